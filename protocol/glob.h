@@ -1,0 +1,12 @@
+/* Redis' glob patterns over bytes: * ? [abc] [^a] [a-z] \x. */
+#ifndef DUEQ_PROTOCOL_GLOB_H
+#define DUEQ_PROTOCOL_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bounded work: at most O(pattern * text), whatever the pattern. */
+bool glob_match(const char *pattern, size_t pattern_size, const char *text, size_t text_size,
+                bool ignore_case);
+
+#endif

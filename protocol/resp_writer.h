@@ -1,0 +1,50 @@
+/* Writes replies, each exactly as Redis 7.0 encodes it, for RESP2 or RESP3. What RESP2 has no
+ * type for is written as Redis does there (a map as a flat array of twice the length, a double
+ * as a bulk string, null as $-1 or *-1, a boolean as :1 or :0, ...). */
+#ifndef DUEQ_PROTOCOL_RESP_WRITER_H
+#define DUEQ_PROTOCOL_RESP_WRITER_H
+
+#include "protocol/buffer.h"
+
+#include <stdint.h>
+
+struct resp_writer {
+    struct buffer *out;
+    int version; /* 2 or 3 */
+};
+
+void resp_simple(struct resp_writer *writer, const char *text); /* +OK */
+/* text begins with the error's code ("ERR ", "STALE "); CR and LF become spaces. */
+void resp_error(struct resp_writer *writer, const char *text);
+void resp_errorf(struct resp_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void resp_integer(struct resp_writer *writer, int64_t number);
+void resp_bulk(struct resp_writer *writer, const void *data, size_t size);
+void resp_string(struct resp_writer *writer, const char *text); /* bulk of a C string */
+void resp_bulk_integer(struct resp_writer *writer, int64_t number);
+void resp_double(struct resp_writer *writer, double number);
+void resp_bulk_double(struct resp_writer *writer, double number); /* a bulk in RESP3 too */
+void resp_boolean(struct resp_writer *writer, int truth);
+void resp_null(struct resp_writer *writer);       /* $-1 or _ */
+void resp_null_array(struct resp_writer *writer); /* *-1 or _ */
+void resp_big_number(struct resp_writer *writer, const char *digits);
+void resp_verbatim(struct resp_writer *writer, const char *format3, const void *data,
+                   size_t size);
+
+/* Headers: the elements follow. */
+void resp_array(struct resp_writer *writer, size_t count);
+void resp_map(struct resp_writer *writer, size_t pairs);
+void resp_set(struct resp_writer *writer, size_t count);
+void resp_push(struct resp_writer *writer, size_t count);      /* RESP2: array */
+void resp_attribute(struct resp_writer *writer, size_t pairs); /* RESP3 only; else nothing */
+
+/* Headers whose count is known only afterwards:
+ *     size_t mark = resp_deferred(writer); ...elements...; resp_deferred_array(writer, mark,
+ * n); mark is an offset into the content; nothing may be consumed from the buffer in between.
+ */
+size_t resp_deferred(struct resp_writer *writer);
+void resp_deferred_array(struct resp_writer *writer, size_t mark, size_t count);
+void resp_deferred_map(struct resp_writer *writer, size_t mark, size_t pairs);
+void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count);
+
+#endif

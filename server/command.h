@@ -1,0 +1,149 @@
+/* Commands: one table entry holds everything about one. COMMAND, COMMAND DOCS, HELP, arity
+ * errors, key positions and redis-cli's hints all come from it.
+ *
+ * Each file in server/commands/ holds the handlers of a theme and exports its table; adding a
+ * command is one entry, one handler, one test, one line in the README. */
+#ifndef DUEQ_SERVER_COMMAND_H
+#define DUEQ_SERVER_COMMAND_H
+
+#include "protocol/request.h"
+#include "protocol/resp_writer.h"
+#include "storage/dueq.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct server;
+struct session;
+struct command;
+struct waiter;
+
+enum outcome {
+    OUTCOME_DONE, /* the reply is written */
+    OUTCOME_WAIT, /* no reply yet: context_wait was called */
+    OUTCOME_CLOSE /* the reply is written; close when it has left */
+};
+
+/* What a handler gets. It never sees a socket, a clock or libevent. */
+struct context {
+    struct server *server;
+    struct session *session;
+    struct dueq *store;
+    const struct command *command; /* the (sub)command being run */
+    const struct request *request;
+    struct resp_writer *reply;
+    struct dueq_time now;
+    const struct waiter *waiter; /* not NULL: run again for a session that waits */
+    bool timed_out;              /* with waiter: its deadline has passed, reply nil */
+    bool may_wait;               /* false inside MULTI: a blocking command answers at once */
+};
+
+static inline size_t context_count(const struct context *context)
+{
+    return context->request->count;
+}
+static inline struct argument context_argument(const struct context *context, size_t index)
+{
+    return context->request->arguments[index];
+}
+static inline struct dueq_slice context_slice(const struct context *context, size_t index)
+{
+    struct argument argument = context->request->arguments[index];
+    return dueq_slice(argument.data, argument.size);
+}
+
+typedef enum outcome (*command_fn)(struct context *context);
+
+/* Redis' command flags, as COMMAND prints them (same order of printing as Redis 7.0). */
+enum command_flag {
+    COMMAND_WRITE = 1 << 0,
+    COMMAND_READONLY = 1 << 1,
+    COMMAND_DENYOOM = 1 << 2, /* grows the store: refused with -FULL when there is no room */
+    COMMAND_ADMIN = 1 << 3,
+    COMMAND_PUBSUB = 1 << 4,
+    COMMAND_NOSCRIPT = 1 << 5,
+    COMMAND_BLOCKING = 1 << 6,
+    COMMAND_LOADING = 1 << 7, /* works while the store is not available (failed, reopening) */
+    COMMAND_STALE = 1 << 8,
+    COMMAND_SKIP_MONITOR = 1 << 9,
+    COMMAND_SKIP_SLOWLOG = 1 << 10,
+    COMMAND_FAST = 1 << 11,
+    COMMAND_NO_AUTH = 1 << 12, /* runs before login */
+    COMMAND_NO_MULTI = 1 << 13,
+    COMMAND_MOVABLEKEYS = 1 << 14,
+    COMMAND_ALLOW_BUSY = 1 << 15,
+    COMMAND_NO_MANDATORY_KEYS = 1 << 16
+};
+
+/* Where the keys (for Q. commands: the topics) stand. */
+struct key_positions {
+    int first; /* index of the first, 0: none */
+    int last;  /* index of the last; negative: counted from the end */
+    int step;
+    int count_at; /* > 0: index of a "numkeys" argument, the keys follow it; first..step unused
+                   */
+};
+
+struct command {
+    const char *name; /* lower case, as in "q.push", "client"; subcommands: "kill" */
+    int arity;        /* Redis': with the command's name; negative: at least. Subcommands count
+                       * the container's name as well */
+    unsigned flags;   /* enum command_flag */
+    struct key_positions keys;
+    const char *group; /* COMMAND DOCS: "queue", "connection", "server", "generic", ... */
+    const char *since; /* "1.0.0" */
+    const char *summary;
+    const char *complexity;
+    /* Arguments for COMMAND DOCS, HELP and hints, in Redis' own notation, without the name:
+     * "topic body [ID id] [DELAY duration | AT unix-ms] [id token ...]". */
+    const char *syntax;
+    const char
+        *categories; /* extra ACL categories, space separated, without @ ("queue slow") */
+    command_fn run;  /* NULL for a pure container */
+    const struct command *subcommands; /* ended by an entry without a name; NULL: none */
+};
+
+/* ---- the tables, each ended by an entry without a name */
+extern const struct command queue_commands[];      /* server/commands/queue.c */
+extern const struct command connection_commands[]; /* server/commands/connection.c */
+extern const struct command server_commands[];     /* server/commands/server.c */
+extern const struct command refused_commands[]; /* server/commands/refused.c: Lua and others */
+
+/* ---- lookup (command_table.c). Case-insensitive, O(1). */
+const struct command *command_find(struct argument name);
+const struct command *command_find_sub(const struct command *container, struct argument name);
+size_t command_count(void);
+const struct command *command_at(size_t index); /* 0 .. count - 1, in order of the tables */
+/* "client|kill" for subcommands; static storage per command. */
+const char *command_full_name(const struct command *command);
+/* The container of a subcommand, NULL for a command. */
+const struct command *command_container(const struct command *command);
+
+/* ---- running (dispatch.c) */
+
+/* Looks up, checks login, arity, room and state of the store, and runs the handler. Writes the
+ * error reply itself. */
+enum outcome command_dispatch(struct context *context);
+
+/* ---- helpers for handlers (context.c) */
+
+/* Each writes the error reply and answers false when the argument is bad. */
+bool context_integer(struct context *context, size_t index, int64_t *ret_number);
+bool context_duration(struct context *context, size_t index, int64_t *ret_ms);
+bool context_name(struct context *context, size_t index, const char *what); /* 1..255 bytes */
+
+enum outcome context_syntax_error(struct context *context); /* "ERR syntax error" */
+enum outcome context_arity_error(struct context *context);
+enum outcome context_unknown_subcommand(struct context *context);
+enum outcome context_ok(struct context *context);
+/* Replies to a storage status that the command has no word of its own for (FULL, IO, ...). */
+enum outcome context_status(struct context *context, enum dueq_status status);
+
+/* Makes the session wait until one of the topics is signalled or `deadline` (queue clock, ms;
+ * DUEQ_NEVER: for ever) has passed; then the handler runs again with the same arguments and
+ * context->waiter set (it may answer OUTCOME_WAIT by calling this again: place in line and
+ * deadline are kept). Returns OUTCOME_WAIT. */
+enum outcome context_wait(struct context *context, const struct dueq_slice *topics,
+                          size_t count, int64_t deadline);
+
+#endif

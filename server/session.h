@@ -1,0 +1,47 @@
+/* What the server knows of one client, apart from its socket. Handlers see this; the connection
+ * (connection.c) keeps the counters true and acts on the requests (kill, close). */
+#ifndef DUEQ_SERVER_SESSION_H
+#define DUEQ_SERVER_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct command;
+struct waiter;
+
+struct session {
+    uint64_t id;
+    char address[64]; /* ip:port or path:0 */
+    char local_address[64];
+    int fd;             /* for CLIENT LIST only */
+    char *name;         /* NULL: none */
+    char *library_name; /* CLIENT SETINFO; NULL: none */
+    char *library_version;
+    char user[64]; /* "default" */
+    bool authenticated;
+    int protocol; /* 2 or 3 */
+    unsigned database;
+    int64_t created; /* monotonic ms */
+    int64_t active;  /* monotonic ms of the last request */
+    const struct command *last_command;
+    uint64_t commands; /* run so far */
+
+    struct waiter *waiter; /* blocked in a command; NULL: not */
+    bool no_evict;
+    bool reply_off;      /* CLIENT REPLY OFF */
+    unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */
+
+    bool kill;              /* close at the end of this turn, whatever is pending */
+    bool close_after_reply; /* close when the output has left */
+
+    size_t query_bytes; /* unread input held */
+    size_t query_free;
+    size_t argument_bytes;
+    size_t output_bytes; /* replies not yet taken by the kernel */
+    size_t memory_bytes; /* all of it, roughly */
+
+    struct session *next, *prev; /* list of all sessions, in order of id (utlist) */
+};
+
+#endif

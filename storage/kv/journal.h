@@ -1,0 +1,94 @@
+/* The journal: an append-only sequence of records, each synced before it is settled. Segment
+ * files, preallocated and recycled. The format is described in storage/FORMAT.md.
+ *
+ * This is the seam for other logs (DESIGN 10): append one record asynchronously, learn its
+ * outcome (settled, failed), read from an LSN at open, trim. Record payloads are opaque here.
+ *
+ * Owner-thread functions unless said otherwise. A sync thread inside runs fdatasync; a journal
+ * whose write or sync failed is failed for good and settles nothing more. */
+#ifndef DUEQ_STORAGE_JOURNAL_H
+#define DUEQ_STORAGE_JOURNAL_H
+
+#include "storage/kv/io.h"
+#include "storage/kv/kv.h"
+
+struct journal;
+
+struct journal_options {
+    size_t segment_bytes;
+    enum kv_durability durability;
+    unsigned interval_ms;
+    uint64_t salt; /* entropy: each segment's checksum seed is derived from it and its number */
+    const struct kv_io *io;
+    void (*notify)(
+        void *arg); /* from the sync thread, after the settled LSN or status changed */
+    void *notify_arg;
+};
+
+/* A record as replay hands it out; the payload lives until the function returns. */
+struct journal_record {
+    uint64_t lsn;
+    int64_t time; /* unix ms given to journal_append */
+    const uint8_t *payload;
+    size_t size;
+};
+typedef enum dueq_status (*journal_replay_fn)(void *arg, const struct journal_record *record);
+
+struct journal_replay {
+    uint64_t records;   /* handed to the function */
+    uint64_t cut_bytes; /* torn tail that was dropped */
+    uint64_t last_lsn;
+};
+
+/* Opens DIR/journal (created if missing), reads all records with an LSN above `after` in order
+ * through `fn`, cuts a torn tail, and stands ready to append LSN last + 1 (or after + 1). A bad
+ * record that a later good record proves to have been durable (each record carries the durable
+ * LSN of its time), or a gap in the LSNs, is DUEQ_CORRUPT: nothing on disk is changed, `error`
+ * names file, offset and what to do. An error from `fn` is passed on. */
+enum dueq_status journal_open(const char *dir, const struct journal_options *options,
+                              uint64_t after, journal_replay_fn fn, void *arg,
+                              struct journal **ret_journal, struct journal_replay *ret_replay,
+                              struct dueq_error *error);
+
+/* Closes without a sync of its own; what was not settled may be lost. NULL is fine. */
+void journal_close(struct journal *journal);
+
+/* Writes one record made of the parts, LSN = last + 1. The bytes are with the kernel on return;
+ * settled when journal_settled() reaches the LSN. DUEQ_FULL: no segment could be had, reserve
+ * included; nothing was written and the journal is sound. DUEQ_IO: failed for good. */
+enum dueq_status journal_append(struct journal *journal, int64_t time,
+                                const struct iovec *parts, int count, uint64_t *ret_lsn);
+
+uint64_t journal_last(const struct journal *journal);           /* LSN of the last append */
+uint64_t journal_settled(const struct journal *journal);        /* any thread */
+uint64_t journal_synced(const struct journal *journal);         /* any thread; <= settled */
+enum dueq_status journal_status(const struct journal *journal); /* any thread */
+const char *journal_failure(const struct journal *journal);     /* "" while sound */
+
+/* Waits until everything appended is synced, whatever the mode. */
+enum dueq_status journal_sync(struct journal *journal);
+/* Waits until lsn is settled or the journal failed. */
+enum dueq_status journal_wait(struct journal *journal, uint64_t lsn);
+
+void journal_set_durability(struct journal *journal, enum kv_durability durability,
+                            unsigned interval_ms);
+
+/* Records up to and including lsn are not needed any more: whole segments below are recycled
+ * (renamed to spares, at most two kept; the rest deleted). Any thread. */
+void journal_trim(struct journal *journal, uint64_t lsn);
+
+/* Prepares a zero-filled spare segment when there is none, so that a sync into it writes no
+ * metadata. Slow; called from the checkpoint thread. Also tries to get back the reserve segment
+ * after it was used. */
+void journal_prepare(struct journal *journal);
+
+/* True while a new segment can be had without touching the reserve. False: growth must stop.
+ * Any thread. */
+bool journal_has_room(const struct journal *journal);
+
+struct journal_stats {
+    uint64_t live_bytes, segments, written_bytes, syncs, sync_usec_total, sync_usec_max;
+};
+void journal_get_stats(const struct journal *journal, struct journal_stats *ret_stats);
+
+#endif

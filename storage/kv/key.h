@@ -1,0 +1,34 @@
+/* Builds keys of the space: a table byte, fixed-width big-endian numbers, and a name at the
+ * end. Memory order of the bytes is the order of the numbers.
+ *
+ * A key has at most KV_KEY_MAX bytes. A name that does not fit is folded: as many of its first
+ * bytes as leave room, then XXH3-128 of the whole name, seeded per store. A folded key is
+ * marked (key->folded): the caller keeps the whole name in the value and compares it on
+ * reading. Order among names that share the kept prefix is that of the hash. */
+#ifndef DUEQ_STORAGE_KEY_H
+#define DUEQ_STORAGE_KEY_H
+
+#include "storage/kv/kv.h"
+
+struct kv_key {
+    uint8_t bytes[KV_KEY_MAX];
+    uint16_t size;
+    bool folded;
+};
+
+static inline struct dueq_slice kv_key_slice(const struct kv_key *key)
+{
+    return dueq_slice(key->bytes, key->size);
+}
+
+void kv_key_start(struct kv_key *key, uint8_t table);
+void kv_key_u8(struct kv_key *key, uint8_t number);
+void kv_key_u64(struct kv_key *key, uint64_t number); /* 8 bytes, big-endian */
+void kv_key_time(struct kv_key *key, int64_t time);   /* sign flipped: negative sorts first */
+void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed); /* last part */
+
+uint64_t kv_read_u64(const void *bytes);
+int64_t kv_read_time(const void *bytes);
+void kv_write_u64(void *bytes, uint64_t number);
+
+#endif

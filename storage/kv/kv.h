@@ -1,0 +1,178 @@
+/* One ordered, durable map of byte keys to byte values: journal in front, memtable in RAM, LMDB
+ * checkpointed behind. See DESIGN in ARCHITECTURE.md, "storage/kv".
+ *
+ * Threads: every function here is called by one thread, the owner. Inside, a sync thread runs
+ * fdatasync and a checkpoint thread writes LMDB; neither calls back except through
+ * `options.notify`.
+ *
+ * Writes: kv_put and kv_del change what kv_get and cursors see at once, and gather in the
+ * current batch. kv_commit appends the batch to the journal as one atomic record. A write that
+ * cannot be kept in memory or on disk makes the store failed, for good: kv_commit and kv_status
+ * say so, nothing of the batch is ever settled, and the owner closes and reopens from what is
+ * on disk. That is why kv_put and kv_del return nothing. */
+#ifndef DUEQ_STORAGE_KV_H
+#define DUEQ_STORAGE_KV_H
+
+#include "storage/slice.h"
+#include "storage/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kv;
+struct kv_cursor;
+struct kv_io;
+
+enum {
+    KV_KEY_MAX = 511,    /* bytes; LMDB's compiled-in limit. Longer names are folded: key.h */
+    KV_PUT_PARTS_MAX = 4 /* slices of one value given to kv_putv */
+};
+
+enum kv_durability {
+    KV_SYNC_ALWAYS,   /* a record is settled when fdatasync returned */
+    KV_SYNC_INTERVAL, /* settled when written; synced every interval_ms in the background */
+    KV_SYNC_NONE      /* settled when written; the kernel writes when it likes */
+};
+
+struct kv_options {
+    enum kv_durability durability;
+    unsigned interval_ms;        /* KV_SYNC_INTERVAL: 1 to 3,600,000 */
+    size_t memtable_bytes;       /* the active memtable is frozen at this size */
+    size_t segment_bytes;        /* journal segment; 1 MiB to 1 GiB */
+    uint64_t journal_bytes;      /* a checkpoint starts when the journal is longer */
+    uint64_t map_bytes;          /* LMDB map: sparse, the most the data file can grow to */
+    uint64_t disk_reserve_bytes; /* growth is refused when the file system has less free */
+    unsigned high_water_percent; /* growth is refused when the map is this full */
+    uint64_t seed;               /* entropy for a new directory (hash seed, journal salts) */
+    const struct kv_io *io;      /* NULL: the operating system; tests put faults here */
+    void (*notify)(void *arg);   /* any thread: something settled, failed, or room changed */
+    void *notify_arg;
+};
+
+/* Fills in the defaults (64 MiB memtable and segments, 256 MiB journal, 1 TiB map, ...). */
+void kv_options_init(struct kv_options *options);
+
+/* Opens or creates DIR (data.mdb, lock.mdb, FORMAT, journal/), takes its lock, replays the
+ * journal. A torn tail is cut; damage before a record known to be durable is DUEQ_CORRUPT and
+ * leaves the directory untouched. On failure *ret_kv is untouched and error says why. */
+enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
+                         struct dueq_error *error);
+
+/* Commits nothing; settles what is committed, checkpoints it so that the next open replays
+ * nothing, frees everything. The status is that of the checkpoint; memory is freed whatever it
+ * is. kv may be NULL. */
+enum dueq_status kv_close(struct kv *kv);
+
+/* Frees everything without checkpoint or sync: what is on disk stays as a crash would leave it.
+ * For a failed store, and for tests. kv may be NULL. */
+void kv_abandon(struct kv *kv);
+
+/* ---- reading: O(log n). Slices live until the next kv_put, kv_del, kv_commit, kv_maintain. */
+
+enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
+
+/* A cursor's position is a key, not a place: it survives every write, commit and checkpoint.
+ * Any number may be open. Every move answers DUEQ_OK, DUEQ_NOTFOUND (past the end; position
+ * lost) or an error. */
+struct kv_cursor *kv_cursor_new(struct kv *kv); /* NULL: out of memory */
+void kv_cursor_free(struct kv_cursor *cursor);
+
+enum dueq_status kv_cursor_seek(struct kv_cursor *cursor, struct dueq_slice key); /* >= key */
+enum dueq_status kv_cursor_seek_last(struct kv_cursor *cursor,
+                                     struct dueq_slice key); /* < key */
+enum dueq_status kv_cursor_next(struct kv_cursor *cursor);
+enum dueq_status kv_cursor_prev(struct kv_cursor *cursor);
+
+struct dueq_slice kv_cursor_key(const struct kv_cursor *cursor);
+struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor);
+
+/* ---- writing */
+
+/* `absent`: the caller knows that the key is not present now (as kv_get would tell). Then a
+ * kv_del before the next checkpoint leaves nothing behind, not even a tombstone. Key and value
+ * are copied. Key: 1 to KV_KEY_MAX bytes. */
+void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool absent);
+
+/* The same for a value given in pieces. */
+void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
+             bool absent);
+
+/* A key that is not present is no error. */
+void kv_del(struct kv *kv, struct dueq_slice key);
+
+/* DUEQ_OK, or DUEQ_FULL when pushes must be refused (map at its high-water mark, or the disk at
+ * its reserve) so that what drains the store still fits. O(1). */
+enum dueq_status kv_room(const struct kv *kv);
+
+/* ---- the batch */
+
+/* Bytes gathered since the last commit; 0: nothing to commit. Owners commit early when a batch
+ * grows past some MiB. A record holds at most KV_RECORD_MAX bytes; more makes the store failed.
+ */
+size_t kv_batch_bytes(const struct kv *kv);
+#define KV_RECORD_MAX ((size_t)3 << 30)
+
+/* Appends the batch as one record that carries `now` (unix ms; for whoever reads the journal).
+ * An empty batch commits nothing. *ret_lsn: the last LSN committed, also on an empty batch. May
+ * wait for the checkpoint when both memtables are full. */
+enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
+
+/* Replies to what was read or committed up to this LSN may leave. Never goes back. O(1). */
+uint64_t kv_settled(const struct kv *kv);
+
+/* The LSN of the last commit. */
+uint64_t kv_lsn(const struct kv *kv);
+
+/* The greatest `now` ever committed to this directory; 0 for a new one. */
+int64_t kv_time_floor(const struct kv *kv);
+
+/* Blocks until lsn is settled or the store failed. */
+enum dueq_status kv_wait(struct kv *kv, uint64_t lsn);
+
+/* DUEQ_OK, or why the store failed (DUEQ_IO, DUEQ_NOMEM, DUEQ_CORRUPT, ...). */
+enum dueq_status kv_status(const struct kv *kv);
+
+/* The failure in words: which call on which file, errno; "" while the store is sound. Lives as
+ * long as kv. */
+const char *kv_failure(const struct kv *kv);
+
+/* ---- housekeeping */
+
+/* Once a turn, after the commit: freezes a full memtable, lets go of a flushed one, renews the
+ * LMDB snapshot. `idle`: nothing else to do now, a good time to checkpoint. */
+void kv_maintain(struct kv *kv, bool idle);
+
+/* Starts a checkpoint of all that is committed (no-op when one runs or nothing is there). */
+void kv_checkpoint_start(struct kv *kv);
+
+/* The same, and waits until it is in LMDB and the journal is recycled. */
+enum dueq_status kv_checkpoint(struct kv *kv);
+
+/* Changes the sync mode of a running store. */
+void kv_set_durability(struct kv *kv, enum kv_durability durability, unsigned interval_ms);
+
+struct kv_stats {
+    uint64_t lsn, synced_lsn, checkpoint_lsn;
+    uint64_t journal_bytes;         /* live: what a crash now would replay */
+    uint64_t journal_segments;      /* files, spare ones included */
+    uint64_t journal_written_bytes; /* since open */
+    uint64_t syncs;                 /* since open */
+    uint64_t sync_usec_total, sync_usec_max;
+    uint64_t replayed_records;               /* at open */
+    uint64_t cut_bytes;                      /* torn tail cut at open */
+    size_t memtable_bytes, memtable_entries; /* active */
+    size_t frozen_bytes;
+    uint64_t checkpoints, checkpoint_usec_last, checkpoint_failures;
+    int64_t checkpoint_unix_last; /* seconds; 0: none since open */
+    bool checkpoint_running;
+    uint64_t map_bytes, map_used_bytes;
+    uint64_t disk_free_bytes;
+    uint64_t stalls, stall_usec_total; /* commits that waited for a checkpoint */
+    bool full;
+};
+void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
+
+/* Random at creation of the directory, the same ever after: seeds the hashes of folded keys. */
+uint64_t kv_seed(const struct kv *kv);
+
+#endif

@@ -1,0 +1,40 @@
+/* What every storage call answers: DUEQ_OK (0) or the reason why not. One list gives the code
+ * and its text; a switch over the enum is checked by the compiler. */
+#ifndef DUEQ_STORAGE_STATUS_H
+#define DUEQ_STORAGE_STATUS_H
+
+#define DUEQ_STATUS_LIST(X)                                                                    \
+    X(DUEQ_OK, "ok")                                                                           \
+    X(DUEQ_NOTFOUND, "no such entry")                                                          \
+    X(DUEQ_DUPLICATE, "the id is already present in the topic")                                \
+    X(DUEQ_STALE, "the job was given to somebody else since")                                  \
+    X(DUEQ_INVALID, "argument out of range")                                                   \
+    X(DUEQ_TOOBIG, "larger than the limit")                                                    \
+    X(DUEQ_FULL, "no room: only claims, acks and deletes until room returns")                  \
+    X(DUEQ_LOCKED, "the data directory is in use by another process")                          \
+    X(DUEQ_VERSION, "the data directory has a format this version does not know")              \
+    X(DUEQ_CORRUPT, "the data on disk is damaged")                                             \
+    X(DUEQ_IO, "the disk failed")                                                              \
+    X(DUEQ_NOMEM, "out of memory")
+
+enum dueq_status {
+#define DUEQ_STATUS_ENUM(code, text) code,
+    DUEQ_STATUS_LIST(DUEQ_STATUS_ENUM)
+#undef DUEQ_STATUS_ENUM
+};
+
+/* Human text for calls that may fail before there is a store to ask: what failed, on which
+ * file, and what the operator can do. Always terminated. */
+struct dueq_error {
+    char text[512];
+};
+
+/* Static text for a status; never NULL. */
+const char *dueq_status_text(enum dueq_status status);
+
+/* Formats into error->text when error is not NULL, and returns status: `return dueq_fail(...)`.
+ */
+enum dueq_status dueq_fail(struct dueq_error *error, enum dueq_status status,
+                           const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
