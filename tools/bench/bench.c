@@ -1,0 +1,153 @@
+#include "tools/bench/bench.h"
+
+#include "protocol/number.h"
+#include "tools/bench/load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: dueq bench push|claim [options]\n"
+    "\n"
+    "  push   pushes jobs with random ids\n"
+    "  claim  claims and acks what is due, until --jobs are done or nothing is left\n"
+    "\n"
+    "  --target dueq|redis|beanstalkd   what is spoken to (dueq); redis: zset, hash and Lua\n"
+    "  --host NAME --port N             where (127.0.0.1, the target's own port)\n"
+    "  --connections N                  clients (50)\n"
+    "  --pipeline N                     pushes in flight on each connection (1)\n"
+    "  --count N                        jobs of one claim (1)\n"
+    "  --jobs N                         jobs in all (100000)\n"
+    "  --body BYTES                     size of a body (200)\n"
+    "  --delay DURATION                 random delays up to this (none)\n"
+    "  --topic NAME                     topic (bench)\n"
+    "  --seed N                         of ids and delays (1)\n"
+    "\n"
+    "Prints one line: name=value pairs; rate is jobs a second, p50, p99 and max are the\n"
+    "latencies of requests in microseconds.\n";
+
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
+{
+    int64_t number;
+
+    if (!number_parse_integer(text, strlen(text), &number) || number < 0 ||
+        (uint64_t)number < least || (uint64_t)number > most)
+        return false;
+    *ret = (uint64_t)number;
+    return true;
+}
+
+static bool parse_unsigned(const char *text, uint64_t most, unsigned *ret)
+{
+    uint64_t number;
+
+    if (!parse_number(text, 1, most, &number))
+        return false;
+    *ret = (unsigned)number;
+    return true;
+}
+
+static bool parse_target(struct load *load, const char *name)
+{
+    static const struct bench_driver *const drivers[] = {&bench_dueq, &bench_redis,
+                                                         &bench_beanstalkd};
+
+    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (strcmp(drivers[i]->name, name) == 0) {
+            load->driver = drivers[i];
+            return true;
+        }
+    return false;
+}
+
+static bool parse_option(struct load *load, const char *name, const char *value)
+{
+    uint64_t number;
+
+    if (strcmp(name, "--target") == 0)
+        return parse_target(load, value);
+    if (strcmp(name, "--connections") == 0)
+        return parse_unsigned(value, 20000, &load->connections);
+    if (strcmp(name, "--pipeline") == 0)
+        return parse_unsigned(value, 10000, &load->pipeline);
+    if (strcmp(name, "--count") == 0)
+        return parse_unsigned(value, BENCH_COUNT_MAX, &load->count);
+    if (strcmp(name, "--jobs") == 0)
+        return parse_number(value, 1, INT64_MAX, &load->jobs);
+    if (strcmp(name, "--seed") == 0)
+        return parse_number(value, 0, INT64_MAX, &load->seed);
+    if (strcmp(name, "--delay") == 0)
+        return number_parse_duration(value, strlen(value), &load->delay_max);
+    if (strcmp(name, "--host") == 0) {
+        load->host = value;
+        return true;
+    }
+    if (strcmp(name, "--topic") == 0) {
+        load->topic = value;
+        return true;
+    }
+    if (strcmp(name, "--port") == 0 && parse_number(value, 1, 65535, &number)) {
+        load->port = (int)number;
+        return true;
+    }
+    if (strcmp(name, "--body") == 0 && parse_number(value, 0, 512 << 20, &number)) {
+        load->body_size = number;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_arguments(struct load *load, int argc, char **argv)
+{
+    if (argc < 2 || argc % 2 != 0)
+        return false;
+    if (strcmp(argv[1], "push") == 0)
+        load->kind = LOAD_PUSH;
+    else if (strcmp(argv[1], "claim") == 0)
+        load->kind = LOAD_CLAIM;
+    else
+        return false;
+    for (int i = 2; i < argc; i += 2)
+        if (!parse_option(load, argv[i], argv[i + 1])) {
+            fprintf(stderr, "dueq bench: bad option: %s %s\n", argv[i], argv[i + 1]);
+            return false;
+        }
+    if (load->kind == LOAD_CLAIM)
+        load->pipeline = 1;
+    if (load->port == 0)
+        load->port = load->driver->port;
+    return true;
+}
+
+int bench_main(int argc, char **argv)
+{
+    static struct load_result result;
+    struct load load = {.driver = &bench_dueq,
+                        .host = "127.0.0.1",
+                        .topic = "bench",
+                        .connections = 50,
+                        .pipeline = 1,
+                        .count = 1,
+                        .jobs = 100000,
+                        .body_size = 200,
+                        .seed = 1};
+
+    if (!parse_arguments(&load, argc, argv)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    if (!load_run(&load, &result)) {
+        fprintf(stderr, "dueq bench: %s:%d: %s\n", load.host, load.port, result.error);
+        return 1;
+    }
+    printf("work=%s target=%s connections=%u pipeline=%u count=%u body=%zu delay=%" PRId64
+           " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64 " p99=%" PRIu64
+           " max=%" PRIu64 "\n",
+           argv[1], load.driver->name, load.connections, load.pipeline, load.count,
+           load.body_size, load.delay_max, result.jobs, result.seconds,
+           (double)result.jobs / result.seconds, load_percentile(&result, 0.5),
+           load_percentile(&result, 0.99), result.latency_max);
+    return 0;
+}

@@ -1,0 +1,63 @@
+/* How a queue server is spoken to. A driver only turns work into bytes and bytes into outcomes;
+ * sockets, pacing and clocks are load.c's. */
+#ifndef DUEQ_BENCH_DRIVER_H
+#define DUEQ_BENCH_DRIVER_H
+
+#include "protocol/buffer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BENCH_ID_SIZE = 36, BENCH_COUNT_MAX = 1000 };
+
+struct bench_push {
+    const char *topic;
+    char id[BENCH_ID_SIZE + 1]; /* ignored by beanstalkd, which gives its own */
+    const char *body;
+    size_t body_size;
+    int64_t delay; /* ms */
+    int64_t now;   /* unix ms */
+};
+
+/* A claimed job, as the ack needs it. */
+struct bench_claimed {
+    char id[64];
+    int64_t token;
+};
+
+enum bench_outcome {
+    BENCH_PARTIAL, /* need more bytes */
+    BENCH_DONE,
+    BENCH_FAILED /* an error reply, or nonsense: ret->error */
+};
+
+struct bench_reply {
+    size_t used;    /* bytes of the reply */
+    size_t acked;   /* of an ack */
+    size_t claimed; /* jobs appended to `jobs` */
+    bool empty;     /* of a claim: nothing is due */
+    char error[200];
+};
+
+struct bench_driver {
+    const char *name;
+    int port;
+    /* Request and reply of the preparation, sent once on the first connection; NULL: none. */
+    void (*prepare)(struct buffer *out);
+    /* Each appends requests and returns how many replies they bring. */
+    unsigned (*push)(struct buffer *out, const struct bench_push *push);
+    unsigned (*claim)(struct buffer *out, const char *topic, unsigned count, int64_t now);
+    unsigned (*ack)(struct buffer *out, const char *topic, const struct bench_claimed *jobs,
+                    unsigned count);
+    /* Reads one reply. jobs has room for BENCH_COUNT_MAX. */
+    enum bench_outcome (*push_reply)(const char *data, size_t size, struct bench_reply *ret);
+    enum bench_outcome (*claim_reply)(const char *data, size_t size, struct bench_claimed *jobs,
+                                      struct bench_reply *ret);
+    enum bench_outcome (*ack_reply)(const char *data, size_t size, struct bench_reply *ret);
+};
+
+extern const struct bench_driver bench_dueq;
+extern const struct bench_driver bench_redis;
+extern const struct bench_driver bench_beanstalkd;
+
+#endif

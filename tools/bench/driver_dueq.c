@@ -1,0 +1,68 @@
+#include "tools/bench/resp_driver.h"
+
+static unsigned dueq_push_request(struct buffer *out, const struct bench_push *push)
+{
+    resp_request(out, push->delay > 0 ? 7 : 5);
+    resp_text(out, "Q.PUSH");
+    resp_text(out, push->topic);
+    resp_argument(out, push->body, push->body_size);
+    resp_text(out, "ID");
+    resp_argument(out, push->id, BENCH_ID_SIZE);
+    if (push->delay > 0) {
+        resp_text(out, "DELAY");
+        resp_number(out, push->delay);
+    }
+    return 1;
+}
+
+static unsigned dueq_claim_request(struct buffer *out, const char *topic, unsigned count,
+                                   int64_t now)
+{
+    (void)now;
+    resp_request(out, 4);
+    resp_text(out, "Q.CLAIM");
+    resp_text(out, topic);
+    resp_text(out, "COUNT");
+    resp_number(out, count);
+    return 1;
+}
+
+static unsigned dueq_ack_request(struct buffer *out, const char *topic,
+                                 const struct bench_claimed *jobs, unsigned count)
+{
+    resp_request(out, 2 + 2 * (size_t)count);
+    resp_text(out, "Q.ACK");
+    resp_text(out, topic);
+    for (unsigned i = 0; i < count; i++) {
+        resp_text(out, jobs[i].id);
+        resp_number(out, jobs[i].token);
+    }
+    return 1;
+}
+
+/* An array of [id, token, body, attempt]. */
+static enum bench_outcome dueq_claim_reply(const char *data, size_t size,
+                                           struct bench_claimed *jobs, struct bench_reply *ret)
+{
+    struct resp_token tokens[RESP_DRIVER_TOKENS];
+    size_t count;
+    enum bench_outcome outcome = resp_reply(data, size, tokens, &count, ret);
+
+    if (outcome != BENCH_DONE)
+        return outcome;
+    for (size_t at = 1; at + 4 < count; at += 5)
+        resp_claimed(&jobs[ret->claimed++], &tokens[at + 1], tokens[at + 2].number);
+    ret->empty = ret->claimed == 0;
+    return BENCH_DONE;
+}
+
+const struct bench_driver bench_dueq = {
+    .name = "dueq",
+    .port = 6379,
+    .push = dueq_push_request,
+    .claim = dueq_claim_request,
+    .ack = dueq_ack_request,
+    .push_reply = resp_plain_reply,
+    .claim_reply = dueq_claim_reply,
+    .ack_reply = resp_plain_reply,
+};

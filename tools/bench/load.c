@@ -1,0 +1,418 @@
+#include "tools/bench/load.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 256 * 1024, BUFFER_MAX = 1 << 30 };
+
+enum step { STEP_PREPARE, STEP_PUSH, STEP_CLAIM, STEP_ACK };
+
+struct run;
+
+struct connection {
+    struct run *run;
+    int fd;
+    struct event *readable, *writable;
+    struct buffer in, out;
+    enum step step;
+    unsigned expected; /* replies outstanding */
+    uint64_t *sent_at; /* usec, a ring as long as the pipeline */
+    unsigned oldest, in_ring;
+    struct bench_claimed *claimed;
+    unsigned held; /* jobs in claimed */
+    bool finished;
+};
+
+struct run {
+    const struct load *load;
+    struct load_result *result;
+    struct event_base *base;
+    struct connection *connections;
+    uint64_t issued; /* jobs asked for so far */
+    uint64_t random;
+    unsigned active;
+    char *body;
+    bool failed;
+};
+
+static uint64_t now_usec(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+}
+
+/* splitmix64 (Steele, Lea and Flood, 2014). */
+static uint64_t next_random(struct run *run)
+{
+    uint64_t z = run->random += 0x9e3779b97f4a7c15;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+/* ---- latencies: 64 linear buckets in each power of two, at most 1.6 % off */
+
+static unsigned bucket_of(uint64_t usec)
+{
+    unsigned shift = 0;
+
+    while (usec >> shift >= 128)
+        shift++;
+    return shift == 0 ? (unsigned)usec : shift * 64 + (unsigned)(usec >> shift);
+}
+
+static uint64_t bucket_value(unsigned bucket)
+{
+    return bucket < 128 ? bucket : (uint64_t)(bucket % 64 + 64) << (bucket / 64 - 1);
+}
+
+static void count_latency(struct load_result *result, uint64_t usec)
+{
+    unsigned bucket = bucket_of(usec);
+
+    result->requests++;
+    result->latency[bucket < LOAD_BUCKETS ? bucket : LOAD_BUCKETS - 1]++;
+    if (usec > result->latency_max)
+        result->latency_max = usec;
+}
+
+uint64_t load_percentile(const struct load_result *result, double share)
+{
+    uint64_t wanted = (uint64_t)((double)result->requests * share), seen = 0;
+
+    for (unsigned i = 0; i < LOAD_BUCKETS; i++) {
+        seen += result->latency[i];
+        if (seen > wanted)
+            return bucket_value(i);
+    }
+    return result->latency_max;
+}
+
+/* ---- the work of a connection */
+
+static void fail(struct run *run, const char *what, const char *why)
+{
+    if (!run->failed)
+        snprintf(run->result->error, sizeof(run->result->error), "%s: %s", what, why);
+    run->failed = true;
+    event_base_loopbreak(run->base);
+}
+
+static void finish(struct connection *connection)
+{
+    if (connection->finished)
+        return;
+    connection->finished = true;
+    if (--connection->run->active == 0)
+        event_base_loopbreak(connection->run->base);
+}
+
+static void stamp(struct connection *connection)
+{
+    const struct load *load = connection->run->load;
+
+    connection->sent_at[(connection->oldest + connection->in_ring++) % load->pipeline] =
+        now_usec(CLOCK_MONOTONIC);
+}
+
+static void unstamp(struct connection *connection)
+{
+    struct run *run = connection->run;
+
+    count_latency(run->result,
+                  now_usec(CLOCK_MONOTONIC) - connection->sent_at[connection->oldest]);
+    connection->oldest = (connection->oldest + 1) % run->load->pipeline;
+    connection->in_ring--;
+}
+
+static void append_push(struct connection *connection)
+{
+    struct run *run = connection->run;
+    const struct load *load = run->load;
+    struct bench_push push = {.topic = load->topic,
+                              .body = run->body,
+                              .body_size = load->body_size,
+                              .now = (int64_t)(now_usec(CLOCK_REALTIME) / 1000)};
+
+    snprintf(push.id, sizeof(push.id), "%016llx-%019llu", (unsigned long long)next_random(run),
+             (unsigned long long)(next_random(run) >> 2));
+    if (load->delay_max > 0)
+        push.delay = 1 + (int64_t)(next_random(run) % (uint64_t)load->delay_max);
+    connection->expected += load->driver->push(&connection->out, &push);
+    stamp(connection);
+    run->issued++;
+}
+
+static void ask_push(struct connection *connection)
+{
+    struct run *run = connection->run;
+
+    while (connection->in_ring < run->load->pipeline && run->issued < run->load->jobs)
+        append_push(connection);
+    if (connection->in_ring == 0)
+        finish(connection);
+}
+
+static void ask_claim(struct connection *connection)
+{
+    struct run *run = connection->run;
+    const struct load *load = run->load;
+    uint64_t left = load->jobs - run->issued;
+    unsigned count = left < load->count ? (unsigned)left : load->count;
+
+    if (count == 0) {
+        finish(connection);
+        return;
+    }
+    run->issued += count;
+    connection->step = STEP_CLAIM;
+    connection->held = 0;
+    connection->expected = load->driver->claim(&connection->out, load->topic, count,
+                                               (int64_t)(now_usec(CLOCK_REALTIME) / 1000));
+    stamp(connection);
+}
+
+static void ask_ack(struct connection *connection)
+{
+    const struct load *load = connection->run->load;
+
+    if (connection->held == 0) { /* drained */
+        finish(connection);
+        return;
+    }
+    connection->step = STEP_ACK;
+    connection->expected =
+        load->driver->ack(&connection->out, load->topic, connection->claimed, connection->held);
+    stamp(connection);
+}
+
+static void ask(struct connection *connection)
+{
+    connection->step = connection->run->load->kind == LOAD_PUSH ? STEP_PUSH : STEP_CLAIM;
+    if (connection->step == STEP_PUSH)
+        ask_push(connection);
+    else
+        ask_claim(connection);
+}
+
+/* One reply came in whole; asks for more when its step is over. */
+static void take_reply(struct connection *connection, const struct bench_reply *reply)
+{
+    struct run *run = connection->run;
+
+    connection->expected--;
+    switch (connection->step) {
+    case STEP_PREPARE:
+        for (unsigned i = 0; i < run->load->connections; i++)
+            ask(&run->connections[i]);
+        break;
+    case STEP_PUSH:
+        unstamp(connection);
+        run->result->jobs++;
+        ask_push(connection);
+        break;
+    case STEP_CLAIM:
+        connection->held += (unsigned)reply->claimed;
+        if (connection->expected > 0)
+            break;
+        unstamp(connection);
+        ask_ack(connection);
+        break;
+    case STEP_ACK:
+        run->result->jobs += reply->acked;
+        if (connection->expected > 0)
+            break;
+        unstamp(connection);
+        ask_claim(connection);
+        break;
+    }
+}
+
+static enum bench_outcome parse(struct connection *connection, struct bench_reply *reply)
+{
+    const struct bench_driver *driver = connection->run->load->driver;
+    const char *data = buffer_content(&connection->in);
+    size_t size = buffer_size(&connection->in);
+
+    memset(reply, 0, offsetof(struct bench_reply, error));
+    switch (connection->step) {
+    case STEP_CLAIM:
+        return driver->claim_reply(data, size, connection->claimed + connection->held, reply);
+    case STEP_ACK:
+        return driver->ack_reply(data, size, reply);
+    case STEP_PREPARE:
+    case STEP_PUSH:
+        break;
+    }
+    return driver->push_reply(data, size, reply);
+}
+
+/* ---- sockets */
+
+static void flush(struct connection *connection)
+{
+    while (buffer_size(&connection->out) > 0) {
+        ssize_t sent = send(connection->fd, buffer_content(&connection->out),
+                            buffer_size(&connection->out), MSG_NOSIGNAL);
+
+        if (sent < 0 && errno == EAGAIN) {
+            event_add(connection->writable, NULL);
+            return;
+        }
+        if (sent < 0) {
+            fail(connection->run, "send", strerror(errno));
+            return;
+        }
+        buffer_consume(&connection->out, (size_t)sent);
+    }
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    flush(arg);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *connection = arg;
+    struct bench_reply reply;
+    ssize_t got;
+
+    (void)what;
+    got = recv(fd, buffer_reserve(&connection->in, READ_SIZE), READ_SIZE, 0);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    if (got <= 0) {
+        fail(connection->run, "recv", got == 0 ? "the server closed" : strerror(errno));
+        return;
+    }
+    buffer_commit(&connection->in, (size_t)got);
+    while (buffer_size(&connection->in) > 0 && !connection->run->failed) {
+        enum bench_outcome outcome = parse(connection, &reply);
+
+        if (outcome == BENCH_PARTIAL)
+            break;
+        if (outcome == BENCH_FAILED) {
+            fail(connection->run, "error reply", reply.error);
+            return;
+        }
+        buffer_consume(&connection->in, reply.used);
+        take_reply(connection, &reply);
+    }
+    flush(connection);
+}
+
+static int dial(const struct load *load)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+    char service[16];
+    int fd, one = 1;
+
+    snprintf(service, sizeof(service), "%d", load->port);
+    if (getaddrinfo(load->host, service, &hints, &found) != 0)
+        return -1;
+    fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(found);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    return fd;
+}
+
+static bool open_connection(struct run *run, struct connection *connection)
+{
+    connection->run = run;
+    connection->fd = dial(run->load);
+    if (connection->fd < 0) {
+        fail(run, "connect", strerror(errno));
+        return false;
+    }
+    buffer_init(&connection->in, BUFFER_MAX);
+    buffer_init(&connection->out, BUFFER_MAX);
+    connection->sent_at = calloc(run->load->pipeline, sizeof(*connection->sent_at));
+    connection->claimed = calloc(BENCH_COUNT_MAX, sizeof(*connection->claimed));
+    connection->readable =
+        event_new(run->base, connection->fd, EV_READ | EV_PERSIST, on_readable, connection);
+    connection->writable =
+        event_new(run->base, connection->fd, EV_WRITE, on_writable, connection);
+    event_add(connection->readable, NULL);
+    return true;
+}
+
+static void close_connection(struct connection *connection)
+{
+    if (connection->readable == NULL)
+        return;
+    event_free(connection->readable);
+    event_free(connection->writable);
+    close(connection->fd);
+    buffer_release(&connection->in);
+    buffer_release(&connection->out);
+    free(connection->sent_at);
+    free(connection->claimed);
+}
+
+/* The preparation runs alone; its reply starts the rest. */
+static void start(struct run *run)
+{
+    struct connection *first = &run->connections[0];
+
+    if (run->load->driver->prepare != NULL) {
+        first->step = STEP_PREPARE;
+        first->expected = 1;
+        run->load->driver->prepare(&first->out);
+    } else {
+        for (unsigned i = 0; i < run->load->connections; i++)
+            ask(&run->connections[i]);
+    }
+    for (unsigned i = 0; i < run->load->connections && !run->failed; i++)
+        flush(&run->connections[i]);
+}
+
+bool load_run(const struct load *load, struct load_result *ret_result)
+{
+    struct run run = {.load = load, .result = ret_result, .random = load->seed};
+    uint64_t begun;
+
+    memset(ret_result, 0, sizeof(*ret_result));
+    run.base = event_base_new();
+    run.connections = calloc(load->connections, sizeof(*run.connections));
+    run.body = malloc(load->body_size + 1);
+    run.active = load->connections;
+    memset(run.body, 'x', load->body_size);
+    for (unsigned i = 0; i < load->connections && !run.failed; i++)
+        open_connection(&run, &run.connections[i]);
+
+    begun = now_usec(CLOCK_MONOTONIC);
+    if (!run.failed)
+        start(&run);
+    if (!run.failed && run.active > 0)
+        event_base_dispatch(run.base);
+    ret_result->seconds = (double)(now_usec(CLOCK_MONOTONIC) - begun) / 1e6;
+
+    for (unsigned i = 0; i < load->connections; i++)
+        close_connection(&run.connections[i]);
+    free(run.connections);
+    free(run.body);
+    event_base_free(run.base);
+    return !run.failed;
+}

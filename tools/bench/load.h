@@ -1,0 +1,44 @@
+/* Drives one workload over many connections with one thread, and keeps the times. */
+#ifndef DUEQ_BENCH_LOAD_H
+#define DUEQ_BENCH_LOAD_H
+
+#include "tools/bench/driver.h"
+
+enum load_kind {
+    LOAD_PUSH, /* push `jobs` jobs */
+    LOAD_CLAIM /* claim `count` and ack them, until `jobs` are acked or nothing is due */
+};
+
+struct load {
+    const struct bench_driver *driver;
+    const char *host;
+    int port;
+    const char *topic;
+    enum load_kind kind;
+    unsigned connections;
+    unsigned pipeline; /* pushes in flight on a connection */
+    unsigned count;    /* jobs of one claim */
+    uint64_t jobs;
+    size_t body_size;
+    int64_t delay_max; /* ms; random delays from 1 ms to this; 0: none */
+    uint64_t seed;     /* of ids and delays */
+};
+
+enum { LOAD_BUCKETS = 2048 }; /* histogram of latencies: 64 buckets an octave of usec */
+
+struct load_result {
+    uint64_t jobs; /* pushed, or claimed and acked */
+    uint64_t requests;
+    double seconds;
+    uint64_t latency[LOAD_BUCKETS]; /* of requests */
+    uint64_t latency_max;           /* usec */
+    char error[256];
+};
+
+/* False: result->error says why (connection refused, an error reply, ...). */
+bool load_run(const struct load *load, struct load_result *ret_result);
+
+/* Latency in usec below which the given share (0..1) of the requests stayed. */
+uint64_t load_percentile(const struct load_result *result, double share);
+
+#endif
