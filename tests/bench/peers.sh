@@ -1,0 +1,63 @@
+# Sourced by the benchmark scripts: starts and stops servers on free ports of the loopback, each
+# on a fresh directory. Sets PEER_PORT and PEER_PID.
+
+bench_dir=$(mktemp -d "${TMPDIR:-/tmp}/dueq-bench.XXXXXX")
+PEER_PID=
+
+peer_stop() {
+    if [ -n "$PEER_PID" ]; then
+        kill "$PEER_PID" 2>/dev/null
+        wait "$PEER_PID" 2>/dev/null
+        PEER_PID=
+    fi
+}
+trap 'peer_stop; rm -rf "$bench_dir"' EXIT
+trap 'exit 130' INT TERM
+
+peer_port() { # the first port from $1 on that nobody listens on
+    port=$1
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+    echo "$port"
+}
+
+peer_wait() {
+    for _ in $(seq 600); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$PEER_PORT") 2>/dev/null && return 0
+        sleep 0.02
+    done
+    echo "bench: $1 did not start" >&2
+    exit 1
+}
+
+# peer_start NAME DIR [EXTRA ARGUMENTS]: dueq, redis (appendfsync always), beanstalkd (-f 0).
+peer_start() {
+    name=$1 dir=$2
+    shift 2
+    mkdir -p "$dir"
+    PEER_PORT=$(peer_port $((20000 + RANDOM % 10000)))
+    case $name in
+    dueq) "$DUEQ" server --port "$PEER_PORT" --dir "$dir" --logfile "$dir/log" "$@" & ;;
+    redis) redis-server --port "$PEER_PORT" --dir "$dir" --save '' --appendonly yes \
+        --appendfsync always --logfile "$dir/log" "$@" & ;;
+    beanstalkd) beanstalkd -l 127.0.0.1 -p "$PEER_PORT" -b "$dir" -f 0 "$@" & ;;
+    esac
+    PEER_PID=$!
+    peer_wait "$name"
+}
+
+# load TARGET ARGUMENTS...: one run of the load generator; prints its line.
+load() {
+    target=$1
+    shift
+    work=$1
+    shift
+    "$DUEQ" bench "$work" --target "$target" --port "$PEER_PORT" "$@"
+}
+
+field() { # field NAME: that value of each line read
+    sed -n "s/.*[ ^]$1=\([^ ]*\).*/\1/p"
+}
+
+median() {
+    sort -n | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
+}
