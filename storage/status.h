@@ -7,6 +7,7 @@
     X(DUEQ_OK, "ok")                                                                           \
     X(DUEQ_NOTFOUND, "no such entry")                                                          \
     X(DUEQ_DUPLICATE, "the id is already present in the topic")                                \
+    X(DUEQ_WRONGTYPE, "the key holds a value of another type")                                 \
     X(DUEQ_STALE, "the job was given to somebody else since")                                  \
     X(DUEQ_INVALID, "argument out of range")                                                   \
     X(DUEQ_TOOBIG, "larger than the limit")                                                    \
