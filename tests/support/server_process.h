@@ -1,0 +1,78 @@
+/* The real server as a child process, on a free port of 127.0.0.1 and a directory of its own.
+ * The binary is DUEQ_BINARY, or build/dueq.
+ *
+ * What goes wrong here fails the running test, with the end of the server's log. Every server
+ * is killed and its directory removed by server_process_cleanup (also when the test program
+ * ends, and by the kernel should it be killed), so a test needs no clean-up path of its own. */
+#ifndef DUEQ_TESTS_SERVER_PROCESS_H
+#define DUEQ_TESTS_SERVER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { SERVER_SETTINGS_MAX = 24 };
+
+struct server_setting {
+    char *name, *value; /* NULL: unused */
+};
+
+struct server_process {
+    pid_t pid; /* 0: not running */
+    int port;
+    char *directory;  /* holds data/, log and what the test puts there */
+    char *data;       /* --dir */
+    char *log;        /* standard output and error of every run */
+    char *unixsocket; /* path for a socket, for tests that want one */
+    struct server_setting options[SERVER_SETTINGS_MAX];     /* --name value */
+    struct server_setting environment[SERVER_SETTINGS_MAX]; /* NAME=value */
+    struct server_process *next;                            /* all that live */
+};
+
+/* A server that does not run yet, with small files (1 MiB segments) so that checkpoints and
+ * recycling happen in tests too. */
+struct server_process *server_process_new(void);
+
+/* For the next run; replaces an earlier value of that name. value may hold several words. */
+void server_process_option(struct server_process *server, const char *name, const char *value);
+void server_process_environment(struct server_process *server, const char *name,
+                                const char *value);
+
+/* Starts it, again if it ran before, and returns when it answers. */
+void server_process_run(struct server_process *server);
+
+/* Starts it without waiting for anything. */
+void server_process_launch(struct server_process *server);
+
+/* server_process_new + run with options as name, value, ..., NULL. */
+struct server_process *server_process_start(const char *name, ...);
+
+/* SIGTERM; the exit status must be 0. */
+void server_process_stop(struct server_process *server);
+/* SIGKILL. */
+void server_process_kill(struct server_process *server);
+/* Waits for a server that ends by itself; its exit status (128 + signal when killed). */
+int server_process_wait(struct server_process *server);
+/* True while it runs; reaps it when it has ended. */
+bool server_process_alive(struct server_process *server);
+
+/* The log so far; the caller frees it. */
+char *server_process_log(const struct server_process *server);
+
+/* Kills and forgets all servers; for cmocka teardowns and loops. */
+void server_process_cleanup(void);
+
+/* Prints the end of the logs of all servers, for a failing test. */
+void server_process_explain(void);
+
+/* A port of 127.0.0.1 that nobody listens on at the moment. */
+int free_port(void);
+
+const char *server_binary(void);
+
+/* Runs a shell command made by printf, with both its outputs going to ret_output (up to the
+ * size, NUL-terminated). Returns its exit status. */
+int run_shell(char *ret_output, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
