@@ -14,6 +14,7 @@ struct resp_limits {
     size_t bulk_bytes;   /* of one argument; proto-max-bulk-len; before login 16384 */
     size_t inline_bytes; /* of one inline command or header line; 65536 */
     size_t query_bytes;  /* unread bytes and arguments of one request together; 1 GiB */
+    bool before_login;   /* errors then name the missing login, as Redis' do */
 };
 
 enum resp_read {

@@ -1,0 +1,194 @@
+#include "protocol/number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CENTURY_MS ((int64_t)100 * 366 * 24 * 3600 * 1000)
+
+/* Decimal digits without sign, up to `limit`. */
+static bool parse_digits(const char *text, size_t size, uint64_t limit, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+
+    if (size == 0 || (text[0] == '0' && size > 1))
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
+
+        if (digit > 9 || number > (limit - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return true;
+}
+
+bool number_parse_integer(const char *text, size_t size, int64_t *ret_number)
+{
+    bool negative = size > 0 && text[0] == '-';
+    uint64_t magnitude;
+
+    if (negative) {
+        if (!parse_digits(text + 1, size - 1, (uint64_t)INT64_MAX + 1, &magnitude) ||
+            magnitude == 0)
+            return false;
+        *ret_number = (int64_t)(0 - magnitude);
+        return true;
+    }
+    if (!parse_digits(text, size, INT64_MAX, &magnitude))
+        return false;
+    *ret_number = (int64_t)magnitude;
+    return true;
+}
+
+/* strtod wants a terminated string and skips leading space; neither is given or wanted. */
+static bool prepare_float(const char *text, size_t size, char *copy, size_t room)
+{
+    if (size == 0 || size >= room || isspace((unsigned char)text[0]))
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    return strlen(copy) == size;
+}
+
+bool number_parse_double(const char *text, size_t size, double *ret_number)
+{
+    char copy[512], *end;
+    double number;
+
+    if (!prepare_float(text, size, copy, sizeof(copy)))
+        return false;
+    errno = 0;
+    number = strtod(copy, &end);
+    if (*end != '\0' || isnan(number) ||
+        (errno == ERANGE && (number == HUGE_VAL || number == -HUGE_VAL || number == 0)))
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+bool number_parse_long_double(const char *text, size_t size, long double *ret_number)
+{
+    char copy[5 * 1024], *end;
+    long double number;
+
+    if (!prepare_float(text, size, copy, sizeof(copy)))
+        return false;
+    errno = 0;
+    number = strtold(copy, &end);
+    if (*end != '\0' || isnan(number) ||
+        (errno == ERANGE && (number == HUGE_VALL || number == -HUGE_VALL || number == 0)))
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+size_t number_format_integer(char *text, int64_t number)
+{
+    char digits[24];
+    uint64_t magnitude = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    size_t at = sizeof(digits), size;
+
+    do {
+        digits[--at] = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (number < 0)
+        digits[--at] = '-';
+    size = sizeof(digits) - at;
+    memcpy(text, digits + at, size);
+    text[size] = '\0';
+    return size;
+}
+
+/* Integers print the same with %lld and with %.17g below 10^17; the limit keeps to what a
+ * double holds exactly. */
+size_t number_format_double(char *text, double number)
+{
+    if (isnan(number))
+        return (size_t)sprintf(text, "nan");
+    if (isinf(number))
+        return (size_t)sprintf(text, number > 0 ? "inf" : "-inf");
+    if (number == 0)
+        return (size_t)sprintf(text, signbit(number) ? "-0" : "0");
+    if (number > -4503599627370495.0 && number < 4503599627370496.0 &&
+        number == (double)(int64_t)number)
+        return number_format_integer(text, (int64_t)number);
+    return (size_t)snprintf(text, NUMBER_TEXT_MAX, "%.17g", number);
+}
+
+size_t number_format_long_double(char *text, long double number)
+{
+    char wide[5 * 1024];
+    int size;
+
+    if (isinf(number))
+        return (size_t)sprintf(text, number > 0 ? "inf" : "-inf");
+    size = snprintf(wide, sizeof(wide), "%.17Lf", number);
+    if (strchr(wide, '.') != NULL) {
+        while (wide[size - 1] == '0')
+            size--;
+        if (wide[size - 1] == '.')
+            size--;
+    }
+    if (size == 2 && wide[0] == '-' && wide[1] == '0') {
+        wide[0] = '0';
+        size = 1;
+    }
+    if (size >= NUMBER_TEXT_MAX)
+        size = NUMBER_TEXT_MAX - 1;
+    memcpy(text, wide, (size_t)size);
+    text[size] = '\0';
+    return (size_t)size;
+}
+
+bool number_parse_duration(const char *text, size_t size, int64_t *ret_ms)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t ms;
+    } units[] = {{"ms", 1},          {"s", 1000},     {"m", 60 * 1000},
+                 {"h", 3600 * 1000}, {"d", 86400000}, {"", 1}};
+    uint64_t number;
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        size_t suffix = strlen(units[i].suffix);
+
+        if (size <= suffix || strncasecmp(text + size - suffix, units[i].suffix, suffix) != 0)
+            continue;
+        if (!parse_digits(text, size - suffix, CENTURY_MS / units[i].ms, &number))
+            continue;
+        *ret_ms = (int64_t)(number * units[i].ms);
+        return true;
+    }
+    return false;
+}
+
+bool number_parse_bytes(const char *text, size_t size, uint64_t *ret_bytes)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t bytes;
+    } units[] = {{"kb", 1 << 10},           {"mb", 1 << 20}, {"gb", 1 << 30},
+                 {"tb", 1ULL << 40},        {"k", 1000},     {"m", 1000 * 1000},
+                 {"g", 1000 * 1000 * 1000}, {"b", 1},        {"", 1}};
+    uint64_t number;
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        size_t suffix = strlen(units[i].suffix);
+
+        if (size <= suffix || strncasecmp(text + size - suffix, units[i].suffix, suffix) != 0)
+            continue;
+        if (!parse_digits(text, size - suffix, INT64_MAX / units[i].bytes, &number))
+            continue;
+        *ret_bytes = number * units[i].bytes;
+        return true;
+    }
+    return false;
+}
