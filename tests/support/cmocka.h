@@ -1,0 +1,12 @@
+/* cmocka wants these before it. */
+#ifndef DUEQ_TESTS_CMOCKA_H
+#define DUEQ_TESTS_CMOCKA_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif
