@@ -1,0 +1,15 @@
+/* A server on a disk that fails on command: tests/fault/preload/faulty_disk.c, steered. */
+#ifndef DUEQ_TESTS_FAULTY_DISK_H
+#define DUEQ_TESTS_FAULTY_DISK_H
+
+#include "tests/support/server_process.h"
+
+/* For the next runs of the server: its data lies on such a disk, which is sound for now. After
+ * faulty_disk_break, `countdown` calls pass before the first that fails. */
+void faulty_disk_prepare(struct server_process *server, long countdown);
+
+/* From now on these fail: "fdatasync EIO", "grow ENOSPC", ... */
+void faulty_disk_break(const struct server_process *server, const char *faults);
+void faulty_disk_repair(const struct server_process *server);
+
+#endif

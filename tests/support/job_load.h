@@ -1,0 +1,52 @@
+/* Several clients that push, claim, ack, nack, extend and delete at random, pipelined, and keep
+ * a job_model of what they were told. Every reply is checked against it: nothing is given out
+ * twice, no token goes backward, nothing that is gone comes back, no duplicate is let in.
+ *
+ * All of them in one thread: requests of all connections are sent before replies are read, so
+ * the server has them together. */
+#ifndef DUEQ_TESTS_JOB_LOAD_H
+#define DUEQ_TESTS_JOB_LOAD_H
+
+#include "tests/support/job_model.h"
+
+enum { LOAD_CLIENTS = 8, LOAD_PIPELINE = 24 };
+
+/* A request that has no reply yet. */
+struct load_request {
+    enum job_request kind;
+    size_t serial; /* what it is about; not for claims */
+    int topic;
+    uint64_t sent;  /* model clock */
+    int64_t token;  /* the one sent; of a claim: the greatest of its topic known then */
+    unsigned count; /* most jobs a claim may bring */
+    bool loose;     /* claims: a short lease */
+    bool duplicate; /* pushes: must be refused */
+    char floor_id[MODEL_ID_MAX]; /* pushes: the server's id must be greater */
+};
+
+struct load_client {
+    redisContext *connection; /* NULL: lost */
+    struct load_request queue[LOAD_PIPELINE];
+    size_t first, pending;
+};
+
+struct job_load {
+    struct job_model *model;
+    struct dice *dice;
+    struct load_client clients[LOAD_CLIENTS];
+    size_t population; /* about as many jobs live */
+    bool refusals;     /* -FULL and -MISCONF are no failure */
+    uint64_t replies, refused_pushes, refused_others;
+};
+
+void job_load_open(struct job_load *load, const struct server_process *server);
+
+/* Sends a pipeline on each connection, reads some of the replies. False when the server has
+ * gone. */
+bool job_load_step(struct job_load *load);
+
+/* Reads all replies that are still to come, up to the end of each connection when the server
+ * has gone; what has none stays pending in the model. Closes the connections. */
+void job_load_finish(struct job_load *load);
+
+#endif

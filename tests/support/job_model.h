@@ -1,0 +1,74 @@
+/* What a client may rely on, job by job: only what the server has replied. Requests that have
+ * no reply when the server dies may have been done or not; job_model_check accepts either and
+ * nothing else, and takes the server's answer for the truth from then on.
+ *
+ * Violations fail the running test. */
+#ifndef DUEQ_TESTS_JOB_MODEL_H
+#define DUEQ_TESTS_JOB_MODEL_H
+
+#include "tests/support/client.h"
+#include "tests/support/dice.h"
+
+enum { MODEL_TOPICS = 5, MODEL_ID_MAX = 64 };
+
+enum job_state { JOB_READY, JOB_DELAYED, JOB_CLAIMED, JOB_DEAD, JOB_GONE };
+
+enum job_request {
+    REQUEST_NONE,
+    REQUEST_PUSH,
+    REQUEST_CLAIM,
+    REQUEST_ACK,
+    REQUEST_NACK,
+    REQUEST_EXTEND,
+    REQUEST_DEL,
+    REQUEST_GET
+};
+
+struct known_job {
+    char id[MODEL_ID_MAX]; /* "": the server gives one, and it is not known yet */
+    int topic;
+    enum job_state state;     /* as last replied; of a push under way: what it will be */
+    enum job_state wanted;    /* of a nack under way: what it will become */
+    enum job_request pending; /* sent, without a reply */
+    bool loose;               /* a short lease or delay: it moves by itself */
+    int64_t token;            /* of the last claim replied */
+    uint64_t token_at;        /* when that was learnt */
+    uint64_t gone_at;         /* when JOB_GONE was learnt */
+    size_t place;             /* in `live` */
+};
+
+struct known_topic {
+    char name[16];
+    int64_t token;              /* greatest replied */
+    char last_id[MODEL_ID_MAX]; /* greatest id the server gave */
+    unsigned lost_claims;       /* jobs that claims without a reply may have taken */
+};
+
+struct job_model {
+    struct known_job *jobs; /* by serial number */
+    size_t count, capacity;
+    size_t *live; /* serials of those not JOB_GONE */
+    size_t live_count;
+    uint64_t clock; /* grows with each request and reply */
+    struct known_topic topics[MODEL_TOPICS];
+};
+
+void job_model_init(struct job_model *model);
+void job_model_release(struct job_model *model);
+
+/* A new job, as a push sends it. Returns its serial number. */
+size_t job_model_add(struct job_model *model, int topic, enum job_state state, const char *id);
+
+void job_model_gone(struct job_model *model, size_t serial);
+
+/* The body of a job is a function of its serial number, which it begins with. The caller frees
+ * it. */
+char *job_model_body(size_t serial, size_t *ret_size);
+/* The serial number of a body that is whole; fails the test for any other. */
+size_t job_model_serial(const struct job_model *model, const char *body, size_t size);
+
+/* Compares the whole of a server that has just started with what is known: every job by
+ * Q.GET, the counts by Q.LEN and Q.STATS. Resolves all that was under way. */
+void job_model_check(struct job_model *model, redisContext *client);
+
+#endif
