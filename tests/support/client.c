@@ -60,9 +60,9 @@ static redisContext *keep(redisContext *client)
         fail_at(__FILE__, __LINE__, "connect: %s", client ? client->errstr : "no memory");
     redisSetTimeout(client, patience);
     signal(SIGPIPE, SIG_IGN); /* hiredis writes to connections that the server has closed */
-    while (slot < CLIENTS_MAX && open_clients[slot])
+    while (slot < CLIENTS_MAX - 1 && open_clients[slot])
         slot++;
-    assert_in_range(slot, 0, CLIENTS_MAX - 1);
+    assert_null(open_clients[slot]);
     open_clients[slot] = client;
     return client;
 }
@@ -274,7 +274,7 @@ char *ask_info(redisContext *client, const char *name)
     char *line = NULL, *rest = NULL, *value = NULL;
     size_t size = strlen(name);
     for (line = strtok_r(info, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
-        if (strncmp(line, name, size) == 0 && line[size] == ':')
+        if (!value && strncmp(line, name, size) == 0 && line[size] == ':')
             value = strdup(line + size + 1);
     }
     if (!value)
@@ -301,7 +301,7 @@ int served_setup(void **state)
     if (!served)
         return -1;
     *state = served;
-    served->server = server_process_start(NULL);
+    served->server = server_process_start("");
     served->client = client_open(served->server);
     return 0;
 }

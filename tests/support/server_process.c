@@ -205,14 +205,17 @@ void server_process_run(struct server_process *server)
     fail_msg("the server %s does not start", server_binary());
 }
 
-struct server_process *server_process_start(const char *name, ...)
+struct server_process *server_process_start(const char *options)
 {
     struct server_process *server = server_process_new();
-    va_list values;
-    va_start(values, name);
-    for (; name; name = va_arg(values, const char *))
-        server_process_option(server, name, va_arg(values, const char *));
-    va_end(values);
+    char *copy = text("%s", options), *rest = NULL;
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        name += strspn(name, " ");
+        char *value = name + strcspn(name, " ");
+        *value++ = '\0';
+        server_process_option(server, name, value);
+    }
+    free(copy);
     server_process_run(server);
     return server;
 }
@@ -320,19 +323,21 @@ void server_process_cleanup(void)
 
 int run_shell(char *ret_output, size_t size, const char *format, ...)
 {
-    char command[4096];
+    char *command = NULL, *with_errors;
     va_list values;
     size_t used = 0, got;
     va_start(values, format);
-    int length = vsnprintf(command, sizeof(command) - 6, format, values);
+    if (vasprintf(&command, format, values) < 0)
+        abort();
     va_end(values);
-    assert_in_range(length, 1, sizeof(command) - 7);
-    strcat(command, " 2>&1");
-    FILE *pipe = popen(command, "re");
+    with_errors = text("{ %s; } 2>&1", command);
+    FILE *pipe = popen(with_errors, "re");
     if (!pipe)
         fail_msg("popen: %s", strerror(errno));
     while (used + 1 < size && (got = fread(ret_output + used, 1, size - 1 - used, pipe)) > 0)
         used += got;
     ret_output[used] = '\0';
+    free(with_errors);
+    free(command);
     return exit_status(pclose(pipe));
 }

@@ -44,8 +44,8 @@ void server_process_run(struct server_process *server);
 /* Starts it without waiting for anything. */
 void server_process_launch(struct server_process *server);
 
-/* server_process_new + run with options as name, value, ..., NULL. */
-struct server_process *server_process_start(const char *name, ...);
+/* server_process_new + run with options as text: "maxclients 3, durability none", or "". */
+struct server_process *server_process_start(const char *options);
 
 /* SIGTERM; the exit status must be 0. */
 void server_process_stop(struct server_process *server);
