@@ -67,6 +67,8 @@ const char *journal_failure(const struct journal *journal);     /* "" while soun
 
 /* Waits until everything appended is synced, whatever the mode. */
 enum dueq_status journal_sync(struct journal *journal);
+/* The same up to lsn; any thread. */
+enum dueq_status journal_sync_to(struct journal *journal, uint64_t lsn);
 /* Waits until lsn is settled or the journal failed. */
 enum dueq_status journal_wait(struct journal *journal, uint64_t lsn);
 

@@ -1,0 +1,375 @@
+#include "storage/kv/checkpoint.h"
+
+#include "storage/kv/key.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    TXN_OPERATIONS = 4096, /* a random one dirties two or three pages of 4 KiB */
+    TXN_BYTES = 16 * 1024 * 1024,
+    RETRY_USEC = 200 * 1000,
+    ROOM_CHECK_USEC = 1000 * 1000,
+    MARK_SIZE = 24
+};
+
+struct checkpoint {
+    struct lmdb_store *lmdb;
+    struct journal *journal;
+    const struct kv_io *io;
+    void (*notify)(void *arg);
+    void *notify_arg;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t work, ended;
+    const struct memtable *table; /* NULL: nothing to do */
+    struct checkpoint_mark mark;
+    struct checkpoint_stats stats;
+    _Atomic(bool) running, stop;
+    _Atomic(uint64_t) commits;
+    _Atomic(int) status;
+};
+
+/* ---- the mark: the one key that users of the space cannot have */
+
+static const uint8_t mark_key[] = {0};
+
+enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb, struct checkpoint_mark *ret_mark)
+{
+    struct dueq_slice value;
+    enum dueq_status status = lmdb_get(lmdb, dueq_slice(mark_key, sizeof(mark_key)), &value);
+    const uint8_t *bytes;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (value.size != MARK_SIZE)
+        return DUEQ_CORRUPT;
+    bytes = value.data;
+    *ret_mark = (struct checkpoint_mark){kv_read_u64(bytes), (int64_t)kv_read_u64(bytes + 8),
+                                         kv_read_u64(bytes + 16)};
+    return DUEQ_OK;
+}
+
+static enum dueq_status put_mark(struct lmdb_txn *txn, const struct checkpoint_mark *mark)
+{
+    uint8_t bytes[MARK_SIZE];
+
+    kv_write_u64(bytes, mark->lsn);
+    kv_write_u64(bytes + 8, (uint64_t)mark->time);
+    kv_write_u64(bytes + 16, mark->seed);
+    return lmdb_put(txn, dueq_slice(mark_key, sizeof(mark_key)), dueq_slice(bytes, MARK_SIZE));
+}
+
+/* ---- merging */
+
+static enum dueq_status apply(struct lmdb_txn *txn, const struct memtable_entry *entry)
+{
+    struct dueq_slice key = dueq_slice(entry->key, entry->key_size);
+
+    return entry->tombstone ? lmdb_del(txn, key)
+                            : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
+}
+
+/* Applies entries from the cursor on, as many as one transaction may hold. On success the
+ * cursor stands at the next one (*more). */
+static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor *at, bool *more)
+{
+    enum dueq_status status = DUEQ_OK;
+    size_t operations = 0, bytes = 0;
+
+    while (*more && status == DUEQ_OK && operations < TXN_OPERATIONS && bytes < TXN_BYTES) {
+        struct memtable_entry entry = memtable_at(at);
+
+        status = apply(txn, &entry);
+        operations++;
+        bytes += entry.value_size;
+        *more = memtable_next(at);
+    }
+    return status;
+}
+
+/* One transaction. The last one carries the mark. The cursor moves only when it is committed.
+ */
+static enum dueq_status merge_step(struct lmdb_store *lmdb, struct memtable_cursor *at,
+                                   bool *more, const struct checkpoint_mark *mark)
+{
+    struct memtable_cursor cursor = *at;
+    bool rest = *more;
+    struct lmdb_txn *txn;
+    enum dueq_status status = lmdb_begin(lmdb, &txn);
+
+    if (status != DUEQ_OK)
+        return status;
+    status = apply_some(txn, &cursor, &rest);
+    if (status == DUEQ_OK && !rest)
+        status = put_mark(txn, mark);
+    if (status != DUEQ_OK) {
+        lmdb_abort(txn);
+        return status;
+    }
+    status = lmdb_commit(txn);
+    if (status == DUEQ_OK) {
+        *at = cursor;
+        *more = rest;
+    }
+    return status;
+}
+
+static bool first_entry(struct memtable_cursor *at, const struct memtable *table)
+{
+    static const uint8_t least[] = {0};
+
+    return memtable_seek(at, table, dueq_slice(least, sizeof(least)));
+}
+
+enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
+                                  const struct checkpoint_mark *mark)
+{
+    struct memtable_cursor at;
+    bool more = first_entry(&at, table);
+    enum dueq_status status;
+
+    do
+        status = merge_step(lmdb, &at, &more, mark);
+    while (status == DUEQ_OK && more);
+    return status;
+}
+
+/* ---- the thread */
+
+static void set_status(struct checkpoint *checkpoint, enum dueq_status status)
+{
+    if ((int)status == atomic_load(&checkpoint->status))
+        return;
+    atomic_store(&checkpoint->status, (int)status);
+    if (checkpoint->notify != NULL)
+        checkpoint->notify(checkpoint->notify_arg);
+}
+
+/* Under the lock. */
+static void sleep_locked(struct checkpoint *checkpoint, uint64_t usec)
+{
+    uint64_t until = checkpoint->io->monotonic_usec(checkpoint->io->arg) + usec;
+    struct timespec moment = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
+
+    if (!atomic_load(&checkpoint->stop))
+        pthread_cond_timedwait(&checkpoint->work, &checkpoint->lock, &moment);
+}
+
+static void pause_before_retry(struct checkpoint *checkpoint)
+{
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->stats.failures++;
+    sleep_locked(checkpoint, RETRY_USEC);
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
+/* All of the table, with patience for a full disk. Not DUEQ_OK: stopped, or failed for good. */
+static enum dueq_status merge_all(struct checkpoint *checkpoint)
+{
+    struct memtable_cursor at;
+    bool more = first_entry(&at, checkpoint->table);
+    enum dueq_status status;
+
+    do {
+        status = merge_step(checkpoint->lmdb, &at, &more, &checkpoint->mark);
+        if (status == DUEQ_OK) {
+            atomic_fetch_add(&checkpoint->commits, 1);
+            set_status(checkpoint, DUEQ_OK);
+        } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
+            set_status(checkpoint, DUEQ_FULL);
+            pause_before_retry(checkpoint);
+            status = DUEQ_OK;
+            more = true;
+        }
+    } while (status == DUEQ_OK && more && !atomic_load(&checkpoint->stop));
+    return status;
+}
+
+/* LMDB must not be ahead of what the journal has on disk: a checkpoint cut short is repaired by
+ * replaying the journal over it. */
+static enum dueq_status run_one(struct checkpoint *checkpoint)
+{
+    enum dueq_status status = journal_sync_to(checkpoint->journal, checkpoint->mark.lsn);
+
+    if (status == DUEQ_OK)
+        status = merge_all(checkpoint);
+    if (status == DUEQ_OK && !atomic_load(&checkpoint->stop)) {
+        journal_trim(checkpoint->journal, checkpoint->mark.lsn);
+        journal_prepare(checkpoint->journal);
+    }
+    return status;
+}
+
+static void finish_locked(struct checkpoint *checkpoint, enum dueq_status status, uint64_t usec)
+{
+    uint64_t used;
+
+    pthread_mutex_unlock(&checkpoint->lock);
+    used = lmdb_used_bytes(checkpoint->lmdb);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->stats.used_bytes = used;
+    if (status == DUEQ_OK) {
+        checkpoint->stats.count++;
+        checkpoint->stats.usec_last = usec;
+        checkpoint->stats.lsn = checkpoint->mark.lsn;
+        checkpoint->table = NULL;
+        atomic_store(&checkpoint->running, false);
+    } else {
+        set_status(checkpoint, status);
+    }
+    pthread_cond_broadcast(&checkpoint->ended);
+}
+
+static bool failed(const struct checkpoint *checkpoint)
+{
+    int status = atomic_load(&checkpoint->status);
+
+    return status != DUEQ_OK && status != DUEQ_FULL;
+}
+
+/* Waits for a table; meanwhile keeps trying to get room for the journal. */
+static void wait_for_table(struct checkpoint *checkpoint)
+{
+    while (!atomic_load(&checkpoint->stop) &&
+           (checkpoint->table == NULL || failed(checkpoint))) {
+        if (journal_has_room(checkpoint->journal)) {
+            pthread_cond_wait(&checkpoint->work, &checkpoint->lock);
+            continue;
+        }
+        sleep_locked(checkpoint, ROOM_CHECK_USEC);
+        pthread_mutex_unlock(&checkpoint->lock);
+        journal_prepare(checkpoint->journal);
+        if (journal_has_room(checkpoint->journal) && checkpoint->notify != NULL)
+            checkpoint->notify(checkpoint->notify_arg);
+        pthread_mutex_lock(&checkpoint->lock);
+    }
+}
+
+static void *run_thread(void *arg)
+{
+    struct checkpoint *checkpoint = arg;
+    const struct kv_io *io = checkpoint->io;
+
+    journal_prepare(checkpoint->journal);
+    pthread_mutex_lock(&checkpoint->lock);
+    for (;;) {
+        uint64_t began;
+        enum dueq_status status;
+
+        wait_for_table(checkpoint);
+        if (atomic_load(&checkpoint->stop))
+            break;
+        pthread_mutex_unlock(&checkpoint->lock);
+        began = io->monotonic_usec(io->arg);
+        status = run_one(checkpoint);
+        pthread_mutex_lock(&checkpoint->lock);
+        if (atomic_load(&checkpoint->stop))
+            break;
+        finish_locked(checkpoint, status, io->monotonic_usec(io->arg) - began);
+        if (checkpoint->notify != NULL)
+            checkpoint->notify(checkpoint->notify_arg);
+    }
+    pthread_mutex_unlock(&checkpoint->lock);
+    return NULL;
+}
+
+/* ---- the owner's side */
+
+static void init_sync(struct checkpoint *checkpoint)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&checkpoint->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&checkpoint->work, &monotonic);
+    pthread_cond_init(&checkpoint->ended, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
+                                const struct kv_io *io, void (*notify)(void *arg),
+                                void *notify_arg, struct checkpoint **ret_checkpoint)
+{
+    struct checkpoint *checkpoint = calloc(1, sizeof(*checkpoint));
+
+    if (checkpoint == NULL)
+        return DUEQ_NOMEM;
+    checkpoint->lmdb = lmdb;
+    checkpoint->journal = journal;
+    checkpoint->io = io;
+    checkpoint->notify = notify;
+    checkpoint->notify_arg = notify_arg;
+    checkpoint->stats.used_bytes = lmdb_used_bytes(lmdb);
+    init_sync(checkpoint);
+    if (pthread_create(&checkpoint->thread, NULL, run_thread, checkpoint) != 0) {
+        free(checkpoint);
+        return DUEQ_NOMEM;
+    }
+    *ret_checkpoint = checkpoint;
+    return DUEQ_OK;
+}
+
+void checkpoint_free(struct checkpoint *checkpoint)
+{
+    if (checkpoint == NULL)
+        return;
+    pthread_mutex_lock(&checkpoint->lock);
+    atomic_store(&checkpoint->stop, true);
+    pthread_cond_signal(&checkpoint->work);
+    pthread_mutex_unlock(&checkpoint->lock);
+    pthread_join(checkpoint->thread, NULL);
+    pthread_cond_destroy(&checkpoint->work);
+    pthread_cond_destroy(&checkpoint->ended);
+    pthread_mutex_destroy(&checkpoint->lock);
+    free(checkpoint);
+}
+
+void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
+                      const struct checkpoint_mark *mark)
+{
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->table = frozen;
+    checkpoint->mark = *mark;
+    atomic_store(&checkpoint->running, true);
+    pthread_cond_signal(&checkpoint->work);
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
+bool checkpoint_running(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->running);
+}
+
+enum dueq_status checkpoint_wait(struct checkpoint *checkpoint)
+{
+    pthread_mutex_lock(&checkpoint->lock);
+    while (atomic_load(&checkpoint->running) && !failed(checkpoint))
+        pthread_cond_wait(&checkpoint->ended, &checkpoint->lock);
+    pthread_mutex_unlock(&checkpoint->lock);
+    return failed(checkpoint) ? checkpoint_status(checkpoint) : DUEQ_OK;
+}
+
+uint64_t checkpoint_commits(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->commits);
+}
+
+enum dueq_status checkpoint_status(const struct checkpoint *checkpoint)
+{
+    return (enum dueq_status)atomic_load(&checkpoint->status);
+}
+
+void checkpoint_get_stats(const struct checkpoint *checkpoint,
+                          struct checkpoint_stats *ret_stats)
+{
+    struct checkpoint *locked = (struct checkpoint *)(uintptr_t)checkpoint;
+
+    pthread_mutex_lock(&locked->lock);
+    *ret_stats = checkpoint->stats;
+    pthread_mutex_unlock(&locked->lock);
+}

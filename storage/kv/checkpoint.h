@@ -1,0 +1,52 @@
+/* The checkpoint thread: merges a frozen memtable into LMDB, in transactions of bounded size,
+ * then recycles the journal below. Private to storage/kv. */
+#ifndef DUEQ_STORAGE_CHECKPOINT_H
+#define DUEQ_STORAGE_CHECKPOINT_H
+
+#include "storage/kv/journal.h"
+#include "storage/kv/lmdb_store.h"
+#include "storage/kv/memtable.h"
+
+struct checkpoint;
+
+/* What LMDB says of itself: stored with the last transaction of a checkpoint. */
+struct checkpoint_mark {
+    uint64_t lsn; /* LMDB holds every record up to this one */
+    int64_t time; /* the greatest time of those records */
+    uint64_t seed;
+};
+enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
+                                      struct checkpoint_mark *ret_mark);
+
+/* notify: from the thread, when a checkpoint ended or room changed. */
+enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
+                                const struct kv_io *io, void (*notify)(void *arg),
+                                void *notify_arg, struct checkpoint **ret_checkpoint);
+void checkpoint_free(
+    struct checkpoint *checkpoint); /* stops within a transaction; NULL is fine */
+
+/* Hands over a frozen table, which is only read until checkpoint_running is false. */
+void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
+                      const struct checkpoint_mark *mark);
+bool checkpoint_running(const struct checkpoint *checkpoint);
+/* Waits for the end, or a failure for good. */
+enum dueq_status checkpoint_wait(struct checkpoint *checkpoint);
+
+/* Transactions committed so far: the owner renews its snapshot when this has grown. */
+uint64_t checkpoint_commits(const struct checkpoint *checkpoint);
+
+/* DUEQ_OK; DUEQ_FULL while map or disk refuse (it tries again by itself); else failed for good.
+ */
+enum dueq_status checkpoint_status(const struct checkpoint *checkpoint);
+
+struct checkpoint_stats {
+    uint64_t count, usec_last, failures, used_bytes, lsn;
+};
+void checkpoint_get_stats(const struct checkpoint *checkpoint,
+                          struct checkpoint_stats *ret_stats);
+
+/* Merges in the caller's thread: for replay, before there is a thread. */
+enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
+                                  const struct checkpoint_mark *mark);
+
+#endif

@@ -1,0 +1,67 @@
+#include "storage/kv/data_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char format[] = "dueq 1\n";
+
+/* The lock is on the FORMAT file: it goes with the process, however it ends. */
+static enum dueq_status check_format(int fd, const char *path, struct dueq_error *error)
+{
+    char found[64] = "";
+    ssize_t size = pread(fd, found, sizeof(found) - 1, 0);
+
+    if (size < 0)
+        return dueq_fail(error, DUEQ_IO, "cannot read %s: %s", path, strerror(errno));
+    if (size == 0) {
+        if (pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||
+            fsync(fd) != 0)
+            return dueq_fail(error, DUEQ_IO, "cannot write %s: %s", path, strerror(errno));
+        return DUEQ_OK;
+    }
+    if (strcmp(found, format) == 0)
+        return DUEQ_OK;
+    found[strcspn(found, "\n")] = '\0';
+    return dueq_fail(
+        error, DUEQ_VERSION,
+        "%s says \"%s\", this version reads \"dueq 1\": use the dueq that wrote it", path,
+        found);
+}
+
+enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *error)
+{
+    char path[PATH_MAX];
+    enum dueq_status status;
+    int fd;
+
+    if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
+        return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", dir, strerror(errno));
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return dueq_fail(error, DUEQ_IO, "cannot open %s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return dueq_fail(error, DUEQ_LOCKED, "%s is in use by another process", dir);
+    }
+    status = check_format(fd, path, error);
+    if (status != DUEQ_OK) {
+        close(fd);
+        return status;
+    }
+    *ret_fd = fd;
+    return DUEQ_OK;
+}
+
+void data_dir_unlock(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}

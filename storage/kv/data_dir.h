@@ -1,0 +1,12 @@
+/* The data directory as a whole: one process, one format. Private to storage/kv. */
+#ifndef DUEQ_STORAGE_DATA_DIR_H
+#define DUEQ_STORAGE_DATA_DIR_H
+
+#include "storage/status.h"
+
+/* Creates the directory (one level) and its FORMAT file when missing, checks the format, takes
+ * the lock. DUEQ_LOCKED, DUEQ_VERSION, DUEQ_IO. */
+enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *error);
+void data_dir_unlock(int fd); /* -1 is fine */
+
+#endif

@@ -1,0 +1,564 @@
+#include "storage/kv/kv_store.h"
+
+#include "storage/kv/data_dir.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    DISK_CHECK_USEC = 200 * 1000,
+    IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
+    IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
+    IDLE_JOURNAL = 8 * 1024 * 1024
+};
+
+#define MIB ((uint64_t)1 << 20)
+
+void kv_options_init(struct kv_options *options)
+{
+    *options = (struct kv_options){
+        .durability = KV_SYNC_ALWAYS,
+        .interval_ms = 1000,
+        .memtable_bytes = 48 * MIB,
+        .segment_bytes = 64 * MIB,
+        .journal_bytes = 512 * MIB,
+        .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 1024 * MIB,
+        .disk_reserve_bytes = 256 * MIB,
+        .high_water_percent = 90,
+    };
+}
+
+/* ---- failing */
+
+static enum dueq_status fail(struct kv *kv, enum dueq_status status, const char *why)
+{
+    if (kv->status == DUEQ_OK) {
+        kv->status = status;
+        snprintf(kv->failure, sizeof(kv->failure), "%s", why);
+    }
+    return status;
+}
+
+/* Failures of the threads become the store's. */
+static void notice_failures(struct kv *kv)
+{
+    enum dueq_status status = journal_status(kv->journal);
+
+    if (status != DUEQ_OK)
+        fail(kv, status, journal_failure(kv->journal));
+    status = checkpoint_status(kv->checkpoint);
+    if (status != DUEQ_OK && status != DUEQ_FULL)
+        fail(kv, status, lmdb_error_text(kv->lmdb));
+}
+
+enum dueq_status kv_status(const struct kv *kv)
+{
+    enum dueq_status status = kv->status;
+
+    if (status == DUEQ_OK)
+        status = journal_status(kv->journal);
+    if (status == DUEQ_OK)
+        status = checkpoint_status(kv->checkpoint);
+    return status == DUEQ_FULL ? DUEQ_OK : status;
+}
+
+const char *kv_failure(const struct kv *kv)
+{
+    if (kv->status != DUEQ_OK)
+        return kv->failure;
+    if (journal_status(kv->journal) != DUEQ_OK)
+        return journal_failure(kv->journal);
+    return kv_status(kv) == DUEQ_OK ? "" : lmdb_error_text(kv->lmdb);
+}
+
+/* ---- opening */
+
+static enum dueq_status replay_operations(struct kv *kv, const struct journal_record *record)
+{
+    const uint8_t *at = record->payload, *end = at + record->size;
+    struct batch_operation operation;
+    enum dueq_status status = DUEQ_OK;
+
+    while (at < end && status == DUEQ_OK) {
+        if (!batch_read(&at, end, &operation))
+            return DUEQ_CORRUPT;
+        status = operation.put
+                     ? memtable_put(kv->active, operation.key, &operation.value, 1, false, NULL)
+                     : memtable_del(kv->active, operation.key);
+    }
+    return status;
+}
+
+static struct checkpoint_mark mark_of(const struct kv *kv)
+{
+    return (struct checkpoint_mark){kv->lsn, kv->time_floor, kv->seed};
+}
+
+/* A journal longer than a memtable is merged on the way, so that memory stays bounded. */
+static enum dueq_status merge_replayed(struct kv *kv)
+{
+    struct checkpoint_mark mark = mark_of(kv);
+    enum dueq_status status = checkpoint_merge(kv->lmdb, kv->active, &mark);
+
+    if (status != DUEQ_OK)
+        return status;
+    memtable_free(kv->active);
+    kv->active = memtable_new();
+    return kv->active == NULL ? DUEQ_NOMEM : lmdb_renew(kv->lmdb);
+}
+
+static enum dueq_status replay(void *arg, const struct journal_record *record)
+{
+    struct kv *kv = arg;
+    enum dueq_status status = replay_operations(kv, record);
+
+    kv->lsn = record->lsn;
+    kv->since_freeze += record->size;
+    if (record->time > kv->time_floor)
+        kv->time_floor = record->time;
+    if (status == DUEQ_OK && memtable_bytes(kv->active) >= kv->options.memtable_bytes)
+        status = merge_replayed(kv);
+    return status;
+}
+
+static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
+{
+    struct checkpoint_mark mark;
+    enum dueq_status status = lmdb_store_open(kv->dir, kv->options.map_bytes, &kv->lmdb, error);
+
+    if (status != DUEQ_OK)
+        return status;
+    status = checkpoint_read_mark(kv->lmdb, &mark);
+    if (status == DUEQ_OK) {
+        kv->lsn = mark.lsn;
+        kv->time_floor = mark.time;
+        kv->seed = mark.seed;
+        return DUEQ_OK;
+    }
+    if (status != DUEQ_NOTFOUND)
+        return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, dueq_status_text(status));
+    kv->seed = kv->options.seed;
+    mark = mark_of(kv); /* the seed must be known before the first record */
+    status = checkpoint_merge(kv->lmdb, kv->active, &mark);
+    return status == DUEQ_OK ? lmdb_renew(kv->lmdb)
+                             : dueq_fail(error, status, "cannot write %s/data.mdb: %s", kv->dir,
+                                         lmdb_error_text(kv->lmdb));
+}
+
+static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
+{
+    const struct kv_options *options = &kv->options;
+    struct journal_options journal = {.segment_bytes = options->segment_bytes,
+                                      .durability = options->durability,
+                                      .interval_ms = options->interval_ms,
+                                      .salt = kv->seed,
+                                      .io = kv->io,
+                                      .notify = options->notify,
+                                      .notify_arg = options->notify_arg};
+    struct journal_replay result;
+    enum dueq_status status;
+
+    if (error != NULL)
+        error->text[0] = '\0';
+    status = journal_open(kv->dir, &journal, kv->lsn, replay, kv, &kv->journal, &result, error);
+    if (status != DUEQ_OK) {
+        if (error != NULL && error->text[0] == '\0')
+            dueq_fail(error, status, "cannot replay the journal in %s: %s", kv->dir,
+                      dueq_status_text(status));
+        return status;
+    }
+    kv->lsn = result.last_lsn;
+    kv->stats.replayed_records = result.records;
+    kv->stats.cut_bytes = result.cut_bytes;
+    return DUEQ_OK;
+}
+
+static void check_room(struct kv *kv);
+
+enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
+                         struct dueq_error *error)
+{
+    struct kv *kv = calloc(1, sizeof(*kv));
+    enum dueq_status status;
+
+    if (kv == NULL)
+        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
+    kv->options = *options;
+    kv->io = options->io != NULL ? options->io : &kv_io_system;
+    kv->lock_fd = -1;
+    kv->dir = strdup(dir);
+    kv->active = memtable_new();
+    status = kv->dir == NULL || kv->active == NULL
+                 ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
+                 : data_dir_lock(dir, &kv->lock_fd, error);
+    if (status == DUEQ_OK)
+        status = open_lmdb(kv, error);
+    if (status == DUEQ_OK)
+        status = open_journal(kv, error);
+    if (status == DUEQ_OK) {
+        status = checkpoint_new(kv->lmdb, kv->journal, kv->io, options->notify,
+                                options->notify_arg, &kv->checkpoint);
+        if (status != DUEQ_OK)
+            dueq_fail(error, status, "cannot start the checkpoint thread");
+    }
+    if (status != DUEQ_OK) {
+        kv_abandon(kv);
+        return status;
+    }
+    check_room(kv);
+    *ret_kv = kv;
+    return DUEQ_OK;
+}
+
+void kv_abandon(struct kv *kv)
+{
+    if (kv == NULL)
+        return;
+    checkpoint_free(kv->checkpoint);
+    journal_close(kv->journal);
+    lmdb_store_close(kv->lmdb);
+    memtable_free(kv->active);
+    memtable_free(kv->frozen);
+    batch_release(&kv->batch);
+    data_dir_unlock(kv->lock_fd);
+    free(kv->dir);
+    free(kv);
+}
+
+enum dueq_status kv_close(struct kv *kv)
+{
+    enum dueq_status status;
+
+    if (kv == NULL)
+        return DUEQ_OK;
+    status = kv_checkpoint(kv);
+    kv_abandon(kv);
+    return status;
+}
+
+/* ---- reading */
+
+enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value)
+{
+    const struct memtable *levels[] = {kv->active, kv->frozen};
+    struct memtable_entry entry;
+
+    for (size_t i = 0; i < 2 && levels[i] != NULL; i++) {
+        if (!memtable_get(levels[i], key, &entry))
+            continue;
+        if (entry.tombstone)
+            return DUEQ_NOTFOUND;
+        *ret_value = dueq_slice(entry.value, entry.value_size);
+        return DUEQ_OK;
+    }
+    return lmdb_get(kv->lmdb, key, ret_value);
+}
+
+/* ---- writing */
+
+/* A large value that the batch refers to must not change under it. */
+static bool detach(struct kv *kv, struct dueq_slice key)
+{
+    struct memtable_entry entry;
+
+    if (kv->batch.reference_count == 0 || !memtable_get(kv->active, key, &entry))
+        return true;
+    return batch_detach(&kv->batch, entry.value);
+}
+
+void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
+             bool absent)
+{
+    const uint8_t *stored;
+    size_t size = 0;
+
+    assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].size;
+    if (size > UINT32_MAX || kv_batch_bytes(kv) + size > KV_RECORD_MAX) {
+        fail(kv, DUEQ_TOOBIG, "a record is larger than 3 GiB");
+        return;
+    }
+    if (!detach(kv, key) ||
+        memtable_put(kv->active, key, parts, count, absent, &stored) != DUEQ_OK ||
+        !batch_put(&kv->batch, key, stored, size))
+        fail(kv, DUEQ_NOMEM, "out of memory");
+}
+
+void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool absent)
+{
+    kv_putv(kv, key, &value, 1, absent);
+}
+
+void kv_del(struct kv *kv, struct dueq_slice key)
+{
+    assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    if (!batch_del(&kv->batch, key) || !detach(kv, key) ||
+        memtable_del(kv->active, key) != DUEQ_OK)
+        fail(kv, DUEQ_NOMEM, "out of memory");
+}
+
+enum dueq_status kv_room(const struct kv *kv)
+{
+    return kv->full ? DUEQ_FULL : DUEQ_OK;
+}
+
+/* ---- levels */
+
+/* Lets go of a frozen table that has been merged. */
+static void release_frozen(struct kv *kv)
+{
+    if (kv->frozen == NULL || checkpoint_running(kv->checkpoint))
+        return;
+    if (lmdb_renew(kv->lmdb) != DUEQ_OK) {
+        fail(kv, DUEQ_IO, lmdb_error_text(kv->lmdb));
+        return;
+    }
+    kv->commits_seen = checkpoint_commits(kv->checkpoint);
+    memtable_free(kv->frozen);
+    kv->frozen = NULL;
+    kv->levels++;
+}
+
+static void renew_snapshot(struct kv *kv)
+{
+    uint64_t commits = checkpoint_commits(kv->checkpoint);
+
+    if (commits == kv->commits_seen)
+        return;
+    if (lmdb_renew(kv->lmdb) != DUEQ_OK)
+        fail(kv, DUEQ_IO, lmdb_error_text(kv->lmdb));
+    kv->commits_seen = commits;
+}
+
+/* Only between batches. No-op when a checkpoint still runs or nothing has changed. */
+static void freeze(struct kv *kv)
+{
+    struct checkpoint_mark mark = mark_of(kv);
+    struct memtable *fresh;
+
+    release_frozen(kv);
+    if (kv->frozen != NULL || kv->since_freeze == 0)
+        return;
+    fresh = memtable_new();
+    if (fresh == NULL)
+        return; /* later, when there is memory */
+    kv->frozen = kv->active;
+    kv->active = fresh;
+    kv->levels++;
+    kv->since_freeze = 0;
+    checkpoint_start(kv->checkpoint, kv->frozen, &mark);
+}
+
+static bool want_freeze(const struct kv *kv)
+{
+    return memtable_bytes(kv->active) >= kv->options.memtable_bytes ||
+           kv->since_freeze >= kv->options.journal_bytes / 2;
+}
+
+/* Both memtables full: the checkpoint must catch up before more is taken. */
+static void stall(struct kv *kv)
+{
+    uint64_t began = kv->io->monotonic_usec(kv->io->arg);
+
+    kv->stats.stalls++;
+    checkpoint_wait(kv->checkpoint);
+    kv->stats.stall_usec_total += kv->io->monotonic_usec(kv->io->arg) - began;
+}
+
+static void freeze_when_full(struct kv *kv)
+{
+    if (!want_freeze(kv))
+        return;
+    freeze(kv);
+    if (kv->frozen == NULL || !want_freeze(kv))
+        return;
+    /* A full disk is no reason to stand still: pushes are refused, what drains goes on, up to
+     * twice the memory. */
+    if (checkpoint_status(kv->checkpoint) == DUEQ_FULL &&
+        memtable_bytes(kv->active) < 2 * kv->options.memtable_bytes)
+        return;
+    stall(kv);
+    freeze(kv);
+}
+
+/* ---- the batch */
+
+size_t kv_batch_bytes(const struct kv *kv)
+{
+    return batch_bytes(&kv->batch);
+}
+
+/* With no segment to be had, a checkpoint gives the old ones back. */
+static enum dueq_status append(struct kv *kv, int64_t now)
+{
+    int count;
+    struct iovec *parts = batch_parts(&kv->batch, &count);
+    enum dueq_status status;
+
+    if (parts == NULL)
+        return DUEQ_NOMEM;
+    status = journal_append(kv->journal, now, parts, count, &kv->lsn);
+    if (status != DUEQ_FULL)
+        return status;
+    if (kv->frozen != NULL)
+        checkpoint_wait(kv->checkpoint);
+    return journal_append(kv->journal, now, parts, count, &kv->lsn);
+}
+
+enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
+{
+    size_t size = kv_batch_bytes(kv);
+    enum dueq_status status;
+
+    notice_failures(kv);
+    if (kv->status != DUEQ_OK)
+        return kv->status;
+    if (size > 0) {
+        status = append(kv, now);
+        if (status != DUEQ_OK)
+            return fail(kv, status,
+                        status == DUEQ_IO ? journal_failure(kv->journal)
+                                          : dueq_status_text(status));
+        batch_clear(&kv->batch);
+        kv->since_freeze += size;
+        if (now > kv->time_floor)
+            kv->time_floor = now;
+        freeze_when_full(kv);
+    }
+    *ret_lsn = kv->lsn;
+    return DUEQ_OK;
+}
+
+uint64_t kv_settled(const struct kv *kv)
+{
+    return journal_settled(kv->journal);
+}
+
+uint64_t kv_lsn(const struct kv *kv)
+{
+    return kv->lsn;
+}
+
+int64_t kv_time_floor(const struct kv *kv)
+{
+    return kv->time_floor;
+}
+
+uint64_t kv_seed(const struct kv *kv)
+{
+    return kv->seed;
+}
+
+enum dueq_status kv_wait(struct kv *kv, uint64_t lsn)
+{
+    return journal_wait(kv->journal, lsn);
+}
+
+void kv_set_durability(struct kv *kv, enum kv_durability durability, unsigned interval_ms)
+{
+    journal_set_durability(kv->journal, durability, interval_ms);
+}
+
+/* ---- housekeeping */
+
+/* Room is kept for what the memtables will add to LMDB, generously: pages are copied. */
+static void check_room(struct kv *kv)
+{
+    struct checkpoint_stats stats;
+    uint64_t pending = memtable_bytes(kv->active) * 2;
+
+    if (kv->io->free_bytes(kv->io->arg, kv->dir, &kv->disk_free) != 0)
+        kv->disk_free = 0;
+    checkpoint_get_stats(kv->checkpoint, &stats);
+    if (kv->frozen != NULL)
+        pending += memtable_bytes(kv->frozen) * 2;
+    kv->full = !journal_has_room(kv->journal) ||
+               kv->disk_free < kv->options.disk_reserve_bytes ||
+               checkpoint_status(kv->checkpoint) == DUEQ_FULL ||
+               stats.used_bytes + pending >
+                   kv->options.map_bytes / 100 * kv->options.high_water_percent;
+}
+
+static void check_room_sometimes(struct kv *kv)
+{
+    uint64_t now = kv->io->monotonic_usec(kv->io->arg);
+
+    if (now - kv->disk_checked < DISK_CHECK_USEC)
+        return;
+    kv->disk_checked = now;
+    check_room(kv);
+}
+
+static bool worth_a_checkpoint(const struct kv *kv)
+{
+    return memtable_bytes(kv->active) >= IDLE_MEMTABLE || kv->since_freeze >= IDLE_JOURNAL;
+}
+
+void kv_maintain(struct kv *kv, bool idle)
+{
+    notice_failures(kv);
+    if (kv->status != DUEQ_OK)
+        return;
+    release_frozen(kv);
+    renew_snapshot(kv);
+    check_room_sometimes(kv);
+    kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
+    if (kv->idle_turns >= IDLE_TURNS && worth_a_checkpoint(kv) && kv_batch_bytes(kv) == 0) {
+        kv->idle_turns = 0;
+        freeze(kv);
+    }
+}
+
+void kv_checkpoint_start(struct kv *kv)
+{
+    if (kv_batch_bytes(kv) == 0 && kv_status(kv) == DUEQ_OK)
+        freeze(kv);
+}
+
+enum dueq_status kv_checkpoint(struct kv *kv)
+{
+    enum dueq_status status = kv_status(kv);
+
+    if (status == DUEQ_OK && kv->frozen != NULL)
+        status = checkpoint_wait(kv->checkpoint);
+    if (status == DUEQ_OK) {
+        freeze(kv);
+        status = checkpoint_wait(kv->checkpoint);
+    }
+    if (status == DUEQ_OK)
+        release_frozen(kv);
+    return status == DUEQ_OK ? kv_status(kv) : status;
+}
+
+void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
+{
+    struct checkpoint_stats checkpoint;
+    struct journal_stats journal;
+
+    journal_get_stats(kv->journal, &journal);
+    checkpoint_get_stats(kv->checkpoint, &checkpoint);
+    *ret_stats = kv->stats;
+    ret_stats->lsn = kv->lsn;
+    ret_stats->synced_lsn = journal_synced(kv->journal);
+    ret_stats->checkpoint_lsn = checkpoint.lsn;
+    ret_stats->journal_bytes = journal.live_bytes;
+    ret_stats->journal_segments = journal.segments;
+    ret_stats->journal_written_bytes = journal.written_bytes;
+    ret_stats->syncs = journal.syncs;
+    ret_stats->sync_usec_total = journal.sync_usec_total;
+    ret_stats->sync_usec_max = journal.sync_usec_max;
+    ret_stats->memtable_bytes = memtable_bytes(kv->active);
+    ret_stats->memtable_entries = memtable_entries(kv->active);
+    ret_stats->frozen_bytes = kv->frozen == NULL ? 0 : memtable_bytes(kv->frozen);
+    ret_stats->checkpoints = checkpoint.count;
+    ret_stats->checkpoint_usec_last = checkpoint.usec_last;
+    ret_stats->checkpoint_failures = checkpoint.failures;
+    ret_stats->checkpoint_running = checkpoint_running(kv->checkpoint);
+    ret_stats->map_bytes = kv->options.map_bytes;
+    ret_stats->map_used_bytes = checkpoint.used_bytes;
+    ret_stats->disk_free_bytes = kv->disk_free;
+    ret_stats->full = kv->full;
+}

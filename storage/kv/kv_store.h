@@ -1,0 +1,33 @@
+/* The inside of struct kv, for kv.c and cursor.c. */
+#ifndef DUEQ_STORAGE_KV_STORE_H
+#define DUEQ_STORAGE_KV_STORE_H
+
+#include "storage/kv/batch.h"
+#include "storage/kv/checkpoint.h"
+#include "storage/kv/kv.h"
+
+struct kv {
+    struct kv_options options;
+    const struct kv_io *io;
+    char *dir;
+    int lock_fd;
+    struct lmdb_store *lmdb;
+    struct journal *journal;
+    struct checkpoint *checkpoint;
+    struct memtable *active, *frozen; /* frozen: NULL, or being merged into LMDB */
+    uint64_t levels;                  /* grows when active or frozen become other tables */
+    uint64_t commits_seen;            /* of the checkpoint, when the snapshot was renewed */
+    struct batch batch;
+    uint64_t lsn;
+    int64_t time_floor;
+    uint64_t seed;
+    uint64_t since_freeze; /* journal bytes */
+    unsigned idle_turns;
+    enum dueq_status status;
+    char failure[320];
+    bool full;
+    uint64_t disk_free, disk_checked; /* bytes; usec */
+    struct kv_stats stats;            /* the counters that kv.c keeps itself */
+};
+
+#endif

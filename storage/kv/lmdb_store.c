@@ -1,0 +1,319 @@
+#include "storage/kv/lmdb_store.h"
+
+#include <errno.h>
+#include <lmdb.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lmdb_store {
+    MDB_env *env;
+    MDB_dbi dbi;
+    MDB_txn *snapshot;
+    uint64_t generation;
+    _Atomic(int) last_error;
+};
+
+struct lmdb_cursor {
+    struct lmdb_store *store;
+    MDB_cursor *cursor;
+    uint64_t generation;
+    MDB_val key, value;
+};
+
+struct lmdb_txn {
+    struct lmdb_store *store;
+    MDB_txn *txn;
+    MDB_cursor *cursor;
+};
+
+static enum dueq_status status_of(struct lmdb_store *store, int error)
+{
+    if (error == MDB_SUCCESS)
+        return DUEQ_OK;
+    if (error == MDB_NOTFOUND)
+        return DUEQ_NOTFOUND;
+    atomic_store(&store->last_error, error);
+    switch (error) {
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+    case ENOSPC:
+    case EDQUOT:
+        return DUEQ_FULL;
+    case ENOMEM:
+        return DUEQ_NOMEM;
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+    case MDB_PANIC:
+        return DUEQ_CORRUPT;
+    case MDB_VERSION_MISMATCH:
+        return DUEQ_VERSION;
+    default:
+        return DUEQ_IO;
+    }
+}
+
+const char *lmdb_error_text(const struct lmdb_store *store)
+{
+    return mdb_strerror(atomic_load(&store->last_error));
+}
+
+static MDB_val val_of(struct dueq_slice slice)
+{
+    return (MDB_val){.mv_size = slice.size, .mv_data = (void *)(uintptr_t)slice.data};
+}
+
+static struct dueq_slice slice_of(MDB_val val)
+{
+    return dueq_slice(val.mv_data, val.mv_size);
+}
+
+/* ---- life */
+
+static int open_database(struct lmdb_store *store)
+{
+    MDB_txn *txn;
+    int error = mdb_txn_begin(store->env, NULL, 0, &txn);
+
+    if (error != MDB_SUCCESS)
+        return error;
+    error = mdb_dbi_open(txn, NULL, 0, &store->dbi);
+    if (error != MDB_SUCCESS) {
+        mdb_txn_abort(txn);
+        return error;
+    }
+    error = mdb_txn_commit(txn);
+    return error == MDB_SUCCESS ? mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->snapshot)
+                                : error;
+}
+
+enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes,
+                                 struct lmdb_store **ret_store, struct dueq_error *error)
+{
+    struct lmdb_store *store = calloc(1, sizeof(*store));
+    int result;
+
+    if (store == NULL)
+        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
+    result = mdb_env_create(&store->env);
+    if (result == MDB_SUCCESS)
+        result = mdb_env_set_mapsize(store->env, map_bytes);
+    if (result == MDB_SUCCESS)
+        result = mdb_env_open(store->env, dir, MDB_NOTLS | MDB_NORDAHEAD, 0600);
+    if (result == MDB_SUCCESS)
+        result = open_database(store);
+    if (result != MDB_SUCCESS) {
+        enum dueq_status status = status_of(store, result);
+
+        dueq_fail(error, status, "cannot open %s/data.mdb: %s", dir, mdb_strerror(result));
+        lmdb_store_close(store);
+        return status;
+    }
+    *ret_store = store;
+    return DUEQ_OK;
+}
+
+void lmdb_store_close(struct lmdb_store *store)
+{
+    if (store == NULL)
+        return;
+    if (store->snapshot != NULL)
+        mdb_txn_abort(store->snapshot);
+    if (store->env != NULL)
+        mdb_env_close(store->env);
+    free(store);
+}
+
+/* ---- reading */
+
+enum dueq_status lmdb_renew(struct lmdb_store *store)
+{
+    mdb_txn_reset(store->snapshot);
+    store->generation++;
+    return status_of(store, mdb_txn_renew(store->snapshot));
+}
+
+uint64_t lmdb_generation(const struct lmdb_store *store)
+{
+    return store->generation;
+}
+
+enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
+                          struct dueq_slice *ret_value)
+{
+    MDB_val wanted = val_of(key), value;
+    enum dueq_status status =
+        status_of(store, mdb_get(store->snapshot, store->dbi, &wanted, &value));
+
+    if (status == DUEQ_OK)
+        *ret_value = slice_of(value);
+    return status;
+}
+
+struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
+{
+    struct lmdb_cursor *cursor = calloc(1, sizeof(*cursor));
+
+    if (cursor == NULL)
+        return NULL;
+    cursor->store = store;
+    cursor->generation = store->generation;
+    if (mdb_cursor_open(store->snapshot, store->dbi, &cursor->cursor) != MDB_SUCCESS) {
+        free(cursor);
+        return NULL;
+    }
+    return cursor;
+}
+
+void lmdb_cursor_free(struct lmdb_cursor *cursor)
+{
+    if (cursor == NULL)
+        return;
+    mdb_cursor_close(cursor->cursor);
+    free(cursor);
+}
+
+static enum dueq_status move(struct lmdb_cursor *cursor, MDB_cursor_op op)
+{
+    struct lmdb_store *store = cursor->store;
+
+    if (cursor->generation != store->generation) {
+        int error = mdb_cursor_renew(store->snapshot, cursor->cursor);
+
+        if (error != MDB_SUCCESS)
+            return status_of(store, error);
+        cursor->generation = store->generation;
+    }
+    return status_of(store, mdb_cursor_get(cursor->cursor, &cursor->key, &cursor->value, op));
+}
+
+enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key)
+{
+    cursor->key = val_of(key);
+    return move(cursor, MDB_SET_RANGE);
+}
+
+enum dueq_status lmdb_last(struct lmdb_cursor *cursor)
+{
+    return move(cursor, MDB_LAST);
+}
+
+enum dueq_status lmdb_next(struct lmdb_cursor *cursor)
+{
+    return move(cursor, MDB_NEXT);
+}
+
+enum dueq_status lmdb_prev(struct lmdb_cursor *cursor)
+{
+    return move(cursor, MDB_PREV);
+}
+
+struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor)
+{
+    return slice_of(cursor->key);
+}
+
+struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor)
+{
+    return slice_of(cursor->value);
+}
+
+/* ---- writing */
+
+enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
+{
+    struct lmdb_txn *txn = calloc(1, sizeof(*txn));
+    enum dueq_status status;
+
+    if (txn == NULL)
+        return DUEQ_NOMEM;
+    txn->store = store;
+    status = status_of(store, mdb_txn_begin(store->env, NULL, 0, &txn->txn));
+    if (status == DUEQ_OK) {
+        status = status_of(store, mdb_cursor_open(txn->txn, store->dbi, &txn->cursor));
+        if (status != DUEQ_OK)
+            mdb_txn_abort(txn->txn);
+    }
+    if (status != DUEQ_OK) {
+        free(txn);
+        return status;
+    }
+    *ret_txn = txn;
+    return DUEQ_OK;
+}
+
+/* The cursor finds the place of the next key near that of the last: keys come in order. */
+enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
+{
+    MDB_val k = val_of(key), v = val_of(value);
+
+    return status_of(txn->store, mdb_cursor_put(txn->cursor, &k, &v, 0));
+}
+
+enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
+{
+    MDB_val k = val_of(key);
+    int error = mdb_cursor_get(txn->cursor, &k, NULL, MDB_SET);
+
+    if (error == MDB_NOTFOUND)
+        return DUEQ_OK;
+    if (error == MDB_SUCCESS)
+        error = mdb_cursor_del(txn->cursor, 0);
+    return status_of(txn->store, error);
+}
+
+enum dueq_status lmdb_commit(struct lmdb_txn *txn)
+{
+    enum dueq_status status;
+
+    mdb_cursor_close(txn->cursor);
+    status = status_of(txn->store, mdb_txn_commit(txn->txn));
+    free(txn);
+    return status;
+}
+
+void lmdb_abort(struct lmdb_txn *txn)
+{
+    mdb_cursor_close(txn->cursor);
+    mdb_txn_abort(txn->txn);
+    free(txn);
+}
+
+/* ---- space */
+
+/* Each record of the free list (dbi 0) begins with the number of pages it names. */
+static uint64_t free_pages(MDB_txn *txn)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    uint64_t pages = 0;
+
+    if (mdb_cursor_open(txn, 0, &cursor) != MDB_SUCCESS)
+        return 0;
+    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) {
+        size_t count;
+
+        memcpy(&count, value.mv_data, sizeof(count));
+        pages += count;
+    }
+    mdb_cursor_close(cursor);
+    return pages;
+}
+
+uint64_t lmdb_used_bytes(struct lmdb_store *store)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    MDB_txn *txn;
+    uint64_t pages;
+
+    mdb_env_info(store->env, &info);
+    mdb_env_stat(store->env, &stat);
+    pages = info.me_last_pgno + 1;
+    if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn) == MDB_SUCCESS) {
+        pages -= free_pages(txn);
+        mdb_txn_abort(txn);
+    }
+    return pages * stat.ms_psize;
+}

@@ -1,0 +1,55 @@
+/* The checkpointed level, in LMDB: the only file that knows it. Errors are translated here,
+ * once. Private to storage/kv.
+ *
+ * The owner reads through one snapshot that it renews; the checkpoint thread writes. */
+#ifndef DUEQ_STORAGE_LMDB_STORE_H
+#define DUEQ_STORAGE_LMDB_STORE_H
+
+#include "storage/slice.h"
+#include "storage/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lmdb_store;
+struct lmdb_cursor;
+struct lmdb_txn;
+
+enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes,
+                                 struct lmdb_store **ret_store, struct dueq_error *error);
+void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
+
+/* ---- the owner */
+
+/* Sees what was committed since. Slices and cursor positions of the old snapshot are void. */
+enum dueq_status lmdb_renew(struct lmdb_store *store);
+/* Grows with each renewal. */
+uint64_t lmdb_generation(const struct lmdb_store *store);
+
+enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
+                          struct dueq_slice *ret_value);
+
+struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store); /* NULL: out of memory */
+void lmdb_cursor_free(struct lmdb_cursor *cursor);
+/* A cursor of an older generation takes up the new snapshot by itself. */
+enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key); /* >= */
+enum dueq_status lmdb_last(struct lmdb_cursor *cursor);
+enum dueq_status lmdb_next(struct lmdb_cursor *cursor);
+enum dueq_status lmdb_prev(struct lmdb_cursor *cursor);
+struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor);
+struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
+
+/* ---- the checkpoint thread. DUEQ_FULL: the map or the disk is; abort and try again later. */
+
+enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn);
+enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);
+enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
+enum dueq_status lmdb_commit(struct lmdb_txn *txn); /* synced; txn is gone, also on failure */
+void lmdb_abort(struct lmdb_txn *txn);
+
+/* Bytes of the map in use: pages ever used less the free ones. Reads the free list: O(free). */
+uint64_t lmdb_used_bytes(struct lmdb_store *store);
+/* The last error in LMDB's words; static text. */
+const char *lmdb_error_text(const struct lmdb_store *store);
+
+#endif

@@ -1,0 +1,104 @@
+#include "storage/kv/segment.h"
+
+#include "storage/kv/key.h"
+
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static const uint8_t segment_magic[8] = {'D', 'U', 'E', 'Q', 'S', 'E', 'G', '1'};
+static const uint8_t record_magic[4] = {'D', 'Q', 'R', '1'};
+
+enum { HEADER_CHECKED = SEGMENT_HEADER_SIZE - 8, RECORD_CHECKED = RECORD_HEADER_SIZE - 8 };
+
+uint64_t segment_salt(uint64_t store_salt, uint64_t number)
+{
+    return XXH3_64bits_withSeed(&number, sizeof(number), store_salt);
+}
+
+void segment_write_header(uint8_t *bytes, const struct segment_header *header, uint64_t salt)
+{
+    memset(bytes, 0, SEGMENT_HEADER_SIZE);
+    memcpy(bytes, segment_magic, sizeof(segment_magic));
+    kv_write_u64(bytes + 8, header->number);
+    kv_write_u64(bytes + 16, header->first_lsn);
+    kv_write_u64(bytes + 24, header->durable);
+    kv_write_u64(bytes + HEADER_CHECKED, XXH3_64bits_withSeed(bytes, HEADER_CHECKED, salt));
+}
+
+bool segment_read_header(const uint8_t *bytes, uint64_t salt, struct segment_header *ret_header)
+{
+    if (memcmp(bytes, segment_magic, sizeof(segment_magic)) != 0 ||
+        kv_read_u64(bytes + HEADER_CHECKED) !=
+            XXH3_64bits_withSeed(bytes, HEADER_CHECKED, salt))
+        return false;
+    ret_header->number = kv_read_u64(bytes + 8);
+    ret_header->first_lsn = kv_read_u64(bytes + 16);
+    ret_header->durable = kv_read_u64(bytes + 24);
+    return true;
+}
+
+size_t record_space(size_t payload)
+{
+    return (RECORD_HEADER_SIZE + payload + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+}
+
+static uint64_t checksum(const uint8_t *head, const struct iovec *parts, int count,
+                         uint64_t salt)
+{
+    XXH3_state_t state;
+
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset_withSeed(&state, salt);
+    XXH3_64bits_update(&state, head, RECORD_CHECKED);
+    for (int i = 0; i < count; i++)
+        XXH3_64bits_update(&state, parts[i].iov_base, parts[i].iov_len);
+    return XXH3_64bits_digest(&state);
+}
+
+static void write_u32(uint8_t *bytes, uint32_t number)
+{
+    for (int i = 3; i >= 0; i--, number >>= 8)
+        bytes[i] = (uint8_t)number;
+}
+
+static uint32_t read_u32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+           bytes[3];
+}
+
+void record_write_header(uint8_t *bytes, const struct record_header *header,
+                         const struct iovec *parts, int count, uint64_t salt)
+{
+    memcpy(bytes, record_magic, sizeof(record_magic));
+    write_u32(bytes + 4, header->size);
+    kv_write_u64(bytes + 8, header->lsn);
+    kv_write_u64(bytes + 16, header->durable);
+    kv_write_u64(bytes + 24, (uint64_t)header->time);
+    kv_write_u64(bytes + RECORD_CHECKED, checksum(bytes, parts, count, salt));
+}
+
+bool record_begins(const uint8_t *bytes, size_t room)
+{
+    return room >= RECORD_HEADER_SIZE && memcmp(bytes, record_magic, sizeof(record_magic)) == 0;
+}
+
+bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
+                 struct record_header *ret_header)
+{
+    struct iovec payload;
+
+    if (!record_begins(bytes, room))
+        return false;
+    payload.iov_base = (void *)(uintptr_t)(bytes + RECORD_HEADER_SIZE);
+    payload.iov_len = read_u32(bytes + 4);
+    if (payload.iov_len > room - RECORD_HEADER_SIZE ||
+        kv_read_u64(bytes + RECORD_CHECKED) != checksum(bytes, &payload, 1, salt))
+        return false;
+    ret_header->size = (uint32_t)payload.iov_len;
+    ret_header->lsn = kv_read_u64(bytes + 8);
+    ret_header->durable = kv_read_u64(bytes + 16);
+    ret_header->time = (int64_t)kv_read_u64(bytes + 24);
+    return true;
+}
