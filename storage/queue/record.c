@@ -1,0 +1,205 @@
+#include "storage/queue/record.h"
+
+enum { RECORD_VERSION = 1, FLAG_TOKEN_VALID = 1, TIME_DIGITS = 10, SEQ_DIGITS = 13 };
+
+/* ---- numbers: seven bits a byte, least first; signed ones zigzag */
+
+static uint8_t *write_number(uint8_t *at, int64_t number)
+{
+    uint64_t left = ((uint64_t)number << 1) ^ (uint64_t)(number >> 63);
+
+    while (left >= 0x80) {
+        *at++ = (uint8_t)(left | 0x80);
+        left >>= 7;
+    }
+    *at++ = (uint8_t)left;
+    return at;
+}
+
+/* NULL: the record ends too early. */
+static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, int64_t *ret_number)
+{
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; at != NULL && at < end && shift < 64; shift += 7) {
+        uint8_t byte = *at++;
+
+        number |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *ret_number = (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* ---- body */
+
+size_t body_write_head(uint8_t *bytes, const struct job_body *body)
+{
+    uint8_t *at = bytes;
+
+    *at++ = RECORD_VERSION;
+    *at++ = body->priority;
+    *at++ = (uint8_t)body->id.size;
+    at = write_number(at, body->lease);
+    at = write_number(at, body->retries);
+    at = write_number(at, body->backoff);
+    at = write_number(at, body->backoff_max);
+    at = write_number(at, body->ttl);
+    at = write_number(at, body->pushed);
+    return (size_t)(at - bytes);
+}
+
+bool body_read(struct dueq_slice record, struct job_body *ret_body)
+{
+    const uint8_t *at = record.data, *end = at + record.size;
+    size_t id_size;
+
+    if (record.size < 3 || at[0] != RECORD_VERSION)
+        return false;
+    ret_body->priority = at[1];
+    id_size = at[2];
+    at = read_number(at + 3, end, &ret_body->lease);
+    at = read_number(at, end, &ret_body->retries);
+    at = read_number(at, end, &ret_body->backoff);
+    at = read_number(at, end, &ret_body->backoff_max);
+    at = read_number(at, end, &ret_body->ttl);
+    at = read_number(at, end, &ret_body->pushed);
+    if (at == NULL || (size_t)(end - at) < id_size)
+        return false;
+    ret_body->id = dueq_slice(at, id_size);
+    ret_body->body = dueq_slice(at + id_size, (size_t)(end - at) - id_size);
+    return true;
+}
+
+/* ---- state */
+
+size_t state_write(uint8_t *bytes, const struct job_state *state)
+{
+    uint8_t *at = bytes;
+
+    *at++ = RECORD_VERSION;
+    *at++ = (uint8_t)state->state;
+    *at++ = state->token_valid ? FLAG_TOKEN_VALID : 0;
+    *at++ = state->priority;
+    *at++ = state->clock;
+    at = write_number(at, state->due);
+    at = write_number(at, state->attempt);
+    at = write_number(at, state->token);
+    at = write_number(at, state->expires);
+    if (state->error.size > 0)
+        memcpy(at, state->error.data, state->error.size);
+    return (size_t)(at - bytes) + state->error.size;
+}
+
+bool state_read(struct dueq_slice record, struct job_state *ret_state)
+{
+    const uint8_t *at = record.data, *end = at + record.size;
+
+    if (record.size < 5 || at[0] != RECORD_VERSION || at[1] > RECORD_DEAD || at[4] > CLOCK_WALL)
+        return false;
+    ret_state->state = at[1];
+    ret_state->token_valid = (at[2] & FLAG_TOKEN_VALID) != 0;
+    ret_state->priority = at[3];
+    ret_state->clock = at[4];
+    at = read_number(at + 5, end, &ret_state->due);
+    at = read_number(at, end, &ret_state->attempt);
+    at = read_number(at, end, &ret_state->token);
+    at = read_number(at, end, &ret_state->expires);
+    if (at == NULL || (size_t)(end - at) > DUEQ_ERROR_MAX)
+        return false;
+    ret_state->error = dueq_slice(at, (size_t)(end - at));
+    return true;
+}
+
+/* ---- keys */
+
+struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq)
+{
+    struct kv_key key;
+
+    kv_key_start(&key, table);
+    kv_key_u64(&key, topic);
+    kv_key_u64(&key, seq);
+    return key;
+}
+
+struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed)
+{
+    struct kv_key key;
+
+    kv_key_start(&key, TABLE_UNIQUE);
+    kv_key_u64(&key, topic);
+    kv_key_name(&key, id, seed);
+    return key;
+}
+
+struct kv_key class_key(uint64_t topic, uint8_t class)
+{
+    struct kv_key key;
+
+    kv_key_start(&key, TABLE_SCHEDULE);
+    kv_key_u64(&key, topic);
+    kv_key_u8(&key, class);
+    return key;
+}
+
+struct kv_key lane_key(uint64_t topic, uint8_t priority, uint8_t clock)
+{
+    struct kv_key key = class_key(topic, CLASS_PENDING);
+
+    kv_key_u8(&key, priority);
+    kv_key_u8(&key, clock);
+    return key;
+}
+
+void key_add_place(struct kv_key *key, int64_t due, uint64_t seq)
+{
+    kv_key_time(key, due);
+    kv_key_u64(key, seq);
+}
+
+void key_read_place(struct dueq_slice key, int64_t *ret_due, uint64_t *ret_seq)
+{
+    const uint8_t *end = (const uint8_t *)key.data + key.size;
+
+    *ret_due = kv_read_time(end - 16);
+    *ret_seq = kv_read_u64(end - 8);
+}
+
+/* ---- ids */
+
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+static void write_base32(char *text, int count, uint64_t number)
+{
+    while (count-- > 0) {
+        text[count] = digits[number & 31];
+        number >>= 5;
+    }
+}
+
+void given_id_write(char *text, int64_t time, uint64_t seq)
+{
+    write_base32(text, TIME_DIGITS, (uint64_t)time);
+    write_base32(text + TIME_DIGITS, SEQ_DIGITS, seq);
+}
+
+bool given_id_read(struct dueq_slice text, uint64_t *ret_seq)
+{
+    const char *at = text.data;
+    uint64_t seq = 0;
+
+    if (text.size != GIVEN_ID_SIZE)
+        return false;
+    for (int i = TIME_DIGITS; i < GIVEN_ID_SIZE; i++) {
+        const char *digit = at[i] == '\0' ? NULL : strchr(digits, at[i]);
+
+        if (digit == NULL)
+            return false;
+        seq = seq << 5 | (uint64_t)(digit - digits);
+    }
+    *ret_seq = seq;
+    return true;
+}

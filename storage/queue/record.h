@@ -1,0 +1,81 @@
+/* A job's two records, and the keys of the queue's tables. Private to storage/queue. Encodings:
+ * storage/FORMAT.md. */
+#ifndef DUEQ_STORAGE_RECORD_H
+#define DUEQ_STORAGE_RECORD_H
+
+#include "storage/dueq.h"
+#include "storage/kv/key.h"
+
+/* The tables: first byte of a key. Those of storage/keys are lower case. */
+enum {
+    TABLE_BODY = 'B',     /* topic, seq -> id, options, body: never rewritten */
+    TABLE_GARBAGE = 'G',  /* topic -> nothing: its records are to be reclaimed */
+    TABLE_META = 'M',     /* -> next topic id */
+    TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
+    TABLE_STATE = 'S',    /* topic, seq -> state */
+    TABLE_TOPIC = 'T',    /* name -> topic */
+    TABLE_UNIQUE = 'U'    /* topic, caller's id -> seq */
+};
+
+/* Classes of the schedule. */
+enum {
+    CLASS_PENDING = 'p', /* priority, clock, due, seq */
+    CLASS_CLAIMED = 'c', /* lease end, seq */
+    CLASS_DEAD = 'd',    /* time of death, seq */
+    CLASS_TTL = 'x'      /* end of life, seq */
+};
+
+/* Which clock a pending job's due time is on. */
+enum { CLOCK_QUEUE = 0, CLOCK_WALL = 1 };
+
+enum record_state { RECORD_PENDING, RECORD_CLAIMED, RECORD_DEAD };
+
+/* Nothing that changes while the job lives. */
+struct job_body {
+    struct dueq_slice id; /* size 0: given by the store, derived from pushed and seq */
+    struct dueq_slice body;
+    uint8_t priority;
+    int64_t lease, retries, backoff, backoff_max, ttl; /* lease, ttl: DUEQ_DEFAULT too */
+    int64_t pushed;
+};
+
+struct job_state {
+    enum record_state state;
+    bool token_valid; /* false: never claimed, or given back by a nack */
+    uint8_t priority;
+    uint8_t clock;
+    int64_t due; /* pending: due; claimed: end of the lease; dead: time of death */
+    int64_t attempt, token;
+    int64_t expires; /* end of the ttl; DUEQ_NEVER: none */
+    struct dueq_slice error;
+};
+
+enum { BODY_HEAD_MAX = 80, STATE_MAX = 64 + DUEQ_ERROR_MAX };
+
+/* Writes what comes before id and body; returns its size. */
+size_t body_write_head(uint8_t *bytes, const struct job_body *body);
+bool body_read(struct dueq_slice record, struct job_body *ret_body);
+
+size_t state_write(uint8_t *bytes, const struct job_state *state);
+bool state_read(struct dueq_slice record, struct job_state *ret_state);
+
+/* ---- keys */
+
+struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq);
+struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed);
+/* The head of a schedule class; of CLASS_PENDING: of one lane. */
+struct kv_key class_key(uint64_t topic, uint8_t class);
+struct kv_key lane_key(uint64_t topic, uint8_t priority, uint8_t clock);
+void key_add_place(struct kv_key *key, int64_t due, uint64_t seq);
+/* The due and seq at the end of a schedule key. */
+void key_read_place(struct dueq_slice key, int64_t *ret_due, uint64_t *ret_seq);
+
+/* ---- ids that the store gives: time and seq in Crockford's base 32, so that they sort by time
+ * and tell their seq */
+
+enum { GIVEN_ID_SIZE = 23 };
+
+void given_id_write(char *text, int64_t time, uint64_t seq); /* GIVEN_ID_SIZE bytes */
+bool given_id_read(struct dueq_slice text, uint64_t *ret_seq);
+
+#endif
