@@ -138,13 +138,13 @@ static void follow_wall(struct queue *queue, struct dueq_time time)
     }
 }
 
-/* The horizon has moved: topics that lay beyond it may be armed now. */
-static void offer_again(struct queue *queue, struct dueq_time time)
+/* The horizon has moved with the wheel: topics that lay beyond it may be armed now. */
+static bool offer_again(struct queue *queue, struct dueq_time time)
 {
     struct topic *topic, *next;
 
     if (time.now < queue->unarmed_until)
-        return;
+        return false;
     queue->unarmed_until = DUEQ_NEVER;
     HASH_ITER(hh, queue->topics, topic, next)
     {
@@ -154,6 +154,20 @@ static void offer_again(struct queue *queue, struct dueq_time time)
             continue;
         topic->next_event = DUEQ_NEVER;
         queue_event_at(queue, topic, at);
+    }
+    return true;
+}
+
+static void run_due(struct queue *queue, struct dueq_time time, unsigned *budget)
+{
+    struct wheel_timer *timer;
+
+    while (*budget > 0 && (timer = wheel_expire(&queue->wheel, time.now)) != NULL) {
+        struct topic *topic =
+            (struct topic *)(void *)((char *)timer - offsetof(struct topic, timer));
+
+        --*budget;
+        run_topic(queue, topic, time, budget);
     }
 }
 
@@ -207,18 +221,11 @@ static void collect_garbage(struct queue *queue, unsigned *budget)
 
 bool queue_tick(struct queue *queue, struct dueq_time time, unsigned budget)
 {
-    struct wheel_timer *timer;
-
     time = queue_time(queue, time);
     follow_wall(queue, time);
-    offer_again(queue, time);
-    while (budget > 0 && (timer = wheel_expire(&queue->wheel, time.now)) != NULL) {
-        struct topic *topic =
-            (struct topic *)(void *)((char *)timer - offsetof(struct topic, timer));
-
-        budget--;
-        run_topic(queue, topic, time, &budget);
-    }
+    do
+        run_due(queue, time, &budget);
+    while (budget > 0 && offer_again(queue, time));
     if (budget > 0)
         collect_garbage(queue, &budget);
     return budget == 0;
