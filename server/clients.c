@@ -1,0 +1,230 @@
+#include "server/clients.h"
+
+#include "protocol/number.h"
+#include "server/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+/* ---- the line */
+
+static const char *shown(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+void client_line(struct server *server, const struct session *session, struct buffer *text)
+{
+    int64_t now = server->clock.last.monotonic;
+    char line[1024];
+    int size = snprintf(
+        line, sizeof(line),
+        "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.200s age=%" PRId64 " idle=%" PRId64
+        " flags=%s db=%u sub=0 psub=0 ssub=0 multi=-1 qbuf=%zu qbuf-free=%zu argv-mem=%zu "
+        "multi-mem=0 rbs=1024 rbp=0 obl=0 oll=0 omem=%zu tot-mem=%zu events=r cmd=%s user=%s "
+        "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s",
+        session->id, session->address, session->local_address, session->fd,
+        shown(session->name), (now - session->created) / 1000, (now - session->active) / 1000,
+        session->waiter != NULL ? "b" : "N", session->database, session->query_bytes,
+        session->query_free, session->argument_bytes, session->output_bytes,
+        session->memory_bytes,
+        session->last_command == NULL ? "NULL" : command_full_name(session->last_command),
+        session->user, session->protocol, shown(session->library_name),
+        shown(session->library_version));
+
+    buffer_append(text, line, size < (int)sizeof(line) ? (size_t)size : sizeof(line) - 1);
+}
+
+/* ---- filters */
+
+static bool add_id(struct client_filter *filter, int64_t id)
+{
+    int64_t *grown = realloc(filter->ids, (filter->id_count + 1) * sizeof(*grown));
+
+    if (grown == NULL)
+        return false;
+    filter->ids = grown;
+    filter->ids[filter->id_count++] = id;
+    return true;
+}
+
+void client_filter_release(struct client_filter *filter)
+{
+    free(filter->ids);
+}
+
+static bool read_type(struct context *context, size_t index, struct client_filter *filter)
+{
+    struct argument type = context_argument(context, index);
+
+    filter->none_of_type = argument_is(type, "master") || argument_is(type, "replica") ||
+                           argument_is(type, "slave") || argument_is(type, "pubsub");
+    if (filter->none_of_type || argument_is(type, "normal"))
+        return true;
+    resp_errorf(context->reply, "ERR Unknown client type '%.128s'", type.data);
+    return false;
+}
+
+static bool read_ids(struct context *context, size_t index, struct client_filter *filter)
+{
+    for (; index < context_count(context); index++) {
+        struct argument text = context_argument(context, index);
+        int64_t id;
+
+        if (!number_parse_integer(text.data, text.size, &id) || id < 1) {
+            resp_error(context->reply, "ERR Invalid client ID");
+            return false;
+        }
+        if (!add_id(filter, id))
+            return false;
+    }
+    return true;
+}
+
+bool client_filter_read(struct context *context, struct client_filter *filter)
+{
+    size_t count = context_count(context);
+    bool good = false;
+
+    if (count == 2)
+        return true;
+    if (count == 4 && argument_is(context_argument(context, 2), "type"))
+        good = read_type(context, 3, filter);
+    else if (count > 3 && argument_is(context_argument(context, 2), "id"))
+        good = read_ids(context, 3, filter);
+    else
+        context_syntax_error(context);
+    if (!good)
+        client_filter_release(filter);
+    return good;
+}
+
+static bool read_skip_me(struct context *context, struct argument value,
+                         struct client_filter *filter)
+{
+    filter->skip_me = argument_is(value, "yes");
+    if (filter->skip_me || argument_is(value, "no"))
+        return true;
+    context_syntax_error(context);
+    return false;
+}
+
+static bool read_kill_option(struct context *context, size_t at, struct client_filter *filter)
+{
+    struct argument option = context_argument(context, at);
+    struct argument value = context_argument(context, at + 1);
+    int64_t id;
+
+    if (argument_is(option, "id")) {
+        if (number_parse_integer(value.data, value.size, &id) && id > 0)
+            return add_id(filter, id);
+        resp_error(context->reply, "ERR client-id should be greater than 0");
+        return false;
+    }
+    if (argument_is(option, "type"))
+        return read_type(context, at + 1, filter);
+    if (argument_is(option, "skipme"))
+        return read_skip_me(context, value, filter);
+    if (argument_is(option, "addr"))
+        filter->address = value;
+    else if (argument_is(option, "laddr"))
+        filter->local_address = value;
+    else if (argument_is(option, "user"))
+        filter->user = value;
+    else {
+        context_syntax_error(context);
+        return false;
+    }
+    return true;
+}
+
+bool client_filter_read_kill(struct context *context, struct client_filter *filter)
+{
+    if (context_count(context) % 2 != 0) {
+        context_syntax_error(context);
+        return false;
+    }
+    for (size_t at = 2; at < context_count(context); at += 2)
+        if (!read_kill_option(context, at, filter)) {
+            client_filter_release(filter);
+            return false;
+        }
+    return true;
+}
+
+static bool same(struct argument wanted, const char *text)
+{
+    return wanted.data == NULL ||
+           (wanted.size == strlen(text) && memcmp(wanted.data, text, wanted.size) == 0);
+}
+
+static bool passes(const struct client_filter *filter, const struct session *session)
+{
+    bool listed = filter->ids == NULL;
+
+    for (size_t i = 0; i < filter->id_count && !listed; i++)
+        listed = filter->ids[i] == (int64_t)session->id;
+    return listed && !filter->none_of_type && same(filter->address, session->address) &&
+           same(filter->local_address, session->local_address) &&
+           same(filter->user, session->user);
+}
+
+void clients_write_list(struct context *context, const struct client_filter *filter)
+{
+    struct buffer text;
+    struct session *session;
+
+    buffer_init(&text, (size_t)64 << 20);
+    DL_FOREACH(context->server->sessions, session)
+    {
+        if (!passes(filter, session))
+            continue;
+        client_line(context->server, session, &text);
+        buffer_append(&text, "\n", 1);
+    }
+    resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
+    buffer_release(&text);
+}
+
+int64_t clients_kill(struct context *context, const struct client_filter *filter)
+{
+    struct session *session;
+    int64_t killed = 0;
+
+    DL_FOREACH(context->server->sessions, session)
+    {
+        if (!passes(filter, session) || (session == context->session && filter->skip_me))
+            continue;
+        killed++;
+        if (session == context->session)
+            session->close_after_reply = true;
+        else
+            session->kill = true;
+    }
+    return killed;
+}
+
+/* ---- HELP */
+
+enum outcome write_help(struct context *context)
+{
+    const struct command *container = command_container(context->command);
+    size_t mark = resp_deferred(context->reply), lines = 1;
+    char line[512];
+
+    snprintf(line, sizeof(line),
+             "%s <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", container->name);
+    resp_simple(context->reply, line);
+    for (const struct command *sub = container->subcommands; sub->name != NULL; sub++) {
+        snprintf(line, sizeof(line), "%s %s", sub->name, sub->syntax);
+        resp_simple(context->reply, line);
+        snprintf(line, sizeof(line), "    %s", sub->summary);
+        resp_simple(context->reply, line);
+        lines += 2;
+    }
+    resp_deferred_array(context->reply, mark, lines);
+    return OUTCOME_DONE;
+}

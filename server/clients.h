@@ -1,0 +1,32 @@
+/* The list of clients, as CLIENT LIST prints it and CLIENT KILL picks from it; and HELP texts.
+ */
+#ifndef DUEQ_SERVER_CLIENTS_H
+#define DUEQ_SERVER_CLIENTS_H
+
+#include "protocol/buffer.h"
+#include "server/command.h"
+#include "server/session.h"
+
+struct client_filter {
+    int64_t *ids; /* NULL: any */
+    size_t id_count;
+    struct argument address, local_address, user; /* data NULL: any */
+    bool none_of_type; /* asked for replicas and the like: there are none */
+    bool skip_me;
+};
+
+/* One line of CLIENT LIST, without the newline. */
+void client_line(struct server *server, const struct session *session, struct buffer *text);
+
+/* CLIENT LIST [TYPE t] [ID id ...], CLIENT KILL filters. False: the error is written. */
+bool client_filter_read(struct context *context, struct client_filter *filter);
+bool client_filter_read_kill(struct context *context, struct client_filter *filter);
+void client_filter_release(struct client_filter *filter);
+
+void clients_write_list(struct context *context, const struct client_filter *filter);
+int64_t clients_kill(struct context *context, const struct client_filter *filter);
+
+/* HELP of the container whose subcommand is running: from the table. */
+enum outcome write_help(struct context *context);
+
+#endif

@@ -1,0 +1,19 @@
+/* What COMMAND and COMMAND DOCS say of a table entry. */
+#ifndef DUEQ_SERVER_COMMAND_DOCS_H
+#define DUEQ_SERVER_COMMAND_DOCS_H
+
+#include "server/command.h"
+
+/* The ten elements of COMMAND INFO. */
+void command_write_info(struct resp_writer *reply, const struct command *command);
+
+/* Name and documentation map, arguments parsed from the entry's syntax. */
+void command_write_docs(struct resp_writer *reply, const struct command *command);
+
+bool command_in_category(const struct command *command, struct argument category);
+
+/* Where the keys of a request are; false: it has too few arguments. */
+bool command_key_range(const struct command *command, const struct request *request,
+                       size_t *ret_first, size_t *ret_last, size_t *ret_step);
+
+#endif

@@ -1,0 +1,136 @@
+/* The table of all commands, found by name. Built once, from the tables of the themes. */
+#include "server/command_stats.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum { NAME_MAX_SIZE = 32, ENTRIES_MAX = 1024 };
+
+struct entry {
+    UT_hash_handle by_name;    /* of a command */
+    UT_hash_handle by_address; /* of any */
+    const struct command *command, *container;
+    char full_name[NAME_MAX_SIZE * 2];
+    struct command_stats stats;
+};
+
+static const struct command *const tables[] = {queue_commands, connection_commands,
+                                               server_commands, refused_commands};
+
+static struct entry *names, *addresses;
+static const struct command *all[ENTRIES_MAX];
+static size_t count;
+
+static void add_entry(const struct command *command, const struct command *container)
+{
+    struct entry *entry = calloc(1, sizeof(*entry));
+
+    if (entry == NULL)
+        abort(); /* at the start of the program: there is nobody to tell */
+    entry->command = command;
+    entry->container = container;
+    snprintf(entry->full_name, sizeof(entry->full_name), "%s%s%s",
+             container == NULL ? "" : container->name, container == NULL ? "" : "|",
+             command->name);
+    HASH_ADD(by_address, addresses, command, sizeof(entry->command), entry);
+    if (container == NULL) {
+        HASH_ADD_KEYPTR(by_name, names, command->name, strlen(command->name), entry);
+        all[count++] = command;
+    }
+    for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;
+         sub++)
+        add_entry(sub, command);
+}
+
+static void build(void)
+{
+    if (names != NULL)
+        return;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        for (const struct command *command = tables[i]; command->name != NULL; command++)
+            add_entry(command, NULL);
+}
+
+static struct entry *entry_of(const struct command *command)
+{
+    struct entry *entry;
+
+    build();
+    HASH_FIND(by_address, addresses, &command, sizeof(command), entry);
+    return entry;
+}
+
+const struct command *command_find(struct argument name)
+{
+    char lower[NAME_MAX_SIZE];
+    struct entry *entry;
+
+    build();
+    if (name.size >= sizeof(lower))
+        return NULL;
+    for (size_t i = 0; i < name.size; i++)
+        lower[i] = (char)tolower((unsigned char)name.data[i]);
+    HASH_FIND(by_name, names, lower, name.size, entry);
+    return entry == NULL ? NULL : entry->command;
+}
+
+const struct command *command_find_sub(const struct command *container, struct argument name)
+{
+    const struct command *sub = container->subcommands;
+
+    for (; sub != NULL && sub->name != NULL; sub++)
+        if (argument_is(name, sub->name))
+            return sub;
+    return NULL;
+}
+
+size_t command_count(void)
+{
+    build();
+    return count;
+}
+
+const struct command *command_at(size_t index)
+{
+    build();
+    return all[index];
+}
+
+const char *command_full_name(const struct command *command)
+{
+    return entry_of(command)->full_name;
+}
+
+const struct command *command_container(const struct command *command)
+{
+    return entry_of(command)->container;
+}
+
+/* ---- statistics */
+
+void command_stats_called(const struct command *command)
+{
+    entry_of(command)->stats.calls++;
+}
+
+void command_stats_rejected(const struct command *command)
+{
+    entry_of(command)->stats.rejected++;
+}
+
+struct command_stats command_stats_of(const struct command *command)
+{
+    return entry_of(command)->stats;
+}
+
+void command_stats_reset(void)
+{
+    struct entry *entry, *next;
+
+    build();
+    HASH_ITER(by_address, addresses, entry, next)
+    entry->stats = (struct command_stats){0};
+}

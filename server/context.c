@@ -1,0 +1,109 @@
+#include "server/command.h"
+
+#include "protocol/number.h"
+
+#include <stdio.h>
+
+bool context_integer(struct context *context, size_t index, int64_t *ret_number)
+{
+    struct argument argument = context_argument(context, index);
+
+    if (number_parse_integer(argument.data, argument.size, ret_number))
+        return true;
+    resp_error(context->reply, "ERR value is not an integer or out of range");
+    return false;
+}
+
+bool context_duration(struct context *context, size_t index, int64_t *ret_ms)
+{
+    struct argument argument = context_argument(context, index);
+
+    if (number_parse_duration(argument.data, argument.size, ret_ms))
+        return true;
+    resp_errorf(context->reply,
+                "ERR invalid duration '%.64s': milliseconds, or a number with ms, s, m, h or d",
+                argument.data);
+    return false;
+}
+
+bool context_name(struct context *context, size_t index, const char *what)
+{
+    struct argument argument = context_argument(context, index);
+
+    if (argument.size > 0 && argument.size <= DUEQ_NAME_MAX)
+        return true;
+    resp_errorf(context->reply, "ERR %s must be 1 to %d bytes long", what, DUEQ_NAME_MAX);
+    return false;
+}
+
+enum outcome context_syntax_error(struct context *context)
+{
+    resp_error(context->reply, "ERR syntax error");
+    return OUTCOME_DONE;
+}
+
+enum outcome context_arity_error(struct context *context)
+{
+    resp_errorf(context->reply, "ERR wrong number of arguments for '%s' command",
+                command_full_name(context->command));
+    return OUTCOME_DONE;
+}
+
+enum outcome context_unknown_subcommand(struct context *context)
+{
+    char upper[32];
+    size_t i;
+
+    for (i = 0; i + 1 < sizeof(upper) && context->command->name[i] != '\0'; i++)
+        upper[i] =
+            (char)(context->command->name[i] -
+                   (context->command->name[i] >= 'a' && context->command->name[i] <= 'z' ? 32
+                                                                                         : 0));
+    upper[i] = '\0';
+    resp_errorf(context->reply, "ERR unknown subcommand '%.128s'. Try %s HELP.",
+                context_argument(context, 1).data, upper);
+    return OUTCOME_DONE;
+}
+
+enum outcome context_ok(struct context *context)
+{
+    resp_simple(context->reply, "OK");
+    return OUTCOME_DONE;
+}
+
+static const char *error_text(enum dueq_status status)
+{
+    switch (status) {
+    case DUEQ_DUPLICATE:
+        return "DUPLICATE the id is already present in the topic";
+    case DUEQ_STALE:
+        return "STALE the job was given to somebody else since, or given back";
+    case DUEQ_NOTFOUND:
+        return "NOJOB no such job in the topic";
+    case DUEQ_FULL:
+        return "FULL there is no room: claims, acks and deletes go on, pushes when room "
+               "returns";
+    case DUEQ_TOOBIG:
+        return "TOOBIG larger than the limit of 512 MiB";
+    case DUEQ_WRONGTYPE:
+        return "WRONGTYPE Operation against a key holding the wrong kind of value";
+    case DUEQ_INVALID:
+        return "ERR value is out of range";
+    case DUEQ_CORRUPT:
+        return "ERR the data on disk is damaged: see the log";
+    case DUEQ_NOMEM:
+        return "ERR out of memory";
+    case DUEQ_OK:
+    case DUEQ_LOCKED:
+    case DUEQ_FORMAT:
+    case DUEQ_IO:
+        break;
+    }
+    return "MISCONF the store failed: see the log";
+}
+
+enum outcome context_status(struct context *context, enum dueq_status status)
+{
+    resp_error(context->reply, error_text(status));
+    return OUTCOME_DONE;
+}
