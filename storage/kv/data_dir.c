@@ -29,7 +29,7 @@ static enum dueq_status check_format(int fd, const char *path, struct dueq_error
         return DUEQ_OK;
     found[strcspn(found, "\n")] = '\0';
     return dueq_fail(
-        error, DUEQ_VERSION,
+        error, DUEQ_FORMAT,
         "%s says \"%s\", this version reads \"dueq 1\": use the dueq that wrote it", path,
         found);
 }

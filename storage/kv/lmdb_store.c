@@ -48,7 +48,7 @@ static enum dueq_status status_of(struct lmdb_store *store, int error)
     case MDB_PANIC:
         return DUEQ_CORRUPT;
     case MDB_VERSION_MISMATCH:
-        return DUEQ_VERSION;
+        return DUEQ_FORMAT;
     default:
         return DUEQ_IO;
     }

@@ -1,0 +1,40 @@
+#include "server/clock.h"
+
+#include <time.h>
+
+static int64_t milliseconds(clockid_t id)
+{
+    struct timespec moment;
+
+    clock_gettime(id, &moment);
+    return (int64_t)moment.tv_sec * 1000 + moment.tv_nsec / 1000000;
+}
+
+struct clock_reading clock_read(void)
+{
+    return (struct clock_reading){milliseconds(CLOCK_REALTIME), milliseconds(CLOCK_BOOTTIME)};
+}
+
+void clock_init(struct clock *clock, struct clock_reading reading, int64_t floor)
+{
+    *clock = (struct clock){.base = reading.wall > floor ? reading.wall : floor,
+                            .origin = reading.monotonic,
+                            .floor = floor,
+                            .last = reading};
+}
+
+bool clock_update(struct clock *clock, struct clock_reading reading, struct dueq_time *ret_time)
+{
+    int64_t step =
+        (reading.wall - clock->last.wall) - (reading.monotonic - clock->last.monotonic);
+    bool jumped = step > CLOCK_JUMP_MS || step < -CLOCK_JUMP_MS;
+
+    if (jumped) {
+        clock->jumps++;
+        clock->last_jump = step;
+    }
+    clock->last = reading;
+    ret_time->now = clock->base + reading.monotonic - clock->origin;
+    ret_time->wall = reading.wall >= clock->floor ? reading.wall : ret_time->now;
+    return jumped;
+}

@@ -1,0 +1,73 @@
+/* Options: in a file of redis.conf's form, on the command line, by CONFIG SET. One table. */
+#ifndef DUEQ_SERVER_CONFIG_H
+#define DUEQ_SERVER_CONFIG_H
+
+#include "protocol/request.h"
+#include "server/log.h"
+#include "storage/kv/kv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CONFIG_BIND_MAX = 16, CONFIG_TEXT_MAX = 4096 };
+
+struct config {
+    char *bind; /* addresses, separated by spaces */
+    int64_t port;
+    char *unixsocket;
+    int64_t unixsocketperm;
+    char *dir;
+    char *requirepass; /* "": none */
+    int64_t maxclients;
+    int64_t timeout; /* seconds; 0: none */
+    int64_t tcp_backlog, tcp_keepalive;
+    int64_t loglevel; /* enum log_level */
+    char *logfile;
+    int64_t daemonize;
+    char *pidfile;
+    int64_t databases;
+    int64_t proto_max_bulk_len, client_query_buffer_limit;
+    int64_t output_limit; /* hard, bytes; 0: none */
+    int64_t pipeline_limit;
+    int64_t shutdown_timeout; /* seconds */
+    int64_t slowlog_slower_than, slowlog_max_len;
+    int64_t durability;          /* enum kv_durability */
+    int64_t durability_interval; /* ms */
+    int64_t memtable_size, segment_size, journal_size, map_size, disk_reserve;
+    int64_t high_water_percent;
+    int64_t queue_lease, queue_retries, queue_backoff, queue_backoff_max;
+    char *file; /* read from; NULL: none */
+};
+
+struct config_error {
+    char text[512];
+};
+
+/* Fills in the defaults. */
+void config_init(struct config *config);
+void config_release(struct config *config);
+
+/* Reads a file, "-" for standard input. False: error says where and why. */
+bool config_read_file(struct config *config, const char *path, struct config_error *error);
+
+/* Sets one option from its words. */
+bool config_set(struct config *config, const char *name, const struct argument *words,
+                size_t count, struct config_error *error);
+
+/* ---- the table, for CONFIG GET and SET */
+
+size_t config_count(void);
+const char *config_name(size_t index);
+/* -1: no such option. */
+int config_find(struct argument name);
+bool config_mutable(size_t index);
+/* Writes the value's text. */
+void config_get(const struct config *config, size_t index, char *text);
+
+/* What the store is opened with. */
+void config_store_options(const struct config *config, struct kv_options *options);
+
+/* Prints "--name value (default)  what it is" for every option. */
+void config_print_options(void);
+
+#endif

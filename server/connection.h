@@ -1,0 +1,69 @@
+/* One client's socket: bytes in, requests run, replies out when what they tell of is settled.
+ */
+#ifndef DUEQ_SERVER_CONNECTION_H
+#define DUEQ_SERVER_CONNECTION_H
+
+#include "protocol/resp_reader.h"
+#include "protocol/resp_writer.h"
+#include "server/command.h"
+#include "server/server.h"
+
+/* Output up to `upto` (counted from the connection's first byte) may leave once the LSN is
+ * settled. */
+struct gate {
+    uint64_t upto, lsn;
+};
+
+struct connection {
+    struct session session; /* first: a session's connection is found by its address */
+    struct server *server;
+    struct event *readable, *writable;
+    struct resp_reader *reader;
+    struct buffer output;
+    struct resp_writer writer;
+    uint64_t written;   /* bytes ever put into output */
+    uint64_t released;  /* of these, may leave */
+    uint64_t sent;      /* of these, have left */
+    struct gate *gates; /* a queue, oldest first */
+    size_t gate_count, gate_capacity;
+    bool writing; /* waits for the socket to take more */
+    bool peer_closed;
+    /* membership in the server's lists (utlist) */
+    bool is_touched, is_gated, is_resumed, is_doomed;
+    struct connection *touched_prev, *touched_next;
+    struct connection *gated_prev, *gated_next;
+    struct connection *resumed_prev, *resumed_next;
+    struct connection *doomed_next;
+};
+
+static inline struct connection *connection_of(struct session *session)
+{
+    return (struct connection *)(void *)session;
+}
+
+/* Takes the socket over; closes it when it cannot. */
+void connection_accept(struct server *server, int fd, const char *address,
+                       const char *local_address);
+
+/* Runs requests that are already read, up to the limits of a turn. */
+void connection_resume(struct connection *connection);
+/* Has input and may go on in this or the next turn. */
+void connection_mark_resumed(struct connection *connection);
+
+/* Runs a command for the connection, replies going to its output. */
+enum outcome connection_run(struct connection *connection, const struct request *request,
+                            const struct waiter *waiter, bool timed_out);
+
+/* Writes an error that answers a request of the connection. */
+void connection_reply_error(struct connection *connection, const char *text);
+
+/* The turn's output waits for the LSN. */
+void connection_gate(struct connection *connection, uint64_t lsn);
+/* Sends what is settled. */
+void connection_release(struct connection *connection, uint64_t settled);
+
+/* To be closed at the end of the turn. */
+void connection_doom(struct connection *connection);
+void connection_free(struct connection *connection);
+
+#endif

@@ -1,0 +1,195 @@
+#include "server/listener.h"
+
+#include "server/connection.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { ACCEPT_AT_ONCE = 1000 };
+
+struct listener {
+    struct listener *next;
+    struct server *server;
+    struct event *event;
+    int fd;
+    char *path; /* of a unix socket; NULL: TCP */
+};
+
+/* ---- accepting */
+
+static void format_address(const struct sockaddr_storage *address, const char *path, char *text,
+                           size_t room)
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_in6 *six = (const void *)address;
+    const struct sockaddr_in *four = (const void *)address;
+
+    if (address->ss_family == AF_INET) {
+        inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
+        snprintf(text, room, "%s:%d", host, ntohs(four->sin_port));
+    } else if (address->ss_family == AF_INET6) {
+        inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
+        snprintf(text, room, "[%s]:%d", host, ntohs(six->sin6_port));
+    } else {
+        snprintf(text, room, "%s:0", path == NULL ? "?" : path);
+    }
+}
+
+static void on_acceptable(evutil_socket_t fd, short what, void *arg)
+{
+    struct listener *listener = arg;
+
+    (void)what;
+    for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+        struct sockaddr_storage peer = {0}, own = {0};
+        socklen_t peer_size = sizeof(peer), own_size = sizeof(own);
+        char address[64], local_address[64];
+        int client =
+            accept4(fd, (struct sockaddr *)&peer, &peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (client < 0) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ECONNABORTED)
+                log_write(LOG_WARNING, "accept: %s", strerror(errno));
+            return;
+        }
+        getsockname(client, (struct sockaddr *)&own, &own_size);
+        format_address(&peer, listener->path, address, sizeof(address));
+        format_address(&own, listener->path, local_address, sizeof(local_address));
+        connection_accept(listener->server, client, address, local_address);
+    }
+}
+
+/* ---- opening */
+
+static bool add_listener(struct server *server, int fd, const char *path)
+{
+    struct listener *listener = calloc(1, sizeof(*listener));
+
+    if (listener == NULL)
+        return false;
+    listener->server = server;
+    listener->fd = fd;
+    listener->path = path == NULL ? NULL : strdup(path);
+    listener->event =
+        event_new(server->base, fd, EV_READ | EV_PERSIST, on_acceptable, listener);
+    listener->next = server->listeners;
+    server->listeners = listener;
+    return listener->event != NULL && event_add(listener->event, NULL) == 0;
+}
+
+static int listen_at(const struct addrinfo *where, int backlog)
+{
+    int one = 1, error;
+    int fd = socket(where->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (where->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+    if (bind(fd, where->ai_addr, where->ai_addrlen) == 0 && listen(fd, backlog) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static void explain(const char *host, int port, int error)
+{
+    if (error == EADDRINUSE)
+        log_write(LOG_WARNING,
+                  "Port %d on %s is taken by another program. Choose another: --port N "
+                  "(make run PORT=N)",
+                  port, host);
+    else
+        log_write(LOG_WARNING, "Cannot listen on %s port %d: %s", host, port, strerror(error));
+}
+
+/* A '-' before an address: it may be missing on this machine (as in redis.conf). */
+static bool open_tcp(struct server *server, const char *host)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
+    bool optional = host[0] == '-';
+    struct addrinfo *found;
+    char service[16];
+    int fd, error;
+
+    host += optional;
+    snprintf(service, sizeof(service), "%d", (int)server->config.port);
+    if (getaddrinfo(strcmp(host, "*") == 0 ? "0.0.0.0" : host, service, &hints, &found) != 0) {
+        log_write(LOG_WARNING, "bind: '%s' is not an address", host);
+        return optional;
+    }
+    fd = listen_at(found, (int)server->config.tcp_backlog);
+    error = errno;
+    freeaddrinfo(found);
+    if (fd >= 0)
+        return add_listener(server, fd, NULL);
+    if (optional && (error == EADDRNOTAVAIL || error == EAFNOSUPPORT))
+        return true;
+    explain(host, (int)server->config.port, error);
+    return false;
+}
+
+static bool open_unix(struct server *server, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (strlen(path) >= sizeof(address.sun_path) || fd < 0) {
+        log_write(LOG_WARNING, "Cannot open the unix socket %s", path);
+        return false;
+    }
+    strcpy(address.sun_path, path);
+    unlink(path);
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        listen(fd, (int)server->config.tcp_backlog) != 0) {
+        log_write(LOG_WARNING, "Cannot listen on %s: %s", path, strerror(errno));
+        close(fd);
+        return false;
+    }
+    if (server->config.unixsocketperm != 0)
+        chmod(path, (mode_t)server->config.unixsocketperm);
+    return add_listener(server, fd, path);
+}
+
+bool listeners_open(struct server *server)
+{
+    char *hosts = strdup(server->config.bind), *rest = NULL;
+    bool good = hosts != NULL;
+
+    for (char *host = good && server->config.port > 0 ? strtok_r(hosts, " ", &rest) : NULL;
+         host != NULL && good; host = strtok_r(NULL, " ", &rest))
+        good = open_tcp(server, host);
+    free(hosts);
+    if (good && server->config.unixsocket[0] != '\0')
+        good = open_unix(server, server->config.unixsocket);
+    return good;
+}
+
+void listeners_close(struct server *server)
+{
+    while (server->listeners != NULL) {
+        struct listener *listener = server->listeners;
+
+        server->listeners = listener->next;
+        if (listener->event != NULL)
+            event_free(listener->event);
+        close(listener->fd);
+        if (listener->path != NULL)
+            unlink(listener->path);
+        free(listener->path);
+        free(listener);
+    }
+}

@@ -1,0 +1,131 @@
+/* dueq: the program and its subcommands. */
+#include "server/config.h"
+#include "server/log.h"
+#include "server/server.h"
+#include "tools/bench/bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "Usage: dueq COMMAND ...\n"
+    "\n"
+    "  dueq server [FILE] [--config FILE] [--port N] [--dir PATH] [--OPTION VALUE ...]\n"
+    "  dueq bench push|claim [OPTIONS]    load on a running server (dueq bench help)\n"
+    "  dueq version\n"
+    "  dueq help [server]                 this text; the options of the server\n";
+
+static int fail_usage(const char *why, const char *what)
+{
+    fprintf(stderr, "dueq: %s%s\n\n%s", why, what, usage);
+    return 2;
+}
+
+/* An option takes the words up to the next one; "--save ''" has one empty word. */
+static int option_words(int argc, char **argv, int at, struct argument *words, int maximum)
+{
+    int count = 0;
+
+    while (at + count < argc && count < maximum && strncmp(argv[at + count], "--", 2) != 0) {
+        words[count] = (struct argument){argv[at + count], strlen(argv[at + count])};
+        count++;
+    }
+    return count;
+}
+
+static bool take_option(struct config *config, const char *name, const struct argument *words,
+                        size_t count)
+{
+    struct config_error error;
+
+    if (strcmp(name, "config") == 0) {
+        if (count == 1 && config_read_file(config, words[0].data, &error))
+            return true;
+        fprintf(stderr, "dueq: %s\n", count == 1 ? error.text : "--config takes one file");
+        return false;
+    }
+    if (config_set(config, name, words, count, &error))
+        return true;
+    fprintf(stderr, "dueq: *** command line: '--%s%s%s': %s\n", name, count > 0 ? " " : "",
+            count > 0 ? words[0].data : "", error.text);
+    return false;
+}
+
+static bool read_arguments(struct config *config, int argc, char **argv)
+{
+    struct config_error error;
+    struct argument words[32];
+    int at = 0;
+
+    if (argc > 0 && (strncmp(argv[0], "--", 2) != 0)) {
+        if (!config_read_file(config, argv[0], &error)) {
+            fprintf(stderr, "dueq: %s\n", error.text);
+            return false;
+        }
+        at = 1;
+    }
+    while (at < argc) {
+        int count = option_words(argc, argv, at + 1, words, 32);
+
+        if (strncmp(argv[at], "--", 2) != 0) {
+            fprintf(stderr, "dueq: *** command line: '%s' is not an option\n", argv[at]);
+            return false;
+        }
+        if (!take_option(config, argv[at] + 2, words, (size_t)count))
+            return false;
+        at += 1 + count;
+    }
+    return true;
+}
+
+static int run_server(int argc, char **argv)
+{
+    struct config config;
+    int status = 1;
+
+    config_init(&config);
+    if (!read_arguments(&config, argc, argv)) {
+        config_release(&config);
+        return 1;
+    }
+    if (!log_open(config.logfile, (enum log_level)config.loglevel))
+        fprintf(stderr, "dueq: cannot open the log %s: %s\n", config.logfile, strerror(errno));
+    else if (config.daemonize && daemon(1, 0) != 0)
+        fprintf(stderr, "dueq: cannot go to the background: %s\n", strerror(errno));
+    else
+        status = server_run(&config);
+    config_release(&config);
+    return status;
+}
+
+static int run_help(int argc, char **argv)
+{
+    fputs(usage, stdout);
+    if (argc > 0 && strcmp(argv[0], "server") == 0) {
+        puts("\nOptions, here or one a line in FILE (name value):\n");
+        config_print_options();
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *command = argc > 1 ? argv[1] : "";
+
+    if (strcmp(command, "server") == 0)
+        return run_server(argc - 2, argv + 2);
+    if (strcmp(command, "bench") == 0)
+        return bench_main(argc - 1, argv + 1);
+    if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0 ||
+        strcmp(command, "-v") == 0) {
+        puts("dueq " DUEQ_VERSION);
+        return 0;
+    }
+    if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0 ||
+        strcmp(command, "-h") == 0)
+        return run_help(argc - 2, argv + 2);
+    return fail_usage(argc > 1 ? "unknown command: " : "which command?", command);
+}

@@ -1,0 +1,480 @@
+#include "server/server.h"
+
+#include "server/connection.h"
+#include "server/listener.h"
+#include "server/waiters.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <utlist.h>
+
+enum {
+    TICK_BUDGET = 2000, /* steps of background work in a turn */
+    BATCH_LARGE = 8 * 1024 * 1024,
+    CRON_MS = 1000,
+    REOPEN_MS = 1000,
+    SPARE_DESCRIPTORS = 64
+};
+
+/* ---- the store */
+
+/* From the store's threads: wakes the loop, with one system call for many notices. */
+static void on_notice(void *arg)
+{
+    struct server *server = arg;
+    uint64_t one = 1;
+
+    if (atomic_exchange(&server->settled_noticed, true))
+        return;
+    while (write(server->settled_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+static void set_defaults(struct server *server)
+{
+    struct dueq_defaults defaults = {.lease = server->config.queue_lease,
+                                     .retries = server->config.queue_retries,
+                                     .backoff = server->config.queue_backoff,
+                                     .backoff_max = server->config.queue_backoff_max};
+
+    dueq_set_defaults(server->store, &defaults);
+}
+
+static bool open_store(struct server *server)
+{
+    struct clock_reading reading = clock_read();
+    struct kv_options options;
+    struct kv_stats stats;
+    struct dueq_error error;
+
+    config_store_options(&server->config, &options);
+    options.notify = on_notice;
+    options.notify_arg = server;
+    if (getrandom(&options.seed, sizeof(options.seed), 0) != (ssize_t)sizeof(options.seed))
+        options.seed = (uint64_t)reading.wall;
+    if (dueq_open(server->config.dir, &options, (struct dueq_time){reading.wall, reading.wall},
+                  &server->store, &error) != DUEQ_OK) {
+        log_write(LOG_WARNING, "Cannot open the store: %s", error.text);
+        snprintf(server->failure, sizeof(server->failure), "%.300s", error.text);
+        return false;
+    }
+    clock_init(&server->clock, reading, dueq_time_floor(server->store));
+    clock_update(&server->clock, reading, &server->now);
+    set_defaults(server);
+    server->failure[0] = '\0';
+    kv_get_stats(dueq_kv(server->store), &stats);
+    log_write(
+        LOG_NOTICE, "Store open in %s: %zu topics, %" PRIu64 " journal records replayed%s",
+        server->config.dir, dueq_topic_count(server->store), stats.replayed_records,
+        stats.cut_bytes > 0 ? ", a torn tail was cut (it had not been acknowledged)" : "");
+    if (reading.wall < dueq_time_floor(server->store))
+        log_write(LOG_WARNING,
+                  "The wall clock is behind the last time this store knew: going on "
+                  "from there until it catches up");
+    return true;
+}
+
+/* Nothing unsettled may be told: who waits for such a reply is cut off, and finds out by asking
+ * again. What is true is on disk; it is read from there. */
+static void fail_store(struct server *server)
+{
+    struct session *session, *next;
+
+    snprintf(server->failure, sizeof(server->failure), "%s", dueq_failure(server->store));
+    log_write(
+        LOG_WARNING,
+        "The store failed: %s. Nothing is acknowledged that is not on disk; it is reopened "
+        "from there every second. Check the disk, and dmesg",
+        server->failure);
+    server->stats.store_failures++;
+    DL_FOREACH_SAFE(server->sessions, session, next)
+    {
+        struct connection *connection = connection_of(session);
+
+        if (connection->is_gated || connection->is_touched || session->waiter != NULL)
+            connection_free(connection);
+    }
+    dueq_abandon(server->store);
+    server->store = NULL;
+    server->reopen_at = server->clock.last.monotonic + REOPEN_MS;
+}
+
+const char *server_failure(const struct server *server)
+{
+    return server->failure;
+}
+
+static void check_store(struct server *server)
+{
+    if (server->store != NULL && dueq_status(server->store) != DUEQ_OK)
+        fail_store(server);
+    if (server->store == NULL && server->clock.last.monotonic >= server->reopen_at &&
+        !open_store(server))
+        server->reopen_at = server->clock.last.monotonic + REOPEN_MS;
+}
+
+/* ---- the turn */
+
+static void update_clock(struct server *server)
+{
+    if (clock_update(&server->clock, clock_read(), &server->now))
+        log_write(LOG_WARNING,
+                  "The wall clock jumped by %" PRId64
+                  " ms. Delays and leases are not affected; "
+                  "jobs with AT follow it",
+                  server->clock.last_jump);
+}
+
+static void close_doomed(struct server *server)
+{
+    struct session *session, *next;
+
+    while (server->doomed != NULL)
+        connection_free(server->doomed);
+    DL_FOREACH_SAFE(server->sessions, session, next)
+    if (session->kill)
+        connection_free(connection_of(session));
+}
+
+static void release_settled(struct server *server)
+{
+    uint64_t settled = server->store == NULL ? UINT64_MAX : dueq_settled(server->store);
+    struct connection *connection, *next;
+
+    DL_FOREACH_SAFE2(server->gated, connection, next, gated_next)
+    connection_release(connection, settled);
+}
+
+/* False: the store failed, and with it everybody who waited for this. */
+static bool commit(struct server *server, uint64_t *ret_lsn)
+{
+    *ret_lsn = 0;
+    if (server->store == NULL)
+        return true;
+    if (dueq_commit(server->store, server->now, ret_lsn) == DUEQ_OK)
+        return true;
+    fail_store(server);
+    return false;
+}
+
+static void gate_touched(struct server *server, uint64_t lsn)
+{
+    while (server->touched != NULL)
+        connection_gate(server->touched, lsn);
+}
+
+void server_commit_if_large(struct server *server)
+{
+    uint64_t lsn;
+
+    if (server->store != NULL && dueq_batch_bytes(server->store) > BATCH_LARGE)
+        dueq_commit(server->store, server->now, &lsn); /* a failure shows at the turn's end */
+}
+
+/* Those that have read more than they could run; each once. */
+static void resume_some(struct server *server)
+{
+    struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev;
+
+    while (server->resumed != NULL) {
+        struct connection *connection = server->resumed;
+
+        DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
+        connection->is_resumed = false;
+        event_add(connection->readable, NULL);
+        connection_resume(connection);
+        if (connection == last)
+            break;
+    }
+}
+
+/* Nothing reaches a socket before its record is settled: first everything that this turn has to
+ * do, then the commit, then the gates, then what is settled. */
+static void finish_turn(struct server *server)
+{
+    bool more = false;
+    uint64_t lsn;
+
+    server->stats.turns++;
+    update_clock(server);
+    resume_some(server);
+    if (server->store != NULL)
+        more = dueq_tick(server->store, server->now, TICK_BUDGET);
+    waiters_serve(server);
+    waiters_expire(server);
+    if (commit(server, &lsn)) {
+        gate_touched(server, lsn);
+        release_settled(server);
+    }
+    close_doomed(server);
+    check_store(server);
+    if (server->store != NULL)
+        dueq_maintain(server->store, !server->work_done && !more);
+    server->work_done = false;
+}
+
+/* ms until the loop must turn by itself. */
+static int64_t next_turn(struct server *server)
+{
+    int64_t wait = CRON_MS, next;
+
+    if (server->resumed != NULL)
+        return 0;
+    if (server->store != NULL) {
+        next = dueq_next_tick(server->store, server->now);
+        wait = next < wait ? next : wait;
+    }
+    next = waiters_next(server->waiters, server->now.now);
+    return next < wait ? next : wait;
+}
+
+static void arm_timer(struct server *server)
+{
+    int64_t wait = next_turn(server);
+    struct timeval until = {(time_t)(wait / 1000), (suseconds_t)(wait % 1000) * 1000};
+
+    event_add(server->timer, &until);
+}
+
+/* ---- housekeeping, once a second */
+
+static void close_idle(struct server *server)
+{
+    int64_t limit = server->config.timeout * 1000;
+    struct session *session;
+
+    if (limit == 0)
+        return;
+    DL_FOREACH(server->sessions, session)
+    if (session->waiter == NULL && server->clock.last.monotonic - session->active > limit)
+        connection_doom(connection_of(session));
+}
+
+/* ---- events */
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    static int64_t last;
+    struct server *server = arg;
+
+    (void)fd;
+    (void)what;
+    if (server->clock.last.monotonic - last < CRON_MS)
+        return;
+    last = server->clock.last.monotonic;
+    close_idle(server);
+}
+
+static void on_settled(evutil_socket_t fd, short what, void *arg)
+{
+    struct server *server = arg;
+    uint64_t count;
+
+    (void)what;
+    atomic_store(&server->settled_noticed, false);
+    if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        log_write(LOG_WARNING, "eventfd: %s", strerror(errno));
+    release_settled(server);
+}
+
+static void on_signal(evutil_socket_t signal, short what, void *arg)
+{
+    struct server *server = arg;
+
+    (void)what;
+    if (signal == SIGHUP) {
+        log_reopen();
+        return;
+    }
+    if (server->stopping)
+        _exit(1);
+    log_write(LOG_NOTICE, "Received SIG%s, shutting down (again: at once)",
+              signal == SIGTERM ? "TERM" : "INT");
+    server_shutdown(server, true);
+}
+
+static bool init_events(struct server *server)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+
+    server->base = event_base_new();
+    server->settled_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (server->base == NULL || server->settled_fd < 0)
+        return false;
+    server->timer = evtimer_new(server->base, on_timer, server);
+    server->settled_event =
+        event_new(server->base, server->settled_fd, EV_READ | EV_PERSIST, on_settled, server);
+    if (server->timer == NULL || server->settled_event == NULL)
+        return false;
+    event_add(server->settled_event, NULL);
+    for (int i = 0; i < 3; i++) {
+        server->signals[i] = evsignal_new(server->base, numbers[i], on_signal, server);
+        if (server->signals[i] == NULL || event_add(server->signals[i], NULL) != 0)
+            return false;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return true;
+}
+
+/* ---- for handlers */
+
+struct session *server_find_session(struct server *server, uint64_t id)
+{
+    struct session *session;
+
+    DL_FOREACH(server->sessions, session)
+    if (session->id == id)
+        return session;
+    return NULL;
+}
+
+void server_shutdown(struct server *server, bool checkpoint)
+{
+    server->stopping = true;
+    server->checkpoint_on_exit = checkpoint;
+}
+
+void server_apply_config(struct server *server)
+{
+    log_set_level((enum log_level)server->config.loglevel);
+    if (server->store == NULL)
+        return;
+    set_defaults(server);
+    kv_set_durability(dueq_kv(server->store), (enum kv_durability)server->config.durability,
+                      (unsigned)server->config.durability_interval);
+}
+
+/* ---- starting and stopping */
+
+/* Fewer descriptors than wanted means fewer clients, said at the start rather than at 3 a.m. */
+static void raise_descriptors(struct config *config)
+{
+    rlim_t wanted = (rlim_t)config->maxclients + SPARE_DESCRIPTORS;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= wanted || limit.rlim_cur <= SPARE_DESCRIPTORS)
+        return;
+    config->maxclients = (int64_t)(limit.rlim_cur - SPARE_DESCRIPTORS);
+    log_write(LOG_WARNING, "maxclients is %" PRId64 ": the system allows no more (ulimit -n)",
+              config->maxclients);
+}
+
+/* Large buffers go back to the system when freed, and threads share one arena: memory stays
+ * flat under a load that comes and goes. */
+static void tune_malloc(void)
+{
+    mallopt(M_ARENA_MAX, 2);
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+}
+
+static void write_pidfile(const struct config *config)
+{
+    FILE *file = config->pidfile[0] == '\0' ? NULL : fopen(config->pidfile, "we");
+
+    if (file == NULL)
+        return;
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+}
+
+static bool start(struct server *server)
+{
+    log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
+    raise_descriptors(&server->config);
+    if (!init_events(server)) {
+        log_write(LOG_WARNING, "Cannot start the event loop: %s", strerror(errno));
+        return false;
+    }
+    if (!listeners_open(server) || !open_store(server))
+        return false;
+    server->waiters = waiters_new(server->now.now);
+    server->stats.start_wall = server->clock.last.wall;
+    server->stats.start_monotonic = server->clock.last.monotonic;
+    write_pidfile(&server->config);
+    return server->waiters != NULL;
+}
+
+/* Replies that were promised leave, as far as their clients take them. */
+static void deliver(struct server *server)
+{
+    uint64_t lsn;
+
+    if (server->store == NULL || dueq_commit(server->store, server->now, &lsn) != DUEQ_OK)
+        return;
+    gate_touched(server, lsn);
+    dueq_wait(server->store, lsn);
+    release_settled(server);
+}
+
+static void stop(struct server *server)
+{
+    listeners_close(server);
+    if (server->waiters != NULL)
+        deliver(server);
+    while (server->sessions != NULL)
+        connection_free(connection_of(server->sessions));
+    if (server->store != NULL && server->checkpoint_on_exit) {
+        if (dueq_close(server->store) != DUEQ_OK) {
+            log_write(LOG_WARNING, "The last checkpoint failed: the journal will be replayed");
+            server->exit_status = 1;
+        }
+    } else {
+        dueq_abandon(server->store);
+    }
+    waiters_free(server->waiters);
+    if (server->config.pidfile[0] != '\0')
+        unlink(server->config.pidfile);
+    log_write(LOG_NOTICE, "dueq is down, bye bye");
+}
+
+static void free_events(struct server *server)
+{
+    for (int i = 0; i < 3; i++)
+        if (server->signals[i] != NULL)
+            event_free(server->signals[i]);
+    if (server->settled_event != NULL)
+        event_free(server->settled_event);
+    if (server->timer != NULL)
+        event_free(server->timer);
+    if (server->base != NULL)
+        event_base_free(server->base);
+    close(server->settled_fd);
+}
+
+int server_run(struct config *config)
+{
+    static struct server server;
+
+    tune_malloc();
+    server.config = *config;
+    server.checkpoint_on_exit = true;
+    if (!start(&server)) {
+        server.exit_status = 1;
+    } else {
+        log_write(LOG_NOTICE, "Ready to accept connections on port %" PRId64, config->port);
+        while (!server.stopping) {
+            arm_timer(&server);
+            event_base_loop(server.base, EVLOOP_ONCE);
+            finish_turn(&server);
+        }
+    }
+    stop(&server);
+    free_events(&server);
+    *config = server.config;
+    return server.exit_status;
+}

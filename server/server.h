@@ -1,0 +1,74 @@
+/* The server: one loop, one store, its connections; and the turn, in which order is the
+ * promise. Handlers see the accessors; the loop's own files see the rest. */
+#ifndef DUEQ_SERVER_SERVER_H
+#define DUEQ_SERVER_SERVER_H
+
+#include "server/clock.h"
+#include "server/config.h"
+#include "server/session.h"
+#include "storage/dueq.h"
+#include "storage/queue/wheel.h"
+
+#include <stdatomic.h>
+
+struct event;
+struct event_base;
+struct connection;
+struct waiters;
+struct listener;
+
+struct server_stats {
+    uint64_t connections_received, connections_rejected;
+    uint64_t commands_processed, errors;
+    uint64_t input_bytes, output_bytes;
+    uint64_t turns, commits;
+    uint64_t blocked_clients;
+    int64_t start_wall, start_monotonic; /* ms */
+    uint64_t store_failures;
+};
+
+struct server {
+    struct config config;
+    struct event_base *base;
+    struct event *timer, *settled_event;
+    struct event *signals[3];
+    int settled_fd;                /* eventfd: the store's threads write, the loop reads */
+    _Atomic(bool) settled_noticed; /* a write is under way: no second one needed */
+    struct listener *listeners;
+    struct dueq *store; /* NULL while it is being reopened */
+    char failure[320];  /* why it is */
+    int64_t reopen_at;  /* monotonic ms */
+    struct clock clock;
+    struct dueq_time now;
+    struct session *sessions; /* all, oldest first (utlist) */
+    uint64_t session_count, next_session;
+    struct connection *touched; /* have output of this turn */
+    struct connection *gated;   /* have output that waits for an LSN */
+    struct connection *resumed; /* have input to go on with */
+    struct connection *doomed;  /* to be closed at the end of the turn */
+    struct waiters *waiters;
+    struct server_stats stats;
+    bool stopping; /* at the end of this turn */
+    bool checkpoint_on_exit;
+    bool work_done; /* this turn ran a command: not idle */
+    int exit_status;
+};
+
+/* Runs until told to stop. Returns the exit status. */
+int server_run(struct config *config);
+
+/* ---- for handlers */
+
+struct session *server_find_session(struct server *server, uint64_t id);
+void server_shutdown(struct server *server, bool checkpoint);
+/* Options that the running server must be told of were changed. */
+void server_apply_config(struct server *server);
+/* "" while the store is sound. */
+const char *server_failure(const struct server *server);
+
+/* ---- for the loop's own files */
+
+/* Commits now what the batch holds, when it has grown large. */
+void server_commit_if_large(struct server *server);
+
+#endif

@@ -1,0 +1,30 @@
+/* Sessions that wait in a blocking command, by what they wait for, in order of arrival. A
+ * waiter keeps a copy of its request and runs it again when it may succeed. */
+#ifndef DUEQ_SERVER_WAITERS_H
+#define DUEQ_SERVER_WAITERS_H
+
+#include "server/command.h"
+#include "storage/queue/wheel.h"
+
+struct waiters;
+
+struct waiters *waiters_new(int64_t now); /* NULL: out of memory */
+void waiters_free(struct waiters *waiters);
+
+/* Serves those whose topic was signalled by the store since the last call. */
+void waiters_serve(struct server *server);
+
+/* Ends the waiting of those whose deadline has passed. */
+void waiters_expire(struct server *server);
+
+/* The session is going away, or waits no more. No-op when it does not wait. */
+void waiters_cancel(struct server *server, struct session *session);
+
+/* Ends the wait as a time-out would (CLIENT UNBLOCK), or with an error. */
+void waiters_unblock(struct server *server, struct session *session, bool with_error);
+
+/* ms from `now` to the next deadline; DUEQ_NEVER. */
+int64_t waiters_next(const struct waiters *waiters, int64_t now);
+size_t waiters_count(const struct waiters *waiters);
+
+#endif
