@@ -268,9 +268,9 @@ int64_t ask_field(redisContext *client, const char *name, const char *format, ..
     return integer;
 }
 
-char *ask_info(redisContext *client, const char *name)
+char *ask_info(redisContext *client, const char *section, const char *name)
 {
-    char *info = ask_string(client, "INFO everything");
+    char *info = ask_string(client, "INFO %s", section);
     char *line = NULL, *rest = NULL, *value = NULL;
     size_t size = strlen(name);
     for (line = strtok_r(info, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {

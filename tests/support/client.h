@@ -52,8 +52,8 @@ char *ask_string(redisContext *client, const char *format, ...);
 char *ask_text(redisContext *client, const char *format, ...);
 /* The integer under that name in a flat array of names and values. */
 int64_t ask_field(redisContext *client, const char *name, const char *format, ...);
-/* "name:value" of INFO; the caller frees it. */
-char *ask_info(redisContext *client, const char *name);
+/* The value of "name:value" in a section of INFO; the caller frees it. */
+char *ask_info(redisContext *client, const char *section, const char *name);
 
 /* Claims one job and takes it apart: its token. The id must be the one given. */
 int64_t claim(redisContext *client, const char *topic, const char *id);

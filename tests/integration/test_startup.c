@@ -1,0 +1,228 @@
+/* The command line, configuration files, messages at start, and redis-cli as a user has it. */
+#include "tests/support/client.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { OUTPUT = 65536 };
+
+static char output[OUTPUT];
+
+/* Writes a file into the server's directory; its path, which the caller frees. */
+static char *write_file(const struct server_process *server, const char *name, const char *text)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", server->directory, name) < 0)
+        abort();
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+static int dueq(const char *arguments)
+{
+    return run_shell(output, OUTPUT, "timeout 60 %s %s", server_binary(), arguments);
+}
+
+#define output_says(words)                                                                     \
+    (strstr(output, (words))                                                                   \
+         ? (void)0                                                                             \
+         : fail_at(__FILE__, __LINE__, "no '%s' in:\n%s", (words), output))
+
+static void version_and_help_answer(void **state)
+{
+    (void)state;
+    assert_int_equal(dueq("version"), 0);
+    output_says("dueq");
+    assert_int_equal(dueq("help"), 0);
+    output_says("server");
+    output_says("version");
+    assert_int_not_equal(dueq("nosuch"), 0);
+    output_says("nosuch");
+}
+
+static void a_configuration_file_is_read(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char *path = write_file(server, "dueq.conf",
+                            "# a comment\n\nmaxclients 77\nrequirepass \"se cret\"\n"
+                            "queue-lease 90s\nMEMTABLE-SIZE 2mb\n");
+    server_process_option(server, "config", path);
+    server_process_option(server, "queue-retries", "3");
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    expect(client, "OK", "AUTH %s", "se cret");
+    expect_field(client, "maxclients", "\"77\"", "CONFIG GET maxclients");
+    expect(client, "*", "Q.PUSH mail body ID a");
+    expect_field(client, "lease", "90000", "Q.GET mail a");
+    expect_field(client, "retries", "3", "Q.GET mail a");
+    free(path);
+}
+
+/* Starts with that configuration: refused, naming file, line and the words. */
+static void refuse_file(const char *text, const char *place, const char *words)
+{
+    char arguments[4096];
+    struct server_process *server = server_process_new();
+    char *path = write_file(server, "bad.conf", text);
+    snprintf(arguments, sizeof(arguments), "server --config %s --dir %s --port %d", path,
+             server->data, free_port());
+    assert_int_equal(dueq(arguments), 1);
+    output_says(place);
+    output_says(words);
+    free(path);
+    server_process_cleanup();
+}
+
+static void bad_lines_are_refused_with_file_and_line(void **state)
+{
+    (void)state;
+    refuse_file("maxclients 10\nnosuch 1\n", "bad.conf:2", "nosuch");
+    refuse_file("\n\n# x\nmaxclients many\n", "bad.conf:4", "maxclients");
+    refuse_file("maxclients\n", "bad.conf:1", "maxclients");
+    refuse_file("maxclients 1 2\n", "bad.conf:1", "maxclients");
+    refuse_file("durability sometimes\n", "bad.conf:1", "durability");
+    refuse_file("requirepass \"open\n", "bad.conf:1", "");
+    refuse_file("port 65536\n", "bad.conf:1", "port");
+    refuse_file("memtable-size -5\n", "bad.conf:1", "memtable-size");
+}
+
+static void bad_options_are_refused_by_name(void **state)
+{
+    (void)state;
+    assert_int_equal(dueq("server --nosuch 1"), 1);
+    output_says("nosuch");
+    assert_int_equal(dueq("server --port x"), 1);
+    output_says("port");
+    assert_int_equal(dueq("server --config /nonexistent/dueq.conf"), 1);
+    output_says("/nonexistent/dueq.conf");
+}
+
+static void a_taken_port_is_named(void **state)
+{
+    char arguments[4096], port[16];
+    struct server_process *server = served_server(state);
+    snprintf(port, sizeof(port), "%d", server->port);
+    snprintf(arguments, sizeof(arguments), "server --bind 127.0.0.1 --port %s --dir %s/other",
+             port, server->directory);
+    assert_int_equal(dueq(arguments), 1);
+    output_says(port);
+    output_says("taken");
+    expect(served_client(state), "PONG", "PING");
+}
+
+static void a_directory_that_cannot_be_made_is_named(void **state)
+{
+    (void)state;
+    char arguments[128];
+    snprintf(arguments, sizeof(arguments), "server --port %d --dir /proc/nosuch/data",
+             free_port());
+    assert_int_equal(dueq(arguments), 1);
+    output_says("/proc/nosuch/data");
+}
+
+static void the_log_says_what_was_recovered(void **state)
+{
+    struct server_process *server = served_server(state);
+    expect(served_client(state), "*", "Q.PUSH mail body");
+    server_process_kill(server);
+    server_process_run(server);
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "Ready to accept connections"));
+    assert_non_null(strstr(log, server->data));
+    free(log);
+}
+
+/* ---- redis-cli */
+
+static int redis_cli(void **state, const char *arguments)
+{
+    return run_shell(output, OUTPUT, "timeout 60 redis-cli -p %d %s",
+                     served_server(state)->port, arguments);
+}
+
+static void redis_cli_takes_the_tour(void **state)
+{
+    redis_cli(state, "Q.PUSH mail '{\"to\":\"ann\"}' DELAY 20 ID order-17");
+    assert_string_equal(output, "order-17\n");
+    redis_cli(state, "Q.PUSH mail other ID order-17");
+    output_says("DUPLICATE");
+    redis_cli(state, "--no-raw Q.CLAIM mail BLOCK 10s");
+    assert_string_equal(output, "1) 1) \"order-17\"\n   2) (integer) 1\n"
+                                "   3) \"{\\\"to\\\":\\\"ann\\\"}\"\n   4) (integer) 1\n");
+    redis_cli(state, "--no-raw Q.NACK mail order-17 1 DELAY 20 ERROR 'smtp: 451'");
+    assert_string_equal(output, "\"delayed\"\n");
+    redis_cli(state, "--no-raw Q.CLAIM mail BLOCK 10s LEASE 30s");
+    output_says("(integer) 2");
+    redis_cli(state, "Q.ACK mail order-17 1");
+    output_says("STALE");
+    redis_cli(state, "--no-raw Q.ACK mail order-17 2");
+    assert_string_equal(output, "(integer) 1\n");
+}
+
+static void redis_cli_speaks_resp3(void **state)
+{
+    redis_cli(state, "-3 --no-raw Q.PUSH mail body ID a");
+    assert_string_equal(output, "\"a\"\n");
+    redis_cli(state, "-3 --no-raw Q.GET mail a");
+    output_says("# \"id\" => \"a\"");
+    output_says("# \"state\" => \"ready\"");
+    redis_cli(state, "-3 --no-raw Q.CLAIM none BLOCK 10");
+    assert_string_equal(output, "(nil)\n");
+    redis_cli(state, "-3 INFO server");
+    output_says("redis_version:7.0.15");
+}
+
+static void redis_cli_pipes_in_bulk(void **state)
+{
+    struct server_process *server = served_server(state);
+    char *path = write_file(server, "commands", "");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 5000; i++)
+        fprintf(file, "Q.PUSH mail body-%d ID %d\r\n", i, i);
+    fclose(file);
+    run_shell(output, OUTPUT, "timeout 60 redis-cli -p %d --pipe <%s", server->port, path);
+    output_says("errors: 0, replies: 5000");
+    expect(served_client(state), "5000", "Q.LEN mail");
+    free(path);
+}
+
+static void redis_cli_finds_its_way_about(void **state)
+{
+    redis_cli(state, "PING");
+    assert_string_equal(output, "PONG\n");
+    redis_cli(state, "-r 3 DBSIZE");
+    assert_string_equal(output, "0\n0\n0\n");
+    redis_cli(state, "COMMAND COUNT");
+    assert_true(atoi(output) > 20);
+    redis_cli(state, "NOSUCH a");
+    output_says("ERR unknown command 'NOSUCH', with args beginning with: 'a' ");
+    redis_cli(state, "COMMAND DOCS q.push");
+    output_says("PRIORITY");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        serving_test(version_and_help_answer),
+        serving_test(a_configuration_file_is_read),
+        serving_test(bad_lines_are_refused_with_file_and_line),
+        serving_test(bad_options_are_refused_by_name),
+        served_test(a_taken_port_is_named),
+        serving_test(a_directory_that_cannot_be_made_is_named),
+        served_test(the_log_says_what_was_recovered),
+        served_test(redis_cli_takes_the_tour),
+        served_test(redis_cli_speaks_resp3),
+        served_test(redis_cli_pipes_in_bulk),
+        served_test(redis_cli_finds_its_way_about),
+    };
+    return cmocka_run_group_tests_name("startup", tests, NULL, NULL);
+}
