@@ -38,7 +38,7 @@ struct known_job {
 };
 
 struct known_topic {
-    char name[16];
+    char name[24];
     int64_t token;              /* greatest replied */
     char last_id[MODEL_ID_MAX]; /* greatest id the server gave */
     unsigned lost_claims;       /* jobs that claims without a reply may have taken */

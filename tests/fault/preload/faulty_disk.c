@@ -1,0 +1,203 @@
+/* LD_PRELOAD: a disk that fails on command, for the files under FAULTY_DISK_PATH.
+ *
+ * The file FAULTY_DISK_TRIGGER is the switch: while it exists, it says what fails, one
+ * "call errno" a line, as in
+ *     fdatasync EIO
+ *     write ENOSPC
+ *     grow ENOSPC
+ * `fdatasync` stands for fdatasync, fsync and msync; `write` for write, writev, pwrite and
+ * pwritev; `grow` for those of them that would make the file longer, for fallocate,
+ * posix_fallocate, ftruncate and for the creation of files: a disk that is full, but lets what
+ * is preallocated be written. statvfs then says that no block is free.
+ *
+ * FAULTY_DISK_COUNTDOWN lets so many calls of the failing kind pass first. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static atomic_long passed;
+
+#define NEXT(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+
+static int errno_of(const char *name)
+{
+    if (strcmp(name, "ENOSPC") == 0)
+        return ENOSPC;
+    return strcmp(name, "EDQUOT") == 0 ? EDQUOT : EIO;
+}
+
+/* The errno that calls of this kind shall fail with, 0: none. Reads the switch by plain system
+ * calls, none of which is replaced here. */
+static int fault(const char *kind)
+{
+    const char *path = getenv("FAULTY_DISK_TRIGGER"),
+               *countdown = getenv("FAULTY_DISK_COUNTDOWN");
+    char text[256], *rest = NULL;
+    int fd = path ? NEXT(open)(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return 0;
+    ssize_t size = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    for (char *word = strtok_r(text, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
+        const char *code = strtok_r(NULL, " \n", &rest);
+        if (!code || strcmp(word, kind) != 0)
+            continue;
+        if (countdown && atomic_fetch_add(&passed, 1) < atol(countdown))
+            return 0;
+        return errno_of(code);
+    }
+    return 0;
+}
+
+static bool is_ours(const char *path)
+{
+    const char *prefix = getenv("FAULTY_DISK_PATH");
+    return prefix && strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
+static bool fd_is_ours(int fd)
+{
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    if (size < 0)
+        return false;
+    path[size] = '\0';
+    return is_ours(path);
+}
+
+static bool fails(int fd, const char *kind)
+{
+    int saved = errno, failure = fd_is_ours(fd) ? fault(kind) : 0;
+    errno = failure ? failure : saved;
+    return failure != 0;
+}
+
+static bool write_fails(int fd, off_t end)
+{
+    struct stat status;
+    if (fails(fd, "write"))
+        return true;
+    return fstat(fd, &status) == 0 && end > status.st_size && fails(fd, "grow");
+}
+
+static off_t size_of(const struct iovec *parts, int count)
+{
+    off_t size = 0;
+    for (int i = 0; i < count; i++)
+        size += (off_t)parts[i].iov_len;
+    return size;
+}
+
+static off_t position(int fd)
+{
+    int saved = errno;
+    off_t offset = lseek(fd, 0, SEEK_CUR);
+    errno = saved;
+    return offset < 0 ? 0 : offset;
+}
+
+/* ---- the calls */
+
+int fdatasync(int fd)
+{
+    return fails(fd, "fdatasync") ? -1 : NEXT(fdatasync)(fd);
+}
+
+int fsync(int fd)
+{
+    return fails(fd, "fdatasync") ? -1 : NEXT(fsync)(fd);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    if (fd_is_ours(fd) && write_fails(fd, position(fd) + (off_t)size))
+        return -1;
+    return NEXT(write)(fd, data, size);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    if (fd_is_ours(fd) && write_fails(fd, position(fd) + size_of(parts, count)))
+        return -1;
+    return NEXT(writev)(fd, parts, count);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+    return write_fails(fd, offset + (off_t)size) ? -1 : NEXT(pwrite)(fd, data, size, offset);
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    return write_fails(fd, offset + size_of(parts, count))
+               ? -1
+               : NEXT(pwritev)(fd, parts, count, offset);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t size)
+{
+    return fails(fd, "grow") ? -1 : NEXT(fallocate)(fd, mode, offset, size);
+}
+
+int posix_fallocate(int fd, off_t offset, off_t size)
+{
+    return fails(fd, "grow") ? errno : NEXT(posix_fallocate)(fd, offset, size);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    struct stat status;
+    bool grows = fstat(fd, &status) == 0 && size > status.st_size;
+    return grows && fails(fd, "grow") ? -1 : NEXT(ftruncate)(fd, size);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list values;
+    va_start(values, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(values, int) : 0;
+    va_end(values);
+    int failure =
+        flags & O_CREAT && is_ours(path) && access(path, F_OK) != 0 ? fault("grow") : 0;
+    if (failure) {
+        errno = failure;
+        return -1;
+    }
+    return NEXT(open)(path, flags, mode);
+}
+
+static void claim_full(struct statvfs *status)
+{
+    status->f_bfree = status->f_bavail = 0;
+}
+
+int statvfs(const char *path, struct statvfs *status)
+{
+    int result = NEXT(statvfs)(path, status);
+    if (result == 0 && is_ours(path) && fault("grow"))
+        claim_full(status);
+    return result;
+}
+
+int fstatvfs(int fd, struct statvfs *status)
+{
+    int result = NEXT(fstatvfs)(fd, status);
+    if (result == 0 && fd_is_ours(fd) && fault("grow"))
+        claim_full(status);
+    return result;
+}

@@ -1,0 +1,181 @@
+/* A disk whose syncs or writes fail: nothing is acknowledged that is not on it, the server says
+ * so, and goes on from what is there once the disk is sound. */
+#include "tests/support/faulty_disk.h"
+#include "tests/support/job_load.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static const char *const failures[] = {"fdatasync EIO", "write EIO", "fdatasync ENOSPC",
+                                       "write ENOSPC"};
+
+static struct server_process *server_on_faulty_disk(long countdown)
+{
+    struct server_process *server = server_process_new();
+    faulty_disk_prepare(server, countdown);
+    server_process_run(server);
+    return server;
+}
+
+/* What a push gets: "ok", the first word of an error, or "closed". */
+static const char *try_push(const struct server_process *server, int number)
+{
+    static char word[32];
+    redisContext *client = client_open(server);
+    redisReply *reply = redisCommand(client, "Q.PUSH mail body ID %d", number);
+    snprintf(word, sizeof(word), "closed");
+    if (reply && reply->type == REDIS_REPLY_ERROR)
+        snprintf(word, sizeof(word), "%.*s", (int)strcspn(reply->str, " "), reply->str);
+    else if (reply)
+        snprintf(word, sizeof(word), "ok");
+    freeReplyObject(reply);
+    client_close(client);
+    return word;
+}
+
+/* Until a push gets that. */
+static void await_push(const struct server_process *server, const char *wanted, int *number)
+{
+    for (int waited = 0; waited < 12000; waited++) {
+        if (strcmp(try_push(server, ++*number), wanted) == 0)
+            return;
+        sleep_ms(5);
+    }
+    fail_at(__FILE__, __LINE__, "no push ever got '%s'", wanted);
+}
+
+static void fail_and_recover(const char *failure)
+{
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *client = client_open(server);
+    int number = 1000;
+    for (int i = 0; i < 100; i++)
+        expect(client, "*", "Q.PUSH mail body ID %d", i);
+    int64_t token = claim(client, "mail", "0");
+
+    faulty_disk_break(server, failure);
+    assert_string_not_equal(try_push(server, ++number), "ok");
+    await_push(server, "MISCONF", &number);
+    redisContext *other = client_open(server);
+    expect(other, "PONG", "PING");
+    expect(other, "!MISCONF *", "Q.CLAIM mail");
+    expect(other, "!MISCONF *", "Q.ACK mail 0 %lld", (long long)token);
+    expect(other, "\"*# Server*\"", "INFO server");
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, server->data)); /* names the file */
+    free(log);
+
+    faulty_disk_repair(server);
+    await_push(server, "ok", &number);
+    client = client_open(server);
+    for (int i = 0; i < 100; i++)
+        expect_field(client, "body", "\"body\"", "Q.GET mail %d", i);
+    expect(client, "1", "Q.ACK mail 0 %lld", (long long)token);
+    claim(client, "mail", "1");
+    client_cleanup();
+    server_process_stop(server);
+    server_process_run(server);
+    expect(client_open(server), "nil", "Q.GET mail 0");
+    client_cleanup();
+    server_process_cleanup();
+}
+
+static void a_failing_disk_is_said_and_survived(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        fail_and_recover(failures[i]);
+}
+
+static void await_recovery(const struct server_process *server)
+{
+    int number = 1;
+    faulty_disk_repair(server);
+    await_push(server, "ok", &number);
+}
+
+static void run_into_failure(struct dice *dice)
+{
+    struct job_model model;
+    struct job_load load = {
+        .model = &model, .dice = dice, .population = 1000, .refusals = true};
+    struct server_process *server = server_on_faulty_disk((long)dice_roll(dice, 60));
+    job_model_init(&model);
+    for (int round = 0; round < 3; round++) {
+        job_load_open(&load, server);
+        for (int step = (int)dice_roll(dice, 20); step > 0 && job_load_step(&load); step--)
+            ;
+        faulty_disk_break(server, failures[dice_roll(dice, 4)]);
+        for (int step = 0; step < 200 && job_load_step(&load); step++)
+            ;
+        job_load_finish(&load);
+        await_recovery(server);
+        redisContext *checker = client_open(server);
+        job_model_check(&model, checker);
+        client_close(checker);
+    }
+    server_process_stop(server);
+    server_process_run(server);
+    job_model_check(&model, client_open(server));
+    job_model_release(&model);
+    client_cleanup();
+    server_process_cleanup();
+}
+
+static void a_disk_that_fails_at_any_call_loses_nothing_replied(void **state)
+{
+    struct dice dice;
+    (void)state;
+    dice_begin(&dice);
+    for (long round = dice_setting("ROUNDS", 100) / 10; round > 0; round--)
+        run_into_failure(&dice);
+}
+
+static void a_kill_on_a_failing_disk_loses_nothing_replied(void **state)
+{
+    int number = 100;
+    (void)state;
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 100; i++)
+        expect(client, "*", "Q.PUSH mail body ID %d", i);
+    faulty_disk_break(server, "fdatasync EIO");
+    assert_string_not_equal(try_push(server, ++number), "ok");
+    server_process_kill(server);
+    faulty_disk_repair(server);
+    server_process_run(server);
+    client = client_open(server);
+    for (int i = 0; i < 100; i++)
+        expect_field(client, "body", "\"body\"", "Q.GET mail %d", i);
+}
+
+static void a_waiter_does_not_hang_when_the_disk_fails(void **state)
+{
+    int number = 1;
+    (void)state;
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *waiting = client_open(server);
+    say(waiting, "Q.CLAIM mail BLOCK 0");
+    faulty_disk_break(server, "fdatasync EIO");
+    await_push(server, "MISCONF", &number);
+    faulty_disk_repair(server);
+    await_push(server, "ok", &number);
+    void *reply = NULL; /* closed or served, both are answers */
+    (void)redisGetReply(waiting, &reply);
+    freeReplyObject(reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        serving_test(a_failing_disk_is_said_and_survived),
+        serving_test(a_disk_that_fails_at_any_call_loses_nothing_replied),
+        serving_test(a_kill_on_a_failing_disk_loses_nothing_replied),
+        serving_test(a_waiter_does_not_hang_when_the_disk_fails),
+    };
+    return cmocka_run_group_tests_name("failing disk", tests, NULL, NULL);
+}
