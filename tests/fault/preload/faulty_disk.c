@@ -168,10 +168,13 @@ int ftruncate(int fd, off_t size)
 
 int open(const char *path, int flags, ...)
 {
-    va_list values;
-    va_start(values, flags);
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(values, int) : 0;
-    va_end(values);
+    mode_t mode = 0;
+    if (flags & (O_CREAT | O_TMPFILE)) {
+        va_list values;
+        va_start(values, flags);
+        mode = va_arg(values, mode_t);
+        va_end(values);
+    }
     int failure =
         flags & O_CREAT && is_ours(path) && access(path, F_OK) != 0 ? fault("grow") : 0;
     if (failure) {
