@@ -577,6 +577,7 @@ enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
     struct kv_cursor *cursor = store->queue->cursor;
     struct kv_key key;
     struct dueq_slice found;
+    struct topic *topic;
     enum dueq_status status;
 
     queue_save(store->queue);
@@ -589,7 +590,11 @@ enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
     found = kv_cursor_key(cursor);
     if (*(const uint8_t *)found.data != TABLE_TOPIC)
         return DUEQ_NOTFOUND;
-    *ret_name = dueq_slice((const uint8_t *)found.data + 1, found.size - 1);
+    status = queue_find_topic(
+        store->queue, dueq_slice((const uint8_t *)found.data + 1, found.size - 1), &topic);
+    if (status != DUEQ_OK)
+        return DUEQ_CORRUPT;
+    *ret_name = topic_name(topic); /* the topic's own, which other calls leave alone */
     return DUEQ_OK;
 }
 

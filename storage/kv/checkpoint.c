@@ -10,8 +10,10 @@
 
 enum {
     TXN_OPERATIONS = 4096, /* a random one dirties two or three pages of 4 KiB */
+    TXN_LEAST = 16,        /* what is tried when the map is nearly full */
     TXN_BYTES = 16 * 1024 * 1024,
     RETRY_USEC = 200 * 1000,
+    RETRY_SOON_USEC = 2 * 1000, /* with a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
     MARK_SIZE = 24
 };
@@ -73,14 +75,25 @@ static enum dueq_status apply(struct lmdb_txn *txn, const struct memtable_entry 
                             : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
 }
 
+/* A walk through a table. A transaction copies every page it touches: when there is no room for
+ * that, smaller ones are tried, which find the pages that the ones before have freed. */
+struct merge {
+    struct lmdb_store *lmdb;
+    struct memtable_cursor at;
+    bool more;
+    size_t limit; /* operations in one transaction */
+    const struct checkpoint_mark *mark;
+};
+
 /* Applies entries from the cursor on, as many as one transaction may hold. On success the
  * cursor stands at the next one (*more). */
-static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor *at, bool *more)
+static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor *at, bool *more,
+                                   size_t limit)
 {
     enum dueq_status status = DUEQ_OK;
     size_t operations = 0, bytes = 0;
 
-    while (*more && status == DUEQ_OK && operations < TXN_OPERATIONS && bytes < TXN_BYTES) {
+    while (*more && status == DUEQ_OK && operations < limit && bytes < TXN_BYTES) {
         struct memtable_entry entry = memtable_at(at);
 
         status = apply(txn, &entry);
@@ -91,50 +104,68 @@ static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor 
     return status;
 }
 
-/* One transaction. The last one carries the mark. The cursor moves only when it is committed.
- */
-static enum dueq_status merge_step(struct lmdb_store *lmdb, struct memtable_cursor *at,
-                                   bool *more, const struct checkpoint_mark *mark)
+static void merge_init(struct merge *merge, struct lmdb_store *lmdb,
+                       const struct memtable *table, const struct checkpoint_mark *mark)
 {
-    struct memtable_cursor cursor = *at;
-    bool rest = *more;
+    static const uint8_t least[] = {0};
+
+    *merge = (struct merge){.lmdb = lmdb, .limit = TXN_OPERATIONS, .mark = mark};
+    merge->more = memtable_seek(&merge->at, table, dueq_slice(least, sizeof(least)));
+}
+
+static enum dueq_status run_transaction(struct merge *merge, struct memtable_cursor *at,
+                                        bool *more)
+{
     struct lmdb_txn *txn;
-    enum dueq_status status = lmdb_begin(lmdb, &txn);
+    enum dueq_status status = lmdb_begin(merge->lmdb, &txn);
 
     if (status != DUEQ_OK)
         return status;
-    status = apply_some(txn, &cursor, &rest);
-    if (status == DUEQ_OK && !rest)
-        status = put_mark(txn, mark);
+    status = apply_some(txn, at, more, merge->limit);
+    if (status == DUEQ_OK && !*more)
+        status = put_mark(txn, merge->mark);
     if (status != DUEQ_OK) {
         lmdb_abort(txn);
         return status;
     }
-    status = lmdb_commit(txn);
-    if (status == DUEQ_OK) {
-        *at = cursor;
-        *more = rest;
-    }
-    return status;
+    return lmdb_commit(txn);
 }
 
-static bool first_entry(struct memtable_cursor *at, const struct memtable *table)
+/* One transaction; the last one carries the mark. The walk moves on only when it is committed.
+ */
+static enum dueq_status merge_step(struct merge *merge)
 {
-    static const uint8_t least[] = {0};
+    struct memtable_cursor at = merge->at;
+    bool more = merge->more;
+    enum dueq_status status = run_transaction(merge, &at, &more);
 
-    return memtable_seek(at, table, dueq_slice(least, sizeof(least)));
+    if (status == DUEQ_OK) {
+        merge->at = at;
+        merge->more = more;
+        if (merge->limit < TXN_OPERATIONS)
+            merge->limit *= 2;
+    } else if (status == DUEQ_FULL && merge->limit > TXN_LEAST) {
+        merge->limit /= 2;
+    }
+    return status;
 }
 
 enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
                                   const struct checkpoint_mark *mark)
 {
-    struct memtable_cursor at;
-    bool more = first_entry(&at, table);
+    struct merge merge;
     enum dueq_status status;
+    bool again;
 
-    do
-        status = merge_step(lmdb, &at, &more, mark);
-    while (status == DUEQ_OK && more);
+    merge_init(&merge, lmdb, table, mark);
+    do {
+        bool least = merge.limit <= TXN_LEAST;
+
+        status = merge_step(&merge);
+        again = status == DUEQ_FULL && !least;
+        if (status == DUEQ_OK)
+            status = lmdb_renew(lmdb);
+    } while (again || (status == DUEQ_OK && merge.more));
     return status;
 }
 
@@ -159,33 +190,37 @@ static void sleep_locked(struct checkpoint *checkpoint, uint64_t usec)
         pthread_cond_timedwait(&checkpoint->work, &checkpoint->lock, &moment);
 }
 
-static void pause_before_retry(struct checkpoint *checkpoint)
+static void pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
 {
     pthread_mutex_lock(&checkpoint->lock);
     checkpoint->stats.failures++;
-    sleep_locked(checkpoint, RETRY_USEC);
+    sleep_locked(checkpoint, usec);
     pthread_mutex_unlock(&checkpoint->lock);
 }
 
 /* All of the table, with patience for a full disk. Not DUEQ_OK: stopped, or failed for good. */
 static enum dueq_status merge_all(struct checkpoint *checkpoint)
 {
-    struct memtable_cursor at;
-    bool more = first_entry(&at, checkpoint->table);
+    struct merge merge;
     enum dueq_status status;
 
+    merge_init(&merge, checkpoint->lmdb, checkpoint->table, &checkpoint->mark);
     do {
-        status = merge_step(checkpoint->lmdb, &at, &more, &checkpoint->mark);
+        bool least = merge.limit <= TXN_LEAST;
+
+        status = merge_step(&merge);
         if (status == DUEQ_OK) {
             atomic_fetch_add(&checkpoint->commits, 1);
             set_status(checkpoint, DUEQ_OK);
+            if (!merge.more)
+                break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
-            set_status(checkpoint, DUEQ_FULL);
-            pause_before_retry(checkpoint);
+            if (least)
+                set_status(checkpoint, DUEQ_FULL);
+            pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
             status = DUEQ_OK;
-            more = true;
         }
-    } while (status == DUEQ_OK && more && !atomic_load(&checkpoint->stop));
+    } while (status == DUEQ_OK && !atomic_load(&checkpoint->stop));
     return status;
 }
 
@@ -287,7 +322,7 @@ static void init_sync(struct checkpoint *checkpoint)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&checkpoint->work, &monotonic);
-    pthread_cond_init(&checkpoint->ended, NULL);
+    pthread_cond_init(&checkpoint->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
@@ -345,13 +380,16 @@ bool checkpoint_running(const struct checkpoint *checkpoint)
     return atomic_load(&checkpoint->running);
 }
 
-enum dueq_status checkpoint_wait(struct checkpoint *checkpoint)
+void checkpoint_wait(struct checkpoint *checkpoint, uint64_t usec)
 {
+    uint64_t until = checkpoint->io->monotonic_usec(checkpoint->io->arg) + usec;
+    struct timespec moment = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
+    int waited = 0;
+
     pthread_mutex_lock(&checkpoint->lock);
-    while (atomic_load(&checkpoint->running) && !failed(checkpoint))
-        pthread_cond_wait(&checkpoint->ended, &checkpoint->lock);
+    while (atomic_load(&checkpoint->running) && !failed(checkpoint) && waited == 0)
+        waited = pthread_cond_timedwait(&checkpoint->ended, &checkpoint->lock, &moment);
     pthread_mutex_unlock(&checkpoint->lock);
-    return failed(checkpoint) ? checkpoint_status(checkpoint) : DUEQ_OK;
 }
 
 uint64_t checkpoint_commits(const struct checkpoint *checkpoint)

@@ -29,8 +29,9 @@ void checkpoint_free(
 void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
                       const struct checkpoint_mark *mark);
 bool checkpoint_running(const struct checkpoint *checkpoint);
-/* Waits for the end, or a failure for good. */
-enum dueq_status checkpoint_wait(struct checkpoint *checkpoint);
+/* Waits for the end, or a failure for good, but not longer than that. The caller renews its
+ * snapshot in between: the pages that it holds cannot be used again. */
+void checkpoint_wait(struct checkpoint *checkpoint, uint64_t usec);
 
 /* Transactions committed so far: the owner renews its snapshot when this has grown. */
 uint64_t checkpoint_commits(const struct checkpoint *checkpoint);
@@ -45,7 +46,8 @@ struct checkpoint_stats {
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);
 
-/* Merges in the caller's thread: for replay, before there is a thread. */
+/* Merges in the owner's thread: for replay, before there is another. DUEQ_FULL: LMDB holds a
+ * part, and the old mark. */
 enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
                                   const struct checkpoint_mark *mark);
 

@@ -113,7 +113,8 @@ static enum dueq_status end_at(struct reading *reading, size_t index)
     size_t count = reading->listing->count, offset = reading->offset;
     uint64_t number = reading->number, dropped = 0;
     bool torn =
-        reading->header_sound && record_begins(reading->bytes + offset, reading->size - offset);
+        reading->header_sound &&
+        record_begins_as(reading->bytes + offset, reading->size - offset, reading->expected);
 
     if (proves_loss(reading, reading->header_sound ? offset : 0, &dropped))
         return damaged(reading, number, offset);

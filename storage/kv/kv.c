@@ -9,12 +9,15 @@
 
 enum {
     DISK_CHECK_USEC = 200 * 1000,
+    WAIT_USEC = 10 * 1000,       /* between looks at a checkpoint that is waited for */
+    CLOSE_PATIENCE = 200,        /* such looks at a full disk, before closing without one */
     IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
     IDLE_JOURNAL = 8 * 1024 * 1024
 };
 
-#define MIB ((uint64_t)1 << 20)
+#define MIB            ((uint64_t)1 << 20)
+#define HEADROOM_LEAST (2 * MIB)
 
 void kv_options_init(struct kv_options *options)
 {
@@ -102,11 +105,13 @@ static enum dueq_status merge_replayed(struct kv *kv)
     struct checkpoint_mark mark = mark_of(kv);
     enum dueq_status status = checkpoint_merge(kv->lmdb, kv->active, &mark);
 
+    kv->replay_full = status == DUEQ_FULL;
     if (status != DUEQ_OK)
-        return status;
+        return kv->replay_full ? DUEQ_OK : status; /* the journal still has it all */
     memtable_free(kv->active);
     kv->active = memtable_new();
-    return kv->active == NULL ? DUEQ_NOMEM : lmdb_renew(kv->lmdb);
+    kv->since_freeze = 0;
+    return kv->active == NULL ? DUEQ_NOMEM : DUEQ_OK;
 }
 
 static enum dueq_status replay(void *arg, const struct journal_record *record)
@@ -118,7 +123,8 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     kv->since_freeze += record->size;
     if (record->time > kv->time_floor)
         kv->time_floor = record->time;
-    if (status == DUEQ_OK && memtable_bytes(kv->active) >= kv->options.memtable_bytes)
+    if (status == DUEQ_OK && memtable_bytes(kv->active) >= kv->options.memtable_bytes &&
+        !kv->replay_full)
         status = merge_replayed(kv);
     return status;
 }
@@ -176,6 +182,7 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
 }
 
 static void check_room(struct kv *kv);
+static uint64_t headroom(const struct kv *kv);
 
 enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
                          struct dueq_error *error)
@@ -358,29 +365,35 @@ static bool want_freeze(const struct kv *kv)
            kv->since_freeze >= kv->options.journal_bytes / 2;
 }
 
-/* Both memtables full: the checkpoint must catch up before more is taken. */
-static void stall(struct kv *kv)
+/* Waits for the running checkpoint. Not longer than `patience` looks at a full disk: then
+ * pushes are refused, and what drains goes on in memory and journal. False: it still runs. */
+static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
-    uint64_t began = kv->io->monotonic_usec(kv->io->arg);
+    while (checkpoint_running(kv->checkpoint)) {
+        enum dueq_status status = checkpoint_status(kv->checkpoint);
 
-    kv->stats.stalls++;
-    checkpoint_wait(kv->checkpoint);
-    kv->stats.stall_usec_total += kv->io->monotonic_usec(kv->io->arg) - began;
+        if (status != DUEQ_OK && (status != DUEQ_FULL || patience-- == 0))
+            return false;
+        checkpoint_wait(kv->checkpoint, WAIT_USEC);
+        renew_snapshot(kv);
+    }
+    return true;
 }
 
+/* Both memtables full: the checkpoint must catch up before more is taken. */
 static void freeze_when_full(struct kv *kv)
 {
+    uint64_t began;
+
     if (!want_freeze(kv))
         return;
     freeze(kv);
     if (kv->frozen == NULL || !want_freeze(kv))
         return;
-    /* A full disk is no reason to stand still: pushes are refused, what drains goes on, up to
-     * twice the memory. */
-    if (checkpoint_status(kv->checkpoint) == DUEQ_FULL &&
-        memtable_bytes(kv->active) < 2 * kv->options.memtable_bytes)
-        return;
-    stall(kv);
+    began = kv->io->monotonic_usec(kv->io->arg);
+    kv->stats.stalls++;
+    wait_for_checkpoint(kv, 0);
+    kv->stats.stall_usec_total += kv->io->monotonic_usec(kv->io->arg) - began;
     freeze(kv);
 }
 
@@ -403,8 +416,7 @@ static enum dueq_status append(struct kv *kv, int64_t now)
     status = journal_append(kv->journal, now, parts, count, &kv->lsn);
     if (status != DUEQ_FULL)
         return status;
-    if (kv->frozen != NULL)
-        checkpoint_wait(kv->checkpoint);
+    wait_for_checkpoint(kv, CLOSE_PATIENCE);
     return journal_append(kv->journal, now, parts, count, &kv->lsn);
 }
 
@@ -424,9 +436,12 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
                                           : dueq_status_text(status));
         batch_clear(&kv->batch);
         kv->since_freeze += size;
+        kv->since_check += size;
         if (now > kv->time_floor)
             kv->time_floor = now;
         freeze_when_full(kv);
+        if (kv->since_check >= headroom(kv) / 8)
+            check_room(kv);
     }
     *ret_lsn = kv->lsn;
     return DUEQ_OK;
@@ -464,6 +479,14 @@ void kv_set_durability(struct kv *kv, enum kv_durability durability, unsigned in
 
 /* ---- housekeeping */
 
+/* Bytes of the map that are kept for what drains the store. */
+static uint64_t headroom(const struct kv *kv)
+{
+    uint64_t share = kv->options.map_bytes / 100 * (100 - kv->options.high_water_percent);
+
+    return share > HEADROOM_LEAST ? share : HEADROOM_LEAST;
+}
+
 /* Room is kept for what the memtables will add to LMDB, generously: pages are copied. */
 static void check_room(struct kv *kv)
 {
@@ -478,8 +501,8 @@ static void check_room(struct kv *kv)
     kv->full = !journal_has_room(kv->journal) ||
                kv->disk_free < kv->options.disk_reserve_bytes ||
                checkpoint_status(kv->checkpoint) == DUEQ_FULL ||
-               stats.used_bytes + pending >
-                   kv->options.map_bytes / 100 * kv->options.high_water_percent;
+               stats.used_bytes + pending + headroom(kv) > kv->options.map_bytes;
+    kv->since_check = 0;
 }
 
 static void check_room_sometimes(struct kv *kv)
@@ -520,17 +543,17 @@ void kv_checkpoint_start(struct kv *kv)
 
 enum dueq_status kv_checkpoint(struct kv *kv)
 {
-    enum dueq_status status = kv_status(kv);
+    bool done = kv_status(kv) == DUEQ_OK && wait_for_checkpoint(kv, CLOSE_PATIENCE);
 
-    if (status == DUEQ_OK && kv->frozen != NULL)
-        status = checkpoint_wait(kv->checkpoint);
-    if (status == DUEQ_OK) {
+    if (done) {
         freeze(kv);
-        status = checkpoint_wait(kv->checkpoint);
+        done = wait_for_checkpoint(kv, CLOSE_PATIENCE);
     }
-    if (status == DUEQ_OK)
+    if (done)
         release_frozen(kv);
-    return status == DUEQ_OK ? kv_status(kv) : status;
+    if (kv_status(kv) != DUEQ_OK)
+        return kv_status(kv);
+    return done ? DUEQ_OK : DUEQ_FULL;
 }
 
 void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)

@@ -22,6 +22,8 @@ struct kv {
     int64_t time_floor;
     uint64_t seed;
     uint64_t since_freeze; /* journal bytes */
+    uint64_t since_check;  /* journal bytes since room was looked at */
+    bool replay_full;      /* no room to merge what is replayed: it stays in memory */
     unsigned idle_turns;
     enum dueq_status status;
     char failure[320];

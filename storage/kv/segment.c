@@ -84,6 +84,11 @@ bool record_begins(const uint8_t *bytes, size_t room)
     return room >= RECORD_HEADER_SIZE && memcmp(bytes, record_magic, sizeof(record_magic)) == 0;
 }
 
+bool record_begins_as(const uint8_t *bytes, size_t room, uint64_t lsn)
+{
+    return record_begins(bytes, room) && kv_read_u64(bytes + 8) == lsn;
+}
+
 bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
                  struct record_header *ret_header)
 {

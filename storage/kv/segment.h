@@ -44,5 +44,7 @@ bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
 
 /* Does a record seem to begin here, whole or torn? */
 bool record_begins(const uint8_t *bytes, size_t room);
+/* And does it say it is that one? What an earlier life of the file has left says otherwise. */
+bool record_begins_as(const uint8_t *bytes, size_t room, uint64_t lsn);
 
 #endif
