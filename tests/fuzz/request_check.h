@@ -1,0 +1,51 @@
+/* What must hold of any input to the request reader: however it is split, the same requests
+ * come out and the same error. Shared by the fuzzer and by the test that replays the corpus. */
+#ifndef DUEQ_TESTS_REQUEST_CHECK_H
+#define DUEQ_TESTS_REQUEST_CHECK_H
+
+#include "protocol/resp_reader.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Feeds in pieces of `step` bytes; a hash of what came out. */
+static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t step)
+{
+    struct resp_limits limits = {.arguments = 1000,
+                                 .bulk_bytes = 1 << 20,
+                                 .inline_bytes = 1 << 16,
+                                 .query_bytes = 1 << 21};
+    struct resp_reader *reader = resp_reader_new(&limits);
+    uint64_t digest = 14695981039346656037U; /* FNV-1a */
+    struct request request;
+
+    for (size_t at = 0; at < size; at += step) {
+        enum resp_read read;
+
+        if (!resp_reader_feed(reader, (const char *)data + at,
+                              size - at < step ? size - at : step))
+            break;
+        while ((read = resp_reader_next(reader, &request)) == RESP_REQUEST)
+            for (size_t i = 0; i < request.count; i++)
+                for (size_t byte = 0; byte <= request.arguments[i].size; byte++)
+                    digest =
+                        (digest ^ (uint8_t)request.arguments[i].data[byte]) * 1099511628211U;
+        if (read == RESP_ERROR) {
+            for (const char *text = resp_reader_error(reader); *text != '\0'; text++)
+                digest = (digest ^ (uint8_t)*text) * 1099511628211U;
+            break;
+        }
+    }
+    resp_reader_free(reader);
+    return digest;
+}
+
+static inline int request_splits_agree(const uint8_t *data, size_t size)
+{
+    uint64_t whole = request_digest(data, size, size == 0 ? 1 : size);
+
+    return whole == request_digest(data, size, 1) && whole == request_digest(data, size, 7);
+}
+
+#endif

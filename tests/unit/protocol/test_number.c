@@ -1,0 +1,106 @@
+#include "protocol/glob.h"
+#include "protocol/number.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+static void integers_are_read_as_redis_does(void **state)
+{
+    static const char *const bad[] = {"",   "-",  "+1",  "01",  " 1",
+                                      "1 ", "-0", "1.0", "0x1", "9223372036854775808"};
+    int64_t number;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(number_parse_integer(bad[i], strlen(bad[i]), &number));
+    assert_true(number_parse_integer("-9223372036854775808", 20, &number));
+    assert_true(number == INT64_MIN);
+    assert_true(number_parse_integer("9223372036854775807", 19, &number));
+    assert_true(number == INT64_MAX);
+}
+
+static void doubles_print_as_redis_does(void **state)
+{
+    static const struct {
+        double number;
+        const char *text;
+    } cases[] = {{2.5, "2.5"},
+                 {0.1 + 2, "2.1000000000000001"},
+                 {3, "3"},
+                 {1e17, "1e+17"},
+                 {-0.0, "-0"},
+                 {INFINITY, "inf"},
+                 {-INFINITY, "-inf"},
+                 {1795230826.0690765, "1795230826.0690765"},
+                 {1e300, "1.0000000000000001e+300"}};
+    char text[NUMBER_TEXT_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(number_format_double(text, cases[i].number), strlen(cases[i].text));
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void durations_take_suffixes(void **state)
+{
+    int64_t ms;
+
+    (void)state;
+    assert_true(number_parse_duration("1500", 4, &ms) && ms == 1500);
+    assert_true(number_parse_duration("10ms", 4, &ms) && ms == 10);
+    assert_true(number_parse_duration("30s", 3, &ms) && ms == 30000);
+    assert_true(number_parse_duration("2h", 2, &ms) && ms == 7200000);
+    assert_true(number_parse_duration("7d", 2, &ms) && ms == 604800000);
+    assert_false(number_parse_duration("s", 1, &ms));
+    assert_false(number_parse_duration("-1s", 3, &ms));
+    assert_false(number_parse_duration("1.5s", 4, &ms));
+    assert_false(number_parse_duration("999999999d", 10, &ms));
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    return glob_match(pattern, strlen(pattern), text, strlen(text), false);
+}
+
+static void globs_match_as_redis_does(void **state)
+{
+    (void)state;
+    assert_true(matches("*", ""));
+    assert_true(matches("h?llo", "hello"));
+    assert_true(matches("h[ae]llo", "hallo"));
+    assert_false(matches("h[^e]llo", "hello"));
+    assert_true(matches("h[a-c]llo", "hbllo"));
+    assert_true(matches("a\\*b", "a*b"));
+    assert_false(matches("a\\*b", "axb"));
+    assert_true(matches("*:*:z", "topic:1:z"));
+}
+
+static void a_spiteful_glob_does_not_take_for_ever(void **state)
+{
+    char pattern[201], text[20001];
+
+    (void)state;
+    for (size_t i = 0; i < 200; i += 2)
+        memcpy(pattern + i, "a*", 2);
+    pattern[199] = 'b';
+    pattern[200] = '\0';
+    memset(text, 'a', 20000);
+    text[20000] = '\0';
+    assert_false(matches(pattern, text));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_are_read_as_redis_does),
+        cmocka_unit_test(doubles_print_as_redis_does),
+        cmocka_unit_test(durations_take_suffixes),
+        cmocka_unit_test(globs_match_as_redis_does),
+        cmocka_unit_test(a_spiteful_glob_does_not_take_for_ever),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

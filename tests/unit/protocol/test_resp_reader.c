@@ -1,0 +1,141 @@
+#include "protocol/resp_reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+/* What a reader makes of the bytes, fed `step` at a time: "[a|b][c]" or "-ERR ...". */
+static const char *reads(const char *bytes, size_t size, size_t step, struct resp_limits limits)
+{
+    static char shown[4096];
+    struct resp_reader *reader = resp_reader_new(&limits);
+    size_t used = 0;
+
+    shown[0] = '\0';
+    for (size_t at = 0; at < size; at += step) {
+        struct request request;
+        enum resp_read read;
+
+        resp_reader_feed(reader, bytes + at, size - at < step ? size - at : step);
+        while ((read = resp_reader_next(reader, &request)) == RESP_REQUEST)
+            for (size_t i = 0; i < request.count; i++)
+                used += (size_t)snprintf(shown + used, sizeof(shown) - used, "%s%.*s%s",
+                                         i == 0 ? "[" : "|", (int)request.arguments[i].size,
+                                         request.arguments[i].data,
+                                         i + 1 == request.count ? "]" : "");
+        if (read == RESP_ERROR) {
+            snprintf(shown + used, sizeof(shown) - used, "-%s", resp_reader_error(reader));
+            break;
+        }
+    }
+    resp_reader_free(reader);
+    return shown;
+}
+
+static const struct resp_limits usual = {1024 * 1024, 512 << 20, 65536, 1 << 30, false};
+static const struct resp_limits before_login = {10, 16384, 65536, 1 << 30, true};
+
+static void expect(const char *bytes, const char *wanted)
+{
+    for (size_t step = 1; step < 64; step *= 3)
+        assert_string_equal(reads(bytes, strlen(bytes), step, usual), wanted);
+}
+
+static void requests_are_read_whole_and_in_pieces(void **state)
+{
+    (void)state;
+    expect("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", "[GET|a][PING]");
+    expect("*2\r\n$3\r\nGET\r\n$0\r\n\r\n", "[GET|]");
+    expect("*0\r\n*-1\r\n\r\n*1\r\n$4\r\nPING\r\n", "[PING]");
+    expect("PING\r\nECHO \"a b\"\nSET k 'it\\'s'\r\n", "[PING][ECHO|a b][SET|k|it's]");
+}
+
+static void nonsense_gets_redis_own_words(void **state)
+{
+    (void)state;
+    expect("*1\r\nPING\r\n", "-ERR Protocol error: expected '$', got 'P'");
+    expect("*1\r\n*1\r\n", "-ERR Protocol error: expected '$', got '*'");
+    expect("*3000000000\r\n", "-ERR Protocol error: invalid multibulk length");
+    expect("*4294967295\r\n", "-ERR Protocol error: invalid multibulk length");
+    expect("*x\r\n", "-ERR Protocol error: invalid multibulk length");
+    expect("*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length");
+    expect("*1\r\n$999999999999\r\n", "-ERR Protocol error: invalid bulk length");
+    expect("*1\r\n$9223372036854775807\r\n", "-ERR Protocol error: invalid bulk length");
+    expect("SET a \"unbalanced\r\n", "-ERR Protocol error: unbalanced quotes in request");
+}
+
+static void endless_lines_are_cut_off(void **state)
+{
+    static char line[70000];
+
+    (void)state;
+    memset(line, 'a', sizeof(line));
+    assert_string_equal(reads(line, sizeof(line), 4096, usual),
+                        "-ERR Protocol error: too big inline request");
+    line[0] = '*';
+    assert_string_equal(reads(line, sizeof(line), 4096, usual),
+                        "-ERR Protocol error: too big mbulk count string");
+    memcpy(line, "*1\r\n$", 5);
+    assert_string_equal(reads(line, sizeof(line), 4096, usual),
+                        "-ERR Protocol error: too big bulk count string");
+}
+
+static void limits_are_low_before_login(void **state)
+{
+    (void)state;
+    assert_string_equal(reads("*11\r\n", 5, 5, before_login),
+                        "-ERR Protocol error: unauthenticated multibulk length");
+    assert_string_equal(reads("*1\r\n$16385\r\n", 12, 12, before_login),
+                        "-ERR Protocol error: unauthenticated bulk length");
+}
+
+static void a_huge_argument_arrives_whole_and_its_memory_goes_back(void **state)
+{
+    size_t size = (size_t)64 << 20;
+    struct resp_reader *reader = resp_reader_new(&usual);
+    struct request request;
+    char *body = malloc(size + 2);
+
+    (void)state;
+    memset(body, 'b', size);
+    memcpy(body + size, "\r\n", 2);
+    resp_reader_feed(reader, "*1\r\n$67108864\r\n", 15);
+    for (size_t at = 0; at < size + 2; at += 65536) {
+        assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+        resp_reader_feed(reader, body + at, size + 2 - at < 65536 ? size + 2 - at : 65536);
+    }
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    assert_int_equal(request.arguments[0].size, size);
+    assert_memory_equal(request.arguments[0].data, body, size);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    assert_true(resp_reader_memory(reader) < (size_t)65 << 20);
+    resp_reader_feed(reader, "PING\r\n", 6);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    resp_reader_free(reader);
+    free(body);
+}
+
+static void an_idle_reader_is_small(void **state)
+{
+    struct resp_reader *reader = resp_reader_new(&usual);
+
+    (void)state;
+    assert_true(resp_reader_memory(reader) < 2048);
+    resp_reader_free(reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_are_read_whole_and_in_pieces),
+        cmocka_unit_test(nonsense_gets_redis_own_words),
+        cmocka_unit_test(endless_lines_are_cut_off),
+        cmocka_unit_test(limits_are_low_before_login),
+        cmocka_unit_test(a_huge_argument_arrives_whole_and_its_memory_goes_back),
+        cmocka_unit_test(an_idle_reader_is_small),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
