@@ -21,7 +21,7 @@ static void compact(struct buffer *buffer)
 {
     size_t size = buffer_size(buffer);
 
-    if (size > 0)
+    if (buffer->data != NULL && size > 0)
         memmove(buffer->data, buffer_content(buffer), size);
     buffer->start = 0;
     buffer->end = size;

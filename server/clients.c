@@ -3,6 +3,7 @@
 #include "protocol/number.h"
 #include "server/server.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static bool read_ids(struct context *context, size_t index, struct client_filter
         struct argument text = context_argument(context, index);
         int64_t id;
 
-        if (!number_parse_integer(text.data, text.size, &id) || id < 1) {
+        if (!number_parse_integer(text.data, text.size, &id)) {
             resp_error(context->reply, "ERR Invalid client ID");
             return false;
         }
@@ -112,6 +113,17 @@ static bool read_skip_me(struct context *context, struct argument value,
     return false;
 }
 
+/* There is one user. */
+static bool read_user(struct context *context, struct argument value,
+                      struct client_filter *filter)
+{
+    filter->user = value;
+    if (value.size == 7 && memcmp(value.data, "default", 7) == 0)
+        return true;
+    resp_errorf(context->reply, "ERR No such user '%.128s'", value.data);
+    return false;
+}
+
 static bool read_kill_option(struct context *context, size_t at, struct client_filter *filter)
 {
     struct argument option = context_argument(context, at);
@@ -133,7 +145,7 @@ static bool read_kill_option(struct context *context, size_t at, struct client_f
     else if (argument_is(option, "laddr"))
         filter->local_address = value;
     else if (argument_is(option, "user"))
-        filter->user = value;
+        return read_user(context, value, filter);
     else {
         context_syntax_error(context);
         return false;
@@ -209,22 +221,42 @@ int64_t clients_kill(struct context *context, const struct client_filter *filter
 
 /* ---- HELP */
 
-enum outcome write_help(struct context *context)
+static void write_upper(struct resp_writer *reply, const char *name, const char *rest)
 {
-    const struct command *container = command_container(context->command);
-    size_t mark = resp_deferred(context->reply), lines = 1;
+    char line[512];
+    size_t size = 0;
+
+    for (; *name != '\0' && size < 64; name++)
+        line[size++] = (char)toupper((unsigned char)*name);
+    snprintf(line + size, sizeof(line) - size, "%s%s", *rest == '\0' ? "" : " ", rest);
+    resp_simple(reply, line);
+}
+
+static void write_indented(struct resp_writer *reply, const char *text)
+{
     char line[512];
 
-    snprintf(line, sizeof(line),
-             "%s <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", container->name);
-    resp_simple(context->reply, line);
+    snprintf(line, sizeof(line), "    %s", text);
+    resp_simple(reply, line);
+}
+
+enum outcome write_help(struct context *context)
+{
+    struct resp_writer *reply = context->reply;
+    const struct command *container = command_container(context->command);
+    size_t mark = resp_deferred(reply), lines = 3;
+
+    write_upper(reply, container->name,
+                "<subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
     for (const struct command *sub = container->subcommands; sub->name != NULL; sub++) {
-        snprintf(line, sizeof(line), "%s %s", sub->name, sub->syntax);
-        resp_simple(context->reply, line);
-        snprintf(line, sizeof(line), "    %s", sub->summary);
-        resp_simple(context->reply, line);
+        if (sub == context->command)
+            continue;
+        write_upper(reply, sub->name, sub->syntax);
+        write_indented(reply, sub->summary);
         lines += 2;
     }
-    resp_deferred_array(context->reply, mark, lines);
+    resp_simple(reply, "HELP");
+    write_indented(reply, "Prints this help.");
+    resp_deferred_array(reply, mark, lines);
     return OUTCOME_DONE;
 }

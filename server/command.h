@@ -54,7 +54,7 @@ static inline struct dueq_slice context_slice(const struct context *context, siz
 
 typedef enum outcome (*command_fn)(struct context *context);
 
-/* Redis' command flags, as COMMAND prints them (same order of printing as Redis 7.0). */
+/* Redis' command flags, in the order in which COMMAND prints them. */
 enum command_flag {
     COMMAND_WRITE = 1 << 0,
     COMMAND_READONLY = 1 << 1,
@@ -69,10 +69,13 @@ enum command_flag {
     COMMAND_SKIP_SLOWLOG = 1 << 10,
     COMMAND_FAST = 1 << 11,
     COMMAND_NO_AUTH = 1 << 12, /* runs before login */
-    COMMAND_NO_MULTI = 1 << 13,
-    COMMAND_MOVABLEKEYS = 1 << 14,
-    COMMAND_ALLOW_BUSY = 1 << 15,
-    COMMAND_NO_MANDATORY_KEYS = 1 << 16
+    COMMAND_NO_MANDATORY_KEYS = 1 << 13,
+    COMMAND_NO_ASYNC_LOADING = 1 << 14,
+    COMMAND_NO_MULTI = 1 << 15,
+    COMMAND_MOVABLEKEYS = 1 << 16,
+    COMMAND_ALLOW_BUSY = 1 << 17,
+    /* Not printed: works without the store although Redis does not call it `loading`. */
+    COMMAND_STORELESS = 1 << 18
 };
 
 /* Where the keys (for Q. commands: the topics) stand. */
@@ -97,9 +100,9 @@ struct command {
     /* Arguments for COMMAND DOCS, HELP and hints, in Redis' own notation, without the name:
      * "topic body [ID id] [DELAY duration | AT unix-ms] [id token ...]". */
     const char *syntax;
-    const char
-        *categories; /* extra ACL categories, space separated, without @ ("queue slow") */
-    command_fn run;  /* NULL for a pure container */
+    const char *categories; /* ACL categories that the flags do not imply: "queue dangerous" */
+    const char *tips;       /* COMMAND INFO's, space separated; NULL: none */
+    command_fn run;         /* NULL for a pure container */
     const struct command *subcommands; /* ended by an entry without a name; NULL: none */
 };
 
@@ -116,6 +119,7 @@ size_t command_count(void);
 const struct command *command_at(size_t index); /* 0 .. count - 1, in order of the tables */
 /* "client|kill" for subcommands; static storage per command. */
 const char *command_full_name(const struct command *command);
+bool command_arity_fits(const struct command *command, size_t count);
 /* The container of a subcommand, NULL for a command. */
 const struct command *command_container(const struct command *command);
 
@@ -134,7 +138,10 @@ bool context_name(struct context *context, size_t index, const char *what); /* 1
 
 enum outcome context_syntax_error(struct context *context); /* "ERR syntax error" */
 enum outcome context_arity_error(struct context *context);
+/* Of a container: "ERR unknown subcommand 'x'. Try CLIENT HELP." */
 enum outcome context_unknown_subcommand(struct context *context);
+/* Of a subcommand with arguments that make no sense. */
+enum outcome context_subcommand_error(struct context *context);
 enum outcome context_ok(struct context *context);
 /* Replies to a storage status that the command has no word of its own for (FULL, IO, ...). */
 enum outcome context_status(struct context *context, enum dueq_status status);

@@ -1,87 +1,97 @@
 #include "server/command_docs.h"
 
+#include "protocol/number.h"
 #include "server/syntax.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- flags and categories */
 
-static const struct {
-    unsigned flag;
+struct bit_name {
+    unsigned bit;
     const char *name;
-} flag_names[] = {{COMMAND_WRITE, "write"},
-                  {COMMAND_READONLY, "readonly"},
-                  {COMMAND_DENYOOM, "denyoom"},
-                  {COMMAND_ADMIN, "admin"},
-                  {COMMAND_PUBSUB, "pubsub"},
-                  {COMMAND_NOSCRIPT, "noscript"},
-                  {COMMAND_BLOCKING, "blocking"},
-                  {COMMAND_LOADING, "loading"},
-                  {COMMAND_STALE, "stale"},
-                  {COMMAND_SKIP_MONITOR, "skip_monitor"},
-                  {COMMAND_SKIP_SLOWLOG, "skip_slowlog"},
-                  {COMMAND_FAST, "fast"},
-                  {COMMAND_NO_AUTH, "no_auth"},
-                  {COMMAND_NO_MULTI, "no_multi"},
-                  {COMMAND_MOVABLEKEYS, "movablekeys"},
-                  {COMMAND_ALLOW_BUSY, "allow_busy"},
-                  {COMMAND_NO_MANDATORY_KEYS, "no_mandatory_keys"}};
-
-enum { FLAG_NAMES = sizeof(flag_names) / sizeof(flag_names[0]), CATEGORIES_MAX = 16 };
-
-struct categories {
-    char names[CATEGORIES_MAX][24];
-    size_t count;
 };
 
-static void add_category(struct categories *categories, const char *name, size_t size)
+static const struct bit_name flag_names[] = {
+    {COMMAND_WRITE, "write"},
+    {COMMAND_READONLY, "readonly"},
+    {COMMAND_DENYOOM, "denyoom"},
+    {COMMAND_ADMIN, "admin"},
+    {COMMAND_PUBSUB, "pubsub"},
+    {COMMAND_NOSCRIPT, "noscript"},
+    {COMMAND_BLOCKING, "blocking"},
+    {COMMAND_LOADING, "loading"},
+    {COMMAND_STALE, "stale"},
+    {COMMAND_SKIP_MONITOR, "skip_monitor"},
+    {COMMAND_SKIP_SLOWLOG, "skip_slowlog"},
+    {COMMAND_FAST, "fast"},
+    {COMMAND_NO_AUTH, "no_auth"},
+    {COMMAND_NO_MANDATORY_KEYS, "no_mandatory_keys"},
+    {COMMAND_NO_ASYNC_LOADING, "no_async_loading"},
+    {COMMAND_NO_MULTI, "no_multi"},
+    {COMMAND_MOVABLEKEYS, "movablekeys"},
+    {COMMAND_ALLOW_BUSY, "allow_busy"},
+};
+
+/* Redis' categories in its order, with ours among them. */
+static const char *const category_names[] = {
+    "keyspace",  "read",       "write",       "set",         "sortedset", "list",
+    "hash",      "string",     "bitmap",      "hyperloglog", "geo",       "stream",
+    "queue",     "pubsub",     "admin",       "fast",        "slow",      "blocking",
+    "dangerous", "connection", "transaction", "scripting"};
+
+enum {
+    FLAG_NAMES = sizeof(flag_names) / sizeof(flag_names[0]),
+    CATEGORY_NAMES = sizeof(category_names) / sizeof(category_names[0])
+};
+
+/* The bit of a category; 0: there is no such. */
+static unsigned category_bit(const char *name, size_t size)
 {
-    for (size_t i = 0; i < categories->count; i++)
-        if (strlen(categories->names[i]) == size &&
-            strncmp(categories->names[i], name, size) == 0)
-            return;
-    if (categories->count < CATEGORIES_MAX && size < sizeof(categories->names[0])) {
-        memcpy(categories->names[categories->count], name, size);
-        categories->names[categories->count++][size] = '\0';
-    }
+    for (unsigned i = 0; i < CATEGORY_NAMES; i++)
+        if (strlen(category_names[i]) == size &&
+            strncasecmp(category_names[i], name, size) == 0)
+            return 1U << i;
+    return 0;
 }
 
-/* As Redis derives them: from the flags, then those of the entry, then fast or slow. */
-static struct categories categories_of(const struct command *command)
+static unsigned categories_of_flags(unsigned flags)
 {
-    struct categories categories = {.count = 0};
+    static const struct bit_name implied[] = {
+        {COMMAND_WRITE, "write"}, {COMMAND_READONLY, "read"},   {COMMAND_PUBSUB, "pubsub"},
+        {COMMAND_ADMIN, "admin"}, {COMMAND_ADMIN, "dangerous"}, {COMMAND_BLOCKING, "blocking"},
+    };
+    unsigned categories =
+        flags & COMMAND_FAST ? category_bit("fast", 4) : category_bit("slow", 4);
+
+    for (size_t i = 0; i < sizeof(implied) / sizeof(implied[0]); i++)
+        if (flags & implied[i].bit)
+            categories |= category_bit(implied[i].name, strlen(implied[i].name));
+    return categories;
+}
+
+static unsigned categories_of(const struct command *command)
+{
+    unsigned categories = categories_of_flags(command->flags);
     const char *at = command->categories == NULL ? "" : command->categories;
 
-    if (command->flags & COMMAND_WRITE)
-        add_category(&categories, "write", 5);
-    if (command->flags & COMMAND_READONLY)
-        add_category(&categories, "read", 4);
     while (*at != '\0') {
         size_t size = strcspn(at, " ");
 
-        add_category(&categories, at, size);
+        categories |= category_bit(at, size);
         at += size + (at[size] == ' ');
     }
-    if (command->flags & COMMAND_ADMIN) {
-        add_category(&categories, "admin", 5);
-        add_category(&categories, "dangerous", 9);
-    }
-    add_category(&categories, command->flags & COMMAND_FAST ? "fast" : "slow", 4);
-    if (command->flags & COMMAND_BLOCKING)
-        add_category(&categories, "blocking", 8);
+    /* As in Redis a script that only reads is no reading command: what it does is its own. */
+    if (categories & category_bit("scripting", 9))
+        categories &= ~category_bit("read", 4);
     return categories;
 }
 
 bool command_in_category(const struct command *command, struct argument category)
 {
-    struct categories categories = categories_of(command);
-
-    for (size_t i = 0; i < categories.count; i++)
-        if (argument_is(category, categories.names[i]))
-            return true;
-    return false;
+    return (categories_of(command) & category_bit(category.data, category.size)) != 0;
 }
 
 static void write_flags(struct resp_writer *reply, const struct command *command)
@@ -89,7 +99,7 @@ static void write_flags(struct resp_writer *reply, const struct command *command
     size_t mark = resp_deferred(reply), count = 0;
 
     for (size_t i = 0; i < FLAG_NAMES; i++)
-        if (command->flags & flag_names[i].flag) {
+        if (command->flags & flag_names[i].bit) {
             resp_simple(reply, flag_names[i].name);
             count++;
         }
@@ -98,36 +108,66 @@ static void write_flags(struct resp_writer *reply, const struct command *command
 
 static void write_categories(struct resp_writer *reply, const struct command *command)
 {
-    struct categories categories = categories_of(command);
+    size_t mark = resp_deferred(reply), count = 0;
+    unsigned categories = categories_of(command);
     char text[32];
 
-    resp_set(reply, categories.count);
-    for (size_t i = 0; i < categories.count; i++) {
-        snprintf(text, sizeof(text), "@%s", categories.names[i]);
-        resp_simple(reply, text);
+    for (size_t i = 0; i < CATEGORY_NAMES; i++)
+        if (categories & (1U << i)) {
+            snprintf(text, sizeof(text), "@%s", category_names[i]);
+            resp_simple(reply, text);
+            count++;
+        }
+    resp_deferred_set(reply, mark, count);
+}
+
+static void write_tips(struct resp_writer *reply, const struct command *command)
+{
+    size_t mark = resp_deferred(reply), count = 0;
+    const char *at = command->tips == NULL ? "" : command->tips;
+
+    for (; *at != '\0'; count++) {
+        size_t size = strcspn(at, " ");
+
+        resp_bulk(reply, at, size);
+        at += size + (at[size] == ' ');
     }
+    resp_deferred_set(reply, mark, count);
 }
 
 /* ---- keys */
+
+/* How many keys the "numkeys" argument promises; -1: it is no such number. */
+static int64_t counted_keys(struct argument argument)
+{
+    int64_t count;
+
+    return number_parse_integer(argument.data, argument.size, &count) && count >= 0 ? count
+                                                                                    : -1;
+}
 
 bool command_key_range(const struct command *command, const struct request *request,
                        size_t *ret_first, size_t *ret_last, size_t *ret_step)
 {
     const struct key_positions *keys = &command->keys;
-    long last = keys->last < 0 ? (long)request->count + keys->last : keys->last;
+    int64_t first = keys->first, last = keys->last, count = (int64_t)request->count;
 
-    *ret_first = (size_t)keys->first;
-    *ret_step = keys->step > 0 ? (size_t)keys->step : 1;
     if (keys->count_at > 0) {
-        long count = strtol(request->arguments[keys->count_at].data, NULL, 10);
+        int64_t counted = counted_keys(request->arguments[keys->count_at]);
 
-        *ret_first = (size_t)keys->count_at + 1;
-        last = keys->count_at + count;
-        if (count < 1)
+        if (counted < 1 || counted >= count - keys->count_at)
             return false;
+        first = keys->count_at + 1;
+        last = keys->count_at + counted;
+    } else if (last < 0) {
+        last += count;
     }
+    if (last < first || last >= count)
+        return false;
+    *ret_first = (size_t)first;
     *ret_last = (size_t)last;
-    return last > 0 && last < (long)request->count;
+    *ret_step = keys->step > 0 ? (size_t)keys->step : 1;
+    return true;
 }
 
 static void write_pair(struct resp_writer *reply, const char *name, int64_t number)
@@ -157,10 +197,23 @@ static void write_find_keys(struct resp_writer *reply, const struct key_position
     write_pair(reply, "limit", 0);
 }
 
+/* What is done with the keys; of a script nobody knows. */
+static void write_key_flags(struct resp_writer *reply, unsigned flags)
+{
+    bool reads = (flags & COMMAND_READONLY) != 0, writes = (flags & COMMAND_WRITE) != 0;
+
+    resp_string(reply, "flags");
+    resp_set(reply, reads || writes ? 2 : 3);
+    resp_simple(reply, reads ? "RO" : "RW");
+    if (!writes)
+        resp_simple(reply, "access");
+    if (!reads)
+        resp_simple(reply, "update");
+}
+
 static void write_key_specs(struct resp_writer *reply, const struct command *command)
 {
     const struct key_positions *keys = &command->keys;
-    bool writes = (command->flags & COMMAND_WRITE) != 0;
 
     if (keys->first == 0 && keys->count_at == 0) {
         resp_set(reply, 0);
@@ -168,10 +221,7 @@ static void write_key_specs(struct resp_writer *reply, const struct command *com
     }
     resp_set(reply, 1);
     resp_map(reply, 3);
-    resp_string(reply, "flags");
-    resp_set(reply, 2);
-    resp_simple(reply, writes ? "RW" : "RO");
-    resp_simple(reply, writes ? "update" : "access");
+    write_key_flags(reply, command->flags);
     resp_string(reply, "begin_search");
     resp_map(reply, 2);
     resp_string(reply, "type");
@@ -205,9 +255,12 @@ void command_write_info(struct resp_writer *reply, const struct command *command
     resp_integer(reply, command->keys.last);
     resp_integer(reply, command->keys.step);
     write_categories(reply, command);
-    resp_array(reply, 0); /* tips */
+    write_tips(reply, command);
     write_key_specs(reply, command);
-    resp_array(reply, subs);
+    if (subs == 0)
+        resp_set(reply, 0); /* as Redis has it: a set when empty, else an array */
+    else
+        resp_array(reply, subs);
     for (size_t i = 0; i < subs; i++)
         command_write_info(reply, &command->subcommands[i]);
 }

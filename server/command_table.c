@@ -109,28 +109,13 @@ const struct command *command_container(const struct command *command)
     return entry_of(command)->container;
 }
 
-/* ---- statistics */
-
-void command_stats_called(const struct command *command)
+bool command_arity_fits(const struct command *command, size_t arguments)
 {
-    entry_of(command)->stats.calls++;
+    return command->arity >= 0 ? arguments == (size_t)command->arity
+                               : arguments >= (size_t)-command->arity;
 }
 
-void command_stats_rejected(const struct command *command)
+struct command_stats *command_stats_of(const struct command *command)
 {
-    entry_of(command)->stats.rejected++;
-}
-
-struct command_stats command_stats_of(const struct command *command)
-{
-    return entry_of(command)->stats;
-}
-
-void command_stats_reset(void)
-{
-    struct entry *entry, *next;
-
-    build();
-    HASH_ITER(by_address, addresses, entry, next)
-    entry->stats = (struct command_stats){0};
+    return &entry_of(command)->stats;
 }

@@ -271,6 +271,8 @@ void connection_release(struct connection *connection, uint64_t settled)
 {
     size_t passed = 0;
 
+    if (connection->gates == NULL)
+        return;
     while (passed < connection->gate_count && connection->gates[passed].lsn <= settled)
         connection->released = connection->gates[passed++].upto;
     if (passed == 0)

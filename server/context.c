@@ -2,7 +2,7 @@
 
 #include "protocol/number.h"
 
-#include <stdio.h>
+#include <ctype.h>
 
 bool context_integer(struct context *context, size_t index, int64_t *ret_number)
 {
@@ -49,19 +49,34 @@ enum outcome context_arity_error(struct context *context)
     return OUTCOME_DONE;
 }
 
+static void upper(char *text, size_t room, const char *name)
+{
+    size_t i = 0;
+
+    for (; i + 1 < room && name[i] != '\0'; i++)
+        text[i] = (char)toupper((unsigned char)name[i]);
+    text[i] = '\0';
+}
+
 enum outcome context_unknown_subcommand(struct context *context)
 {
-    char upper[32];
-    size_t i;
+    char container[32];
 
-    for (i = 0; i + 1 < sizeof(upper) && context->command->name[i] != '\0'; i++)
-        upper[i] =
-            (char)(context->command->name[i] -
-                   (context->command->name[i] >= 'a' && context->command->name[i] <= 'z' ? 32
-                                                                                         : 0));
-    upper[i] = '\0';
+    upper(container, sizeof(container), context->command->name);
     resp_errorf(context->reply, "ERR unknown subcommand '%.128s'. Try %s HELP.",
-                context_argument(context, 1).data, upper);
+                context_argument(context, 1).data, container);
+    return OUTCOME_DONE;
+}
+
+enum outcome context_subcommand_error(struct context *context)
+{
+    char container[32];
+
+    upper(container, sizeof(container), command_container(context->command)->name);
+    resp_errorf(
+        context->reply,
+        "ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.",
+        context_argument(context, 1).data, container);
     return OUTCOME_DONE;
 }
 

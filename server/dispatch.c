@@ -7,13 +7,10 @@
 
 enum { SHOWN_ARGUMENTS = 128 }; /* bytes of an unknown command's arguments in its error */
 
-static void count_error(struct context *context)
-{
-    context->server->stats.errors++;
-}
+/* ---- finding the command */
 
 /* Redis' own text: the name, and arguments until 128 bytes are shown. */
-static enum outcome unknown_command(struct context *context)
+static void unknown_command(struct context *context)
 {
     const struct request *request = context->request;
     char shown[SHOWN_ARGUMENTS * 2 + 16] = "";
@@ -24,33 +21,44 @@ static enum outcome unknown_command(struct context *context)
                                  (int)(SHOWN_ARGUMENTS - used), request->arguments[i].data);
     resp_errorf(context->reply, "ERR unknown command '%.128s', with args beginning with: %s",
                 request->arguments[0].data, shown);
-    count_error(context);
-    return OUTCOME_DONE;
 }
 
-static bool arity_fits(const struct command *command, size_t count)
+/* Sets context->command, to a subcommand where one is named. False: the error is written. */
+static bool find_command(struct context *context)
 {
-    return command->arity >= 0 ? count == (size_t)command->arity
-                               : count >= (size_t)-command->arity;
+    const struct request *request = context->request;
+    const struct command *command = command_find(request->arguments[0]);
+
+    if (command == NULL) {
+        unknown_command(context);
+        return false;
+    }
+    context->command = command;
+    if (command->subcommands == NULL || request->count == 1)
+        return true;
+    command = command_find_sub(command, request->arguments[1]);
+    if (command == NULL) {
+        context_unknown_subcommand(context);
+        return false;
+    }
+    context->command = command;
+    return true;
 }
 
-/* The subcommand when there is one of that name, else the container. */
-static const struct command *find_sub(const struct command *command,
-                                      const struct request *request)
+/* ---- may it run? */
+
+static bool needs_store(const struct command *command)
 {
-    const struct command *sub = NULL;
-
-    if (command->subcommands != NULL && request->count > 1)
-        sub = command_find_sub(command, request->arguments[1]);
-    return sub != NULL ? sub : command;
+    return !(command->flags & (COMMAND_LOADING | COMMAND_STORELESS));
 }
 
-/* Answers the request when it may not run; true: it may. */
+/* False: the error is written. In Redis' order: a client that is not logged in learns of a bad
+ * name or arity, and of nothing else. */
 static bool admit(struct context *context)
 {
     const struct command *command = context->command;
 
-    if (!arity_fits(command, context_count(context))) {
+    if (!command_arity_fits(command, context_count(context))) {
         context_arity_error(context);
         return false;
     }
@@ -58,7 +66,7 @@ static bool admit(struct context *context)
         resp_error(context->reply, "NOAUTH Authentication required.");
         return false;
     }
-    if (context->store == NULL && !(command->flags & COMMAND_LOADING)) {
+    if (context->store == NULL && needs_store(command)) {
         resp_errorf(context->reply,
                     "MISCONF dueq cannot use its store (%s). It is reopened every second; "
                     "nothing that was acknowledged is lost",
@@ -72,27 +80,48 @@ static bool admit(struct context *context)
     return true;
 }
 
-enum outcome command_dispatch(struct context *context)
-{
-    const struct request *request = context->request;
-    const struct command *command = command_find(request->arguments[0]);
-    enum outcome outcome = OUTCOME_DONE;
+/* ---- running it */
 
-    context->server->stats.commands_processed++;
-    context->session->commands++;
-    if (command == NULL)
-        return unknown_command(context);
-    context->command = find_sub(command, request);
-    context->session->last_command = context->command;
+static bool replied_error(const struct context *context, size_t mark)
+{
+    const struct buffer *out = context->reply->out;
+
+    return buffer_size(out) > mark && buffer_content(out)[mark] == '-';
+}
+
+static enum outcome admit_and_run(struct context *context, size_t mark)
+{
+    struct command_stats *stats = command_stats_of(context->command);
+    enum outcome outcome;
+
     if (!admit(context)) {
-        count_error(context);
-        command_stats_rejected(context->command);
+        stats->rejected++;
         return OUTCOME_DONE;
     }
-    if (context->command->run == NULL)
-        return context_count(context) == 1 ? context_arity_error(context)
-                                           : context_unknown_subcommand(context);
     outcome = context->command->run(context);
-    command_stats_called(context->command);
+    stats->calls += context->waiter == NULL; /* a command that waited is one call */
+    stats->failed += replied_error(context, mark);
+    return outcome;
+}
+
+enum outcome command_dispatch(struct context *context)
+{
+    size_t mark = buffer_size(context->reply->out);
+    struct server_stats *stats = &context->server->stats;
+    enum outcome outcome = OUTCOME_DONE;
+
+    if (context->waiter == NULL) {
+        stats->commands_processed++;
+        context->session->commands++;
+    }
+    if (find_command(context)) {
+        context->session->last_command = context->command;
+        outcome = admit_and_run(context, mark);
+    }
+    if (replied_error(context, mark)) {
+        stats->errors++;
+        error_stats_count(buffer_content(context->reply->out) + mark,
+                          buffer_size(context->reply->out) - mark);
+    }
     return outcome;
 }

@@ -421,6 +421,18 @@ static void deliver(struct server *server)
     release_settled(server);
 }
 
+/* A full disk is no failure: the journal has it all. */
+static void close_store(struct server *server)
+{
+    enum dueq_status status = dueq_close(server->store);
+
+    if (status == DUEQ_OK)
+        return;
+    log_write(LOG_WARNING, "The last checkpoint failed (%s): the journal will be replayed",
+              dueq_status_text(status));
+    server->exit_status = status == DUEQ_FULL ? 0 : 1;
+}
+
 static void stop(struct server *server)
 {
     listeners_close(server);
@@ -429,10 +441,7 @@ static void stop(struct server *server)
     while (server->sessions != NULL)
         connection_free(connection_of(server->sessions));
     if (server->store != NULL && server->checkpoint_on_exit) {
-        if (dueq_close(server->store) != DUEQ_OK) {
-            log_write(LOG_WARNING, "The last checkpoint failed: the journal will be replayed");
-            server->exit_status = 1;
-        }
+        close_store(server);
     } else {
         dueq_abandon(server->store);
     }

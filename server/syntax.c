@@ -46,7 +46,9 @@ static void append(struct parser *parser, struct run *run, int node)
 
 static const char *type_of(const char *name)
 {
-    static const char *const integers[] = {"count", "numtopics", "numkeys", "index", "offset"};
+    static const char *const integers[] = {"count", "numtopics", "numkeys",
+                                           "index", "protover",  "client-id",
+                                           "token", "unix-ms",   "0-255"};
 
     if (strcmp(name, "key") == 0 || strcmp(name, "topic") == 0)
         return "key";
@@ -156,8 +158,11 @@ static int repeat_length(const char *at)
 
     if (end == NULL || end - at < 4 || strncmp(end - 4, " ...", 4) != 0)
         return 0;
-    for (const char *p = at; p < end - 4; p++)
+    for (const char *p = at; p < end - 4; p++) {
+        if (*p == '[')
+            return 0; /* the dots are of a group within */
         words += *p == ' ';
+    }
     return words;
 }
 

@@ -1,6 +1,8 @@
 /* What dueq does not have, answered so that clients fall back and people know what to use. */
 #include "server/command.h"
 
+#define INSTEAD "Not in dueq: see Q.PUSH, Q.CLAIM, Q.ACK"
+
 static const char no_lua[] = "ERR dueq runs no Lua. What the scripts of a delay queue do are "
                              "commands here: Q.PUSH (zadd + "
                              "hset), Q.CLAIM (zrangebyscore + zadd + hget), Q.ACK (zrem + "
@@ -28,65 +30,56 @@ static enum outcome run_script_exists(struct context *context)
     return OUTCOME_DONE;
 }
 
+#define SCRIPT(sub_name, sub_arity, sub_flags, sub_syntax, handler)                            \
+    {                                                                                          \
+        .name = sub_name, .arity = sub_arity,                                                  \
+        .flags = COMMAND_NOSCRIPT | COMMAND_STORELESS | (sub_flags), .group = "scripting",     \
+        .since = "2.6.0", .summary = INSTEAD, .complexity = "O(1)", .syntax = sub_syntax,      \
+        .categories = "scripting", .run = handler                                              \
+    }
+
 static const struct command script_commands[] = {
-    {.name = "exists",
-     .arity = -3,
-     .flags = COMMAND_NOSCRIPT | COMMAND_LOADING,
-     .group = "scripting",
-     .since = "2.6.0",
-     .summary = "Check existence of scripts in the script cache.",
-     .complexity = "O(N)",
-     .syntax = "sha1 [sha1 ...]",
-     .categories = "scripting",
-     .run = run_script_exists},
-    {.name = "load",
-     .arity = 3,
-     .flags = COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_LOADING,
-     .group = "scripting",
-     .since = "2.6.0",
-     .summary = "Load the specified Lua script into the script cache.",
-     .complexity = "O(1)",
-     .syntax = "script",
-     .categories = "scripting",
-     .run = run_refused},
+    SCRIPT("debug", 3, 0, "<YES|SYNC|NO>", run_refused),
+    SCRIPT("exists", -3, 0, "sha1 [sha1 ...]", run_script_exists),
+    SCRIPT("flush", -2, 0, "[ASYNC|SYNC]", run_refused),
+    SCRIPT("kill", 2, COMMAND_ALLOW_BUSY, "", run_refused),
+    SCRIPT("load", 3, COMMAND_STALE, "script", run_refused),
     {.name = NULL}};
 
-#define REFUSED(command_name, command_arity, command_syntax, handler)                          \
+#define REFUSED(command_name, extra_flags, first, handler)                                     \
     {                                                                                          \
-        .name = command_name, .arity = command_arity,                                          \
-        .flags = COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_LOADING | COMMAND_SKIP_MONITOR |   \
-                 COMMAND_MOVABLEKEYS,                                                          \
-        .keys = {.count_at = 2}, .group = "scripting", .since = "2.6.0",                       \
-        .summary = "Not in dueq: see Q.PUSH, Q.CLAIM, Q.ACK", .complexity = "O(1)",            \
-        .syntax = command_syntax, .categories = "scripting", .run = handler                    \
+        .name = command_name, .arity = -3,                                                     \
+        .flags = COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_SKIP_MONITOR |                     \
+                 COMMAND_NO_MANDATORY_KEYS | COMMAND_MOVABLEKEYS | COMMAND_STORELESS |         \
+                 (extra_flags),                                                                \
+        .keys = {.count_at = 2}, .group = "scripting", .since = "2.6.0", .summary = INSTEAD,   \
+        .complexity = "O(1)", .syntax = first " numkeys [key [key ...]] [arg [arg ...]]",      \
+        .categories = "scripting", .run = handler                                              \
     }
 
 const struct command refused_commands[] = {
-    REFUSED("eval", -3, "script numkeys [key ...] [arg ...]", run_refused),
-    REFUSED("eval_ro", -3, "script numkeys [key ...] [arg ...]", run_refused),
-    REFUSED("evalsha", -3, "sha1 numkeys [key ...] [arg ...]", run_evalsha),
-    REFUSED("evalsha_ro", -3, "sha1 numkeys [key ...] [arg ...]", run_evalsha),
-    REFUSED("fcall", -3, "function numkeys [key ...] [arg ...]", run_refused),
-    REFUSED("fcall_ro", -3, "function numkeys [key ...] [arg ...]", run_refused),
+    REFUSED("eval", 0, "script", run_refused),
+    REFUSED("eval_ro", COMMAND_READONLY, "script", run_refused),
+    REFUSED("evalsha", 0, "sha1", run_evalsha),
+    REFUSED("evalsha_ro", COMMAND_READONLY, "sha1", run_evalsha),
+    REFUSED("fcall", 0, "function", run_refused),
+    REFUSED("fcall_ro", COMMAND_READONLY, "function", run_refused),
     {.name = "function",
      .arity = -2,
-     .flags = COMMAND_NOSCRIPT | COMMAND_LOADING,
+     .flags = COMMAND_STORELESS,
      .group = "scripting",
      .since = "7.0.0",
-     .summary = "Not in dueq: see Q.PUSH, Q.CLAIM, Q.ACK",
+     .summary = INSTEAD,
      .complexity = "O(1)",
-     .syntax = "subcommand [arg ...]",
-     .categories = "scripting",
+     .syntax = "subcommand [arg [arg ...]]",
      .run = run_refused},
     {.name = "script",
      .arity = -2,
-     .flags = COMMAND_NOSCRIPT | COMMAND_LOADING,
+     .flags = COMMAND_STORELESS,
      .group = "scripting",
      .since = "2.6.0",
      .summary = "A container for Lua scripts management commands",
      .complexity = "Depends on subcommand.",
      .syntax = "",
-     .categories = "slow",
-     .run = run_refused,
      .subcommands = script_commands},
     {.name = NULL}};

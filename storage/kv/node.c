@@ -98,10 +98,9 @@ void run_insert(struct run *run, unsigned slot, struct entry *entry)
     memmove(run->entries + slot + 1, run->entries + slot, tail * sizeof(run->entries[0]));
     run->entries[slot] = entry;
     run->count++;
-    if (run->count <= 2)
-        renew_prefix(run);
-    else if (common_prefix(entry_key(entry), entry_key(run->entries[slot == 0 ? 1 : 0]),
-                           shared) < shared)
+    if (run->count <= 2 ||
+        common_prefix(entry_key(entry), entry_key(run->entries[slot == 0 ? 1 : 0]), shared) <
+            shared)
         renew_prefix(run);
     else
         run->hints[slot] = hint_of(entry_key(entry), run->prefix);

@@ -207,6 +207,8 @@ static void ask(struct connection *connection)
         ask_claim(connection);
 }
 
+static void flush(struct connection *connection);
+
 /* One reply came in whole; asks for more when its step is over. */
 static void take_reply(struct connection *connection, const struct bench_reply *reply)
 {
@@ -215,8 +217,10 @@ static void take_reply(struct connection *connection, const struct bench_reply *
     connection->expected--;
     switch (connection->step) {
     case STEP_PREPARE:
-        for (unsigned i = 0; i < run->load->connections; i++)
+        for (unsigned i = 0; i < run->load->connections; i++) {
             ask(&run->connections[i]);
+            flush(&run->connections[i]);
+        }
         break;
     case STEP_PUSH:
         unstamp(connection);

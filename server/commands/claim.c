@@ -1,0 +1,165 @@
+/* Taking jobs: Q.CLAIM, Q.MCLAIM. */
+#include "server/commands/queue.h"
+
+#include "server/commands/options.h"
+
+#include <stdlib.h>
+
+enum {
+    COUNT_MAX = 10000,
+    /* A reply that has grown past this takes no more jobs: large bodies come in several claims
+     * rather than fill the output buffer, be dropped with it, and wait for their leases. */
+    REPLY_BYTES = 16 * 1024 * 1024
+};
+
+struct claim {
+    size_t first_topic, topics;
+    bool named;                  /* each job with its topic */
+    int64_t count, lease, block; /* block DUEQ_DEFAULT: does not wait */
+};
+
+static bool read_option(struct context *context, size_t at, struct claim *claim)
+{
+    if (!option_has_value(context, at))
+        return false;
+    if (option_is(context, at, "count"))
+        return option_integer(context, at + 1, 1, COUNT_MAX,
+                              "ERR value is out of range, must be between 1 and 10000",
+                              &claim->count);
+    if (option_is(context, at, "lease"))
+        return context_duration(context, at + 1, &claim->lease);
+    if (option_is(context, at, "block"))
+        return context_duration(context, at + 1, &claim->block);
+    context_syntax_error(context);
+    return false;
+}
+
+/* Topics at first_topic, options behind them. */
+static bool read_claim(struct context *context, struct claim *claim)
+{
+    size_t end = claim->first_topic + claim->topics;
+
+    claim->count = 1;
+    claim->lease = claim->block = DUEQ_DEFAULT;
+    for (size_t at = claim->first_topic; at < end; at++)
+        if (!context_name(context, at, "topic"))
+            return false;
+    for (size_t at = end; at < context_count(context); at += 2)
+        if (!read_option(context, at, claim))
+            return false;
+    return true;
+}
+
+static void write_job(struct context *context, const struct claim *claim,
+                      struct dueq_slice topic, const struct dueq_job *job)
+{
+    struct resp_writer *reply = context->reply;
+
+    resp_array(reply, claim->named ? 5 : 4);
+    if (claim->named)
+        resp_bulk(reply, topic.data, topic.size);
+    resp_bulk(reply, job->id.data, job->id.size);
+    resp_integer(reply, job->token);
+    resp_bulk(reply, job->body.data, job->body.size);
+    resp_integer(reply, job->attempt);
+}
+
+/* Claims from one topic until *taken is what is wanted, the reply is full, or nothing is due,
+ * which is DUEQ_NOTFOUND. Each job is written before the next is claimed. */
+static enum dueq_status claim_topic(struct context *context, const struct claim *claim,
+                                    size_t index, size_t mark, int64_t *taken)
+{
+    struct dueq_slice topic = context_slice(context, index);
+    struct dueq_job job;
+
+    while (*taken < claim->count && buffer_size(context->reply->out) - mark < REPLY_BYTES) {
+        enum dueq_status status =
+            dueq_claim(context->store, topic, claim->lease, context->now, &job);
+
+        if (status != DUEQ_OK)
+            return status;
+        write_job(context, claim, topic, &job);
+        (*taken)++;
+    }
+    return DUEQ_OK;
+}
+
+/* From the topics in order. */
+static enum dueq_status claim_jobs(struct context *context, const struct claim *claim,
+                                   size_t mark, int64_t *ret_taken)
+{
+    int64_t taken = 0;
+
+    for (size_t i = 0; i < claim->topics; i++) {
+        enum dueq_status status =
+            claim_topic(context, claim, claim->first_topic + i, mark, &taken);
+
+        if (status == DUEQ_OK)
+            break;
+        if (status != DUEQ_NOTFOUND)
+            return status;
+    }
+    *ret_taken = taken;
+    return DUEQ_OK;
+}
+
+static enum outcome wait_for_jobs(struct context *context, const struct claim *claim)
+{
+    struct dueq_slice *topics = malloc(claim->topics * sizeof(*topics));
+    int64_t deadline = claim->block == 0 ? DUEQ_NEVER : context->now.now + claim->block;
+    enum outcome outcome;
+
+    if (topics == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    for (size_t i = 0; i < claim->topics; i++)
+        topics[i] = context_slice(context, claim->first_topic + i);
+    outcome = context_wait(context, topics, claim->topics, deadline);
+    free(topics);
+    return outcome;
+}
+
+static enum outcome run_claim(struct context *context, const struct claim *claim)
+{
+    size_t mark = resp_deferred(context->reply);
+    enum dueq_status status;
+    int64_t taken;
+
+    if (context->timed_out) {
+        resp_null_array(context->reply);
+        return OUTCOME_DONE;
+    }
+    status = claim_jobs(context, claim, mark, &taken);
+    if (status != DUEQ_OK) {
+        buffer_truncate(context->reply->out, mark);
+        return context_status(context, status);
+    }
+    if (taken == 0 && claim->block != DUEQ_DEFAULT) {
+        if (context->may_wait)
+            return wait_for_jobs(context, claim);
+        resp_null_array(context->reply);
+        return OUTCOME_DONE;
+    }
+    resp_deferred_array(context->reply, mark, (size_t)taken);
+    return OUTCOME_DONE;
+}
+
+enum outcome queue_claim(struct context *context)
+{
+    struct claim claim = {.first_topic = 1, .topics = 1};
+
+    return read_claim(context, &claim) ? run_claim(context, &claim) : OUTCOME_DONE;
+}
+
+enum outcome queue_mclaim(struct context *context)
+{
+    struct claim claim = {.first_topic = 2, .named = true};
+    int64_t topics;
+
+    if (!option_integer(context, 1, 1, INT64_MAX, "ERR numtopics should be greater than 0",
+                        &topics))
+        return OUTCOME_DONE;
+    if ((uint64_t)topics > context_count(context) - 2)
+        return context_syntax_error(context);
+    claim.topics = (size_t)topics;
+    return read_claim(context, &claim) ? run_claim(context, &claim) : OUTCOME_DONE;
+}

@@ -1,0 +1,198 @@
+/* CLIENT: names, the list of clients, and what can be done to them. */
+#include "server/commands/connection.h"
+
+#include "protocol/number.h"
+#include "server/clients.h"
+#include "server/commands/options.h"
+#include "server/server.h"
+#include "server/waiters.h"
+
+#include <string.h>
+
+static enum outcome client_id(struct context *context)
+{
+    resp_integer(context->reply, (int64_t)context->session->id);
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_getname(struct context *context)
+{
+    if (context->session->name == NULL)
+        resp_null(context->reply);
+    else
+        resp_string(context->reply, context->session->name);
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_setname(struct context *context)
+{
+    return connection_set_name(context, context_argument(context, 2)) ? context_ok(context)
+                                                                      : OUTCOME_DONE;
+}
+
+static enum outcome client_setinfo(struct context *context)
+{
+    struct session *session = context->session;
+    struct argument value = context_argument(context, 3);
+    bool name = option_is(context, 2, "lib-name");
+
+    if (!name && !option_is(context, 2, "lib-ver")) {
+        resp_errorf(context->reply, "ERR Unrecognized option '%.128s'",
+                    context_argument(context, 2).data);
+        return OUTCOME_DONE;
+    }
+    if (!connection_name_valid(value)) {
+        resp_errorf(context->reply,
+                    "ERR %s cannot contain spaces, newlines or special characters.",
+                    name ? "lib-name" : "lib-ver");
+        return OUTCOME_DONE;
+    }
+    if (!connection_set_text(name ? &session->library_name : &session->library_version, value))
+        return context_status(context, DUEQ_NOMEM);
+    return context_ok(context);
+}
+
+static enum outcome client_info(struct context *context)
+{
+    struct buffer text;
+
+    buffer_init(&text, 1 << 20);
+    client_line(context->server, context->session, &text);
+    buffer_append(&text, "\n", 1);
+    resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
+    buffer_release(&text);
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_list(struct context *context)
+{
+    struct client_filter filter = {0};
+
+    if (!client_filter_read(context, &filter))
+        return OUTCOME_DONE;
+    clients_write_list(context, &filter);
+    client_filter_release(&filter);
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_kill(struct context *context)
+{
+    struct client_filter filter = {.skip_me = true};
+    int64_t killed;
+    bool old_form = context_count(context) == 3;
+
+    if (old_form) {
+        filter.address = context_argument(context, 2);
+        filter.skip_me = false;
+    } else if (!client_filter_read_kill(context, &filter)) {
+        return OUTCOME_DONE;
+    }
+    killed = clients_kill(context, &filter);
+    client_filter_release(&filter);
+    if (!old_form) {
+        resp_integer(context->reply, killed);
+        return OUTCOME_DONE;
+    }
+    if (killed > 0)
+        return context_ok(context);
+    resp_error(context->reply, "ERR No such client");
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_reply(struct context *context)
+{
+    struct session *session = context->session;
+
+    if (option_is(context, 2, "on")) {
+        session->reply_off = false;
+        session->reply_skip = 0;
+        return context_ok(context);
+    }
+    if (option_is(context, 2, "off"))
+        session->reply_off = true;
+    else if (option_is(context, 2, "skip") && !session->reply_off)
+        session->reply_skip = 2; /* this command, which says nothing anyway, and the next */
+    else if (!option_is(context, 2, "skip"))
+        return context_syntax_error(context);
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_on_off(struct context *context)
+{
+    bool on = option_is(context, 2, "on");
+
+    if (!on && !option_is(context, 2, "off"))
+        return context_syntax_error(context);
+    if (strcmp(context->command->name, "no-evict") == 0)
+        context->session->no_evict = on;
+    return context_ok(context);
+}
+
+static enum outcome client_unblock(struct context *context)
+{
+    bool with_error = context_count(context) == 4 && option_is(context, 3, "error");
+    struct session *session;
+    int64_t id;
+
+    if (context_count(context) > 4)
+        return context_subcommand_error(context);
+    if (context_count(context) == 4 && !with_error && !option_is(context, 3, "timeout")) {
+        resp_error(context->reply, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+        return OUTCOME_DONE;
+    }
+    if (!context_integer(context, 2, &id))
+        return OUTCOME_DONE;
+    session = server_find_session(context->server, (uint64_t)id);
+    if (session == NULL || session->waiter == NULL) {
+        resp_integer(context->reply, 0);
+        return OUTCOME_DONE;
+    }
+    waiters_unblock(context->server, session, with_error);
+    resp_integer(context->reply, 1);
+    return OUTCOME_DONE;
+}
+
+#define CLIENT_COMMAND(command_name, command_arity, extra_flags, command_since, command_cost,  \
+                       command_tips, command_syntax, command_summary, handler)                 \
+    {                                                                                          \
+        .name = command_name, .arity = command_arity,                                          \
+        .flags = COMMAND_LOADING | COMMAND_STALE | (extra_flags), .group = "connection",       \
+        .since = command_since, .summary = command_summary, .complexity = command_cost,        \
+        .syntax = command_syntax, .categories = "connection", .tips = command_tips,            \
+        .run = handler                                                                         \
+    }
+#define OWN        COMMAND_NOSCRIPT
+#define OTHERS     (COMMAND_NOSCRIPT | COMMAND_ADMIN)
+#define BY_CLIENTS "O(N) where N is the number of client connections"
+
+const struct command client_commands[] = {
+    CLIENT_COMMAND("getname", 2, OWN, "2.6.9", "O(1)", NULL, "",
+                   "Get the current connection name", client_getname),
+    CLIENT_COMMAND("help", 2, 0, "5.0.0", "O(1)", NULL, "",
+                   "Show helpful text about the different subcommands", write_help),
+    CLIENT_COMMAND("id", 2, OWN, "5.0.0", "O(1)", NULL, "",
+                   "Returns the client ID for the current connection", client_id),
+    CLIENT_COMMAND("info", 2, OWN, "6.2.0", "O(1)", "nondeterministic_output", "",
+                   "Returns information about the current client connection.", client_info),
+    CLIENT_COMMAND("kill", -3, OTHERS, "2.4.0", BY_CLIENTS, NULL,
+                   "<ip:port|[ID client-id] [TYPE <NORMAL|MASTER|SLAVE|REPLICA|PUBSUB>] [USER "
+                   "username] [ADDR ip:port] [LADDR ip:port] [SKIPME yes/no]>",
+                   "Kill the connection of a client", client_kill),
+    CLIENT_COMMAND("list", -2, OTHERS, "2.4.0", BY_CLIENTS, "nondeterministic_output",
+                   "[TYPE <NORMAL|MASTER|REPLICA|PUBSUB>] [ID client-id [client-id ...]]",
+                   "Get the list of client connections", client_list),
+    CLIENT_COMMAND("no-evict", 3, OTHERS, "7.0.0", "O(1)", NULL, "<ON|OFF>",
+                   "Set client eviction mode for the current connection", client_on_off),
+    CLIENT_COMMAND("no-touch", 3, OWN, "7.2.0", "O(1)", NULL, "<ON|OFF>",
+                   "Accepted; nothing here has an access time", client_on_off),
+    CLIENT_COMMAND("reply", 3, OWN, "3.2.0", "O(1)", NULL, "<ON|OFF|SKIP>",
+                   "Instruct the server whether to reply to commands", client_reply),
+    CLIENT_COMMAND("setinfo", 4, OWN, "7.2.0", "O(1)", NULL,
+                   "<LIB-NAME libname|LIB-VER libver>",
+                   "Set the client's library name and version", client_setinfo),
+    CLIENT_COMMAND("setname", 3, OWN, "2.6.9", "O(1)", NULL, "connection-name",
+                   "Set the current connection name", client_setname),
+    CLIENT_COMMAND("unblock", -3, OTHERS, "5.0.0", "O(1)", NULL, "client-id [TIMEOUT|ERROR]",
+                   "Unblock a client blocked in a blocking command from a different connection",
+                   client_unblock),
+    {.name = NULL}};

@@ -1,0 +1,229 @@
+/* COMMAND: what the table says of itself. */
+#include "server/commands/server.h"
+
+#include "protocol/glob.h"
+#include "server/clients.h"
+#include "server/command_docs.h"
+#include "server/commands/options.h"
+
+#include <string.h>
+
+enum outcome server_run_command(struct context *context)
+{
+    resp_array(context->reply, command_count());
+    for (size_t i = 0; i < command_count(); i++)
+        command_write_info(context->reply, command_at(i));
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_count(struct context *context)
+{
+    resp_integer(context->reply, (int64_t)command_count());
+    return OUTCOME_DONE;
+}
+
+/* ---- COMMAND INFO, COMMAND DOCS */
+
+/* "client|kill" names a subcommand. */
+static const struct command *find_full(struct argument name)
+{
+    const char *bar = memchr(name.data, '|', name.size);
+    const struct command *container;
+
+    if (bar == NULL)
+        return command_find(name);
+    container = command_find((struct argument){name.data, (size_t)(bar - name.data)});
+    if (container == NULL)
+        return NULL;
+    return command_find_sub(
+        container, (struct argument){bar + 1, name.size - (size_t)(bar - name.data) - 1});
+}
+
+static enum outcome run_info(struct context *context)
+{
+    if (context_count(context) == 2)
+        return server_run_command(context);
+    resp_array(context->reply, context_count(context) - 2);
+    for (size_t i = 2; i < context_count(context); i++) {
+        const struct command *command = find_full(context_argument(context, i));
+
+        if (command == NULL)
+            resp_null(context->reply);
+        else
+            command_write_info(context->reply, command);
+    }
+    return OUTCOME_DONE;
+}
+
+static enum outcome write_all_docs(struct context *context)
+{
+    resp_map(context->reply, command_count());
+    for (size_t i = 0; i < command_count(); i++)
+        command_write_docs(context->reply, command_at(i));
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_docs(struct context *context)
+{
+    size_t mark = resp_deferred(context->reply), found = 0;
+
+    if (context_count(context) == 2)
+        return write_all_docs(context);
+    for (size_t i = 2; i < context_count(context); i++) {
+        const struct command *command = find_full(context_argument(context, i));
+
+        if (command == NULL)
+            continue;
+        command_write_docs(context->reply, command);
+        found++;
+    }
+    resp_deferred_map(context->reply, mark, found);
+    return OUTCOME_DONE;
+}
+
+/* ---- COMMAND LIST */
+
+struct list_filter {
+    enum { FILTER_NONE, FILTER_CATEGORY, FILTER_PATTERN, FILTER_MODULE } kind;
+    struct argument value;
+};
+
+static bool read_filter(struct context *context, struct list_filter *filter)
+{
+    filter->kind = FILTER_NONE;
+    if (context_count(context) == 2)
+        return true;
+    if (context_count(context) == 5 && option_is(context, 2, "filterby")) {
+        filter->value = context_argument(context, 4);
+        if (option_is(context, 3, "aclcat"))
+            filter->kind = FILTER_CATEGORY;
+        else if (option_is(context, 3, "pattern"))
+            filter->kind = FILTER_PATTERN;
+        else if (option_is(context, 3, "module"))
+            filter->kind = FILTER_MODULE;
+    }
+    if (filter->kind != FILTER_NONE)
+        return true;
+    context_syntax_error(context);
+    return false;
+}
+
+static bool passes(const struct list_filter *filter, const struct command *command)
+{
+    const char *name = command_full_name(command);
+
+    switch (filter->kind) {
+    case FILTER_CATEGORY:
+        return command_in_category(command, filter->value);
+    case FILTER_PATTERN:
+        return glob_match(filter->value.data, filter->value.size, name, strlen(name), true);
+    case FILTER_MODULE:
+        return false; /* there are none */
+    case FILTER_NONE:
+        break;
+    }
+    return true;
+}
+
+static size_t list_command(struct context *context, const struct list_filter *filter,
+                           const struct command *command)
+{
+    if (!passes(filter, command))
+        return 0;
+    resp_string(context->reply, command_full_name(command));
+    return 1;
+}
+
+static enum outcome run_list(struct context *context)
+{
+    size_t mark = resp_deferred(context->reply), found = 0;
+    struct list_filter filter;
+
+    if (!read_filter(context, &filter))
+        return OUTCOME_DONE;
+    for (size_t i = 0; i < command_count(); i++) {
+        const struct command *command = command_at(i), *sub = command->subcommands;
+
+        found += list_command(context, &filter, command);
+        for (; sub != NULL && sub->name != NULL; sub++)
+            found += list_command(context, &filter, sub);
+    }
+    resp_deferred_array(context->reply, mark, found);
+    return OUTCOME_DONE;
+}
+
+/* ---- COMMAND GETKEYS */
+
+static const struct command *find_requested(const struct request *request)
+{
+    const struct command *command = command_find(request->arguments[0]);
+
+    if (command == NULL || command->subcommands == NULL || request->count == 1)
+        return command;
+    return command_find_sub(command, request->arguments[1]);
+}
+
+static enum outcome run_getkeys(struct context *context)
+{
+    const struct request *request = context->request;
+    struct request inner = {request->count - 2, request->arguments + 2, request->bytes};
+    const struct command *command = find_requested(&inner);
+    size_t first, last, step;
+
+    if (command == NULL) {
+        resp_error(context->reply, "ERR Invalid command specified");
+        return OUTCOME_DONE;
+    }
+    if (command->keys.first == 0 && command->keys.count_at == 0) {
+        resp_error(context->reply, "ERR The command has no key arguments");
+        return OUTCOME_DONE;
+    }
+    if (!command_arity_fits(command, inner.count)) {
+        resp_error(context->reply, "ERR Invalid number of arguments specified for command");
+        return OUTCOME_DONE;
+    }
+    if (!command_key_range(command, &inner, &first, &last, &step)) {
+        if (command->flags & COMMAND_NO_MANDATORY_KEYS) {
+            resp_array(context->reply, 0);
+            return OUTCOME_DONE;
+        }
+        resp_error(context->reply, "ERR Invalid arguments specified for command");
+        return OUTCOME_DONE;
+    }
+    resp_array(context->reply, (last - first) / step + 1);
+    for (size_t i = first; i <= last; i += step)
+        resp_bulk(context->reply, inner.arguments[i].data, inner.arguments[i].size);
+    return OUTCOME_DONE;
+}
+
+/* ---- the table */
+
+#define SUB(sub_name, sub_arity, sub_since, sub_complexity, sub_syntax, sub_tips, sub_summary, \
+            handler)                                                                           \
+    {                                                                                          \
+        .name = sub_name, .arity = sub_arity, .flags = COMMAND_LOADING | COMMAND_STALE,        \
+        .group = "server", .since = sub_since, .summary = sub_summary,                         \
+        .complexity = sub_complexity, .syntax = sub_syntax, .categories = "connection",        \
+        .tips = sub_tips, .run = handler                                                       \
+    }
+#define ANY_ORDER "nondeterministic_output_order"
+
+const struct command command_commands[] = {
+    SUB("count", 2, "2.8.13", "O(1)", "", NULL, "Get total number of Redis commands",
+        run_count),
+    SUB("docs", -2, "7.0.0", "O(N) where N is the number of commands to look up",
+        "[command-name [command-name ...]]", ANY_ORDER,
+        "Get array of specific Redis command documentation", run_docs),
+    SUB("getkeys", -4, "2.8.13", "O(N) where N is the number of arguments to the command",
+        "command [arg [arg ...]]", NULL, "Extract keys given a full Redis command",
+        run_getkeys),
+    SUB("help", 2, "5.0.0", "O(1)", "", NULL,
+        "Show helpful text about the different subcommands", write_help),
+    SUB("info", -2, "2.8.13", "O(N) where N is the number of commands to look up",
+        "[command-name [command-name ...]]", ANY_ORDER,
+        "Get array of specific Redis command details, or all when no argument is given.",
+        run_info),
+    SUB("list", -2, "7.0.0", "O(N) where N is the total number of Redis commands",
+        "[FILTERBY <MODULE module-name|ACLCAT category|PATTERN pattern>]", ANY_ORDER,
+        "Get an array of Redis command names", run_list),
+    {.name = NULL}};

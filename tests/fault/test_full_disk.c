@@ -1,0 +1,194 @@
+/* No room: pushes are refused, what drains the queue goes on, and pushes are accepted again by
+ * themselves when there is room. */
+#include "tests/support/faulty_disk.h"
+#include "tests/support/job_load.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { BODY = 1000, PUSHES_MAX = 2000000 };
+
+/* Pushes until the server says -FULL; how many it took. Ids are numbers from 0. */
+static int push_until_full(redisContext *client)
+{
+    char body[BODY];
+    memset(body, 'b', sizeof(body));
+    for (int i = 0; i < PUSHES_MAX; i++) {
+        redisReply *reply = redisCommand(client, "Q.PUSH mail %b ID %d", body, sizeof(body), i);
+        if (!reply)
+            fail_at(__FILE__, __LINE__, "push %d: %s", i, client->errstr);
+        bool full = reply->type == REDIS_REPLY_ERROR;
+        if (full && strncmp(reply->str, "FULL ", 5) != 0)
+            fail_at(__FILE__, __LINE__, "push %d: %s", i, reply->str);
+        freeReplyObject(reply);
+        if (full)
+            return i;
+    }
+    fail_at(__FILE__, __LINE__, "never full");
+}
+
+static void await_room(redisContext *client)
+{
+    for (int waited = 0; waited < 12000; waited++) {
+        redisReply *reply = redisCommand(client, "Q.PUSH fresh body");
+        bool taken = reply && reply->type == REDIS_REPLY_STRING;
+        freeReplyObject(reply);
+        if (taken)
+            return;
+        sleep_ms(5);
+    }
+    fail_at(__FILE__, __LINE__, "pushes are refused for ever");
+}
+
+/* Claims, nacks, extends, acks and deletes so many of the first jobs. */
+static void drain(redisContext *client, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "%d", i);
+        long long token = claim(client, "mail", id);
+        if (i % 4 == 0) {
+            ask_integer(client, "Q.EXTEND mail %s %lld 1h", id, token);
+            expect(client, "\"delayed\"", "Q.NACK mail %s %lld DELAY 1h", id, token);
+            expect(client, "1", "Q.DEL mail %s", id);
+        } else {
+            expect(client, "1", "Q.ACK mail %s %lld", id, token);
+        }
+    }
+}
+
+static void a_full_disk_refuses_pushes_and_can_be_drained(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    faulty_disk_prepare(server, 0);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 500; i++)
+        expect(client, "*", "Q.PUSH early body ID %d", i);
+    faulty_disk_break(server, "grow ENOSPC");
+    int pushed = push_until_full(client);
+    assert_true(pushed > 0);
+    expect(client, "!FULL *", "Q.PUSH mail body");
+    drain(client, pushed < 300 ? pushed : 300);
+    expect(client, "PONG", "PING");
+    expect(client, "500", "Q.LEN early");
+
+    faulty_disk_repair(server);
+    await_room(client);
+    server_process_kill(server);
+    server_process_run(server);
+    client = client_open(server);
+    assert_int_equal(ask_integer(client, "Q.LEN mail"), pushed - (pushed < 300 ? pushed : 300));
+    expect(client, "500", "Q.LEN early");
+}
+
+static void a_kill_on_a_full_disk_loses_nothing(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    faulty_disk_prepare(server, 0);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    faulty_disk_break(server, "grow ENOSPC");
+    int pushed = push_until_full(client);
+    drain(client, 50);
+    server_process_kill(server);
+    faulty_disk_repair(server);
+    server_process_run(server);
+    assert_int_equal(ask_integer(client_open(server), "Q.LEN mail"), pushed - 50);
+}
+
+static void the_disk_reserve_is_kept(void **state)
+{
+    struct statvfs disk;
+    (void)state;
+    struct server_process *server = server_process_start("");
+    statvfs(server->data, &disk);
+    if (disk.f_bavail > ((uint64_t)1 << 40) / disk.f_frsize)
+        skip(); /* more than the largest reserve is free */
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 100; i++)
+        expect(client, "*", "Q.PUSH mail body ID %d", i);
+    server_process_stop(server);
+    server_process_option(server, "disk-reserve", "1024gb");
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "!FULL *", "Q.PUSH mail body");
+    drain(client, 100);
+    expect(client, "0", "Q.LEN mail");
+    expect(client, "!FULL *", "Q.PUSH mail body");
+    server_process_stop(server);
+    server_process_option(server, "disk-reserve", "1mb");
+    server_process_run(server);
+    expect(client_open(server), "*", "Q.PUSH mail body ID again");
+    expect(client_open(server), "[[\"again\" *]]", "Q.CLAIM mail");
+}
+
+static void a_full_map_can_be_drained_whole(void **state)
+{
+    (void)state;
+    struct server_process *server =
+        server_process_start("map-size 16mb, memtable-size 1mb, journal-size 4mb");
+    redisContext *client = client_open(server);
+    for (int round = 0; round < 2; round++) {
+        int pushed = push_until_full(client);
+        assert_true(pushed > 1000);
+        server_process_kill(server); /* full or not, it starts */
+        client_cleanup();
+        server_process_run(server);
+        client = client_open(server);
+        assert_int_equal(ask_integer(client, "Q.LEN mail"), pushed);
+        drain(client, pushed);
+        expect(client, "0", "Q.LEN mail");
+        await_room(client);
+    }
+}
+
+static void a_full_server_keeps_its_word_under_load(void **state)
+{
+    struct dice dice;
+    struct job_model model;
+    struct job_load load = {
+        .model = &model, .dice = &dice, .population = 20000, .refusals = true};
+    (void)state;
+    dice_begin(&dice);
+    job_model_init(&model);
+    struct server_process *server =
+        server_process_start("map-size 8mb, memtable-size 256kb, journal-size 2mb");
+    for (int round = 0; round < 4; round++) {
+        job_load_open(&load, server);
+        for (int step = 0; step < 500; step++)
+            assert_true(job_load_step(&load));
+        job_load_finish(&load);
+        if (round % 2)
+            server_process_kill(server);
+        else
+            server_process_stop(server);
+        server_process_run(server);
+        job_model_check(&model, client_open(server));
+        client_cleanup();
+    }
+    print_message("%llu replies, %llu pushes refused\n", (unsigned long long)load.replies,
+                  (unsigned long long)load.refused_pushes);
+    assert_true(load.refused_pushes > 0);
+    assert_int_equal(load.refused_others, 0);
+    job_model_release(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        serving_test(a_full_disk_refuses_pushes_and_can_be_drained),
+        serving_test(a_kill_on_a_full_disk_loses_nothing),
+        serving_test(the_disk_reserve_is_kept),
+        serving_test(a_full_map_can_be_drained_whole),
+        serving_test(a_full_server_keeps_its_word_under_load),
+    };
+    return cmocka_run_group_tests_name("full disk", tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* COMMAND, INFO, CONFIG, TIME, SHUTDOWN, and what the server says to commands it has not. */
+#include "tests/support/raw_client.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static void an_unknown_command_is_quoted_with_its_arguments(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "!ERR unknown command 'NOSUCH', with args beginning with: 'a' 'b' ",
+           "NOSUCH a b");
+    expect(client, "!ERR unknown command 'q.nosuch', with args beginning with: ", "q.nosuch");
+    char long_argument[400];
+    memset(long_argument, 'x', sizeof(long_argument) - 1);
+    long_argument[sizeof(long_argument) - 1] = '\0';
+    char *text = ask_text(client, "NOSUCH %s %s %s", long_argument, long_argument, "unseen");
+    assert_true(strlen(text) < 300);
+    assert_null(strstr(text, "unseen"));
+    free(text);
+    expect(client, "PONG", "PING");
+}
+
+static void an_unknown_command_cannot_break_the_reply(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "!ERR unknown command 'a  b', with args beginning with: 'c  +OK  ' ",
+           "%s %s", "a\r\nb", "c\r\n+OK\r\n");
+    expect(client, "PONG", "PING");
+}
+
+static void lua_is_refused_by_name(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "!ERR *Lua*Q.PUSH*", "EVAL %s 0", "return 1");
+    expect(client, "!NOSCRIPT *", "EVALSHA 0000000000000000000000000000000000000000 0");
+    expect(client, "!ERR *Lua*", "SCRIPT LOAD %s", "return 1");
+    expect(client, "[0 0]", "SCRIPT EXISTS a b");
+    expect(client, "!ERR *Lua*", "FCALL f 0");
+    expect(client, "!ERR *Lua*", "FUNCTION LIST");
+}
+
+static void command_lists_itself(void **state)
+{
+    static const char *const names[] = {
+        "q.push", "q.claim", "q.mclaim", "q.ack",    "q.nack", "q.extend", "q.get",
+        "q.del",  "q.len",   "q.stats",  "q.topics", "ping",   "echo",     "hello",
+        "auth",   "select",  "quit",     "reset",    "client", "command",  "info",
+        "config", "dbsize",  "flushall", "shutdown", "time"};
+    redisContext *client = served_client(state);
+    struct raw_client raw; /* the packaged hiredis refuses replies as deep as these docs */
+    int64_t count = ask_integer(client, "COMMAND COUNT");
+    redisReply *all = ask(client, "COMMAND"), *list = ask(client, "COMMAND LIST");
+    assert_int_equal(all->elements, count);
+    assert_true(list->elements >= (size_t)count); /* subcommands too */
+    freeReplyObject(all);
+    freeReplyObject(list);
+    raw_open(&raw, served_server(state));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char pattern[64], request[64];
+        snprintf(pattern, sizeof(pattern), "[[\"%s\" *]]", names[i]);
+        expect(client, pattern, "COMMAND INFO %s", names[i]);
+        snprintf(pattern, sizeof(pattern), "[\"%s\" [*\"summary\"*]]", names[i]);
+        snprintf(request, sizeof(request), "COMMAND DOCS %s", names[i]);
+        raw_expect(&raw, pattern, request);
+    }
+    raw_close(&raw);
+}
+
+static void command_info_has_ten_fields(void **state)
+{
+    redisContext *client = served_client(state);
+    redisReply *info = ask(client, "COMMAND INFO q.push nosuch");
+    assert_int_equal(info->elements, 2);
+    assert_int_equal(info->element[0]->elements, 10);
+    assert_int_equal(info->element[0]->element[1]->integer, -3);
+    assert_int_equal(info->element[1]->type, REDIS_REPLY_NIL);
+    freeReplyObject(info);
+    redisReply *docs = ask(client, "COMMAND DOCS nosuch");
+    assert_int_equal(docs->elements, 0);
+    freeReplyObject(docs);
+}
+
+static void command_getkeys_finds_topics(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "[\"mail\"]", "COMMAND GETKEYS Q.PUSH mail body ID a");
+    expect(client, "[\"one\" \"two\"]", "COMMAND GETKEYS Q.MCLAIM 2 one two COUNT 3");
+    expect(client, "!ERR *", "COMMAND GETKEYS PING");
+    expect(client, "!ERR *", "COMMAND GETKEYS nosuch a");
+    expect(client, "!ERR *", "COMMAND GETKEYS Q.PUSH mail");
+    expect(client, "!ERR unknown subcommand 'FOO'. Try COMMAND HELP.", "COMMAND FOO");
+}
+
+static void info_has_the_fields_that_clients_read(void **state)
+{
+    static const char *const fields[] = {"redis_version:7.0.15",
+                                         "dueq_version:",
+                                         "redis_mode:standalone",
+                                         "os:",
+                                         "tcp_port:",
+                                         "process_id:",
+                                         "uptime_in_seconds:",
+                                         "uptime_in_days:",
+                                         "connected_clients:1",
+                                         "blocked_clients:0",
+                                         "used_memory:",
+                                         "used_memory_human:",
+                                         "used_memory_peak_human:",
+                                         "maxmemory_policy:noeviction",
+                                         "loading:0",
+                                         "total_connections_received:",
+                                         "total_commands_processed:",
+                                         "rejected_connections:",
+                                         "role:master",
+                                         "connected_slaves:0",
+                                         "used_cpu_sys:",
+                                         "maxclients:10000"};
+    redisContext *client = served_client(state);
+    char *info = ask_string(client, "INFO");
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "\n%s", fields[i]);
+        if (!strstr(info, line))
+            fail_at(__FILE__, __LINE__, "INFO lacks '%s'", fields[i]);
+    }
+    free(info);
+}
+
+static void info_takes_sections(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "\"# Server\\r\\n*\"", "INFO server");
+    expect(client, "\"# Replication\\r\\nrole:master\\r\\n*\"", "INFO REPLICATION");
+    expect(client, "\"# Server*# Clients*\"", "INFO server clients");
+    expect(client, "\"\"", "INFO nosuch");
+    expect(client, "\"*# Journal*\"", "INFO journal");
+    expect(client, "\"*# Queue*\"", "INFO queue");
+    expect(client, "\"*# Server*# Commandstats*\"", "INFO all");
+    expect(client, "\"*# Keyspace*\"", "INFO");
+}
+
+static void info_counts_commands(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "*", "Q.PUSH mail body");
+    expect(client, "!ERR *", "Q.PUSH mail body FOO");
+    expect(client, "\"*cmdstat_q.push:calls=2,*\"", "INFO commandstats");
+    expect(client, "OK", "CONFIG RESETSTAT");
+    char *stats = ask_text(client, "INFO commandstats");
+    assert_null(strstr(stats, "q.push"));
+    free(stats);
+}
+
+static void info_sums_over_topics(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int i = 0; i < 300; i++)
+        expect(client, "*", "Q.PUSH topic-%d body DELAY %s", i % 30, i % 2 ? "0" : "1h");
+    expect(client, "[[*]]", "Q.CLAIM topic-1");
+    char *info = ask_text(client, "INFO queue");
+    static const char *const lines[] = {"topics:30", "jobs_delayed:150", "jobs_ready:149",
+                                        "jobs_claimed:1", "total_pushed:300"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        if (!strstr(info, lines[i]))
+            fail_at(__FILE__, __LINE__, "no '%s' in %s", lines[i], info);
+    }
+    free(info);
+}
+
+static void config_get_takes_names_and_globs(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "[\"maxclients\" \"10000\"]", "CONFIG GET maxclients");
+    expect(client, "[\"*\" \"10000\"]", "CONFIG GET MaxClients");
+    expect(client, "[]", "CONFIG GET nosuch");
+    expect_field(client, "durability", "\"always\"", "CONFIG GET dur*");
+    expect_field(client, "databases", "\"16\"", "CONFIG GET maxclients databases");
+    expect_field(client, "save", "\"\"", "CONFIG GET save");
+    expect_field(client, "appendonly", "\"yes\"", "CONFIG GET appendonly");
+    expect_field(client, "appendfsync", "\"always\"", "CONFIG GET appendfsync");
+    expect_field(client, "maxmemory-policy", "\"noeviction\"", "CONFIG GET *");
+    expect(client, "!ERR wrong number of arguments for 'config|get' command", "CONFIG GET");
+}
+
+static void config_set_is_all_or_nothing(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "OK", "CONFIG SET maxclients 5000 timeout 60");
+    expect_field(client, "maxclients", "\"5000\"", "CONFIG GET maxclients");
+    expect(client, "!ERR CONFIG SET failed*timeout*", "CONFIG SET maxclients 6000 timeout x");
+    expect_field(client, "maxclients", "\"5000\"", "CONFIG GET maxclients");
+    expect(client, "!ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'",
+           "CONFIG SET nosuch 1");
+    expect(client, "!ERR CONFIG SET failed*databases*immutable*", "CONFIG SET databases 2");
+    expect(client, "!ERR CONFIG SET failed*segment-size*immutable*",
+           "CONFIG SET segment-size 2mb");
+    expect(client, "!ERR wrong number of arguments for 'config|set' command",
+           "CONFIG SET maxclients");
+    expect(client, "OK", "CONFIG SET durability none");
+    expect_field(client, "appendfsync", "\"no\"", "CONFIG GET appendfsync");
+    expect(client, "OK", "CONFIG SET durability always");
+    expect(client, "*", "Q.PUSH mail body");
+}
+
+static void time_is_seconds_and_microseconds(void **state)
+{
+    redisContext *client = served_client(state);
+    redisReply *reply = ask(client, "TIME");
+    assert_int_equal(reply->elements, 2);
+    int64_t seconds = atoll(reply->element[0]->str), now = unix_ms() / 1000;
+    assert_true(seconds >= now - 600 && seconds <= now + 600);
+    assert_in_range(atol(reply->element[1]->str), 0, 999999);
+    freeReplyObject(reply);
+}
+
+static void shutdown_ends_the_server_cleanly(void **state)
+{
+    static const char *const forms[] = {"SHUTDOWN", "SHUTDOWN NOSAVE", "SHUTDOWN SAVE NOW"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct server_process *server = server_process_start("");
+        redisContext *client = client_open(server);
+        expect(client, "\"a\"", "Q.PUSH mail body ID a");
+        say(client, forms[i]);
+        expect_closed(client);
+        assert_int_equal(server_process_wait(server), 0);
+        server_process_run(server);
+        expect(client_open(server), "1", "Q.LEN mail");
+    }
+}
+
+static void shutdown_wants_good_options(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "!ERR syntax error", "SHUTDOWN FOO");
+    expect(client, "!ERR syntax error", "SHUTDOWN SAVE NOSAVE");
+    expect(client, "!ERR No shutdown in progress.", "SHUTDOWN ABORT");
+    expect(client, "PONG", "PING");
+}
+
+static void replies_before_a_sigterm_are_delivered(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int i = 0; i < 1000; i++)
+        redisAppendCommand(client, "Q.PUSH mail body ID %d", i);
+    for (int i = 0; i < 1000; i++)
+        expect_reply(client, "*");
+    say(client, "Q.CLAIM none BLOCK 0");
+    server_process_stop(served_server(state));
+}
+
+static void above_maxclients_a_connection_is_refused(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("maxclients 3");
+    redisContext *clients[3];
+    struct raw_client extra;
+    for (int i = 0; i < 3; i++) {
+        clients[i] = client_open(server);
+        expect(clients[i], "PONG", "PING");
+    }
+    raw_open(&extra, server);
+    raw_expect_reply(&extra, "!ERR max number of clients reached");
+    raw_expect_closed(&extra);
+    raw_close(&extra);
+    expect(clients[0], "\"*rejected_connections:1\\r\\n*\"", "INFO stats");
+    client_close(clients[1]);
+    for (int i = 0; i < 60000; i++) { /* until the server has seen it go */
+        char *connected = ask_info(clients[0], "clients", "connected_clients");
+        bool room = atoi(connected) < 3;
+        free(connected);
+        if (room)
+            break;
+        sleep_ms(1);
+    }
+    expect(client_open(server), "PONG", "PING");
+}
+
+static void idle_clients_are_closed_after_timeout(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("timeout 1");
+    redisContext *idle = client_open(server), *waiting = client_open(server);
+    expect(idle, "PONG", "PING");
+    say(waiting, "Q.CLAIM mail BLOCK 0"); /* blocked is not idle */
+    expect_closed(idle);
+    expect(client_open(server), "*", "Q.PUSH mail body ID a");
+    expect_reply(waiting, "[[\"a\" *]]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served_test(an_unknown_command_is_quoted_with_its_arguments),
+        served_test(an_unknown_command_cannot_break_the_reply),
+        served_test(lua_is_refused_by_name),
+        served_test(command_lists_itself),
+        served_test(command_info_has_ten_fields),
+        served_test(command_getkeys_finds_topics),
+        served_test(info_has_the_fields_that_clients_read),
+        served_test(info_takes_sections),
+        served_test(info_counts_commands),
+        served_test(info_sums_over_topics),
+        served_test(config_get_takes_names_and_globs),
+        served_test(config_set_is_all_or_nothing),
+        served_test(time_is_seconds_and_microseconds),
+        serving_test(shutdown_ends_the_server_cleanly),
+        served_test(shutdown_wants_good_options),
+        served_test(replies_before_a_sigterm_are_delivered),
+        serving_test(above_maxclients_a_connection_is_refused),
+        serving_test(idle_clients_are_closed_after_timeout),
+    };
+    return cmocka_run_group_tests_name("server", tests, NULL, NULL);
+}
