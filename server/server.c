@@ -281,9 +281,12 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
     uint64_t count;
 
     (void)what;
-    atomic_store(&server->settled_noticed, false);
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_write(LOG_WARNING, "eventfd: %s", strerror(errno));
+    /* in this order: a notice held back before this line is seen by the release below it, one
+     * after it writes again. The other way round a write could be swallowed with the flag set,
+     * and no notice would ever come */
+    atomic_store(&server->settled_noticed, false);
     release_settled(server);
 }
 

@@ -13,7 +13,7 @@
     X(DUEQ_TOOBIG, "larger than the limit")                                                    \
     X(DUEQ_FULL, "no room: only claims, acks and deletes until room returns")                  \
     X(DUEQ_LOCKED, "the data directory is in use by another process")                          \
-    X(DUEQ_FORMAT, "the data directory has a format this version does not know")              \
+    X(DUEQ_FORMAT, "the data directory has a format this version does not know")               \
     X(DUEQ_CORRUPT, "the data on disk is damaged")                                             \
     X(DUEQ_IO, "the disk failed")                                                              \
     X(DUEQ_NOMEM, "out of memory")
