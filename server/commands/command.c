@@ -215,7 +215,7 @@ const struct command command_commands[] = {
         "[command-name [command-name ...]]", ANY_ORDER,
         "Get array of specific Redis command documentation", run_docs),
     SUB("getkeys", -4, "2.8.13", "O(N) where N is the number of arguments to the command",
-        "command [arg [arg ...]]", NULL, "Extract keys given a full Redis command",
+        "command arg [arg ...]", NULL, "Extract keys given a full Redis command",
         run_getkeys),
     SUB("help", 2, "5.0.0", "O(1)", "", NULL,
         "Show helpful text about the different subcommands", write_help),

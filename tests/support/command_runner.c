@@ -1,0 +1,166 @@
+#include "tests/support/command_runner.h"
+
+#include "protocol/words.h"
+#include "server/waiters.h"
+#include "tests/support/raw_client.h"
+#include "tests/support/reply_text.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum { WORDS = 64, LINE_SIZE = 4096 };
+
+/* ---- set-up */
+
+static void open_store(struct command_runner *runner, const struct kv_options *options)
+{
+    struct server *server = &runner->server;
+    struct dueq_error error;
+    if (dueq_open(runner->dir, options, server->now, &server->store, &error) != DUEQ_OK)
+        fail_at(__FILE__, __LINE__, "%s", error.text);
+}
+
+void runner_reopen(struct command_runner *runner, const struct kv_options *options)
+{
+    uint64_t lsn;
+    dueq_commit(runner->server.store, runner->server.now, &lsn);
+    dueq_close(runner->server.store);
+    open_store(runner, options);
+}
+
+struct connection *runner_connect(struct command_runner *runner)
+{
+    struct resp_limits limits = {1024, 1 << 20, 65536, 1 << 20, false};
+    struct connection *client = calloc(1, sizeof(*client));
+    if (client == NULL || runner->client_count == RUNNER_CLIENTS)
+        abort();
+    runner->clients[runner->client_count++] = client;
+    client->server = &runner->server;
+    client->reader = resp_reader_new(&limits);
+    buffer_init(&client->output, SIZE_MAX / 2);
+    client->writer = (struct resp_writer){&client->output, 2};
+    struct session *session = &client->session;
+    session->id = ++runner->server.next_session;
+    session->fd = -1;
+    session->protocol = 2;
+    session->authenticated = runner->server.config.requirepass[0] == '\0';
+    snprintf(session->address, sizeof(session->address), "127.0.0.1:%d",
+             1000 + (int)session->id);
+    snprintf(session->local_address, sizeof(session->local_address), "127.0.0.1:6379");
+    snprintf(session->user, sizeof(session->user), "default");
+    DL_APPEND(runner->server.sessions, session);
+    runner->server.session_count++;
+    return client;
+}
+
+int runner_setup(void **state)
+{
+    struct command_runner *runner = calloc(1, sizeof(*runner));
+    if (runner == NULL)
+        return -1;
+    runner->dir = temp_dir_new();
+    config_init(&runner->server.config);
+    runner->server.now = (struct dueq_time){RUNNER_START, RUNNER_START};
+    runner->server.clock.last = (struct clock_reading){RUNNER_START, 0};
+    runner->server.waiters = waiters_new(RUNNER_START);
+    open_store(runner, NULL);
+    runner_connect(runner);
+    *state = runner;
+    return 0;
+}
+
+int runner_teardown(void **state)
+{
+    struct command_runner *runner = *state;
+    for (size_t i = 0; i < runner->client_count; i++) {
+        struct connection *client = runner->clients[i];
+        waiters_cancel(&runner->server, &client->session);
+        resp_reader_free(client->reader);
+        buffer_release(&client->output);
+        free(client->session.name);
+        free(client->session.library_name);
+        free(client->session.library_version);
+        free(client);
+    }
+    waiters_free(runner->server.waiters);
+    dueq_close(runner->server.store);
+    config_release(&runner->server.config);
+    temp_dir_remove(runner->dir);
+    free(runner);
+    return 0;
+}
+
+/* ---- time */
+
+void runner_pass(struct command_runner *runner, int64_t ms)
+{
+    struct server *server = &runner->server;
+    server->now.now += ms;
+    server->now.wall += ms;
+    server->clock.last.wall += ms;
+    server->clock.last.monotonic += ms;
+    while (dueq_tick(server->store, server->now, 1000))
+        continue;
+    waiters_serve(server);
+    waiters_expire(server);
+}
+
+/* ---- running */
+
+static void run(struct command_runner *runner, struct connection *client, const char *line)
+{
+    struct argument words[WORDS];
+    char space[LINE_SIZE * 2 + 1];
+    if (strlen(line) >= LINE_SIZE)
+        abort();
+    int count = words_split(line, strlen(line), space, words, WORDS);
+    struct request request = {(size_t)count, words, 0};
+    for (int i = 0; i < count; i++)
+        request.bytes += words[i].size;
+    connection_run(client, &request, NULL, false);
+    waiters_serve(&runner->server);
+}
+
+/* What the client was sent since the last time, in the notation of reply_text.h. */
+static char *take_text(struct connection *client)
+{
+    size_t size = buffer_size(&client->output);
+    if (size == 0)
+        return strdup("");
+    struct raw_client raw = {-1, fmemopen(buffer_content(&client->output), size, "r")};
+    if (raw.input == NULL)
+        abort();
+    char *text = raw_reply(&raw);
+    if (fgetc(raw.input) != EOF)
+        fail_at(__FILE__, __LINE__, "more than one reply, the first of them %s", text);
+    fclose(raw.input);
+    buffer_clear(&client->output);
+    return text;
+}
+
+void runner_expect_reply_at(const char *file, int line_number, struct connection *client,
+                            const char *pattern)
+{
+    char *text = take_text(client);
+    if (!reply_text_matches(pattern, text))
+        fail_at(file, line_number, "expected %s\n     got %.4000s", pattern, text);
+    free(text);
+}
+
+void runner_expect_at(const char *file, int line_number, struct command_runner *runner,
+                      struct connection *client, const char *pattern, const char *line)
+{
+    run(runner, client, line);
+    runner_expect_reply_at(file, line_number, client, pattern);
+}
+
+char *runner_bytes(struct command_runner *runner, const char *line)
+{
+    struct connection *client = runner->clients[0];
+    run(runner, client, line);
+    char *bytes = strndup(buffer_content(&client->output), buffer_size(&client->output));
+    buffer_clear(&client->output);
+    return bytes;
+}

@@ -1,0 +1,54 @@
+/* Runs commands through the real dispatch on a real store in a temporary directory, without
+ * sockets and with a clock that moves only when told to. */
+#ifndef DUEQ_TESTS_COMMAND_RUNNER_H
+#define DUEQ_TESTS_COMMAND_RUNNER_H
+
+#include "server/connection.h"
+
+enum { RUNNER_CLIENTS = 8 };
+
+struct command_runner {
+    struct server server;
+    char *dir;
+    struct connection *clients[RUNNER_CLIENTS]; /* the first is there from the start */
+    size_t client_count;
+};
+
+#define RUNNER_START INT64_C(1700000000000) /* unix ms at which its clock begins */
+
+/* As cmocka set-up and teardown; *state is the runner. */
+int runner_setup(void **state);
+int runner_teardown(void **state);
+
+#define runner_test(function)                                                                  \
+    cmocka_unit_test_setup_teardown(function, runner_setup, runner_teardown)
+
+/* Another client. */
+struct connection *runner_connect(struct command_runner *runner);
+
+/* Time goes by, and what falls due is done. */
+void runner_pass(struct command_runner *runner, int64_t ms);
+
+/* Opens the store again with these options; NULL: as at first. */
+void runner_reopen(struct command_runner *runner, const struct kv_options *options);
+
+/* Runs a line, split as an inline command is ("\x00" within quotes), for the first client or
+ * for the one given, and wants a reply that matches a pattern of reply_text.h. No reply is "".
+ */
+#define runner_expect(runner, pattern, line)                                                   \
+    runner_expect_at(__FILE__, __LINE__, (runner), (runner)->clients[0], (pattern), (line))
+#define runner_expect_of(runner, client, pattern, line)                                        \
+    runner_expect_at(__FILE__, __LINE__, (runner), (client), (pattern), (line))
+void runner_expect_at(const char *file, int line_number, struct command_runner *runner,
+                      struct connection *client, const char *pattern, const char *line);
+
+/* A reply that a client got without asking now: of a command that waited. */
+#define runner_expect_reply(client, pattern)                                                   \
+    runner_expect_reply_at(__FILE__, __LINE__, (client), (pattern))
+void runner_expect_reply_at(const char *file, int line_number, struct connection *client,
+                            const char *pattern);
+
+/* The reply's bytes as they are; the caller frees them. */
+char *runner_bytes(struct command_runner *runner, const char *line);
+
+#endif
