@@ -200,7 +200,7 @@ static bool push_gate(struct connection *connection, struct gate gate)
     size_t capacity = connection->gate_capacity == 0 ? 4 : connection->gate_capacity * 2;
     struct gate *grown;
 
-    if (connection->gate_count == connection->gate_capacity) {
+    if (connection->gates == NULL || connection->gate_count == connection->gate_capacity) {
         grown = realloc(connection->gates, capacity * sizeof(*grown));
         if (grown == NULL)
             return false;

@@ -6,7 +6,7 @@ enum { RECORD_VERSION = 1, FLAG_TOKEN_VALID = 1, TIME_DIGITS = 10, SEQ_DIGITS = 
 
 static uint8_t *write_number(uint8_t *at, int64_t number)
 {
-    uint64_t left = ((uint64_t)number << 1) ^ (uint64_t)(number >> 63);
+    uint64_t left = ((uint64_t)number << 1) ^ (number < 0 ? UINT64_MAX : 0);
 
     while (left >= 0x80) {
         *at++ = (uint8_t)(left | 0x80);

@@ -20,7 +20,7 @@ peer_port() { # the first port from $1 on that nobody listens on
     echo "$port"
 }
 
-peer_wait() {
+peer_wait() { # NAME
     for _ in $(seq 600); do
         (exec 3<>"/dev/tcp/127.0.0.1/$PEER_PORT") 2>/dev/null && return 0
         sleep 0.02
@@ -31,7 +31,7 @@ peer_wait() {
 
 # peer_start NAME DIR [EXTRA ARGUMENTS]: dueq, redis (appendfsync always), beanstalkd (-f 0).
 peer_start() {
-    name=$1 dir=$2
+    local name=$1 dir=$2
     shift 2
     mkdir -p "$dir"
     PEER_PORT=$(peer_port $((20000 + RANDOM % 10000)))
@@ -47,10 +47,8 @@ peer_start() {
 
 # load TARGET ARGUMENTS...: one run of the load generator; prints its line.
 load() {
-    target=$1
-    shift
-    work=$1
-    shift
+    local target=$1 work=$2
+    shift 2
     "$DUEQ" bench "$work" --target "$target" --port "$PEER_PORT" "$@"
 }
 
