@@ -1,5 +1,5 @@
 /* What dueq does not have, answered so that clients fall back and people know what to use. */
-#include "server/command.h"
+#include "server/clients.h"
 
 #define INSTEAD "Not in dueq: see Q.PUSH, Q.CLAIM, Q.ACK"
 
@@ -42,6 +42,16 @@ static const struct command script_commands[] = {
     SCRIPT("debug", 3, 0, "<YES|SYNC|NO>", run_refused),
     SCRIPT("exists", -3, 0, "sha1 [sha1 ...]", run_script_exists),
     SCRIPT("flush", -2, 0, "[ASYNC|SYNC]", run_refused),
+    {.name = "help",
+     .arity = 2,
+     .flags = COMMAND_LOADING | COMMAND_STALE,
+     .group = "scripting",
+     .since = "5.0.0",
+     .summary = "Show helpful text about the different subcommands",
+     .complexity = "O(1)",
+     .syntax = "",
+     .categories = "scripting",
+     .run = write_help},
     SCRIPT("kill", 2, COMMAND_ALLOW_BUSY, "", run_refused),
     SCRIPT("load", 3, COMMAND_STALE, "script", run_refused),
     {.name = NULL}};
