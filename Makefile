@@ -105,9 +105,9 @@ check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by la
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
 	@tools/run-tests $^
 check-integration: $(INTEGRATION) ## the real server with real clients
-	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $^
+	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
 check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=)
-	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $^
+	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(FAULT)
 check-sanitize: ## unit, model and integration tests under ASan and UBSan
 	@$(MAKE) --no-print-directory SANITIZE=1 check
 
