@@ -1,0 +1,129 @@
+/* INFO's sections about the store: Persistence, Journal, Queue, Keyspace. */
+#include "server/info_sections.h"
+
+#include "server/server.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { TOPICS_COUNTED = 1000 };
+
+void info_persistence(struct context *context, struct buffer *text)
+{
+    struct kv_stats stats = {0};
+
+    if (context->store != NULL)
+        kv_get_stats(dueq_kv(context->store), &stats);
+    info_line(text, "loading:%d", context->store == NULL);
+    info_line(text, "async_loading:0");
+    info_line(text, "rdb_changes_since_last_save:%zu", stats.memtable_entries);
+    info_line(text, "rdb_bgsave_in_progress:%d", stats.checkpoint_running);
+    /* what is acknowledged is saved: the last save is now */
+    info_line(text, "rdb_last_save_time:%" PRId64, context->now.wall / 1000);
+    info_line(text, "rdb_last_bgsave_status:ok");
+    info_line(text, "rdb_last_bgsave_time_sec:%" PRIu64, stats.checkpoint_usec_last / 1000000);
+    info_line(text, "rdb_current_bgsave_time_sec:-1");
+    info_line(text, "aof_enabled:1");
+    info_line(text, "aof_rewrite_in_progress:0");
+    info_line(text, "aof_last_write_status:%s", context->store == NULL ? "err" : "ok");
+}
+
+void info_journal(struct context *context, struct buffer *text)
+{
+    struct kv_stats stats;
+
+    if (context->store == NULL) {
+        info_line(text, "store_status:%s", server_failure(context->server));
+        return;
+    }
+    kv_get_stats(dueq_kv(context->store), &stats);
+    info_line(text, "store_status:ok");
+    info_line(text, "store_full:%d", stats.full);
+    info_line(text, "store_failures:%" PRIu64, context->server->stats.store_failures);
+    info_line(text, "journal_lsn:%" PRIu64, stats.lsn);
+    info_line(text, "journal_synced_lsn:%" PRIu64, stats.synced_lsn);
+    info_line(text, "journal_bytes:%" PRIu64, stats.journal_bytes);
+    info_line(text, "journal_segments:%" PRIu64, stats.journal_segments);
+    info_line(text, "journal_written_bytes:%" PRIu64, stats.journal_written_bytes);
+    info_line(text, "journal_syncs:%" PRIu64, stats.syncs);
+    info_line(text, "journal_sync_usec_mean:%" PRIu64,
+              stats.syncs == 0 ? 0 : stats.sync_usec_total / stats.syncs);
+    info_line(text, "journal_sync_usec_max:%" PRIu64, stats.sync_usec_max);
+    info_line(text, "journal_replayed_records:%" PRIu64, stats.replayed_records);
+    info_line(text, "journal_cut_bytes:%" PRIu64, stats.cut_bytes);
+    info_line(text, "memtable_bytes:%zu", stats.memtable_bytes);
+    info_line(text, "memtable_entries:%zu", stats.memtable_entries);
+    info_line(text, "memtable_frozen_bytes:%zu", stats.frozen_bytes);
+    info_line(text, "checkpoints:%" PRIu64, stats.checkpoints);
+    info_line(text, "checkpoint_running:%d", stats.checkpoint_running);
+    info_line(text, "checkpoint_lsn:%" PRIu64, stats.checkpoint_lsn);
+    info_line(text, "checkpoint_usec_last:%" PRIu64, stats.checkpoint_usec_last);
+    info_line(text, "checkpoint_retries:%" PRIu64, stats.checkpoint_failures);
+    info_line(text, "commit_stalls:%" PRIu64, stats.stalls);
+    info_line(text, "commit_stall_usec:%" PRIu64, stats.stall_usec_total);
+    info_line(text, "map_bytes:%" PRIu64, stats.map_bytes);
+    info_line(text, "map_used_bytes:%" PRIu64, stats.map_used_bytes);
+    info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
+}
+
+static void add_topic(struct dueq_topic_stats *sum, const struct dueq_topic_stats *stats)
+{
+    for (int state = 0; state < DUEQ_STATES; state++)
+        sum->counts[state] += stats->counts[state];
+    sum->pushed += stats->pushed;
+    sum->claimed += stats->claimed;
+    sum->acked += stats->acked;
+    sum->nacked += stats->nacked;
+    sum->expired += stats->expired;
+    sum->dead += stats->dead;
+    if (stats->oldest_ready_age > sum->oldest_ready_age)
+        sum->oldest_ready_age = stats->oldest_ready_age;
+}
+
+/* Sums over the first topics: INFO is asked for every few seconds by monitors, and must not
+ * hold up the loop however many topics there are. Returns how many were counted. */
+static size_t sum_topics(struct context *context, struct dueq_topic_stats *sum)
+{
+    struct dueq_topic_stats stats;
+    struct dueq_slice name = {NULL, 0};
+    char copy[DUEQ_NAME_MAX]; /* the statistics move what the name points into */
+    size_t topics = 0;
+
+    while (context->store != NULL && topics < TOPICS_COUNTED &&
+           dueq_topic_after(context->store, name, &name) == DUEQ_OK) {
+        memcpy(copy, name.data, name.size);
+        name.data = copy;
+        topics++;
+        if (dueq_topic_stats(context->store, name, context->now, &stats) == DUEQ_OK)
+            add_topic(sum, &stats);
+    }
+    return topics;
+}
+
+void info_queue(struct context *context, struct buffer *text)
+{
+    struct dueq_topic_stats sum = {0};
+    size_t counted = sum_topics(context, &sum);
+
+    info_line(text, "topics:%zu",
+              context->store == NULL ? 0 : dueq_topic_count(context->store));
+    info_line(text, "topics_counted:%zu", counted);
+    for (int state = 0; state < DUEQ_STATES; state++)
+        info_line(text, "jobs_%s:%" PRIu64, dueq_state_name((enum dueq_state)state),
+                  sum.counts[state]);
+    info_line(text, "oldest_ready_age_ms:%" PRId64, sum.oldest_ready_age);
+    info_line(text, "total_pushed:%" PRIu64, sum.pushed);
+    info_line(text, "total_claimed:%" PRIu64, sum.claimed);
+    info_line(text, "total_acked:%" PRIu64, sum.acked);
+    info_line(text, "total_nacked:%" PRIu64, sum.nacked);
+    info_line(text, "total_expired:%" PRIu64, sum.expired);
+    info_line(text, "total_dead:%" PRIu64, sum.dead);
+}
+
+void info_keyspace(struct context *context, struct buffer *text)
+{
+    size_t topics = context->store == NULL ? 0 : dueq_topic_count(context->store);
+
+    if (topics > 0)
+        info_line(text, "db0:keys=%zu,expires=0,avg_ttl=0", topics);
+}
