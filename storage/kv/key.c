@@ -1,5 +1,6 @@
 #include "storage/kv/key.h"
 
+#include <assert.h>
 #include <endian.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -29,20 +30,25 @@ void kv_key_time(struct kv_key *key, int64_t time)
     kv_key_u64(key, (uint64_t)time ^ ((uint64_t)1 << 63));
 }
 
+/* A name that would just fit is folded too: whole keys stay shorter than folded ones, so that
+ * nobody makes another's folded key by sending it as a name. */
 void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed)
 {
-    size_t room = (size_t)KV_KEY_MAX - key->size, kept = name.size;
+    size_t room = (size_t)KV_KEY_MAX - key->size;
     XXH128_canonical_t hash;
 
-    if (name.size > room) {
-        kept = room - FOLD_HASH;
-        XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(name.data, name.size, seed));
-        memcpy(key->bytes + key->size + kept, hash.digest, FOLD_HASH);
-        key->folded = true;
+    assert(room > FOLD_HASH);
+    if (name.size < room) {
+        if (name.size > 0)
+            memcpy(key->bytes + key->size, name.data, name.size);
+        key->size = (uint16_t)(key->size + name.size);
+        return;
     }
-    if (kept > 0)
-        memcpy(key->bytes + key->size, name.data, kept);
-    key->size = (uint16_t)(key->folded ? KV_KEY_MAX : key->size + kept);
+    memcpy(key->bytes + key->size, name.data, room - FOLD_HASH);
+    XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(name.data, name.size, seed));
+    memcpy(key->bytes + KV_KEY_MAX - FOLD_HASH, hash.digest, FOLD_HASH);
+    key->size = KV_KEY_MAX;
+    key->folded = true;
 }
 
 uint64_t kv_read_u64(const void *bytes)

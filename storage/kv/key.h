@@ -1,10 +1,11 @@
 /* Builds keys of the space: a table byte, fixed-width big-endian numbers, and a name at the
  * end. Memory order of the bytes is the order of the numbers.
  *
- * A key has at most KV_KEY_MAX bytes. A name that does not fit is folded: as many of its first
- * bytes as leave room, then XXH3-128 of the whole name, seeded per store. A folded key is
- * marked (key->folded): the caller keeps the whole name in the value and compares it on
- * reading. Order among names that share the kept prefix is that of the hash. */
+ * A key has at most KV_KEY_MAX bytes; those of that very size are folded ones, and only those.
+ * A name that does not fit below is folded: as many of its first bytes as leave room, then
+ * XXH3-128 of the whole name, seeded per store. A folded key is marked (key->folded): the
+ * caller keeps the whole name in the value and compares it on reading. Order among names that
+ * share the kept prefix is that of the hash. */
 #ifndef DUEQ_STORAGE_KEY_H
 #define DUEQ_STORAGE_KEY_H
 
