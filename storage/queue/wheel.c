@@ -1,6 +1,6 @@
 #include "storage/queue/wheel.h"
 
-enum { SLOT_BITS = 6, SLOT_MASK = WHEEL_SLOTS - 1 };
+enum { SLOT_BITS = 6, SLOT_MASK = WHEEL_SLOTS - 1, LEVEL_EXPIRED = 255 };
 
 /* A timer at level L sits in the slot of bits 6L .. 6L+5 of its due; all its higher bits equal
  * those of `now` or are one lap ahead. */
@@ -51,12 +51,12 @@ static int64_t level_span(int level) /* ms of one slot */
     return (int64_t)1 << (SLOT_BITS * level);
 }
 
+/* One lap of the last level, from the start of the slot that now is in. */
 int64_t wheel_horizon(const struct wheel *wheel)
 {
-    int64_t span = level_span(WHEEL_LEVELS - 1);
+    int last = WHEEL_LEVELS - 1;
 
-    /* one lap of the last level, from the start of the slot that now is in */
-    return (wheel->now / span) * span + span * WHEEL_SLOTS - (wheel->now < 0 ? span : 0);
+    return ((wheel->now >> SLOT_BITS * last) + WHEEL_SLOTS) * level_span(last);
 }
 
 /* The level at which due and now differ in no higher bits. */
@@ -67,8 +67,6 @@ static int level_for(const struct wheel *wheel, int64_t due)
             return level;
     return WHEEL_LEVELS - 1;
 }
-
-enum { LEVEL_EXPIRED = 255 };
 
 static void place(struct wheel *wheel, struct wheel_timer *timer)
 {

@@ -45,8 +45,8 @@ static inline bool wheel_timer_armed(const struct wheel_timer *timer)
 }
 
 /* Moves the wheel to `now` (going back is ignored) and takes out one timer that is due,
- * unarmed; NULL when none is left. Timers of different ms come in order of due. Amortised O(1).
- */
+ * unarmed; NULL when none is left. Timers of different ms come in order of due; those armed
+ * when already due come first, in order of arming. Amortised O(1). */
 struct wheel_timer *wheel_expire(struct wheel *wheel, int64_t now);
 
 /* When the wheel wants to be looked at next: never later than the earliest due (it may be
