@@ -37,7 +37,8 @@ enum {
 /* The two clocks of one moment. `now`: the queue's clock, unix ms, never going backward, not
  * even across restarts (start it at dueq_time_floor or later): delays, leases and backoff are
  * measured on it. `wall`: the wall clock, unix ms, which may step either way: only jobs pushed
- * with `at` follow it. Where there is but one clock give the same twice. */
+ * with `at` follow it. A millisecond lost between the two is taken for rounding. Where there is
+ * but one clock give the same twice. */
 struct dueq_time {
     int64_t now;
     int64_t wall;
@@ -108,9 +109,10 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
 struct dueq_job {
     struct dueq_slice id, body, error; /* error: of the last nack or expiry; size 0: none */
     enum dueq_state state;
-    int64_t due;     /* when it can be claimed; claimed: end of the lease; dead: when it died */
-    int64_t pushed;  /* unix ms */
-    int64_t token;   /* of the last claim; 0: never claimed */
+    int64_t due;    /* when it can be claimed; claimed: end of the lease; dead: when it died. On
+                       the queue's clock; on the wall clock while it waits for its `at` */
+    int64_t pushed; /* unix ms of the wall clock */
+    int64_t token;  /* of the last claim; 0: never claimed */
     int64_t attempt; /* claims so far */
     int priority;
     int64_t lease, retries, backoff, backoff_max;
@@ -161,6 +163,8 @@ struct dueq_topic_stats {
     uint64_t lapsed;  /* jobs whose ttl ran out */
     uint64_t dead;    /* jobs that became dead, for whatever reason */
 };
+/* Delayed and ready are exact at the given time. Leases and lives that have ended count when
+ * dueq_tick has come to them. O(log n), and what fell due since the last tick. */
 enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
                                   struct dueq_time time, struct dueq_topic_stats *ret_stats);
 

@@ -1,57 +1,125 @@
 /* The queue's self-check: what is counted equals what is there. For tests. */
 #include "storage/queue/queue.h"
 
-#include <stdlib.h>
+struct tally {
+    uint64_t pending, ready;
+};
 
 struct audit {
-    struct queue *queue;
+    struct dueq *store;
     struct topic *topic;
-    uint64_t jobs, entries, named, unique;
-    uint64_t counts[3]; /* by enum record_state */
+    uint64_t jobs, entries, named, unique, lives, ttls; /* found */
+    uint64_t claimed, dead;
+    struct tally lanes[TOPIC_LANES_MAX]; /* as topic->lanes */
     const char *wrong;
 };
 
-static bool exists(struct queue *queue, const struct kv_key *key)
+static void blame(struct audit *audit, bool sound, const char *what)
+{
+    if (!sound && audit->wrong == NULL)
+        audit->wrong = what;
+}
+
+static bool exists(struct audit *audit, struct kv_key key, struct place place)
 {
     struct dueq_slice value;
 
-    return kv_get(queue->kv, kv_key_slice(key), &value) == DUEQ_OK;
+    key_add_place(&key, place.due, place.seq);
+    return kv_get(audit->store->kv, kv_key_slice(&key), &value) == DUEQ_OK;
 }
 
-static void audit_job(struct audit *audit, uint64_t seq)
-{
-    struct kv_key key;
-    struct job job;
+/* ---- each job */
 
-    if (job_load(audit->queue, audit->topic, seq, &job) != DUEQ_OK) {
-        audit->wrong = "a state has no body, or does not read";
+static void audit_pending(struct audit *audit, const struct job_state *state,
+                          struct place place)
+{
+    struct topic *topic = audit->topic;
+    struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
+    struct tally *tally;
+
+    if (lane == NULL) {
+        blame(audit, false, "a pending job has no lane");
+        return;
+    }
+    tally = &audit->lanes[lane - topic->lanes];
+    tally->pending++;
+    blame(audit, !place_before(place, lane->head), "a job lies before its lane's head");
+    if (!place_before(lane->counted, place))
+        tally->ready++;
+    else
+        blame(audit, place.due >= lane->next_due, "a job is due before its lane's next");
+    blame(audit, exists(audit, lane_key(topic->id, state->priority, state->clock), place),
+          "a pending job is not in the schedule");
+}
+
+static void audit_state(struct audit *audit, const struct job_state *state, uint64_t seq)
+{
+    struct topic *topic = audit->topic;
+    struct place place = {state->due, seq};
+
+    switch (state->state) {
+    case RECORD_PENDING:
+        audit_pending(audit, state, place);
+        break;
+    case RECORD_CLAIMED:
+        audit->claimed++;
+        blame(audit, state->due >= topic->next_lease, "a lease ends before the topic's next");
+        blame(audit, exists(audit, class_key(topic->id, CLASS_CLAIMED), place),
+              "a claimed job is not in the schedule");
+        break;
+    case RECORD_DEAD:
+        audit->dead++;
+        blame(audit, state->expires == DUEQ_NEVER, "a dead job has a ttl");
+        blame(audit, exists(audit, class_key(topic->id, CLASS_DEAD), place),
+              "a dead job is not in the schedule");
+        break;
+    }
+    blame(audit, state->token < (int64_t)topic->next_token, "a token comes from the future");
+    if (state->expires != DUEQ_NEVER &&
+        exists(audit, class_key(topic->id, CLASS_TTL), (struct place){state->expires, seq}))
+        audit->lives++;
+    else
+        blame(audit, state->expires == DUEQ_NEVER || state->state == RECORD_CLAIMED,
+              "a job's ttl is not in the schedule");
+    blame(audit, state->expires >= topic->next_ttl || state->state == RECORD_CLAIMED,
+          "a life ends before the topic's next");
+}
+
+static void at_state(struct audit *audit, struct dueq_slice key)
+{
+    uint64_t seq = kv_read_u64((const uint8_t *)key.data + 9);
+    struct job job, found;
+
+    if (job_load(audit->store, audit->topic, seq, &job) != DUEQ_OK) {
+        blame(audit, false, "a state has no body, or does not read");
         return;
     }
     audit->jobs++;
-    audit->named += job.body.id.size > 0;
-    audit->counts[job.state.state]++;
-    if (job.state.state == RECORD_PENDING)
-        key = lane_key(audit->topic->id, job.state.priority, job.state.clock);
-    else
-        key = class_key(audit->topic->id,
-                        job.state.state == RECORD_CLAIMED ? CLASS_CLAIMED : CLASS_DEAD);
-    key_add_place(&key, job.state.due, seq);
-    if (!exists(audit->queue, &key))
-        audit->wrong = "a job is not in the schedule";
+    blame(audit, seq < audit->topic->next_seq, "a seq comes from the future");
+    audit_state(audit, &job.state, seq);
+    if (job.body.id.size == 0)
+        return;
+    audit->named++;
+    blame(audit,
+          lookup_id(audit->store, audit->topic, job.body.id, &found) == DUEQ_OK &&
+              found.seq == seq,
+          "a job is not found by its id");
 }
+
+/* ---- each record */
 
 /* Calls for every key of the table that belongs to the topic. */
 static void walk(struct audit *audit, uint8_t table,
                  void (*fn)(struct audit *audit, struct dueq_slice key))
 {
-    struct kv_cursor *cursor = kv_cursor_new(audit->queue->kv);
+    struct kv_cursor *cursor = kv_cursor_new(audit->store->kv);
     struct kv_key prefix;
     enum dueq_status status;
 
     kv_key_start(&prefix, table);
     kv_key_u64(&prefix, audit->topic->id);
-    for (status = kv_cursor_seek(cursor, kv_key_slice(&prefix));
-         status == DUEQ_OK && audit->wrong == NULL; status = kv_cursor_next(cursor)) {
+    for (status = kv_cursor_seek(cursor, kv_key_slice(&prefix)); status == DUEQ_OK;
+         status = kv_cursor_next(cursor)) {
         struct dueq_slice key = kv_cursor_key(cursor);
 
         if (key.size < prefix.size || memcmp(key.data, prefix.bytes, prefix.size) != 0)
@@ -61,14 +129,22 @@ static void walk(struct audit *audit, uint8_t table,
     kv_cursor_free(cursor);
 }
 
-static void at_state(struct audit *audit, struct dueq_slice key)
+static void at_body(struct audit *audit, struct dueq_slice key)
 {
-    audit_job(audit, kv_read_u64((const uint8_t *)key.data + 9));
+    struct job job;
+
+    blame(audit,
+          job_load(audit->store, audit->topic, kv_read_u64((const uint8_t *)key.data + 9),
+                   &job) == DUEQ_OK,
+          "a body has no state");
 }
 
 static void at_schedule(struct audit *audit, struct dueq_slice key)
 {
-    audit->entries += ((const uint8_t *)key.data)[9] != CLASS_TTL;
+    if (((const uint8_t *)key.data)[9] == CLASS_TTL)
+        audit->ttls++;
+    else
+        audit->entries++;
 }
 
 static void at_unique(struct audit *audit, struct dueq_slice key)
@@ -77,47 +153,74 @@ static void at_unique(struct audit *audit, struct dueq_slice key)
     audit->unique++;
 }
 
-static const char *check_lanes(const struct topic *topic, uint64_t pending)
-{
-    uint64_t sum = 0;
+/* ---- the topic */
 
-    for (size_t i = 0; i < topic->lane_count; i++) {
-        sum += topic->lanes[i].pending;
-        if (topic->lanes[i].ready > topic->lanes[i].pending)
-            return "more jobs are ready than there are";
-    }
-    return sum == pending ? NULL : "the lanes' counts are wrong";
+static void audit_counts(struct audit *audit)
+{
+    const struct topic *topic = audit->topic;
+
+    blame(audit, audit->entries == audit->jobs, "the schedule has an entry too many");
+    blame(audit, audit->ttls == audit->lives, "the schedule has a ttl too many");
+    blame(audit, audit->unique == audit->named, "the index of ids has an entry too many");
+    blame(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
+    blame(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
+    for (size_t i = 0; i < topic->lane_count; i++)
+        blame(audit,
+              topic->lanes[i].pending == audit->lanes[i].pending &&
+                  topic->lanes[i].ready == audit->lanes[i].ready,
+              "the counts of a lane are wrong");
 }
 
-static const char *check_topic(struct queue *queue, struct topic *topic)
+/* The timer comes first, or at once. */
+static bool in_time(const struct dueq *store, const struct topic *topic, int64_t event)
 {
-    struct audit audit = {.queue = queue, .topic = topic};
+    return topic->next_event <= (event > store->now ? event : store->now);
+}
+
+static void audit_timer(struct audit *audit)
+{
+    const struct dueq *store = audit->store;
+    const struct topic *topic = audit->topic;
+
+    blame(audit,
+          in_time(store, topic, topic->next_lease) && in_time(store, topic, topic->next_ttl),
+          "the topic's timer is late");
+    for (size_t i = 0; i < topic->lane_count; i++) {
+        const struct lane *lane = &topic->lanes[i];
+
+        blame(audit,
+              lane->pending == lane->ready || store->offset != store->timers_offset ||
+                  in_time(store, topic, queue_clock_of(store, lane->clock, lane->next_due)),
+              "the topic's timer is late for a lane");
+    }
+    blame(audit,
+          topic->next_event == DUEQ_NEVER || wheel_timer_armed(&topic->timer) ||
+              topic->next_event >= store->unarmed_until,
+          "the topic's timer is not armed");
+}
+
+static const char *check_topic(struct dueq *store, struct topic *topic)
+{
+    struct audit audit = {.store = store, .topic = topic};
 
     walk(&audit, TABLE_STATE, at_state);
+    walk(&audit, TABLE_BODY, at_body);
     walk(&audit, TABLE_SCHEDULE, at_schedule);
     walk(&audit, TABLE_UNIQUE, at_unique);
-    if (audit.wrong != NULL)
-        return audit.wrong;
-    if (audit.entries != audit.jobs)
-        return "the schedule has an entry too many";
-    if (audit.unique != audit.named)
-        return "the index of ids is wrong";
-    if (topic->claimed != audit.counts[RECORD_CLAIMED] ||
-        topic->dead != audit.counts[RECORD_DEAD])
-        return "the topic's counts are wrong";
-    return check_lanes(topic, audit.counts[RECORD_PENDING]);
+    audit_counts(&audit);
+    audit_timer(&audit);
+    return audit.wrong;
 }
 
-const char *queue_check(struct queue *queue)
+const char *queue_check(struct dueq *store)
 {
+    const char *wrong = wheel_check(&store->wheel);
     struct topic *topic, *next;
 
-    HASH_ITER(hh, queue->topics, topic, next)
+    HASH_ITER(hh, store->topics, topic, next)
     {
-        const char *wrong = check_topic(queue, topic);
-
-        if (wrong != NULL)
-            return wrong;
+        if (wrong == NULL)
+            wrong = check_topic(store, topic);
     }
-    return wheel_check(&queue->wheel);
+    return wrong;
 }

@@ -21,226 +21,223 @@ static struct kv_key meta_key(void)
     return key;
 }
 
-void queue_dirty(struct queue *queue, struct topic *topic)
+void queue_dirty(struct dueq *store, struct topic *topic)
 {
     if (topic->dirty)
         return;
     topic->dirty = true;
-    topic->dirty_next = queue->dirty;
-    queue->dirty = topic;
+    topic->dirty_next = store->dirty;
+    store->dirty = topic;
 }
 
-void queue_signal(struct queue *queue, struct topic *topic)
+void queue_signal(struct dueq *store, struct topic *topic)
 {
     if (topic->signalled)
         return;
     topic->signalled = true;
     topic->signal_next = NULL;
-    *queue->last_signal = topic;
-    queue->last_signal = &topic->signal_next;
+    *store->last_signal = topic;
+    store->last_signal = &topic->signal_next;
 }
 
-static void arm(struct queue *queue, struct topic *topic)
+static void arm(struct dueq *store, struct topic *topic)
 {
     if (topic->next_event == DUEQ_NEVER)
-        wheel_cancel(&queue->wheel, &topic->timer);
-    else if (!wheel_arm(&queue->wheel, &topic->timer, topic->next_event) &&
-             queue->unarmed_until == DUEQ_NEVER)
-        queue->unarmed_until = wheel_horizon(&queue->wheel) - 1;
+        wheel_cancel(&store->wheel, &topic->timer);
+    else if (!wheel_arm(&store->wheel, &topic->timer, topic->next_event) &&
+             store->unarmed_until == DUEQ_NEVER)
+        store->unarmed_until = wheel_horizon(&store->wheel) - 1;
 }
 
-void queue_event_at(struct queue *queue, struct topic *topic, int64_t at)
+void queue_event_at(struct dueq *store, struct topic *topic, int64_t at)
 {
     if (at >= topic->next_event)
         return;
     topic->next_event = at;
-    arm(queue, topic);
+    arm(store, topic);
 }
 
-enum dueq_status queue_find_topic(struct queue *queue, struct dueq_slice name,
+enum dueq_status queue_find_topic(struct dueq *store, struct dueq_slice name,
                                   struct topic **ret_topic)
 {
     struct topic *topic;
 
-    HASH_FIND(hh, queue->topics, name.data, name.size, topic);
+    HASH_FIND(hh, store->topics, name.data, name.size, topic);
     if (topic == NULL)
         return DUEQ_NOTFOUND;
     *ret_topic = topic;
     return DUEQ_OK;
 }
 
-static void adopt_topic(struct queue *queue, struct topic *topic)
+/* Frees the topic when there is no memory for it in the directory. */
+static enum dueq_status adopt_topic(struct dueq *store, struct topic *topic)
 {
-    HASH_ADD_KEYPTR(hh, queue->topics, topic->name, topic->name_size, topic);
+    HASH_ADD_KEYPTR(hh, store->topics, topic->name, topic->name_size, topic);
+    if (topic->hh.tbl != NULL)
+        return DUEQ_OK;
+    topic_free(topic);
+    return DUEQ_NOMEM;
 }
 
-enum dueq_status queue_open_topic(struct queue *queue, struct dueq_slice name,
+enum dueq_status queue_open_topic(struct dueq *store, struct dueq_slice name,
                                   struct topic **ret_topic)
 {
     struct topic *topic;
     struct kv_key key = meta_key();
     uint8_t next[8];
 
-    if (queue_find_topic(queue, name, ret_topic) == DUEQ_OK)
+    if (queue_find_topic(store, name, ret_topic) == DUEQ_OK)
         return DUEQ_OK;
-    topic = topic_new(name, queue->next_topic);
-    if (topic == NULL)
+    topic = topic_new(name, store->next_topic);
+    if (topic == NULL || adopt_topic(store, topic) != DUEQ_OK)
         return DUEQ_NOMEM;
-    kv_write_u64(next, ++queue->next_topic);
-    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(next, sizeof(next)), false);
-    adopt_topic(queue, topic);
-    queue_dirty(queue, topic);
+    kv_write_u64(next, ++store->next_topic);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(next, sizeof(next)), false);
+    queue_dirty(store, topic);
     *ret_topic = topic;
     return DUEQ_OK;
 }
 
 /* ---- saving */
 
-static void save_topic(struct queue *queue, struct topic *topic)
+static void save_topic(struct dueq *store, struct topic *topic)
 {
     struct kv_key key = topic_key(topic_name(topic));
-    uint8_t *bytes = NULL;
-    size_t size;
+    uint8_t bytes[TOPIC_RECORD_MAX];
 
     topic_drop_empty_lanes(topic);
-    size = topic_write(topic, &bytes);
-    if (size == 0)
-        return; /* still dirty: the next commit tries again */
-    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, size), false);
-    free(bytes);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, topic_write(topic, bytes)), false);
 }
 
-void queue_save(struct queue *queue)
+void queue_save(struct dueq *store)
 {
-    while (queue->dirty != NULL) {
-        struct topic *topic = queue->dirty;
+    while (store->dirty != NULL) {
+        struct topic *topic = store->dirty;
 
-        save_topic(queue, topic);
-        queue->dirty = topic->dirty_next;
+        save_topic(store, topic);
+        store->dirty = topic->dirty_next;
         topic->dirty = false;
     }
 }
 
-/* ---- life */
+/* ---- loading */
 
-/* Every topic is looked at once, by the first tick. */
-static enum dueq_status load_topic(struct queue *queue)
+static enum dueq_status load_topic(struct dueq *store)
 {
-    struct dueq_slice key = kv_cursor_key(queue->cursor);
+    struct dueq_slice key = kv_cursor_key(store->cursor);
     struct dueq_slice name = dueq_slice((const uint8_t *)key.data + 1, key.size - 1);
-    struct topic *topic = topic_read(name, kv_cursor_value(queue->cursor));
+    struct topic *topic = topic_read(name, kv_cursor_value(store->cursor));
 
     if (topic == NULL)
         return DUEQ_CORRUPT;
-    adopt_topic(queue, topic);
-    queue_event_at(queue, topic, INT64_MIN);
+    if (adopt_topic(store, topic) != DUEQ_OK)
+        return DUEQ_NOMEM;
+    queue_event_at(store, topic, LONG_AGO); /* the first tick looks when its next event is */
     return DUEQ_OK;
 }
 
-static enum dueq_status load_topics(struct queue *queue)
+static enum dueq_status load_topics(struct dueq *store)
 {
     static const uint8_t table[] = {TABLE_TOPIC};
-    enum dueq_status status = kv_cursor_seek(queue->cursor, dueq_slice(table, 1));
+    enum dueq_status status = kv_cursor_seek(store->cursor, dueq_slice(table, 1));
 
     while (status == DUEQ_OK &&
-           *(const uint8_t *)kv_cursor_key(queue->cursor).data == TABLE_TOPIC) {
-        status = load_topic(queue);
+           *(const uint8_t *)kv_cursor_key(store->cursor).data == TABLE_TOPIC) {
+        status = load_topic(store);
         if (status == DUEQ_OK)
-            status = kv_cursor_next(queue->cursor);
+            status = kv_cursor_next(store->cursor);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static enum dueq_status load_meta(struct queue *queue)
+static enum dueq_status load_meta(struct dueq *store)
 {
     struct kv_key key = meta_key();
     struct dueq_slice value;
-    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &value);
+    enum dueq_status status = kv_get(store->kv, kv_key_slice(&key), &value);
 
-    queue->next_topic = 1;
+    store->next_topic = 1;
     if (status == DUEQ_NOTFOUND)
         return DUEQ_OK;
     if (status == DUEQ_OK && value.size != 8)
         return DUEQ_CORRUPT;
     if (status == DUEQ_OK)
-        queue->next_topic = kv_read_u64(value.data);
+        store->next_topic = kv_read_u64(value.data);
     return status;
 }
 
-enum dueq_status queue_new(struct kv *kv, struct dueq_time time, struct queue **ret_queue)
+enum dueq_status queue_load(struct dueq *store, struct dueq_time time)
 {
-    struct queue *queue = calloc(1, sizeof(*queue));
     enum dueq_status status;
 
-    if (queue == NULL)
+    store->cursor = kv_cursor_new(store->kv);
+    if (store->cursor == NULL)
         return DUEQ_NOMEM;
-    queue->kv = kv;
-    queue->cursor = kv_cursor_new(kv);
-    queue->last_signal = &queue->first_signal;
-    queue->now = time.now;
-    queue->offset = time.wall - time.now;
-    queue->unarmed_until = DUEQ_NEVER;
-    queue->garbage = true;
-    queue->defaults = (struct dueq_defaults){
+    store->last_signal = &store->first_signal;
+    store->now = moment_clamp(time.now);
+    store->offset = store->timers_offset = moment_clamp(time.wall) - store->now;
+    store->unarmed_until = DUEQ_NEVER;
+    store->garbage.any = true;
+    store->defaults = (struct dueq_defaults){
         .lease = 60000, .retries = 20, .backoff = 1000, .backoff_max = 3600000};
-    wheel_init(&queue->wheel, time.now);
-    status = queue->cursor == NULL ? DUEQ_NOMEM : load_meta(queue);
-    if (status == DUEQ_OK)
-        status = load_topics(queue);
-    if (status != DUEQ_OK) {
-        queue_free(queue);
-        return status;
-    }
-    *ret_queue = queue;
-    return DUEQ_OK;
+    wheel_init(&store->wheel, store->now);
+    status = load_meta(store);
+    return status == DUEQ_OK ? load_topics(store) : status;
 }
 
-static void drop_topics(struct queue *queue)
+/* ---- dropping */
+
+static void drop_topics(struct dueq *store)
 {
     struct topic *topic, *next;
 
-    HASH_ITER(hh, queue->topics, topic, next)
+    HASH_ITER(hh, store->topics, topic, next)
     {
-        HASH_DEL(queue->topics, topic);
-        wheel_cancel(&queue->wheel, &topic->timer);
+        HASH_DEL(store->topics, topic);
+        wheel_cancel(&store->wheel, &topic->timer);
         topic_free(topic);
     }
-    queue->dirty = NULL;
-    queue->first_signal = NULL;
-    queue->last_signal = &queue->first_signal;
+    store->dirty = NULL;
+    store->first_signal = NULL;
+    store->last_signal = &store->first_signal;
 }
 
-void queue_free(struct queue *queue)
+void queue_release(struct dueq *store)
 {
-    if (queue == NULL)
-        return;
-    drop_topics(queue);
-    kv_cursor_free(queue->cursor);
-    free(queue);
+    drop_topics(store);
+    kv_cursor_free(store->cursor);
 }
 
 /* The names are gone at once; what hangs on the ids is reclaimed by ticks. */
-void queue_flush(struct queue *queue)
+void queue_flush(struct dueq *store)
 {
     struct topic *topic, *next;
 
-    HASH_ITER(hh, queue->topics, topic, next)
+    HASH_ITER(hh, store->topics, topic, next)
     {
         struct kv_key name = topic_key(topic_name(topic)), garbage;
 
         kv_key_start(&garbage, TABLE_GARBAGE);
         kv_key_u64(&garbage, topic->id);
-        kv_del(queue->kv, kv_key_slice(&name));
-        kv_put(queue->kv, kv_key_slice(&garbage), dueq_slice(NULL, 0), true);
-        queue->garbage = true;
+        kv_del(store->kv, kv_key_slice(&name));
+        kv_put(store->kv, kv_key_slice(&garbage), dueq_slice(NULL, 0), true);
+        store->garbage.any = true;
     }
-    drop_topics(queue);
+    drop_topics(store);
 }
 
-struct dueq_time queue_time(struct queue *queue, struct dueq_time time)
+/* ---- time */
+
+/* Milliseconds of two clocks that run alike differ by one more or less as they are rounded. */
+enum { ROUNDING_MS = 1 };
+
+struct dueq_time queue_time(struct dueq *store, struct dueq_time time)
 {
-    if (time.now > queue->now)
-        queue->now = time.now;
-    time.now = queue->now;
-    return time;
+    int64_t now = moment_clamp(time.now), offset = moment_clamp(time.wall) - now;
+
+    if (offset > store->offset || offset < store->offset - ROUNDING_MS)
+        store->offset = offset;
+    if (now > store->now)
+        store->now = now;
+    return (struct dueq_time){store->now, store->now + store->offset};
 }

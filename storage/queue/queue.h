@@ -1,11 +1,20 @@
-/* The inside of the queue: what its files share. Private to storage/queue and store.c. */
+/* The inside of a store: what the files of storage/queue share. Private to them,
+ * storage/store.c and tests. */
 #ifndef DUEQ_STORAGE_QUEUE_H
 #define DUEQ_STORAGE_QUEUE_H
 
 #include "storage/kv/kv.h"
 #include "storage/queue/topic.h"
 
-struct queue {
+/* Where the reclaiming of flushed topics has got to. */
+struct garbage {
+    bool any;         /* there may be topics to reclaim */
+    uint64_t topic;   /* the one being reclaimed; 0: none */
+    size_t table;     /* of its tables, the one being emptied */
+    struct kv_key at; /* last key removed: the next search starts there */
+};
+
+struct dueq {
     struct kv *kv;
     struct kv_cursor *cursor; /* for whoever needs one; never held across calls */
     struct topic *topics;     /* by name (uthash) */
@@ -15,30 +24,45 @@ struct queue {
     struct dueq_defaults defaults;
     struct wheel wheel;
     int64_t now;           /* the greatest time given */
-    int64_t offset;        /* wall - now at the last tick */
+    int64_t offset;        /* wall - now */
+    int64_t timers_offset; /* the offset that timers are set by */
     int64_t unarmed_until; /* topics beyond the wheel's horizon are offered again then */
-    bool garbage;          /* there may be topics to reclaim */
-    struct kv_key garbage_at;
-    char id[GIVEN_ID_SIZE]; /* of the job returned last, when the store gave it */
+    struct garbage garbage;
+    char id[GIVEN_ID_SIZE];        /* of the job returned last, when the store gave it */
+    uint8_t error[DUEQ_ERROR_MAX]; /* of the job returned last */
 };
 
-/* ---- life (queue.c) */
-enum dueq_status queue_new(struct kv *kv, struct dueq_time time, struct queue **ret_queue);
-void queue_free(struct queue *queue); /* NULL is fine */
-void queue_save(struct queue *queue); /* puts the records of changed topics; before a commit */
-void queue_flush(struct queue *queue);
+/* ---- topics (queue.c) */
 
-/* Time as the queue sees it: never backward. */
-struct dueq_time queue_time(struct queue *queue, struct dueq_time time);
+/* Reads the topics of store->kv; the rest of *store is zero. */
+enum dueq_status queue_load(struct dueq *store, struct dueq_time time);
+void queue_release(struct dueq *store);
+void queue_save(struct dueq *store); /* puts the records of changed topics; before a commit */
+void queue_flush(struct dueq *store);
 
-enum dueq_status queue_find_topic(struct queue *queue, struct dueq_slice name,
+/* Time as the store sees it: `now` never backward, both within reason, and the wall clock at an
+ * offset that changes when it was stepped, not with the rounding of two clocks. */
+struct dueq_time queue_time(struct dueq *store, struct dueq_time time);
+
+static inline int64_t queue_clock_of(const struct dueq *store, uint8_t clock, int64_t moment)
+{
+    return clock == CLOCK_QUEUE ? moment : moment - store->offset;
+}
+
+static inline bool queue_valid_name(struct dueq_slice name)
+{
+    return name.size > 0 && name.size <= DUEQ_NAME_MAX;
+}
+
+enum dueq_status queue_find_topic(struct dueq *store, struct dueq_slice name,
                                   struct topic **ret_topic);
-enum dueq_status queue_open_topic(struct queue *queue, struct dueq_slice name,
+/* Makes the topic when there is none. */
+enum dueq_status queue_open_topic(struct dueq *store, struct dueq_slice name,
                                   struct topic **ret_topic);
-void queue_dirty(struct queue *queue, struct topic *topic);
-void queue_signal(struct queue *queue, struct topic *topic);
+void queue_dirty(struct dueq *store, struct topic *topic);
+void queue_signal(struct dueq *store, struct topic *topic);
 /* The topic's next event may have come nearer. */
-void queue_event_at(struct queue *queue, struct topic *topic, int64_t at);
+void queue_event_at(struct dueq *store, struct topic *topic, int64_t at);
 
 /* ---- schedule (schedule.c) */
 
@@ -47,20 +71,26 @@ static inline int64_t lane_now(const struct lane *lane, struct dueq_time time)
     return lane->clock == CLOCK_QUEUE ? time.now : time.wall;
 }
 
-enum dueq_status schedule_add(struct queue *queue, struct topic *topic,
-                              const struct job_state *state, uint64_t seq,
-                              struct dueq_time time);
-void schedule_remove(struct queue *queue, struct topic *topic, const struct job_state *state,
+/* Makes room for an entry of that state, so that schedule_add cannot fail. DUEQ_NOMEM. */
+enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
+                                  struct dueq_time time);
+void schedule_add(struct dueq *store, struct topic *topic, const struct job_state *state,
+                  uint64_t seq, struct dueq_time time);
+void schedule_remove(struct dueq *store, struct topic *topic, const struct job_state *state,
                      uint64_t seq);
 /* The first entry of the lane that is due; DUEQ_NOTFOUND. */
-enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct lane *lane,
+enum dueq_status schedule_first(struct dueq *store, struct topic *topic, struct lane *lane,
                                 struct dueq_time time, struct place *ret_place);
 /* Counts what has fallen due (or, with a wall clock set back, has not yet) in at most *budget
- * steps. *ret_moved: jobs that became ready. */
-enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct lane *lane,
-                                struct dueq_time time, unsigned *budget, uint64_t *ret_moved);
+ * steps. *moved grows by the jobs that became ready. A budget of 0 afterwards: there may be
+ * more. */
+enum dueq_status schedule_count(struct dueq *store, struct topic *topic, struct lane *lane,
+                                struct dueq_time time, unsigned *budget, uint64_t *moved);
+/* Makes lane->next_due exact; what is due must be counted. */
+enum dueq_status schedule_find_next_due(struct dueq *store, struct topic *topic,
+                                        struct lane *lane);
 /* The first entry of a class from `from` on; DUEQ_NOTFOUND. */
-enum dueq_status schedule_class_first(struct queue *queue, const struct topic *topic,
+enum dueq_status schedule_class_first(struct dueq *store, const struct topic *topic,
                                       uint8_t class, int64_t from, struct place *ret_place);
 
 /* ---- jobs (job.c) */
@@ -71,29 +101,55 @@ struct job {
     struct job_state state;
 };
 
-/* By id. The slices live until the next write. */
-enum dueq_status job_find(struct queue *queue, struct topic *topic, struct dueq_slice id,
+/* The slices live until the next write. */
+enum dueq_status job_load(struct dueq *store, struct topic *topic, uint64_t seq,
                           struct job *ret_job);
-enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq,
-                          struct job *ret_job);
-void job_save_state(struct queue *queue, struct topic *topic, uint64_t seq,
+enum dueq_status job_load_body(struct dueq *store, struct topic *topic, uint64_t seq,
+                               struct job_body *ret_body);
+void job_save_state(struct dueq *store, struct topic *topic, uint64_t seq,
                     const struct job_state *state, bool fresh);
-void job_remove(struct queue *queue, struct topic *topic, const struct job *job);
+void job_remove(struct dueq *store, struct topic *topic, const struct job *job);
+
+/* Moves the job to where `state` says; `error` of the new state may lie in the old one.
+ * Afterwards job->body is void, job->state is the new one with its error in store->error. On
+ * DUEQ_NOMEM nothing has changed. */
+enum dueq_status job_reschedule(struct dueq *store, struct topic *topic, struct job *job,
+                                struct job_state state, struct dueq_time time);
 
 /* What becomes of a job that is no longer claimed: dead when `final`, past its retries or its
- * ttl, else pending at `due`. The old schedule entry is taken out. */
-enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
+ * ttl, else pending at `due`. error: size 0 keeps the last one. */
+enum dueq_status job_give_back(struct dueq *store, struct topic *topic, struct job *job,
                                int64_t due, bool final, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);
-void job_die(struct queue *queue, struct topic *topic, struct job *job, struct dueq_slice error,
-             struct dueq_time time);
+
+/* A job whose ttl has run out dies. */
+void job_lapse(struct dueq *store, struct topic *topic, struct job *job, struct dueq_time time);
+
+/* How long the job waits after a failure. */
 int64_t job_backoff(const struct topic *topic, const struct job *job);
 
-/* ---- time (tick.c) */
-bool queue_tick(struct queue *queue, struct dueq_time time, unsigned budget);
-int64_t queue_next_tick(const struct queue *queue, struct dueq_time time);
+/* ---- jobs by id, and as callers see them (lookup.c) */
 
-/* Walks everything and compares counts, entries and indexes: NULL when sound. For tests. */
-const char *queue_check(struct queue *queue);
+enum dueq_status lookup_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                           struct job *ret_job);
+/* Checks both names. */
+enum dueq_status lookup_job(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                            struct topic **ret_topic, struct job *ret_job);
+void lookup_show(struct dueq *store, const struct job *job, struct dueq_time time,
+                 struct dueq_job *ret_job);
+
+static inline int64_t or_default(int64_t given, int64_t otherwise)
+{
+    return given == DUEQ_DEFAULT ? otherwise : given;
+}
+
+/* ---- time (garbage.c) */
+
+/* Removes records of flushed topics in at most *budget steps. */
+void garbage_collect(struct dueq *store, unsigned *budget);
+
+/* Walks everything and compares counts, entries, indexes and timers: NULL when sound, else what
+ * is wrong (static text). For tests (check.c). */
+const char *queue_check(struct dueq *store);
 
 #endif

@@ -1,6 +1,11 @@
 #include "storage/queue/record.h"
 
-enum { RECORD_VERSION = 1, FLAG_TOKEN_VALID = 1, TIME_DIGITS = 10, SEQ_DIGITS = 13 };
+enum {
+    RECORD_VERSION = 1,
+    FLAG_TOKEN_VALID = 1,
+    TIME_DIGITS = 10,
+    SEQ_DIGITS = GIVEN_ID_SIZE - TIME_DIGITS
+};
 
 /* ---- numbers: seven bits a byte, least first; signed ones zigzag */
 
@@ -48,6 +53,7 @@ size_t body_write_head(uint8_t *bytes, const struct job_body *body)
     at = write_number(at, body->backoff_max);
     at = write_number(at, body->ttl);
     at = write_number(at, body->pushed);
+    at = write_number(at, body->stamp - body->pushed);
     return (size_t)(at - bytes);
 }
 
@@ -66,8 +72,10 @@ bool body_read(struct dueq_slice record, struct job_body *ret_body)
     at = read_number(at, end, &ret_body->backoff_max);
     at = read_number(at, end, &ret_body->ttl);
     at = read_number(at, end, &ret_body->pushed);
+    at = read_number(at, end, &ret_body->stamp);
     if (at == NULL || (size_t)(end - at) < id_size)
         return false;
+    ret_body->stamp = (int64_t)((uint64_t)ret_body->stamp + (uint64_t)ret_body->pushed);
     ret_body->id = dueq_slice(at, id_size);
     ret_body->body = dueq_slice(at + id_size, (size_t)(end - at) - id_size);
     return true;
@@ -164,7 +172,7 @@ void key_read_place(struct dueq_slice key, int64_t *ret_due, uint64_t *ret_seq)
 {
     const uint8_t *end = (const uint8_t *)key.data + key.size;
 
-    *ret_due = kv_read_time(end - 16);
+    *ret_due = kv_read_time(end - PLACE_SIZE);
     *ret_seq = kv_read_u64(end - 8);
 }
 
@@ -189,12 +197,12 @@ void given_id_write(char *text, int64_t time, uint64_t seq)
 bool given_id_read(struct dueq_slice text, uint64_t *ret_seq)
 {
     const char *at = text.data;
-    uint64_t seq = 0;
+    uint64_t seq = 0; /* the digits of the time are shifted out */
 
     if (text.size != GIVEN_ID_SIZE)
         return false;
-    for (int i = TIME_DIGITS; i < GIVEN_ID_SIZE; i++) {
-        const char *digit = at[i] == '\0' ? NULL : strchr(digits, at[i]);
+    for (int i = 0; i < GIVEN_ID_SIZE; i++) {
+        const char *digit = memchr(digits, at[i], sizeof(digits) - 1);
 
         if (digit == NULL)
             return false;

@@ -32,11 +32,12 @@ enum record_state { RECORD_PENDING, RECORD_CLAIMED, RECORD_DEAD };
 
 /* Nothing that changes while the job lives. */
 struct job_body {
-    struct dueq_slice id; /* size 0: given by the store, derived from pushed and seq */
+    struct dueq_slice id; /* size 0: given by the store, made of stamp and seq */
     struct dueq_slice body;
     uint8_t priority;
     int64_t lease, retries, backoff, backoff_max, ttl; /* lease, ttl: DUEQ_DEFAULT too */
-    int64_t pushed;
+    int64_t pushed;                                    /* on the wall clock */
+    int64_t stamp; /* the same moment on the queue's clock: ids sort by it */
 };
 
 struct job_state {
@@ -50,7 +51,7 @@ struct job_state {
     struct dueq_slice error;
 };
 
-enum { BODY_HEAD_MAX = 80, STATE_MAX = 64 + DUEQ_ERROR_MAX };
+enum { BODY_HEAD_MAX = 3 + 7 * 10, STATE_MAX = 5 + 4 * 10 + DUEQ_ERROR_MAX };
 
 /* Writes what comes before id and body; returns its size. */
 size_t body_write_head(uint8_t *bytes, const struct job_body *body);
@@ -66,16 +67,17 @@ struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed);
 /* The head of a schedule class; of CLASS_PENDING: of one lane. */
 struct kv_key class_key(uint64_t topic, uint8_t class);
 struct kv_key lane_key(uint64_t topic, uint8_t priority, uint8_t clock);
+#define PLACE_SIZE 16U /* bytes at the end of a schedule key */
 void key_add_place(struct kv_key *key, int64_t due, uint64_t seq);
-/* The due and seq at the end of a schedule key. */
 void key_read_place(struct dueq_slice key, int64_t *ret_due, uint64_t *ret_seq);
 
-/* ---- ids that the store gives: time and seq in Crockford's base 32, so that they sort by time
- * and tell their seq */
+/* ---- ids that the store gives: 50 bits of time and 64 of seq in Crockford's base 32, so that
+ * they sort by time, then arrival, and tell their seq */
 
 enum { GIVEN_ID_SIZE = 23 };
 
 void given_id_write(char *text, int64_t time, uint64_t seq); /* GIVEN_ID_SIZE bytes */
+/* False: the store would not give such an id. */
 bool given_id_read(struct dueq_slice text, uint64_t *ret_seq);
 
 #endif

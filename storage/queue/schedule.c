@@ -13,87 +13,264 @@ static struct kv_key entry_key(const struct topic *topic, const struct job_state
     return key;
 }
 
-/* A lane's due time on the queue's clock. */
-static int64_t on_queue_clock(const struct lane *lane, int64_t due, struct dueq_time time)
+/* ---- places */
+
+static struct place place_behind(struct place place)
 {
-    return lane->clock == CLOCK_QUEUE ? due : due - time.wall + time.now;
+    if (place.seq == UINT64_MAX)
+        return (struct place){place.due + 1, 0};
+    return (struct place){place.due, place.seq + 1};
 }
 
-static enum dueq_status count_in(struct queue *queue, struct topic *topic,
-                                 const struct job_state *state, uint64_t seq,
-                                 struct dueq_time time)
+static struct place later(struct place a, struct place b)
 {
-    struct lane *lane = topic_lane(topic, state->priority, state->clock, &time);
-    struct place place = {state->due, seq};
+    return place_before(a, b) ? b : a;
+}
 
-    if (lane == NULL)
-        return DUEQ_NOMEM;
-    lane->pending++;
-    if (place_before(place, lane->head))
-        lane->head = place;
-    if (!place_before(lane->counted, place)) {
-        lane->ready++;
-        queue_signal(queue, topic);
-        return DUEQ_OK;
-    }
-    if (place.due < lane->next_due)
-        lane->next_due = place.due;
-    if (place.due <= lane_now(lane, time))
-        queue_signal(queue, topic);
-    queue_event_at(queue, topic, on_queue_clock(lane, place.due, time));
+/* Reads the place at the cursor, when that is an entry under the prefix. */
+static enum dueq_status read_place(const struct dueq *store, const struct kv_key *prefix,
+                                   struct place *ret_place)
+{
+    struct dueq_slice key = kv_cursor_key(store->cursor);
+
+    if (key.size != prefix->size + PLACE_SIZE ||
+        memcmp(key.data, prefix->bytes, prefix->size) != 0)
+        return DUEQ_NOTFOUND;
+    key_read_place(key, &ret_place->due, &ret_place->seq);
     return DUEQ_OK;
 }
 
-enum dueq_status schedule_add(struct queue *queue, struct topic *topic,
-                              const struct job_state *state, uint64_t seq,
-                              struct dueq_time time)
+/* The first place at or after `from`; leaves the cursor there. */
+static enum dueq_status first_place(struct dueq *store, const struct kv_key *prefix,
+                                    struct place from, struct place *ret_place)
+{
+    struct kv_key key = *prefix;
+    enum dueq_status status;
+
+    key_add_place(&key, from.due, from.seq);
+    status = kv_cursor_seek(store->cursor, kv_key_slice(&key));
+    return status == DUEQ_OK ? read_place(store, prefix, ret_place) : status;
+}
+
+static enum dueq_status next_place(struct dueq *store, const struct kv_key *prefix,
+                                   struct place *ret_place)
+{
+    enum dueq_status status = kv_cursor_next(store->cursor);
+
+    return status == DUEQ_OK ? read_place(store, prefix, ret_place) : status;
+}
+
+/* The last place before `end`. */
+static enum dueq_status last_place(struct dueq *store, const struct kv_key *prefix,
+                                   struct place end, struct place *ret_place)
+{
+    struct kv_key key = *prefix;
+    enum dueq_status status;
+
+    key_add_place(&key, end.due, end.seq);
+    status = kv_cursor_seek_last(store->cursor, kv_key_slice(&key));
+    return status == DUEQ_OK ? read_place(store, prefix, ret_place) : status;
+}
+
+enum dueq_status schedule_class_first(struct dueq *store, const struct topic *topic,
+                                      uint8_t class, int64_t from, struct place *ret_place)
+{
+    struct kv_key prefix = class_key(topic->id, class);
+
+    return first_place(store, &prefix, (struct place){from, 0}, ret_place);
+}
+
+enum dueq_status schedule_first(struct dueq *store, struct topic *topic, struct lane *lane,
+                                struct dueq_time time, struct place *ret_place)
+{
+    struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
+    struct place first;
+    enum dueq_status status;
+
+    if (lane->pending == 0 || (lane->ready == 0 && lane->next_due > lane_now(lane, time)) ||
+        lane->head.due > lane_now(lane, time))
+        return DUEQ_NOTFOUND;
+    status = first_place(store, &prefix, lane->head, &first);
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    lane->head = first;
+    if (first.due > lane_now(lane, time))
+        return DUEQ_NOTFOUND;
+    *ret_place = first;
+    return DUEQ_OK;
+}
+
+/* ---- counting: what has fallen due is counted by walking over it, once */
+
+/* Nothing delayed is left at or before now: that needs no walk and no write. */
+static bool count_nothing(struct lane *lane, struct dueq_time time)
+{
+    if (lane->pending == lane->ready)
+        lane->next_due = DUEQ_NEVER;
+    if (lane_now(lane, time) < lane->counted.due || lane->next_due <= lane_now(lane, time))
+        return false;
+    lane->counted = (struct place){lane_now(lane, time), UINT64_MAX};
+    return true;
+}
+
+static enum dueq_status find_delayed(struct dueq *store, const struct kv_key *prefix,
+                                     const struct lane *lane, struct place *ret_place)
+{
+    struct place from = later(place_behind(lane->counted), lane->head);
+
+    return first_place(store, prefix, later(from, (struct place){lane->next_due, 0}),
+                       ret_place);
+}
+
+static enum dueq_status count_forward(struct dueq *store, const struct kv_key *prefix,
+                                      struct lane *lane, struct place until, unsigned *budget,
+                                      uint64_t *moved)
+{
+    struct place at;
+    enum dueq_status status = find_delayed(store, prefix, lane, &at);
+
+    while (status == DUEQ_OK && !place_before(until, at)) {
+        if (*budget == 0)
+            return DUEQ_OK;
+        --*budget;
+        lane->counted = at;
+        lane->next_due = at.due;
+        lane->ready++;
+        ++*moved;
+        status = next_place(store, prefix, &at);
+    }
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    lane->counted = until;
+    lane->next_due = status == DUEQ_OK ? at.due : DUEQ_NEVER;
+    return DUEQ_OK;
+}
+
+/* The wall clock was set back: what is due later than `until` is delayed again. */
+static enum dueq_status count_backward(struct dueq *store, const struct kv_key *prefix,
+                                       struct lane *lane, struct place until, unsigned *budget)
+{
+    struct place at;
+
+    while (lane->ready > 0 && !place_before(lane->counted, lane->head)) {
+        enum dueq_status status = last_place(store, prefix, place_behind(lane->counted), &at);
+
+        if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && !place_before(until, at)))
+            break;
+        if (status != DUEQ_OK || *budget == 0)
+            return status;
+        --*budget;
+        lane->ready--;
+        lane->next_due = at.due;
+        lane->counted = (struct place){at.due, at.seq - 1}; /* the first seq is 1 */
+    }
+    lane->counted = until;
+    return DUEQ_OK;
+}
+
+enum dueq_status schedule_count(struct dueq *store, struct topic *topic, struct lane *lane,
+                                struct dueq_time time, unsigned *budget, uint64_t *moved)
+{
+    struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
+    struct place until = {lane_now(lane, time), UINT64_MAX};
+    enum dueq_status status = DUEQ_OK;
+
+    if (count_nothing(lane, time))
+        return DUEQ_OK;
+    queue_dirty(store, topic);
+    if (place_before(until, lane->counted))
+        status = count_backward(store, &prefix, lane, until, budget);
+    if (status == DUEQ_OK && !place_before(until, lane->counted) && lane->next_due <= until.due)
+        status = count_forward(store, &prefix, lane, until, budget, moved);
+    return status;
+}
+
+enum dueq_status schedule_find_next_due(struct dueq *store, struct topic *topic,
+                                        struct lane *lane)
+{
+    struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
+    struct place first;
+    enum dueq_status status;
+
+    if (lane->pending == lane->ready) {
+        lane->next_due = DUEQ_NEVER;
+        return DUEQ_OK;
+    }
+    status = find_delayed(store, &prefix, lane, &first);
+    if (status == DUEQ_OK)
+        lane->next_due = first.due;
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
+
+/* ---- adding and removing */
+
+static void count_in(struct dueq *store, struct topic *topic, const struct job_state *state,
+                     uint64_t seq, struct dueq_time time)
+{
+    struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
+    struct place place = {state->due, seq};
+
+    count_nothing(lane, time);
+    lane->pending++;
+    if (place_before(place, lane->head))
+        lane->head = place;
+    if (place.due <= lane_now(lane, time))
+        queue_signal(store, topic);
+    if (!place_before(lane->counted, place)) {
+        lane->ready++;
+        return;
+    }
+    if (place.due < lane->next_due)
+        lane->next_due = place.due;
+    queue_event_at(store, topic, queue_clock_of(store, lane->clock, place.due));
+}
+
+static void count_out(struct topic *topic, const struct job_state *state, uint64_t seq)
+{
+    struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
+
+    lane->pending--;
+    if (!place_before(lane->counted, (struct place){state->due, seq}))
+        lane->ready--;
+}
+
+enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
+                                  struct dueq_time time)
+{
+    if (state->state != RECORD_PENDING)
+        return DUEQ_OK;
+    return topic_lane(topic, state->priority, state->clock, time) == NULL ? DUEQ_NOMEM
+                                                                          : DUEQ_OK;
+}
+
+void schedule_add(struct dueq *store, struct topic *topic, const struct job_state *state,
+                  uint64_t seq, struct dueq_time time)
 {
     struct kv_key key = entry_key(topic, state, seq);
-    enum dueq_status status = DUEQ_OK;
 
     switch (state->state) {
     case RECORD_PENDING:
-        status = count_in(queue, topic, state, seq, time);
+        count_in(store, topic, state, seq, time);
         break;
     case RECORD_CLAIMED:
         topic->claimed++;
         if (state->due < topic->next_lease)
             topic->next_lease = state->due;
-        queue_event_at(queue, topic, state->due);
+        queue_event_at(store, topic, state->due);
         break;
     case RECORD_DEAD:
         topic->dead++;
         break;
     }
-    if (status == DUEQ_OK)
-        kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
-    queue_dirty(queue, topic);
-    return status;
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    queue_dirty(store, topic);
 }
 
-static void count_out(struct topic *topic, const struct job_state *state, uint64_t seq)
-{
-    struct place place = {state->due, seq};
-
-    for (size_t i = 0; i < topic->lane_count; i++) {
-        struct lane *lane = &topic->lanes[i];
-
-        if (lane->priority != state->priority || lane->clock != state->clock)
-            continue;
-        lane->pending--;
-        if (!place_before(lane->counted, place))
-            lane->ready--;
-        if (lane->pending == lane->ready)
-            lane->next_due = DUEQ_NEVER;
-    }
-}
-
-void schedule_remove(struct queue *queue, struct topic *topic, const struct job_state *state,
+void schedule_remove(struct dueq *store, struct topic *topic, const struct job_state *state,
                      uint64_t seq)
 {
     struct kv_key key = entry_key(topic, state, seq);
 
-    kv_del(queue->kv, kv_key_slice(&key));
     switch (state->state) {
     case RECORD_PENDING:
         count_out(topic, state, seq);
@@ -105,137 +282,6 @@ void schedule_remove(struct queue *queue, struct topic *topic, const struct job_
         topic->dead--;
         break;
     }
-    queue_dirty(queue, topic);
-}
-
-/* ---- reading */
-
-/* The first place at or after `from` of what begins as `prefix` does. */
-static enum dueq_status first_place(struct queue *queue, const struct kv_key *prefix,
-                                    struct place from, struct place *ret_place)
-{
-    struct kv_key key = *prefix;
-    struct dueq_slice found;
-    enum dueq_status status;
-
-    key_add_place(&key, from.due, from.seq);
-    status = kv_cursor_seek(queue->cursor, kv_key_slice(&key));
-    if (status != DUEQ_OK)
-        return status;
-    found = kv_cursor_key(queue->cursor);
-    if (found.size != key.size || memcmp(found.data, prefix->bytes, prefix->size) != 0)
-        return DUEQ_NOTFOUND;
-    key_read_place(found, &ret_place->due, &ret_place->seq);
-    return DUEQ_OK;
-}
-
-enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct lane *lane,
-                                struct dueq_time time, struct place *ret_place)
-{
-    struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
-    struct place first;
-    enum dueq_status status;
-
-    if (lane->pending == 0 || (lane->ready == 0 && lane->next_due > lane_now(lane, time)) ||
-        lane->head.due > lane_now(lane, time))
-        return DUEQ_NOTFOUND;
-    status = first_place(queue, &prefix, lane->head, &first);
-    if (status != DUEQ_OK)
-        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-    lane->head = first;
-    if (first.due > lane_now(lane, time))
-        return DUEQ_NOTFOUND;
-    *ret_place = first;
-    return DUEQ_OK;
-}
-
-enum dueq_status schedule_class_first(struct queue *queue, const struct topic *topic,
-                                      uint8_t class, int64_t from, struct place *ret_place)
-{
-    struct kv_key prefix = class_key(topic->id, class);
-
-    return first_place(queue, &prefix, (struct place){from, 0}, ret_place);
-}
-
-/* ---- counting */
-
-/* Walks from behind `counted` to `until`; each entry passed is ready from now on. */
-static enum dueq_status count_forward(struct queue *queue, struct topic *topic,
-                                      struct lane *lane, struct place until, unsigned *budget,
-                                      uint64_t *moved)
-{
-    struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
-    struct place from = lane->counted, at;
-    enum dueq_status status;
-
-    if (from.seq == UINT64_MAX)
-        from = (struct place){from.due + 1, 0};
-    else
-        from.seq++;
-    if (place_before(from, lane->head))
-        from = lane->head;
-    for (status = first_place(queue, &prefix, from, &at);
-         status == DUEQ_OK && !place_before(until, at);) {
-        struct dueq_slice key;
-
-        if (*budget == 0)
-            return DUEQ_OK;
-        --*budget;
-        lane->counted = at;
-        lane->ready++;
-        ++*moved;
-        status = kv_cursor_next(queue->cursor);
-        if (status != DUEQ_OK)
-            break;
-        key = kv_cursor_key(queue->cursor);
-        if (key.size != prefix.size + 16U || memcmp(key.data, prefix.bytes, prefix.size) != 0)
-            status = DUEQ_NOTFOUND;
-        else
-            key_read_place(key, &at.due, &at.seq);
-    }
-    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
-        return status;
-    lane->counted = until;
-    lane->next_due = status == DUEQ_OK ? at.due : DUEQ_NEVER;
-    return DUEQ_OK;
-}
-
-/* The wall clock was set back: what is due later than `until` is delayed again. */
-static enum dueq_status count_backward(struct queue *queue, struct topic *topic,
-                                       struct lane *lane, struct place until)
-{
-    struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
-    struct place from = {until.due + 1, 0}, at;
-    enum dueq_status status = first_place(queue, &prefix, from, &at);
-
-    lane->next_due = status == DUEQ_OK ? at.due : DUEQ_NEVER;
-    while (status == DUEQ_OK && !place_before(lane->counted, at)) {
-        lane->ready--;
-        at.seq++; /* a seq is never the last number there is */
-        status = first_place(queue, &prefix, at, &at);
-    }
-    lane->counted = until;
-    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-}
-
-enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct lane *lane,
-                                struct dueq_time time, unsigned *budget, uint64_t *ret_moved)
-{
-    struct place until = {lane_now(lane, time), UINT64_MAX};
-
-    if (lane->pending == lane->ready)
-        lane->next_due = DUEQ_NEVER;
-    if (until.due == lane->counted.due && lane->counted.seq == UINT64_MAX &&
-        lane->next_due != INT64_MIN)
-        return DUEQ_OK;
-    if (until.due < lane->counted.due) {
-        queue_dirty(queue, topic);
-        return count_backward(queue, topic, lane, until);
-    }
-    if (lane->next_due > until.due) {
-        lane->counted = until; /* nothing delayed lies between: not worth a write */
-        return DUEQ_OK;
-    }
-    queue_dirty(queue, topic);
-    return count_forward(queue, topic, lane, until, budget, ret_moved);
+    kv_del(store->kv, kv_key_slice(&key));
+    queue_dirty(store, topic);
 }

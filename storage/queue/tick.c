@@ -1,77 +1,77 @@
-/* What time brings: jobs fall due, leases and lives end; and space is given back. */
+/* What time brings: jobs fall due, leases and lives end. */
 #include "storage/queue/queue.h"
 
-#include <stdlib.h>
+/* ---- one topic. Each answers false when the budget is used up before the work is. */
 
-/* ---- one topic */
-
-/* Each answers false when the budget is used up before the work is. */
-
-static bool count_lanes(struct queue *queue, struct topic *topic, struct dueq_time time,
+static bool count_lanes(struct dueq *store, struct topic *topic, struct dueq_time time,
                         unsigned *budget)
 {
     uint64_t moved = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i<topic->lane_count && * budget> 0; i++)
-        schedule_count(queue, topic, &topic->lanes[i], time, budget, &moved);
+    for (; i<topic->lane_count && * budget> 0; i++)
+        schedule_count(store, topic, &topic->lanes[i], time, budget, &moved);
     if (moved > 0)
-        queue_signal(queue, topic);
+        queue_signal(store, topic);
     return *budget > 0;
 }
 
 /* The token stays valid: a late ack with nobody in between is accepted. */
-static void end_lease(struct queue *queue, struct topic *topic, uint64_t seq,
+static void end_lease(struct dueq *store, struct topic *topic, struct job *job,
                       struct dueq_time time)
 {
-    struct job job;
+    struct dueq_slice error = job->state.error;
     enum dueq_state state;
 
-    if (job_load(queue, topic, seq, &job) != DUEQ_OK || job.state.state != RECORD_CLAIMED)
-        return;
-    topic->totals.expired++;
-    job_give_back(queue, topic, &job, job.state.due, false,
-                  job.state.error.size > 0 ? dueq_slice(NULL, 0)
-                                           : dueq_slice("lease expired", 13),
-                  time, &state);
+    if (error.size == 0)
+        error = dueq_slice("lease expired", 13);
+    if (job_give_back(store, topic, job, job->state.due, false, error, time, &state) == DUEQ_OK)
+        topic->totals.expired++;
 }
 
-static bool end_leases(struct queue *queue, struct topic *topic, struct dueq_time time,
+static bool end_leases(struct dueq *store, struct topic *topic, struct dueq_time time,
                        unsigned *budget)
 {
     struct place place;
+    struct job job;
 
     while (topic->next_lease <= time.now) {
         if (*budget == 0)
             return false;
         --*budget;
-        if (schedule_class_first(queue, topic, CLASS_CLAIMED, topic->next_lease, &place) !=
+        if (schedule_class_first(store, topic, CLASS_CLAIMED, topic->next_lease, &place) !=
             DUEQ_OK) {
             topic->next_lease = DUEQ_NEVER;
-            return true;
+            break;
         }
         topic->next_lease = place.due;
-        if (place.due <= time.now)
-            end_lease(queue, topic, place.seq, time);
+        if (place.due > time.now)
+            break;
+        if (job_load(store, topic, place.seq, &job) == DUEQ_OK)
+            end_lease(store, topic, &job, time);
+        else
+            topic->next_lease++; /* damaged: passed over, so that the others go on */
     }
     return true;
 }
 
 /* A claimed job's life is looked at again when it is given back. */
-static void end_life(struct queue *queue, struct topic *topic, struct place place,
+static void end_life(struct dueq *store, struct topic *topic, struct place place,
                      struct dueq_time time)
 {
     struct kv_key key = class_key(topic->id, CLASS_TTL);
     struct job job;
 
-    key_add_place(&key, place.due, place.seq);
-    kv_del(queue->kv, kv_key_slice(&key));
-    if (job_load(queue, topic, place.seq, &job) != DUEQ_OK || job.state.state != RECORD_PENDING)
+    if (job_load(store, topic, place.seq, &job) == DUEQ_OK &&
+        job.state.state == RECORD_PENDING && job.state.expires == place.due) {
+        job_lapse(store, topic, &job, time);
         return;
-    topic->totals.lapsed++;
-    job_die(queue, topic, &job, dueq_slice("expired", 7), time);
+    }
+    key_add_place(&key, place.due, place.seq);
+    kv_del(store->kv, kv_key_slice(&key));
 }
 
-static bool end_lives(struct queue *queue, struct topic *topic, struct dueq_time time,
+static bool end_lives(struct dueq *store, struct topic *topic, struct dueq_time time,
                       unsigned *budget)
 {
     struct place place;
@@ -80,167 +80,119 @@ static bool end_lives(struct queue *queue, struct topic *topic, struct dueq_time
         if (*budget == 0)
             return false;
         --*budget;
-        if (schedule_class_first(queue, topic, CLASS_TTL, topic->next_ttl, &place) != DUEQ_OK) {
+        if (schedule_class_first(store, topic, CLASS_TTL, topic->next_ttl, &place) != DUEQ_OK) {
             topic->next_ttl = DUEQ_NEVER;
-            return true;
+            break;
         }
         topic->next_ttl = place.due;
         if (place.due <= time.now)
-            end_life(queue, topic, place, time);
+            end_life(store, topic, place, time);
     }
     return true;
 }
 
-static int64_t next_event(const struct topic *topic, struct dueq_time time)
+static int64_t next_event(const struct dueq *store, const struct topic *topic)
 {
     int64_t next = topic->next_lease < topic->next_ttl ? topic->next_lease : topic->next_ttl;
 
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];
-        int64_t due = lane->next_due;
 
-        if (lane->clock == CLOCK_WALL && due != DUEQ_NEVER && due != INT64_MIN)
-            due = due - time.wall + time.now;
-        if (due < next)
-            next = due;
+        if (lane->pending > lane->ready &&
+            queue_clock_of(store, lane->clock, lane->next_due) < next)
+            next = queue_clock_of(store, lane->clock, lane->next_due);
     }
     return next;
 }
 
-static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time time,
+static void run_topic(struct dueq *store, struct topic *topic, struct dueq_time time,
                       unsigned *budget)
 {
-    bool done = end_lives(queue, topic, time, budget) &&
-                end_leases(queue, topic, time, budget) &&
-                count_lanes(queue, topic, time, budget);
+    bool done = end_lives(store, topic, time, budget) &&
+                end_leases(store, topic, time, budget) &&
+                count_lanes(store, topic, time, budget);
 
     topic->next_event = DUEQ_NEVER;
-    queue_event_at(queue, topic, done ? next_event(topic, time) : time.now);
+    queue_event_at(store, topic, done ? next_event(store, topic) : time.now);
 }
 
 /* ---- all topics */
 
+static bool follows_wall(const struct topic *topic)
+{
+    for (size_t i = 0; i < topic->lane_count; i++)
+        if (topic->lanes[i].clock == CLOCK_WALL)
+            return true;
+    return false;
+}
+
 /* With another offset between the clocks, jobs on the wall clock are due at other moments. */
-static void follow_wall(struct queue *queue, struct dueq_time time)
+static void follow_wall(struct dueq *store, struct dueq_time time)
 {
     struct topic *topic, *next;
 
-    if (time.wall - time.now == queue->offset)
+    if (store->offset == store->timers_offset)
         return;
-    queue->offset = time.wall - time.now;
-    HASH_ITER(hh, queue->topics, topic, next)
+    store->timers_offset = store->offset;
+    HASH_ITER(hh, store->topics, topic, next)
     {
-        for (size_t i = 0; i < topic->lane_count; i++)
-            if (topic->lanes[i].clock == CLOCK_WALL) {
-                queue_event_at(queue, topic, time.now);
-                break;
-            }
+        if (follows_wall(topic))
+            queue_event_at(store, topic, time.now);
     }
 }
 
 /* The horizon has moved with the wheel: topics that lay beyond it may be armed now. */
-static bool offer_again(struct queue *queue, struct dueq_time time)
+static bool offer_again(struct dueq *store, struct dueq_time time)
 {
     struct topic *topic, *next;
 
-    if (time.now < queue->unarmed_until)
+    if (time.now < store->unarmed_until)
         return false;
-    queue->unarmed_until = DUEQ_NEVER;
-    HASH_ITER(hh, queue->topics, topic, next)
+    store->unarmed_until = DUEQ_NEVER;
+    HASH_ITER(hh, store->topics, topic, next)
     {
         int64_t at = topic->next_event;
 
         if (at == DUEQ_NEVER || wheel_timer_armed(&topic->timer))
             continue;
         topic->next_event = DUEQ_NEVER;
-        queue_event_at(queue, topic, at);
+        queue_event_at(store, topic, at);
     }
     return true;
 }
 
-static void run_due(struct queue *queue, struct dueq_time time, unsigned *budget)
+static void run_due(struct dueq *store, struct dueq_time time, unsigned *budget)
 {
     struct wheel_timer *timer;
 
-    while (*budget > 0 && (timer = wheel_expire(&queue->wheel, time.now)) != NULL) {
-        struct topic *topic =
-            (struct topic *)(void *)((char *)timer - offsetof(struct topic, timer));
-
+    while (*budget > 0 && (timer = wheel_expire(&store->wheel, time.now)) != NULL) {
         --*budget;
-        run_topic(queue, topic, time, budget);
+        run_topic(store, topic_of_timer(timer), time, budget);
     }
 }
 
-/* ---- garbage: the records of flushed topics */
-
-static const uint8_t topic_tables[] = {TABLE_BODY, TABLE_STATE, TABLE_SCHEDULE, TABLE_UNIQUE};
-
-static void erase_table(struct queue *queue, uint8_t table, uint64_t topic, unsigned *budget)
+bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
 {
-    struct kv_key prefix, *at = &queue->garbage_at;
-
-    kv_key_start(&prefix, table);
-    kv_key_u64(&prefix, topic);
-    if (at->size < prefix.size || memcmp(at->bytes, prefix.bytes, prefix.size) != 0)
-        *at = prefix;
-    while (*budget > 0 && kv_cursor_seek(queue->cursor, kv_key_slice(at)) == DUEQ_OK) {
-        struct dueq_slice key = kv_cursor_key(queue->cursor);
-
-        if (key.size < prefix.size || memcmp(key.data, prefix.bytes, prefix.size) != 0)
-            return;
-        memcpy(at->bytes, key.data, key.size);
-        at->size = (uint16_t)key.size;
-        kv_del(queue->kv, kv_key_slice(at));
-        --*budget;
-    }
-}
-
-static void collect_garbage(struct queue *queue, unsigned *budget)
-{
-    static const uint8_t table[] = {TABLE_GARBAGE};
-
-    while (*budget > 0 && queue->garbage) {
-        struct kv_key record;
-        struct dueq_slice key;
-
-        queue->garbage = kv_cursor_seek(queue->cursor, dueq_slice(table, 1)) == DUEQ_OK &&
-                         *(const uint8_t *)kv_cursor_key(queue->cursor).data == TABLE_GARBAGE;
-        if (!queue->garbage)
-            return;
-        key = kv_cursor_key(queue->cursor);
-        memcpy(record.bytes, key.data, key.size);
-        record.size = (uint16_t)key.size;
-        for (size_t i = 0; i < sizeof(topic_tables) && *budget > 0; i++)
-            erase_table(queue, topic_tables[i], kv_read_u64(record.bytes + 1), budget);
-        if (*budget > 0)
-            kv_del(queue->kv, kv_key_slice(&record));
-    }
-}
-
-/* ---- the tick */
-
-bool queue_tick(struct queue *queue, struct dueq_time time, unsigned budget)
-{
-    time = queue_time(queue, time);
-    follow_wall(queue, time);
+    time = queue_time(store, time);
+    follow_wall(store, time);
     do
-        run_due(queue, time, &budget);
-    while (budget > 0 && offer_again(queue, time));
+        run_due(store, time, &budget);
+    while (budget > 0 && offer_again(store, time));
     if (budget > 0)
-        collect_garbage(queue, &budget);
+        garbage_collect(store, &budget);
     return budget == 0;
 }
 
-int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
+int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
 {
-    int64_t next = wheel_next(&queue->wheel),
-            now = time.now > queue->now ? time.now : queue->now;
+    int64_t next = wheel_next(&store->wheel),
+            now = time.now > store->now ? time.now : store->now;
 
-    if (queue->garbage)
+    if (store->garbage.any || store->offset != store->timers_offset)
         return 0;
-    if (queue->unarmed_until < next)
-        next = queue->unarmed_until;
-    if (next == WHEEL_NEVER)
+    if (store->unarmed_until < next)
+        next = store->unarmed_until;
+    if (next == DUEQ_NEVER)
         return DUEQ_NEVER;
     return next > now ? next - now : 0;
 }

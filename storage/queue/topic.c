@@ -2,12 +2,7 @@
 
 #include <stdlib.h>
 
-enum {
-    TOPIC_VERSION = 1,
-    TOTALS = 8,
-    HEAD_SIZE = 1 + 5 * 8 + TOTALS * 8 + 2,
-    LANE_SIZE = 2 + 4 * 8
-};
+enum { TOPIC_VERSION = 1, FLAG_LOOKALIKES = 1 };
 
 struct topic *topic_new(struct dueq_slice name, uint64_t id)
 {
@@ -33,22 +28,39 @@ void topic_free(struct topic *topic)
 
 /* ---- lanes */
 
-static bool lane_before(const struct lane *lane, uint8_t priority, uint8_t clock)
+/* The index of the lane, or of the first behind where it would be. */
+static size_t lane_index(const struct topic *topic, uint8_t priority, uint8_t clock)
 {
-    return lane->priority < priority || (lane->priority == priority && lane->clock < clock);
+    size_t at = 0;
+
+    while (at < topic->lane_count &&
+           (topic->lanes[at].priority < priority ||
+            (topic->lanes[at].priority == priority && topic->lanes[at].clock < clock)))
+        at++;
+    return at;
+}
+
+static struct lane *lane_at(struct topic *topic, size_t at, uint8_t priority, uint8_t clock)
+{
+    if (at == topic->lane_count || topic->lanes[at].priority != priority ||
+        topic->lanes[at].clock != clock)
+        return NULL;
+    return &topic->lanes[at];
+}
+
+struct lane *topic_find_lane(struct topic *topic, uint8_t priority, uint8_t clock)
+{
+    return lane_at(topic, lane_index(topic, priority, clock), priority, clock);
 }
 
 struct lane *topic_lane(struct topic *topic, uint8_t priority, uint8_t clock,
-                        const struct dueq_time *time)
+                        struct dueq_time time)
 {
-    struct lane *lanes;
-    size_t at = 0;
+    size_t at = lane_index(topic, priority, clock);
+    struct lane *lane = lane_at(topic, at, priority, clock), *lanes;
 
-    while (at < topic->lane_count && lane_before(&topic->lanes[at], priority, clock))
-        at++;
-    if (at < topic->lane_count && topic->lanes[at].priority == priority &&
-        topic->lanes[at].clock == clock)
-        return &topic->lanes[at];
+    if (lane != NULL)
+        return lane;
     lanes = realloc(topic->lanes, (topic->lane_count + 1) * sizeof(*lanes));
     if (lanes == NULL)
         return NULL;
@@ -58,7 +70,7 @@ struct lane *topic_lane(struct topic *topic, uint8_t priority, uint8_t clock,
     lanes[at] =
         (struct lane){.priority = priority,
                       .clock = clock,
-                      .counted = {clock == CLOCK_QUEUE ? time->now : time->wall, UINT64_MAX},
+                      .counted = {clock == CLOCK_QUEUE ? time.now : time.wall, UINT64_MAX},
                       .head = {INT64_MAX, UINT64_MAX},
                       .next_due = DUEQ_NEVER};
     return &lanes[at];
@@ -92,94 +104,97 @@ uint64_t topic_count(const struct topic *topic, enum dueq_state state)
 
 /* ---- the record */
 
-static uint64_t *total_at(struct dueq_topic_stats *totals, int i)
+/* The numbers at the head of the record, in order. */
+static size_t list_numbers(struct topic *topic, uint64_t **numbers)
 {
-    uint64_t *const all[TOTALS] = {&totals->pushed, &totals->claimed, &totals->acked,
-                                   &totals->nacked, &totals->deleted, &totals->expired,
-                                   &totals->lapsed, &totals->dead};
+    struct dueq_topic_stats *totals = &topic->totals;
+    uint64_t *const all[TOPIC_NUMBERS] = {
+        &topic->id,      &topic->next_seq, &topic->next_token, &topic->claimed,
+        &topic->dead,    &totals->pushed,  &totals->claimed,   &totals->acked,
+        &totals->nacked, &totals->deleted, &totals->expired,   &totals->lapsed,
+        &totals->dead};
 
-    return all[i];
+    memcpy(numbers, all, sizeof(all));
+    return TOPIC_NUMBERS;
 }
 
-static uint8_t *put_u64(uint8_t *at, uint64_t number)
+static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
 {
-    kv_write_u64(at, number);
-    return at + 8;
-}
-
-size_t topic_write(const struct topic *topic, uint8_t **ret_bytes)
-{
-    struct dueq_topic_stats totals = topic->totals;
-    size_t size = HEAD_SIZE + topic->lane_count * LANE_SIZE;
-    uint8_t *bytes = malloc(size), *at = bytes;
-
-    if (bytes == NULL)
-        return 0;
-    *at++ = TOPIC_VERSION;
-    at = put_u64(at, topic->id);
-    at = put_u64(at, topic->next_seq);
-    at = put_u64(at, topic->next_token);
-    at = put_u64(at, topic->claimed);
-    at = put_u64(at, topic->dead);
-    for (int i = 0; i < TOTALS; i++)
-        at = put_u64(at, *total_at(&totals, i));
-    *at++ = (uint8_t)(topic->lane_count >> 8);
-    *at++ = (uint8_t)topic->lane_count;
-    for (size_t i = 0; i < topic->lane_count; i++) {
-        const struct lane *lane = &topic->lanes[i];
-
-        *at++ = lane->priority;
-        *at++ = lane->clock;
-        at = put_u64(at, lane->pending);
-        at = put_u64(at, lane->ready);
-        at = put_u64(at, (uint64_t)lane->counted.due);
-        at = put_u64(at, lane->counted.seq);
-    }
-    *ret_bytes = bytes;
-    return size;
+    *at++ = lane->priority;
+    *at++ = lane->clock;
+    kv_write_u64(at, lane->pending);
+    kv_write_u64(at + 8, lane->ready);
+    kv_write_u64(at + 16, (uint64_t)lane->counted.due);
+    kv_write_u64(at + 24, lane->counted.seq);
+    return at + 32;
 }
 
 /* What is not on disk is taken at its most cautious: the first look finds out. */
-static void read_lane(struct lane *lane, const uint8_t *at)
+static const uint8_t *read_lane(const uint8_t *at, struct lane *lane)
 {
     *lane = (struct lane){.priority = at[0],
                           .clock = at[1],
                           .pending = kv_read_u64(at + 2),
                           .ready = kv_read_u64(at + 10),
                           .counted = {(int64_t)kv_read_u64(at + 18), kv_read_u64(at + 26)},
-                          .head = {INT64_MIN, 0},
-                          .next_due = INT64_MIN};
+                          .head = {LONG_AGO, 0},
+                          .next_due = LONG_AGO};
+    return at + TOPIC_LANE_SIZE;
+}
+
+size_t topic_write(struct topic *topic, uint8_t *bytes)
+{
+    uint8_t *at = bytes;
+    uint64_t *numbers[TOPIC_NUMBERS];
+
+    *at++ = TOPIC_VERSION;
+    *at++ = topic->lookalikes ? FLAG_LOOKALIKES : 0;
+    *at++ = (uint8_t)(topic->lane_count >> 8);
+    *at++ = (uint8_t)topic->lane_count;
+    for (size_t i = 0, count = list_numbers(topic, numbers); i < count; i++, at += 8)
+        kv_write_u64(at, *numbers[i]);
+    for (size_t i = 0; i < topic->lane_count; i++)
+        at = write_lane(at, &topic->lanes[i]);
+    return (size_t)(at - bytes);
+}
+
+/* How many lanes the record holds; SIZE_MAX: it is malformed. */
+static size_t count_lanes(struct dueq_slice record)
+{
+    const uint8_t *bytes = record.data;
+    size_t count;
+
+    if (record.size < TOPIC_HEAD_SIZE || bytes[0] != TOPIC_VERSION)
+        return SIZE_MAX;
+    count = (size_t)bytes[2] << 8 | bytes[3];
+    return record.size == TOPIC_HEAD_SIZE + count * TOPIC_LANE_SIZE ? count : SIZE_MAX;
 }
 
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
 {
-    const uint8_t *bytes = record.data;
+    const uint8_t *at = record.data;
+    size_t lane_count = count_lanes(record);
+    uint64_t *numbers[TOPIC_NUMBERS];
     struct topic *topic;
-    size_t lanes;
 
-    if (record.size < HEAD_SIZE || bytes[0] != TOPIC_VERSION)
+    if (lane_count == SIZE_MAX)
         return NULL;
-    lanes = (size_t)bytes[HEAD_SIZE - 2] << 8 | bytes[HEAD_SIZE - 1];
-    if (record.size != HEAD_SIZE + lanes * LANE_SIZE)
-        return NULL;
-    topic = topic_new(name, kv_read_u64(bytes + 1));
+    topic = topic_new(name, 0);
     if (topic == NULL)
         return NULL;
-    topic->next_seq = kv_read_u64(bytes + 9);
-    topic->next_token = kv_read_u64(bytes + 17);
-    topic->claimed = kv_read_u64(bytes + 25);
-    topic->dead = kv_read_u64(bytes + 33);
-    for (int i = 0; i < TOTALS; i++)
-        *total_at(&topic->totals, i) = kv_read_u64(bytes + 41 + 8 * i);
-    topic->lanes = calloc(lanes + 1, sizeof(*topic->lanes));
+    topic->lanes = calloc(lane_count + 1, sizeof(*topic->lanes));
     if (topic->lanes == NULL) {
         topic_free(topic);
         return NULL;
     }
-    topic->lane_count = lanes;
-    for (size_t i = 0; i < lanes; i++)
-        read_lane(&topic->lanes[i], bytes + HEAD_SIZE + i * LANE_SIZE);
-    topic->next_lease = topic->claimed > 0 ? INT64_MIN : DUEQ_NEVER;
-    topic->next_ttl = INT64_MIN;
+    topic->lane_count = lane_count;
+    topic->lookalikes = (at[1] & FLAG_LOOKALIKES) != 0;
+    at += 4;
+    for (size_t i = 0, count = list_numbers(topic, numbers); i < count; i++, at += 8)
+        *numbers[i] = kv_read_u64(at);
+    for (size_t i = 0; i < lane_count; i++)
+        at = read_lane(at, &topic->lanes[i]);
+    topic->next_lease = topic->claimed > 0 ? LONG_AGO : DUEQ_NEVER;
+    topic->next_ttl = LONG_AGO;
     return topic;
 }

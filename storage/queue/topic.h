@@ -1,14 +1,34 @@
 /* A topic in RAM: counters, lanes, timer. One record on disk, written once per commit when it
- * changed. Private to storage/queue. */
+ * changed. Nothing in it is per job. Private to storage/queue. */
 #ifndef DUEQ_STORAGE_TOPIC_H
 #define DUEQ_STORAGE_TOPIC_H
 
 #include "storage/queue/record.h"
 #include "storage/queue/wheel.h"
 
+#define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
 #include <uthash.h>
 
 struct kv_cursor;
+
+/* ---- moments: kept this far from the ends of int64_t, so that shifting one from clock to
+ * clock cannot overflow. DUEQ_NEVER is none of them. */
+
+#define MOMENT_MAX (INT64_MAX / 4)
+#define LONG_AGO   (-MOMENT_MAX)
+
+static inline int64_t moment_clamp(int64_t moment)
+{
+    if (moment > MOMENT_MAX)
+        return MOMENT_MAX;
+    return moment < LONG_AGO ? LONG_AGO : moment;
+}
+
+/* wait: 0 or more. */
+static inline int64_t moment_after(int64_t moment, int64_t wait)
+{
+    return wait > MOMENT_MAX - moment ? MOMENT_MAX : moment + wait;
+}
 
 /* A place in a lane or class: due, then order of arrival. */
 struct place {
@@ -41,6 +61,7 @@ struct topic {
     int64_t next_lease, next_ttl; /* nothing ends before; DUEQ_NEVER: nothing at all */
     struct wheel_timer timer;
     int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
+    bool lookalikes;    /* a caller has pushed ids that look like the store's own */
     bool dirty, signalled;
     struct topic *dirty_next, *signal_next;
     size_t name_size;
@@ -52,18 +73,34 @@ static inline struct dueq_slice topic_name(const struct topic *topic)
     return dueq_slice(topic->name, topic->name_size);
 }
 
+static inline struct topic *topic_of_timer(struct wheel_timer *timer)
+{
+    return (struct topic *)(void *)((char *)timer - offsetof(struct topic, timer));
+}
+
 struct topic *topic_new(struct dueq_slice name, uint64_t id); /* NULL: out of memory */
 void topic_free(struct topic *topic);
 
+/* NULL: no such lane. */
+struct lane *topic_find_lane(struct topic *topic, uint8_t priority, uint8_t clock);
+
 /* The lane, made when missing. NULL: out of memory. Other lanes' pointers are void. */
 struct lane *topic_lane(struct topic *topic, uint8_t priority, uint8_t clock,
-                        const struct dueq_time *time);
+                        struct dueq_time time);
 
 /* Forgets lanes that hold nothing. */
 void topic_drop_empty_lanes(struct topic *topic);
 
-/* The record. *ret_bytes is malloc'ed; 0: out of memory. */
-size_t topic_write(const struct topic *topic, uint8_t **ret_bytes);
+/* The record: numbers, then lanes, of which there are at most two a priority. */
+enum {
+    TOPIC_NUMBERS = 13,
+    TOPIC_HEAD_SIZE = 4 + TOPIC_NUMBERS * 8,
+    TOPIC_LANE_SIZE = 2 + 4 * 8,
+    TOPIC_LANES_MAX = 2 * 256,
+    TOPIC_RECORD_MAX = TOPIC_HEAD_SIZE + TOPIC_LANES_MAX * TOPIC_LANE_SIZE
+};
+/* bytes: TOPIC_RECORD_MAX of them. Returns how many were written. */
+size_t topic_write(struct topic *topic, uint8_t *bytes);
 /* NULL: malformed, or out of memory. */
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record);
 

@@ -1,0 +1,188 @@
+/* Claims, and what becomes of them. */
+#include "storage/queue/queue.h"
+
+/* ---- picking */
+
+/* Jobs whose ttl ran out and that no tick has come to yet die here; at most so many at a time,
+ * so that a claim stays short. */
+enum { LAPSES_MAX = 64 };
+
+/* The best of the due jobs: lanes come by priority, and among the two clocks of one priority
+ * the lesser due, then the earlier arrival, wins. */
+static enum dueq_status pick(struct dueq *store, struct topic *topic, struct dueq_time time,
+                             uint64_t *ret_seq)
+{
+    const struct lane *best = NULL;
+    struct place first = {0, 0}, place;
+
+    for (size_t i = 0; i < topic->lane_count; i++) {
+        struct lane *lane = &topic->lanes[i];
+        enum dueq_status status;
+
+        if (best != NULL && lane->priority != best->priority)
+            break;
+        status = schedule_first(store, topic, lane, time, &place);
+        if (status == DUEQ_NOTFOUND)
+            continue;
+        if (status != DUEQ_OK)
+            return status;
+        if (best == NULL || place_before(place, first)) {
+            first = place;
+            best = lane;
+        }
+    }
+    if (best == NULL)
+        return DUEQ_NOTFOUND;
+    *ret_seq = first.seq;
+    return DUEQ_OK;
+}
+
+/* The best of the due jobs that are still to live. */
+static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
+                                    struct dueq_time time, struct job *ret_job)
+{
+    for (int i = 0; i < LAPSES_MAX; i++) {
+        uint64_t seq;
+        enum dueq_status status = pick(store, topic, time, &seq);
+
+        if (status != DUEQ_OK)
+            return status;
+        status = job_load(store, topic, seq, ret_job);
+        if (status != DUEQ_OK)
+            return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+        if (ret_job->state.expires > time.now)
+            return DUEQ_OK;
+        job_lapse(store, topic, ret_job, time);
+    }
+    queue_signal(store, topic); /* there may be more behind */
+    return DUEQ_NOTFOUND;
+}
+
+/* ---- claiming is rescheduling */
+
+static enum dueq_status take(struct dueq *store, struct topic *topic, struct job *job,
+                             int64_t lease, struct dueq_time time)
+{
+    struct job_state state = job->state;
+
+    state.state = RECORD_CLAIMED;
+    state.due = moment_after(time.now, lease);
+    return job_reschedule(store, topic, job, state, time);
+}
+
+/* The old body's slices are gone with the writes. */
+static enum dueq_status show_claimed(struct dueq *store, struct topic *topic, struct job *job,
+                                     struct dueq_time time, struct dueq_job *ret_job)
+{
+    enum dueq_status status = job_load_body(store, topic, job->seq, &job->body);
+
+    if (status == DUEQ_OK)
+        lookup_show(store, job, time, ret_job);
+    return status;
+}
+
+enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
+                            struct dueq_time time, struct dueq_job *ret_job)
+{
+    struct topic *found;
+    struct job job;
+    enum dueq_status status;
+
+    if (!queue_valid_name(topic) || lease < DUEQ_DEFAULT)
+        return DUEQ_INVALID;
+    time = queue_time(store, time);
+    status = queue_find_topic(store, topic, &found);
+    if (status == DUEQ_OK)
+        status = pick_living(store, found, time, &job);
+    if (status != DUEQ_OK)
+        return status;
+    lease = or_default(lease, or_default(job.body.lease, store->defaults.lease));
+    job.state.attempt++;
+    job.state.token = (int64_t)found->next_token++;
+    job.state.token_valid = true;
+    found->totals.claimed++;
+    status = take(store, found, &job, lease, time);
+    return status == DUEQ_OK ? show_claimed(store, found, &job, time, ret_job) : status;
+}
+
+/* ---- by token */
+
+/* The job, when the token is that of its last claim and it was not given back since. */
+static enum dueq_status find_held(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_slice id, int64_t token, struct topic **ret_topic,
+                                  struct job *ret_job)
+{
+    enum dueq_status status = lookup_job(store, topic, id, ret_topic, ret_job);
+
+    if (status == DUEQ_OK && (!ret_job->state.token_valid || ret_job->state.token != token))
+        return DUEQ_STALE;
+    return status;
+}
+
+/* The same, when the job can still go on. */
+static enum dueq_status find_living(struct dueq *store, struct dueq_slice topic,
+                                    struct dueq_slice id, int64_t token,
+                                    struct topic **ret_topic, struct job *ret_job)
+{
+    enum dueq_status status = find_held(store, topic, id, token, ret_topic, ret_job);
+
+    return status == DUEQ_OK && ret_job->state.state == RECORD_DEAD ? DUEQ_STALE : status;
+}
+
+enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          int64_t token, struct dueq_time time)
+{
+    struct topic *found;
+    struct job job;
+    enum dueq_status status = find_held(store, topic, id, token, &found, &job);
+
+    queue_time(store, time);
+    if (status != DUEQ_OK)
+        return status;
+    found->totals.acked++;
+    job_remove(store, found, &job);
+    return DUEQ_OK;
+}
+
+enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                           int64_t token, const struct dueq_nack *nack, struct dueq_time time,
+                           enum dueq_state *ret_state)
+{
+    struct topic *found;
+    struct job job;
+    int64_t wait;
+    enum dueq_status status;
+
+    if (nack->delay < DUEQ_DEFAULT)
+        return DUEQ_INVALID;
+    time = queue_time(store, time);
+    status = find_living(store, topic, id, token, &found, &job);
+    if (status != DUEQ_OK)
+        return status;
+    wait = nack->delay == DUEQ_DEFAULT ? job_backoff(found, &job) : nack->delay;
+    job.state.token_valid = false;
+    status = job_give_back(store, found, &job, moment_after(time.now, wait), nack->dead,
+                           nack->error, time, ret_state);
+    if (status == DUEQ_OK)
+        found->totals.nacked++;
+    return status;
+}
+
+enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, int64_t lease, struct dueq_time time,
+                             int64_t *ret_end)
+{
+    struct topic *found;
+    struct job job;
+    enum dueq_status status;
+
+    if (lease < 0)
+        return DUEQ_INVALID;
+    time = queue_time(store, time);
+    status = find_living(store, topic, id, token, &found, &job);
+    if (status == DUEQ_OK)
+        status = take(store, found, &job, lease, time);
+    if (status == DUEQ_OK)
+        *ret_end = moment_after(time.wall, lease);
+    return status;
+}

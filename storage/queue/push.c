@@ -1,0 +1,183 @@
+#include "storage/queue/queue.h"
+
+enum { PRIORITY_DEFAULT = 128, PRIORITY_MAX = 255 };
+
+void dueq_push_init(struct dueq_push *push)
+{
+    *push = (struct dueq_push){.priority = DUEQ_DEFAULT,
+                               .lease = DUEQ_DEFAULT,
+                               .retries = DUEQ_DEFAULT,
+                               .backoff = DUEQ_DEFAULT,
+                               .backoff_max = DUEQ_DEFAULT,
+                               .ttl = DUEQ_DEFAULT};
+}
+
+static enum dueq_status check(const struct dueq *store, const struct dueq_push *push)
+{
+    if (!queue_valid_name(push->topic) || push->id.size > DUEQ_NAME_MAX || push->delay < 0 ||
+        push->priority < DUEQ_DEFAULT || push->priority > PRIORITY_MAX ||
+        push->lease < DUEQ_DEFAULT || push->retries < DUEQ_DEFAULT ||
+        push->backoff < DUEQ_DEFAULT || push->backoff_max < DUEQ_DEFAULT ||
+        push->ttl < DUEQ_DEFAULT)
+        return DUEQ_INVALID;
+    if (push->body.size > DUEQ_BODY_MAX)
+        return DUEQ_TOOBIG;
+    return kv_room(store->kv) == DUEQ_OK ? DUEQ_OK : DUEQ_FULL;
+}
+
+static struct job_body body_of(const struct dueq *store, const struct dueq_push *push,
+                               struct dueq_time time)
+{
+    const struct dueq_defaults *defaults = &store->defaults;
+
+    return (struct job_body){.id = push->id,
+                             .body = push->body,
+                             .priority = (uint8_t)or_default(push->priority, PRIORITY_DEFAULT),
+                             .lease = push->lease,
+                             .retries = or_default(push->retries, defaults->retries),
+                             .backoff = or_default(push->backoff, defaults->backoff),
+                             .backoff_max =
+                                 or_default(push->backoff_max, defaults->backoff_max),
+                             .ttl = push->ttl,
+                             .pushed = time.wall,
+                             .stamp = time.now};
+}
+
+/* A moment that has passed on the wall clock is now. */
+static struct job_state state_of(const struct dueq *store, const struct dueq_push *push,
+                                 struct dueq_time time)
+{
+    bool later = push->absolute && push->at > time.wall;
+    struct job_state state = {.state = RECORD_PENDING,
+                              .priority = (uint8_t)or_default(push->priority, PRIORITY_DEFAULT),
+                              .clock = later ? CLOCK_WALL : CLOCK_QUEUE,
+                              .due = time.now,
+                              .expires = DUEQ_NEVER};
+
+    if (later)
+        state.due = moment_clamp(push->at);
+    else if (!push->absolute)
+        state.due = moment_after(time.now, push->delay);
+    if (push->ttl != DUEQ_DEFAULT)
+        state.expires = moment_after(
+            moment_clamp(queue_clock_of(store, state.clock, state.due)), push->ttl);
+    return state;
+}
+
+/* ---- the records */
+
+static void put_body(struct dueq *store, struct topic *topic, uint64_t seq,
+                     const struct job_body *body)
+{
+    struct kv_key key = job_key(TABLE_BODY, topic->id, seq);
+    uint8_t head[BODY_HEAD_MAX];
+    struct dueq_slice parts[3] = {dueq_slice(head, body_write_head(head, body)), body->id,
+                                  body->body};
+
+    kv_putv(store->kv, kv_key_slice(&key), parts, 3, true);
+}
+
+static void put_unique(struct dueq *store, struct topic *topic, uint64_t seq,
+                       struct dueq_slice id)
+{
+    struct kv_key key = unique_key(topic->id, id, kv_seed(store->kv));
+    uint8_t value[8];
+
+    kv_write_u64(value, seq);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(value, sizeof(value)), true);
+}
+
+static void put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64_t expires)
+{
+    struct kv_key key = class_key(topic->id, CLASS_TTL);
+
+    key_add_place(&key, expires, seq);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    if (expires < topic->next_ttl)
+        topic->next_ttl = expires;
+    queue_event_at(store, topic, expires);
+}
+
+/* ---- ids */
+
+/* A caller's id that the store may come to give itself makes the topic look before it gives. */
+static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct dueq_slice id)
+{
+    struct job job;
+    uint64_t seq;
+    enum dueq_status status = lookup_id(store, topic, id, &job);
+
+    if (status == DUEQ_OK)
+        return DUEQ_DUPLICATE;
+    if (status != DUEQ_NOTFOUND)
+        return status;
+    if (given_id_read(id, &seq))
+        topic->lookalikes = true;
+    return DUEQ_OK;
+}
+
+/* Writes the id into store->id. Passes over those that callers have taken. */
+static enum dueq_status give_id(struct dueq *store, struct topic *topic, int64_t stamp)
+{
+    for (;; topic->next_seq++) {
+        struct kv_key key;
+        struct dueq_slice value;
+        enum dueq_status status = DUEQ_NOTFOUND;
+
+        given_id_write(store->id, stamp, topic->next_seq);
+        if (topic->lookalikes) {
+            key =
+                unique_key(topic->id, dueq_slice(store->id, GIVEN_ID_SIZE), kv_seed(store->kv));
+            status = kv_get(store->kv, kv_key_slice(&key), &value);
+        }
+        if (status != DUEQ_OK)
+            return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+    }
+}
+
+static enum dueq_status settle_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                                  struct dueq_time time)
+{
+    return id.size > 0 ? take_id(store, topic, id) : give_id(store, topic, time.now);
+}
+
+/* ---- push */
+
+static void add_job(struct dueq *store, struct topic *topic, const struct dueq_push *push,
+                    const struct job_state *state, struct dueq_time time)
+{
+    struct job_body body = body_of(store, push, time);
+    uint64_t seq = topic->next_seq++;
+
+    topic->totals.pushed++;
+    schedule_add(store, topic, state, seq, time);
+    put_body(store, topic, seq, &body);
+    job_save_state(store, topic, seq, state, true);
+    if (state->expires != DUEQ_NEVER)
+        put_ttl(store, topic, seq, state->expires);
+    if (push->id.size > 0)
+        put_unique(store, topic, seq, push->id);
+}
+
+enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
+                           struct dueq_time time, struct dueq_slice *ret_id)
+{
+    struct topic *topic;
+    struct job_state state;
+    enum dueq_status status = check(store, push);
+
+    if (status != DUEQ_OK)
+        return status;
+    time = queue_time(store, time);
+    state = state_of(store, push, time);
+    status = queue_open_topic(store, push->topic, &topic);
+    if (status == DUEQ_OK)
+        status = settle_id(store, topic, push->id, time);
+    if (status == DUEQ_OK)
+        status = schedule_reserve(topic, &state, time);
+    if (status != DUEQ_OK)
+        return status;
+    add_job(store, topic, push, &state, time);
+    *ret_id = push->id.size > 0 ? push->id : dueq_slice(store->id, GIVEN_ID_SIZE);
+    return DUEQ_OK;
+}

@@ -1,0 +1,70 @@
+/* A queue as plain as can be: an array of jobs and the rules, against which the store is held.
+ * It knows only the rules; what happens to a job, and when, it is told. */
+#ifndef DUEQ_TESTS_QUEUE_MODEL_H
+#define DUEQ_TESTS_QUEUE_MODEL_H
+
+#include "storage/dueq.h"
+
+enum { QUEUE_MODEL_TOPICS = 3, QUEUE_MODEL_JOBS = 400, QUEUE_MODEL_RETRIES = 3 };
+
+struct model_job {
+    bool there; /* else only its id is of use: as one that is gone */
+    uint8_t id[DUEQ_NAME_MAX];
+    size_t id_size;
+    int topic, priority;
+    uint64_t seq; /* order of arrival */
+    bool wall;    /* due is on the wall clock */
+    bool token_valid;
+    enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD } state;
+    int64_t due, token, attempt, expires, pushed;
+    const char *error;
+    char body[24];
+};
+
+struct model_topic {
+    struct dueq_topic_stats totals; /* the totals of it only */
+    int64_t last_token;
+    uint8_t last_given[DUEQ_NAME_MAX]; /* the last id that the store gave */
+    size_t last_given_size;
+};
+
+struct queue_model {
+    struct model_job jobs[QUEUE_MODEL_JOBS];
+    struct model_topic topics[QUEUE_MODEL_TOPICS];
+    uint64_t seq;
+};
+
+static inline struct dueq_slice model_id(const struct model_job *job)
+{
+    return dueq_slice(job->id, job->id_size);
+}
+
+/* NULL: every place is taken. */
+struct model_job *model_free_job(struct queue_model *model);
+/* The job of that id that is there; NULL. */
+struct model_job *model_find(struct queue_model *model, int topic, struct dueq_slice id);
+/* The job that a claim must give; NULL. */
+struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
+
+enum dueq_state model_state(const struct model_job *job, struct dueq_time time);
+/* What ack, nack and extend must answer; ack: a dead job may be acked. */
+enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);
+
+/* The job's lease or life has ended and nobody has looked yet. */
+bool model_lease_over(const struct model_job *job, struct dueq_time time);
+bool model_life_over(const struct model_job *job, struct dueq_time time);
+
+void model_die(struct queue_model *model, struct model_job *job, struct dueq_time time);
+void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time);
+/* No longer claimed: dead, or pending at `due`. */
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due, bool final,
+                     struct dueq_time time);
+void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
+
+/* What the store must say of the topic. */
+void model_stats(const struct queue_model *model, int topic, struct dueq_time time,
+                 struct dueq_topic_stats *ret_stats);
+/* When something happens next, on the queue's clock; DUEQ_NEVER. */
+int64_t model_next_event(const struct queue_model *model, struct dueq_time time);
+
+#endif
