@@ -1,18 +1,21 @@
 #include "storage/kv/arena.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 enum {
-    STEP = 16, /* classes up to SMALL are this far apart */
+    STEP = 8, /* classes up to SMALL are this far apart */
     SMALL = 512,
+    SMALL_OCTAVE = 9, /* 2^9 is SMALL */
     SMALL_CLASSES = SMALL / STEP,
     PER_OCTAVE = 8, /* above, classes are an eighth of a power of two apart */
     FIRST_CHUNK = 4 * 1024,
     LAST_CHUNK = 1024 * 1024,
-    CHUNK_HEADER = 32,
-    LARGE_HEADER = 32
+    CHUNK_HEADER = 16,
+    LARGE_HEADER = 24
 };
 
 struct arena_chunk {
@@ -29,6 +32,10 @@ struct free_piece {
     struct free_piece *next;
 };
 
+static_assert(sizeof(struct arena_chunk) <= CHUNK_HEADER, "a chunk's header has its room");
+static_assert(sizeof(struct arena_large) <= LARGE_HEADER, "a large piece's header too");
+static_assert(ARENA_LARGE <= LAST_CHUNK - CHUNK_HEADER, "a chunk holds the largest piece");
+
 /* ---- size classes */
 
 static unsigned class_of(size_t size)
@@ -39,7 +46,7 @@ static unsigned class_of(size_t size)
         return size == 0 ? 0 : (unsigned)((size - 1) / STEP);
     octave = 63 - (unsigned)__builtin_clzll(size - 1); /* 2^octave < size <= 2^(octave + 1) */
     step = (unsigned)((size - 1) >> (octave - 3)) & 7;
-    return SMALL_CLASSES + (octave - 9) * PER_OCTAVE + step;
+    return SMALL_CLASSES + (octave - SMALL_OCTAVE) * PER_OCTAVE + step;
 }
 
 static size_t class_size(unsigned class)
@@ -48,7 +55,7 @@ static size_t class_size(unsigned class)
 
     if (class < SMALL_CLASSES)
         return ((size_t) class + 1) * STEP;
-    octave = 9 + (class - SMALL_CLASSES) / PER_OCTAVE;
+    octave = SMALL_OCTAVE + (class - SMALL_CLASSES) / PER_OCTAVE;
     step = (class - SMALL_CLASSES) % PER_OCTAVE;
     return ((size_t)1 << octave) + ((size_t)(step + 1) << (octave - 3));
 }
@@ -74,13 +81,19 @@ static void *map_chunk(size_t size)
     return chunk == MAP_FAILED ? NULL : chunk;
 }
 
+static void unmap_chunk(struct arena_chunk *chunk)
+{
+    ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size);
+    munmap(chunk, chunk->size);
+}
+
 void arena_release(struct arena *arena)
 {
     while (arena->chunks != NULL) {
         struct arena_chunk *chunk = arena->chunks;
 
         arena->chunks = chunk->older;
-        munmap(chunk, chunk->size);
+        unmap_chunk(chunk);
     }
     while (arena->large != NULL) {
         struct arena_large *large = arena->large;
@@ -125,25 +138,54 @@ static void free_large(struct arena *arena, void *piece)
     free(large);
 }
 
-/* ---- small pieces */
+/* ---- small pieces: under AddressSanitizer what is not handed out is out of bounds */
+
+static void push_free(struct arena *arena, void *piece, unsigned class)
+{
+    struct free_piece *freed = piece;
+
+    freed->next = arena->free_lists[class];
+    arena->free_lists[class] = freed;
+    ASAN_POISON_MEMORY_REGION(piece, class_size(class));
+}
+
+static void *pop_free(struct arena *arena, unsigned class)
+{
+    struct free_piece *piece = arena->free_lists[class];
+
+    if (piece == NULL)
+        return NULL;
+    ASAN_UNPOISON_MEMORY_REGION(piece, class_size(class));
+    arena->free_lists[class] = piece->next;
+    return piece;
+}
+
+static void *cut(struct arena *arena, size_t room)
+{
+    void *piece = arena->next;
+
+    ASAN_UNPOISON_MEMORY_REGION(piece, room);
+    arena->next += room;
+    return piece;
+}
+
+static size_t left_in_chunk(const struct arena *arena)
+{
+    return (size_t)(arena->end - arena->next);
+}
 
 /* The rest of the old chunk is cut into free pieces rather than lost. */
 static void retire_chunk(struct arena *arena)
 {
-    size_t left = (size_t)(arena->end - arena->next);
-
-    while (left >= STEP) {
+    while (left_in_chunk(arena) >= STEP) {
+        size_t left = left_in_chunk(arena);
         size_t size = left > SMALL ? SMALL : left / STEP * STEP;
-        struct free_piece *piece = (struct free_piece *)(void *)arena->next;
 
-        piece->next = arena->free_lists[class_of(size)];
-        arena->free_lists[class_of(size)] = piece;
-        arena->next += size;
-        left -= size;
+        push_free(arena, cut(arena, size), class_of(size));
     }
 }
 
-static int add_chunk(struct arena *arena, size_t wanted)
+static bool add_chunk(struct arena *arena, size_t wanted)
 {
     size_t size = arena->next_chunk;
     struct arena_chunk *chunk;
@@ -152,54 +194,52 @@ static int add_chunk(struct arena *arena, size_t wanted)
         size *= 2;
     chunk = map_chunk(size);
     if (chunk == NULL)
-        return 0;
+        return false;
     retire_chunk(arena);
     chunk->older = arena->chunks;
     chunk->size = size;
     arena->chunks = chunk;
     arena->next = (uint8_t *)chunk + CHUNK_HEADER;
     arena->end = (uint8_t *)chunk + size;
+    ASAN_POISON_MEMORY_REGION(arena->next, left_in_chunk(arena));
     arena->reserved += size;
     if (arena->next_chunk < LAST_CHUNK)
         arena->next_chunk *= 2;
-    return 1;
+    return true;
+}
+
+bool arena_reserve(struct arena *arena, size_t size)
+{
+    return left_in_chunk(arena) >= size || add_chunk(arena, size);
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    unsigned class;
-    struct free_piece *piece;
+    unsigned class = class_of(size);
     size_t room;
-    void *fresh;
+    void *piece;
 
     if (size > ARENA_LARGE)
         return alloc_large(arena, size);
-    class = class_of(size);
     room = class_size(class);
-    piece = arena->free_lists[class];
-    if (piece != NULL) {
-        arena->free_lists[class] = piece->next;
-        arena->used += room;
-        return piece;
+    piece = pop_free(arena, class);
+    if (piece == NULL) {
+        if (!arena_reserve(arena, room))
+            return NULL;
+        piece = cut(arena, room);
     }
-    if ((size_t)(arena->end - arena->next) < room && !add_chunk(arena, room))
-        return NULL;
-    fresh = arena->next;
-    arena->next += room;
     arena->used += room;
-    return fresh;
+    return piece;
 }
 
 void arena_free(struct arena *arena, void *piece, size_t size)
 {
     unsigned class = class_of(size);
-    struct free_piece *freed = piece;
 
     if (size > ARENA_LARGE) {
         free_large(arena, piece);
         return;
     }
-    freed->next = arena->free_lists[class];
-    arena->free_lists[class] = freed;
     arena->used -= class_size(class);
+    push_free(arena, piece, class);
 }

@@ -3,10 +3,11 @@
 #ifndef DUEQ_STORAGE_ARENA_H
 #define DUEQ_STORAGE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ARENA_CLASSES = 96, ARENA_LARGE = 64 * 1024 };
+enum { ARENA_CLASSES = 120, ARENA_LARGE = 64 * 1024 };
 
 struct arena_chunk;
 struct arena_large;
@@ -24,8 +25,12 @@ struct arena {
 void arena_init(struct arena *arena);
 void arena_release(struct arena *arena);
 
-/* 16-byte aligned; NULL: out of memory. O(1). */
+/* 8-byte aligned; NULL: out of memory. O(1). */
 void *arena_alloc(struct arena *arena, size_t size);
+
+/* Makes sure that pieces of at most ARENA_LARGE, whose rooms sum up to `size` at most, can be
+ * had without failure. False: out of memory, nothing has changed. */
+bool arena_reserve(struct arena *arena, size_t size);
 
 /* size: as given to arena_alloc. */
 void arena_free(struct arena *arena, void *piece, size_t size);
