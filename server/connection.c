@@ -120,6 +120,7 @@ void connection_accept(struct server *server, int fd, const char *address,
     static const char refusal[] = "-ERR max number of clients reached\r\n";
     struct connection *connection;
     struct resp_limits limits;
+    int64_t output_limit = server->config.output_limits.of[CLIENT_NORMAL].hard;
 
     server->stats.connections_received++;
     if (server->session_count >= (uint64_t)server->config.maxclients) {
@@ -139,9 +140,7 @@ void connection_accept(struct server *server, int fd, const char *address,
     set_socket_options(fd, &server->config);
     limits = limits_of(connection);
     connection->reader = resp_reader_new(&limits);
-    buffer_init(&connection->output, server->config.output_limit > 0
-                                         ? (size_t)server->config.output_limit
-                                         : SIZE_MAX / 2);
+    buffer_init(&connection->output, output_limit > 0 ? (size_t)output_limit : SIZE_MAX / 2);
     connection->writer = (struct resp_writer){&connection->output, 2};
     connection->readable =
         event_new(server->base, fd, EV_READ | EV_PERSIST, on_readable, connection);

@@ -7,7 +7,6 @@
 #include "server/commands/options.h"
 #include "server/server.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- CONFIG GET */
@@ -50,48 +49,15 @@ static enum outcome run_get(struct context *context)
 
 /* ---- CONFIG SET */
 
-enum { WORDS_MAX = 16 };
-
-static size_t split(struct argument value, struct argument *words)
-{
-    const char *at = value.data, *end = value.data + value.size;
-    size_t count = 0;
-
-    while (count < WORDS_MAX) {
-        const char *start;
-
-        while (at < end && *at == ' ')
-            at++;
-        for (start = at; at < end && *at != ' ';)
-            at++;
-        if (at == start)
-            break;
-        words[count++] = (struct argument){start, (size_t)(at - start)};
-    }
-    return count;
-}
-
-/* Some values are several words in a file, as in "durability interval 1000"; here they are one
- * argument. */
-static bool set_one(struct config *config, const char *name, struct argument value,
-                    struct config_error *error)
-{
-    struct argument words[WORDS_MAX] = {value};
-    size_t count = 1;
-
-    if (strcmp(name, "durability") == 0 || strcmp(name, "client-output-buffer-limit") == 0)
-        count = split(value, words);
-    return config_set(config, name, words, count, error);
-}
-
-static void refuse(struct context *context, size_t index, const char *why)
+static bool refuse(struct context *context, size_t index, const char *why)
 {
     resp_errorf(context->reply,
                 "ERR CONFIG SET failed (possibly related to argument '%.128s') - %s",
                 context_argument(context, index).data, why);
+    return false;
 }
 
-static bool seen_before(struct context *context, size_t index, int option)
+static bool is_named_before(struct context *context, size_t index, int option)
 {
     for (size_t i = 2; i < index; i += 2)
         if (config_find(context_argument(context, i)) == option)
@@ -99,95 +65,66 @@ static bool seen_before(struct context *context, size_t index, int option)
     return false;
 }
 
-/* A parameter that cannot change may be set to what it is. */
-static bool may_set(struct context *context, size_t index, int option)
+static bool check_name(struct context *context, size_t index)
 {
-    char now[CONFIG_TEXT_MAX];
-    struct argument value;
+    int option = config_find(context_argument(context, index));
 
-    if (config_mutable((size_t)option))
-        return true;
-    config_get(&context->server->config, (size_t)option, now);
-    value = context_argument(context, index + 1);
-    return value.size == strlen(now) && memcmp(value.data, now, value.size) == 0;
+    if (option < 0) {
+        resp_errorf(context->reply,
+                    "ERR Unknown option or number of arguments for CONFIG SET - '%.128s'",
+                    context_argument(context, index).data);
+        return false;
+    }
+    if (!config_may_change(&context->server->config, (size_t)option,
+                           context_argument(context, index + 1)))
+        return refuse(context, index, "can't set immutable config");
+    if (is_named_before(context, index, option))
+        return refuse(context, index, "duplicate parameter");
+    return true;
 }
 
-/* All the names, each once; so there are no more pairs than options. */
+/* All names are looked at before any value. */
 static bool check_names(struct context *context)
 {
-    for (size_t i = 2; i < context_count(context); i += 2) {
-        int option = config_find(context_argument(context, i));
+    for (size_t i = 2; i < context_count(context); i += 2)
+        if (!check_name(context, i))
+            return false;
+    return true;
+}
 
-        if (option < 0) {
-            resp_errorf(context->reply,
-                        "ERR Unknown option or number of arguments for CONFIG SET - '%.128s'",
-                        context_argument(context, i).data);
-            return false;
-        }
-        if (!may_set(context, i, option)) {
-            refuse(context, i, "can't set immutable config");
-            return false;
-        }
-        if (seen_before(context, i, option)) {
-            refuse(context, i, "duplicate parameter");
-            return false;
-        }
+static bool set_values(struct context *context, struct config *config)
+{
+    struct config_error error;
+
+    for (size_t i = 2; i < context_count(context); i += 2) {
+        size_t option = (size_t)config_find(context_argument(context, i));
+
+        if (!config_set_value(config, option, context_argument(context, i + 1), &error))
+            return refuse(context, i, error.text);
     }
     return true;
 }
 
-/* What a parameter was before, to go back to. */
-struct setting {
-    size_t option;
-    char before[CONFIG_TEXT_MAX];
-};
-
-static bool set_pair(struct context *context, size_t index, struct setting *setting,
-                     struct config_error *error)
-{
-    struct config *config = &context->server->config;
-
-    setting->option = (size_t)config_find(context_argument(context, index));
-    config_get(config, setting->option, setting->before);
-    return set_one(config, config_name(setting->option), context_argument(context, index + 1),
-                   error);
-}
-
-static void take_back(struct config *config, const struct setting *settings, size_t count)
-{
-    struct config_error ignored; /* it was a good value before */
-
-    while (count-- > 0)
-        set_one(config, config_name(settings[count].option),
-                (struct argument){settings[count].before, strlen(settings[count].before)},
-                &ignored);
-}
-
-/* All or none: what was set before a bad value is set back. */
+/* All or none: they are set in a copy. */
 static enum outcome run_set(struct context *context)
 {
-    size_t pairs = (context_count(context) - 2) / 2, done = 0;
-    struct config_error error = {.text = "out of memory"};
-    struct setting *settings;
+    struct config *config = &context->server->config;
+    struct config changed;
 
     if (context_count(context) % 2 != 0)
         return context_syntax_error(context);
     if (!check_names(context))
         return OUTCOME_DONE;
-    settings = malloc(pairs * sizeof(*settings));
-    if (settings == NULL)
+    if (!config_copy(config, &changed))
         return context_status(context, DUEQ_NOMEM);
-    while (done < pairs && set_pair(context, 2 + 2 * done, &settings[done], &error))
-        done++;
-    if (done < pairs) {
-        refuse(context, 2 + 2 * done, error.text);
-        take_back(&context->server->config, settings, done);
-    } else {
-        server_apply_config(context->server);
-        context_ok(context);
+    if (!set_values(context, &changed)) {
+        config_release(&changed);
+        return OUTCOME_DONE;
     }
-    free(settings);
-    return OUTCOME_DONE;
+    config_release(config);
+    *config = changed;
+    server_apply_config(context->server);
+    return context_ok(context);
 }
 
 /* ---- CONFIG RESETSTAT, CONFIG REWRITE */
@@ -205,10 +142,18 @@ static enum outcome run_resetstat(struct context *context)
 
 static enum outcome run_rewrite(struct context *context)
 {
-    resp_error(context->reply, context->server->config.file == NULL
-                                   ? "ERR The server is running without a config file"
-                                   : "ERR Rewriting config file: dueq leaves the file to you; "
-                                     "CONFIG GET * shows what it would say");
+    struct config_error error;
+
+    if (context->server->config.file == NULL) {
+        resp_error(context->reply, "ERR The server is running without a config file");
+        return OUTCOME_DONE;
+    }
+    if (config_rewrite(&context->server->config, &error)) {
+        log_write(LOG_NOTICE, "CONFIG REWRITE executed with success.");
+        return context_ok(context);
+    }
+    log_write(LOG_WARNING, "CONFIG REWRITE failed: %s", error.text);
+    resp_errorf(context->reply, "ERR Rewriting config file: %s", error.text);
     return OUTCOME_DONE;
 }
 
@@ -237,7 +182,7 @@ const struct command config_commands[] = {
      .run = write_help},
     SUB("resetstat", 2, "2.0.0", "O(1)", "", "Reset the stats returned by INFO", run_resetstat),
     SUB("rewrite", 2, "2.8.0", "O(1)", "",
-        "Refused: dueq does not write to the file it was configured by", run_rewrite),
+        "Rewrite the configuration file with the in memory configuration", run_rewrite),
     {.name = "set",
      .arity = -4,
      .flags = ADMIN,

@@ -143,7 +143,11 @@ static void config_set_refuses_by_name(void **state)
                   "parameter",
                   "CONFIG SET timeout 5 timeout 6");
     runner_expect(runner, "!ERR syntax error", "CONFIG SET timeout 5 maxclients");
-    runner_expect(runner, "OK", "CONFIG SET databases 16");
+    runner_expect(runner, "!ERR CONFIG SET failed *immutable config",
+                  "CONFIG SET databases 16");
+    runner_expect(runner, "OK", "CONFIG SET port 6379 save \"\" appendonly yes");
+    runner_expect(runner, "!ERR CONFIG SET failed *dueq has this one way only: 'yes'",
+                  "CONFIG SET appendonly no");
     runner_expect(runner, "[\"maxclients\" \"10000\"]", "CONFIG GET maxclients");
 }
 
@@ -167,12 +171,13 @@ static void queue_defaults_can_be_set(void **state)
     runner_expect(runner, "[*\"retries\" 3 \"backoff\" 5000 *]", "Q.GET topic a");
 }
 
-static void config_rewrite_is_refused(void **state)
+static void config_rewrite_wants_a_file(void **state)
 {
     struct command_runner *runner = *state;
     runner_expect(runner, "!ERR The server is running without a config file", "CONFIG REWRITE");
-    runner->server.config.file = strdup("/etc/dueq.conf");
-    runner_expect(runner, "!ERR Rewriting config file: *", "CONFIG REWRITE");
+    runner->server.config.file = strdup("/proc/nosuch/dueq.conf");
+    runner_expect(runner, "!ERR Rewriting config file: No such file or directory",
+                  "CONFIG REWRITE");
 }
 
 /* ---- the rest */
@@ -255,7 +260,7 @@ int main(void)
         runner_test(config_set_refuses_by_name),
         runner_test(values_of_several_words_are_one_argument),
         runner_test(queue_defaults_can_be_set),
-        runner_test(config_rewrite_is_refused),
+        runner_test(config_rewrite_wants_a_file),
         runner_test(time_is_the_time_it_was_given),
         runner_test(topics_are_counted_in_database_0),
         runner_test(flushall_leaves_nothing),
