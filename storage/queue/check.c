@@ -85,13 +85,13 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
           "a life ends before the topic's next");
 }
 
-static void at_state(struct audit *audit, struct dueq_slice key)
+static void at_body(struct audit *audit, struct dueq_slice key)
 {
     uint64_t seq = kv_read_u64((const uint8_t *)key.data + 9);
     struct job job, found;
 
     if (job_load(audit->store, audit->topic, seq, &job) != DUEQ_OK) {
-        blame(audit, false, "a state has no body, or does not read");
+        blame(audit, false, "a job does not read");
         return;
     }
     audit->jobs++;
@@ -129,14 +129,14 @@ static void walk(struct audit *audit, uint8_t table,
     kv_cursor_free(cursor);
 }
 
-static void at_body(struct audit *audit, struct dueq_slice key)
+static void at_state(struct audit *audit, struct dueq_slice key)
 {
-    struct job job;
+    struct job_body body;
 
     blame(audit,
-          job_load(audit->store, audit->topic, kv_read_u64((const uint8_t *)key.data + 9),
-                   &job) == DUEQ_OK,
-          "a body has no state");
+          job_load_body(audit->store, audit->topic, kv_read_u64((const uint8_t *)key.data + 9),
+                        &body) == DUEQ_OK,
+          "a state has no body");
 }
 
 static void at_schedule(struct audit *audit, struct dueq_slice key)

@@ -29,28 +29,34 @@ static enum dueq_status load_state(struct dueq *store, struct topic *topic, uint
     return status;
 }
 
-/* The state of a job tells whether there is one. */
+/* The body of a job tells whether there is one. */
 enum dueq_status job_load(struct dueq *store, struct topic *topic, uint64_t seq,
                           struct job *ret_job)
 {
     struct job job = {.seq = seq};
-    enum dueq_status status = load_state(store, topic, seq, &job.state);
+    enum dueq_status status = job_load_body(store, topic, seq, &job.body);
 
     if (status != DUEQ_OK)
         return status;
-    status = job_load_body(store, topic, seq, &job.body);
+    status = load_state(store, topic, seq, &job.state);
+    job.moved = status == DUEQ_OK;
+    if (status == DUEQ_NOTFOUND) {
+        job.state = body_first_state(&job.body);
+        status = DUEQ_OK;
+    }
     if (status == DUEQ_OK)
         *ret_job = job;
-    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    return status;
 }
 
-void job_save_state(struct dueq *store, struct topic *topic, uint64_t seq,
-                    const struct job_state *state, bool fresh)
+static void save_state(struct dueq *store, struct topic *topic, struct job *job)
 {
-    struct kv_key key = job_key(TABLE_STATE, topic->id, seq);
+    struct kv_key key = job_key(TABLE_STATE, topic->id, job->seq);
     uint8_t bytes[STATE_MAX];
 
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, state_write(bytes, state)), fresh);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, state_write(bytes, &job->state)),
+           !job->moved);
+    job->moved = true;
 }
 
 static void drop_ttl(struct dueq *store, struct topic *topic, const struct job *job)
@@ -76,7 +82,8 @@ void job_remove(struct dueq *store, struct topic *topic, const struct job *job)
     if (named)
         kv_del(store->kv, kv_key_slice(&unique));
     kv_del(store->kv, kv_key_slice(&body));
-    kv_del(store->kv, kv_key_slice(&state));
+    if (job->moved)
+        kv_del(store->kv, kv_key_slice(&state));
 }
 
 /* ---- from one state to another */
@@ -100,8 +107,8 @@ enum dueq_status job_reschedule(struct dueq *store, struct topic *topic, struct 
     keep_error(store, &state.error);
     schedule_remove(store, topic, &job->state, job->seq);
     schedule_add(store, topic, &state, job->seq, time);
-    job_save_state(store, topic, job->seq, &state, false);
     job->state = state;
+    save_state(store, topic, job);
     return DUEQ_OK;
 }
 

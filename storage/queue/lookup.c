@@ -5,8 +5,8 @@
 
 /* By an id that the store gave: it tells the seq. A caller's id may look the same: the body's
  * record knows. */
-static enum dueq_status find_given(struct dueq *store, struct topic *topic,
-                                   struct dueq_slice id, struct job *ret_job)
+enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                              struct job *ret_job)
 {
     char text[GIVEN_ID_SIZE];
     struct job job;
@@ -37,13 +37,15 @@ static enum dueq_status find_named(struct dueq *store, struct topic *topic,
     if (value.size != 8)
         return DUEQ_CORRUPT;
     status = job_load(store, topic, kv_read_u64(value.data), ret_job);
+    if (status == DUEQ_OK && !dueq_slice_equal(ret_job->body.id, id))
+        return DUEQ_NOTFOUND;
     return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
 }
 
 enum dueq_status lookup_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
                            struct job *ret_job)
 {
-    enum dueq_status status = find_given(store, topic, id, ret_job);
+    enum dueq_status status = lookup_given(store, topic, id, ret_job);
 
     return status == DUEQ_NOTFOUND ? find_named(store, topic, id, ret_job) : status;
 }

@@ -25,43 +25,36 @@ static enum dueq_status check(const struct dueq *store, const struct dueq_push *
     return kv_room(store->kv) == DUEQ_OK ? DUEQ_OK : DUEQ_FULL;
 }
 
+/* A moment that has passed on the wall clock is now. */
+static void set_due(struct job_body *body, const struct dueq_push *push, struct dueq_time time)
+{
+    body->clock = CLOCK_QUEUE;
+    body->due = time.now;
+    if (push->absolute && push->at > time.wall) {
+        body->clock = CLOCK_WALL;
+        body->due = moment_clamp(push->at);
+    } else if (!push->absolute) {
+        body->due = moment_after(time.now, push->delay);
+    }
+}
+
 static struct job_body body_of(const struct dueq *store, const struct dueq_push *push,
                                struct dueq_time time)
 {
     const struct dueq_defaults *defaults = &store->defaults;
+    struct job_body body = {.id = push->id,
+                            .body = push->body,
+                            .priority = (uint8_t)or_default(push->priority, PRIORITY_DEFAULT),
+                            .lease = push->lease,
+                            .retries = or_default(push->retries, defaults->retries),
+                            .backoff = or_default(push->backoff, defaults->backoff),
+                            .backoff_max = or_default(push->backoff_max, defaults->backoff_max),
+                            .ttl = push->ttl,
+                            .pushed = time.wall,
+                            .stamp = time.now};
 
-    return (struct job_body){.id = push->id,
-                             .body = push->body,
-                             .priority = (uint8_t)or_default(push->priority, PRIORITY_DEFAULT),
-                             .lease = push->lease,
-                             .retries = or_default(push->retries, defaults->retries),
-                             .backoff = or_default(push->backoff, defaults->backoff),
-                             .backoff_max =
-                                 or_default(push->backoff_max, defaults->backoff_max),
-                             .ttl = push->ttl,
-                             .pushed = time.wall,
-                             .stamp = time.now};
-}
-
-/* A moment that has passed on the wall clock is now. */
-static struct job_state state_of(const struct dueq *store, const struct dueq_push *push,
-                                 struct dueq_time time)
-{
-    bool later = push->absolute && push->at > time.wall;
-    struct job_state state = {.state = RECORD_PENDING,
-                              .priority = (uint8_t)or_default(push->priority, PRIORITY_DEFAULT),
-                              .clock = later ? CLOCK_WALL : CLOCK_QUEUE,
-                              .due = time.now,
-                              .expires = DUEQ_NEVER};
-
-    if (later)
-        state.due = moment_clamp(push->at);
-    else if (!push->absolute)
-        state.due = moment_after(time.now, push->delay);
-    if (push->ttl != DUEQ_DEFAULT)
-        state.expires = moment_after(
-            moment_clamp(queue_clock_of(store, state.clock, state.due)), push->ttl);
-    return state;
+    set_due(&body, push, time);
+    return body;
 }
 
 /* ---- the records */
@@ -103,10 +96,14 @@ static void put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64
 /* A caller's id that the store may come to give itself makes the topic look before it gives. */
 static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct dueq_slice id)
 {
+    struct kv_key key = unique_key(topic->id, id, kv_seed(store->kv));
+    struct dueq_slice value;
     struct job job;
     uint64_t seq;
-    enum dueq_status status = lookup_id(store, topic, id, &job);
+    enum dueq_status status = lookup_given(store, topic, id, &job);
 
+    if (status == DUEQ_NOTFOUND)
+        status = kv_get(store->kv, kv_key_slice(&key), &value);
     if (status == DUEQ_OK)
         return DUEQ_DUPLICATE;
     if (status != DUEQ_NOTFOUND)
@@ -143,33 +140,33 @@ static enum dueq_status settle_id(struct dueq *store, struct topic *topic, struc
 
 /* ---- push */
 
-static void add_job(struct dueq *store, struct topic *topic, const struct dueq_push *push,
+static void add_job(struct dueq *store, struct topic *topic, const struct job_body *body,
                     const struct job_state *state, struct dueq_time time)
 {
-    struct job_body body = body_of(store, push, time);
     uint64_t seq = topic->next_seq++;
 
     topic->totals.pushed++;
     schedule_add(store, topic, state, seq, time);
-    put_body(store, topic, seq, &body);
-    job_save_state(store, topic, seq, state, true);
+    put_body(store, topic, seq, body);
     if (state->expires != DUEQ_NEVER)
         put_ttl(store, topic, seq, state->expires);
-    if (push->id.size > 0)
-        put_unique(store, topic, seq, push->id);
+    if (body->id.size > 0)
+        put_unique(store, topic, seq, body->id);
 }
 
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
                            struct dueq_time time, struct dueq_slice *ret_id)
 {
     struct topic *topic;
+    struct job_body body;
     struct job_state state;
     enum dueq_status status = check(store, push);
 
     if (status != DUEQ_OK)
         return status;
     time = queue_time(store, time);
-    state = state_of(store, push, time);
+    body = body_of(store, push, time);
+    state = body_first_state(&body);
     status = queue_open_topic(store, push->topic, &topic);
     if (status == DUEQ_OK)
         status = settle_id(store, topic, push->id, time);
@@ -177,7 +174,7 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
         status = schedule_reserve(topic, &state, time);
     if (status != DUEQ_OK)
         return status;
-    add_job(store, topic, push, &state, time);
+    add_job(store, topic, &body, &state, time);
     *ret_id = push->id.size > 0 ? push->id : dueq_slice(store->id, GIVEN_ID_SIZE);
     return DUEQ_OK;
 }

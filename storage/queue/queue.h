@@ -99,6 +99,7 @@ struct job {
     uint64_t seq;
     struct job_body body;
     struct job_state state;
+    bool moved; /* the state is a record of its own, no longer that of the push */
 };
 
 /* The slices live until the next write. */
@@ -106,8 +107,6 @@ enum dueq_status job_load(struct dueq *store, struct topic *topic, uint64_t seq,
                           struct job *ret_job);
 enum dueq_status job_load_body(struct dueq *store, struct topic *topic, uint64_t seq,
                                struct job_body *ret_body);
-void job_save_state(struct dueq *store, struct topic *topic, uint64_t seq,
-                    const struct job_state *state, bool fresh);
 void job_remove(struct dueq *store, struct topic *topic, const struct job *job);
 
 /* Moves the job to where `state` says; `error` of the new state may lie in the old one.
@@ -130,6 +129,9 @@ int64_t job_backoff(const struct topic *topic, const struct job *job);
 
 /* ---- jobs by id, and as callers see them (lookup.c) */
 
+/* Only ids that the store gave. */
+enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                              struct job *ret_job);
 enum dueq_status lookup_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
                            struct job *ret_job);
 /* Checks both names. */

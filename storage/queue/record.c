@@ -1,5 +1,8 @@
 #include "storage/queue/record.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum {
     RECORD_VERSION = 1,
     FLAG_TOKEN_VALID = 1,
@@ -38,6 +41,12 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, int64_t
     return NULL;
 }
 
+/* A damaged record may hold anything: wraps rather than overflows. */
+static int64_t add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 /* ---- body */
 
 size_t body_write_head(uint8_t *bytes, const struct job_body *body)
@@ -46,6 +55,7 @@ size_t body_write_head(uint8_t *bytes, const struct job_body *body)
 
     *at++ = RECORD_VERSION;
     *at++ = body->priority;
+    *at++ = body->clock;
     *at++ = (uint8_t)body->id.size;
     at = write_number(at, body->lease);
     at = write_number(at, body->retries);
@@ -54,6 +64,7 @@ size_t body_write_head(uint8_t *bytes, const struct job_body *body)
     at = write_number(at, body->ttl);
     at = write_number(at, body->pushed);
     at = write_number(at, body->stamp - body->pushed);
+    at = write_number(at, body->due - body->pushed);
     return (size_t)(at - bytes);
 }
 
@@ -62,23 +73,40 @@ bool body_read(struct dueq_slice record, struct job_body *ret_body)
     const uint8_t *at = record.data, *end = at + record.size;
     size_t id_size;
 
-    if (record.size < 3 || at[0] != RECORD_VERSION)
+    if (record.size < 4 || at[0] != RECORD_VERSION || at[2] > CLOCK_WALL)
         return false;
     ret_body->priority = at[1];
-    id_size = at[2];
-    at = read_number(at + 3, end, &ret_body->lease);
+    ret_body->clock = at[2];
+    id_size = at[3];
+    at = read_number(at + 4, end, &ret_body->lease);
     at = read_number(at, end, &ret_body->retries);
     at = read_number(at, end, &ret_body->backoff);
     at = read_number(at, end, &ret_body->backoff_max);
     at = read_number(at, end, &ret_body->ttl);
     at = read_number(at, end, &ret_body->pushed);
     at = read_number(at, end, &ret_body->stamp);
+    at = read_number(at, end, &ret_body->due);
     if (at == NULL || (size_t)(end - at) < id_size)
         return false;
-    ret_body->stamp = (int64_t)((uint64_t)ret_body->stamp + (uint64_t)ret_body->pushed);
+    ret_body->stamp = add(ret_body->stamp, ret_body->pushed);
+    ret_body->due = add(ret_body->due, ret_body->pushed);
     ret_body->id = dueq_slice(at, id_size);
     ret_body->body = dueq_slice(at + id_size, (size_t)(end - at) - id_size);
     return true;
+}
+
+struct job_state body_first_state(const struct job_body *body)
+{
+    int64_t due =
+        body->clock == CLOCK_QUEUE ? body->due : body->due - body->pushed + body->stamp;
+
+    return (struct job_state){.state = RECORD_PENDING,
+                              .priority = body->priority,
+                              .clock = body->clock,
+                              .due = body->due,
+                              .expires = body->ttl == DUEQ_DEFAULT
+                                             ? DUEQ_NEVER
+                                             : moment_after(moment_clamp(due), body->ttl)};
 }
 
 /* ---- state */
@@ -136,9 +164,14 @@ struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq)
 struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed)
 {
     struct kv_key key;
+    XXH128_canonical_t hash;
 
     kv_key_start(&key, TABLE_UNIQUE);
     kv_key_u64(&key, topic);
+    if (id.size >= sizeof(hash.digest)) {
+        XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(id.data, id.size, seed));
+        id = dueq_slice(hash.digest, sizeof(hash.digest));
+    }
     kv_key_name(&key, id, seed);
     return key;
 }

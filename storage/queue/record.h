@@ -5,6 +5,7 @@
 
 #include "storage/dueq.h"
 #include "storage/kv/key.h"
+#include "storage/queue/moment.h"
 
 /* The tables: first byte of a key. Those of storage/keys are lower case. */
 enum {
@@ -12,9 +13,9 @@ enum {
     TABLE_GARBAGE = 'G',  /* topic -> nothing: its records are to be reclaimed */
     TABLE_META = 'M',     /* -> next topic id */
     TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
-    TABLE_STATE = 'S',    /* topic, seq -> state */
+    TABLE_STATE = 'S',    /* topic, seq -> state, once it is another than at the push */
     TABLE_TOPIC = 'T',    /* name -> topic */
-    TABLE_UNIQUE = 'U'    /* topic, caller's id -> seq */
+    TABLE_UNIQUE = 'U'    /* topic, caller's id or its hash -> seq */
 };
 
 /* Classes of the schedule. */
@@ -35,6 +36,8 @@ struct job_body {
     struct dueq_slice id; /* size 0: given by the store, made of stamp and seq */
     struct dueq_slice body;
     uint8_t priority;
+    uint8_t clock;                                     /* that `due` is on */
+    int64_t due;                                       /* at first */
     int64_t lease, retries, backoff, backoff_max, ttl; /* lease, ttl: DUEQ_DEFAULT too */
     int64_t pushed;                                    /* on the wall clock */
     int64_t stamp; /* the same moment on the queue's clock: ids sort by it */
@@ -51,11 +54,14 @@ struct job_state {
     struct dueq_slice error;
 };
 
-enum { BODY_HEAD_MAX = 3 + 7 * 10, STATE_MAX = 5 + 4 * 10 + DUEQ_ERROR_MAX };
+enum { BODY_HEAD_MAX = 4 + 8 * 10, STATE_MAX = 5 + 4 * 10 + DUEQ_ERROR_MAX };
 
 /* Writes what comes before id and body; returns its size. */
 size_t body_write_head(uint8_t *bytes, const struct job_body *body);
 bool body_read(struct dueq_slice record, struct job_body *ret_body);
+/* The state that a job has from its push until something happens to it: no record of its own
+ * says so, which spares most jobs a quarter of what is written for them. */
+struct job_state body_first_state(const struct job_body *body);
 
 size_t state_write(uint8_t *bytes, const struct job_state *state);
 bool state_read(struct dueq_slice record, struct job_state *ret_state);
@@ -63,6 +69,8 @@ bool state_read(struct dueq_slice record, struct job_state *ret_state);
 /* ---- keys */
 
 struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq);
+/* Names of 16 bytes and more are hashed: random ids of any size cost the index the same. Two of
+ * one hash are taken for duplicates by a push, and told apart by everybody else. */
 struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed);
 /* The head of a schedule class; of CLASS_PENDING: of one lane. */
 struct kv_key class_key(uint64_t topic, uint8_t class);

@@ -11,25 +11,6 @@
 
 struct kv_cursor;
 
-/* ---- moments: kept this far from the ends of int64_t, so that shifting one from clock to
- * clock cannot overflow. DUEQ_NEVER is none of them. */
-
-#define MOMENT_MAX (INT64_MAX / 4)
-#define LONG_AGO   (-MOMENT_MAX)
-
-static inline int64_t moment_clamp(int64_t moment)
-{
-    if (moment > MOMENT_MAX)
-        return MOMENT_MAX;
-    return moment < LONG_AGO ? LONG_AGO : moment;
-}
-
-/* wait: 0 or more. */
-static inline int64_t moment_after(int64_t moment, int64_t wait)
-{
-    return wait > MOMENT_MAX - moment ? MOMENT_MAX : moment + wait;
-}
-
 /* A place in a lane or class: due, then order of arrival. */
 struct place {
     int64_t due;
