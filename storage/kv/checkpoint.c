@@ -232,6 +232,8 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
 
     if (status == DUEQ_OK)
         status = merge_all(checkpoint);
+    if (status == DUEQ_OK)
+        status = lmdb_sync(checkpoint->lmdb);
     if (status == DUEQ_OK && !atomic_load(&checkpoint->stop)) {
         journal_trim(checkpoint->journal, checkpoint->mark.lsn);
         journal_prepare(checkpoint->journal);

@@ -100,9 +100,12 @@ enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes,
     if (result == MDB_SUCCESS)
         result = mdb_env_set_mapsize(store->env, map_bytes);
     if (result == MDB_SUCCESS)
-        result = mdb_env_open(store->env, dir, MDB_NOTLS | MDB_NORDAHEAD, 0600);
+        result =
+            mdb_env_open(store->env, dir, MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMETASYNC, 0600);
     if (result == MDB_SUCCESS)
         result = open_database(store);
+    if (result == MDB_SUCCESS) /* what is read now may be what a dead process left unsynced */
+        result = mdb_env_sync(store->env, 1);
     if (result != MDB_SUCCESS) {
         enum dueq_status status = status_of(store, result);
 
@@ -271,6 +274,11 @@ enum dueq_status lmdb_commit(struct lmdb_txn *txn)
     status = status_of(txn->store, mdb_txn_commit(txn->txn));
     free(txn);
     return status;
+}
+
+enum dueq_status lmdb_sync(struct lmdb_store *store)
+{
+    return status_of(store, mdb_env_sync(store->env, 1));
 }
 
 void lmdb_abort(struct lmdb_txn *txn)
