@@ -2,7 +2,12 @@
 
 BUILD      ?= build
 CC         ?= cc
+OBJCOPY    ?= objcopy
 PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
 PORT       ?= 6379
 DIR        ?= ./data
 VERSION    := $(shell cat VERSION)
@@ -45,13 +50,14 @@ MODEL         := $(call programs,tests/model/test_*.c)
 INTEGRATION   := $(call programs,tests/integration/test_*.c)
 FAULT         := $(call programs,tests/fault/test_*.c)
 TESTS         := $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(MODEL) $(INTEGRATION) $(FAULT)
+EMBED         := tests/embed/run
 CODE          := $(call sources,protocol/*.[ch] storage/*.[ch] storage/*/*.[ch] server/*.[ch] \
                  server/*/*.[ch] tools/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 .DEFAULT_GOAL := all
 
 .PHONY: all
-all: $(BUILD)/dueq ## build the server (build/dueq) and the libraries
+all: $(BUILD)/dueq libdueq ## build the server (build/dueq) and libdueq, static and shared
 
 .PHONY: run
 run: bootstrap ## install what is missing, build, start on 127.0.0.1:$(PORT) with data in $(DIR)
@@ -85,6 +91,30 @@ SERVER_LINK     := $(SERVER_LIBS) $(STORAGE_LIBS) $(PROTOCOL_LIBS)
 $(BUILD)/dueq: $(BUILD)/server/main.o $(SERVER_ARCHIVES)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK)
 
+# ---- libdueq: storage for programs of others. Both forms show the functions of its headers only.
+
+SOVERSION      := $(firstword $(subst ., ,$(VERSION)))
+LIBDUEQ_SHARED := libdueq.so.$(VERSION)
+LIBDUEQ_SONAME := libdueq.so.$(SOVERSION)
+LIBDUEQ_HEADERS := dueq.h slice.h status.h kv/options.h
+PIC_OBJECTS    := $(patsubst $(BUILD)/%,$(BUILD)/pic/%,$(STORAGE_OBJECTS))
+# The sanitizers' own symbols are found when the program starts.
+LIBDUEQ_LDFLAGS := $(if $(SANITIZE),,-Wl,-z,defs)
+
+.PHONY: libdueq
+libdueq: $(BUILD)/libdueq.a $(BUILD)/$(LIBDUEQ_SHARED)
+
+$(BUILD)/pic/%.o: %.c Makefile VERSION
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+$(BUILD)/libdueq.a: $(PIC_OBJECTS)
+	$(LD) -r -o $(BUILD)/libdueq.o $^
+	$(OBJCOPY) --wildcard --keep-global-symbol='dueq_*' $(BUILD)/libdueq.o
+	@rm -f $@ && ar rcs $@ $(BUILD)/libdueq.o
+$(BUILD)/$(LIBDUEQ_SHARED): $(PIC_OBJECTS) storage/libdueq.map
+	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(LIBDUEQ_SONAME) $(LIBDUEQ_LDFLAGS) \
+	    -Wl,--version-script=storage/libdueq.map -o $@ $(PIC_OBJECTS) $(STORAGE_LIBS)
+
 # Each test links only the layer it tests: a call across layers does not link.
 $(UNIT_PROTOCOL): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(BUILD)/libprotocol.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PROTOCOL_LIBS) -lcmocka
@@ -98,14 +128,17 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-fault check-sanitize
-check: check-unit check-model check-integration ## unit, model and integration tests
+.PHONY: check check-unit check-model check-integration check-embed check-fault check-sanitize
+check: check-unit check-model check-integration check-embed ## unit, model, integration, embedding
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
 	@tools/run-tests $^
 check-integration: $(INTEGRATION) ## the real server with real clients
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
+check-embed: all ## libdueq as others use it: installed, found by pkg-config, linked both ways
+	@MAKE='$(MAKE)' BUILD='$(BUILD)' CC='$(CC)' CFLAGS='$(filter -fsanitize%,$(ALL_CFLAGS))' \
+	    tools/run-tests $(EMBED)
 check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=)
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(FAULT)
 check-sanitize: ## unit, model and integration tests under ASan and UBSan
@@ -130,10 +163,28 @@ format: ## rewrite the code with clang-format
 format-check: ## fail when clang-format would change something
 	clang-format --dry-run -Werror $(CODE)
 
-.PHONY: install
-install: all ## install the binary and the man page under PREFIX
-	install -D -m 755 $(BUILD)/dueq $(DESTDIR)$(PREFIX)/bin/dueq
-	install -D -m 644 server/dueq.1 $(DESTDIR)$(PREFIX)/share/man/man1/dueq.1
+# Paths as they will be, below DESTDIR as they are now.
+INSTALLED_HEADERS := $(addprefix $(DESTDIR)$(INCLUDEDIR)/dueq/,$(LIBDUEQ_HEADERS))
+INSTALLED_LIBRARIES := $(addprefix $(DESTDIR)$(LIBDIR)/,libdueq.a $(LIBDUEQ_SHARED) \
+                       $(LIBDUEQ_SONAME) libdueq.so pkgconfig/dueq.pc)
+
+.PHONY: install uninstall
+install: all ## install server, man page and libdueq under PREFIX (then ldconfig)
+	install -D -m 755 $(BUILD)/dueq $(DESTDIR)$(BINDIR)/dueq
+	install -D -m 644 server/dueq.1 $(DESTDIR)$(MANDIR)/man1/dueq.1
+	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(BUILD)/libdueq.a $(BUILD)/$(LIBDUEQ_SHARED)
+	ln -sf $(LIBDUEQ_SHARED) $(DESTDIR)$(LIBDIR)/$(LIBDUEQ_SONAME)
+	ln -sf $(LIBDUEQ_SONAME) $(DESTDIR)$(LIBDIR)/libdueq.so
+	for header in $(LIBDUEQ_HEADERS); do \
+	    install -D -m 644 storage/$$header $(DESTDIR)$(INCLUDEDIR)/dueq/$$header || exit; done
+	@mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' storage/libdueq.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/dueq.pc
+uninstall: ## remove what install has put under PREFIX
+	rm -f $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(MANDIR)/man1/dueq.1 \
+	    $(INSTALLED_LIBRARIES) $(INSTALLED_HEADERS)
+	-@rmdir $(DESTDIR)$(INCLUDEDIR)/dueq/kv $(DESTDIR)$(INCLUDEDIR)/dueq 2>/dev/null
 
 .PHONY: clean
 clean: ## remove build/

@@ -15,16 +15,17 @@
 #ifndef DUEQ_H
 #define DUEQ_H
 
-#include "storage/slice.h"
-#include "storage/status.h"
+/* Beside this file, in the source tree and where it is installed (as <dueq/dueq.h>). */
+#include "kv/options.h"
+#include "slice.h"
+#include "status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct dueq;
-struct kv_options;
-struct kv_stats;
+struct kv;
 
 enum {
     DUEQ_NAME_MAX = 255,  /* topic names and job ids, bytes */
@@ -54,8 +55,12 @@ struct dueq_defaults {
 
 /* ---- the store */
 
-/* kv: NULL for the defaults (storage/kv/kv.h). Topics are armed from the directory of topics;
- * no backlog is read. */
+/* Fills in the defaults: every commit synced, two memtables of 48 MiB at most, a journal of
+ * 512 MiB. A small device wants less of everything: see kv/options.h. */
+void dueq_options_init(struct kv_options *options);
+
+/* kv: NULL for the defaults. The directory is made when it is not there. Topics are armed from
+ * the directory of topics; no backlog is read. */
 enum dueq_status dueq_open(const char *dir, const struct kv_options *kv, struct dueq_time time,
                            struct dueq **ret_store, struct dueq_error *error);
 enum dueq_status
@@ -76,7 +81,8 @@ void dueq_maintain(struct dueq *store, bool idle); /* once a turn: see kv_mainta
 enum dueq_status dueq_status(const struct dueq *store);
 const char *dueq_failure(const struct dueq *store);
 
-/* The key space beneath, for durability changes, checkpoints and statistics. */
+/* The key space beneath, for durability changes, checkpoints and statistics: for programs built
+ * from this source tree, as the server is (storage/kv/kv.h is not installed). */
 struct kv *dueq_kv(struct dueq *store);
 
 /* ---- jobs */

@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+void dueq_options_init(struct kv_options *options)
+{
+    kv_options_init(options);
+}
+
 /* Fills in *store, which is zero; the caller abandons it on failure. */
 static enum dueq_status open_store(struct dueq *store, const char *dir,
                                    const struct kv_options *kv, struct dueq_time time,
