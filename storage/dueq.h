@@ -6,7 +6,8 @@
  * settled (on disk, with `durability always`) when dueq_settled reaches the LSN it gave; do not
  * tell anybody about a result before that: also not about one that was only read.
  *
- * Time is given, never read: struct dueq_time. Durations and times are milliseconds.
+ * Time is given, never read: struct dueq_time. Durations and times are milliseconds; moments
+ * that are returned are unix ms of the wall clock.
  *
  * Names and ids are 1 to 255 bytes of anything; bodies up to DUEQ_BODY_MAX. Slices returned
  * live until the next call that changes the store (push, claim, ack, nack, extend, del, flush,
@@ -112,13 +113,14 @@ void dueq_push_init(struct dueq_push *push); /* everything default, nothing dela
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
                            struct dueq_time time, struct dueq_slice *ret_id);
 
+/* Moments are unix ms of the wall clock, as it stands: after a step, what is measured on the
+ * queue's clock is shown at another moment. */
 struct dueq_job {
     struct dueq_slice id, body, error; /* error: of the last nack or expiry; size 0: none */
     enum dueq_state state;
-    int64_t due;    /* when it can be claimed; claimed: end of the lease; dead: when it died. On
-                       the queue's clock; on the wall clock while it waits for its `at` */
-    int64_t pushed; /* unix ms of the wall clock */
-    int64_t token;  /* of the last claim; 0: never claimed */
+    int64_t due; /* when it can be claimed; claimed: end of the lease; dead: when it died */
+    int64_t pushed;
+    int64_t token;   /* of the last claim; 0: never claimed */
     int64_t attempt; /* claims so far */
     int priority;
     int64_t lease, retries, backoff, backoff_max;
@@ -146,7 +148,7 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                            enum dueq_state *ret_state);
 
-/* The lease ends `lease` ms from now. *ret_end: that moment as unix ms of the wall clock. */
+/* The lease ends `lease` ms from now. *ret_end: that moment. */
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
@@ -163,7 +165,7 @@ enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct du
 struct dueq_topic_stats {
     uint64_t counts[DUEQ_STATES]; /* jobs by state */
     int64_t oldest_ready_age;     /* ms since the longest waiting ready job fell due; 0: none */
-    int64_t next_due;             /* unix ms of the next delayed job; DUEQ_NEVER: none */
+    int64_t next_due;             /* moment of the next delayed job; DUEQ_NEVER: none */
     uint64_t pushed, claimed, acked, nacked, deleted;
     uint64_t expired; /* leases that ran out */
     uint64_t lapsed;  /* jobs whose ttl ran out */

@@ -183,6 +183,6 @@ enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct
     if (status == DUEQ_OK)
         status = take(store, found, &job, lease, time);
     if (status == DUEQ_OK)
-        *ret_end = moment_after(time.wall, lease);
+        *ret_end = queue_wall_of(store, CLOCK_QUEUE, job.state.due);
     return status;
 }

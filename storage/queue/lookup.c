@@ -84,6 +84,14 @@ static enum dueq_state state_at(const struct job_state *state, struct dueq_time 
                                                                               : DUEQ_DELAYED;
 }
 
+/* Leases and deaths are on the queue's clock, whatever the job waited for before. */
+static int64_t shown_due(const struct dueq *store, const struct job_state *state)
+{
+    uint8_t clock = state->state == RECORD_PENDING ? state->clock : CLOCK_QUEUE;
+
+    return queue_wall_of(store, clock, state->due);
+}
+
 void lookup_show(struct dueq *store, const struct job *job, struct dueq_time time,
                  struct dueq_job *ret_job)
 {
@@ -91,7 +99,7 @@ void lookup_show(struct dueq *store, const struct job *job, struct dueq_time tim
                                  .body = job->body.body,
                                  .error = job->state.error,
                                  .state = state_at(&job->state, time),
-                                 .due = job->state.due,
+                                 .due = shown_due(store, &job->state),
                                  .pushed = job->body.pushed,
                                  .token = job->state.token,
                                  .attempt = job->state.attempt,

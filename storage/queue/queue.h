@@ -49,6 +49,12 @@ static inline int64_t queue_clock_of(const struct dueq *store, uint8_t clock, in
     return clock == CLOCK_QUEUE ? moment : moment - store->offset;
 }
 
+/* As callers are shown all moments: unix ms of the wall clock. */
+static inline int64_t queue_wall_of(const struct dueq *store, uint8_t clock, int64_t moment)
+{
+    return clock == CLOCK_WALL ? moment : moment + store->offset;
+}
+
 static inline bool queue_valid_name(struct dueq_slice name)
 {
     return name.size > 0 && name.size <= DUEQ_NAME_MAX;

@@ -16,8 +16,7 @@ static enum dueq_status look_at_lane(struct dueq *store, struct topic *topic, st
     if (status != DUEQ_OK)
         return status;
     if (lane->next_due != DUEQ_NEVER) {
-        int64_t next =
-            lane->clock == CLOCK_WALL ? lane->next_due : lane->next_due + time.wall - time.now;
+        int64_t next = queue_wall_of(store, lane->clock, lane->next_due);
 
         stats->next_due = next < stats->next_due ? next : stats->next_due;
     }

@@ -58,6 +58,11 @@ enum dueq_state model_state(const struct model_job *job, struct dueq_time time)
     return job->due <= clock_of(job, time) ? DUEQ_READY : DUEQ_DELAYED;
 }
 
+int64_t model_shown_due(const struct model_job *job, struct dueq_time time)
+{
+    return job->wall ? job->due : job->due + time.wall - time.now;
+}
+
 enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack)
 {
     if (job == NULL)

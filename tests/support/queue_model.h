@@ -47,6 +47,8 @@ struct model_job *model_find(struct queue_model *model, int topic, struct dueq_s
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
 
 enum dueq_state model_state(const struct model_job *job, struct dueq_time time);
+/* On the wall clock, as callers are shown it. */
+int64_t model_shown_due(const struct model_job *job, struct dueq_time time);
 /* What ack, nack and extend must answer; ack: a dead job may be acked. */
 enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);
 
