@@ -320,7 +320,8 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->writer.version = session->protocol;
     outcome = command_dispatch(&context);
     server->work_done = true;
-    account_output(connection, before);
+    if (outcome != OUTCOME_WAIT)
+        account_output(connection, before); /* a reply yet to come is yet to be skipped */
     if (outcome == OUTCOME_CLOSE)
         session->close_after_reply = true;
     if (session->authenticated != was_authenticated) {

@@ -1,0 +1,151 @@
+/* The log: what is written, where, and after the file was moved away. */
+#include "server/log.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static char *directory;
+
+/* A path in the test's directory; overwritten by the next call but one. */
+static const char *path_of(const char *name)
+{
+    static char paths[2][4096];
+    static int turn;
+    turn = !turn;
+    snprintf(paths[turn], sizeof(paths[turn]), "%s/%s", directory, name);
+    return paths[turn];
+}
+
+static const char *content_of(const char *name)
+{
+    static char content[65536];
+    FILE *file = fopen(path_of(name), "r");
+    assert_non_null(file);
+    content[fread(content, 1, sizeof(content) - 1, file)] = '\0';
+    fclose(file);
+    return content;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    directory = temp_dir_new();
+    return log_open(path_of("log"), LOG_NOTICE) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    temp_dir_remove(directory);
+    return 0;
+}
+
+static void a_line_has_pid_moment_level_and_text(void **state)
+{
+    (void)state;
+    char month[4], mark, text[64];
+    int pid, day, year, hour, minute, second, millisecond;
+    log_write(LOG_NOTICE, "hello %d", 42);
+    assert_int_equal(sscanf(content_of("log"), "%d:M %d %3s %d %d:%d:%d.%3d %c %63[^\n]", &pid,
+                            &day, month, &year, &hour, &minute, &second, &millisecond, &mark,
+                            text),
+                     10);
+    assert_int_equal(pid, getpid());
+    assert_int_equal(mark, '*');
+    assert_string_equal(text, "hello 42");
+    assert_in_range(hour, 0, 23);
+    assert_in_range(millisecond, 0, 999);
+}
+
+static void each_level_has_its_mark(void **state)
+{
+    (void)state;
+    log_set_level(LOG_DEBUG);
+    log_write(LOG_DEBUG, "one");
+    log_write(LOG_VERBOSE, "two");
+    log_write(LOG_NOTICE, "three");
+    log_write(LOG_WARNING, "four");
+    const char *content = content_of("log");
+    assert_non_null(strstr(content, " . one\n"));
+    assert_non_null(strstr(content, " - two\n"));
+    assert_non_null(strstr(content, " * three\n"));
+    assert_non_null(strstr(content, " # four\n"));
+}
+
+static void what_is_below_the_level_is_not_written(void **state)
+{
+    (void)state;
+    log_write(LOG_VERBOSE, "not this");
+    log_set_level(LOG_WARNING);
+    log_write(LOG_NOTICE, "nor this");
+    log_write(LOG_WARNING, "but this");
+    const char *content = content_of("log");
+    assert_null(strstr(content, "not this"));
+    assert_null(strstr(content, "nor this"));
+    assert_non_null(strstr(content, "but this"));
+}
+
+static void a_file_that_is_there_is_added_to(void **state)
+{
+    (void)state;
+    log_write(LOG_NOTICE, "before");
+    assert_true(log_open(path_of("log"), LOG_NOTICE));
+    log_write(LOG_NOTICE, "after");
+    assert_non_null(strstr(content_of("log"), "before\n"));
+    assert_non_null(strstr(content_of("log"), "after\n"));
+}
+
+static void a_file_moved_away_is_made_anew_when_reopened(void **state)
+{
+    (void)state;
+    log_write(LOG_NOTICE, "first");
+    assert_int_equal(rename(path_of("log"), path_of("log.1")), 0);
+    log_write(LOG_NOTICE, "second");
+    log_reopen();
+    log_write(LOG_NOTICE, "third");
+    assert_non_null(strstr(content_of("log.1"), "second\n"));
+    assert_null(strstr(content_of("log.1"), "third\n"));
+    assert_non_null(strstr(content_of("log"), "third\n"));
+    assert_null(strstr(content_of("log"), "second\n"));
+}
+
+static void a_log_that_cannot_be_reopened_goes_on_in_the_old_file(void **state)
+{
+    (void)state;
+    assert_int_equal(rename(path_of("log"), path_of("log.1")), 0);
+    assert_int_equal(symlink("nosuch/log", path_of("log")), 0);
+    log_reopen();
+    log_write(LOG_NOTICE, "still here");
+    assert_non_null(strstr(content_of("log.1"), "still here\n"));
+}
+
+static void a_file_that_cannot_be_opened_is_told(void **state)
+{
+    (void)state;
+    assert_false(log_open(path_of("nosuch/log"), LOG_NOTICE));
+}
+
+#define log_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        log_test(a_line_has_pid_moment_level_and_text),
+        log_test(each_level_has_its_mark),
+        log_test(what_is_below_the_level_is_not_written),
+        log_test(a_file_that_is_there_is_added_to),
+        log_test(a_file_moved_away_is_made_anew_when_reopened),
+        log_test(a_log_that_cannot_be_reopened_goes_on_in_the_old_file),
+        log_test(a_file_that_cannot_be_opened_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
