@@ -78,13 +78,12 @@ enum command_flag {
     COMMAND_STORELESS = 1 << 18
 };
 
-/* Where the keys (for Q. commands: the topics) stand. */
+/* Where the keys (for Q. commands: the topics) stand, as clients from before key specifications
+ * want it. */
 struct key_positions {
     int first; /* index of the first, 0: none */
     int last;  /* index of the last; negative: counted from the end */
     int step;
-    int count_at; /* > 0: index of a "numkeys" argument, the keys follow it; first..step unused
-                   */
 };
 
 struct command {
@@ -93,8 +92,9 @@ struct command {
                        * the container's name as well */
     unsigned flags;   /* enum command_flag */
     struct key_positions keys;
-    const char *group; /* COMMAND DOCS: "queue", "connection", "server", "generic", ... */
-    const char *since; /* "1.0.0" */
+    const char *key_specs; /* the same, and what is done with them: key_specs.h; NULL: none */
+    const char *group;     /* COMMAND DOCS: "queue", "connection", "server", "generic", ... */
+    const char *since;     /* "1.0.0" */
     const char *summary;
     const char *complexity;
     /* Arguments for COMMAND DOCS, HELP and hints, in Redis' own notation, without the name:
@@ -111,6 +111,8 @@ extern const struct command queue_commands[];      /* server/commands/queue.c */
 extern const struct command connection_commands[]; /* server/commands/connection.c */
 extern const struct command server_commands[];     /* server/commands/server.c */
 extern const struct command refused_commands[]; /* server/commands/refused.c: Lua and others */
+/* Redis' own, by theme: server/commands/..._table.c */
+extern const struct command string_commands[], hash_commands[];
 
 /* ---- lookup (command_table.c). Case-insensitive, O(1). */
 const struct command *command_find(struct argument name);
@@ -152,5 +154,9 @@ enum outcome context_status(struct context *context, enum dueq_status status);
  * deadline are kept). Returns OUTCOME_WAIT. */
 enum outcome context_wait(struct context *context, const struct dueq_slice *topics,
                           size_t count, int64_t deadline);
+/* The same for keys of the session's database, which stand at `count` arguments from `first`
+ * on: woken when one of them changes. */
+enum outcome context_wait_keys(struct context *context, size_t first, size_t count,
+                               int64_t deadline);
 
 #endif

@@ -1,6 +1,6 @@
 #include "server/command_docs.h"
 
-#include "protocol/number.h"
+#include "server/key_specs.h"
 #include "server/syntax.h"
 
 #include <stdio.h>
@@ -135,103 +135,6 @@ static void write_tips(struct resp_writer *reply, const struct command *command)
     resp_deferred_set(reply, mark, count);
 }
 
-/* ---- keys */
-
-/* How many keys the "numkeys" argument promises; -1: it is no such number. */
-static int64_t counted_keys(struct argument argument)
-{
-    int64_t count;
-
-    return number_parse_integer(argument.data, argument.size, &count) && count >= 0 ? count
-                                                                                    : -1;
-}
-
-bool command_key_range(const struct command *command, const struct request *request,
-                       size_t *ret_first, size_t *ret_last, size_t *ret_step)
-{
-    const struct key_positions *keys = &command->keys;
-    int64_t first = keys->first, last = keys->last, count = (int64_t)request->count;
-
-    if (keys->count_at > 0) {
-        int64_t counted = counted_keys(request->arguments[keys->count_at]);
-
-        if (counted < 1 || counted >= count - keys->count_at)
-            return false;
-        first = keys->count_at + 1;
-        last = keys->count_at + counted;
-    } else if (last < 0) {
-        last += count;
-    }
-    if (last < first || last >= count)
-        return false;
-    *ret_first = (size_t)first;
-    *ret_last = (size_t)last;
-    *ret_step = keys->step > 0 ? (size_t)keys->step : 1;
-    return true;
-}
-
-static void write_pair(struct resp_writer *reply, const char *name, int64_t number)
-{
-    resp_string(reply, name);
-    resp_integer(reply, number);
-}
-
-static void write_find_keys(struct resp_writer *reply, const struct key_positions *keys)
-{
-    bool counted = keys->count_at > 0;
-
-    resp_string(reply, "find_keys");
-    resp_map(reply, 2);
-    resp_string(reply, "type");
-    resp_string(reply, counted ? "keynum" : "range");
-    resp_string(reply, "spec");
-    resp_map(reply, 3);
-    if (counted) {
-        write_pair(reply, "keynumidx", 0);
-        write_pair(reply, "firstkey", 1);
-        write_pair(reply, "keystep", 1);
-        return;
-    }
-    write_pair(reply, "lastkey", keys->last < 0 ? keys->last : keys->last - keys->first);
-    write_pair(reply, "keystep", keys->step);
-    write_pair(reply, "limit", 0);
-}
-
-/* What is done with the keys; of a script nobody knows. */
-static void write_key_flags(struct resp_writer *reply, unsigned flags)
-{
-    bool reads = (flags & COMMAND_READONLY) != 0, writes = (flags & COMMAND_WRITE) != 0;
-
-    resp_string(reply, "flags");
-    resp_set(reply, reads || writes ? 2 : 3);
-    resp_simple(reply, reads ? "RO" : "RW");
-    if (!writes)
-        resp_simple(reply, "access");
-    if (!reads)
-        resp_simple(reply, "update");
-}
-
-static void write_key_specs(struct resp_writer *reply, const struct command *command)
-{
-    const struct key_positions *keys = &command->keys;
-
-    if (keys->first == 0 && keys->count_at == 0) {
-        resp_set(reply, 0);
-        return;
-    }
-    resp_set(reply, 1);
-    resp_map(reply, 3);
-    write_key_flags(reply, command->flags);
-    resp_string(reply, "begin_search");
-    resp_map(reply, 2);
-    resp_string(reply, "type");
-    resp_string(reply, "index");
-    resp_string(reply, "spec");
-    resp_map(reply, 1);
-    write_pair(reply, "index", keys->count_at > 0 ? keys->count_at : keys->first);
-    write_find_keys(reply, keys);
-}
-
 /* ---- COMMAND INFO */
 
 static size_t sub_count(const struct command *command)
@@ -256,7 +159,7 @@ void command_write_info(struct resp_writer *reply, const struct command *command
     resp_integer(reply, command->keys.step);
     write_categories(reply, command);
     write_tips(reply, command);
-    write_key_specs(reply, command);
+    key_specs_write(reply, command->key_specs == NULL ? "" : command->key_specs);
     if (subs == 0)
         resp_set(reply, 0); /* as Redis has it: a set when empty, else an array */
     else

@@ -12,8 +12,4 @@ void command_write_docs(struct resp_writer *reply, const struct command *command
 
 bool command_in_category(const struct command *command, struct argument category);
 
-/* Where the keys of a request are; false: it has too few arguments. */
-bool command_key_range(const struct command *command, const struct request *request,
-                       size_t *ret_first, size_t *ret_last, size_t *ret_step);
-
 #endif

@@ -17,8 +17,9 @@ struct entry {
     struct command_stats stats;
 };
 
-static const struct command *const tables[] = {queue_commands, connection_commands,
-                                               server_commands, refused_commands};
+static const struct command *const tables[] = {queue_commands,  connection_commands,
+                                               server_commands, refused_commands,
+                                               string_commands, hash_commands};
 
 static struct entry *names, *addresses;
 static const struct command *all[ENTRIES_MAX];

@@ -1,6 +1,9 @@
 #include "server/connection.h"
 
+#include "server/pubsub.h"
+#include "server/transaction.h"
 #include "server/waiters.h"
+#include "server/watches.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -155,6 +158,9 @@ void connection_free(struct connection *connection)
     struct session *session = &connection->session;
 
     waiters_cancel(connection->server, session);
+    watches_drop(connection->server, session);
+    pubsub_drop(connection->server, session);
+    transaction_free(session->transaction);
     leave_lists(connection);
     if (connection->readable != NULL)
         event_free(connection->readable);
@@ -172,15 +178,11 @@ void connection_free(struct connection *connection)
 
 /* ---- output */
 
-/* Counts what was written since `before` and takes it back when the client wants no replies. */
-static void account_output(struct connection *connection, size_t before)
+/* Counts what was written since `before`. */
+static void count_output(struct connection *connection, size_t before)
 {
     struct session *session = &connection->session;
 
-    if (session->reply_off || session->reply_skip > 0)
-        buffer_truncate(&connection->output, before);
-    if (session->reply_skip > 0)
-        session->reply_skip--;
     connection->written += buffer_size(&connection->output) - before;
     session->output_bytes = buffer_size(&connection->output);
     if (connection->output.overflowed) {
@@ -192,6 +194,31 @@ static void account_output(struct connection *connection, size_t before)
         return;
     }
     touch(connection);
+}
+
+/* The same, and takes it back when the client wants no replies. */
+static void account_output(struct connection *connection, size_t before)
+{
+    struct session *session = &connection->session;
+
+    if (session->reply_off || session->reply_skip > 0)
+        buffer_truncate(&connection->output, before);
+    if (session->reply_skip > 0)
+        session->reply_skip--;
+    count_output(connection, before);
+}
+
+size_t connection_push_begin(struct connection *connection)
+{
+    connection->writer.version = connection->session.protocol;
+    return buffer_size(&connection->output);
+}
+
+/* A connection that is running a command counts all it has written at its end. */
+void connection_push_end(struct connection *connection, size_t mark)
+{
+    if (!connection->is_running)
+        count_output(connection, mark);
 }
 
 static bool push_gate(struct connection *connection, struct gate gate)
@@ -318,7 +345,9 @@ enum outcome connection_run(struct connection *connection, const struct request 
     enum outcome outcome;
 
     connection->writer.version = session->protocol;
+    connection->is_running = true;
     outcome = command_dispatch(&context);
+    connection->is_running = false;
     server->work_done = true;
     if (outcome != OUTCOME_WAIT)
         account_output(connection, before); /* a reply yet to come is yet to be skipped */

@@ -30,6 +30,7 @@ struct connection {
     bool peer_closed;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed, is_doomed;
+    bool is_running; /* a command: what is written meanwhile is counted after it */
     struct connection *touched_prev, *touched_next;
     struct connection *gated_prev, *gated_next;
     struct connection *resumed_prev, *resumed_next;
@@ -56,6 +57,10 @@ enum outcome connection_run(struct connection *connection, const struct request 
 
 /* Writes an error that answers a request of the connection. */
 void connection_reply_error(struct connection *connection, const char *text);
+
+/* Around what is written to a client without being asked: a message, a line of MONITOR. */
+size_t connection_push_begin(struct connection *connection);
+void connection_push_end(struct connection *connection, size_t mark);
 
 /* The turn's output waits for the LSN. */
 void connection_gate(struct connection *connection, uint64_t lsn);

@@ -2,7 +2,10 @@
 
 #include "server/connection.h"
 #include "server/listener.h"
+#include "server/pubsub.h"
 #include "server/waiters.h"
+#include "server/watches.h"
+#include "storage/keys/keys.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -71,6 +74,7 @@ static bool open_store(struct server *server)
     clock_init(&server->clock, reading, dueq_time_floor(server->store));
     clock_update(&server->clock, reading, &server->now);
     set_defaults(server);
+    keys_watch_changes(server->store, true);
     server->failure[0] = '\0';
     kv_get_stats(dueq_kv(server->store), &stats);
     log_write(
@@ -406,10 +410,12 @@ static bool start(struct server *server)
     if (!listeners_open(server) || !open_store(server))
         return false;
     server->waiters = waiters_new(server->now.now);
+    server->watches = watches_new();
+    server->pubsub = pubsub_new();
     server->stats.start_wall = server->clock.last.wall;
     server->stats.start_monotonic = server->clock.last.monotonic;
     write_pidfile(&server->config);
-    return server->waiters != NULL;
+    return server->waiters != NULL && server->watches != NULL && server->pubsub != NULL;
 }
 
 /* Replies that were promised leave, as far as their clients take them. */
@@ -449,6 +455,8 @@ static void stop(struct server *server)
         dueq_abandon(server->store);
     }
     waiters_free(server->waiters);
+    watches_free(server->watches);
+    pubsub_free(server->pubsub);
     if (server->config.pidfile[0] != '\0')
         unlink(server->config.pidfile);
     log_write(LOG_NOTICE, "dueq is down, bye bye");

@@ -15,6 +15,8 @@ struct event;
 struct event_base;
 struct connection;
 struct waiters;
+struct watches;
+struct pubsub;
 struct listener;
 
 struct server_stats {
@@ -47,6 +49,8 @@ struct server {
     struct connection *resumed; /* have input to go on with */
     struct connection *doomed;  /* to be closed at the end of the turn */
     struct waiters *waiters;
+    struct watches *watches;
+    struct pubsub *pubsub;
     struct server_stats stats;
     bool stopping; /* at the end of this turn */
     bool checkpoint_on_exit;

@@ -8,7 +8,10 @@
 #include <stdint.h>
 
 struct command;
+struct subscription;
+struct transaction;
 struct waiter;
+struct watch;
 
 struct session {
     uint64_t id;
@@ -27,7 +30,13 @@ struct session {
     const struct command *last_command;
     uint64_t commands; /* run so far */
 
-    struct waiter *waiter; /* blocked in a command; NULL: not */
+    struct waiter *waiter;                 /* blocked in a command; NULL: not */
+    struct transaction *transaction;       /* since MULTI; NULL: none */
+    struct watch *watches;                 /* newest first */
+    bool watch_broken;                     /* something watched has changed */
+    struct subscription *subscriptions[3]; /* by enum pubsub_kind, oldest first */
+    size_t subscription_count[3];
+    bool monitors; /* MONITOR */
     bool no_evict;
     bool reply_off;      /* CLIENT REPLY OFF */
     unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */

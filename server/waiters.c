@@ -1,6 +1,9 @@
 #include "server/waiters.h"
 
 #include "server/connection.h"
+#include "server/request_copy.h"
+#include "server/watches.h"
+#include "storage/keys/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +12,21 @@
 
 struct line;
 
-/* A place in the line for one topic. */
+/* Where the names that sessions wait for live: a database's keys, or the topics. */
+enum { PLACE_TOPICS = KEYS_DATABASES_MAX, PLACES };
+
+/* A place in the line for one name. */
 struct stand {
     struct line *line;
     struct waiter *waiter;
     struct stand *prev, *next;
 };
 
-/* All who wait for one topic, first come first. */
+/* All who wait for one topic or key, first come first. */
 struct line {
     UT_hash_handle hh;
     struct stand *stands;
+    unsigned place;
     bool pinned; /* being served: not to be freed */
     size_t name_size;
     char name[];
@@ -36,7 +43,7 @@ struct waiter {
 };
 
 struct waiters {
-    struct line *lines;
+    struct line *lines[PLACES];
     struct wheel wheel;
     size_t count;
 };
@@ -66,30 +73,32 @@ static void drop_line(struct waiters *waiters, struct line *line)
 {
     if (line->stands != NULL || line->pinned)
         return;
-    HASH_DEL(waiters->lines, line);
+    HASH_DEL(waiters->lines[line->place], line);
     free(line);
 }
 
-static struct line *find_line(struct waiters *waiters, struct dueq_slice topic)
+static struct line *find_line(struct waiters *waiters, unsigned place, struct dueq_slice name)
 {
     struct line *line;
 
-    HASH_FIND(hh, waiters->lines, topic.data, topic.size, line);
+    HASH_FIND(hh, waiters->lines[place], name.data, name.size, line);
     return line;
 }
 
-static struct line *open_line(struct waiters *waiters, struct dueq_slice topic)
+static struct line *open_line(struct waiters *waiters, unsigned place, struct dueq_slice name)
 {
-    struct line *line = find_line(waiters, topic);
+    struct line *line = find_line(waiters, place, name);
 
     if (line != NULL)
         return line;
-    line = calloc(1, sizeof(*line) + topic.size);
+    line = calloc(1, sizeof(*line) + name.size);
     if (line == NULL)
         return NULL;
-    line->name_size = topic.size;
-    memcpy(line->name, topic.data, topic.size);
-    HASH_ADD_KEYPTR(hh, waiters->lines, line->name, line->name_size, line);
+    line->place = place;
+    line->name_size = name.size;
+    if (name.size > 0)
+        memcpy(line->name, name.data, name.size);
+    HASH_ADD_KEYPTR(hh, waiters->lines[place], line->name, line->name_size, line);
     return line;
 }
 
@@ -115,69 +124,73 @@ static void arm(struct waiters *waiters, struct waiter *waiter)
         wheel_arm(&waiters->wheel, &waiter->timer, wheel_horizon(&waiters->wheel) - 1);
 }
 
-/* Copies the arguments behind the waiter's stands. */
-static void copy_request(struct waiter *waiter, const struct request *request)
-{
-    struct argument *arguments =
-        (struct argument *)(void *)(waiter->stands + waiter->stand_count);
-    char *bytes = (char *)(arguments + request->count);
-
-    for (size_t i = 0; i < request->count; i++) {
-        arguments[i] = (struct argument){bytes, request->arguments[i].size};
-        memcpy(bytes, request->arguments[i].data, request->arguments[i].size);
-        bytes[request->arguments[i].size] = '\0';
-        bytes += request->arguments[i].size + 1;
-    }
-    waiter->request = (struct request){request->count, arguments, request->bytes};
-}
-
 static struct waiter *new_waiter(const struct context *context, size_t topics)
 {
     const struct request *request = context->request;
-    size_t size = sizeof(struct waiter) + topics * sizeof(struct stand) +
-                  request->count * (sizeof(struct argument) + 1) + request->bytes;
+    size_t size =
+        sizeof(struct waiter) + topics * sizeof(struct stand) + request_copy_size(request);
     struct waiter *waiter = calloc(1, size);
 
     if (waiter == NULL)
         return NULL;
     waiter->session = context->session;
     waiter->stand_count = topics;
-    copy_request(waiter, request);
+    waiter->request = request_copy(request, waiter->stands + topics);
     return waiter;
 }
 
-static void join_lines(struct waiters *waiters, struct waiter *waiter,
-                       const struct dueq_slice *topics)
+static void join_line(struct waiters *waiters, struct waiter *waiter, size_t index,
+                      unsigned place, struct dueq_slice name)
 {
-    for (size_t i = 0; i < waiter->stand_count; i++) {
-        struct stand *stand = &waiter->stands[i];
+    struct stand *stand = &waiter->stands[index];
 
-        stand->waiter = waiter;
-        stand->line = open_line(waiters, topics[i]);
-        if (stand->line != NULL)
-            DL_APPEND(stand->line->stands, stand);
-    }
+    stand->waiter = waiter;
+    stand->line = open_line(waiters, place, name);
+    if (stand->line != NULL)
+        DL_APPEND(stand->line->stands, stand);
+}
+
+static void begin_wait(struct context *context, struct waiter *waiter, int64_t deadline)
+{
+    struct waiters *waiters = context->server->waiters;
+
+    waiter->deadline = deadline;
+    arm(waiters, waiter);
+    context->session->waiter = waiter;
+    waiters->count++;
+    context->server->stats.blocked_clients = waiters->count;
 }
 
 enum outcome context_wait(struct context *context, const struct dueq_slice *topics,
                           size_t count, int64_t deadline)
 {
-    struct waiters *waiters = context->server->waiters;
     struct waiter *waiter;
 
     if (context->waiter != NULL)
         return OUTCOME_WAIT; /* it keeps its place */
     waiter = new_waiter(context, count);
-    if (waiter == NULL) {
-        resp_error(context->reply, "ERR out of memory");
-        return OUTCOME_DONE;
-    }
-    waiter->deadline = deadline;
-    join_lines(waiters, waiter, topics);
-    arm(waiters, waiter);
-    context->session->waiter = waiter;
-    waiters->count++;
-    context->server->stats.blocked_clients = waiters->count;
+    if (waiter == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    for (size_t i = 0; i < count; i++)
+        join_line(context->server->waiters, waiter, i, PLACE_TOPICS, topics[i]);
+    begin_wait(context, waiter, deadline);
+    return OUTCOME_WAIT;
+}
+
+enum outcome context_wait_keys(struct context *context, size_t first, size_t count,
+                               int64_t deadline)
+{
+    struct waiter *waiter;
+
+    if (context->waiter != NULL)
+        return OUTCOME_WAIT;
+    waiter = new_waiter(context, count);
+    if (waiter == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    for (size_t i = 0; i < count; i++)
+        join_line(context->server->waiters, waiter, i, context->session->database,
+                  context_slice(context, first + i));
+    begin_wait(context, waiter, deadline);
     return OUTCOME_WAIT;
 }
 
@@ -211,27 +224,106 @@ static bool run_again(struct server *server, struct waiter *waiter, bool timed_o
     return true;
 }
 
-/* As long as the first in line gets something; who got it has left the line. */
+static bool line_has_key(struct server *server, const struct line *line)
+{
+    struct keys_view view = {server->store, line->place, server->now.now};
+    struct keys_info info;
+
+    return keys_info(&view, dueq_slice(line->name, line->name_size), &info) == DUEQ_OK;
+}
+
+static struct stand *stand_at(const struct line *line, size_t index)
+{
+    struct stand *stand = line->stands;
+
+    while (stand != NULL && index-- > 0)
+        stand = stand->next;
+    return stand;
+}
+
+/* Each gets his turn, in order: one who finds nothing for him keeps his place. In line for a
+ * topic he shows that there is nothing for those behind either; those who wait for a key may
+ * want different things of it. Who got something has left the line. */
+static void serve_stands(struct server *server, struct line *line)
+{
+    size_t passed = 0;
+    struct stand *stand;
+
+    line->pinned = true;
+    while ((stand = stand_at(line, passed)) != NULL) {
+        if (run_again(server, stand->waiter, false))
+            continue;
+        if (line->place == PLACE_TOPICS || !line_has_key(server, line))
+            break;
+        passed++;
+    }
+}
+
 static void serve_line(struct server *server, struct line *line)
 {
-    line->pinned = true;
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it stands there no more */
-    while (line->stands != NULL && run_again(server, line->stands->waiter, false))
-        ;
+    serve_stands(server, line);
     line->pinned = false;
     drop_line(server->waiters, line);
+}
+
+static void serve_name(struct server *server, unsigned place, struct dueq_slice name)
+{
+    struct line *line =
+        server->waiters->count == 0 ? NULL : find_line(server->waiters, place, name);
+
+    if (line != NULL && !line->pinned)
+        serve_line(server, line);
+}
+
+/* Everything in the database may have become another: all who wait there look again. Pinned
+ * lines stay, so that the walk can go on from them. */
+static void serve_database(struct server *server, unsigned place)
+{
+    struct line *line = server->waiters->lines[place];
+
+    while (line != NULL) {
+        bool pinned = line->pinned;
+        struct line *next;
+
+        if (!pinned)
+            serve_stands(server, line);
+        next = line->hh.next;
+        line->pinned = pinned;
+        drop_line(server->waiters, line);
+        line = next;
+    }
+}
+
+static void serve_change(struct server *server, const struct keys_change *change)
+{
+    watches_note(server, change);
+    if (change->flushed)
+        serve_database(server, change->database);
+    else if (!change->expired)
+        serve_name(server, change->database, change->name);
+}
+
+/* Serving makes changes of its own, which come behind in the same log. */
+static bool serve_changes(struct server *server)
+{
+    struct keys_change change;
+    bool any = false;
+
+    while (server->store != NULL && keys_next_change(server->store, &change) == DUEQ_OK) {
+        serve_change(server, &change);
+        any = true;
+    }
+    return any;
 }
 
 void waiters_serve(struct server *server)
 {
     struct dueq_slice topic;
-    struct line *line;
 
-    while (server->store != NULL && dueq_next_signal(server->store, &topic) == DUEQ_OK) {
-        line = server->waiters->count == 0 ? NULL : find_line(server->waiters, topic);
-        if (line != NULL && !line->pinned)
-            serve_line(server, line);
-    }
+    do
+        while (server->store != NULL && dueq_next_signal(server->store, &topic) == DUEQ_OK)
+            serve_name(server, PLACE_TOPICS, topic);
+    while (serve_changes(server));
 }
 
 void waiters_expire(struct server *server)

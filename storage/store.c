@@ -1,4 +1,5 @@
-/* A store as a whole: its life, its batches, its topics by name. */
+/* A store as a whole: its life, its batches, its time, its topics by name. */
+#include "storage/keys/store_keys.h"
 #include "storage/queue/queue.h"
 
 #include <stdlib.h>
@@ -23,8 +24,10 @@ static enum dueq_status open_store(struct dueq *store, const char *dir,
     if (time.now < kv_time_floor(store->kv))
         time.now = kv_time_floor(store->kv);
     status = queue_load(store, time);
+    if (status == DUEQ_OK)
+        status = keys_new(store->kv, &store->keys);
     if (status != DUEQ_OK)
-        dueq_fail(error, status, "cannot read the topics in %s: %s", dir,
+        dueq_fail(error, status, "cannot read the topics and keys in %s: %s", dir,
                   dueq_status_text(status));
     return status;
 }
@@ -46,14 +49,20 @@ enum dueq_status dueq_open(const char *dir, const struct kv_options *kv, struct 
     return DUEQ_OK;
 }
 
-/* The cursor goes before what it reads. */
+/* Cursors go before what they read. */
+static void release(struct dueq *store)
+{
+    queue_release(store);
+    keys_free(store->keys);
+}
+
 enum dueq_status dueq_close(struct dueq *store)
 {
     enum dueq_status status;
 
     if (store == NULL)
         return DUEQ_OK;
-    queue_release(store);
+    release(store);
     status = kv_close(store->kv);
     free(store);
     return status;
@@ -63,7 +72,7 @@ void dueq_abandon(struct dueq *store)
 {
     if (store == NULL)
         return;
-    queue_release(store);
+    release(store);
     kv_abandon(store->kv);
     free(store);
 }
@@ -91,6 +100,7 @@ int64_t dueq_time_floor(const struct dueq *store)
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)
 {
     queue_save(store);
+    keys_save(store->keys);
     return kv_commit(store->kv, queue_time(store, time).now, ret_lsn);
 }
 
@@ -163,7 +173,33 @@ enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 {
     queue_time(store, time);
     queue_flush(store);
+    keys_flush_all(store->keys);
     return DUEQ_OK;
+}
+
+struct keys *store_keys(const struct dueq *store)
+{
+    return store->keys;
+}
+
+/* ---- time */
+
+bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
+{
+    time = queue_time(store, time);
+    queue_tick(store, time, &budget);
+    if (budget > 0)
+        keys_tick(store, time.now, &budget);
+    return budget == 0;
+}
+
+int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
+{
+    int64_t next = queue_next_tick(store, time),
+            now = time.now > store->now ? time.now : store->now;
+    int64_t expiry = keys_next_tick(store->keys, now);
+
+    return expiry < next ? expiry : next;
 }
 
 /* ---- signals */

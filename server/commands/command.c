@@ -4,6 +4,7 @@
 #include "protocol/glob.h"
 #include "server/clients.h"
 #include "server/command_docs.h"
+#include "server/key_specs.h"
 #include "server/commands/options.h"
 
 #include <string.h>
@@ -163,37 +164,69 @@ static const struct command *find_requested(const struct request *request)
     return command_find_sub(command, request->arguments[1]);
 }
 
-static enum outcome run_getkeys(struct context *context)
+/* What COMMAND GETKEYS and GETKEYSANDFLAGS hand out. */
+struct found_keys {
+    struct context *context;
+    const struct request *request;
+    size_t count;
+    bool with_flags;
+};
+
+static void write_found(void *arg, size_t index, const char *flags, size_t flags_size)
+{
+    struct found_keys *found = arg;
+    struct resp_writer *reply = found->context->reply;
+    struct argument key = found->request->arguments[index];
+
+    if (found->with_flags)
+        resp_array(reply, 2);
+    resp_bulk(reply, key.data, key.size);
+    if (found->with_flags)
+        key_flags_write(reply, flags, flags_size);
+    found->count++;
+}
+
+static enum outcome write_keys(struct context *context, const struct command *command,
+                               const struct request *request, bool with_flags)
+{
+    struct found_keys found = {context, request, 0, with_flags};
+    size_t mark = resp_deferred(context->reply);
+
+    if (key_specs_find(command->key_specs, request, write_found, &found) ||
+        (command->flags & COMMAND_NO_MANDATORY_KEYS)) {
+        resp_deferred_array(context->reply, mark, found.count);
+        return OUTCOME_DONE;
+    }
+    buffer_truncate(context->reply->out, mark);
+    resp_error(context->reply, "ERR Invalid arguments specified for command");
+    return OUTCOME_DONE;
+}
+
+static enum outcome find_keys(struct context *context, bool with_flags)
 {
     const struct request *request = context->request;
     struct request inner = {request->count - 2, request->arguments + 2, request->bytes};
     const struct command *command = find_requested(&inner);
-    size_t first, last, step;
 
-    if (command == NULL) {
+    if (command == NULL)
         resp_error(context->reply, "ERR Invalid command specified");
-        return OUTCOME_DONE;
-    }
-    if (command->keys.first == 0 && command->keys.count_at == 0) {
+    else if (command->key_specs == NULL)
         resp_error(context->reply, "ERR The command has no key arguments");
-        return OUTCOME_DONE;
-    }
-    if (!command_arity_fits(command, inner.count)) {
+    else if (!command_arity_fits(command, inner.count))
         resp_error(context->reply, "ERR Invalid number of arguments specified for command");
-        return OUTCOME_DONE;
-    }
-    if (!command_key_range(command, &inner, &first, &last, &step)) {
-        if (command->flags & COMMAND_NO_MANDATORY_KEYS) {
-            resp_array(context->reply, 0);
-            return OUTCOME_DONE;
-        }
-        resp_error(context->reply, "ERR Invalid arguments specified for command");
-        return OUTCOME_DONE;
-    }
-    resp_array(context->reply, (last - first) / step + 1);
-    for (size_t i = first; i <= last; i += step)
-        resp_bulk(context->reply, inner.arguments[i].data, inner.arguments[i].size);
+    else
+        return write_keys(context, command, &inner, with_flags);
     return OUTCOME_DONE;
+}
+
+static enum outcome run_getkeys(struct context *context)
+{
+    return find_keys(context, false);
+}
+
+static enum outcome run_getkeysandflags(struct context *context)
+{
+    return find_keys(context, true);
 }
 
 /* ---- the table */
@@ -216,6 +249,9 @@ const struct command command_commands[] = {
         "Get array of specific Redis command documentation", run_docs),
     SUB("getkeys", -4, "2.8.13", "O(N) where N is the number of arguments to the command",
         "command arg [arg ...]", NULL, "Extract keys given a full Redis command", run_getkeys),
+    SUB("getkeysandflags", -4, "7.0.0",
+        "O(N) where N is the number of arguments to the command", "command arg [arg ...]", NULL,
+        "Extract keys and access flags given a full Redis command", run_getkeysandflags),
     SUB("help", 2, "5.0.0", "O(1)", "", NULL,
         "Show helpful text about the different subcommands", write_help),
     SUB("info", -2, "2.8.13", "O(N) where N is the number of commands to look up",

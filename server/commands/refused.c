@@ -62,9 +62,10 @@ static const struct command script_commands[] = {
         .flags = COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_SKIP_MONITOR |                     \
                  COMMAND_NO_MANDATORY_KEYS | COMMAND_MOVABLEKEYS | COMMAND_STORELESS |         \
                  (extra_flags),                                                                \
-        .keys = {.count_at = 2}, .group = "scripting", .since = "2.6.0", .summary = INSTEAD,   \
-        .complexity = "O(1)", .syntax = first " numkeys [key [key ...]] [arg [arg ...]]",      \
-        .categories = "scripting", .run = handler                                              \
+        .key_specs = "RW,access,update@2/n0:1:1", .group = "scripting", .since = "2.6.0",      \
+        .summary = INSTEAD, .complexity = "O(1)",                                              \
+        .syntax = first " numkeys [key [key ...]] [arg [arg ...]]", .categories = "scripting", \
+        .run = handler                                                                         \
     }
 
 const struct command refused_commands[] = {

@@ -16,6 +16,7 @@ struct garbage {
 
 struct dueq {
     struct kv *kv;
+    struct keys *keys;        /* the Redis types: storage/keys */
     struct kv_cursor *cursor; /* for whoever needs one; never held across calls */
     struct topic *topics;     /* by name (uthash) */
     struct topic *dirty;
@@ -151,7 +152,11 @@ static inline int64_t or_default(int64_t given, int64_t otherwise)
     return given == DUEQ_DEFAULT ? otherwise : given;
 }
 
-/* ---- time (garbage.c) */
+/* ---- time (tick.c, garbage.c) */
+
+/* As dueq_tick and dueq_next_tick, for what the queue has to do; *budget is what is left. */
+void queue_tick(struct dueq *store, struct dueq_time time, unsigned *budget);
+int64_t queue_next_tick(const struct dueq *store, struct dueq_time time);
 
 /* Removes records of flushed topics in at most *budget steps. */
 void garbage_collect(struct dueq *store, unsigned *budget);

@@ -171,19 +171,17 @@ static void run_due(struct dueq *store, struct dueq_time time, unsigned *budget)
     }
 }
 
-bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
+void queue_tick(struct dueq *store, struct dueq_time time, unsigned *budget)
 {
-    time = queue_time(store, time);
     follow_wall(store, time);
     do
-        run_due(store, time, &budget);
-    while (budget > 0 && offer_again(store, time));
-    if (budget > 0)
-        garbage_collect(store, &budget);
-    return budget == 0;
+        run_due(store, time, budget);
+    while (*budget > 0 && offer_again(store, time));
+    if (*budget > 0)
+        garbage_collect(store, budget);
 }
 
-int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
+int64_t queue_next_tick(const struct dueq *store, struct dueq_time time)
 {
     int64_t next = wheel_next(&store->wheel),
             now = time.now > store->now ? time.now : store->now;

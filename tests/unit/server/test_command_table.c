@@ -229,13 +229,13 @@ static void command_info_knows_where_topics_are(void **state)
     struct command_runner *runner = *state;
     runner_expect(runner,
                   "[[\"q.push\" -3 [write denyoom fast] 1 1 1 [@write @queue @fast] [] "
-                  "[[\"flags\" [RW update] \"begin_search\" [\"type\" \"index\" \"spec\" "
+                  "[[\"flags\" [RW insert] \"begin_search\" [\"type\" \"index\" \"spec\" "
                   "[\"index\" 1]] \"find_keys\" [\"type\" \"range\" \"spec\" [\"lastkey\" 0 "
                   "\"keystep\" 1 \"limit\" 0]]]] []]]",
                   "COMMAND INFO q.push");
     runner_expect(runner,
                   "[[\"q.mclaim\" -3 [write noscript blocking movablekeys] 0 0 0 "
-                  "[@write @queue @slow @blocking] [] [[\"flags\" [RW update] \"begin_search\" "
+                  "[@write @queue @slow @blocking] [] [[\"flags\" [RW insert] \"begin_search\" "
                   "[\"type\" \"index\" \"spec\" [\"index\" 1]] \"find_keys\" [\"type\" "
                   "\"keynum\" \"spec\" [\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]]] []]]",
                   "COMMAND INFO q.mclaim");

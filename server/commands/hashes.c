@@ -1,0 +1,373 @@
+/* Hashes. */
+#include "server/commands/handlers.h"
+#include "server/keyspace.h"
+
+#include "protocol/glob.h"
+#include "protocol/number.h"
+#include "server/random.h"
+#include "server/scan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* False: the error is written. *ret_found false: no such key or field. */
+static bool read_field(struct context *context, struct dueq_slice field,
+                       struct dueq_slice *ret_value, bool *ret_found)
+{
+    struct keys_view view = context_view(context);
+    enum dueq_status status = hash_get(&view, context_slice(context, 1), field, ret_value);
+
+    *ret_found = status == DUEQ_OK;
+    return context_check(context, status);
+}
+
+static bool write_field(struct context *context, struct dueq_slice field,
+                        struct dueq_slice value, bool *ret_added)
+{
+    struct keys_view view = context_view(context);
+
+    return context_check(context,
+                         hash_set(&view, context_slice(context, 1), field, value, ret_added));
+}
+
+/* The number of fields; 0 when there is no such key. False: the error is written. */
+static bool hash_size(struct context *context, uint64_t *ret_count)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info = {.count = 0};
+    enum dueq_status status = keys_info(&view, context_slice(context, 1), &info);
+
+    if (status == DUEQ_OK && info.type != KEYS_HASH)
+        status = DUEQ_WRONGTYPE;
+    *ret_count = info.count;
+    return context_check(context, status);
+}
+
+/* ---- writing */
+
+static enum outcome set_fields(struct context *context, bool counted)
+{
+    bool added;
+    int64_t new = 0;
+
+    if (context_count(context) % 2 != 0)
+        return context_arity_error(context);
+    for (size_t i = 2; i < context_count(context); i += 2) {
+        if (!write_field(context, context_slice(context, i), context_slice(context, i + 1),
+                         &added))
+            return OUTCOME_DONE;
+        new += added;
+    }
+    context_notify(context, EVENT_HASH, "hset", context_slice(context, 1));
+    return counted ? context_integer_reply(context, new) : context_ok(context);
+}
+
+enum outcome run_hset(struct context *context)
+{
+    return set_fields(context, true);
+}
+
+enum outcome run_hmset(struct context *context)
+{
+    return set_fields(context, false);
+}
+
+enum outcome run_hsetnx(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_field(context, context_slice(context, 2), &value, &found))
+        return OUTCOME_DONE;
+    if (found)
+        return context_integer_reply(context, 0);
+    if (!write_field(context, context_slice(context, 2), context_slice(context, 3), &found))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_HASH, "hset", context_slice(context, 1));
+    return context_integer_reply(context, 1);
+}
+
+enum outcome run_hdel(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+    int64_t removed = 0;
+
+    for (size_t i = 2; i < context_count(context); i++) {
+        enum dueq_status status =
+            hash_del(&view, context_slice(context, 1), context_slice(context, i));
+
+        if (!context_check(context, status))
+            return OUTCOME_DONE;
+        removed += status == DUEQ_OK;
+    }
+    if (removed > 0) {
+        context_notify(context, EVENT_HASH, "hdel", context_slice(context, 1));
+        if (keys_info(&view, context_slice(context, 1), &info) == DUEQ_NOTFOUND)
+            context_notify(context, EVENT_GENERIC, "del", context_slice(context, 1));
+    }
+    return context_integer_reply(context, removed);
+}
+
+enum outcome run_hincrby(struct context *context)
+{
+    struct dueq_slice value;
+    char text[NUMBER_TEXT_MAX];
+    int64_t number = 0, amount;
+    bool found;
+
+    if (!context_integer(context, 3, &amount) ||
+        !read_field(context, context_slice(context, 2), &value, &found))
+        return OUTCOME_DONE;
+    if (found && !number_parse_integer(value.data, value.size, &number)) {
+        resp_error(context->reply, "ERR hash value is not an integer");
+        return OUTCOME_DONE;
+    }
+    if (__builtin_add_overflow(number, amount, &number)) {
+        resp_error(context->reply, "ERR increment or decrement would overflow");
+        return OUTCOME_DONE;
+    }
+    value = dueq_slice(text, number_format_integer(text, number));
+    if (!write_field(context, context_slice(context, 2), value, &found))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_HASH, "hincrby", context_slice(context, 1));
+    return context_integer_reply(context, number);
+}
+
+enum outcome run_hincrbyfloat(struct context *context)
+{
+    struct argument argument = context_argument(context, 3);
+    struct dueq_slice value;
+    char text[NUMBER_TEXT_MAX];
+    long double number = 0, amount;
+    bool found;
+
+    if (!number_parse_long_double(argument.data, argument.size, &amount)) {
+        resp_error(context->reply, "ERR value is not a valid float");
+        return OUTCOME_DONE;
+    }
+    if (isnan(amount) || isinf(amount)) {
+        resp_error(context->reply, "ERR value is NaN or Infinity");
+        return OUTCOME_DONE;
+    }
+    if (!read_field(context, context_slice(context, 2), &value, &found))
+        return OUTCOME_DONE;
+    if (found && !number_parse_long_double(value.data, value.size, &number)) {
+        resp_error(context->reply, "ERR hash value is not a float");
+        return OUTCOME_DONE;
+    }
+    number += amount;
+    if (isnan(number) || isinf(number)) {
+        resp_error(context->reply, "ERR increment would produce NaN or Infinity");
+        return OUTCOME_DONE;
+    }
+    value = dueq_slice(text, number_format_long_double(text, number));
+    if (!write_field(context, context_slice(context, 2), value, &found))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_HASH, "hincrbyfloat", context_slice(context, 1));
+    resp_slice(context->reply, value);
+    return OUTCOME_DONE;
+}
+
+/* ---- reading */
+
+enum outcome run_hget(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_field(context, context_slice(context, 2), &value, &found))
+        return OUTCOME_DONE;
+    if (found)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_hmget(struct context *context)
+{
+    struct dueq_slice value;
+    uint64_t count;
+    bool found;
+
+    if (!hash_size(context, &count))
+        return OUTCOME_DONE;
+    resp_array(context->reply, context_count(context) - 2);
+    for (size_t i = 2; i < context_count(context); i++)
+        if (read_field(context, context_slice(context, i), &value, &found) && found)
+            resp_slice(context->reply, value);
+        else
+            resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_hexists(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_field(context, context_slice(context, 2), &value, &found))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, found);
+}
+
+enum outcome run_hstrlen(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_field(context, context_slice(context, 2), &value, &found))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, found ? (int64_t)value.size : 0);
+}
+
+enum outcome run_hlen(struct context *context)
+{
+    uint64_t count;
+
+    return hash_size(context, &count) ? context_integer_reply(context, (int64_t)count)
+                                      : OUTCOME_DONE;
+}
+
+static bool write_name(void *arg, struct dueq_slice field, struct dueq_slice value)
+{
+    (void)value;
+    resp_slice(arg, field);
+    return true;
+}
+
+static bool write_value(void *arg, struct dueq_slice field, struct dueq_slice value)
+{
+    (void)field;
+    resp_slice(arg, value);
+    return true;
+}
+
+static bool write_both(void *arg, struct dueq_slice field, struct dueq_slice value)
+{
+    resp_slice(arg, field);
+    resp_slice(arg, value);
+    return true;
+}
+
+static enum outcome write_all(struct context *context, keys_element_fn fn, bool map)
+{
+    struct keys_view view = context_view(context);
+    uint64_t count;
+
+    if (!hash_size(context, &count))
+        return OUTCOME_DONE;
+    if (map)
+        resp_map(context->reply, count);
+    else
+        resp_array(context->reply, count);
+    if (count > 0)
+        hash_each(&view, context_slice(context, 1), fn, context->reply);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_hkeys(struct context *context)
+{
+    return write_all(context, write_name, false);
+}
+
+enum outcome run_hvals(struct context *context)
+{
+    return write_all(context, write_value, false);
+}
+
+enum outcome run_hgetall(struct context *context)
+{
+    return write_all(context, write_both, true);
+}
+
+enum outcome run_hscan(struct context *context)
+{
+    return scan_elements(context, KEYS_HASH);
+}
+
+/* ---- HRANDFIELD */
+
+static void write_picked(struct context *context, struct dueq_slice field,
+                         struct dueq_slice value, bool with_values)
+{
+    if (with_values && context->reply->version >= 3)
+        resp_array(context->reply, 2);
+    resp_slice(context->reply, field);
+    if (with_values)
+        resp_slice(context->reply, value);
+}
+
+struct picking {
+    struct context *context;
+    struct sample sample;
+    bool with_values;
+};
+
+static bool pick_distinct(void *arg, struct dueq_slice field, struct dueq_slice value)
+{
+    struct picking *picking = arg;
+
+    if (sample_takes(&picking->sample))
+        write_picked(picking->context, field, value, picking->with_values);
+    return true;
+}
+
+/* A negative count may name a field several times. */
+static enum outcome pick_fields(struct context *context, int64_t count, bool with_values)
+{
+    struct keys_view view = context_view(context);
+    struct picking picking = {.context = context, .with_values = with_values};
+    struct dueq_slice field, value;
+    uint64_t size, wanted;
+    bool flat = context->reply->version < 3 && with_values;
+
+    if (!hash_size(context, &size))
+        return OUTCOME_DONE;
+    wanted = count < 0 ? (uint64_t)-count : (uint64_t)count;
+    if (size == 0 || (count > 0 && wanted > size))
+        wanted = size;
+    resp_array(context->reply, flat ? wanted * 2 : wanted);
+    if (count > 0 && size > 0) {
+        sample_init(&picking.sample, size, wanted);
+        hash_each(&view, context_slice(context, 1), pick_distinct, &picking);
+        return OUTCOME_DONE;
+    }
+    for (uint64_t i = 0; i < wanted; i++)
+        if (hash_random(&view, context_slice(context, 1), random_number(), &field, &value) ==
+            DUEQ_OK)
+            write_picked(context, field, value, with_values);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_hrandfield(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice field, value;
+    bool with_values = context_count(context) == 4;
+    int64_t count;
+    uint64_t size;
+
+    if (context_count(context) > 2) {
+        if (!context_range_integer(context, 2, -INT64_MAX, INT64_MAX,
+                                   "ERR value is not an integer or out of range", &count))
+            return OUTCOME_DONE;
+        if (context_count(context) > 4 ||
+            (with_values && !context_is(context, 3, "withvalues")))
+            return context_syntax_error(context);
+        if (with_values && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {
+            resp_error(context->reply, "ERR value is out of range");
+            return OUTCOME_DONE;
+        }
+        return pick_fields(context, count, with_values);
+    }
+    if (!hash_size(context, &size))
+        return OUTCOME_DONE;
+    if (size > 0 && hash_random(&view, context_slice(context, 1), random_number(), &field,
+                                &value) == DUEQ_OK)
+        resp_slice(context->reply, field);
+    else
+        resp_null(context->reply);
+    return OUTCOME_DONE;
+}

@@ -1,0 +1,494 @@
+/* Strings. */
+#include "server/commands/handlers.h"
+#include "server/keyspace.h"
+
+#include "protocol/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRING_MAX ((size_t)512 << 20)
+
+static const char not_integer[] = "ERR value is not an integer or out of range";
+
+/* A missing string reads as empty. False: the error is written. */
+static bool read_string(struct context *context, struct dueq_slice name,
+                        struct dueq_slice *ret_value, bool *ret_found)
+{
+    struct keys_view view = context_view(context);
+    enum dueq_status status = string_get(&view, name, ret_value);
+
+    if (!context_check(context, status))
+        return false;
+    if (status == DUEQ_NOTFOUND)
+        *ret_value = dueq_slice("", 0);
+    if (ret_found != NULL)
+        *ret_found = status == DUEQ_OK;
+    return true;
+}
+
+static bool write_string(struct context *context, struct dueq_slice name,
+                         struct dueq_slice value, int64_t expires, const char *event)
+{
+    struct keys_view view = context_view(context);
+
+    if (!context_check(context, string_set(&view, name, value, expires)))
+        return false;
+    context_notify(context, EVENT_STRING, event, name);
+    return true;
+}
+
+/* ---- GET and SET */
+
+enum outcome run_get(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_string(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (found)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+struct set_options {
+    bool nx, xx, get, keep;
+    int64_t expires; /* DUEQ_NEVER: none */
+};
+
+/* EX, PX: from now; EXAT, PXAT: absolute. False: the error is written. */
+static bool parse_expiry(struct context *context, size_t index, char unit, bool absolute,
+                         int64_t *ret_expires)
+{
+    int64_t amount, base = absolute ? 0 : context->now.now;
+
+    if (!context_integer(context, index, &amount))
+        return false;
+    if (amount <= 0 || (unit == 's' && amount > INT64_MAX / 1000))
+        goto invalid;
+    if (unit == 's')
+        amount *= 1000;
+    if (amount > INT64_MAX - base)
+        goto invalid;
+    *ret_expires = base + amount;
+    return true;
+invalid:
+    resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
+                command_full_name(context->command));
+    return false;
+}
+
+/* EX, PX, EXAT, PXAT at `index`; *ret_used false: it is none of them. */
+static bool parse_expiry_option(struct context *context, size_t index, int64_t *ret_expires,
+                                bool *ret_used)
+{
+    static const struct {
+        const char *word;
+        char unit;
+        bool absolute;
+    } forms[] = {
+        {"ex", 's', false}, {"px", 'm', false}, {"exat", 's', true}, {"pxat", 'm', true}};
+
+    *ret_used = false;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (context_is(context, index, forms[i].word) && index + 1 < context_count(context)) {
+            *ret_used = true;
+            return parse_expiry(context, index + 1, forms[i].unit, forms[i].absolute,
+                                ret_expires);
+        }
+    return true;
+}
+
+/* The forms are checked before the numbers in them, as Redis does. */
+static bool parse_set_options(struct context *context, struct set_options *options,
+                              size_t *ret_expiry_at)
+{
+    *ret_expiry_at = 0;
+    for (size_t i = 3; i < context_count(context); i++) {
+        bool timed = context_is(context, i, "ex") || context_is(context, i, "px") ||
+                     context_is(context, i, "exat") || context_is(context, i, "pxat");
+
+        if (context_is(context, i, "nx") && !options->xx)
+            options->nx = true;
+        else if (context_is(context, i, "xx") && !options->nx)
+            options->xx = true;
+        else if (context_is(context, i, "get"))
+            options->get = true;
+        else if (context_is(context, i, "keepttl") && *ret_expiry_at == 0)
+            options->keep = true;
+        else if (timed && !options->keep && *ret_expiry_at == 0 &&
+                 i + 1 < context_count(context))
+            *ret_expiry_at = i++;
+        else
+            return false;
+    }
+    return true;
+}
+
+enum outcome run_set(struct context *context)
+{
+    struct set_options options = {.expires = DUEQ_NEVER};
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 1), old;
+    struct keys_info info;
+    size_t expiry_at;
+    bool found = false, used;
+    enum dueq_status status;
+
+    if (!parse_set_options(context, &options, &expiry_at))
+        return context_syntax_error(context);
+    if (expiry_at > 0 && !parse_expiry_option(context, expiry_at, &options.expires, &used))
+        return OUTCOME_DONE;
+    if (options.get) {
+        if (!read_string(context, name, &old, &found))
+            return OUTCOME_DONE;
+        if (found)
+            resp_slice(context->reply, old);
+        else
+            resp_null(context->reply);
+    }
+    status = keys_info(&view, name, &info);
+    if ((options.nx && status == DUEQ_OK) || (options.xx && status == DUEQ_NOTFOUND)) {
+        if (!options.get)
+            resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    if (!write_string(context, name, context_slice(context, 2),
+                      options.keep ? KEYS_KEEP_EXPIRY : options.expires, "set"))
+        return OUTCOME_DONE;
+    if (expiry_at > 0)
+        context_notify(context, EVENT_GENERIC, "expire", name);
+    return options.get ? OUTCOME_DONE : context_ok(context);
+}
+
+static enum outcome set_with_ttl(struct context *context, char unit)
+{
+    int64_t expires;
+
+    if (!parse_expiry(context, 2, unit, false, &expires))
+        return OUTCOME_DONE;
+    if (!write_string(context, context_slice(context, 1), context_slice(context, 3), expires,
+                      "set"))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_GENERIC, "expire", context_slice(context, 1));
+    return context_ok(context);
+}
+
+enum outcome run_setex(struct context *context)
+{
+    return set_with_ttl(context, 's');
+}
+
+enum outcome run_psetex(struct context *context)
+{
+    return set_with_ttl(context, 'm');
+}
+
+enum outcome run_setnx(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+
+    if (keys_info(&view, context_slice(context, 1), &info) == DUEQ_OK)
+        return context_integer_reply(context, 0);
+    if (!write_string(context, context_slice(context, 1), context_slice(context, 2), DUEQ_NEVER,
+                      "set"))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, 1);
+}
+
+enum outcome run_getset(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_string(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (found)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    write_string(context, context_slice(context, 1), context_slice(context, 2), DUEQ_NEVER,
+                 "set");
+    return OUTCOME_DONE;
+}
+
+enum outcome run_getdel(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice value;
+    bool found;
+
+    if (!read_string(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (!found) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    resp_slice(context->reply, value);
+    keys_del(&view, context_slice(context, 1));
+    context_notify(context, EVENT_GENERIC, "del", context_slice(context, 1));
+    return OUTCOME_DONE;
+}
+
+enum outcome run_getex(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 1), value;
+    int64_t expires = DUEQ_NEVER;
+    bool found, timed = false, persist = false;
+    struct keys_info info;
+
+    if (context_count(context) == 3 && context_is(context, 2, "persist"))
+        persist = true;
+    else if (context_count(context) > 2 &&
+             (context_count(context) != 4 || context_is(context, 2, "persist")))
+        return context_syntax_error(context);
+    else if (context_count(context) == 4) {
+        if (!parse_expiry_option(context, 2, &expires, &timed))
+            return OUTCOME_DONE;
+        if (!timed)
+            return context_syntax_error(context);
+    }
+    if (!read_string(context, name, &value, &found))
+        return OUTCOME_DONE;
+    if (!found) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    resp_slice(context->reply, value);
+    keys_info(&view, name, &info);
+    if (timed) {
+        keys_expire(&view, name, expires);
+        context_notify(context, EVENT_GENERIC, expires <= view.now ? "del" : "expire", name);
+    } else if (persist && info.expires != DUEQ_NEVER) {
+        keys_expire(&view, name, DUEQ_NEVER);
+        context_notify(context, EVENT_GENERIC, "persist", name);
+    }
+    return OUTCOME_DONE;
+}
+
+/* ---- several */
+
+enum outcome run_mget(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice value;
+
+    resp_array(context->reply, context_count(context) - 1);
+    for (size_t i = 1; i < context_count(context); i++)
+        if (string_get(&view, context_slice(context, i), &value) == DUEQ_OK)
+            resp_slice(context->reply, value);
+        else
+            resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+static bool set_pairs(struct context *context)
+{
+    for (size_t i = 1; i < context_count(context); i += 2)
+        if (!write_string(context, context_slice(context, i), context_slice(context, i + 1),
+                          DUEQ_NEVER, "set"))
+            return false;
+    return true;
+}
+
+enum outcome run_mset(struct context *context)
+{
+    if (context_count(context) % 2 == 0)
+        return context_arity_error(context);
+    return set_pairs(context) ? context_ok(context) : OUTCOME_DONE;
+}
+
+enum outcome run_msetnx(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+
+    if (context_count(context) % 2 == 0)
+        return context_arity_error(context);
+    for (size_t i = 1; i < context_count(context); i += 2)
+        if (keys_info(&view, context_slice(context, i), &info) == DUEQ_OK)
+            return context_integer_reply(context, 0);
+    return set_pairs(context) ? context_integer_reply(context, 1) : OUTCOME_DONE;
+}
+
+/* ---- numbers */
+
+static enum outcome add_integer(struct context *context, int64_t amount)
+{
+    struct dueq_slice name = context_slice(context, 1), value;
+    char text[NUMBER_TEXT_MAX];
+    int64_t number = 0;
+    bool found;
+
+    if (!read_string(context, name, &value, &found))
+        return OUTCOME_DONE;
+    if (found && !number_parse_integer(value.data, value.size, &number)) {
+        resp_error(context->reply, not_integer);
+        return OUTCOME_DONE;
+    }
+    if (__builtin_add_overflow(number, amount, &number)) {
+        resp_error(context->reply, "ERR increment or decrement would overflow");
+        return OUTCOME_DONE;
+    }
+    value = dueq_slice(text, number_format_integer(text, number));
+    if (!write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrby"))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, number);
+}
+
+enum outcome run_incr(struct context *context)
+{
+    return add_integer(context, 1);
+}
+
+enum outcome run_decr(struct context *context)
+{
+    return add_integer(context, -1);
+}
+
+enum outcome run_incrby(struct context *context)
+{
+    int64_t amount;
+
+    return context_integer(context, 2, &amount) ? add_integer(context, amount) : OUTCOME_DONE;
+}
+
+enum outcome run_decrby(struct context *context)
+{
+    int64_t amount;
+
+    if (!context_integer(context, 2, &amount))
+        return OUTCOME_DONE;
+    if (amount == INT64_MIN) {
+        resp_error(context->reply, "ERR decrement would overflow");
+        return OUTCOME_DONE;
+    }
+    return add_integer(context, -amount);
+}
+
+enum outcome run_incrbyfloat(struct context *context)
+{
+    struct dueq_slice name = context_slice(context, 1), value;
+    struct argument argument = context_argument(context, 2);
+    char text[NUMBER_TEXT_MAX];
+    long double number = 0, amount;
+    bool found;
+
+    if (!read_string(context, name, &value, &found))
+        return OUTCOME_DONE;
+    if ((found && !number_parse_long_double(value.data, value.size, &number)) ||
+        !number_parse_long_double(argument.data, argument.size, &amount)) {
+        resp_error(context->reply, "ERR value is not a valid float");
+        return OUTCOME_DONE;
+    }
+    number += amount;
+    if (isnan(number) || isinf(number)) {
+        resp_error(context->reply, "ERR increment would produce NaN or Infinity");
+        return OUTCOME_DONE;
+    }
+    value = dueq_slice(text, number_format_long_double(text, number));
+    if (write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrbyfloat"))
+        resp_slice(context->reply, value);
+    return OUTCOME_DONE;
+}
+
+/* ---- parts */
+
+static enum outcome too_long(struct context *context)
+{
+    resp_error(context->reply, "ERR string exceeds maximum allowed size (proto-max-bulk-len)");
+    return OUTCOME_DONE;
+}
+
+/* Writes the old value with `piece` laid over it at `offset`, zeros in any gap. */
+static bool overlay(struct context *context, struct dueq_slice old, size_t offset,
+                    struct dueq_slice piece, const char *event)
+{
+    size_t end = offset + piece.size, size = end > old.size ? end : old.size;
+    char *whole = calloc(1, size > 0 ? size : 1);
+    bool written;
+
+    if (whole == NULL)
+        return context_check(context, DUEQ_NOMEM);
+    if (old.size > 0)
+        memcpy(whole, old.data, old.size);
+    if (piece.size > 0)
+        memcpy(whole + offset, piece.data, piece.size);
+    written = write_string(context, context_slice(context, 1), dueq_slice(whole, size),
+                           KEYS_KEEP_EXPIRY, event);
+    free(whole);
+    return written ? (resp_integer(context->reply, (int64_t)size), true) : false;
+}
+
+enum outcome run_append(struct context *context)
+{
+    struct dueq_slice value, tail = context_slice(context, 2);
+
+    if (!read_string(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    if (value.size + tail.size > STRING_MAX)
+        return too_long(context);
+    overlay(context, value, value.size, tail, "append");
+    return OUTCOME_DONE;
+}
+
+enum outcome run_setrange(struct context *context)
+{
+    struct dueq_slice value, piece = context_slice(context, 3);
+    int64_t offset;
+
+    if (!context_integer(context, 2, &offset))
+        return OUTCOME_DONE;
+    if (offset < 0) {
+        resp_error(context->reply, "ERR offset is out of range");
+        return OUTCOME_DONE;
+    }
+    if (!read_string(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    if (piece.size == 0)
+        return context_integer_reply(context, (int64_t)value.size);
+    if ((uint64_t)offset > STRING_MAX || (uint64_t)offset + piece.size > STRING_MAX)
+        return too_long(context);
+    overlay(context, value, (size_t)offset, piece, "setrange");
+    return OUTCOME_DONE;
+}
+
+enum outcome run_strlen(struct context *context)
+{
+    struct dueq_slice value;
+
+    if (!read_string(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, (int64_t)value.size);
+}
+
+enum outcome run_getrange(struct context *context)
+{
+    struct dueq_slice value;
+    int64_t start, stop;
+    uint64_t first, count;
+
+    if (!context_integer(context, 2, &start) || !context_integer(context, 3, &stop))
+        return OUTCOME_DONE;
+    if (!read_string(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    if ((start < 0 && stop < 0 && start > stop) ||
+        !clamp_range(start, stop, value.size, &first, &count)) {
+        resp_bulk(context->reply, "", 0);
+        return OUTCOME_DONE;
+    }
+    resp_bulk(context->reply, (const char *)value.data + first, count);
+    return OUTCOME_DONE;
+}
+
+/* The name of GETRANGE before 2.0. */
+enum outcome run_substr(struct context *context)
+{
+    return run_getrange(context);
+}

@@ -1,0 +1,207 @@
+#include "server/key_specs.h"
+
+#include "protocol/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_MAX = 24 };
+
+/* One specification, taken apart. */
+struct key_spec {
+    const char *flags;
+    size_t flags_size;
+    enum { BEGIN_INDEX, BEGIN_KEYWORD, BEGIN_UNKNOWN } begin;
+    char keyword[WORD_MAX];
+    int index; /* of the begin; of a keyword: where to look from */
+    enum { FIND_RANGE, FIND_NUMBER, FIND_UNKNOWN } find;
+    int numbers[3];
+};
+
+/* ---- reading the notation */
+
+static const char *read_begin(const char *at, struct key_spec *spec)
+{
+    size_t size = strcspn(at, "^/");
+
+    if (*at == '?') {
+        spec->begin = BEGIN_UNKNOWN;
+    } else if (at[size] == '^') {
+        spec->begin = BEGIN_KEYWORD;
+        snprintf(spec->keyword, sizeof(spec->keyword), "%.*s", (int)size, at);
+        spec->index = atoi(at + size + 1);
+    } else {
+        spec->begin = BEGIN_INDEX;
+        spec->index = atoi(at);
+    }
+    return strchr(at, '/') + 1;
+}
+
+static void read_find(const char *at, struct key_spec *spec)
+{
+    spec->find = *at == 'r' ? FIND_RANGE : *at == 'n' ? FIND_NUMBER : FIND_UNKNOWN;
+    if (spec->find == FIND_UNKNOWN)
+        return;
+    for (int i = 0; i < 3; i++) {
+        spec->numbers[i] = atoi(at + 1);
+        at += 1 + strcspn(at + 1, ": ");
+    }
+}
+
+/* Takes the next specification off the text; false at its end. */
+static bool next_spec(const char **specs, struct key_spec *ret_spec)
+{
+    const char *at = *specs;
+
+    if (*at == '\0')
+        return false;
+    *ret_spec = (struct key_spec){.flags = at, .flags_size = strcspn(at, "@")};
+    read_find(read_begin(at + ret_spec->flags_size + 1, ret_spec), ret_spec);
+    at += strcspn(at, " ");
+    *specs = *at == ' ' ? at + 1 : at;
+    return true;
+}
+
+static size_t count_specs(const char *specs)
+{
+    struct key_spec spec;
+    size_t count = 0;
+
+    while (next_spec(&specs, &spec))
+        count++;
+    return count;
+}
+
+/* ---- the reply */
+
+static void write_number(struct resp_writer *reply, const char *name, int number)
+{
+    resp_string(reply, name);
+    resp_integer(reply, number);
+}
+
+void key_flags_write(struct resp_writer *reply, const char *flags, size_t size)
+{
+    size_t mark = resp_deferred(reply), count = 0;
+    char word[WORD_MAX];
+
+    for (size_t at = 0; at < size; count++) {
+        size_t length = strcspn(flags + at, ",@");
+
+        snprintf(word, sizeof(word), "%.*s", (int)length, flags + at);
+        resp_simple(reply, word);
+        at += length + 1;
+    }
+    resp_deferred_set(reply, mark, count);
+}
+
+static void write_begin(struct resp_writer *reply, const struct key_spec *spec)
+{
+    static const char *const types[] = {"index", "keyword", "unknown"};
+
+    resp_string(reply, "begin_search");
+    resp_map(reply, 2);
+    resp_string(reply, "type");
+    resp_string(reply, types[spec->begin]);
+    resp_string(reply, "spec");
+    resp_map(reply, spec->begin == BEGIN_UNKNOWN ? 0 : spec->begin == BEGIN_KEYWORD ? 2 : 1);
+    if (spec->begin == BEGIN_KEYWORD) {
+        resp_string(reply, "keyword");
+        resp_string(reply, spec->keyword);
+        write_number(reply, "startfrom", spec->index);
+    } else if (spec->begin == BEGIN_INDEX) {
+        write_number(reply, "index", spec->index);
+    }
+}
+
+static void write_find(struct resp_writer *reply, const struct key_spec *spec)
+{
+    static const char *const types[] = {"range", "keynum", "unknown"};
+    static const char *const names[][3] = {{"lastkey", "keystep", "limit"},
+                                           {"keynumidx", "firstkey", "keystep"}};
+
+    resp_string(reply, "find_keys");
+    resp_map(reply, 2);
+    resp_string(reply, "type");
+    resp_string(reply, types[spec->find]);
+    resp_string(reply, "spec");
+    resp_map(reply, spec->find == FIND_UNKNOWN ? 0 : 3);
+    for (int i = 0; i < 3 && spec->find != FIND_UNKNOWN; i++)
+        write_number(reply, names[spec->find][i], spec->numbers[i]);
+}
+
+void key_specs_write(struct resp_writer *reply, const char *specs)
+{
+    struct key_spec spec;
+
+    resp_set(reply, count_specs(specs));
+    while (next_spec(&specs, &spec)) {
+        resp_map(reply, 3);
+        resp_string(reply, "flags");
+        key_flags_write(reply, spec.flags, spec.flags_size);
+        write_begin(reply, &spec);
+        write_find(reply, &spec);
+    }
+}
+
+/* ---- keys of a request */
+
+/* The index of the argument at which the keys are looked for; 0: there is none. */
+static size_t begin_of(const struct key_spec *spec, const struct request *request)
+{
+    if (spec->begin == BEGIN_INDEX)
+        return (size_t)spec->index < request->count ? (size_t)spec->index : 0;
+    for (size_t i = (size_t)abs(spec->index);
+         spec->begin == BEGIN_KEYWORD && i + 1 < request->count; i++)
+        if (argument_is(request->arguments[i], spec->keyword))
+            return i + 1;
+    return 0;
+}
+
+struct range {
+    size_t first, last, step;
+};
+
+static bool range_of(const struct key_spec *spec, size_t begin, const struct request *request,
+                     struct range *ret_range)
+{
+    const int *numbers = spec->numbers;
+    struct argument argument;
+    int64_t keys, last;
+
+    if (spec->find == FIND_RANGE) {
+        last =
+            numbers[0] < 0 ? (int64_t)request->count + numbers[0] : (int64_t)begin + numbers[0];
+        *ret_range = (struct range){begin, (size_t)last, (size_t)numbers[1]};
+        return last >= (int64_t)begin && last < (int64_t)request->count;
+    }
+    argument = request->arguments[begin + (size_t)numbers[0]];
+    if (!number_parse_integer(argument.data, argument.size, &keys) || keys < 1 ||
+        keys > (int64_t)request->count)
+        return false;
+    begin += (size_t)numbers[1];
+    last = (int64_t)begin + (keys - 1) * numbers[2];
+    *ret_range = (struct range){begin, (size_t)last, (size_t)numbers[2]};
+    return last < (int64_t)request->count;
+}
+
+bool key_specs_find(const char *specs, const struct request *request,
+                    void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
+                    void *arg)
+{
+    struct key_spec spec;
+    struct range range;
+
+    while (next_spec(&specs, &spec)) {
+        size_t begin = spec.find == FIND_UNKNOWN ? 0 : begin_of(&spec, request);
+
+        if (begin == 0)
+            continue;
+        if (!range_of(&spec, begin, request, &range))
+            return false;
+        for (size_t i = range.first; i <= range.last; i += range.step)
+            fn(arg, i, spec.flags, spec.flags_size);
+    }
+    return true;
+}

@@ -1,0 +1,43 @@
+/* What the handlers of Redis' data types share: a view of the session's database, arguments as
+ * Redis reads them, replies to the statuses of storage/keys. */
+#ifndef DUEQ_SERVER_KEYSPACE_H
+#define DUEQ_SERVER_KEYSPACE_H
+
+#include "server/command.h"
+#include "server/keyspace_events.h"
+#include "server/session.h"
+#include "storage/keys/keys.h"
+
+struct keys_view context_view(const struct context *context);
+
+/* Tells subscribers of keyspace notifications, when they are on: `event` ("lpush") happened to
+ * the key of the session's database. */
+void context_notify(struct context *context, enum keyspace_event type, const char *event,
+                    struct dueq_slice key);
+
+/* Writes the error reply for any status but OK and NOTFOUND and answers false. */
+bool context_check(struct context *context, enum dueq_status status);
+
+/* Each writes Redis' error and answers false when the argument is bad. */
+bool context_double(struct context *context, size_t index, double *ret_number);
+bool context_range_integer(struct context *context, size_t index, int64_t least, int64_t most,
+                           const char *error, int64_t *ret_number);
+bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor);
+/* A timeout in seconds, as blocking commands take it: the deadline on the queue's clock. */
+bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline);
+
+bool context_is(const struct context *context, size_t index, const char *word);
+
+/* Clamps Redis' start and stop (negative: from the end) to a range of `count` elements. False:
+ * the range is empty. */
+bool clamp_range(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
+                 uint64_t *ret_count);
+
+enum outcome context_integer_reply(struct context *context, int64_t number);
+
+static inline void resp_slice(struct resp_writer *writer, struct dueq_slice slice)
+{
+    resp_bulk(writer, slice.data, slice.size);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Keyspace notifications: what happens to keys, published on channels named after the key and
+ * after the event, as notify-keyspace-events chooses. */
+#ifndef DUEQ_SERVER_NOTIFY_H
+#define DUEQ_SERVER_NOTIFY_H
+
+#include "server/keyspace_events.h"
+#include "server/server.h"
+#include "storage/slice.h"
+
+void notify_event(struct server *server, enum keyspace_event type, const char *event,
+                  unsigned database, struct dueq_slice key);
+
+#endif

@@ -1,0 +1,24 @@
+/* MULTI: the requests that a session has queued for its EXEC. */
+#ifndef DUEQ_SERVER_TRANSACTION_H
+#define DUEQ_SERVER_TRANSACTION_H
+
+#include "server/command.h"
+
+struct transaction;
+
+struct transaction *transaction_new(void);              /* NULL: out of memory */
+void transaction_free(struct transaction *transaction); /* NULL is fine */
+
+/* Queues a copy of the request. False: out of memory, or more than a transaction may hold; then
+ * its EXEC aborts. */
+bool transaction_queue(struct transaction *transaction, const struct request *request);
+
+/* A command could not be queued: EXEC aborts. */
+void transaction_fail(struct transaction *transaction);
+bool transaction_failed(const struct transaction *transaction);
+
+size_t transaction_count(const struct transaction *transaction);
+size_t transaction_bytes(const struct transaction *transaction);
+const struct request *transaction_request(const struct transaction *transaction, size_t index);
+
+#endif

@@ -1,0 +1,68 @@
+/* The log of changed keys, for WATCH, blocked clients and notifications. */
+#include "storage/keys/directory.h"
+
+#include <stdlib.h>
+
+struct change_header {
+    size_t name_size;
+    unsigned database;
+    bool expired, flushed;
+};
+
+static void append(struct keys *keys, const struct change_header *header,
+                   struct dueq_slice name)
+{
+    struct change_log *log = &keys->changes;
+    size_t size = sizeof(*header) + name.size;
+
+    if (!log->on)
+        return;
+    if (log->size + size > log->capacity) {
+        size_t capacity = (log->size + size) * 2;
+        uint8_t *grown = realloc(log->bytes, capacity);
+
+        if (grown == NULL)
+            return;
+        log->bytes = grown;
+        log->capacity = capacity;
+    }
+    memcpy(log->bytes + log->size, header, sizeof(*header));
+    if (name.size > 0)
+        memcpy(log->bytes + log->size + sizeof(*header), name.data, name.size);
+    log->size += size;
+}
+
+void changes_add(struct keys *keys, unsigned database, struct dueq_slice name, bool expired)
+{
+    append(keys, &(struct change_header){name.size, database, expired, false}, name);
+}
+
+void changes_add_flush(struct keys *keys, unsigned database)
+{
+    append(keys, &(struct change_header){0, database, false, true}, dueq_slice(NULL, 0));
+}
+
+void keys_watch_changes(struct dueq *store, bool on)
+{
+    struct change_log *log = &store_keys(store)->changes;
+
+    log->on = on;
+    log->size = log->read = 0;
+}
+
+enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change)
+{
+    struct change_log *log = &store_keys(store)->changes;
+    struct change_header header;
+
+    if (log->read == log->size) {
+        log->read = log->size = 0;
+        return DUEQ_NOTFOUND;
+    }
+    memcpy(&header, log->bytes + log->read, sizeof(header));
+    *ret_change = (struct keys_change){
+        header.database, dueq_slice(log->bytes + log->read + sizeof(header), header.name_size),
+        header.expired, header.flushed};
+    log->read += sizeof(header) + header.name_size;
+    return DUEQ_OK;
+}

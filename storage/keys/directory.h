@@ -1,0 +1,156 @@
+/* The directory of keys: database and name -> type, object id, count, expiry. Private to
+ * storage/keys.
+ *
+ * Open entries are cached in RAM. A changed one is written once, when the batch is committed
+ * (directory_save), however many commands of the turn touched it. */
+#ifndef DUEQ_STORAGE_DIRECTORY_H
+#define DUEQ_STORAGE_DIRECTORY_H
+
+#include "storage/keys/keys.h"
+#include "storage/keys/store_keys.h"
+#include "storage/kv/key.h"
+
+#define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
+#include <uthash.h>
+
+enum {
+    TABLE_COUNTERS = 'c',  /* -> next object id, next physical database */
+    TABLE_DATABASE = 'd',  /* logical number -> physical id, keys, expiring keys */
+    TABLE_EXPIRY = 'e',    /* time, physical, hash, name -> whole name when folded */
+    TABLE_GARBAGE = 'g',   /* object or physical id -> what is to be reclaimed */
+    TABLE_MEMBER = 'h',    /* object, hash, member -> value */
+    TABLE_DIRECTORY = 'k', /* physical, hash, name -> entry */
+    TABLE_ELEMENT = 'l',   /* object, index -> list element */
+    TABLE_STRING = 'v',    /* object -> value */
+    TABLE_ORDER = 'y',     /* object, score, member -> nothing, or flags and whole member */
+
+    KEYS_CACHE_MAX = 4096, /* open entries kept between commits */
+    KEYS_SMALL = 64,       /* elements that are reclaimed at once */
+    KEYS_HASH_BYTES = 6
+};
+
+struct keys_entry {
+    UT_hash_handle hh;
+    struct keys_entry *newer, *older; /* least recently used order */
+    struct keys_entry *prev, *next;   /* changed ones (utlist), while dirty */
+    enum keys_type type;
+    uint64_t object;
+    uint64_t count;
+    int64_t expires;
+    int64_t head;          /* list: index of the first element */
+    struct kv_key *bounds; /* zset: NULL, or no live entry is below [0] or above [1] */
+    bool bound_set[2];
+    bool dirty;       /* differs from the record on disk */
+    bool stored;      /* has a record on disk */
+    uint16_t logical; /* database at the time it was opened, for change events */
+    uint64_t physical;
+    size_t name_size;
+    uint8_t name[];
+};
+
+struct keys_database {
+    uint64_t physical, count, expiring;
+    bool dirty;
+};
+
+struct change_log {
+    uint8_t *bytes; /* records: struct change_header, name */
+    size_t size, read, capacity;
+    bool on;
+};
+
+struct keys {
+    struct kv *kv;
+    uint64_t seed;
+    struct keys_database databases[KEYS_DATABASES_MAX];
+    uint64_t next_object, next_physical;
+    bool counters_dirty;
+    struct keys_entry *entries; /* by physical and name */
+    struct keys_entry *newest, *oldest;
+    struct keys_entry *changed; /* entries that differ from their records */
+    struct kv_cursor *cursors[4];
+    unsigned cursors_taken;
+    struct change_log changes;
+    uint8_t *scratch; /* a value that must outlive the change that follows */
+    size_t scratch_size;
+    int64_t next_expiry;      /* no key expires before; DUEQ_NEVER: none does */
+    bool garbage;             /* there may be garbage records */
+    struct kv_key garbage_at; /* everything of the current one before this is gone */
+};
+
+static inline struct dueq_slice keys_entry_name(const struct keys_entry *entry)
+{
+    return dueq_slice(entry->name, entry->name_size);
+}
+static inline struct keys *keys_of(const struct keys_view *view)
+{
+    return store_keys(view->store);
+}
+
+/* 48 bits, the order of names and members. */
+uint64_t keys_hash(const struct keys *keys, struct dueq_slice name);
+void keys_key_hash(struct kv_key *key, uint64_t hash);
+uint64_t keys_read_hash(const uint8_t *bytes);
+
+/* The tables that hold an object's records; 0 ends. */
+const uint8_t *keys_tables(enum keys_type type);
+/* What the keys of an object's records in a table begin with. */
+struct kv_key keys_object_key(uint8_t table, uint64_t object);
+
+/* The live entry of that name. wanted KEYS_NONE: of any type. */
+enum dueq_status directory_find(const struct keys_view *view, struct dueq_slice name,
+                                enum keys_type wanted, struct keys_entry **ret_entry);
+/* The same, created empty when absent. */
+enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice name,
+                                enum keys_type type, struct keys_entry **ret_entry);
+/* Marks the entry for saving. */
+void directory_mark(struct keys *keys, struct keys_entry *entry);
+/* Marks the entry for saving and tells of the change. An entry of no elements (not a string) is
+ * removed and gone. */
+void directory_changed(const struct keys_view *view, struct keys_entry *entry);
+/* Tells of a change that left the entry's record as it is. */
+void directory_touched(const struct keys_view *view, const struct keys_entry *entry);
+/* Takes the key out; its elements are reclaimed. The entry is gone. */
+void directory_remove(struct keys *keys, struct keys_entry *entry, bool expired);
+/* Sets the expiry and its index record. */
+void directory_expire(struct keys *keys, struct keys_entry *entry, int64_t at);
+/* Moves the object of `from` to a new name, which is free. `from` is gone. DUEQ_NOMEM: nothing
+ * has changed. */
+enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, unsigned database,
+                                  struct dueq_slice name);
+void directory_save(struct keys *keys);
+
+/* Reads the whole name that belongs to a directory or expiry record. */
+struct dueq_slice directory_record_name(struct dueq_slice key, size_t fixed,
+                                        struct dueq_slice value, size_t value_fixed);
+
+enum dueq_status directory_load(struct keys *keys);
+/* Forgets the open entries of a physical database, unsaved changes too. */
+void directory_forget(struct keys *keys, uint64_t physical);
+/* Builds the record's key. */
+void directory_key(const struct keys *keys, uint64_t physical, struct dueq_slice name,
+                   struct kv_key *ret_key);
+enum {
+    DIRECTORY_KEY_FIXED = 1 + 8 + KEYS_HASH_BYTES,
+    DIRECTORY_VALUE_FIXED = 1 + 8 + 8 + 8 + 8,
+    EXPIRY_KEY_FIXED = 1 + 8 + 8 + KEYS_HASH_BYTES
+};
+
+/* changes.c */
+void changes_add(struct keys *keys, unsigned database, struct dueq_slice name, bool expired);
+void changes_add_flush(struct keys *keys, unsigned database);
+
+/* reclaim.c */
+void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count);
+void reclaim_database(struct keys *keys, uint64_t physical);
+
+/* Cursors are few and kept; take and give nest. NULL: out of memory or nested too deep. */
+struct kv_cursor *keys_take_cursor(struct keys *keys);
+void keys_give_cursor(struct keys *keys);
+
+/* The scratch space, at least that large; NULL: out of memory. */
+uint8_t *keys_reserve(struct keys *keys, size_t size);
+/* Copies into the scratch space, where it lives until the next keep. */
+struct dueq_slice keys_keep(struct keys *keys, struct dueq_slice value);
+
+#endif

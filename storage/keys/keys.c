@@ -1,0 +1,392 @@
+/* Keys of any type, and the life of the whole. */
+#include "storage/keys/directory.h"
+
+#include <stdlib.h>
+
+const char *keys_type_name(enum keys_type type)
+{
+    static const char *const names[] = {"none", "string", "list", "set", "zset", "hash"};
+
+    return names[type];
+}
+
+/* ---- life */
+
+enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
+{
+    struct keys *keys = calloc(1, sizeof(*keys));
+    enum dueq_status status;
+
+    if (keys == NULL)
+        return DUEQ_NOMEM;
+    keys->kv = kv;
+    keys->seed = kv_seed(kv);
+    keys->garbage = true;
+    keys->next_expiry = 0; /* to be found out by the first tick */
+    status = directory_load(keys);
+    if (status != DUEQ_OK) {
+        keys_free(keys);
+        return status;
+    }
+    *ret_keys = keys;
+    return DUEQ_OK;
+}
+
+void keys_free(struct keys *keys)
+{
+    if (keys == NULL)
+        return;
+    for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
+        directory_forget(keys, keys->databases[i].physical);
+    for (size_t i = 0; i < sizeof(keys->cursors) / sizeof(keys->cursors[0]); i++)
+        kv_cursor_free(keys->cursors[i]);
+    free(keys->changes.bytes);
+    free(keys->scratch);
+    free(keys);
+}
+
+void keys_save(struct keys *keys)
+{
+    directory_save(keys);
+}
+
+/* ---- shared means */
+
+struct kv_cursor *keys_take_cursor(struct keys *keys)
+{
+    struct kv_cursor **cursor;
+
+    if (keys->cursors_taken == sizeof(keys->cursors) / sizeof(keys->cursors[0]))
+        return NULL;
+    cursor = &keys->cursors[keys->cursors_taken];
+    if (*cursor == NULL)
+        *cursor = kv_cursor_new(keys->kv);
+    if (*cursor != NULL)
+        keys->cursors_taken++;
+    return *cursor;
+}
+
+void keys_give_cursor(struct keys *keys)
+{
+    keys->cursors_taken--;
+}
+
+uint8_t *keys_reserve(struct keys *keys, size_t size)
+{
+    uint8_t *grown;
+
+    if (keys->scratch != NULL && size <= keys->scratch_size)
+        return keys->scratch;
+    grown = realloc(keys->scratch, size + 64);
+    if (grown == NULL)
+        return NULL;
+    keys->scratch = grown;
+    keys->scratch_size = size + 64;
+    return grown;
+}
+
+struct dueq_slice keys_keep(struct keys *keys, struct dueq_slice value)
+{
+    uint8_t *bytes = keys_reserve(keys, value.size);
+
+    if (bytes == NULL)
+        return dueq_slice(NULL, 0);
+    if (value.size > 0)
+        memcpy(bytes, value.data, value.size);
+    return dueq_slice(bytes, value.size);
+}
+
+/* ---- one key */
+
+enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
+                           struct keys_info *ret_info)
+{
+    struct keys_entry *entry;
+    struct dueq_slice value;
+    enum dueq_status status = directory_find(view, name, KEYS_NONE, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    *ret_info = (struct keys_info){entry->type, entry->count, entry->expires};
+    if (entry->type != KEYS_STRING)
+        return DUEQ_OK;
+    status = string_get(view, name, &value);
+    ret_info->count = value.size;
+    return status;
+}
+
+enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_NONE, &entry);
+
+    if (status == DUEQ_OK)
+        directory_remove(keys_of(view), entry, false);
+    return status;
+}
+
+enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name, int64_t at)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_NONE, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (at <= view->now) {
+        directory_remove(keys, entry, false);
+        return DUEQ_OK;
+    }
+    directory_expire(keys, entry, at);
+    directory_touched(view, entry);
+    return DUEQ_OK;
+}
+
+/* Deletes what stands under the name, expired or not, so that it is free. */
+static enum dueq_status make_free(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys_view any_time = {view->store, view->database, INT64_MIN};
+    enum dueq_status status = keys_del(&any_time, name);
+
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice from,
+                             struct dueq_slice to)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, from, KEYS_NONE, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (dueq_slice_equal(from, to)) {
+        directory_touched(view, entry);
+        return DUEQ_OK;
+    }
+    status = make_free(view, to);
+    return status == DUEQ_OK ? directory_relink(keys_of(view), entry, view->database, to)
+                             : status;
+}
+
+enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
+                           unsigned to_database)
+{
+    struct keys_view there = {view->store, to_database, view->now};
+    struct keys_entry *entry, *taken;
+    enum dueq_status status = directory_find(&there, name, KEYS_NONE, &taken);
+
+    if (status == DUEQ_OK)
+        return DUEQ_DUPLICATE;
+    if (status != DUEQ_NOTFOUND)
+        return status;
+    status = directory_find(view, name, KEYS_NONE, &entry);
+    if (status != DUEQ_OK)
+        return status;
+    status = make_free(&there, name);
+    return status == DUEQ_OK ? directory_relink(keys_of(view), entry, to_database, name)
+                             : status;
+}
+
+/* ---- copies */
+
+static enum dueq_status copy_records(struct keys *keys, uint8_t table, uint64_t from,
+                                     uint64_t to)
+{
+    struct kv_cursor *at = keys_take_cursor(keys);
+    struct kv_key prefix = keys_object_key(table, from), key;
+    enum dueq_status status;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    for (status = kv_cursor_seek(at, kv_key_slice(&prefix)); status == DUEQ_OK;
+         status = kv_cursor_next(at)) {
+        struct dueq_slice here = kv_cursor_key(at);
+
+        if (here.size < prefix.size || memcmp(here.data, prefix.bytes, prefix.size) != 0)
+            break;
+        memcpy(key.bytes, here.data, here.size);
+        key.size = (uint16_t)here.size;
+        kv_write_u64(key.bytes + 1, to);
+        kv_put(keys->kv, kv_key_slice(&key), kv_cursor_value(at), true);
+    }
+    keys_give_cursor(keys);
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
+                           unsigned to_database, struct dueq_slice to)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_view there = {view->store, to_database, view->now};
+    struct keys_entry *entry, *copy;
+    enum dueq_status status = make_free(&there, to);
+
+    if (status == DUEQ_OK)
+        status = directory_find(view, from, KEYS_NONE, &entry);
+    if (status == DUEQ_OK)
+        status = directory_open(&there, to, entry->type, &copy);
+    if (status != DUEQ_OK)
+        return status;
+    for (const uint8_t *table = keys_tables(entry->type); *table != 0 && status == DUEQ_OK;
+         table++)
+        status = copy_records(keys, *table, entry->object, copy->object);
+    copy->count = entry->count;
+    copy->head = entry->head;
+    if (entry->expires != DUEQ_NEVER)
+        directory_expire(keys, copy, entry->expires);
+    directory_changed(&there, copy);
+    return status;
+}
+
+/* ---- databases */
+
+uint64_t keys_count(const struct dueq *store, unsigned database)
+{
+    return store_keys(store)->databases[database].count;
+}
+
+uint64_t keys_expiring(const struct dueq *store, unsigned database)
+{
+    return store_keys(store)->databases[database].expiring;
+}
+
+static void flush_database(struct keys *keys, unsigned number)
+{
+    struct keys_database *database = &keys->databases[number];
+
+    changes_add_flush(keys, number);
+    if (database->count == 0)
+        return;
+    directory_save(keys);
+    directory_forget(keys, database->physical);
+    reclaim_database(keys, database->physical);
+    *database = (struct keys_database){.physical = keys->next_physical++, .dirty = true};
+    keys->counters_dirty = true;
+}
+
+enum dueq_status keys_flush(struct dueq *store, unsigned database)
+{
+    flush_database(store_keys(store), database);
+    return DUEQ_OK;
+}
+
+void keys_flush_all(struct keys *keys)
+{
+    for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
+        flush_database(keys, i);
+}
+
+enum dueq_status keys_swap(struct dueq *store, unsigned a, unsigned b)
+{
+    struct keys *keys = store_keys(store);
+    struct keys_database swapped = keys->databases[a];
+
+    keys->databases[a] = keys->databases[b];
+    keys->databases[b] = swapped;
+    keys->databases[a].dirty = keys->databases[b].dirty = true;
+    changes_add_flush(keys, a);
+    changes_add_flush(keys, b);
+    return DUEQ_OK;
+}
+
+/* ---- iteration */
+
+static struct kv_key scan_key(const struct keys *keys, unsigned database, uint64_t hash)
+{
+    struct kv_key key;
+
+    kv_key_start(&key, TABLE_DIRECTORY);
+    kv_key_u64(&key, keys->databases[database].physical);
+    keys_key_hash(&key, hash);
+    return key;
+}
+
+static bool in_database(const struct kv_cursor *cursor, const struct kv_key *from)
+{
+    struct dueq_slice key = kv_cursor_key(cursor);
+
+    return key.size >= DIRECTORY_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
+}
+
+/* Hands out one record, unless it has expired. */
+static bool hand_out(const struct keys_view *view, const struct kv_cursor *cursor, keys_fn fn,
+                     void *arg)
+{
+    struct dueq_slice value = kv_cursor_value(cursor);
+    const uint8_t *record = value.data;
+    struct keys_info info = {record[0], kv_read_u64(record + 9),
+                             (int64_t)kv_read_u64(record + 17)};
+
+    if (info.expires <= view->now)
+        return true;
+    return fn(arg,
+              directory_record_name(kv_cursor_key(cursor), DIRECTORY_KEY_FIXED, value,
+                                    DIRECTORY_VALUE_FIXED),
+              &info);
+}
+
+enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64_t count,
+                           keys_fn fn, void *arg, uint64_t *ret_cursor)
+{
+    struct keys *keys = keys_of(view);
+    struct kv_cursor *at = keys_take_cursor(keys);
+    struct kv_key from = scan_key(keys, view->database, cursor);
+    uint64_t seen = 0, hash = cursor;
+    enum dueq_status status;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    directory_save(keys);
+    *ret_cursor = 0;
+    for (status = kv_cursor_seek(at, kv_key_slice(&from)); status == DUEQ_OK;
+         status = kv_cursor_next(at)) {
+        uint64_t here;
+
+        if (!in_database(at, &from))
+            break;
+        here = keys_read_hash((const uint8_t *)kv_cursor_key(at).data + 9);
+        if (seen >= count && here != hash) {
+            *ret_cursor = here;
+            break;
+        }
+        hash = here;
+        seen++;
+        if (!hand_out(view, at, fn, arg))
+            break;
+    }
+    keys_give_cursor(keys);
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+struct first_name {
+    struct keys *keys;
+    struct dueq_slice name;
+    bool found;
+};
+
+static bool take_name(void *arg, struct dueq_slice name, const struct keys_info *info)
+{
+    struct first_name *first = arg;
+
+    (void)info;
+    first->name = keys_keep(first->keys, name);
+    first->found = true;
+    return false;
+}
+
+enum dueq_status keys_random(const struct keys_view *view, uint64_t random,
+                             struct dueq_slice *ret_name)
+{
+    struct first_name first = {.keys = keys_of(view)};
+    uint64_t next;
+    enum dueq_status status =
+        keys_scan(view, random >> 16, UINT64_MAX, take_name, &first, &next);
+
+    if (status == DUEQ_OK && !first.found)
+        status = keys_scan(view, 0, UINT64_MAX, take_name, &first, &next);
+    if (status == DUEQ_OK && !first.found)
+        return DUEQ_NOTFOUND;
+    if (status == DUEQ_OK)
+        *ret_name = first.name;
+    return status;
+}

@@ -1,0 +1,193 @@
+/* Redis' data types on the key space: a directory of named keys in sixteen databases, and the
+ * elements of each key under its object id. Values are returned, never rendered.
+ *
+ * Every call names the database and the moment through a view. A key whose expiry has passed is
+ * absent for every call at once; dueq_tick reclaims it. A key that becomes empty is removed. A
+ * call on a key of another type is DUEQ_WRONGTYPE and changes nothing. Slices returned live
+ * until the next call that changes the store. Calls that grow the store do not check kv_room:
+ * the server refuses whole commands before they begin. */
+#ifndef DUEQ_STORAGE_KEYS_H
+#define DUEQ_STORAGE_KEYS_H
+
+#include "storage/dueq.h"
+
+enum { KEYS_DATABASES_MAX = 16 };
+
+enum keys_type { KEYS_NONE, KEYS_STRING, KEYS_LIST, KEYS_SET, KEYS_ZSET, KEYS_HASH };
+const char *keys_type_name(enum keys_type type); /* "none", "string", ... */
+
+struct keys_view {
+    struct dueq *store;
+    unsigned database;
+    int64_t now; /* unix ms, the queue's clock */
+};
+
+struct keys_info {
+    enum keys_type type;
+    uint64_t count;  /* elements; bytes of a string */
+    int64_t expires; /* unix ms; DUEQ_NEVER: does not */
+};
+
+/* ---- keys of any type */
+
+enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
+                           struct keys_info *ret_info);
+/* The elements of a large key are reclaimed in slices by dueq_tick. O(1), small keys O(n). */
+enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name);
+/* `at` DUEQ_NEVER: persists. A moment that has passed deletes. DUEQ_NOTFOUND: no such key. */
+enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name, int64_t at);
+/* The value and expiry of `from` under the name `to` (whatever was there is deleted). O(1), the
+ * elements stay where they are. */
+enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice from,
+                             struct dueq_slice to);
+enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
+                           unsigned to_database); /* DUEQ_DUPLICATE: the name is taken there */
+enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
+                           unsigned to_database, struct dueq_slice to); /* replaces. O(n) */
+
+uint64_t keys_count(const struct dueq *store, unsigned database);
+uint64_t keys_expiring(const struct dueq *store, unsigned database); /* keys with an expiry */
+enum dueq_status keys_flush(struct dueq *store, unsigned database);  /* O(1), reclaimed later */
+enum dueq_status keys_swap(struct dueq *store, unsigned a, unsigned b);
+
+/* What an iteration hands out. False stops it. */
+typedef bool (*keys_fn)(void *arg, struct dueq_slice name, const struct keys_info *info);
+typedef bool (*keys_element_fn)(void *arg, struct dueq_slice element, struct dueq_slice value);
+
+/* Keys lie in the order of a 48-bit hash of their names, which is the cursor: no state is kept
+ * and every key present during the whole scan is handed out. About `count` keys a call;
+ * *ret_cursor 0: finished. fn must not change the store. */
+enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64_t count,
+                           keys_fn fn, void *arg, uint64_t *ret_cursor);
+/* The first key at or after a random place; `random` comes from the caller. */
+enum dueq_status keys_random(const struct keys_view *view, uint64_t random,
+                             struct dueq_slice *ret_name);
+
+/* Keys changed since the last call, each change named (a key may come several times), for
+ * WATCH, blocked clients and notifications. DUEQ_NOTFOUND: none left. Kept only while somebody
+ * asks: keys_watch_changes(store, true). */
+struct keys_change {
+    unsigned database;
+    struct dueq_slice name; /* size 0 with `flushed` */
+    bool expired;           /* reclaimed because its time had passed */
+    bool flushed;           /* the whole database */
+};
+void keys_watch_changes(struct dueq *store, bool on);
+enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change);
+
+/* ---- strings */
+
+#define KEYS_KEEP_EXPIRY INT64_MIN
+
+enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name,
+                            struct dueq_slice *ret_value);
+/* Replaces whatever is there, of any type. expires: unix ms, DUEQ_NEVER or KEYS_KEEP_EXPIRY. */
+enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name,
+                            struct dueq_slice value, int64_t expires);
+
+/* ---- hashes. O(log n) a field. Order of iteration: of the fields' hashes. */
+
+enum dueq_status hash_get(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice field, struct dueq_slice *ret_value);
+enum dueq_status hash_set(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice field, struct dueq_slice value, bool *ret_added);
+enum dueq_status hash_del(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice field);
+enum dueq_status hash_each(const struct keys_view *view, struct dueq_slice name,
+                           keys_element_fn fn, void *arg);
+enum dueq_status hash_scan(const struct keys_view *view, struct dueq_slice name,
+                           uint64_t cursor, uint64_t count, keys_element_fn fn, void *arg,
+                           uint64_t *ret_cursor);
+enum dueq_status hash_random(const struct keys_view *view, struct dueq_slice name,
+                             uint64_t random, struct dueq_slice *ret_field,
+                             struct dueq_slice *ret_value);
+
+/* ---- sets */
+
+enum dueq_status set_add(const struct keys_view *view, struct dueq_slice name,
+                         struct dueq_slice member, bool *ret_added);
+enum dueq_status set_remove(const struct keys_view *view, struct dueq_slice name,
+                            struct dueq_slice member);
+enum dueq_status set_has(const struct keys_view *view, struct dueq_slice name,
+                         struct dueq_slice member); /* DUEQ_OK: yes */
+enum dueq_status set_each(const struct keys_view *view, struct dueq_slice name,
+                          keys_element_fn fn, void *arg); /* value: empty */
+enum dueq_status set_scan(const struct keys_view *view, struct dueq_slice name, uint64_t cursor,
+                          uint64_t count, keys_element_fn fn, void *arg, uint64_t *ret_cursor);
+enum dueq_status set_random(const struct keys_view *view, struct dueq_slice name,
+                            uint64_t random, struct dueq_slice *ret_member);
+
+/* ---- lists. Indexes 0 .. count - 1 from the head. Ends and index O(log n), nothing rewritten;
+ * insert and remove in the middle move the shorter side. */
+
+enum list_end { LIST_HEAD, LIST_TAIL };
+
+enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
+                           enum list_end end, struct dueq_slice value);
+/* *ret_value lives until the next change. */
+enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
+                          enum list_end end, struct dueq_slice *ret_value);
+enum dueq_status list_at(const struct keys_view *view, struct dueq_slice name, uint64_t index,
+                         struct dueq_slice *ret_value);
+enum dueq_status list_put(const struct keys_view *view, struct dueq_slice name, uint64_t index,
+                          struct dueq_slice value);
+enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice name,
+                             uint64_t index, struct dueq_slice value); /* before index */
+enum dueq_status list_remove(const struct keys_view *view, struct dueq_slice name,
+                             uint64_t index);
+enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name, uint64_t first,
+                           uint64_t count); /* keeps count elements from first; 0: deletes */
+/* Hands out elements from `index` on, towards the tail or the head. value: the element. */
+enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name, uint64_t index,
+                           enum list_end towards, keys_element_fn fn, void *arg);
+
+/* ---- sorted sets. Ordered by score, then by bytes of the member (beyond about 490 bytes of a
+ * common prefix: by hash). */
+
+struct zset_entry {
+    struct dueq_slice member;
+    double score;
+};
+
+enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name,
+                            struct dueq_slice member, double *ret_score);
+/* Sets the score; *ret_added: was not there. score is not NaN. */
+enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice member, double score, bool *ret_added);
+enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice name,
+                             struct dueq_slice member);
+enum dueq_status zset_scan(const struct keys_view *view, struct dueq_slice name,
+                           uint64_t cursor, uint64_t count,
+                           bool (*fn)(void *arg, const struct zset_entry *entry), void *arg,
+                           uint64_t *ret_cursor);
+enum dueq_status zset_random(const struct keys_view *view, struct dueq_slice name,
+                             uint64_t random, struct zset_entry *ret_entry);
+
+/* Where a walk begins or ends. */
+struct zset_bound {
+    enum { ZSET_FIRST, ZSET_LAST, ZSET_SCORE, ZSET_LEX } kind;
+    double score;             /* ZSET_SCORE */
+    struct dueq_slice member; /* ZSET_LEX: all scores are taken to be equal */
+    bool exclusive;
+};
+struct zset_range {
+    struct zset_bound least, most;
+    bool reverse;
+};
+/* Hands out the entries of the range in order (reverse: from the most). Starts without scanning
+ * over what was removed at the head. fn must not change the store. O(log n + entries). */
+enum dueq_status zset_each(const struct keys_view *view, struct dueq_slice name,
+                           const struct zset_range *range,
+                           bool (*fn)(void *arg, const struct zset_entry *entry), void *arg);
+/* The entry at a rank (from the most with reverse), and the rank of a member: O(rank). */
+enum dueq_status zset_each_from(const struct keys_view *view, struct dueq_slice name,
+                                uint64_t rank, bool reverse,
+                                bool (*fn)(void *arg, const struct zset_entry *entry),
+                                void *arg);
+enum dueq_status zset_rank(const struct keys_view *view, struct dueq_slice name,
+                           struct dueq_slice member, bool reverse, uint64_t *ret_rank);
+/* Takes out the first (reverse: last) entry; the member lives until the next change. */
+enum dueq_status zset_pop(const struct keys_view *view, struct dueq_slice name, bool reverse,
+                          struct zset_entry *ret_entry);
+
+#endif

@@ -1,0 +1,51 @@
+/* Members of hashes, sets and sorted sets: object, hash of the name, name -> value. Private to
+ * storage/keys. A record's value is a flag byte, the whole name when the key is folded, and the
+ * member's own value. */
+#ifndef DUEQ_STORAGE_MEMBER_H
+#define DUEQ_STORAGE_MEMBER_H
+
+#include "storage/keys/directory.h"
+
+enum {
+    MEMBER_KEY_FIXED = 1 + 8 + KEYS_HASH_BYTES,
+    MEMBER_SCAN_WHOLE = 128 /* collections up to this size are scanned in one call */
+};
+
+enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
+                            struct dueq_slice name, struct dueq_slice *ret_value);
+/* `absent`: member_get has just said so. */
+void member_put(struct keys *keys, const struct keys_entry *entry, struct dueq_slice name,
+                struct dueq_slice value, bool absent);
+void member_del(struct keys *keys, const struct keys_entry *entry, struct dueq_slice name);
+
+/* Takes the whole name and the value out of a record. */
+void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_slice *ret_name,
+                 struct dueq_slice *ret_value);
+
+/* Hands out members from the hash `cursor` on; count UINT64_MAX: to the end. */
+enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, uint64_t cursor,
+                             uint64_t count, keys_element_fn fn, void *arg,
+                             uint64_t *ret_cursor);
+/* One member, by chance: uniform in small collections, by gaps between hashes in large ones.
+ * The slices are kept (keys_keep) until the next change. */
+enum dueq_status member_random(struct keys *keys, const struct keys_entry *entry,
+                               uint64_t random, struct dueq_slice *ret_name,
+                               struct dueq_slice *ret_value);
+
+/* The calls of hash.c and set.c: find the entry, then the above. */
+enum dueq_status member_find(const struct keys_view *view, struct dueq_slice name,
+                             enum keys_type type, struct dueq_slice member,
+                             struct dueq_slice *ret_value);
+enum dueq_status member_set(const struct keys_view *view, struct dueq_slice name,
+                            enum keys_type type, struct dueq_slice member,
+                            struct dueq_slice value, bool *ret_added);
+enum dueq_status member_remove(const struct keys_view *view, struct dueq_slice name,
+                               enum keys_type type, struct dueq_slice member);
+enum dueq_status member_scan_key(const struct keys_view *view, struct dueq_slice name,
+                                 enum keys_type type, uint64_t cursor, uint64_t count,
+                                 keys_element_fn fn, void *arg, uint64_t *ret_cursor);
+enum dueq_status member_random_key(const struct keys_view *view, struct dueq_slice name,
+                                   enum keys_type type, uint64_t random,
+                                   struct dueq_slice *ret_member, struct dueq_slice *ret_value);
+
+#endif

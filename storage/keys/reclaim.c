@@ -1,0 +1,288 @@
+/* Giving space back: what was deleted, and keys whose time has passed, in slices. */
+#include "storage/keys/directory.h"
+
+enum { GARBAGE_DATABASE = 255 }; /* beside enum keys_type in a garbage record */
+
+/* ---- one object */
+
+const uint8_t *keys_tables(enum keys_type type)
+{
+    static const uint8_t tables[][3] = {
+        [KEYS_NONE] = {0},
+        [KEYS_STRING] = {TABLE_STRING, 0},
+        [KEYS_LIST] = {TABLE_ELEMENT, 0},
+        [KEYS_SET] = {TABLE_MEMBER, 0},
+        [KEYS_ZSET] = {TABLE_MEMBER, TABLE_ORDER, 0},
+        [KEYS_HASH] = {TABLE_MEMBER, 0},
+    };
+    return tables[type];
+}
+
+struct kv_key keys_object_key(uint8_t table, uint64_t object)
+{
+    struct kv_key key;
+
+    kv_key_start(&key, table);
+    kv_key_u64(&key, object);
+    return key;
+}
+
+static struct kv_key garbage_key(uint64_t object, uint8_t kind)
+{
+    struct kv_key key = keys_object_key(TABLE_GARBAGE, object);
+
+    kv_key_u8(&key, kind);
+    return key;
+}
+
+static void copy_key(struct kv_key *to, struct dueq_slice key)
+{
+    memcpy(to->bytes, key.data, key.size);
+    to->size = (uint16_t)key.size;
+}
+
+/* A place among the records of an object or database, so that the next slice does not walk over
+ * what this one deleted. */
+static void begin_at(struct kv_key *resume, const struct kv_key *prefix)
+{
+    if (resume->size < prefix->size || memcmp(resume->bytes, prefix->bytes, prefix->size) != 0)
+        *resume = *prefix;
+}
+
+static bool seek_prefix(struct kv_cursor *at, const struct kv_key *resume,
+                        const struct kv_key *prefix)
+{
+    return kv_cursor_seek(at, kv_key_slice(resume)) == DUEQ_OK &&
+           kv_cursor_key(at).size >= prefix->size &&
+           memcmp(kv_cursor_key(at).data, prefix->bytes, prefix->size) == 0;
+}
+
+/* Deletes records that begin as `prefix` does. Returns how many of `budget` are left; 0: there
+ * may be more. */
+static unsigned erase_prefix(struct keys *keys, const struct kv_key *prefix,
+                             struct kv_key *resume, unsigned budget)
+{
+    struct kv_cursor *at = keys_take_cursor(keys);
+
+    if (at == NULL)
+        return 0;
+    begin_at(resume, prefix);
+    while (budget > 0 && seek_prefix(at, resume, prefix)) {
+        copy_key(resume, kv_cursor_key(at));
+        kv_del(keys->kv, kv_key_slice(resume));
+        budget--;
+    }
+    keys_give_cursor(keys);
+    return budget;
+}
+
+static unsigned erase_object(struct keys *keys, enum keys_type type, uint64_t object,
+                             struct kv_key *resume, unsigned budget)
+{
+    for (const uint8_t *table = keys_tables(type); *table != 0 && budget > 0; table++) {
+        struct kv_key prefix = keys_object_key(*table, object);
+
+        budget = erase_prefix(keys, &prefix, resume, budget);
+    }
+    return budget;
+}
+
+static void add_garbage(struct keys *keys, uint64_t object, uint8_t kind)
+{
+    struct kv_key key = garbage_key(object, kind);
+
+    kv_put(keys->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    keys->garbage = true;
+}
+
+void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count)
+{
+    struct kv_key at = keys_object_key(TABLE_STRING, object);
+
+    if (count == 0)
+        return;
+    if (type == KEYS_STRING) {
+        kv_del(keys->kv, kv_key_slice(&at));
+        return;
+    }
+    if (count > KEYS_SMALL) {
+        add_garbage(keys, object, (uint8_t)type);
+        return;
+    }
+    erase_object(keys, type, object, &at, KEYS_SMALL * 2 + 1);
+}
+
+void reclaim_database(struct keys *keys, uint64_t physical)
+{
+    add_garbage(keys, physical, GARBAGE_DATABASE);
+}
+
+/* ---- a flushed database: each directory record turns into garbage of its own */
+
+static void drop_index(struct keys *keys, struct dueq_slice key, struct dueq_slice name,
+                       int64_t expires)
+{
+    struct kv_key index;
+
+    kv_key_start(&index, TABLE_EXPIRY);
+    kv_key_time(&index, expires);
+    kv_key_u64(&index, kv_read_u64((const uint8_t *)key.data + 1));
+    keys_key_hash(&index, keys_read_hash((const uint8_t *)key.data + 9));
+    if (name.size > 0)
+        kv_key_name(&index, name, keys->seed);
+    kv_del(keys->kv, kv_key_slice(&index));
+}
+
+/* `value` is gone after the first change. */
+static void erase_listed(struct keys *keys, struct dueq_slice key, struct dueq_slice value)
+{
+    const uint8_t *record = value.data;
+    enum keys_type type = record[0];
+    uint64_t object = kv_read_u64(record + 1), count = kv_read_u64(record + 9);
+    int64_t expires = (int64_t)kv_read_u64(record + 17);
+
+    if (expires != DUEQ_NEVER)
+        drop_index(
+            keys, key,
+            directory_record_name(key, DIRECTORY_KEY_FIXED, value, DIRECTORY_VALUE_FIXED),
+            expires);
+    reclaim_object(keys, type, object, count);
+}
+
+static unsigned erase_database(struct keys *keys, uint64_t physical, unsigned budget)
+{
+    struct kv_key prefix = keys_object_key(TABLE_DIRECTORY, physical);
+    struct kv_cursor *at = keys_take_cursor(keys);
+
+    if (at == NULL)
+        return 0;
+    begin_at(&keys->garbage_at, &prefix);
+    while (budget > 0 && seek_prefix(at, &keys->garbage_at, &prefix)) {
+        copy_key(&keys->garbage_at, kv_cursor_key(at));
+        erase_listed(keys, kv_key_slice(&keys->garbage_at), kv_cursor_value(at));
+        kv_del(keys->kv, kv_key_slice(&keys->garbage_at));
+        budget--;
+    }
+    keys_give_cursor(keys);
+    return budget;
+}
+
+/* Returns what is left of the budget. */
+static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsigned budget)
+{
+    uint64_t object = kv_read_u64(record->bytes + 1);
+    uint8_t kind = record->bytes[9];
+    unsigned left = kind == GARBAGE_DATABASE
+                        ? erase_database(keys, object, budget)
+                        : erase_object(keys, kind, object, &keys->garbage_at, budget);
+
+    if (left > 0)
+        kv_del(keys->kv, kv_key_slice(record));
+    return left;
+}
+
+static unsigned collect_garbage(struct keys *keys, unsigned budget)
+{
+    struct kv_key from = keys_object_key(TABLE_GARBAGE, 0), record;
+
+    while (budget > 0 && keys->garbage) {
+        struct kv_cursor *at = keys_take_cursor(keys);
+        bool found = at != NULL && kv_cursor_seek(at, kv_key_slice(&from)) == DUEQ_OK &&
+                     *(const uint8_t *)kv_cursor_key(at).data == TABLE_GARBAGE;
+
+        if (found)
+            copy_key(&record, kv_cursor_key(at));
+        if (at != NULL)
+            keys_give_cursor(keys);
+        keys->garbage = found;
+        if (found)
+            budget = collect_one(keys, &record, budget);
+    }
+    return budget;
+}
+
+/* ---- keys whose time has passed */
+
+/* Removes the key behind an expiry record, if it still is the one meant. */
+static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_slice value,
+                       const struct keys_view *view)
+{
+    struct dueq_slice name = directory_record_name(key, EXPIRY_KEY_FIXED, value, 0);
+    struct keys_view before = {view->store, view->database, INT64_MIN};
+    struct keys_entry *entry;
+    struct kv_key record;
+
+    copy_key(&record, key);
+    name = keys_keep(keys, name);
+    if (directory_find(&before, name, KEYS_NONE, &entry) == DUEQ_OK &&
+        entry->expires == kv_read_time(record.bytes + 1))
+        directory_remove(keys, entry, true);
+    else
+        kv_del(keys->kv, kv_key_slice(&record));
+}
+
+static bool logical_of(const struct keys *keys, uint64_t physical, unsigned *ret_number)
+{
+    for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
+        if (keys->databases[i].physical == physical) {
+            *ret_number = i;
+            return true;
+        }
+    return false;
+}
+
+static void drop_record(struct keys *keys, struct dueq_slice key)
+{
+    struct kv_key record;
+
+    copy_key(&record, key);
+    kv_del(keys->kv, kv_key_slice(&record));
+}
+
+/* Looks at the earliest expiry record; true: it was due and is dealt with. */
+static bool expire_first(struct dueq *store, struct keys *keys, int64_t now)
+{
+    struct kv_cursor *at = keys_take_cursor(keys);
+    struct keys_view view = {.store = store, .now = now};
+    struct dueq_slice key;
+    struct kv_key from;
+
+    if (at == NULL)
+        return false;
+    kv_key_start(&from, TABLE_EXPIRY);
+    if (keys->next_expiry > 0)
+        kv_key_time(&from, keys->next_expiry);
+    keys->next_expiry = DUEQ_NEVER;
+    if (kv_cursor_seek(at, kv_key_slice(&from)) == DUEQ_OK &&
+        *(const uint8_t *)kv_cursor_key(at).data == TABLE_EXPIRY) {
+        key = kv_cursor_key(at);
+        keys->next_expiry = kv_read_time((const uint8_t *)key.data + 1);
+        if (keys->next_expiry <= now) {
+            if (logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
+                expire_key(keys, key, kv_cursor_value(at), &view);
+            else
+                drop_record(keys, key);
+            keys_give_cursor(keys);
+            return true;
+        }
+    }
+    keys_give_cursor(keys);
+    return false;
+}
+
+void keys_tick(struct dueq *store, int64_t now, unsigned *budget)
+{
+    struct keys *keys = store_keys(store);
+
+    while (*budget > 0 && keys->next_expiry <= now && expire_first(store, keys, now))
+        --*budget;
+    if (*budget > 0 && keys->garbage)
+        *budget = collect_garbage(keys, *budget);
+}
+
+int64_t keys_next_tick(const struct keys *keys, int64_t now)
+{
+    if (keys->garbage || keys->next_expiry <= now)
+        return 0;
+    return keys->next_expiry == DUEQ_NEVER ? DUEQ_NEVER : keys->next_expiry - now;
+}
