@@ -1,0 +1,85 @@
+"""The two servers under comparison, as processes of our own on free ports."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from connection import Connection, NoReply
+
+START_PATIENCE = 30.0
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A binary, its directory and its process. Restarts with an empty directory when it died."""
+
+    def __init__(self, binary):
+        self.binary = binary
+        self.name = os.path.basename(binary).split("-")[0]
+        self.directory = tempfile.mkdtemp(prefix="differential-")
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.port = free_port()
+        data = tempfile.mkdtemp(dir=self.directory)
+        with open(self.log_path(), "ab") as log:
+            self.process = subprocess.Popen(
+                self._command_line(data),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        self._wait_until_it_answers()
+
+    def log_path(self):
+        return os.path.join(self.directory, "log")
+
+    def last_words(self, lines=15):
+        with open(self.log_path(), "rb") as log:
+            return "\n".join(log.read().decode("latin-1").splitlines()[-lines:])
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def connect(self):
+        return Connection(self.port)
+
+    def stop(self):
+        if self.alive():
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _command_line(self, data):
+        if self.name == "redis":
+            return [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", data,
+                    "--save", "", "--appendonly", "no", "--hz", "500", "--dynamic-hz", "no"]
+        return [self.binary, "server", "--port", str(self.port), "--bind", "127.0.0.1",
+                "--dir", data, "--durability", "none", "--disk-reserve", "0"]
+
+    def _wait_until_it_answers(self):
+        deadline = time.monotonic() + START_PATIENCE
+        while time.monotonic() < deadline and self.alive():
+            try:
+                connection = self.connect()
+                connection.call("PING")
+                connection.close()
+                return
+            except (OSError, NoReply):
+                time.sleep(0.02)
+        raise SystemExit(f"{self.binary} does not start:\n{self.last_words()}")
