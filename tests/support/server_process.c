@@ -131,9 +131,8 @@ static size_t add_words(char **words, size_t count, char *value)
 /* In the child: never returns. */
 static void become_server(struct server_process *server, pid_t parent)
 {
-    char *words[WORDS_MAX + 1] = {text("%s", server_binary()), text("server"), text("--port"),
-                                  text("%d", server->port)};
-    size_t count = 4;
+    char *words[WORDS_MAX + 3] = {text("%s", server_binary()), text("server")};
+    size_t count = 2;
     int log = open(server->log, O_WRONLY | O_CREAT | O_APPEND, 0644);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || log < 0)
@@ -143,6 +142,8 @@ static void become_server(struct server_process *server, pid_t parent)
             words[count++] = text("--%s", option->name);
         count = add_words(words, count, option->value);
     }
+    words[count++] = text("--port"); /* last: a file among the options may name another */
+    words[count] = text("%d", server->port);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     for (struct server_setting *variable = server->environment; variable->name; variable++)
