@@ -299,7 +299,8 @@ static void format_durability(const struct config *config, const struct option *
 const struct option_kind kind_durability = {
     .several = true, .parse = parse_durability, .format = format_durability};
 
-/* In the order in which Redis names them when it refuses. */
+/* By enum kv_durability, and in the order in which Redis names them when it refuses. */
+static const char *const fsync_of_modes[] = {"always", "everysec", "no"};
 static const char *const fsync_names[] = {"everysec", "always", "no", NULL};
 static const enum kv_durability fsync_modes[] = {KV_SYNC_INTERVAL, KV_SYNC_ALWAYS,
                                                  KV_SYNC_NONE};
@@ -323,12 +324,8 @@ static bool parse_appendfsync(struct config *config, const struct option *option
 static void format_appendfsync(const struct config *config, const struct option *option,
                                char *text)
 {
-    size_t i = 0;
-
     (void)option;
-    while ((int64_t)fsync_modes[i] != config->durability)
-        i++;
-    strcpy(text, fsync_names[i]);
+    strcpy(text, fsync_of_modes[config->durability]);
 }
 
 const struct option_kind kind_appendfsync = {.parse = parse_appendfsync,
