@@ -108,8 +108,8 @@ $(BUILD)/pic/%.o: %.c Makefile VERSION
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 $(BUILD)/libdueq.a: $(PIC_OBJECTS)
-	$(LD) -r -o $(BUILD)/libdueq.o $^
-	$(OBJCOPY) --wildcard --keep-global-symbol='dueq_*' $(BUILD)/libdueq.o
+	@$(LD) -r -o $(BUILD)/libdueq.o $^
+	@$(OBJCOPY) --wildcard --keep-global-symbol='dueq_*' $(BUILD)/libdueq.o
 	@rm -f $@ && ar rcs $@ $(BUILD)/libdueq.o
 $(BUILD)/$(LIBDUEQ_SHARED): $(PIC_OBJECTS) storage/libdueq.map
 	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(LIBDUEQ_SONAME) $(LIBDUEQ_LDFLAGS) \
