@@ -27,7 +27,7 @@ ALL_LDFLAGS += -fsanitize=address,undefined
 endif
 ALL_LDFLAGS += $(LDFLAGS) -pthread
 
-STORAGE_LIBS  := -llmdb -lxxhash
+STORAGE_LIBS  := -llmdb
 PROTOCOL_LIBS := -lhiredis -lm
 SERVER_LIBS   := -levent_core -lm
 CLIENT_LIBS   := -lhiredis -lcmocka -lm
