@@ -25,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct dueq;
 struct kv;
 
@@ -198,5 +202,9 @@ int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time);
 /* A topic in which a job became claimable since the last call (push, nack, lease end, a job
  * falling due); DUEQ_NOTFOUND when there is none left. Each is named once, in order. */
 enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_topic);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

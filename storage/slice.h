@@ -12,7 +12,9 @@ struct dueq_slice {
 
 static inline struct dueq_slice dueq_slice(const void *data, size_t size)
 {
-    return (struct dueq_slice){data, size};
+    struct dueq_slice slice = {data, size}; /* no compound literal: C++ reads this too */
+
+    return slice;
 }
 
 /* Order of bytes, shorter first when one is the other's prefix: the order of the key space. */

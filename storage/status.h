@@ -30,6 +30,10 @@ struct dueq_error {
     char text[512];
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Static text for a status; never NULL. */
 const char *dueq_status_text(enum dueq_status status);
 
@@ -37,5 +41,9 @@ const char *dueq_status_text(enum dueq_status status);
  */
 enum dueq_status dueq_fail(struct dueq_error *error, enum dueq_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
