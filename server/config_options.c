@@ -34,9 +34,9 @@
     {                                                                                          \
         name, NULL, &kind_fixed, 0, value, 0, 0, CHANGE_NEVER, NULL                            \
     }
-#define ENCODING(name, field, initial, least, most)                                            \
+#define ENCODING(kind, name, field, initial, least, most)                                      \
     {                                                                                          \
-        name, NULL, &kind_number, AT(field), initial, least, most, CHANGE_FREELY, NULL         \
+        name, NULL, &(kind), AT(field), initial, least, most, CHANGE_FREELY, NULL              \
     }
 #define ALIAS(name, of)                                                                        \
     {                                                                                          \
@@ -137,17 +137,23 @@ const struct option config_options[] = {
     FIXED_FROM_START("appenddirname", "journal"),
 
     /* Every element of a type is on disk in one way; OBJECT ENCODING goes by these. */
-    ENCODING("list-max-listpack-size", list_max_listpack_size, "-2", INT_MIN, INT_MAX),
+    ENCODING(kind_number, "list-max-listpack-size", list_max_listpack_size, "-2", INT_MIN,
+             INT_MAX),
     ALIAS("list-max-ziplist-size", "list-max-listpack-size"),
-    ENCODING("list-compress-depth", list_compress_depth, "0", 0, INT_MAX),
-    ENCODING("hash-max-listpack-entries", hash_max_listpack_entries, "512", 0, INT64_MAX),
+    ENCODING(kind_number, "list-compress-depth", list_compress_depth, "0", 0, INT_MAX),
+    ENCODING(kind_number, "hash-max-listpack-entries", hash_max_listpack_entries, "512", 0,
+             INT64_MAX),
     ALIAS("hash-max-ziplist-entries", "hash-max-listpack-entries"),
-    ENCODING("hash-max-listpack-value", hash_max_listpack_value, "64", 0, INT64_MAX),
+    ENCODING(kind_bytes, "hash-max-listpack-value", hash_max_listpack_value, "64", 0,
+             INT64_MAX),
     ALIAS("hash-max-ziplist-value", "hash-max-listpack-value"),
-    ENCODING("set-max-intset-entries", set_max_intset_entries, "512", 0, INT64_MAX),
-    ENCODING("zset-max-listpack-entries", zset_max_listpack_entries, "128", 0, INT64_MAX),
+    ENCODING(kind_number, "set-max-intset-entries", set_max_intset_entries, "512", 0,
+             INT64_MAX),
+    ENCODING(kind_number, "zset-max-listpack-entries", zset_max_listpack_entries, "128", 0,
+             INT64_MAX),
     ALIAS("zset-max-ziplist-entries", "zset-max-listpack-entries"),
-    ENCODING("zset-max-listpack-value", zset_max_listpack_value, "64", 0, INT64_MAX),
+    ENCODING(kind_bytes, "zset-max-listpack-value", zset_max_listpack_value, "64", 0,
+             INT64_MAX),
     ALIAS("zset-max-ziplist-value", "zset-max-listpack-value"),
 };
 

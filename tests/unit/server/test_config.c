@@ -403,6 +403,7 @@ static void numbers_are_refused_in_redis_words(void **state)
     expect_refused(scene, "proto-max-bulk-len", "1q", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1",
                    "argument must be between 1048576 and 536870912 inclusive");
+    expect_refused(scene, "hash-max-ziplist-value", "x", "argument must be a memory value");
     expect_refused(scene, "unixsocketperm", "8",
                    "argument couldn't be parsed as an octal number");
     expect_refused(scene, "unixsocketperm", "1777",
