@@ -78,6 +78,15 @@ static int system_fsync_dir(void *arg, const char *path)
     return result;
 }
 
+static int system_forget(void *arg, int fd)
+{
+    int error = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+
+    (void)arg;
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
 static int system_free_bytes(void *arg, const char *path, uint64_t *ret_bytes)
 {
     struct statvfs stats;
@@ -109,6 +118,7 @@ const struct kv_io kv_io_system = {
     .rename = system_rename,
     .unlink = system_unlink,
     .fsync_dir = system_fsync_dir,
+    .forget = system_forget,
     .free_bytes = system_free_bytes,
     .monotonic_usec = system_monotonic_usec,
 };

@@ -19,6 +19,7 @@ struct kv_io {
     int (*rename)(void *arg, const char *from, const char *to);
     int (*unlink)(void *arg, const char *path);
     int (*fsync_dir)(void *arg, const char *path); /* opens, syncs, closes a directory */
+    int (*forget)(void *arg, int fd); /* posix_fadvise: synced, the file is read off the disk */
     int (*free_bytes)(void *arg, const char *path, uint64_t *ret_bytes); /* statvfs f_bavail */
     uint64_t (*monotonic_usec)(void *arg); /* only to pace interval syncs and to time them */
 };

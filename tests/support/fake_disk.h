@@ -1,0 +1,53 @@
+/* A disk under the journal (struct kv_io) that counts, fails, shortens, and loses its power.
+ *
+ * The files are real ones, so that what lists and reads directories sees them; what a power cut
+ * would leave of them is kept beside (disk_image.h). Syncs cost nothing. Any thread may call.
+ */
+#ifndef DUEQ_TESTS_FAKE_DISK_H
+#define DUEQ_TESTS_FAKE_DISK_H
+
+#include "storage/kv/io.h"
+#include "tests/support/dice.h"
+
+enum disk_call {
+    DISK_OPEN,
+    DISK_READ,
+    DISK_WRITE,
+    DISK_SYNC,
+    DISK_ALLOCATE,
+    DISK_TRUNCATE,
+    DISK_RENAME,
+    DISK_UNLINK,
+    DISK_SYNC_NAMES,
+    DISK_FORGET,
+    DISK_CALLS
+};
+
+struct fake_disk;
+
+struct fake_disk *fake_disk_new(void);
+void fake_disk_free(struct fake_disk *disk); /* the files stay; NULL is fine */
+const struct kv_io *fake_disk_io(const struct fake_disk *disk);
+
+unsigned long fake_disk_count(struct fake_disk *disk, enum disk_call call);
+
+/* `passing` more calls of that kind work; then `times` of them fail with `error`. A sync that
+ * fails loses for good what was not on the platter yet, although it can still be read. */
+void fake_disk_fail(struct fake_disk *disk, enum disk_call call, unsigned passing,
+                    unsigned times, int error);
+#define FAKE_DISK_ALWAYS UINT32_MAX
+/* Reads and writes move at most so many bytes a call, and every other one is interrupted
+ * (EINTR) first; 0: no more of that. */
+void fake_disk_shorten(struct fake_disk *disk, size_t most);
+void fake_disk_set_free_bytes(struct fake_disk *disk, uint64_t bytes);
+
+/* Holds every sync back until it is let go. */
+void fake_disk_hold_syncs(struct fake_disk *disk, bool hold);
+
+/* The power goes after so many more calls; 0: now. Nothing works from then on. */
+void fake_disk_cut_after(struct fake_disk *disk, unsigned long calls);
+bool fake_disk_is_dead(struct fake_disk *disk);
+/* The power returns: the files become what the cut has left. Nothing may be open. */
+void fake_disk_restart(struct fake_disk *disk, struct dice *dice);
+
+#endif

@@ -1,0 +1,321 @@
+/* The journal in good days: append, settle, read back, recycle. */
+#include "storage/kv/segment.h"
+#include "tests/support/journal_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+static struct journal_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    rig_init(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rig_release(&rig);
+    return 0;
+}
+
+static struct journal_stats stats(void)
+{
+    struct journal_stats found;
+
+    journal_get_stats(rig.journal, &found);
+    return found;
+}
+
+static void fill_segments(unsigned count)
+{
+    while (stats().segments < count)
+        rig_append(&rig, 500);
+}
+
+static void a_new_journal_is_empty(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    assert_int_equal(rig.replay.records, 0);
+    assert_int_equal(rig.replay.cut_bytes, 0);
+    assert_int_equal(journal_settled(rig.journal), 0);
+    assert_true(journal_has_room(rig.journal));
+    assert_string_equal(journal_failure(rig.journal), "");
+}
+
+static void records_come_back_in_order_over_many_segments(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    for (size_t size = RIG_PAYLOAD_LEAST; size < 900; size += 7)
+        rig_append(&rig, size);
+    assert_true(stats().segments > 5);
+    rig_reopen(&rig);
+    assert_int_equal(rig.replay.records, 126);
+    assert_int_equal(rig.read_to, 126);
+    assert_int_equal(rig.replay.cut_bytes, 0);
+    assert_int_equal(journal_settled(rig.journal), 126);
+    assert_int_equal(rig_append(&rig, 100), 127);
+}
+
+static void only_records_above_the_checkpoint_are_handed_out(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    fill_segments(4);
+    rig.after = 10;
+    rig_reopen(&rig);
+    assert_int_equal(rig.replay.records, rig.read_to - 10);
+    rig.after = rig.read_to;
+    rig_reopen(&rig);
+    assert_int_equal(rig.replay.records, 0);
+    assert_int_equal(rig_append(&rig, 100), rig.after + 1);
+}
+
+static void a_checkpoint_ahead_of_the_journal_is_where_it_goes_on(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    rig.after = 50;
+    rig_reopen(&rig);
+    assert_int_equal(rig_append(&rig, 100), 51);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 51);
+}
+
+static void a_record_larger_than_a_segment_has_one_of_its_own(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    rig_append(&rig, 3 * RIG_SEGMENT);
+    rig_append(&rig, 100);
+    assert_int_equal(stats().segments, 3);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 3);
+    journal_trim(rig.journal, 3);
+    assert_int_equal(rig_files(&rig, "0"), 0);
+}
+
+static void a_record_that_just_fits_fills_its_segment(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    rig_append(&rig, RIG_SEGMENT - SEGMENT_HEADER_SIZE - RECORD_HEADER_SIZE);
+    assert_int_equal(stats().segments, 1);
+    rig_append(&rig, RIG_SEGMENT - SEGMENT_HEADER_SIZE - RECORD_HEADER_SIZE);
+    assert_int_equal(stats().segments, 2);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 2);
+}
+
+static void a_record_in_many_parts_is_written_whole(void **state)
+{
+    enum { PARTS = 300 };
+    static uint8_t byte = 'x';
+    struct iovec parts[PARTS];
+    uint64_t lsn;
+    char *path;
+    uint8_t *bytes;
+    size_t size;
+
+    (void)state;
+    rig_reopen(&rig);
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = (struct iovec){&byte, 1};
+    assert_int_equal(journal_append(rig.journal, 1, parts, PARTS, &lsn), DUEQ_OK);
+    assert_int_equal(journal_wait(rig.journal, lsn), DUEQ_OK);
+    path = rig_segment(&rig, 1);
+    bytes = rig_read(path, &size);
+    for (int i = 0; i < PARTS; i++)
+        assert_int_equal(bytes[SEGMENT_HEADER_SIZE + RECORD_HEADER_SIZE + i], 'x');
+    free(bytes);
+    free(path);
+}
+
+/* ---- sync modes */
+
+static void always_settles_what_is_synced_and_nothing_else(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    fake_disk_hold_syncs(rig.disk, true);
+    assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
+    assert_int_equal(journal_settled(rig.journal), 0);
+    fake_disk_hold_syncs(rig.disk, false);
+    assert_int_equal(journal_wait(rig.journal, 1), DUEQ_OK);
+    assert_int_equal(journal_settled(rig.journal), 1);
+    assert_int_equal(journal_synced(rig.journal), 1);
+}
+
+static void a_new_segment_settles_when_its_name_is_on_disk(void **state)
+{
+    unsigned long names, syncs;
+
+    (void)state;
+    rig_reopen(&rig);
+    names = fake_disk_count(rig.disk, DISK_SYNC_NAMES);
+    syncs = fake_disk_count(rig.disk, DISK_SYNC);
+    rig_append(&rig, 100);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC_NAMES), names + 1);
+    rig_append(&rig, 100);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC_NAMES), names + 1);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC), syncs + 2);
+}
+
+static void interval_settles_at_once_and_syncs_later(void **state)
+{
+    (void)state;
+    rig.options.durability = KV_SYNC_INTERVAL;
+    rig_reopen(&rig);
+    fake_disk_hold_syncs(rig.disk, true);
+    assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
+    assert_int_equal(journal_settled(rig.journal), 1);
+    assert_int_equal(journal_synced(rig.journal), 0);
+    fake_disk_hold_syncs(rig.disk, false);
+    rig_await_sync(&rig, 1);
+}
+
+static void none_settles_at_once_and_syncs_only_when_asked(void **state)
+{
+    unsigned long syncs;
+
+    (void)state;
+    rig.options.durability = KV_SYNC_NONE;
+    rig_reopen(&rig);
+    syncs = fake_disk_count(rig.disk, DISK_SYNC);
+    for (int i = 0; i < 20; i++)
+        rig_append(&rig, 500);
+    assert_int_equal(journal_settled(rig.journal), 20);
+    assert_int_equal(journal_synced(rig.journal), 0);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC), syncs);
+    assert_int_equal(journal_sync_to(rig.journal, 5), DUEQ_OK);
+    assert_true(journal_synced(rig.journal) >= 5);
+    assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
+    assert_int_equal(journal_synced(rig.journal), 20);
+}
+
+static void the_mode_changes_under_way(void **state)
+{
+    (void)state;
+    rig.options.durability = KV_SYNC_NONE;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    journal_set_durability(rig.journal, KV_SYNC_ALWAYS, 1);
+    rig_await_sync(&rig, 1);
+    fake_disk_hold_syncs(rig.disk, true);
+    assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
+    assert_int_equal(journal_settled(rig.journal), 1);
+    journal_set_durability(rig.journal, KV_SYNC_NONE, 1);
+    assert_int_equal(journal_settled(rig.journal), 2);
+    fake_disk_hold_syncs(rig.disk, false);
+}
+
+/* ---- housekeeping */
+
+static void segments_below_are_trimmed_and_the_others_stay(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    fill_segments(5);
+    journal_trim(rig.journal, 0);
+    assert_int_equal(stats().segments, 5);
+    journal_trim(rig.journal, 8); /* 7 records a segment */
+    assert_int_equal(stats().segments, 4);
+    assert_int_equal(rig_files(&rig, "0"), 4);
+    journal_trim(rig.journal, journal_last(rig.journal));
+    assert_int_equal(stats().segments, 1);
+    rig.after = journal_last(rig.journal);
+    rig_reopen(&rig);
+}
+
+static void two_spares_are_kept_at_most(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    fill_segments(8);
+    journal_trim(rig.journal, journal_last(rig.journal));
+    assert_int_equal(rig_files(&rig, "spare-"), 2);
+    assert_int_equal(rig_files(&rig, "0"), 1);
+    fill_segments(4);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+    assert_int_equal(rig_files(&rig, "0"), 4);
+}
+
+static void a_spare_and_the_reserve_are_prepared_once(void **state)
+{
+    unsigned long allocations;
+
+    (void)state;
+    rig_reopen(&rig);
+    journal_prepare(rig.journal);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    assert_int_equal(rig_files(&rig, "reserve.seg"), 1);
+    allocations = fake_disk_count(rig.disk, DISK_ALLOCATE);
+    journal_prepare(rig.journal);
+    rig_append(&rig, 100);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_ALLOCATE), allocations);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+    assert_int_equal(rig_files(&rig, "0"), 1);
+}
+
+static void what_a_recycled_segment_held_is_never_read_again(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    for (int round = 0; round < 20; round++) {
+        fill_segments(3);
+        rig.after = journal_last(rig.journal) - (uint64_t)(round * 5 % 7);
+        journal_trim(rig.journal, rig.after);
+        rig_append(&rig, 500); /* of the same size: old records lie where new ones are due */
+        rig_reopen(&rig);
+        assert_int_equal(rig.replay.cut_bytes, 0);
+    }
+}
+
+static void what_is_half_made_is_removed_at_opening(void **state)
+{
+    char *path;
+
+    (void)state;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    path = rig_path(&rig, "new-0000000000000009.tmp");
+    rig_write(path, (const uint8_t *)"x", 1);
+    rig_reopen(&rig);
+    assert_int_equal(rig_files(&rig, "new-"), 0);
+    assert_int_equal(rig_files(&rig, "0"), 1);
+    free(path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_new_journal_is_empty),
+        TEST(records_come_back_in_order_over_many_segments),
+        TEST(only_records_above_the_checkpoint_are_handed_out),
+        TEST(a_checkpoint_ahead_of_the_journal_is_where_it_goes_on),
+        TEST(a_record_larger_than_a_segment_has_one_of_its_own),
+        TEST(a_record_that_just_fits_fills_its_segment),
+        TEST(a_record_in_many_parts_is_written_whole),
+        TEST(always_settles_what_is_synced_and_nothing_else),
+        TEST(a_new_segment_settles_when_its_name_is_on_disk),
+        TEST(interval_settles_at_once_and_syncs_later),
+        TEST(none_settles_at_once_and_syncs_only_when_asked),
+        TEST(the_mode_changes_under_way),
+        TEST(segments_below_are_trimmed_and_the_others_stay),
+        TEST(two_spares_are_kept_at_most),
+        TEST(a_spare_and_the_reserve_are_prepared_once),
+        TEST(what_a_recycled_segment_held_is_never_read_again),
+        TEST(what_is_half_made_is_removed_at_opening),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
