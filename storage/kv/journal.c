@@ -141,10 +141,11 @@ static void wait_for_work(struct journal *journal)
 {
     while (!journal->stop && !sync_due(journal)) {
         if (atomic_load(&journal->durability) == KV_SYNC_INTERVAL &&
-            journal->written > journal_synced(journal)) {
+            journal->written > journal_synced(journal) && journal_status(journal) == DUEQ_OK) {
             wait_interval(journal);
             if (journal_status(journal) == DUEQ_OK)
                 return;
+            continue; /* failed meanwhile, and perhaps told to stop */
         }
         journal->idle = true;
         pthread_cond_wait(&journal->work, &journal->lock);
@@ -295,7 +296,6 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
         journal->last = journal->written = ret_replay->last_lsn;
         atomic_store(&journal->synced, journal->last);
         atomic_store(&journal->settled, journal->last);
-        journal_trim(journal, after);
         journal->thread_runs =
             pthread_create(&journal->thread, NULL, run_sync_thread, journal) == 0;
         if (!journal->thread_runs)

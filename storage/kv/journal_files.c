@@ -69,44 +69,6 @@ static bool add_number(struct journal_listing *listing, uint64_t number)
     return true;
 }
 
-static void adopt_spare(struct journal_files *files, uint64_t number)
-{
-    char path[PATH_MAX];
-    struct stat stats;
-
-    spare_path(files, number, path);
-    for (int i = 0; i < JOURNAL_SPARES; i++)
-        if (files->spares[i] == 0 && stat(path, &stats) == 0 &&
-            (size_t)stats.st_size == files->segment_bytes) {
-            files->spares[i] = number;
-            return;
-        }
-    files->io->unlink(files->io->arg, path);
-}
-
-static void adopt_reserve(struct journal_files *files)
-{
-    char path[PATH_MAX];
-    struct stat stats;
-
-    reserve_path(files, path);
-    if (stat(path, &stats) != 0)
-        return;
-    files->reserve = (size_t)stats.st_size == files->segment_bytes;
-    if (!files->reserve)
-        files->io->unlink(files->io->arg, path);
-}
-
-static void remove_half_made(const struct journal_files *files, const char *name)
-{
-    char path[PATH_MAX];
-
-    if (strncmp(name, "new-", 4) != 0)
-        return;
-    if (snprintf(path, sizeof(path), "%s/%s", files->path, name) < (int)sizeof(path))
-        files->io->unlink(files->io->arg, path);
-}
-
 static enum dueq_status list(struct journal_files *files, struct journal_listing *listing,
                              struct dueq_error *error)
 {
@@ -121,9 +83,6 @@ static enum dueq_status list(struct journal_files *files, struct journal_listing
 
         if (live + spare >= files->next_number)
             files->next_number = live + spare + 1;
-        remove_half_made(files, found->d_name);
-        if (spare != 0)
-            adopt_spare(files, spare);
         if (live != 0 && !add_number(listing, live)) {
             closedir(dir);
             return dueq_fail(error, DUEQ_NOMEM, "out of memory");
@@ -150,7 +109,7 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
     if (snprintf(files->path, sizeof(files->path), "%s/journal", dir) >=
         (int)sizeof(files->path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    if (mkdir(files->path, 0700) != 0 && errno != EEXIST)
+    if (mkdir(files->path, 0700) == 0 ? io->fsync_dir(io->arg, dir) != 0 : errno != EEXIST)
         return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", files->path, strerror(errno));
     *ret_listing = (struct journal_listing){0};
     status = list(files, ret_listing, error);
@@ -158,8 +117,42 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
         free(ret_listing->numbers);
         return status;
     }
-    adopt_reserve(files);
     return DUEQ_OK;
+}
+
+static void tidy_away(const struct journal_files *files, const char *name)
+{
+    char path[PATH_MAX];
+
+    if (strncmp(name, "new-", 4) != 0 && strncmp(name, "spare-", 6) != 0)
+        return;
+    if (snprintf(path, sizeof(path), "%s/%s", files->path, name) < (int)sizeof(path))
+        files->io->unlink(files->io->arg, path);
+}
+
+static void adopt_reserve(struct journal_files *files)
+{
+    char path[PATH_MAX];
+    struct stat stats;
+
+    reserve_path(files, path);
+    if (stat(path, &stats) != 0)
+        return;
+    files->reserve = (size_t)stats.st_size == files->segment_bytes;
+    if (!files->reserve)
+        files->io->unlink(files->io->arg, path);
+}
+
+void journal_files_tidy(struct journal_files *files)
+{
+    DIR *dir = opendir(files->path);
+    struct dirent *found;
+
+    while (dir != NULL && (found = readdir(dir)) != NULL)
+        tidy_away(files, found->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    adopt_reserve(files);
 }
 
 void journal_files_close(struct journal_files *files)
@@ -167,35 +160,70 @@ void journal_files_close(struct journal_files *files)
     pthread_mutex_destroy(&files->lock);
 }
 
+/* -1: errno. */
+static int read_at(const struct kv_io *io, int fd, uint8_t *bytes, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t got = io->pread(io->arg, fd, bytes + done, size - done, (off_t)done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            errno = EIO; /* shorter than it was */
+        if (got == 0)
+            return -1;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* What the kernel has in memory is not to be believed: after a sync that failed it may be
+ * nowhere else. So it is synced, forgotten, and read off the disk. NULL: errno. */
+static uint8_t *read_off_disk(const struct kv_io *io, int fd, size_t most, size_t *ret_size)
+{
+    struct stat stats;
+    uint8_t *bytes;
+    size_t size;
+
+    if (io->fdatasync(io->arg, fd) != 0 || fstat(fd, &stats) != 0)
+        return NULL;
+    io->forget(io->arg, fd);
+    size = (size_t)stats.st_size < most ? (size_t)stats.st_size : most;
+    bytes = malloc(size + 1);
+    if (bytes == NULL)
+        return NULL;
+    if (read_at(io, fd, bytes, size) != 0) {
+        free(bytes);
+        return NULL;
+    }
+    *ret_size = size;
+    return bytes;
+}
+
 enum dueq_status journal_files_read(const struct journal_files *files, uint64_t number,
-                                    uint8_t **ret_bytes, size_t *ret_size,
+                                    size_t most, uint8_t **ret_bytes, size_t *ret_size,
                                     struct dueq_error *error)
 {
     const struct kv_io *io = files->io;
     char path[PATH_MAX];
-    struct stat stats;
-    size_t size = 0;
     uint8_t *bytes;
-    ssize_t got = 1;
-    int fd;
+    int fd, failed;
 
     journal_files_live_path(files, number, path);
     fd = io->open(io->arg, path, O_RDONLY, 0);
-    if (fd < 0 || fstat(fd, &stats) != 0)
+    if (fd < 0)
         return dueq_fail(error, DUEQ_IO, "cannot open %s: %s", path, strerror(errno));
-    bytes = malloc((size_t)stats.st_size + 1);
-    while (bytes != NULL && got > 0 && size < (size_t)stats.st_size) {
-        got = io->pread(io->arg, fd, bytes + size, (size_t)stats.st_size - size, (off_t)size);
-        size += got > 0 ? (size_t)got : 0;
-    }
+    bytes = read_off_disk(io, fd, most, ret_size);
+    failed = errno;
     io->close(io->arg, fd);
-    if (bytes == NULL || got < 0) {
-        free(bytes);
-        return dueq_fail(error, bytes == NULL ? DUEQ_NOMEM : DUEQ_IO, "cannot read %s: %s",
-                         path, strerror(errno));
-    }
+    if (bytes == NULL)
+        return dueq_fail(error, failed == ENOMEM ? DUEQ_NOMEM : DUEQ_IO, "cannot read %s: %s",
+                         path, strerror(failed));
     *ret_bytes = bytes;
-    *ret_size = size;
     return DUEQ_OK;
 }
 
@@ -221,6 +249,8 @@ static int fill(const struct journal_files *files, int fd, size_t size)
         struct iovec part = {zeros, size - done < FILL_STEP ? size - done : FILL_STEP};
         ssize_t put = io->pwritev(io->arg, fd, &part, 1, (off_t)done);
 
+        if (put < 0 && errno == EINTR)
+            continue;
         if (put <= 0) {
             free(zeros);
             return -1;
@@ -229,6 +259,16 @@ static int fill(const struct journal_files *files, int fd, size_t size)
     }
     free(zeros);
     return io->fdatasync(io->arg, fd);
+}
+
+static int allocate(const struct kv_io *io, int fd, size_t size)
+{
+    int result;
+
+    do
+        result = io->fallocate(io->arg, fd, 0, (off_t)size);
+    while (result != 0 && errno == EINTR);
+    return result;
 }
 
 /* Makes a file of `size` bytes under a temporary name and renames it. -1: errno. */
@@ -243,8 +283,8 @@ static int make_file(const struct journal_files *files, const char *path, uint64
     fd = io->open(io->arg, half_made, O_RDWR | O_CREAT | O_TRUNC, 0600);
     if (fd < 0)
         return -1;
-    if (io->fallocate(io->arg, fd, 0, (off_t)size) == 0 &&
-        (!zeros || fill(files, fd, size) == 0) && io->rename(io->arg, half_made, path) == 0)
+    if (allocate(io, fd, size) == 0 && (!zeros || fill(files, fd, size) == 0) &&
+        io->rename(io->arg, half_made, path) == 0)
         return fd;
     error = errno;
     io->close(io->arg, fd);
@@ -322,17 +362,25 @@ static int take_spare(struct journal_files *files, const char *path)
     return take_file(files, spare, path);
 }
 
+/* The reserve outlives openings, so that a full disk can be drained after one. It must not come
+ * back written to: its new name is on disk before the first byte. */
 static int take_reserve(struct journal_files *files, const char *path)
 {
+    const struct kv_io *io = files->io;
     char reserve[PATH_MAX];
     bool there;
+    int fd;
 
     pthread_mutex_lock(&files->lock);
     there = files->reserve;
     files->reserve = false;
     pthread_mutex_unlock(&files->lock);
     reserve_path(files, reserve);
-    return there ? take_file(files, reserve, path) : -1;
+    fd = there ? take_file(files, reserve, path) : -1;
+    if (fd < 0 || io->fsync_dir(io->arg, files->path) == 0)
+        return fd;
+    io->close(io->arg, fd);
+    return -1;
 }
 
 enum dueq_status journal_files_take(struct journal_files *files, size_t size,

@@ -45,7 +45,7 @@ struct journal_listing {
     size_t count;
 };
 
-/* Creates the directory when missing, adopts spares and reserve, removes what is half made. */
+/* Creates the directory when missing; changes nothing else. */
 enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
                                     const struct kv_io *io, size_t segment_bytes,
                                     struct journal_listing *ret_listing,
@@ -55,9 +55,15 @@ void journal_files_close(struct journal_files *files);
 
 void journal_files_live_path(const struct journal_files *files, uint64_t number, char *path);
 
-/* Reads a live segment whole; the caller frees *ret_bytes. */
+/* Adopts the reserve and removes what is half made, and the spares of earlier openings: a power
+ * cut may have undone the renaming of one, but not the writing to it, under a number that will
+ * be given out again. Its records would then check. */
+void journal_files_tidy(struct journal_files *files);
+
+/* The first bytes of a live segment, `most` at the most, as they are on disk. The caller frees
+ * *ret_bytes. */
 enum dueq_status journal_files_read(const struct journal_files *files, uint64_t number,
-                                    uint8_t **ret_bytes, size_t *ret_size,
+                                    size_t most, uint8_t **ret_bytes, size_t *ret_size,
                                     struct dueq_error *error);
 
 /* A file for a new segment of at least `size` bytes: a spare, else a new one, else the reserve.

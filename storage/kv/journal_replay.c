@@ -2,8 +2,10 @@
 
 #include "storage/kv/segment.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct reading {
     struct journal_files *files;
@@ -22,14 +24,15 @@ struct reading {
     struct segment_header header;
 };
 
-static enum dueq_status load(struct reading *reading, size_t index)
+/* The segment's first bytes, `most` at the most. */
+static enum dueq_status load_some(struct reading *reading, size_t index, size_t most)
 {
     enum dueq_status status;
 
     free(reading->bytes);
     reading->bytes = NULL;
     reading->number = reading->listing->numbers[index];
-    status = journal_files_read(reading->files, reading->number, &reading->bytes,
+    status = journal_files_read(reading->files, reading->number, most, &reading->bytes,
                                 &reading->size, reading->error);
     if (status != DUEQ_OK)
         return status;
@@ -38,8 +41,13 @@ static enum dueq_status load(struct reading *reading, size_t index)
         reading->size >= SEGMENT_HEADER_SIZE &&
         segment_read_header(reading->bytes, reading->salt, &reading->header) &&
         reading->header.number == reading->number;
-    reading->offset = SEGMENT_HEADER_SIZE;
+    reading->offset = reading->header_sound ? SEGMENT_HEADER_SIZE : 0;
     return DUEQ_OK;
+}
+
+static enum dueq_status load(struct reading *reading, size_t index)
+{
+    return load_some(reading, index, SIZE_MAX);
 }
 
 /* Hands out the records of the loaded segment until one does not check. */
@@ -66,21 +74,21 @@ static enum dueq_status read_records(struct reading *reading)
             return status;
         reading->expected++;
         reading->offset += record_space(header.size);
+        if (reading->offset > reading->size) /* a file cut within the padding */
+            reading->offset = reading->size;
     }
     return DUEQ_OK;
 }
 
-/* Does the loaded segment hold, from `offset` on, proof that the missing record was durable?
- * Also sums up the bytes of whole records that a cut would drop. */
-static bool proves_loss(struct reading *reading, size_t offset, uint64_t *dropped)
+/* Does the loaded segment hold proof that the missing record was durable? Also sums up the
+ * bytes of whole records that a cut would drop. */
+static bool proves_loss(const struct reading *reading, uint64_t *dropped)
 {
     struct record_header header;
 
-    if (offset == 0 && reading->header_sound && reading->header.durable >= reading->expected)
+    if (reading->header_sound && reading->header.durable >= reading->expected)
         return true;
-    if (offset < SEGMENT_HEADER_SIZE)
-        offset = SEGMENT_HEADER_SIZE;
-    for (; offset < reading->size; offset += RECORD_ALIGN) {
+    for (size_t offset = reading->offset; offset < reading->size; offset += RECORD_ALIGN) {
         if (!record_begins(reading->bytes + offset, reading->size - offset) ||
             !record_read(reading->bytes + offset, reading->size - offset, reading->salt,
                          &header) ||
@@ -101,29 +109,32 @@ static enum dueq_status damaged(struct reading *reading, uint64_t number, size_t
     return dueq_fail(
         reading->error, DUEQ_CORRUPT,
         "%s is damaged at byte %zu: record %" PRIu64
-        " was durable and does not check, and later records do. Restore a backup; "
+        " was durable and is not to be read, and later ones are. Restore a backup; "
         "or, to lose what follows, move the files of journal/ aside and start again",
         path, offset, reading->expected);
 }
 
-/* The log ends at `offset` of segment `index`: an honest end, or damage? The cut removes what
- * lies behind. */
+/* The log ends at `offset` of the loaded segment `index`: an honest end, or damage? Nothing
+ * behind an honest end was ever acknowledged. */
 static enum dueq_status end_at(struct reading *reading, size_t index)
 {
-    size_t count = reading->listing->count, offset = reading->offset;
+    size_t offset = reading->offset;
     uint64_t number = reading->number, dropped = 0;
     bool torn =
-        reading->header_sound &&
         record_begins_as(reading->bytes + offset, reading->size - offset, reading->expected);
 
-    if (proves_loss(reading, reading->header_sound ? offset : 0, &dropped))
+    if (proves_loss(reading, &dropped))
         return damaged(reading, number, offset);
-    for (size_t later = index + 1; later < count; later++) {
+    for (size_t later = index + 1; later < reading->listing->count; later++) {
         enum dueq_status status = load(reading, later);
 
         if (status != DUEQ_OK)
             return status;
-        if (proves_loss(reading, 0, &dropped))
+        if (later == index + 1 && !reading->header_sound) { /* it should have carried on */
+            number = reading->number;
+            offset = 0;
+        }
+        if (proves_loss(reading, &dropped))
             return damaged(reading, number, offset);
     }
     if (torn && dropped == 0)
@@ -132,27 +143,14 @@ static enum dueq_status end_at(struct reading *reading, size_t index)
     return DUEQ_OK;
 }
 
-static enum dueq_status remove_behind(struct reading *reading, size_t first)
-{
-    const struct kv_io *io = reading->files->io;
-    char path[PATH_MAX];
-
-    if (first >= reading->listing->count)
-        return DUEQ_OK;
-    for (size_t i = first; i < reading->listing->count; i++) {
-        journal_files_live_path(reading->files, reading->listing->numbers[i], path);
-        if (io->unlink(io->arg, path) != 0)
-            return dueq_fail(reading->error, DUEQ_IO, "cannot remove %s", path);
-    }
-    if (io->fsync_dir(io->arg, reading->files->path) != 0)
-        return dueq_fail(reading->error, DUEQ_IO, "cannot sync %s", reading->files->path);
-    return DUEQ_OK;
-}
-
+/* A segment that holds records above the checkpoint stays. */
 static enum dueq_status keep(struct segment_file ***tail, const struct reading *reading)
 {
-    struct segment_file *segment = calloc(1, sizeof(*segment));
+    struct segment_file *segment;
 
+    if (reading->expected <= reading->after + 1)
+        return DUEQ_OK;
+    segment = calloc(1, sizeof(*segment));
     if (segment == NULL)
         return DUEQ_NOMEM;
     *segment = (struct segment_file){.number = reading->number,
@@ -167,30 +165,43 @@ static enum dueq_status keep(struct segment_file ***tail, const struct reading *
     return DUEQ_OK;
 }
 
-/* Does the loaded segment go on where the last one ended? */
-static bool continues(struct reading *reading)
+/* The segment to begin with: the last that begins at or before the record after the checkpoint;
+ * `count` when there is none. Those before it are not needed. They were given back, and may
+ * have been used again by the time that a power cut brought their old names back: so whatever
+ * is in them is no damage. */
+static enum dueq_status find_start(struct reading *reading, size_t *ret_index)
 {
-    if (!reading->header_sound)
-        return false;
-    if (reading->expected == 0 && reading->header.first_lsn <= reading->after + 1)
-        reading->expected = reading->header.first_lsn;
-    return reading->header.first_lsn == reading->expected;
+    size_t index = reading->listing->count;
+
+    *ret_index = index;
+    while (index-- > 0) {
+        enum dueq_status status = load_some(reading, index, SEGMENT_HEADER_SIZE);
+
+        if (status != DUEQ_OK)
+            return status;
+        if (reading->header_sound && reading->header.first_lsn <= reading->after + 1) {
+            *ret_index = index;
+            break;
+        }
+    }
+    return DUEQ_OK;
 }
 
 /* No segment carries on with the record after the checkpoint. */
-static enum dueq_status begin_missing(struct reading *reading, size_t index)
+static enum dueq_status begin_missing(struct reading *reading)
 {
-    if (reading->expected == 0) {
-        if (reading->header_sound)
-            return dueq_fail(reading->error, DUEQ_CORRUPT,
-                             "%s begins with record %" PRIu64 ", but records from %" PRIu64
-                             " on are needed: a segment is missing. Restore it or a backup",
-                             reading->files->path, reading->header.first_lsn,
-                             reading->after + 1);
-        reading->expected = reading->after + 1;
-    }
-    reading->offset = 0;
-    return end_at(reading, index);
+    enum dueq_status status = load(reading, 0);
+    bool missing = reading->header_sound;
+
+    reading->expected = reading->after + 1;
+    if (status == DUEQ_OK)
+        status = end_at(reading, 0);
+    if (status != DUEQ_CORRUPT || !missing)
+        return status;
+    return dueq_fail(reading->error, DUEQ_CORRUPT,
+                     "%s/%016" PRIx64 ".seg is not the first: record %" PRIu64
+                     " was durable, and the segment with it is missing. Restore it or a backup",
+                     reading->files->path, reading->listing->numbers[0], reading->expected);
 }
 
 /* Loads the segment behind; true: it carries on. Else the one before is loaded again, so that
@@ -205,7 +216,8 @@ static enum dueq_status go_on(struct reading *reading, size_t next, bool *ret_on
         return DUEQ_OK;
     reading->bytes = NULL;
     status = load(reading, next);
-    if (status == DUEQ_OK && continues(reading)) {
+    if (status == DUEQ_OK && reading->header_sound &&
+        reading->header.first_lsn == reading->expected) {
         free(before.bytes);
         *ret_on = true;
         return DUEQ_OK;
@@ -215,29 +227,64 @@ static enum dueq_status go_on(struct reading *reading, size_t next, bool *ret_on
     return status;
 }
 
-static enum dueq_status read_all(struct reading *reading, struct segment_file ***tail)
+static enum dueq_status read_from(struct reading *reading, size_t index,
+                                  struct segment_file ***tail)
 {
-    enum dueq_status status;
+    enum dueq_status status = load(reading, index);
     bool on = true;
-    size_t i;
 
-    if (reading->listing->count == 0)
-        return DUEQ_OK;
-    status = load(reading, 0);
-    if (status == DUEQ_OK && !continues(reading)) {
-        status = begin_missing(reading, 0);
-        return status == DUEQ_OK ? remove_behind(reading, 0) : status;
-    }
-    for (i = 0; status == DUEQ_OK && on; i++) {
+    reading->expected = reading->header.first_lsn;
+    for (; status == DUEQ_OK && on; index++) {
         status = read_records(reading);
+        if (status == DUEQ_OK && reading->expected <= reading->after)
+            reading->expected = reading->after + 1; /* what is not needed may be missing */
         if (status == DUEQ_OK)
             status = keep(tail, reading);
         if (status == DUEQ_OK)
-            status = go_on(reading, i + 1, &on);
+            status = go_on(reading, index + 1, &on);
     }
-    if (status == DUEQ_OK)
-        status = end_at(reading, i - 1);
-    return status == DUEQ_OK ? remove_behind(reading, i) : status;
+    return status == DUEQ_OK ? end_at(reading, index - 1) : status;
+}
+
+static enum dueq_status read_all(struct reading *reading, struct segment_file ***tail)
+{
+    enum dueq_status status;
+    size_t start;
+
+    if (reading->listing->count == 0)
+        return DUEQ_OK;
+    status = find_start(reading, &start);
+    if (status != DUEQ_OK)
+        return status;
+    return start < reading->listing->count ? read_from(reading, start, tail)
+                                           : begin_missing(reading);
+}
+
+/* Removes the segments that are not kept: below the checkpoint, or behind the end. What is read
+ * from now on counts as settled, so the names that stay must be on disk, and those that go must
+ * not come back behind segments that are written later. */
+static enum dueq_status remove_others(const struct reading *reading,
+                                      const struct segment_file *kept)
+{
+    const struct kv_io *io = reading->files->io;
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < reading->listing->count; i++) {
+        uint64_t number = reading->listing->numbers[i];
+
+        if (kept != NULL && kept->number == number) {
+            kept = kept->next;
+            continue;
+        }
+        journal_files_live_path(reading->files, number, path);
+        if (io->unlink(io->arg, path) != 0)
+            return dueq_fail(reading->error, DUEQ_IO, "cannot remove %s: %s", path,
+                             strerror(errno));
+    }
+    if (io->fsync_dir(io->arg, reading->files->path) != 0)
+        return dueq_fail(reading->error, DUEQ_IO, "cannot sync %s: %s", reading->files->path,
+                         strerror(errno));
+    return DUEQ_OK;
 }
 
 static void free_segments(struct segment_file *segment)
@@ -270,6 +317,10 @@ enum dueq_status journal_replay(struct journal_files *files,
     *ret_replay = (struct journal_replay){0};
     status = read_all(&reading, &tail);
     free(reading.bytes);
+    if (status == DUEQ_OK) {
+        journal_files_tidy(files);
+        status = remove_others(&reading, segments);
+    }
     if (status != DUEQ_OK) {
         free_segments(segments);
         return status;
