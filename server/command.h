@@ -36,6 +36,7 @@ struct context {
     const struct waiter *waiter; /* not NULL: run again for a session that waits */
     bool timed_out;              /* with waiter: its deadline has passed, reply nil */
     bool may_wait;               /* false inside MULTI: a blocking command answers at once */
+    bool queued;                 /* runs as part of an EXEC */
 };
 
 static inline size_t context_count(const struct context *context)
@@ -75,7 +76,11 @@ enum command_flag {
     COMMAND_MOVABLEKEYS = 1 << 16,
     COMMAND_ALLOW_BUSY = 1 << 17,
     /* Not printed: works without the store although Redis does not call it `loading`. */
-    COMMAND_STORELESS = 1 << 18
+    COMMAND_STORELESS = 1 << 18,
+    /* Not printed: runs at once after MULTI. */
+    COMMAND_UNQUEUED = 1 << 19,
+    /* Not printed: runs for a RESP2 client that has subscriptions. */
+    COMMAND_SUBSCRIBED = 1 << 20
 };
 
 /* Where the keys (for Q. commands: the topics) stand, as clients from before key specifications
@@ -112,7 +117,8 @@ extern const struct command connection_commands[]; /* server/commands/connection
 extern const struct command server_commands[];     /* server/commands/server.c */
 extern const struct command refused_commands[]; /* server/commands/refused.c: Lua and others */
 /* Redis' own, by theme: server/commands/..._table.c */
-extern const struct command string_commands[], hash_commands[];
+extern const struct command key_commands[], string_commands[], bit_commands[], hash_commands[];
+extern const struct command transaction_commands[], pubsub_commands[];
 
 /* ---- lookup (command_table.c). Case-insensitive, O(1). */
 const struct command *command_find(struct argument name);

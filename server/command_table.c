@@ -17,9 +17,10 @@ struct entry {
     struct command_stats stats;
 };
 
-static const struct command *const tables[] = {queue_commands,  connection_commands,
-                                               server_commands, refused_commands,
-                                               string_commands, hash_commands};
+static const struct command *const tables[] = {
+    queue_commands,       connection_commands, server_commands, refused_commands,
+    key_commands,         string_commands,     bit_commands,    hash_commands,
+    transaction_commands, pubsub_commands};
 
 static struct entry *names, *addresses;
 static const struct command *all[ENTRIES_MAX];

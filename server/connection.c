@@ -1,9 +1,6 @@
 #include "server/connection.h"
 
-#include "server/pubsub.h"
-#include "server/transaction.h"
 #include "server/waiters.h"
-#include "server/watches.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -157,10 +154,7 @@ void connection_free(struct connection *connection)
 {
     struct session *session = &connection->session;
 
-    waiters_cancel(connection->server, session);
-    watches_drop(connection->server, session);
-    pubsub_drop(connection->server, session);
-    transaction_free(session->transaction);
+    session_leave(connection->server, session);
     leave_lists(connection);
     if (connection->readable != NULL)
         event_free(connection->readable);
@@ -170,9 +164,6 @@ void connection_free(struct connection *connection)
     resp_reader_free(connection->reader);
     buffer_release(&connection->output);
     free(connection->gates);
-    free(session->name);
-    free(session->library_name);
-    free(session->library_version);
     free(connection);
 }
 

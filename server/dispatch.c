@@ -1,6 +1,7 @@
 /* From a request to its handler: lookup, login, arity, room, and the state of the store. */
 #include "server/command_stats.h"
 #include "server/server.h"
+#include "server/transaction.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,42 @@ static bool admit(struct context *context)
         context_status(context, DUEQ_FULL);
         return false;
     }
+    if (session_listens(context->session) && !(command->flags & COMMAND_SUBSCRIBED)) {
+        resp_errorf(
+            context->reply,
+            "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
+            "/ RESET are allowed in this context",
+            command_full_name(command));
+        return false;
+    }
+    if (context->session->transaction != NULL && (command->flags & COMMAND_NO_MULTI)) {
+        resp_error(context->reply, "ERR Command not allowed inside a transaction");
+        return false;
+    }
     return true;
+}
+
+/* ---- MULTI */
+
+static bool is_queued(const struct context *context)
+{
+    return context->session->transaction != NULL && !context->queued &&
+           !(context->command->flags & COMMAND_UNQUEUED);
+}
+
+static enum outcome queue(struct context *context)
+{
+    if (!transaction_queue(context->session->transaction, context->request))
+        return context_status(context, DUEQ_NOMEM);
+    resp_simple(context->reply, "QUEUED");
+    return OUTCOME_DONE;
+}
+
+/* What cannot be queued makes EXEC abort. */
+static void fail_transaction(struct context *context)
+{
+    if (context->session->transaction != NULL && !context->queued)
+        transaction_fail(context->session->transaction);
 }
 
 /* ---- running it */
@@ -96,8 +132,11 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
 
     if (!admit(context)) {
         stats->rejected++;
+        fail_transaction(context);
         return OUTCOME_DONE;
     }
+    if (is_queued(context))
+        return queue(context);
     outcome = context->command->run(context);
     stats->calls += context->waiter == NULL; /* a command that waited is one call */
     stats->failed += replied_error(context, mark);
@@ -117,6 +156,8 @@ enum outcome command_dispatch(struct context *context)
     if (find_command(context)) {
         context->session->last_command = context->command;
         outcome = admit_and_run(context, mark);
+    } else {
+        fail_transaction(context);
     }
     if (replied_error(context, mark)) {
         stats->errors++;

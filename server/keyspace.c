@@ -2,6 +2,7 @@
 
 #include "protocol/number.h"
 #include "server/notify.h"
+#include "server/server.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,40 @@ void context_notify(struct context *context, enum keyspace_event type, const cha
                     struct dueq_slice key)
 {
     notify_event(context->server, type, event, context->session->database, key);
+}
+
+static int64_t shift(int64_t moment, int64_t by)
+{
+    int64_t shifted;
+
+    if (!__builtin_add_overflow(moment, by, &shifted) && shifted != DUEQ_NEVER)
+        return shifted;
+    return by < 0 ? INT64_MIN : DUEQ_NEVER - 1;
+}
+
+int64_t context_from_wall(const struct context *context, int64_t moment)
+{
+    return shift(moment, context->now.now - context->now.wall);
+}
+
+int64_t context_to_wall(const struct context *context, int64_t moment)
+{
+    return shift(moment, context->now.wall - context->now.now);
+}
+
+bool context_database(struct context *context, size_t index, const char *not_integer,
+                      unsigned *ret_database)
+{
+    int64_t number;
+
+    if (!context_range_integer(context, index, INT32_MIN, INT32_MAX, not_integer, &number))
+        return false;
+    if (number < 0 || number >= context->server->config.databases) {
+        resp_error(context->reply, "ERR DB index is out of range");
+        return false;
+    }
+    *ret_database = (unsigned)number;
+    return true;
 }
 
 bool context_check(struct context *context, enum dueq_status status)
@@ -32,6 +67,42 @@ bool context_check(struct context *context, enum dueq_status status)
 bool context_is(const struct context *context, size_t index, const char *word)
 {
     return argument_is(context_argument(context, index), word);
+}
+
+bool context_read_string(struct context *context, struct dueq_slice name,
+                         struct dueq_slice *ret_value, bool *ret_found)
+{
+    struct keys_view view = context_view(context);
+    enum dueq_status status = string_get(&view, name, ret_value);
+
+    if (!context_check(context, status))
+        return false;
+    if (status == DUEQ_NOTFOUND)
+        *ret_value = dueq_slice("", 0);
+    if (ret_found != NULL)
+        *ret_found = status == DUEQ_OK;
+    return true;
+}
+
+bool context_write_string(struct context *context, struct dueq_slice name,
+                          struct dueq_slice value, int64_t expires, const char *event)
+{
+    struct keys_view view = context_view(context);
+
+    if (!context_check(context, string_set(&view, name, value, expires)))
+        return false;
+    context_notify(context, EVENT_STRING, event, name);
+    return true;
+}
+
+bool context_flush_form(struct context *context)
+{
+    if (context_count(context) == 1 ||
+        (context_count(context) == 2 &&
+         (context_is(context, 1, "async") || context_is(context, 1, "sync"))))
+        return true;
+    context_syntax_error(context);
+    return false;
 }
 
 bool context_double(struct context *context, size_t index, double *ret_number)

@@ -15,6 +15,14 @@ struct keys_view context_view(const struct context *context);
 void context_notify(struct context *context, enum keyspace_event type, const char *event,
                     struct dueq_slice key);
 
+/* Keys expire on the queue's clock; clients speak of the wall's. Clamped, not wrapped. */
+int64_t context_from_wall(const struct context *context, int64_t moment);
+int64_t context_to_wall(const struct context *context, int64_t moment);
+
+/* The number of a database. False: the error is written; not_integer: what is said then. */
+bool context_database(struct context *context, size_t index, const char *not_integer,
+                      unsigned *ret_database);
+
 /* Writes the error reply for any status but OK and NOTFOUND and answers false. */
 bool context_check(struct context *context, enum dueq_status status);
 
@@ -25,6 +33,18 @@ bool context_range_integer(struct context *context, size_t index, int64_t least,
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor);
 /* A timeout in seconds, as blocking commands take it: the deadline on the queue's clock. */
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline);
+
+#define STRING_MAX ((size_t)512 << 20)
+
+/* A missing string reads as empty; ret_found may be NULL. False: the error is written. */
+bool context_read_string(struct context *context, struct dueq_slice name,
+                         struct dueq_slice *ret_value, bool *ret_found);
+/* Sets and notifies of `event`. expires: as string_set. */
+bool context_write_string(struct context *context, struct dueq_slice name,
+                          struct dueq_slice value, int64_t expires, const char *event);
+
+/* FLUSHDB and FLUSHALL: nothing, ASYNC or SYNC. False: the error is written. */
+bool context_flush_form(struct context *context);
 
 bool context_is(const struct context *context, size_t index, const char *word);
 

@@ -107,6 +107,8 @@ static void fail_store(struct server *server)
 
         if (connection->is_gated || connection->is_touched || session->waiter != NULL)
             connection_free(connection);
+        else
+            session->watch_broken = session->watches != NULL; /* what it saw may be gone */
     }
     dueq_abandon(server->store);
     server->store = NULL;

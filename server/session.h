@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct command;
+struct server;
 struct subscription;
 struct transaction;
 struct waiter;
@@ -52,5 +53,17 @@ struct session {
 
     struct session *next, *prev; /* list of all sessions, in order of id (utlist) */
 };
+
+/* The session ends: it waits, watches, listens and queues no more; what it holds is freed. */
+void session_leave(struct server *server, struct session *session);
+
+/* A RESP2 client with subscriptions: it could not tell a reply from a message. */
+static inline bool session_listens(const struct session *session)
+{
+    return session->protocol == 2 && session->subscription_count[0] +
+                                             session->subscription_count[1] +
+                                             session->subscription_count[2] >
+                                         0;
+}
 
 #endif

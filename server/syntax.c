@@ -46,12 +46,19 @@ static void append(struct parser *parser, struct run *run, int node)
 
 static const char *type_of(const char *name)
 {
-    static const char *const integers[] = {"count", "numtopics", "numkeys",
-                                           "index", "protover",  "client-id",
-                                           "token", "unix-ms",   "0-255"};
+    static const char *const integers[] = {
+        "count",  "numtopics", "numkeys",      "index",       "protover",      "client-id",
+        "token",  "unix-ms",   "0-255",        "start",       "stop",          "end",
+        "offset", "seconds",   "milliseconds", "cursor",      "bit",           "db",
+        "rank",   "len",       "limit",        "numreplicas", "destination-db"};
 
     if (strcmp(name, "key") == 0 || strcmp(name, "topic") == 0)
         return "key";
+    if (strcmp(name, "score") == 0 || strcmp(name, "timeout") == 0 ||
+        strcmp(name, "weight") == 0)
+        return "double";
+    if (strncmp(name, "unix-time", 9) == 0)
+        return "unix-time";
     if (strcmp(name, "pattern") == 0)
         return "pattern";
     for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++)

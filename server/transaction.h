@@ -17,6 +17,9 @@ bool transaction_queue(struct transaction *transaction, const struct request *re
 void transaction_fail(struct transaction *transaction);
 bool transaction_failed(const struct transaction *transaction);
 
+/* Ends the session's transaction and what it watches, without a word. */
+void transaction_end(struct context *context);
+
 size_t transaction_count(const struct transaction *transaction);
 size_t transaction_bytes(const struct transaction *transaction);
 const struct request *transaction_request(const struct transaction *transaction, size_t index);

@@ -1,6 +1,7 @@
 #include "server/waiters.h"
 
 #include "server/connection.h"
+#include "server/notify.h"
 #include "server/request_copy.h"
 #include "server/watches.h"
 #include "storage/keys/keys.h"
@@ -297,6 +298,8 @@ static void serve_database(struct server *server, unsigned place)
 static void serve_change(struct server *server, const struct keys_change *change)
 {
     watches_note(server, change);
+    if (change->expired)
+        notify_event(server, EVENT_EXPIRED, "expired", change->database, change->name);
     if (change->flushed)
         serve_database(server, change->database);
     else if (!change->expired)

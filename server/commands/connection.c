@@ -1,4 +1,6 @@
 /* Commands about the connection itself. */
+#include "server/pubsub.h"
+#include "server/transaction.h"
 #include "server/commands/connection.h"
 
 #include "server/commands/options.h"
@@ -10,6 +12,14 @@ static enum outcome run_ping(struct context *context)
 
     if (context_count(context) > 2)
         return context_arity_error(context);
+    if (session_listens(context->session)) {
+        text = context_count(context) == 1 ? (struct argument){"", 0}
+                                           : context_argument(context, 1);
+        resp_array(context->reply, 2);
+        resp_string(context->reply, "pong");
+        resp_bulk(context->reply, text.data, text.size);
+        return OUTCOME_DONE;
+    }
     if (context_count(context) == 1) {
         resp_simple(context->reply, "PONG");
         return OUTCOME_DONE;
@@ -54,6 +64,9 @@ static enum outcome run_reset(struct context *context)
 {
     struct session *session = context->session;
 
+    transaction_end(context);
+    pubsub_drop(context->server, session);
+    session->monitors = false;
     session->database = 0;
     session->protocol = 2;
     session->reply_off = false;
@@ -109,7 +122,7 @@ const struct command connection_commands[] = {
      .run = connection_hello},
     {.name = "ping",
      .arity = -1,
-     .flags = COMMAND_FAST | COMMAND_STORELESS,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_FAST | COMMAND_STORELESS,
      .group = "connection",
      .since = "1.0.0",
      .summary = "Ping the server",
@@ -120,7 +133,8 @@ const struct command connection_commands[] = {
      .run = run_ping},
     {.name = "quit",
      .arity = -1,
-     .flags = ANYTIME | COMMAND_NO_AUTH | COMMAND_ALLOW_BUSY,
+     .flags =
+         COMMAND_UNQUEUED | COMMAND_SUBSCRIBED | ANYTIME | COMMAND_NO_AUTH | COMMAND_ALLOW_BUSY,
      .group = "connection",
      .since = "1.0.0",
      .summary = "Close the connection",
@@ -130,7 +144,8 @@ const struct command connection_commands[] = {
      .run = run_quit},
     {.name = "reset",
      .arity = 1,
-     .flags = ANYTIME | COMMAND_NO_AUTH | COMMAND_ALLOW_BUSY,
+     .flags =
+         COMMAND_UNQUEUED | COMMAND_SUBSCRIBED | ANYTIME | COMMAND_NO_AUTH | COMMAND_ALLOW_BUSY,
      .group = "connection",
      .since = "6.2.0",
      .summary = "Reset the connection",

@@ -2,6 +2,7 @@
 #include "server/commands/server.h"
 
 #include "server/commands/options.h"
+#include "server/keyspace.h"
 #include "server/info.h"
 #include "server/server.h"
 
@@ -30,9 +31,8 @@ static enum outcome run_info(struct context *context)
 /* Topics belong to no database; they are counted in the first. */
 static enum outcome run_dbsize(struct context *context)
 {
-    bool first = context->session->database == 0;
-
-    resp_integer(context->reply, first ? (int64_t)dueq_topic_count(context->store) : 0);
+    resp_integer(context->reply,
+                 (int64_t)keys_count(context->store, context->session->database));
     return OUTCOME_DONE;
 }
 
@@ -40,10 +40,8 @@ static enum outcome run_flushall(struct context *context)
 {
     enum dueq_status status;
 
-    if (context_count(context) > 2 ||
-        (context_count(context) == 2 && !option_is(context, 1, "async") &&
-         !option_is(context, 1, "sync")))
-        return context_syntax_error(context);
+    if (!context_flush_form(context))
+        return OUTCOME_DONE;
     status = dueq_flush(context->store, context->now);
     return status == DUEQ_OK ? context_ok(context) : context_status(context, status);
 }
@@ -118,7 +116,7 @@ const struct command server_commands[] = {
      .flags = COMMAND_READONLY | COMMAND_FAST,
      .group = "server",
      .since = "1.0.0",
-     .summary = "Return the number of topics, which are all counted in database 0",
+     .summary = "Return the number of keys in the selected database",
      .complexity = "O(1)",
      .syntax = "",
      .categories = "keyspace",
@@ -129,8 +127,9 @@ const struct command server_commands[] = {
      .flags = COMMAND_WRITE,
      .group = "server",
      .since = "1.0.0",
-     .summary = "Remove all topics and their jobs",
-     .complexity = "O(N) with N the number of topics; jobs are reclaimed in slices",
+     .summary = "Remove all keys from all databases, and all topics with their jobs",
+     .complexity =
+         "O(N) with N the number of topics; elements and jobs are reclaimed in slices",
      .syntax = "[ASYNC|SYNC]",
      .categories = "keyspace dangerous",
      .tips = "request_policy:all_shards response_policy:all_succeeded",

@@ -8,36 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRING_MAX ((size_t)512 << 20)
-
 static const char not_integer[] = "ERR value is not an integer or out of range";
-
-/* A missing string reads as empty. False: the error is written. */
-static bool read_string(struct context *context, struct dueq_slice name,
-                        struct dueq_slice *ret_value, bool *ret_found)
-{
-    struct keys_view view = context_view(context);
-    enum dueq_status status = string_get(&view, name, ret_value);
-
-    if (!context_check(context, status))
-        return false;
-    if (status == DUEQ_NOTFOUND)
-        *ret_value = dueq_slice("", 0);
-    if (ret_found != NULL)
-        *ret_found = status == DUEQ_OK;
-    return true;
-}
-
-static bool write_string(struct context *context, struct dueq_slice name,
-                         struct dueq_slice value, int64_t expires, const char *event)
-{
-    struct keys_view view = context_view(context);
-
-    if (!context_check(context, string_set(&view, name, value, expires)))
-        return false;
-    context_notify(context, EVENT_STRING, event, name);
-    return true;
-}
 
 /* ---- GET and SET */
 
@@ -46,7 +17,7 @@ enum outcome run_get(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_string(context, context_slice(context, 1), &value, &found))
+    if (!context_read_string(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
     if (found)
         resp_slice(context->reply, value);
@@ -64,7 +35,7 @@ struct set_options {
 static bool parse_expiry(struct context *context, size_t index, char unit, bool absolute,
                          int64_t *ret_expires)
 {
-    int64_t amount, base = absolute ? 0 : context->now.now;
+    int64_t amount, base = absolute ? context->now.now - context->now.wall : context->now.now;
 
     if (!context_integer(context, index, &amount))
         return false;
@@ -72,7 +43,7 @@ static bool parse_expiry(struct context *context, size_t index, char unit, bool 
         goto invalid;
     if (unit == 's')
         amount *= 1000;
-    if (amount > INT64_MAX - base)
+    if (base > 0 && amount > INT64_MAX - base)
         goto invalid;
     *ret_expires = base + amount;
     return true;
@@ -144,7 +115,7 @@ enum outcome run_set(struct context *context)
     if (expiry_at > 0 && !parse_expiry_option(context, expiry_at, &options.expires, &used))
         return OUTCOME_DONE;
     if (options.get) {
-        if (!read_string(context, name, &old, &found))
+        if (!context_read_string(context, name, &old, &found))
             return OUTCOME_DONE;
         if (found)
             resp_slice(context->reply, old);
@@ -157,8 +128,8 @@ enum outcome run_set(struct context *context)
             resp_null(context->reply);
         return OUTCOME_DONE;
     }
-    if (!write_string(context, name, context_slice(context, 2),
-                      options.keep ? KEYS_KEEP_EXPIRY : options.expires, "set"))
+    if (!context_write_string(context, name, context_slice(context, 2),
+                              options.keep ? KEYS_KEEP_EXPIRY : options.expires, "set"))
         return OUTCOME_DONE;
     if (expiry_at > 0)
         context_notify(context, EVENT_GENERIC, "expire", name);
@@ -171,8 +142,8 @@ static enum outcome set_with_ttl(struct context *context, char unit)
 
     if (!parse_expiry(context, 2, unit, false, &expires))
         return OUTCOME_DONE;
-    if (!write_string(context, context_slice(context, 1), context_slice(context, 3), expires,
-                      "set"))
+    if (!context_write_string(context, context_slice(context, 1), context_slice(context, 3),
+                              expires, "set"))
         return OUTCOME_DONE;
     context_notify(context, EVENT_GENERIC, "expire", context_slice(context, 1));
     return context_ok(context);
@@ -195,8 +166,8 @@ enum outcome run_setnx(struct context *context)
 
     if (keys_info(&view, context_slice(context, 1), &info) == DUEQ_OK)
         return context_integer_reply(context, 0);
-    if (!write_string(context, context_slice(context, 1), context_slice(context, 2), DUEQ_NEVER,
-                      "set"))
+    if (!context_write_string(context, context_slice(context, 1), context_slice(context, 2),
+                              DUEQ_NEVER, "set"))
         return OUTCOME_DONE;
     return context_integer_reply(context, 1);
 }
@@ -206,14 +177,14 @@ enum outcome run_getset(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_string(context, context_slice(context, 1), &value, &found))
+    if (!context_read_string(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
     if (found)
         resp_slice(context->reply, value);
     else
         resp_null(context->reply);
-    write_string(context, context_slice(context, 1), context_slice(context, 2), DUEQ_NEVER,
-                 "set");
+    context_write_string(context, context_slice(context, 1), context_slice(context, 2),
+                         DUEQ_NEVER, "set");
     return OUTCOME_DONE;
 }
 
@@ -223,7 +194,7 @@ enum outcome run_getdel(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_string(context, context_slice(context, 1), &value, &found))
+    if (!context_read_string(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
     if (!found) {
         resp_null(context->reply);
@@ -254,7 +225,7 @@ enum outcome run_getex(struct context *context)
         if (!timed)
             return context_syntax_error(context);
     }
-    if (!read_string(context, name, &value, &found))
+    if (!context_read_string(context, name, &value, &found))
         return OUTCOME_DONE;
     if (!found) {
         resp_null(context->reply);
@@ -291,8 +262,8 @@ enum outcome run_mget(struct context *context)
 static bool set_pairs(struct context *context)
 {
     for (size_t i = 1; i < context_count(context); i += 2)
-        if (!write_string(context, context_slice(context, i), context_slice(context, i + 1),
-                          DUEQ_NEVER, "set"))
+        if (!context_write_string(context, context_slice(context, i),
+                                  context_slice(context, i + 1), DUEQ_NEVER, "set"))
             return false;
     return true;
 }
@@ -326,7 +297,7 @@ static enum outcome add_integer(struct context *context, int64_t amount)
     int64_t number = 0;
     bool found;
 
-    if (!read_string(context, name, &value, &found))
+    if (!context_read_string(context, name, &value, &found))
         return OUTCOME_DONE;
     if (found && !number_parse_integer(value.data, value.size, &number)) {
         resp_error(context->reply, not_integer);
@@ -337,7 +308,7 @@ static enum outcome add_integer(struct context *context, int64_t amount)
         return OUTCOME_DONE;
     }
     value = dueq_slice(text, number_format_integer(text, number));
-    if (!write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrby"))
+    if (!context_write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrby"))
         return OUTCOME_DONE;
     return context_integer_reply(context, number);
 }
@@ -380,7 +351,7 @@ enum outcome run_incrbyfloat(struct context *context)
     long double number = 0, amount;
     bool found;
 
-    if (!read_string(context, name, &value, &found))
+    if (!context_read_string(context, name, &value, &found))
         return OUTCOME_DONE;
     if ((found && !number_parse_long_double(value.data, value.size, &number)) ||
         !number_parse_long_double(argument.data, argument.size, &amount)) {
@@ -393,7 +364,7 @@ enum outcome run_incrbyfloat(struct context *context)
         return OUTCOME_DONE;
     }
     value = dueq_slice(text, number_format_long_double(text, number));
-    if (write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrbyfloat"))
+    if (context_write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrbyfloat"))
         resp_slice(context->reply, value);
     return OUTCOME_DONE;
 }
@@ -420,8 +391,8 @@ static bool overlay(struct context *context, struct dueq_slice old, size_t offse
         memcpy(whole, old.data, old.size);
     if (piece.size > 0)
         memcpy(whole + offset, piece.data, piece.size);
-    written = write_string(context, context_slice(context, 1), dueq_slice(whole, size),
-                           KEYS_KEEP_EXPIRY, event);
+    written = context_write_string(context, context_slice(context, 1), dueq_slice(whole, size),
+                                   KEYS_KEEP_EXPIRY, event);
     free(whole);
     return written ? (resp_integer(context->reply, (int64_t)size), true) : false;
 }
@@ -430,7 +401,7 @@ enum outcome run_append(struct context *context)
 {
     struct dueq_slice value, tail = context_slice(context, 2);
 
-    if (!read_string(context, context_slice(context, 1), &value, NULL))
+    if (!context_read_string(context, context_slice(context, 1), &value, NULL))
         return OUTCOME_DONE;
     if (value.size + tail.size > STRING_MAX)
         return too_long(context);
@@ -449,7 +420,7 @@ enum outcome run_setrange(struct context *context)
         resp_error(context->reply, "ERR offset is out of range");
         return OUTCOME_DONE;
     }
-    if (!read_string(context, context_slice(context, 1), &value, NULL))
+    if (!context_read_string(context, context_slice(context, 1), &value, NULL))
         return OUTCOME_DONE;
     if (piece.size == 0)
         return context_integer_reply(context, (int64_t)value.size);
@@ -463,7 +434,7 @@ enum outcome run_strlen(struct context *context)
 {
     struct dueq_slice value;
 
-    if (!read_string(context, context_slice(context, 1), &value, NULL))
+    if (!context_read_string(context, context_slice(context, 1), &value, NULL))
         return OUTCOME_DONE;
     return context_integer_reply(context, (int64_t)value.size);
 }
@@ -476,7 +447,7 @@ enum outcome run_getrange(struct context *context)
 
     if (!context_integer(context, 2, &start) || !context_integer(context, 3, &stop))
         return OUTCOME_DONE;
-    if (!read_string(context, context_slice(context, 1), &value, NULL))
+    if (!context_read_string(context, context_slice(context, 1), &value, NULL))
         return OUTCOME_DONE;
     if ((start < 0 && stop < 0 && start > stop) ||
         !clamp_range(start, stop, value.size, &first, &count)) {

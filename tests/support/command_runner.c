@@ -1,7 +1,10 @@
 #include "tests/support/command_runner.h"
 
 #include "protocol/words.h"
+#include "server/pubsub.h"
 #include "server/waiters.h"
+#include "server/watches.h"
+#include "storage/keys/keys.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/reply_text.h"
 #include "tests/support/temp_dir.h"
@@ -20,6 +23,7 @@ static void open_store(struct command_runner *runner, const struct kv_options *o
     struct dueq_error error;
     if (dueq_open(runner->dir, options, server->now, &server->store, &error) != DUEQ_OK)
         fail_at(__FILE__, __LINE__, "%s", error.text);
+    keys_watch_changes(server->store, true);
 }
 
 void runner_reopen(struct command_runner *runner, const struct kv_options *options)
@@ -65,6 +69,8 @@ int runner_setup(void **state)
     runner->server.now = (struct dueq_time){RUNNER_START, RUNNER_START};
     runner->server.clock.last = (struct clock_reading){RUNNER_START, 0};
     runner->server.waiters = waiters_new(RUNNER_START);
+    runner->server.watches = watches_new();
+    runner->server.pubsub = pubsub_new();
     open_store(runner, NULL);
     runner_connect(runner);
     *state = runner;
@@ -76,15 +82,14 @@ int runner_teardown(void **state)
     struct command_runner *runner = *state;
     for (size_t i = 0; i < runner->client_count; i++) {
         struct connection *client = runner->clients[i];
-        waiters_cancel(&runner->server, &client->session);
+        session_leave(&runner->server, &client->session);
         resp_reader_free(client->reader);
         buffer_release(&client->output);
-        free(client->session.name);
-        free(client->session.library_name);
-        free(client->session.library_version);
         free(client);
     }
     waiters_free(runner->server.waiters);
+    watches_free(runner->server.watches);
+    pubsub_free(runner->server.pubsub);
     dueq_close(runner->server.store);
     config_release(&runner->server.config);
     temp_dir_remove(runner->dir);

@@ -189,11 +189,11 @@ static void time_is_the_time_it_was_given(void **state)
     runner_expect(runner, "[\"1700000001\" \"234000\"]", "TIME");
 }
 
-static void topics_are_counted_in_database_0(void **state)
+static void dbsize_counts_the_keys_of_a_database(void **state)
 {
     struct command_runner *runner = *state;
-    runner_expect(runner, "*", "Q.PUSH a body");
-    runner_expect(runner, "*", "Q.PUSH b body");
+    runner_expect(runner, "*", "Q.PUSH topic body");
+    runner_expect(runner, "OK", "MSET a 1 b 2");
     runner_expect(runner, "2", "DBSIZE");
     runner_expect(runner, "OK", "SELECT 1");
     runner_expect(runner, "0", "DBSIZE");
@@ -262,7 +262,7 @@ int main(void)
         runner_test(queue_defaults_can_be_set),
         runner_test(config_rewrite_wants_a_file),
         runner_test(time_is_the_time_it_was_given),
-        runner_test(topics_are_counted_in_database_0),
+        runner_test(dbsize_counts_the_keys_of_a_database),
         runner_test(flushall_leaves_nothing),
         runner_test(shutdown_stops_without_a_reply),
         runner_test(shutdown_wants_good_options),

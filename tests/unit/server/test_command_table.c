@@ -233,12 +233,13 @@ static void command_info_knows_where_topics_are(void **state)
                   "[\"index\" 1]] \"find_keys\" [\"type\" \"range\" \"spec\" [\"lastkey\" 0 "
                   "\"keystep\" 1 \"limit\" 0]]]] []]]",
                   "COMMAND INFO q.push");
-    runner_expect(runner,
-                  "[[\"q.mclaim\" -3 [write noscript blocking movablekeys] 0 0 0 "
-                  "[@write @queue @slow @blocking] [] [[\"flags\" [RW insert] \"begin_search\" "
-                  "[\"type\" \"index\" \"spec\" [\"index\" 1]] \"find_keys\" [\"type\" "
-                  "\"keynum\" \"spec\" [\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]]] []]]",
-                  "COMMAND INFO q.mclaim");
+    runner_expect(
+        runner,
+        "[[\"q.mclaim\" -3 [write noscript blocking movablekeys] 0 0 0 "
+        "[@write @queue @slow @blocking] [] [[\"flags\" [RW access update] \"begin_search\" "
+        "[\"type\" \"index\" \"spec\" [\"index\" 1]] \"find_keys\" [\"type\" "
+        "\"keynum\" \"spec\" [\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]]] []]]",
+        "COMMAND INFO q.mclaim");
 }
 
 static void command_info_of_the_unknown_is_nil(void **state)

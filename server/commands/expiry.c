@@ -1,0 +1,164 @@
+/* When keys vanish. */
+#include "server/commands/handlers.h"
+#include "server/keyspace.h"
+
+enum condition { IF_NONE = 1 << 0, IF_ANY = 1 << 1, IF_GREATER = 1 << 2, IF_LESS = 1 << 3 };
+
+static bool parse_conditions(struct context *context, unsigned *ret_conditions)
+{
+    static const char *const words[] = {"nx", "xx", "gt", "lt"};
+    unsigned conditions = 0;
+
+    for (size_t at = 3; at < context_count(context); at++) {
+        unsigned bit = 0;
+
+        for (unsigned i = 0; i < 4; i++)
+            if (context_is(context, at, words[i]))
+                bit = 1U << i;
+        if (bit == 0) {
+            resp_errorf(context->reply, "ERR Unsupported option %.128s",
+                        context_argument(context, at).data);
+            return false;
+        }
+        conditions |= bit;
+    }
+    *ret_conditions = conditions;
+    if ((conditions & IF_NONE) && (conditions & ~(unsigned)IF_NONE))
+        resp_error(context->reply,
+                   "ERR NX and XX, GT or LT options at the same time are not compatible");
+    else if ((conditions & IF_GREATER) && (conditions & IF_LESS))
+        resp_error(context->reply, "ERR GT and LT options at the same time are not compatible");
+    else
+        return true;
+    return false;
+}
+
+/* The moment on the wall clock that argument 2 says, as Redis reckons it. */
+static bool parse_moment(struct context *context, bool seconds, bool relative,
+                         int64_t *ret_moment)
+{
+    int64_t moment, base = relative ? context->now.wall : 0;
+
+    if (!context_integer(context, 2, &moment))
+        return false;
+    if (seconds && (moment > INT64_MAX / 1000 || moment < INT64_MIN / 1000))
+        goto invalid;
+    if (seconds)
+        moment *= 1000;
+    if (moment > INT64_MAX - base)
+        goto invalid;
+    *ret_moment = moment + base;
+    return true;
+invalid:
+    resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
+                command_full_name(context->command));
+    return false;
+}
+
+/* A key that does not expire counts as one that does so at the end of all time. */
+static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted)
+{
+    bool expires = current != DUEQ_NEVER;
+
+    if ((conditions & IF_NONE) && expires)
+        return false;
+    if ((conditions & IF_ANY) && !expires)
+        return false;
+    if ((conditions & IF_GREATER) && (!expires || wanted <= current))
+        return false;
+    return !(conditions & IF_LESS) || !expires || wanted < current;
+}
+
+static enum outcome expire(struct context *context, bool seconds, bool relative)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 1);
+    struct keys_info info;
+    unsigned conditions;
+    enum dueq_status status;
+    int64_t moment;
+
+    if (!parse_conditions(context, &conditions) ||
+        !parse_moment(context, seconds, relative, &moment))
+        return OUTCOME_DONE;
+    moment = context_from_wall(context, moment);
+    status = keys_info(&view, name, &info);
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_NOTFOUND || !is_allowed(conditions, info.expires, moment))
+        return context_integer_reply(context, 0);
+    if (!context_check(context, keys_expire(&view, name, moment)))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_GENERIC, moment <= view.now ? "del" : "expire", name);
+    return context_integer_reply(context, 1);
+}
+
+enum outcome run_expire(struct context *context)
+{
+    return expire(context, true, true);
+}
+
+enum outcome run_pexpire(struct context *context)
+{
+    return expire(context, false, true);
+}
+
+enum outcome run_expireat(struct context *context)
+{
+    return expire(context, true, false);
+}
+
+enum outcome run_pexpireat(struct context *context)
+{
+    return expire(context, false, false);
+}
+
+enum outcome run_persist(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 1);
+    struct keys_info info;
+
+    if (keys_info(&view, name, &info) != DUEQ_OK || info.expires == DUEQ_NEVER)
+        return context_integer_reply(context, 0);
+    if (!context_check(context, keys_expire(&view, name, DUEQ_NEVER)))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_GENERIC, "persist", name);
+    return context_integer_reply(context, 1);
+}
+
+/* ---- asking: -2 without the key, -1 without an expiry; seconds are rounded */
+
+static enum outcome tell(struct context *context, bool seconds, bool relative)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+    int64_t moment;
+
+    if (keys_info(&view, context_slice(context, 1), &info) != DUEQ_OK)
+        return context_integer_reply(context, -2);
+    if (info.expires == DUEQ_NEVER)
+        return context_integer_reply(context, -1);
+    moment = relative ? info.expires - view.now : context_to_wall(context, info.expires);
+    return context_integer_reply(context, seconds ? (moment + 500) / 1000 : moment);
+}
+
+enum outcome run_ttl(struct context *context)
+{
+    return tell(context, true, true);
+}
+
+enum outcome run_pttl(struct context *context)
+{
+    return tell(context, false, true);
+}
+
+enum outcome run_expiretime(struct context *context)
+{
+    return tell(context, true, false);
+}
+
+enum outcome run_pexpiretime(struct context *context)
+{
+    return tell(context, false, false);
+}

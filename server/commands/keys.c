@@ -1,0 +1,278 @@
+/* Keys of any type: what there is, under which name, in which database. */
+#include "server/commands/handlers.h"
+#include "server/keyspace.h"
+#include "server/random.h"
+#include "server/scan.h"
+
+#include "protocol/glob.h"
+
+#include <string.h>
+
+static bool exists(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys_info info;
+
+    return keys_info(view, name, &info) == DUEQ_OK;
+}
+
+static enum outcome no_such_key(struct context *context)
+{
+    resp_error(context->reply, "ERR no such key");
+    return OUTCOME_DONE;
+}
+
+/* ---- removing, counting */
+
+enum outcome run_del(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    int64_t removed = 0;
+
+    for (size_t i = 1; i < context_count(context); i++) {
+        if (keys_del(&view, context_slice(context, i)) != DUEQ_OK)
+            continue;
+        context_notify(context, EVENT_GENERIC, "del", context_slice(context, i));
+        removed++;
+    }
+    return context_integer_reply(context, removed);
+}
+
+/* Elements are reclaimed behind the reply for DEL as well. */
+enum outcome run_unlink(struct context *context)
+{
+    return run_del(context);
+}
+
+enum outcome run_exists(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    int64_t found = 0;
+
+    for (size_t i = 1; i < context_count(context); i++)
+        found += exists(&view, context_slice(context, i));
+    return context_integer_reply(context, found);
+}
+
+enum outcome run_touch(struct context *context)
+{
+    return run_exists(context);
+}
+
+enum outcome run_type(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info = {.type = KEYS_NONE};
+
+    if (context_check(context, keys_info(&view, context_slice(context, 1), &info)))
+        resp_simple(context->reply, keys_type_name(info.type));
+    return OUTCOME_DONE;
+}
+
+/* ---- names */
+
+static enum outcome rename_key(struct context *context, bool only_if_free)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice from = context_slice(context, 1), to = context_slice(context, 2);
+    bool same = dueq_slice_equal(from, to);
+
+    if (!exists(&view, from))
+        return no_such_key(context);
+    if (only_if_free && exists(&view, to))
+        return context_integer_reply(context, 0);
+    if (!same) {
+        if (!context_check(context, keys_rename(&view, from, to)))
+            return OUTCOME_DONE;
+        context_notify(context, EVENT_GENERIC, "rename_from", from);
+        context_notify(context, EVENT_GENERIC, "rename_to", to);
+    }
+    return only_if_free ? context_integer_reply(context, 1) : context_ok(context);
+}
+
+enum outcome run_rename(struct context *context)
+{
+    return rename_key(context, false);
+}
+
+enum outcome run_renamenx(struct context *context)
+{
+    return rename_key(context, true);
+}
+
+struct copy_options {
+    unsigned database;
+    bool replace;
+};
+
+static bool parse_copy(struct context *context, struct copy_options *options)
+{
+    for (size_t at = 3; at < context_count(context); at++) {
+        if (context_is(context, at, "replace")) {
+            options->replace = true;
+        } else if (context_is(context, at, "db") && at + 1 < context_count(context)) {
+            if (!context_database(context, ++at, "ERR value is not an integer or out of range",
+                                  &options->database))
+                return false;
+        } else {
+            context_syntax_error(context);
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum outcome same_objects(struct context *context)
+{
+    resp_error(context->reply, "ERR source and destination objects are the same");
+    return OUTCOME_DONE;
+}
+
+static void notify_in(struct context *context, unsigned database, const char *event,
+                      struct dueq_slice key)
+{
+    unsigned current = context->session->database;
+
+    context->session->database = database;
+    context_notify(context, EVENT_GENERIC, event, key);
+    context->session->database = current;
+}
+
+enum outcome run_copy(struct context *context)
+{
+    struct keys_view view = context_view(context), there = view;
+    struct copy_options options = {.database = view.database};
+    struct dueq_slice from = context_slice(context, 1), to = context_slice(context, 2);
+
+    if (!parse_copy(context, &options))
+        return OUTCOME_DONE;
+    there.database = options.database;
+    if (options.database == view.database && dueq_slice_equal(from, to))
+        return same_objects(context);
+    if (!exists(&view, from) || (!options.replace && exists(&there, to)))
+        return context_integer_reply(context, 0);
+    if (!context_check(context, keys_copy(&view, from, options.database, to)))
+        return OUTCOME_DONE;
+    notify_in(context, options.database, "copy_to", to);
+    return context_integer_reply(context, 1);
+}
+
+/* ---- databases */
+
+enum outcome run_move(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 1);
+    enum dueq_status status;
+    unsigned to;
+
+    if (!context_database(context, 2, "ERR value is not an integer or out of range", &to))
+        return OUTCOME_DONE;
+    if (to == view.database)
+        return same_objects(context);
+    status = keys_move(&view, name, to);
+    if (status == DUEQ_DUPLICATE || status == DUEQ_NOTFOUND)
+        return context_integer_reply(context, 0);
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    context_notify(context, EVENT_GENERIC, "move_from", name);
+    notify_in(context, to, "move_to", name);
+    return context_integer_reply(context, 1);
+}
+
+enum outcome run_swapdb(struct context *context)
+{
+    unsigned a, b;
+
+    if (!context_database(context, 1, "ERR invalid first DB index", &a) ||
+        !context_database(context, 2, "ERR invalid second DB index", &b))
+        return OUTCOME_DONE;
+    if (a != b)
+        keys_swap(context->store, a, b);
+    return context_ok(context);
+}
+
+enum outcome run_flushdb(struct context *context)
+{
+    if (!context_flush_form(context) ||
+        !context_check(context, keys_flush(context->store, context->session->database)))
+        return OUTCOME_DONE;
+    return context_ok(context);
+}
+
+/* ---- looking around */
+
+struct matching {
+    struct context *context;
+    struct argument pattern;
+    size_t found;
+};
+
+static bool write_match(void *arg, struct dueq_slice name, const struct keys_info *info)
+{
+    struct matching *matching = arg;
+
+    (void)info;
+    if (!glob_match(matching->pattern.data, matching->pattern.size, name.data, name.size,
+                    false))
+        return true;
+    resp_slice(matching->context->reply, name);
+    matching->found++;
+    return true;
+}
+
+enum outcome run_keys(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct matching matching = {context, context_argument(context, 1), 0};
+    size_t mark = resp_deferred(context->reply);
+    uint64_t next;
+
+    keys_scan(&view, 0, UINT64_MAX, write_match, &matching, &next);
+    resp_deferred_array(context->reply, mark, matching.found);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_scan(struct context *context)
+{
+    return scan_keys(context);
+}
+
+enum outcome run_randomkey(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice name;
+    enum dueq_status status = keys_random(&view, random_number(), &name);
+
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_NOTFOUND)
+        resp_null(context->reply);
+    else
+        resp_slice(context->reply, name);
+    return OUTCOME_DONE;
+}
+
+/* ---- WAIT: there are no replicas, so nobody ever acknowledges */
+
+enum outcome run_wait(struct context *context)
+{
+    int64_t replicas, timeout;
+
+    if (context->timed_out)
+        return context_integer_reply(context, 0);
+    if (!context_integer(context, 1, &replicas))
+        return OUTCOME_DONE;
+    if (!context_range_integer(context, 2, INT64_MIN, INT64_MAX,
+                               "ERR timeout is not an integer or out of range", &timeout))
+        return OUTCOME_DONE;
+    if (timeout < 0) {
+        resp_error(context->reply, "ERR timeout is negative");
+        return OUTCOME_DONE;
+    }
+    if (replicas <= 0 || !context->may_wait)
+        return context_integer_reply(context, 0);
+    return context_wait_keys(context, 0, 0,
+                             timeout == 0 || timeout > INT64_MAX - 1 - context->now.now
+                                 ? DUEQ_NEVER
+                                 : context->now.now + timeout);
+}
