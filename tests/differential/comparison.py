@@ -112,7 +112,7 @@ def _sorted_reply(arguments, reference, candidate, slack):
         return _same_shape(arguments, reference, candidate, slack) and all(
             a[1].split(b"\0")[0] == b[1].split(b"\0")[0] for a, b in zip(reference[1], candidate[1]))
     if b"LIMIT" in words:
-        return _same_shape(arguments, reference, candidate, slack)
+        return reference[0] == candidate[0] and len(reference[1] or "") == len(candidate[1] or "")
     return _any_order(arguments, reference, candidate, slack)
 
 

@@ -5,6 +5,7 @@ import re
 import pools
 
 TOKEN = re.compile(r"\s*([#=&]?[\[({]|[\])}]|\||<[a-z-]+>|[^\s\[\](){}|<>#=&]+)")
+MANY = 40
 CLOSING = {"[": "]", "(": ")", "{": "}"}
 
 
@@ -67,7 +68,7 @@ class Repeat:
 
     def make(self, dice, mood):
         if not self.again:
-            mood.times = dice.choice([1, 1, 1, 2, 2, 3, 4])
+            mood.times = dice.choice([1, 1, 1, 2, 2, 3, 4]) if dice.random() < 0.98 else MANY
         times = mood.times
         arguments = [b"%d" % times] if self.counted else []
         for _ in range(times):

@@ -43,6 +43,12 @@ def _mostly(dice, usual, odd, share=0.1):
     return dice.choice(odd if dice.random() < share else usual)
 
 
+def _member(odd_share):
+    """Now and then one of many, so that some collections grow beyond the small encodings."""
+    return lambda dice, mood: (b"m%d" % dice.randrange(300) if dice.random() < 0.15
+                               else _mostly(dice, MEMBERS, ODD_MEMBERS, odd_share))
+
+
 def _name(kind):
     def choose(dice, mood):
         roll = dice.random()
@@ -67,7 +73,7 @@ def _small_number(low, high, odd):
 def _value(dice, mood):
     roll = dice.random()
     if roll < 0.5:
-        return _mostly(dice, MEMBERS, ODD_MEMBERS, 0.2)
+        return _member(0.2)(dice, mood)
     if roll < 0.7:
         return dice.choice(FLOATS + ODD_FLOATS)
     return dice.choice([b"hello world", b"foobar", b"ohmytext", b"mynewtext", b"\x0f\xf0\xff\x00", LONG * 2])
@@ -148,7 +154,7 @@ def _timeout(dice, mood):
 POOLS = {
     **{kind: _name(kind) for kind in NAMES},
     "key": _any_name,
-    "member": _from(MEMBERS, ODD_MEMBERS, 0.15),
+    "member": _member(0.15),
     "field": _from(MEMBERS[:8], ODD_MEMBERS, 0.15),
     "value": _value,
     "integer": _integer,

@@ -21,8 +21,9 @@ def free_port():
 class Server:
     """A binary, its directory and its process. Restarts with an empty directory when it died."""
 
-    def __init__(self, binary):
+    def __init__(self, binary, options=()):
         self.binary = binary
+        self.options = list(options)
         self.name = os.path.basename(binary).split("-")[0]
         self.directory = tempfile.mkdtemp(prefix="differential-")
         self.process = None
@@ -33,7 +34,7 @@ class Server:
         data = tempfile.mkdtemp(dir=self.directory)
         with open(self.log_path(), "ab") as log:
             self.process = subprocess.Popen(
-                self._command_line(data),
+                self._command_line(data) + self.options,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

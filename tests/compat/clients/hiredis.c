@@ -1,0 +1,291 @@
+/* A round of hiredis; see ../README.md for what the checks are and who calls this. */
+#include <hiredis/hiredis.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEYS 500
+
+static int port, locked_port;
+static const char *password;
+static char failure[512];
+
+static redisContext *client_new(int to)
+{
+    redisContext *client = redisConnect("127.0.0.1", to);
+    if (client == NULL || client->err) {
+        fprintf(stderr, "cannot connect to port %d\n", to);
+        exit(1);
+    }
+    return client;
+}
+
+/* Runs one command and tells whether its reply, as text, is `wanted`. */
+static bool replies(redisContext *client, const char *wanted, const char *format, ...)
+{
+    char got[256];
+    va_list arguments;
+    va_start(arguments, format);
+    redisReply *reply = redisvCommand(client, format, arguments);
+    va_end(arguments);
+    if (reply == NULL)
+        snprintf(got, sizeof(got), "no reply");
+    else if (reply->type == REDIS_REPLY_INTEGER)
+        snprintf(got, sizeof(got), "%lld", reply->integer);
+    else if (reply->type == REDIS_REPLY_NIL)
+        snprintf(got, sizeof(got), "nil");
+    else if (reply->type == REDIS_REPLY_ARRAY)
+        snprintf(got, sizeof(got), "array of %zu", reply->elements);
+    else
+        snprintf(got, sizeof(got), "%.*s", (int)strcspn(reply->str, " \r\n"), reply->str);
+    freeReplyObject(reply);
+    if (strcmp(got, wanted) == 0)
+        return true;
+    snprintf(failure, sizeof(failure), "%.100s: wanted %.100s, got %.200s", format, wanted,
+             got);
+    return false;
+}
+
+static bool check_plain(void)
+{
+    redisContext *client = client_new(port);
+    redisReply *stored = redisCommand(client, "SET plain %b", "a\0b\r\n", (size_t)5);
+    redisReply *read = redisCommand(client, "GET plain");
+    bool same = read->len == 5 && memcmp(read->str, "a\0b\r\n", 5) == 0;
+    freeReplyObject(stored);
+    freeReplyObject(read);
+    bool fine = same && replies(client, "PONG", "PING");
+    redisFree(client);
+    return fine;
+}
+
+static bool check_password(void)
+{
+    redisContext *client = client_new(locked_port);
+    bool fine = replies(client, "NOAUTH", "PING") &&
+                replies(client, "WRONGPASS", "AUTH wrong") &&
+                replies(client, "OK", "AUTH %s", password) && replies(client, "PONG", "PING");
+    redisFree(client);
+    return fine;
+}
+
+static bool check_user(void)
+{
+    redisContext *client = client_new(locked_port);
+    bool fine = replies(client, "WRONGPASS", "AUTH nobody %s", password) &&
+                replies(client, "OK", "AUTH default %s", password) &&
+                replies(client, "PONG", "PING");
+    redisFree(client);
+    return fine;
+}
+
+static bool check_database(void)
+{
+    redisContext *client = client_new(port);
+    bool fine = replies(client, "OK", "SELECT 5") &&
+                replies(client, "OK", "SET database five") &&
+                replies(client, "OK", "SELECT 0") && replies(client, "nil", "GET database") &&
+                replies(client, "ERR", "SELECT 99");
+    redisFree(client);
+    return fine;
+}
+
+static bool check_name(void)
+{
+    redisContext *client = client_new(port);
+    bool fine = replies(client, "OK", "CLIENT SETNAME worker-7") &&
+                replies(client, "worker-7", "CLIENT GETNAME");
+    redisReply *list = redisCommand(client, "CLIENT LIST");
+    fine = fine && strstr(list->str, "name=worker-7 ") != NULL;
+    freeReplyObject(list);
+    redisFree(client);
+    return fine;
+}
+
+static bool check_pipeline(void)
+{
+    redisContext *client = client_new(port);
+    bool fine = true;
+    for (int i = 0; i < 1000; i++)
+        redisAppendCommand(client, "INCR pipeline");
+    for (int i = 1; i <= 1000 && fine; i++) {
+        redisReply *reply = NULL;
+        fine = redisGetReply(client, (void **)&reply) == REDIS_OK && reply->integer == i;
+        freeReplyObject(reply);
+    }
+    redisFree(client);
+    return fine;
+}
+
+static bool check_transaction(void)
+{
+    redisContext *client = client_new(port), *other = client_new(port);
+    bool fine =
+        replies(client, "OK", "MULTI") &&
+        replies(client, "QUEUED", "ZADD transaction 2.5 job") &&
+        replies(client, "QUEUED", "ZSCORE transaction job") &&
+        replies(client, "array of 2", "EXEC") && replies(client, "OK", "WATCH transaction") &&
+        replies(other, "0", "ZADD transaction 3 job") && replies(client, "OK", "MULTI") &&
+        replies(client, "QUEUED", "DEL transaction") && replies(client, "nil", "EXEC") &&
+        replies(client, "3", "ZSCORE transaction job");
+    redisFree(client);
+    redisFree(other);
+    return fine;
+}
+
+static bool blocked_clients_become(redisContext *client, int wanted)
+{
+    char line[32];
+    snprintf(line, sizeof(line), "blocked_clients:%d\r", wanted);
+    for (int i = 0; i < 1000; i++) {
+        redisReply *info = redisCommand(client, "INFO clients");
+        bool there = info != NULL && info->str != NULL && strstr(info->str, line) != NULL;
+        freeReplyObject(info);
+        if (there)
+            return true;
+        usleep(10000);
+    }
+    snprintf(failure, sizeof(failure), "no %s", line);
+    return false;
+}
+
+static void send_without_waiting(redisContext *client, const char *command)
+{
+    int done = 0;
+    redisAppendCommand(client, command);
+    while (!done && redisBufferWrite(client, &done) == REDIS_OK)
+        continue;
+}
+
+static bool check_blocking(void)
+{
+    redisContext *client = client_new(port), *waiter = client_new(port);
+    bool fine = replies(client, "nil", "BLPOP blocking 0.05");
+    send_without_waiting(waiter, "BRPOP blocking other 0");
+    fine =
+        fine && blocked_clients_become(client, 1) && replies(client, "1", "LPUSH blocking job");
+    redisReply *taken = NULL;
+    fine = fine && redisGetReply(waiter, (void **)&taken) == REDIS_OK && taken->elements == 2 &&
+           strcmp(taken->element[1]->str, "job") == 0;
+    freeReplyObject(taken);
+    send_without_waiting(waiter, "BLPOP blocking 0");
+    fine = fine && blocked_clients_become(client, 1);
+    redisFree(waiter);
+    fine = fine && blocked_clients_become(client, 0) &&
+           replies(client, "1", "RPUSH blocking kept") &&
+           replies(client, "kept", "LPOP blocking");
+    redisFree(client);
+    return fine;
+}
+
+static bool hears(redisContext *listener, const char *kind)
+{
+    redisReply *message = NULL;
+    bool fine = redisGetReply(listener, (void **)&message) == REDIS_OK &&
+                message->elements >= 3 && strcmp(message->element[0]->str, kind) == 0 &&
+                strcmp(message->element[message->elements - 1]->str, "hello") == 0;
+    freeReplyObject(message);
+    return fine;
+}
+
+static bool check_pubsub(void)
+{
+    redisContext *client = client_new(port), *listener = client_new(port);
+    bool fine = replies(listener, "array of 3", "SUBSCRIBE news") &&
+                replies(listener, "array of 3", "PSUBSCRIBE n*") &&
+                replies(client, "2", "PUBLISH news hello") && hears(listener, "message") &&
+                hears(listener, "pmessage") && replies(listener, "array of 3", "UNSUBSCRIBE") &&
+                replies(listener, "array of 3", "PUNSUBSCRIBE") &&
+                replies(listener, "PONG", "PING");
+    redisFree(client);
+    redisFree(listener);
+    return fine;
+}
+
+/* Marks what a batch of a scan brought; `width` elements belong to one name. */
+static void mark_batch(const redisReply *batch, size_t width, bool found[KEYS])
+{
+    for (size_t i = 0; i < batch->elements; i += width) {
+        unsigned number;
+        if (sscanf(batch->element[i]->str, "scan:%u", &number) == 1 && number < KEYS)
+            found[number] = true;
+    }
+}
+
+static bool scan_finds_all(redisContext *client, const char *command, const char *rest,
+                           size_t width)
+{
+    bool found[KEYS] = {false};
+    char cursor[32] = "0";
+    do {
+        char line[128];
+        snprintf(line, sizeof(line), "%s %s %s", command, cursor, rest);
+        redisReply *reply = redisCommand(client, line);
+        if (reply == NULL || reply->elements != 2) {
+            snprintf(failure, sizeof(failure), "%s: no scan", line);
+            freeReplyObject(reply);
+            return false;
+        }
+        snprintf(cursor, sizeof(cursor), "%s", reply->element[0]->str);
+        mark_batch(reply->element[1], width, found);
+        freeReplyObject(reply);
+    } while (strcmp(cursor, "0") != 0);
+    for (int i = 0; i < KEYS; i++) {
+        if (!found[i]) {
+            snprintf(failure, sizeof(failure), "%s: %d is missing", command, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_scan(void)
+{
+    redisContext *client = client_new(port);
+    for (int i = 0; i < KEYS; i++) {
+        redisAppendCommand(client, "SET scan:%d 1", i);
+        redisAppendCommand(client, "HSET scan-hash scan:%d 1", i);
+        redisAppendCommand(client, "SADD scan-set scan:%d", i);
+        redisAppendCommand(client, "ZADD scan-zset %d scan:%d", i, i);
+    }
+    for (int i = 0; i < 4 * KEYS; i++) {
+        redisReply *reply = NULL;
+        redisGetReply(client, (void **)&reply);
+        freeReplyObject(reply);
+    }
+    bool fine = scan_finds_all(client, "SCAN", "MATCH scan:* COUNT 50", 1) &&
+                scan_finds_all(client, "SSCAN scan-set", "", 1) &&
+                scan_finds_all(client, "HSCAN scan-hash", "", 2) &&
+                scan_finds_all(client, "ZSCAN scan-zset", "", 2);
+    redisFree(client);
+    return fine;
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(void);
+} checks[] = {{"plain", check_plain},       {"password", check_password},
+              {"user", check_user},         {"database", check_database},
+              {"name", check_name},         {"pipeline", check_pipeline},
+              {"blocking", check_blocking}, {"transaction", check_transaction},
+              {"pubsub", check_pubsub},     {"scan", check_scan}};
+
+int main(void)
+{
+    port = atoi(getenv("PORT"));
+    locked_port = atoi(getenv("LOCKED_PORT"));
+    password = getenv("PASSWORD");
+    printf("version %d.%d.%d\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        snprintf(failure, sizeof(failure), "not as expected");
+        if (checks[i].run())
+            printf("ok %s\n", checks[i].name);
+        else
+            printf("FAIL %s %s\n", checks[i].name, failure);
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,162 @@
+// A round of ioredis; see ../README.md for what the checks are and who calls this.
+// node ioredis.js ioredis5
+'use strict';
+const assert = require('assert');
+const path = process.argv[2];
+const Redis = require(path);
+const { PORT, LOCKED_PORT, PASSWORD } = process.env;
+const BINARY = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+const open = new Set();
+
+function connect(options = {}) {
+    const client = new Redis({ port: Number(PORT), retryStrategy: () => null, maxRetriesPerRequest: 0, ...options });
+    client.on('error', () => {});
+    open.add(client);
+    return client;
+}
+
+async function refused(options) {
+    const client = connect(options);
+    try {
+        await client.ping();
+        return false;
+    } catch (error) {
+        return true;
+    }
+}
+
+async function waitFor(condition) {
+    for (let i = 0; i < 1000; i++) {
+        if (await condition())
+            return;
+        await new Promise(resolve => setTimeout(resolve, 10));
+    }
+    throw new Error('waited for nothing');
+}
+
+async function blockedClients(client) {
+    return Number(/blocked_clients:(\d+)/.exec(await client.info('clients'))[1]);
+}
+
+async function scanned(stream) {
+    const found = [];
+    for await (const batch of stream)
+        found.push(...batch);
+    return found;
+}
+
+const checks = {
+    async plain() {
+        const client = connect();
+        await client.set('plain', BINARY);
+        assert.strictEqual(await client.ping(), 'PONG');
+        assert(BINARY.equals(await client.getBuffer('plain')));
+    },
+    async password() {
+        const port = Number(LOCKED_PORT);
+        assert.strictEqual(await connect({ port, password: PASSWORD }).ping(), 'PONG');
+        assert(await refused({ port }));
+        assert(await refused({ port, password: 'wrong' }));
+    },
+    async user() {
+        const port = Number(LOCKED_PORT);
+        assert.strictEqual(await connect({ port, username: 'default', password: PASSWORD }).ping(), 'PONG');
+        assert(await refused({ port, username: 'nobody', password: PASSWORD }));
+    },
+    async database() {
+        await connect({ db: 5 }).set('database', 'five');
+        assert.strictEqual(await connect({ db: 5 }).get('database'), 'five');
+        assert.strictEqual(await connect().get('database'), null);
+    },
+    async name() {
+        const client = connect({ connectionName: 'worker-7' });
+        assert.strictEqual(await client.client('GETNAME'), 'worker-7');
+        assert.match(await client.client('LIST'), /name=worker-7 /);
+    },
+    async resp3() {
+        if (!/^6/.test(require(`${path}/package.json`).version))
+            return 'skip';
+        const client = connect();
+        await client.hset('resp3', { a: '1' });
+        assert.deepStrictEqual({ ...await client.hgetall('resp3') }, { a: '1' });
+        assert.match(await client.client('LIST'), /resp=3/);
+    },
+    async pipeline() {
+        const pipeline = connect().pipeline();
+        for (let i = 0; i < 1000; i++)
+            pipeline.incr('pipeline');
+        const replies = await pipeline.exec();
+        assert.deepStrictEqual(replies.map(([, value]) => value), replies.map((_, i) => i + 1));
+    },
+    async transaction() {
+        const client = connect(), other = connect();
+        const done = await client.multi().zadd('transaction', 2.5, 'job').zcard('transaction').exec();
+        assert.deepStrictEqual(done, [[null, 1], [null, 1]]);
+        await client.watch('transaction');
+        await other.zadd('transaction', 3, 'job');
+        assert.strictEqual(await client.multi().del('transaction').exec(), null);
+        assert.strictEqual(Number(await client.zscore('transaction', 'job')), 3);
+        await assert.rejects(client.multi().set('a').exec(), /EXECABORT|wrong number/);
+    },
+    async blocking() {
+        const client = connect(), waiter = connect();
+        assert.strictEqual(await client.blpop('blocking', 0.05), null);
+        const taken = waiter.brpop('blocking', 'other', 0);
+        await waitFor(async () => await blockedClients(client) === 1);
+        await client.lpush('blocking', 'job');
+        assert.deepStrictEqual(await taken, ['blocking', 'job']);
+        const lost = waiter.blpop('blocking', 0).catch(() => 'hung up');
+        await waitFor(async () => await blockedClients(client) === 1);
+        waiter.disconnect();
+        assert.strictEqual(await lost, 'hung up');
+        await waitFor(async () => await blockedClients(client) === 0);
+        assert.strictEqual(await client.rpush('blocking', 'kept'), 1);
+        assert.strictEqual(await client.lpop('blocking'), 'kept');
+    },
+    async pubsub() {
+        const client = connect(), listener = connect();
+        const seen = [];
+        listener.on('message', (channel, message) => seen.push(`${channel} ${message}`));
+        listener.on('pmessage', (pattern, channel, message) => seen.push(`${pattern} ${channel} ${message}`));
+        assert.strictEqual(await listener.subscribe('news'), 1);
+        assert.strictEqual(await listener.psubscribe('n*'), 2);
+        assert.strictEqual(await client.publish('news', 'hello'), 2);
+        await waitFor(() => seen.length === 2);
+        assert.deepStrictEqual(seen, ['news hello', 'n* news hello']);
+        await listener.punsubscribe('n*');
+        await listener.unsubscribe('news');
+        assert.strictEqual(await listener.ping(), 'PONG');
+    },
+    async scan() {
+        const client = connect();
+        const keys = Array.from({ length: 500 }, (_, i) => `scan:${i}`);
+        await client.mset(new Map(keys.map((key, i) => [key, i])));
+        await client.hset('scan-hash', new Map(keys.map((key, i) => [key, i])));
+        await client.sadd('scan-set', keys);
+        await client.zadd('scan-zset', ...keys.flatMap((key, i) => [i, key]));
+        const wanted = [...keys].sort();
+        const unique = items => [...new Set(items)].sort();
+        assert.deepStrictEqual(unique(await scanned(client.scanStream({ match: 'scan:*', count: 50 }))), wanted);
+        assert.deepStrictEqual(unique(await scanned(client.sscanStream('scan-set'))), wanted);
+        const evens = async stream => (await scanned(stream)).filter((_, i) => i % 2 === 0);
+        assert.deepStrictEqual(unique(await evens(client.hscanStream('scan-hash'))), wanted);
+        assert.deepStrictEqual(unique(await evens(client.zscanStream('scan-zset'))), wanted);
+    },
+};
+
+async function main() {
+    console.log('version', require(`${path}/package.json`).version);
+    for (const [name, check] of Object.entries(checks)) {
+        try {
+            console.log(await check() || 'ok', name);
+        } catch (error) {
+            console.log('FAIL', name, error.message.replace(/\n/g, ' '));
+        }
+        for (const client of open)
+            client.disconnect();
+        open.clear();
+    }
+    process.exit(0);
+}
+
+main();

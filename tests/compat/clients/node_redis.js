@@ -1,0 +1,165 @@
+// A round of node-redis 4 to 6; see ../README.md for what the checks are and who calls this.
+// node node_redis.js redis5
+'use strict';
+const assert = require('assert');
+const path = process.argv[2];
+const redis = require(path);
+const { version } = require(`${path}/package.json`);
+const { PORT, LOCKED_PORT, PASSWORD } = process.env;
+const MODERN = Number(version.split('.')[0]) >= 5;
+const open = new Set();
+
+async function connect({ port = PORT, ...options } = {}) {
+    const client = redis.createClient({ socket: { port: Number(port), reconnectStrategy: false }, ...options });
+    client.on('error', () => {});
+    await client.connect();
+    open.add(client);
+    return client;
+}
+
+async function refused(options) {
+    try {
+        await (await connect(options)).ping();
+        return false;
+    } catch (error) {
+        return true;
+    }
+}
+
+async function hangUp(client) {
+    open.delete(client);
+    if (client.destroy)
+        client.destroy();
+    else
+        await client.disconnect();
+}
+
+async function waitFor(condition) {
+    for (let i = 0; i < 1000; i++) {
+        if (await condition())
+            return;
+        await new Promise(resolve => setTimeout(resolve, 10));
+    }
+    throw new Error('waited for nothing');
+}
+
+async function blockedClients(client) {
+    return Number(/blocked_clients:(\d+)/.exec(await client.info('clients'))[1]);
+}
+
+async function scanned(iterator) {
+    const found = new Set();
+    for await (const batch of iterator)
+        for (const item of Array.isArray(batch) ? batch : [batch])
+            found.add(item.field ?? item.value ?? item);
+    return [...found].sort();
+}
+
+const checks = {
+    async plain() {
+        const client = await connect();
+        await client.set('plain', 'a\0b\r\n\u00e9');
+        assert.strictEqual(await client.ping(), 'PONG');
+        assert.strictEqual(await client.get('plain'), 'a\0b\r\n\u00e9');
+    },
+    async password() {
+        assert.strictEqual(await (await connect({ port: LOCKED_PORT, password: PASSWORD })).ping(), 'PONG');
+        assert(await refused({ port: LOCKED_PORT }));
+        assert(await refused({ port: LOCKED_PORT, password: 'wrong' }));
+    },
+    async user() {
+        const login = { port: LOCKED_PORT, username: 'default', password: PASSWORD };
+        assert.strictEqual(await (await connect(login)).ping(), 'PONG');
+        assert(await refused({ ...login, username: 'nobody' }));
+    },
+    async database() {
+        await (await connect({ database: 5 })).set('database', 'five');
+        assert.strictEqual(await (await connect({ database: 5 })).get('database'), 'five');
+        assert.strictEqual(await (await connect()).get('database'), null);
+        assert(await refused({ database: 99 }));
+    },
+    async name() {
+        const client = await connect({ name: 'worker-7' });
+        assert.strictEqual(await client.clientGetName(), 'worker-7');
+        assert((await client.clientList()).some(entry => entry.name === 'worker-7'));
+    },
+    async resp3() {
+        if (!MODERN)
+            return 'skip';
+        const client = await connect({ RESP: 3 });
+        await client.hSet('resp3', { a: '1' });
+        await client.zAdd('resp3-zset', { score: 2.5, value: 'job' });
+        assert.deepStrictEqual({ ...await client.hGetAll('resp3') }, { a: '1' });
+        assert.strictEqual(await client.zScore('resp3-zset', 'job'), 2.5);
+        assert.strictEqual((await client.sendCommand(['HELLO'])).proto, 3);
+    },
+    async pipeline() {
+        const client = await connect();
+        const replies = await Promise.all(Array.from({ length: 1000 }, () => client.incr('pipeline')));
+        assert.deepStrictEqual(replies, replies.map((_, i) => i + 1));
+    },
+    async transaction() {
+        const client = await connect(), other = await connect();
+        const job = { score: 2.5, value: 'job' };
+        const done = await client.multi().zAdd('transaction', job).zScore('transaction', 'job').exec();
+        assert.deepStrictEqual(done, [1, 2.5]);
+        await client.watch('transaction');
+        await other.zAdd('transaction', { ...job, score: 3 });
+        await assert.rejects(client.multi().del('transaction').exec(), redis.WatchError);
+        assert.strictEqual(await client.zScore('transaction', 'job'), 3);
+    },
+    async blocking() {
+        const client = await connect(), waiter = await connect();
+        assert.strictEqual(await client.blPop('blocking', 0.05), null);
+        const taken = waiter.brPop(['blocking', 'other'], 0);
+        await waitFor(async () => await blockedClients(client) === 1);
+        await client.lPush('blocking', 'job');
+        assert.deepStrictEqual({ ...await taken }, { key: 'blocking', element: 'job' });
+        const lost = waiter.blPop('blocking', 0).catch(() => 'hung up');
+        await waitFor(async () => await blockedClients(client) === 1);
+        await hangUp(waiter);
+        assert.strictEqual(await lost, 'hung up');
+        await waitFor(async () => await blockedClients(client) === 0);
+        assert.strictEqual(await client.rPush('blocking', 'kept'), 1);
+        assert.strictEqual(await client.lPop('blocking'), 'kept');
+    },
+    async pubsub() {
+        const client = await connect(), listener = await connect();
+        const seen = [];
+        await listener.subscribe('news', message => seen.push(message));
+        await listener.pSubscribe('n*', (message, channel) => seen.push(`${channel} ${message}`));
+        assert.strictEqual(await client.publish('news', 'hello'), 2);
+        await waitFor(() => seen.length === 2);
+        assert.deepStrictEqual(seen, ['hello', 'news hello']);
+        await listener.pUnsubscribe('n*');
+        await listener.unsubscribe('news');
+        assert.strictEqual(String(await listener.ping()), 'PONG');
+    },
+    async scan() {
+        const client = await connect();
+        const keys = Array.from({ length: 500 }, (_, i) => `scan:${i}`), wanted = [...keys].sort();
+        await client.mSet(Object.fromEntries(keys.map(key => [key, '1'])));
+        await client.hSet('scan-hash', Object.fromEntries(keys.map(key => [key, '1'])));
+        await client.sAdd('scan-set', keys);
+        await client.zAdd('scan-zset', keys.map((value, score) => ({ score, value })));
+        assert.deepStrictEqual(await scanned(client.scanIterator({ MATCH: 'scan:*', COUNT: 50 })), wanted);
+        assert.deepStrictEqual(await scanned(client.sScanIterator('scan-set')), wanted);
+        assert.deepStrictEqual(await scanned(client.hScanIterator('scan-hash')), wanted);
+        assert.deepStrictEqual(await scanned(client.zScanIterator('scan-zset')), wanted);
+    },
+};
+
+async function main() {
+    console.log('version', version);
+    for (const [name, check] of Object.entries(checks)) {
+        try {
+            console.log(await check() || 'ok', name);
+        } catch (error) {
+            console.log('FAIL', name, String(error.message || error).replace(/\n/g, ' '));
+        }
+        await Promise.all([...open].map(hangUp));
+    }
+    process.exit(0);
+}
+
+main();

@@ -1,0 +1,122 @@
+#!/bin/bash
+# A round of redis-cli; see ../README.md for what the checks are and who calls this.
+set -u
+
+cli() { redis-cli -p "$PORT" "$@"; }
+locked() { redis-cli -p "$LOCKED_PORT" --no-auth-warning "$@" 2>&1; }
+
+expect() {
+    [ "$1" = "$2" ] && return 0
+    echo "wanted '$1', got '$2'" | tr '\n' ' ' >&3
+    return 1
+}
+
+wait_for_blocked() {
+    for _ in $(seq 500); do
+        cli info clients | grep -q "^blocked_clients:$1" && return 0
+        sleep 0.02
+    done
+    expect "$1 blocked" "$(cli info clients | grep blocked)"
+}
+
+check_plain() {
+    cli set plain 'a b' >/dev/null && expect PONG "$(cli ping)" && expect 'a b' "$(cli get plain)"
+}
+
+check_password() {
+    expect PONG "$(locked -a "$PASSWORD" ping)" && expect 'NOAUTH Authentication required.' "$(locked ping)" &&
+        [[ "$(locked -a wrong ping)" == *WRONGPASS* ]]
+}
+
+check_user() {
+    expect PONG "$(locked --user default --pass "$PASSWORD" ping)" &&
+        expect PONG "$(locked -u "redis://default:$PASSWORD@127.0.0.1:$LOCKED_PORT" ping)" &&
+        [[ "$(locked --user nobody --pass "$PASSWORD" ping)" == *WRONGPASS* ]]
+}
+
+check_database() {
+    cli -n 5 set database five >/dev/null && expect five "$(cli -n 5 get database)" &&
+        expect '' "$(cli get database)"
+}
+
+check_name() {
+    expect $'OK\nworker-7' "$(printf 'CLIENT SETNAME worker-7\nCLIENT GETNAME\n' | cli)"
+}
+
+check_resp3() {
+    cli hset resp3 a 1 >/dev/null && expect '1# "a" => "1"' "$(cli -3 --no-raw hgetall resp3)"
+}
+
+check_pipeline() {
+    local out
+    out=$(for _ in $(seq 1000); do printf '*2\r\n$4\r\nINCR\r\n$8\r\npipeline\r\n'; done | cli --pipe)
+    expect 'errors: 0, replies: 1000' "$(tail -1 <<<"$out")" && expect 1000 "$(cli get pipeline)"
+}
+
+check_transaction() {
+    expect $'OK\nQUEUED\nQUEUED\n1\n2.5' \
+        "$(printf 'MULTI\nZADD transaction 2.5 job\nZSCORE transaction job\nEXEC\n' | cli)" || return 1
+    coproc session { stdbuf -oL redis-cli -p "$PORT"; }
+    local line pid=$session_PID
+    echo WATCH transaction >&"${session[1]}" && read -r line <&"${session[0]}"
+    cli zadd transaction 3 job >/dev/null
+    printf 'MULTI\nDEL transaction\nEXEC\nPING\nQUIT\n' >&"${session[1]}"
+    local rest
+    rest=$(timeout 10 cat <&"${session[0]}")
+    wait "$pid"
+    expect $'OK\nQUEUED\n\nPONG' "$rest" && expect 3 "$(cli zscore transaction job)"
+}
+
+check_blocking() {
+    expect '' "$(cli blpop blocking 0.05)" || return 1
+    cli brpop blocking other 0 >"$work/taken" &
+    local waiter=$!
+    wait_for_blocked 1 && cli lpush blocking job >/dev/null
+    wait "$waiter"
+    expect $'blocking\njob' "$(cat "$work/taken")" || return 1
+    redis-cli -p "$PORT" blpop blocking 0 &
+    waiter=$!
+    wait_for_blocked 1 && { kill "$waiter"; wait "$waiter" 2>/dev/null; }
+    wait_for_blocked 0 && expect 1 "$(cli rpush blocking kept)" && expect kept "$(cli lpop blocking)"
+}
+
+check_pubsub() {
+    stdbuf -oL redis-cli -p "$PORT" subscribe news >"$work/heard" &
+    local listener=$! heard=1
+    for _ in $(seq 500); do
+        [ "$(cli publish news hello)" = 1 ] && break
+        sleep 0.02
+    done
+    for _ in $(seq 500); do
+        grep -q '^hello$' "$work/heard" && heard=0 && break
+        sleep 0.02
+    done
+    kill "$listener"
+    wait "$listener" 2>/dev/null
+    return "$heard"
+}
+
+check_scan() {
+    local number
+    for number in $(seq 0 499); do
+        echo "SET scan:$number 1"
+        echo "HSET scan-hash scan:$number 1"
+        echo "SADD scan-set scan:$number"
+        echo "ZADD scan-zset $number scan:$number"
+    done | cli >/dev/null
+    expect 500 "$(cli --scan --pattern 'scan:*' | sort -u | wc -l)" &&
+        expect 500 "$(cli hscan scan-hash 0 COUNT 1000 | grep -c scan:)" &&
+        expect 500 "$(cli sscan scan-set 0 COUNT 1000 | grep -c scan:)" &&
+        expect 500 "$(cli zscan scan-zset 0 COUNT 1000 | grep -c scan:)"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+redis-cli --version | awk '{print "version", $2}'
+for name in plain password user database name resp3 pipeline transaction blocking pubsub scan; do
+    if "check_$name" 3>"$work/why" 2>/dev/null; then
+        echo "ok $name"
+    else
+        echo "FAIL $name $(cat "$work/why")"
+    fi
+done

@@ -1,0 +1,142 @@
+"""A round of redis-py; see ../README.md for what the checks are and who calls this."""
+
+import os
+import threading
+import time
+
+import redis
+
+PORT, LOCKED, PASSWORD = int(os.environ["PORT"]), int(os.environ["LOCKED_PORT"]), os.environ["PASSWORD"]
+BINARY = bytes(range(256))
+
+
+def connect(port=PORT, **options):
+    return redis.Redis(port=port, **options)
+
+
+def refused(port, **options):
+    try:
+        connect(port, **options).ping()
+    except redis.RedisError:
+        return True
+    return False
+
+
+def plain():
+    client = connect()
+    client.set("plain", BINARY)
+    assert client.ping() and client.get("plain") == BINARY
+
+
+def password():
+    assert connect(LOCKED, password=PASSWORD).ping()
+    assert refused(LOCKED) and refused(LOCKED, password="wrong")
+
+
+def user():
+    assert connect(LOCKED, username="default", password=PASSWORD).ping()
+    assert refused(LOCKED, username="nobody", password=PASSWORD)
+
+
+def database():
+    connect(db=5).set("database", "five")
+    assert connect(db=5).get("database") == b"five" and connect().get("database") is None
+    assert refused(PORT, db=99)
+
+
+def name():
+    client = connect(client_name="worker-7")
+    assert client.client_getname() == "worker-7"
+    assert "worker-7" in [entry["name"] for entry in client.client_list()]
+
+
+def pipeline():
+    pipe = connect().pipeline(transaction=False)
+    for _ in range(1000):
+        pipe.incr("pipeline")
+    assert pipe.execute() == list(range(1, 1001))
+
+
+def transaction():
+    client, other = connect(), connect()
+    with client.pipeline() as pipe:
+        assert pipe.zadd("transaction", {"job": 2.5}).zscore("transaction", "job").execute() == [1, 2.5]
+        pipe.watch("transaction")
+        other.zadd("transaction", {"job": 3})
+        pipe.multi()
+        pipe.delete("transaction")
+        try:
+            pipe.execute()
+        except redis.WatchError:
+            assert client.zscore("transaction", "job") == 3
+            return
+    raise AssertionError("EXEC was not aborted")
+
+
+def blocked_clients(client):
+    return client.info("clients")["blocked_clients"]
+
+
+def wait_for(condition):
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited for nothing")
+
+
+def blocking():
+    client, waiter = connect(), connect(single_connection_client=True)
+    assert client.blpop("blocking", 0.05) is None
+    taken = []
+    thread = threading.Thread(target=lambda: taken.append(waiter.brpop(["blocking", "other"], 0)))
+    thread.start()
+    wait_for(lambda: blocked_clients(client) == 1)
+    client.lpush("blocking", "job")
+    thread.join()
+    assert taken == [(b"blocking", b"job")]
+    waiter.connection.send_command("BLPOP", "blocking", 0)
+    wait_for(lambda: blocked_clients(client) == 1)
+    waiter.connection.disconnect()
+    wait_for(lambda: blocked_clients(client) == 0)
+    assert client.rpush("blocking", "kept") == 1 and client.lpop("blocking") == b"kept"
+
+
+def pubsub():
+    client = connect()
+    listener = client.pubsub()
+    listener.subscribe("news")
+    listener.psubscribe("n*")
+    seen = []
+    while len(seen) < 2:
+        seen.append(listener.get_message(timeout=5)["type"])
+    assert seen == ["subscribe", "psubscribe"]
+    assert client.publish("news", "hello") == 2
+    messages = [listener.get_message(timeout=5) for _ in range(2)]
+    assert [(m["type"], m["data"]) for m in messages] == [("message", b"hello"), ("pmessage", b"hello")]
+    listener.unsubscribe()
+    listener.punsubscribe()
+    listener.close()
+
+
+def scan():
+    client = connect()
+    keys = {f"scan:{number}": number for number in range(500)}
+    client.mset(keys)
+    client.hset("scan-hash", mapping=keys)
+    client.sadd("scan-set", *keys)
+    client.zadd("scan-zset", keys)
+    wanted = {key.encode() for key in keys}
+    assert set(client.scan_iter("scan:*", count=50)) == wanted
+    assert {key for key, _ in client.hscan_iter("scan-hash")} == wanted
+    assert set(client.sscan_iter("scan-set")) == wanted
+    assert {member for member, _ in client.zscan_iter("scan-zset")} == wanted
+
+
+print("version", redis.__version__)
+for check in (plain, password, user, database, name, pipeline, transaction, blocking, pubsub, scan):
+    try:
+        check()
+        print("ok", check.__name__)
+    except Exception as error:  # every failure is a line in the table
+        print("FAIL", check.__name__, repr(error))

@@ -1,0 +1,145 @@
+# A round of redis-rb; see ../README.md for what the checks are and who calls this.
+require "redis"
+
+PORT = ENV["PORT"].to_i
+LOCKED_PORT = ENV["LOCKED_PORT"].to_i
+PASSWORD = ENV["PASSWORD"]
+BINARY = (0..255).map(&:chr).join.b
+
+def connect(**options)
+  client = Redis.new(port: PORT, reconnect_attempts: 0, **options)
+  client.ping
+  client
+end
+
+def expect(wanted, got)
+  raise "wanted #{wanted.inspect}, got #{got.inspect}" unless wanted == got
+end
+
+def refused?
+  yield
+  false
+rescue Redis::BaseError
+  true
+end
+
+def wait_for
+  1000.times do
+    return if yield
+    sleep 0.01
+  end
+  raise "waited for nothing"
+end
+
+def blocked_clients(client)
+  client.info("clients")["blocked_clients"].to_i
+end
+
+CHECKS = {
+  plain: lambda do
+    client = connect
+    client.set("plain", BINARY)
+    expect BINARY, client.get("plain").b
+  end,
+  password: lambda do
+    connect(port: LOCKED_PORT, password: PASSWORD)
+    expect true, refused? { connect(port: LOCKED_PORT) }
+    expect true, refused? { connect(port: LOCKED_PORT, password: "wrong") }
+  end,
+  user: lambda do
+    connect(port: LOCKED_PORT, username: "default", password: PASSWORD)
+    # With a wrong name redis-rb 4 goes on as the default user, by its own choice.
+    expect true, refused? { connect(port: LOCKED_PORT, username: "default", password: "wrong") }
+  end,
+  database: lambda do
+    connect(db: 5).set("database", "five")
+    expect "five", connect(db: 5).get("database")
+    expect nil, connect.get("database")
+    expect true, refused? { connect(db: 99) }
+  end,
+  name: lambda do
+    client = connect(id: "worker-7")
+    expect "worker-7", client.client(:getname)
+    expect true, client.client(:list).any? { |entry| entry["name"] == "worker-7" }
+  end,
+  pipeline: lambda do
+    replies = connect.pipelined { |pipeline| 1000.times { pipeline.incr("pipeline") } }
+    expect (1..1000).to_a, replies
+  end,
+  transaction: lambda do
+    client = connect
+    done = client.multi do |transaction|
+      transaction.zadd("transaction", 2.5, "job")
+      transaction.zscore("transaction", "job")
+    end
+    expect [true, 2.5], done
+    aborted = client.watch("transaction") do
+      connect.zadd("transaction", 3, "job")
+      client.multi { |transaction| transaction.del("transaction") }
+    end
+    expect nil, aborted
+    expect 3.0, client.zscore("transaction", "job")
+  end,
+  blocking: lambda do
+    client = connect
+    waiter = connect
+    expect nil, client.blpop("blocking", timeout: 0.05)
+    taken = Thread.new { waiter.brpop("blocking", "other", timeout: 0) }
+    wait_for { blocked_clients(client) == 1 }
+    client.lpush("blocking", "job")
+    expect %w[blocking job], taken.value
+    waiting = Thread.new { connect.blpop("blocking", timeout: 0) }
+    wait_for { blocked_clients(client) == 1 }
+    hang_up(waiting)
+    wait_for { blocked_clients(client) == 0 }
+    expect 1, client.rpush("blocking", "kept")
+    expect "kept", client.lpop("blocking")
+  end,
+  pubsub: lambda do
+    client = connect
+    seen = []
+    listener = connect
+    thread = Thread.new do
+      listener.subscribe("news") do |on|
+        on.message do |channel, message|
+          seen << "#{channel} #{message}"
+          listener.unsubscribe
+        end
+      end
+    end
+    wait_for { client.publish("news", "hello") == 1 }
+    thread.join
+    expect ["news hello"], seen
+    expect "PONG", listener.ping
+  end,
+  scan: lambda do
+    client = connect
+    keys = (0...500).map { |number| "scan:#{number}" }
+    client.mset(*keys.flat_map { |key| [key, "1"] })
+    client.hset("scan-hash", keys.to_h { |key| [key, "1"] })
+    client.sadd("scan-set", keys)
+    client.zadd("scan-zset", keys.each_with_index.map { |key, score| [score, key] })
+    expect keys.sort, client.scan_each(match: "scan:*", count: 50).to_a.uniq.sort
+    expect keys.sort, client.sscan_each("scan-set").to_a.uniq.sort
+    expect keys.sort, client.hscan_each("scan-hash").map(&:first).uniq.sort
+    expect keys.sort, client.zscan_each("scan-zset").map(&:first).uniq.sort
+  end
+}.freeze
+
+# Ending the thread unwinds the client's call, which closes its socket.
+def hang_up(waiting)
+  waiting.report_on_exception = false
+  waiting.raise(IOError, "hung up")
+  waiting.join
+rescue IOError, Redis::BaseError
+  nil
+end
+
+$stdout.sync = true
+puts "version #{Redis::VERSION}"
+CHECKS.each do |name, check|
+  check.call
+  puts "ok #{name}"
+rescue StandardError => e
+  puts "FAIL #{name} #{e.message.tr("\n", ' ')}"
+end

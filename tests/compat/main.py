@@ -1,0 +1,175 @@
+"""Runs real client libraries and whole queue programs against dueq and against redis-server.
+
+Usage: run [BINARY] [clients|queues] [--only REGEX]
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "differential"))
+
+from server import Server  # noqa: E402  (the servers are started as in the differential test)
+
+PASSWORD = "secret"
+PATIENCE = 120
+CHECKS = ["plain", "password", "user", "database", "name", "resp3", "pipeline", "transaction", "blocking",
+          "pubsub", "scan"]
+
+
+class Builder:
+    """Compiles what needs it into a directory of our own."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def c(self, source):
+        program = self._program(source)
+        self._run(["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-lhiredis"])
+        return [program]
+
+    def go(self, *sources):
+        program = self._program(sources[-1])
+        self._run(["go", "build", "-o", program, *sources], GO111MODULE="off", GOPATH="/usr/share/gocode",
+                  GOCACHE=os.path.join(self.directory, "go-cache"))
+        return [program]
+
+    def npm(self, name, script):
+        modules = os.path.join(self.directory, "node_modules")
+        if not os.path.isdir(modules):
+            shutil.copy("package.json", self.directory)
+            self._run(["npm", "install", "--prefix", self.directory, "--no-audit", "--no-fund", "--no-package-lock",
+                       "--silent"])
+        return ["node", script, os.path.join(modules, name)]
+
+    def _program(self, source):
+        return os.path.join(self.directory, os.path.splitext(os.path.basename(source))[0])
+
+    def _run(self, command, **environment):
+        subprocess.run(command, check=True, env={**os.environ, **environment})
+
+
+def debian(package):
+    shown = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True)
+    return re.sub(r"^\d+:|[-+~].*$", "", shown.stdout)
+
+
+CLIENTS = {
+    "redis-cli": lambda build: ["./redis_cli.sh"],
+    "hiredis": lambda build: build.c("hiredis.c"),
+    "redis-py": lambda build: ["/usr/bin/python3", "redis_py.py"],
+    "ioredis 4": lambda build: build.npm("ioredis4", "ioredis.js"),
+    "ioredis 5": lambda build: build.npm("ioredis5", "ioredis.js"),
+    "ioredis 6": lambda build: build.npm("ioredis6", "ioredis.js"),
+    "node-redis 4": lambda build: build.npm("redis4", "node_redis.js"),
+    "node-redis 5": lambda build: build.npm("redis5", "node_redis.js"),
+    "node-redis 6": lambda build: build.npm("redis6", "node_redis.js"),
+    "phpredis": lambda build: ["php", "phpredis.php"],
+    "predis": lambda build: ["php", "predis.php"],
+    "Perl Redis": lambda build: ["perl", "perl_redis.pl"],
+    "redis-rb": lambda build: ["ruby", "redis_rb.rb"],
+    "redigo": lambda build: build.go("go/round.go", "go/redigo.go"),
+    "go-redis 5": lambda build: build.go("go/round.go", "go/goredis.go"),
+}
+# Clients that do not tell their own version.
+PACKAGES = {"redigo": "golang-github-gomodule-redigo-dev", "go-redis 5": "golang-gopkg-redis.v5-dev"}
+
+
+def run_program(command, environment):
+    """What it printed; a program that does not end is ended, and that is a failure of its own."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", env={**os.environ, **environment},
+                               start_new_session=True)
+    try:
+        output, errors = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        output, errors = process.communicate()
+        return output + f"FAIL end it did not end in {PATIENCE} s\n"
+    return output + (f"FAIL end {errors.strip()[-300:]}\n" if process.returncode else "")
+
+
+class Pair:
+    """A server that is open and one that wants a password."""
+
+    def __init__(self, binary):
+        self.servers = [Server(binary), Server(binary, ["--requirepass", PASSWORD])]
+        self.name = self.servers[0].name
+
+    def environment(self):
+        return {"PORT": str(self.servers[0].port), "LOCKED_PORT": str(self.servers[1].port), "PASSWORD": PASSWORD}
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()
+
+
+def results_of(output):
+    """The version and the results by check: ok, skip, or why it failed."""
+    version, results = "", {}
+    for line in output.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "version":
+            version = rest
+        elif word in ("ok", "skip"):
+            results[rest] = word
+        elif word == "FAIL":
+            name, _, why = rest.partition(" ")
+            results[name] = why[:200] or "failed"
+    return version, results
+
+
+def run_clients(binaries, build, only):
+    os.chdir(os.path.join(HERE, "clients"))
+    passed, failures = 0, []
+    print(f"{'client':<13} {'version':<8} {'server':<6} " + " ".join(f"{name:<11}" for name in CHECKS))
+    for client in (client for client in CLIENTS if only.search(client)):
+        command = CLIENTS[client](build)
+        for binary in binaries:
+            pair = Pair(binary)
+            try:
+                version, results = results_of(run_program(command, pair.environment()))
+            finally:
+                pair.stop()
+            version = version or debian(PACKAGES.get(client, ""))
+            cells = [{"ok": "yes", "skip": "-", None: "-"}.get(results.get(name), "NO") for name in CHECKS]
+            print(f"{client:<13} {version:<8} {pair.name:<6} " + " ".join(f"{cell:<11}" for cell in cells))
+            failures += [f"{client} on {pair.name}: {name}: {why}"
+                         for name, why in results.items() if why not in ("ok", "skip")]
+            passed += sum(1 for result in results.values() if result == "ok")
+            if not results:
+                failures.append(f"{client} on {pair.name}: ran no check")
+    return passed, failures
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", nargs="?", default="build/dueq")
+    parser.add_argument("what", nargs="?", choices=["clients", "queues", "all"], default="all")
+    parser.add_argument("--only", default="", help="regular expression: only these clients or queues")
+    return parser.parse_args()
+
+
+def main():
+    sys.stdout.reconfigure(line_buffering=True)
+    options = read_options()
+    binaries = ["redis-server", os.path.abspath(options.binary)]
+    only = re.compile(options.only, re.IGNORECASE)
+    passed, failures = 0, []
+    with tempfile.TemporaryDirectory(prefix="compat-") as directory:
+        for name, run in (("clients", run_clients),):
+            if options.what in (name, "all"):
+                more, wrong = run(binaries, Builder(directory), only)
+                passed, failures = passed + more, failures + wrong
+    print("\n".join(failures))
+    print(f"compat: {passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
