@@ -23,6 +23,15 @@ void clock_init(struct clock *clock, struct clock_reading reading, int64_t floor
                             .last = reading};
 }
 
+/* Rounded apart, two clocks that run alike differ by a millisecond more or less: then they are
+ * one, or the moments that are shown would come and go by that millisecond. */
+static int64_t wall_of(const struct clock *clock, int64_t wall, int64_t now)
+{
+    int64_t apart = wall - now;
+
+    return wall < clock->floor || (apart >= -1 && apart <= 1) ? now : wall;
+}
+
 bool clock_update(struct clock *clock, struct clock_reading reading, struct dueq_time *ret_time)
 {
     int64_t step =
@@ -35,6 +44,6 @@ bool clock_update(struct clock *clock, struct clock_reading reading, struct dueq
     }
     clock->last = reading;
     ret_time->now = clock->base + reading.monotonic - clock->origin;
-    ret_time->wall = reading.wall >= clock->floor ? reading.wall : ret_time->now;
+    ret_time->wall = wall_of(clock, reading.wall, ret_time->now);
     return jumped;
 }

@@ -77,6 +77,21 @@ static void what_ntp_slews_is_no_jump(void **state)
     assert_true(update(&clock, START + 20 + CLOCK_JUMP_MS + 1, 5020, &time));
 }
 
+static void a_millisecond_between_the_clocks_is_rounding(void **state)
+{
+    (void)state;
+    struct dueq_time time;
+    struct clock clock = begun(0);
+    for (int64_t apart = -1; apart <= 1; apart++) {
+        update(&clock, START + 10 + apart, 5010, &time);
+        assert_int_equal(time.wall, time.now);
+    }
+    update(&clock, START + 12, 5010, &time);
+    assert_int_equal(time.wall, time.now + 2);
+    update(&clock, START + 8, 5010, &time);
+    assert_int_equal(time.wall, time.now - 2);
+}
+
 static void a_device_that_boots_in_1970_goes_on_from_what_it_knew(void **state)
 {
     (void)state;
@@ -207,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_jump_forward_moves_the_wall_only),
         cmocka_unit_test(a_jump_backward_stops_nothing),
         cmocka_unit_test(what_ntp_slews_is_no_jump),
+        cmocka_unit_test(a_millisecond_between_the_clocks_is_rounding),
         cmocka_unit_test(a_device_that_boots_in_1970_goes_on_from_what_it_knew),
         cmocka_unit_test(a_wall_clock_that_passed_the_floor_is_believed),
         cmocka_unit_test(a_wall_clock_ahead_of_the_floor_is_where_the_queue_begins),
