@@ -31,7 +31,12 @@ class Mismatch:
     candidate: str
 
     def signature(self):
+        """What a smaller sequence must still show."""
         return self.kind, self.step.name() if self.step and self.kind != "state" else ""
+
+    def fingerprint(self):
+        """What makes it another difference: the command, and how the replies begin, numbers aside."""
+        return self.signature() + tuple(re.sub(r"\d+|'.*", "", text)[:40] for text in (self.reference, self.candidate))
 
 
 class Side:

@@ -24,7 +24,13 @@ class Step:
     kind: str = COMMAND
 
     def name(self):
-        return self.arguments[0].upper().decode("latin-1") if self.arguments else ""
+        return self._word(0)
+
+    def subcommand(self):
+        return self._word(1)
+
+    def _word(self, place):
+        return self.arguments[place].upper().decode("latin-1") if len(self.arguments) > place else ""
 
 
 def quote(argument):
