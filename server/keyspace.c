@@ -64,6 +64,34 @@ bool context_check(struct context *context, enum dueq_status status)
     return false;
 }
 
+enum dueq_status context_elements(struct context *context, struct dueq_slice key,
+                                  enum keys_type type, uint64_t *ret_count)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info = {.count = 0};
+    enum dueq_status status = keys_info(&view, key, &info);
+
+    if (status == DUEQ_OK && info.type != type)
+        return DUEQ_WRONGTYPE;
+    *ret_count = info.count;
+    return status;
+}
+
+bool context_size(struct context *context, struct dueq_slice key, enum keys_type type,
+                  uint64_t *ret_count)
+{
+    return context_check(context, context_elements(context, key, type, ret_count));
+}
+
+void context_notify_emptied(struct context *context, struct dueq_slice key)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+
+    if (keys_info(&view, key, &info) == DUEQ_NOTFOUND)
+        context_notify(context, EVENT_GENERIC, "del", key);
+}
+
 bool context_is(const struct context *context, size_t index, const char *word)
 {
     return argument_is(context_argument(context, index), word);
@@ -130,6 +158,21 @@ bool context_range_integer(struct context *context, size_t index, int64_t least,
     return false;
 }
 
+bool context_signed_count(struct context *context, size_t index, int64_t *ret_number)
+{
+    int64_t number;
+
+    if (!context_integer(context, index, &number))
+        return false;
+    if (number == INT64_MIN) {
+        resp_error(context->reply, "ERR value is out of range, value must between "
+                                   "-9223372036854775807 and 9223372036854775807");
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
 /* Redis reads cursors with strtoul: digits only, no more than 64 bits. */
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor)
 {
@@ -153,22 +196,22 @@ invalid:
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline)
 {
     struct argument argument = context_argument(context, index);
-    long double seconds;
+    int64_t now = context->now.now;
+    long double seconds, milliseconds;
 
     if (!number_parse_long_double(argument.data, argument.size, &seconds)) {
         resp_error(context->reply, "ERR timeout is not a float or out of range");
         return false;
     }
-    if (seconds < 0 || isinf(seconds)) {
+    /* What exceeds 64 bits has become negative when Redis looks at the sign. */
+    milliseconds = ceill(seconds * 1000);
+    if (milliseconds < 0 || milliseconds >= 0x1p63L) {
         resp_error(context->reply, "ERR timeout is negative");
         return false;
     }
-    seconds = ceill(seconds * 1000);
-    if (seconds > (long double)(INT64_MAX - context->now.now)) {
-        resp_error(context->reply, "ERR timeout is out of range");
-        return false;
-    }
-    *ret_deadline = seconds == 0 ? DUEQ_NEVER : context->now.now + (int64_t)seconds;
+    *ret_deadline = milliseconds == 0 || milliseconds > (long double)(DUEQ_NEVER - now)
+                        ? DUEQ_NEVER
+                        : now + (int64_t)milliseconds;
     return true;
 }
 

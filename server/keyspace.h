@@ -26,10 +26,22 @@ bool context_database(struct context *context, size_t index, const char *not_int
 /* Writes the error reply for any status but OK and NOTFOUND and answers false. */
 bool context_check(struct context *context, enum dueq_status status);
 
+/* How many elements the key has. DUEQ_NOTFOUND and 0: there is no such key; DUEQ_WRONGTYPE. */
+enum dueq_status context_elements(struct context *context, struct dueq_slice key,
+                                  enum keys_type type, uint64_t *ret_count);
+/* The same with the error written; false: it was. */
+bool context_size(struct context *context, struct dueq_slice key, enum keys_type type,
+                  uint64_t *ret_count);
+
+/* Tells that the key is gone, if it is: after a command that took elements out. */
+void context_notify_emptied(struct context *context, struct dueq_slice key);
+
 /* Each writes Redis' error and answers false when the argument is bad. */
 bool context_double(struct context *context, size_t index, double *ret_number);
 bool context_range_integer(struct context *context, size_t index, int64_t least, int64_t most,
                            const char *error, int64_t *ret_number);
+/* -INT64_MAX to INT64_MAX: a number whose negative can be taken. */
+bool context_signed_count(struct context *context, size_t index, int64_t *ret_number);
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor);
 /* A timeout in seconds, as blocking commands take it: the deadline on the queue's clock. */
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline);

@@ -33,14 +33,7 @@ static bool write_field(struct context *context, struct dueq_slice field,
 /* The number of fields; 0 when there is no such key. False: the error is written. */
 static bool hash_size(struct context *context, uint64_t *ret_count)
 {
-    struct keys_view view = context_view(context);
-    struct keys_info info = {.count = 0};
-    enum dueq_status status = keys_info(&view, context_slice(context, 1), &info);
-
-    if (status == DUEQ_OK && info.type != KEYS_HASH)
-        status = DUEQ_WRONGTYPE;
-    *ret_count = info.count;
-    return context_check(context, status);
+    return context_size(context, context_slice(context, 1), KEYS_HASH, ret_count);
 }
 
 /* ---- writing */
@@ -90,7 +83,6 @@ enum outcome run_hsetnx(struct context *context)
 enum outcome run_hdel(struct context *context)
 {
     struct keys_view view = context_view(context);
-    struct keys_info info;
     int64_t removed = 0;
 
     for (size_t i = 2; i < context_count(context); i++) {
@@ -103,8 +95,7 @@ enum outcome run_hdel(struct context *context)
     }
     if (removed > 0) {
         context_notify(context, EVENT_HASH, "hdel", context_slice(context, 1));
-        if (keys_info(&view, context_slice(context, 1), &info) == DUEQ_NOTFOUND)
-            context_notify(context, EVENT_GENERIC, "del", context_slice(context, 1));
+        context_notify_emptied(context, context_slice(context, 1));
     }
     return context_integer_reply(context, removed);
 }

@@ -118,7 +118,8 @@ enum dueq_status set_random(const struct keys_view *view, struct dueq_slice name
                             uint64_t random, struct dueq_slice *ret_member);
 
 /* ---- lists. Indexes 0 .. count - 1 from the head. Ends and index O(log n), nothing rewritten;
- * insert and remove in the middle move the shorter side. */
+ * insert moves the shorter side, remove what is not between the two of the removed that are
+ * farthest apart. */
 
 enum list_end { LIST_HEAD, LIST_TAIL };
 
@@ -127,14 +128,21 @@ enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
 /* *ret_value lives until the next change. */
 enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
                           enum list_end end, struct dueq_slice *ret_value);
+/* Takes the element from one end of a list and puts it to an end of another, or of the same.
+ * DUEQ_WRONGTYPE: of either. *ret_value lives until the next change. */
+enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
+                           enum list_end from_end, struct dueq_slice to, enum list_end to_end,
+                           struct dueq_slice *ret_value);
 enum dueq_status list_at(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                          struct dueq_slice *ret_value);
 enum dueq_status list_put(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                           struct dueq_slice value);
 enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice name,
                              uint64_t index, struct dueq_slice value); /* before index */
-enum dueq_status list_remove(const struct keys_view *view, struct dueq_slice name,
-                             uint64_t index);
+/* Removes the first `limit` elements that equal the value, looking towards the given end. */
+enum dueq_status list_remove_equal(const struct keys_view *view, struct dueq_slice name,
+                                   struct dueq_slice value, enum list_end towards,
+                                   uint64_t limit, uint64_t *ret_removed);
 enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name, uint64_t first,
                            uint64_t count); /* keeps count elements from first; 0: deletes */
 /* Hands out elements from `index` on, towards the tail or the head. value: the element. */

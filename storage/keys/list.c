@@ -1,6 +1,8 @@
 /* Lists: elements at contiguous indexes, the head's in the directory entry. */
 #include "storage/keys/directory.h"
 
+#include <stdlib.h>
+
 static struct kv_key element_key(const struct keys_entry *entry, uint64_t index)
 {
     struct kv_key key;
@@ -34,20 +36,61 @@ static void erase_element(struct keys *keys, const struct keys_entry *entry, uin
     kv_del(keys->kv, kv_key_slice(&key));
 }
 
+/* Copies the element into the scratch space, where it outlives the change that follows. */
+static enum dueq_status keep_element(struct keys *keys, const struct keys_entry *entry,
+                                     uint64_t index, struct dueq_slice *ret_value)
+{
+    struct dueq_slice value;
+    enum dueq_status status = read_element(keys, entry, index, &value);
+
+    if (status != DUEQ_OK)
+        return status;
+    value = keys_keep(keys, value);
+    if (value.data == NULL)
+        return DUEQ_NOMEM;
+    *ret_value = value;
+    return DUEQ_OK;
+}
+
+/* ---- the ends */
+
+static void add_element(const struct keys_view *view, struct keys_entry *entry,
+                        enum list_end end, struct dueq_slice value)
+{
+    if (end == LIST_HEAD)
+        entry->head--;
+    write_element(keys_of(view), entry, end == LIST_HEAD ? 0 : entry->count, value, true);
+    entry->count++;
+    directory_changed(view, entry);
+}
+
+/* Removes elements from one end, not all of them. */
+static void cut_end(struct keys *keys, struct keys_entry *entry, enum list_end end,
+                    uint64_t count)
+{
+    uint64_t first = end == LIST_HEAD ? 0 : entry->count - count;
+
+    for (uint64_t i = 0; i < count; i++)
+        erase_element(keys, entry, first + i);
+    entry->count -= count;
+    if (end == LIST_HEAD)
+        entry->head += (int64_t)count;
+}
+
+static uint64_t end_index(const struct keys_entry *entry, enum list_end end)
+{
+    return end == LIST_HEAD ? 0 : entry->count - 1;
+}
+
 enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
                            enum list_end end, struct dueq_slice value)
 {
     struct keys_entry *entry;
     enum dueq_status status = directory_open(view, name, KEYS_LIST, &entry);
 
-    if (status != DUEQ_OK)
-        return status;
-    if (end == LIST_HEAD)
-        entry->head--;
-    write_element(keys_of(view), entry, end == LIST_HEAD ? 0 : entry->count, value, true);
-    entry->count++;
-    directory_changed(view, entry);
-    return DUEQ_OK;
+    if (status == DUEQ_OK)
+        add_element(view, entry, end, value);
+    return status;
 }
 
 enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
@@ -55,24 +98,42 @@ enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
 {
     struct keys *keys = keys_of(view);
     struct keys_entry *entry;
-    struct dueq_slice value;
-    uint64_t index;
     enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
 
+    if (status == DUEQ_OK)
+        status = keep_element(keys, entry, end_index(entry, end), ret_value);
     if (status != DUEQ_OK)
         return status;
-    index = end == LIST_HEAD ? 0 : entry->count - 1;
-    status = read_element(keys, entry, index, &value);
-    if (status != DUEQ_OK)
-        return status;
-    *ret_value = keys_keep(keys, value);
-    erase_element(keys, entry, index);
-    entry->count--;
-    if (end == LIST_HEAD)
-        entry->head++;
+    cut_end(keys, entry, end, 1);
     directory_changed(view, entry);
     return DUEQ_OK;
 }
+
+/* The element is in its new place before it leaves the old one, so that a list of one element
+ * that is turned in itself lives on. */
+enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
+                           enum list_end from_end, struct dueq_slice to, enum list_end to_end,
+                           struct dueq_slice *ret_value)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_entry *source, *target;
+    struct dueq_slice value;
+    enum dueq_status status = directory_find(view, from, KEYS_LIST, &source);
+
+    if (status == DUEQ_OK)
+        status = keep_element(keys, source, end_index(source, from_end), &value);
+    if (status == DUEQ_OK)
+        status = directory_open(view, to, KEYS_LIST, &target);
+    if (status != DUEQ_OK)
+        return status;
+    add_element(view, target, to_end, value);
+    cut_end(keys, source, from_end, 1);
+    directory_changed(view, source);
+    *ret_value = value;
+    return DUEQ_OK;
+}
+
+/* ---- by index */
 
 /* DUEQ_NOTFOUND when there is no such key or index. */
 static enum dueq_status find_index(const struct keys_view *view, struct dueq_slice name,
@@ -110,92 +171,6 @@ enum dueq_status list_put(const struct keys_view *view, struct dueq_slice name, 
     return DUEQ_OK;
 }
 
-/* Copies the element at one index over another; `absent`: nothing stands at `to`. */
-static enum dueq_status copy_element(struct keys *keys, const struct keys_entry *entry,
-                                     uint64_t from, uint64_t to, bool absent)
-{
-    struct dueq_slice value;
-    enum dueq_status status = read_element(keys, entry, from, &value);
-
-    if (status == DUEQ_OK)
-        write_element(keys, entry, to, keys_keep(keys, value), absent);
-    return status;
-}
-
-enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice name,
-                             uint64_t index, struct dueq_slice value)
-{
-    struct keys *keys = keys_of(view);
-    struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
-
-    if (status != DUEQ_OK)
-        return status;
-    if (index > entry->count)
-        return DUEQ_NOTFOUND;
-    if (index < entry->count / 2) { /* the head's side moves down by one */
-        entry->head--;
-        for (uint64_t i = 0; i < index && status == DUEQ_OK; i++)
-            status = copy_element(keys, entry, i + 1, i, i == 0);
-    } else {
-        for (uint64_t i = entry->count; i > index && status == DUEQ_OK; i--)
-            status = copy_element(keys, entry, i - 1, i, i == entry->count);
-    }
-    write_element(keys, entry, index, value, false);
-    entry->count++;
-    directory_changed(view, entry);
-    return status;
-}
-
-enum dueq_status list_remove(const struct keys_view *view, struct dueq_slice name,
-                             uint64_t index)
-{
-    struct keys *keys = keys_of(view);
-    struct keys_entry *entry;
-    enum dueq_status status = find_index(view, name, index, &entry);
-
-    if (status != DUEQ_OK)
-        return status;
-    if (index < entry->count / 2) {
-        for (uint64_t i = index; i > 0 && status == DUEQ_OK; i--)
-            status = copy_element(keys, entry, i - 1, i, false);
-        erase_element(keys, entry, 0);
-        entry->head++;
-    } else {
-        for (uint64_t i = index; i + 1 < entry->count && status == DUEQ_OK; i++)
-            status = copy_element(keys, entry, i + 1, i, false);
-        erase_element(keys, entry, entry->count - 1);
-    }
-    entry->count--;
-    directory_changed(view, entry);
-    return status;
-}
-
-enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name, uint64_t first,
-                           uint64_t count)
-{
-    struct keys *keys = keys_of(view);
-    struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
-
-    if (status != DUEQ_OK)
-        return status;
-    if (count == 0 || first >= entry->count) {
-        directory_remove(keys, entry, false);
-        return DUEQ_OK;
-    }
-    if (count > entry->count - first)
-        count = entry->count - first;
-    for (uint64_t i = 0; i < first; i++)
-        erase_element(keys, entry, i);
-    for (uint64_t i = first + count; i < entry->count; i++)
-        erase_element(keys, entry, i);
-    entry->head += (int64_t)first;
-    entry->count = count;
-    directory_changed(view, entry);
-    return DUEQ_OK;
-}
-
 enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                            enum list_end towards, keys_element_fn fn, void *arg)
 {
@@ -223,4 +198,228 @@ enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name,
     }
     keys_give_cursor(keys);
     return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
+
+/* ---- in the middle */
+
+static enum dueq_status copy_element(struct keys *keys, const struct keys_entry *entry,
+                                     uint64_t from, uint64_t to)
+{
+    struct dueq_slice value;
+    enum dueq_status status = keep_element(keys, entry, from, &value);
+
+    if (status == DUEQ_OK)
+        write_element(keys, entry, to, value, false);
+    return status;
+}
+
+/* Makes the list longer by one at the nearer end and moves what is between there and the index,
+ * at which a copy of a neighbour is left. */
+static enum dueq_status open_gap(const struct keys_view *view, struct keys_entry *entry,
+                                 uint64_t index)
+{
+    struct keys *keys = keys_of(view);
+    bool at_head = index < entry->count / 2;
+    uint64_t last = entry->count;
+    enum dueq_status status = DUEQ_OK;
+
+    add_element(view, entry, at_head ? LIST_HEAD : LIST_TAIL, dueq_slice(NULL, 0));
+    if (at_head)
+        for (uint64_t i = 0; i < index && status == DUEQ_OK; i++)
+            status = copy_element(keys, entry, i + 1, i);
+    else
+        for (uint64_t i = last; i > index && status == DUEQ_OK; i--)
+            status = copy_element(keys, entry, i - 1, i);
+    return status;
+}
+
+enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice name,
+                             uint64_t index, struct dueq_slice value)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+
+    if (status == DUEQ_OK && index > entry->count)
+        return DUEQ_NOTFOUND;
+    if (status == DUEQ_OK)
+        status = open_gap(view, entry, index);
+    if (status == DUEQ_OK)
+        write_element(keys_of(view), entry, index, value, false);
+    return status;
+}
+
+enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name, uint64_t first,
+                           uint64_t count)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (count == 0 || first >= entry->count) {
+        directory_remove(keys, entry, false);
+        return DUEQ_OK;
+    }
+    if (count > entry->count - first)
+        count = entry->count - first;
+    cut_end(keys, entry, LIST_HEAD, first);
+    cut_end(keys, entry, LIST_TAIL, entry->count - count);
+    directory_changed(view, entry);
+    return DUEQ_OK;
+}
+
+/* ---- removing what equals a value */
+
+/* Where the equal elements stand, in the order in which they were found. */
+struct matches {
+    struct dueq_slice wanted;
+    uint64_t limit, at;
+    int step; /* of `at`, from one element to the next */
+    uint64_t *indexes;
+    size_t count, capacity;
+    bool no_memory;
+};
+
+static bool add_match(struct matches *matches)
+{
+    if (matches->count == matches->capacity) {
+        size_t capacity = matches->capacity == 0 ? 16 : matches->capacity * 2;
+        uint64_t *grown = realloc(matches->indexes, capacity * sizeof(*grown));
+
+        if (grown == NULL) {
+            matches->no_memory = true;
+            return false;
+        }
+        matches->indexes = grown;
+        matches->capacity = capacity;
+    }
+    matches->indexes[matches->count++] = matches->at;
+    return matches->count < matches->limit;
+}
+
+static bool match_element(void *arg, struct dueq_slice value, struct dueq_slice unused)
+{
+    struct matches *matches = arg;
+    bool more = true;
+
+    (void)unused;
+    if (dueq_slice_equal(value, matches->wanted))
+        more = add_match(matches);
+    matches->at += (uint64_t)(int64_t)matches->step;
+    return more;
+}
+
+static void reverse(struct matches *matches)
+{
+    for (size_t i = 0; i < matches->count / 2; i++) {
+        uint64_t *other = &matches->indexes[matches->count - 1 - i], kept = *other;
+
+        *other = matches->indexes[i];
+        matches->indexes[i] = kept;
+    }
+}
+
+/* The elements between two neighbouring matches can stay: what is kept before them moves
+ * towards the tail, what is behind them towards the head. Returns the number of matches before
+ * those two between which the most is saved. */
+static size_t still_point(const struct matches *matches, uint64_t count)
+{
+    uint64_t least = UINT64_MAX;
+    size_t best = 0;
+
+    for (size_t before = 0; before <= matches->count; before++) {
+        size_t behind = matches->count - before;
+        uint64_t moved = 0;
+
+        if (before > 0)
+            moved += matches->indexes[before - 1] - (before - 1);
+        if (behind > 0)
+            moved += count - matches->indexes[before] - behind;
+        if (moved < least) {
+            least = moved;
+            best = before;
+        }
+    }
+    return best;
+}
+
+/* Moves the elements kept before the last of the first `count` matches over those matches. */
+static enum dueq_status close_towards_tail(struct keys *keys, const struct keys_entry *entry,
+                                           const uint64_t *indexes, size_t count)
+{
+    uint64_t to = count == 0 ? 0 : indexes[count - 1];
+    enum dueq_status status = DUEQ_OK;
+
+    for (uint64_t from = to; from > 0 && count > 0 && status == DUEQ_OK; from--)
+        if (count > 1 && from - 1 == indexes[count - 2])
+            count--;
+        else
+            status = copy_element(keys, entry, from - 1, to--);
+    return status;
+}
+
+/* Moves the elements kept behind the first of `count` matches over those matches. */
+static enum dueq_status close_towards_head(struct keys *keys, const struct keys_entry *entry,
+                                           const uint64_t *indexes, size_t count)
+{
+    uint64_t to = count == 0 ? entry->count : indexes[0];
+    enum dueq_status status = DUEQ_OK;
+    size_t passed = 1;
+
+    for (uint64_t from = to + 1; from < entry->count && status == DUEQ_OK; from++)
+        if (passed < count && from == indexes[passed])
+            passed++;
+        else
+            status = copy_element(keys, entry, from, to++);
+    return status;
+}
+
+static enum dueq_status remove_matches(const struct keys_view *view, struct keys_entry *entry,
+                                       const struct matches *matches)
+{
+    struct keys *keys = keys_of(view);
+    size_t before, behind;
+    enum dueq_status status;
+
+    if (matches->count == entry->count) {
+        directory_remove(keys, entry, false);
+        return DUEQ_OK;
+    }
+    before = still_point(matches, entry->count);
+    behind = matches->count - before;
+    status = close_towards_tail(keys, entry, matches->indexes, before);
+    if (status == DUEQ_OK)
+        status = close_towards_head(keys, entry, matches->indexes + before, behind);
+    if (status != DUEQ_OK)
+        return status;
+    cut_end(keys, entry, LIST_HEAD, before);
+    cut_end(keys, entry, LIST_TAIL, behind);
+    directory_changed(view, entry);
+    return DUEQ_OK;
+}
+
+enum dueq_status list_remove_equal(const struct keys_view *view, struct dueq_slice name,
+                                   struct dueq_slice value, enum list_end towards,
+                                   uint64_t limit, uint64_t *ret_removed)
+{
+    struct matches matches = {value, limit, 0, towards == LIST_TAIL ? 1 : -1,
+                              NULL,  0,     0, false};
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    matches.at = end_index(entry, towards == LIST_TAIL ? LIST_HEAD : LIST_TAIL);
+    status = list_each(view, name, matches.at, towards, match_element, &matches);
+    if (status == DUEQ_OK && matches.no_memory)
+        status = DUEQ_NOMEM;
+    if (towards == LIST_HEAD)
+        reverse(&matches);
+    if (status == DUEQ_OK && matches.count > 0)
+        status = remove_matches(view, entry, &matches);
+    if (status == DUEQ_OK)
+        *ret_removed = matches.count;
+    free(matches.indexes);
+    return status;
 }

@@ -1,0 +1,335 @@
+/* Lists: what takes elements out at the ends, and moves them to other lists; also waiting for
+ * them. */
+#include "server/commands/handlers.h"
+#include "server/keyspace.h"
+
+/* Tells that elements were taken, and of the end of the key when they were the last. */
+static void notify_taken(struct context *context, struct dueq_slice key, enum list_end end)
+{
+    context_notify(context, EVENT_LIST, end == LIST_HEAD ? "lpop" : "rpop", key);
+    context_notify_emptied(context, key);
+}
+
+/* ---- taking */
+
+static bool take_one(struct context *context, struct dueq_slice key, enum list_end end)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice value;
+
+    if (!context_check(context, list_pop(&view, key, end, &value)))
+        return false;
+    resp_slice(context->reply, value);
+    notify_taken(context, key, end);
+    return true;
+}
+
+struct writing {
+    struct resp_writer *reply;
+    uint64_t left;
+};
+
+static bool write_element(void *arg, struct dueq_slice value, struct dueq_slice unused)
+{
+    struct writing *writing = arg;
+
+    (void)unused;
+    resp_slice(writing->reply, value);
+    return --writing->left > 0;
+}
+
+/* Writes and removes up to `count` of the `size` elements. */
+static void take_many(struct context *context, struct dueq_slice key, enum list_end end,
+                      uint64_t size, uint64_t count)
+{
+    struct keys_view view = context_view(context);
+    uint64_t taken = count < size ? count : size;
+    struct writing writing = {context->reply, taken};
+
+    resp_array(context->reply, taken);
+    if (end == LIST_HEAD)
+        list_each(&view, key, 0, LIST_TAIL, write_element, &writing);
+    else
+        list_each(&view, key, size - 1, LIST_HEAD, write_element, &writing);
+    list_trim(&view, key, end == LIST_HEAD ? taken : 0, size - taken);
+    notify_taken(context, key, end);
+}
+
+/* ---- LPOP, RPOP */
+
+static enum outcome pop_counted(struct context *context, enum list_end end)
+{
+    int64_t count;
+    uint64_t size;
+
+    if (context_count(context) > 3)
+        return context_arity_error(context);
+    if (!context_range_integer(context, 2, 0, INT64_MAX,
+                               "ERR value is out of range, must be positive", &count) ||
+        !context_size(context, context_slice(context, 1), KEYS_LIST, &size))
+        return OUTCOME_DONE;
+    if (size == 0)
+        resp_null_array(context->reply);
+    else if (count == 0)
+        resp_array(context->reply, 0);
+    else
+        take_many(context, context_slice(context, 1), end, size, (uint64_t)count);
+    return OUTCOME_DONE;
+}
+
+static enum outcome pop(struct context *context, enum list_end end)
+{
+    uint64_t size;
+
+    if (context_count(context) > 2)
+        return pop_counted(context, end);
+    if (!context_size(context, context_slice(context, 1), KEYS_LIST, &size))
+        return OUTCOME_DONE;
+    if (size == 0)
+        resp_null(context->reply);
+    else
+        take_one(context, context_slice(context, 1), end);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_lpop(struct context *context)
+{
+    return pop(context, LIST_HEAD);
+}
+
+enum outcome run_rpop(struct context *context)
+{
+    return pop(context, LIST_TAIL);
+}
+
+/* ---- from the first of several lists that has elements */
+
+struct choice {
+    size_t first_key, keys; /* arguments */
+    enum list_end end;
+    bool counted;   /* reply an array of elements, not one */
+    uint64_t count; /* at most */
+};
+
+static void take_choice(struct context *context, const struct choice *choice,
+                        struct dueq_slice key, uint64_t size)
+{
+    resp_array(context->reply, 2);
+    resp_slice(context->reply, key);
+    if (choice->counted)
+        take_many(context, key, choice->end, size, choice->count);
+    else
+        take_one(context, key, choice->end);
+}
+
+/* True: the reply is written. Who waits does not mind keys that became of another type. */
+static bool take_first(struct context *context, const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->keys; i++) {
+        struct dueq_slice key = context_slice(context, choice->first_key + i);
+        uint64_t size;
+        enum dueq_status status = context_elements(context, key, KEYS_LIST, &size);
+
+        if (status == DUEQ_WRONGTYPE && context->waiter != NULL)
+            continue;
+        if (!context_check(context, status))
+            return true;
+        if (status == DUEQ_NOTFOUND)
+            continue;
+        take_choice(context, choice, key, size);
+        return true;
+    }
+    return false;
+}
+
+static enum outcome null_array(struct context *context)
+{
+    resp_null_array(context->reply);
+    return OUTCOME_DONE;
+}
+
+static enum outcome take_or_wait(struct context *context, const struct choice *choice,
+                                 int64_t deadline)
+{
+    if (context->timed_out)
+        return null_array(context);
+    if (take_first(context, choice))
+        return OUTCOME_DONE;
+    if (!context->may_wait)
+        return null_array(context);
+    return context_wait_keys(context, choice->first_key, choice->keys, deadline);
+}
+
+static enum outcome blocking_pop(struct context *context, enum list_end end)
+{
+    size_t last = context_count(context) - 1;
+    struct choice choice = {.first_key = 1, .keys = last - 1, .end = end};
+    int64_t deadline;
+
+    if (!context_timeout(context, last, &deadline))
+        return OUTCOME_DONE;
+    return take_or_wait(context, &choice, deadline);
+}
+
+enum outcome run_blpop(struct context *context)
+{
+    return blocking_pop(context, LIST_HEAD);
+}
+
+enum outcome run_brpop(struct context *context)
+{
+    return blocking_pop(context, LIST_TAIL);
+}
+
+/* ---- LMPOP, BLMPOP */
+
+/* LEFT or RIGHT. */
+static bool parse_end(struct context *context, size_t index, enum list_end *ret_end)
+{
+    bool left = context_is(context, index, "left");
+
+    if (!left && !context_is(context, index, "right")) {
+        context_syntax_error(context);
+        return false;
+    }
+    *ret_end = left ? LIST_HEAD : LIST_TAIL;
+    return true;
+}
+
+static bool parse_count(struct context *context, size_t index, uint64_t *ret_count)
+{
+    int64_t count;
+
+    if (index == context_count(context))
+        return true;
+    if (index + 1 == context_count(context) || !context_is(context, index, "count")) {
+        context_syntax_error(context);
+        return false;
+    }
+    if (!context_range_integer(context, index + 1, 1, INT64_MAX,
+                               "ERR count should be greater than 0", &count))
+        return false;
+    *ret_count = (uint64_t)count;
+    if (index + 2 == context_count(context))
+        return true;
+    context_syntax_error(context);
+    return false;
+}
+
+/* numkeys key [key ...] LEFT|RIGHT [COUNT count], from the argument `at` on. */
+static bool parse_choice(struct context *context, size_t at, struct choice *ret_choice)
+{
+    struct choice choice = {.first_key = at + 1, .counted = true, .count = 1};
+    int64_t keys;
+
+    if (!context_range_integer(context, at, 1, INT64_MAX,
+                               "ERR numkeys should be greater than 0", &keys))
+        return false;
+    if ((uint64_t)keys >= context_count(context) - choice.first_key) {
+        context_syntax_error(context);
+        return false;
+    }
+    choice.keys = (size_t)keys;
+    if (!parse_end(context, choice.first_key + choice.keys, &choice.end) ||
+        !parse_count(context, choice.first_key + choice.keys + 1, &choice.count))
+        return false;
+    *ret_choice = choice;
+    return true;
+}
+
+enum outcome run_lmpop(struct context *context)
+{
+    struct choice choice;
+
+    if (!parse_choice(context, 1, &choice) || take_first(context, &choice))
+        return OUTCOME_DONE;
+    return null_array(context);
+}
+
+enum outcome run_blmpop(struct context *context)
+{
+    struct choice choice;
+    int64_t deadline;
+
+    if (!parse_choice(context, 2, &choice) || !context_timeout(context, 1, &deadline))
+        return OUTCOME_DONE;
+    return take_or_wait(context, &choice, deadline);
+}
+
+/* ---- from list to list: always the keys at 1 and 2 */
+
+struct transfer {
+    enum list_end from, to;
+};
+
+/* The destination hears of it first, as in Redis. */
+static enum outcome transfer(struct context *context, const struct transfer *ends)
+{
+    struct dueq_slice source = context_slice(context, 1), target = context_slice(context, 2);
+    struct keys_view view = context_view(context);
+    struct dueq_slice value;
+    enum dueq_status status = list_move(&view, source, ends->from, target, ends->to, &value);
+
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_NOTFOUND) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    resp_slice(context->reply, value);
+    context_notify(context, EVENT_LIST, ends->to == LIST_HEAD ? "lpush" : "rpush", target);
+    notify_taken(context, source, ends->from);
+    return OUTCOME_DONE;
+}
+
+static enum outcome transfer_or_wait(struct context *context, const struct transfer *ends,
+                                     int64_t deadline)
+{
+    uint64_t size;
+    enum dueq_status status;
+
+    if (context->timed_out)
+        return null_array(context);
+    status = context_elements(context, context_slice(context, 1), KEYS_LIST, &size);
+    if (status == DUEQ_WRONGTYPE && context->waiter != NULL)
+        status = DUEQ_NOTFOUND;
+    if (status == DUEQ_NOTFOUND && context->may_wait)
+        return context_wait_keys(context, 1, 1, deadline);
+    return transfer(context, ends);
+}
+
+static bool parse_transfer(struct context *context, struct transfer *ret_ends)
+{
+    return parse_end(context, 3, &ret_ends->from) && parse_end(context, 4, &ret_ends->to);
+}
+
+enum outcome run_lmove(struct context *context)
+{
+    struct transfer ends;
+
+    return parse_transfer(context, &ends) ? transfer(context, &ends) : OUTCOME_DONE;
+}
+
+enum outcome run_rpoplpush(struct context *context)
+{
+    return transfer(context, &(struct transfer){LIST_TAIL, LIST_HEAD});
+}
+
+enum outcome run_blmove(struct context *context)
+{
+    struct transfer ends;
+    int64_t deadline;
+
+    if (!parse_transfer(context, &ends) || !context_timeout(context, 5, &deadline))
+        return OUTCOME_DONE;
+    return transfer_or_wait(context, &ends, deadline);
+}
+
+enum outcome run_brpoplpush(struct context *context)
+{
+    int64_t deadline;
+
+    if (!context_timeout(context, 3, &deadline))
+        return OUTCOME_DONE;
+    return transfer_or_wait(context, &(struct transfer){LIST_TAIL, LIST_HEAD}, deadline);
+}
