@@ -1,0 +1,15 @@
+/* A client that hears the keyspace notifications of a command_runner, all kinds of them. */
+#ifndef DUEQ_TESTS_EVENT_LISTENER_H
+#define DUEQ_TESTS_EVENT_LISTENER_H
+
+#include "tests/support/command_runner.h"
+
+struct connection *event_listener_new(struct command_runner *runner);
+
+/* What was heard since the last time, in order: "lpush a, del b". */
+#define event_listener_expect(listener, events)                                                \
+    event_listener_expect_at(__FILE__, __LINE__, (listener), (events))
+void event_listener_expect_at(const char *file, int line, struct connection *listener,
+                              const char *events);
+
+#endif
