@@ -191,8 +191,10 @@ static void command_counts_and_lists_the_table(void **state)
     runner_expect(runner, "[\"client|id\"]", "COMMAND LIST FILTERBY PATTERN CLIENT|ID");
     runner_expect(runner, "[]", "COMMAND LIST FILTERBY MODULE x");
     runner_expect(runner, "[]", "COMMAND LIST FILTERBY ACLCAT nosuch");
-    runner_expect(runner, "[\"q.claim\" \"q.mclaim\"]",
+    runner_expect(runner, "[\"q.claim\" \"q.mclaim\" *\"brpoplpush\" *]",
                   "COMMAND LIST FILTERBY ACLCAT blocking");
+    runner_expect(runner, "[\"multi\" \"exec\" \"discard\" \"watch\" \"unwatch\"]",
+                  "COMMAND LIST FILTERBY ACLCAT transaction");
     runner_expect(runner, "!ERR syntax error", "COMMAND LIST FILTERBY");
     runner_expect(runner, "!ERR syntax error", "COMMAND LIST FILTERBY FOO bar");
     runner_expect(runner, "!ERR syntax error", "COMMAND LIST FILTERBY PATTERN a b");
