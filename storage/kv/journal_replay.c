@@ -187,6 +187,47 @@ static enum dueq_status find_start(struct reading *reading, size_t *ret_index)
     return DUEQ_OK;
 }
 
+/* A segment that is whole by its own account, and held what was durable, but does not check: by
+ * the seed of another store it would. */
+static bool is_foreign(const struct reading *reading)
+{
+    struct segment_header header;
+    struct record_header record;
+    size_t offset = SEGMENT_HEADER_SIZE;
+    uint64_t lsn;
+
+    if (reading->header_sound || reading->size < offset ||
+        !segment_claims(reading->bytes, &header) || header.number != reading->number)
+        return false;
+    for (lsn = header.first_lsn; offset < reading->size; lsn++) {
+        if (!record_claims(reading->bytes + offset, reading->size - offset, &record) ||
+            record.lsn != lsn)
+            return false;
+        if (record.durable >= header.first_lsn)
+            return true;
+        offset += record_space(record.size);
+    }
+    return false;
+}
+
+/* Without its data.mdb a journal says nothing, but it must not be removed for that. */
+static enum dueq_status refuse_foreign(struct reading *reading)
+{
+    for (size_t i = 0; i < reading->listing->count; i++) {
+        enum dueq_status status = load(reading, i);
+
+        if (status != DUEQ_OK)
+            return status;
+        if (is_foreign(reading))
+            return dueq_fail(
+                reading->error, DUEQ_CORRUPT,
+                "%s/%016" PRIx64 ".seg was written by another store: data.mdb is "
+                "not the one that it goes with. Put that back, or restore a backup",
+                reading->files->path, reading->number);
+    }
+    return DUEQ_OK;
+}
+
 /* No segment carries on with the record after the checkpoint. */
 static enum dueq_status begin_missing(struct reading *reading)
 {
@@ -196,6 +237,8 @@ static enum dueq_status begin_missing(struct reading *reading)
     reading->expected = reading->after + 1;
     if (status == DUEQ_OK)
         status = end_at(reading, 0);
+    if (status == DUEQ_OK)
+        status = refuse_foreign(reading);
     if (status != DUEQ_CORRUPT || !missing)
         return status;
     return dueq_fail(reading->error, DUEQ_CORRUPT,

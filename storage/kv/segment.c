@@ -28,9 +28,14 @@ void segment_write_header(uint8_t *bytes, const struct segment_header *header, u
 
 bool segment_read_header(const uint8_t *bytes, uint64_t salt, struct segment_header *ret_header)
 {
-    if (memcmp(bytes, segment_magic, sizeof(segment_magic)) != 0 ||
-        kv_read_u64(bytes + HEADER_CHECKED) !=
-            XXH3_64bits_withSeed(bytes, HEADER_CHECKED, salt))
+    return kv_read_u64(bytes + HEADER_CHECKED) ==
+               XXH3_64bits_withSeed(bytes, HEADER_CHECKED, salt) &&
+           segment_claims(bytes, ret_header);
+}
+
+bool segment_claims(const uint8_t *bytes, struct segment_header *ret_header)
+{
+    if (memcmp(bytes, segment_magic, sizeof(segment_magic)) != 0)
         return false;
     ret_header->number = kv_read_u64(bytes + 8);
     ret_header->first_lsn = kv_read_u64(bytes + 16);
@@ -89,21 +94,29 @@ bool record_begins_as(const uint8_t *bytes, size_t room, uint64_t lsn)
     return record_begins(bytes, room) && kv_read_u64(bytes + 8) == lsn;
 }
 
-bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
-                 struct record_header *ret_header)
+bool record_claims(const uint8_t *bytes, size_t room, struct record_header *ret_header)
 {
-    struct iovec payload;
-
-    if (!record_begins(bytes, room))
+    if (!record_begins(bytes, room) || read_u32(bytes + 4) > room - RECORD_HEADER_SIZE)
         return false;
-    payload.iov_base = (void *)(uintptr_t)(bytes + RECORD_HEADER_SIZE);
-    payload.iov_len = read_u32(bytes + 4);
-    if (payload.iov_len > room - RECORD_HEADER_SIZE ||
-        kv_read_u64(bytes + RECORD_CHECKED) != checksum(bytes, &payload, 1, salt))
-        return false;
-    ret_header->size = (uint32_t)payload.iov_len;
+    ret_header->size = read_u32(bytes + 4);
     ret_header->lsn = kv_read_u64(bytes + 8);
     ret_header->durable = kv_read_u64(bytes + 16);
     ret_header->time = (int64_t)kv_read_u64(bytes + 24);
+    return true;
+}
+
+bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
+                 struct record_header *ret_header)
+{
+    struct record_header header;
+    struct iovec payload;
+
+    if (!record_claims(bytes, room, &header))
+        return false;
+    payload.iov_base = (void *)(uintptr_t)(bytes + RECORD_HEADER_SIZE);
+    payload.iov_len = header.size;
+    if (kv_read_u64(bytes + RECORD_CHECKED) != checksum(bytes, &payload, 1, salt))
+        return false;
+    *ret_header = header;
     return true;
 }

@@ -31,6 +31,9 @@ void segment_write_header(uint8_t *bytes, const struct segment_header *header, u
 bool segment_read_header(const uint8_t *bytes, uint64_t salt,
                          struct segment_header *ret_header);
 
+/* The same without the checksum: what the bytes say of themselves. */
+bool segment_claims(const uint8_t *bytes, struct segment_header *ret_header);
+
 /* Bytes that a record takes, padding included. */
 size_t record_space(size_t payload);
 
@@ -41,6 +44,9 @@ void record_write_header(uint8_t *bytes, const struct record_header *header,
 /* A whole, undamaged record within `room` bytes? */
 bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
                  struct record_header *ret_header);
+
+/* The same without the checksum. */
+bool record_claims(const uint8_t *bytes, size_t room, struct record_header *ret_header);
 
 /* Does a record seem to begin here, whole or torn? */
 bool record_begins(const uint8_t *bytes, size_t room);

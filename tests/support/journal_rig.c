@@ -3,6 +3,7 @@
 #include "tests/support/temp_dir.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,13 +163,15 @@ uint8_t *rig_read(const char *path, size_t *ret_size)
     return bytes;
 }
 
+/* In place: ext4 writes out what is truncated and written anew. */
 void rig_write(const char *path, const uint8_t *bytes, size_t size)
 {
-    FILE *file = fopen(path, "wb");
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, size, 0), size);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    assert_int_equal(close(fd), 0);
 }
 
 void rig_flip(const char *path, size_t bit)

@@ -1,0 +1,366 @@
+/* What a journal makes of files that are not as it left them: a torn tail is cut, damage is
+ * refused and left alone. */
+#include "storage/kv/segment.h"
+#include "tests/support/journal_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka.h"
+
+enum { PAYLOAD = 100, SPACE = 144, RECORDS = 5 };
+
+static struct journal_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    rig_init(&rig);
+    rig_reopen(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rig_release(&rig);
+    return 0;
+}
+
+/* Where record `lsn` begins when all have that payload and it is in the first segment. */
+static size_t offset_of(uint64_t lsn)
+{
+    return SEGMENT_HEADER_SIZE + (lsn - 1) * SPACE;
+}
+
+static void write_records(uint64_t count)
+{
+    assert_int_equal(record_space(PAYLOAD), SPACE);
+    for (uint64_t i = 0; i < count; i++)
+        rig_append(&rig, PAYLOAD);
+}
+
+static void write_segments(unsigned count)
+{
+    while (rig_files(&rig, "0") < count)
+        rig_append(&rig, PAYLOAD);
+    rig_append(&rig, PAYLOAD);
+    rig_append(&rig, PAYLOAD);
+}
+
+/* Opening says that this is damage, where, and what to do; and touches nothing. */
+static void expect_refusal(uint64_t number, const char *where)
+{
+    char *path = rig_segment(&rig, number);
+    uint64_t digest;
+
+    rig_close(&rig);
+    digest = rig_digest(&rig);
+    assert_int_equal(rig_open(&rig), DUEQ_CORRUPT);
+    assert_null(rig.journal);
+    assert_non_null(strstr(rig.error.text, path));
+    assert_non_null(strstr(rig.error.text, where));
+    assert_non_null(strstr(rig.error.text, "backup"));
+    assert_true(rig_digest(&rig) == digest);
+    free(path);
+}
+
+static void remove_segment(uint64_t number)
+{
+    char *path = rig_segment(&rig, number);
+
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+/* ---- the tail */
+
+/* After the cut the journal goes on, and what is written then is what is read. */
+static void expect_cut_to(uint64_t last)
+{
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last);
+    rig_append(&rig, PAYLOAD);
+    rig_append(&rig, PAYLOAD);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last + 2);
+    assert_int_equal(rig.timelines[last + 1], rig.timeline - 1);
+}
+
+static void tear_at(size_t cut, bool shorter)
+{
+    char *path;
+    uint8_t *bytes;
+    size_t size;
+
+    set_up(NULL);
+    write_records(RECORDS);
+    rig_close(&rig);
+    path = rig_segment(&rig, 1);
+    bytes = rig_read(path, &size);
+    memset(bytes + cut, 0, size - cut);
+    rig_write(path, bytes, shorter ? cut : size);
+    free(bytes);
+    free(path);
+    expect_cut_to(RECORDS - 1);
+    tear_down(NULL);
+}
+
+static void a_torn_tail_is_cut_at_every_byte(void **state)
+{
+    size_t begin = offset_of(RECORDS);
+
+    (void)state;
+    for (size_t cut = begin; cut < begin + RECORD_HEADER_SIZE + PAYLOAD; cut++) {
+        tear_at(cut, false);
+        tear_at(cut, true);
+    }
+}
+
+static void a_file_that_ends_within_the_padding_has_its_record(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    assert_int_equal(truncate(path, (off_t)offset_of(RECORDS + 1) - 1), 0);
+    expect_cut_to(RECORDS);
+    free(path);
+}
+
+static void any_bit_flipped_in_the_last_record_cuts_it(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+    size_t begin = offset_of(RECORDS) * 8;
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    for (size_t bit = begin; bit < begin + (RECORD_HEADER_SIZE + PAYLOAD) * 8; bit++) {
+        rig_flip(path, bit);
+        rig_reopen(&rig);
+        assert_int_equal(rig.read_to, RECORDS - 1);
+        rig_flip(path, bit);
+    }
+    free(path);
+}
+
+/* Nothing says that a record of the tail was durable, although later ones came through. */
+static void a_hole_in_what_was_never_settled_is_cut(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+
+    (void)state;
+    write_records(RECORDS);
+    fake_disk_hold_syncs(rig.disk, true);
+    for (int i = 0; i < RECORDS; i++)
+        assert_int_equal(rig_try(&rig, PAYLOAD), DUEQ_OK);
+    fake_disk_cut_after(rig.disk, 0);
+    rig_close(&rig);
+    rig_flip(path, offset_of(RECORDS + 2) * 8);
+    fake_disk_cut_after(rig.disk, UINT32_MAX);
+    fake_disk_hold_syncs(rig.disk, false);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, RECORDS + 1);
+    assert_int_equal(rig.replay.cut_bytes, 3 * SPACE);
+    free(path);
+}
+
+static void segments_behind_an_honest_end_are_removed(void **state)
+{
+    char *path = rig_segment(&rig, 2);
+    uint8_t junk[RIG_SEGMENT];
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    memset(junk, 'j', sizeof(junk));
+    rig_write(path, junk, sizeof(junk));
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, RECORDS);
+    assert_int_equal(rig_files(&rig, "0"), 1);
+    free(path);
+}
+
+static void an_empty_file_is_an_honest_end(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+
+    (void)state;
+    rig_close(&rig);
+    rig_write(path, (const uint8_t *)"", 0);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 0);
+    assert_int_equal(rig_files(&rig, "0"), 0);
+    free(path);
+}
+
+/* ---- damage */
+
+static void any_bit_flipped_in_a_durable_record_is_damage(void **state)
+{
+    char *path = rig_segment(&rig, 1), where[32];
+    size_t begin = offset_of(2) * 8;
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    snprintf(where, sizeof(where), "at byte %zu", offset_of(2));
+    for (size_t bit = begin; bit < begin + (RECORD_HEADER_SIZE + PAYLOAD) * 8; bit++) {
+        rig_flip(path, bit);
+        expect_refusal(1, where);
+        rig_flip(path, bit);
+    }
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, RECORDS);
+    free(path);
+}
+
+static void any_bit_flipped_in_a_segment_header_is_damage(void **state)
+{
+    char *path = rig_segment(&rig, 2);
+
+    (void)state;
+    write_segments(3);
+    rig_close(&rig);
+    for (size_t bit = 0; bit < SEGMENT_HEADER_SIZE * 8; bit++) {
+        rig_flip(path, bit);
+        expect_refusal(2, "at byte 0");
+        rig_flip(path, bit);
+    }
+    rig_reopen(&rig);
+    free(path);
+}
+
+static void a_flipped_header_of_the_first_segment_is_damage(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    rig_flip(path, 100);
+    expect_refusal(1, "at byte 0");
+    free(path);
+}
+
+static void a_missing_first_segment_is_damage(void **state)
+{
+    (void)state;
+    write_segments(3);
+    rig_close(&rig);
+    remove_segment(1);
+    expect_refusal(2, "missing");
+}
+
+static void a_missing_middle_segment_is_damage(void **state)
+{
+    (void)state;
+    write_segments(4);
+    rig_close(&rig);
+    remove_segment(2);
+    expect_refusal(1, "at byte 4096");
+}
+
+static void a_record_cut_out_is_damage(void **state)
+{
+    char *path = rig_segment(&rig, 1), where[32];
+    uint8_t *bytes;
+    size_t size;
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    bytes = rig_read(path, &size);
+    memmove(bytes + offset_of(3), bytes + offset_of(4), size - offset_of(4));
+    rig_write(path, bytes, size);
+    snprintf(where, sizeof(where), "at byte %zu", offset_of(3));
+    expect_refusal(1, where);
+    free(bytes);
+    free(path);
+}
+
+static void damage_below_the_checkpoint_does_no_harm(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+    uint64_t last;
+
+    (void)state;
+    write_segments(3);
+    last = journal_last(rig.journal);
+    rig_close(&rig);
+    rig_flip(path, offset_of(2) * 8);
+    rig.after = 40; /* in the second segment */
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last);
+    free(path);
+}
+
+static void damage_below_the_checkpoint_in_its_own_segment_does_no_harm(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    rig_flip(path, offset_of(2) * 8);
+    rig.after = RECORDS;
+    rig_reopen(&rig);
+    assert_int_equal(rig_append(&rig, PAYLOAD), RECORDS + 1);
+    free(path);
+}
+
+/* A restored data.mdb that is not the journal's, or a new one after it was lost. */
+static void a_journal_of_another_store_is_refused(void **state)
+{
+    (void)state;
+    write_segments(2);
+    rig.options.salt++;
+    expect_refusal(1, "another store");
+}
+
+static void a_refusal_leaves_spares_and_half_made_files_alone(void **state)
+{
+    char *path = rig_segment(&rig, 1);
+    char *half_made = rig_path(&rig, "new-0000000000000077.tmp");
+
+    (void)state;
+    write_records(RECORDS);
+    journal_prepare(rig.journal);
+    rig_close(&rig);
+    rig_write(half_made, (const uint8_t *)"x", 1);
+    rig_flip(path, offset_of(2) * 8);
+    rig.options.segment_bytes *= 2; /* spares of the old size are of no use */
+    expect_refusal(1, "at byte");
+    assert_int_equal(rig_files(&rig, ""), 4);
+    free(half_made);
+    free(path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_torn_tail_is_cut_at_every_byte),
+        TEST(a_file_that_ends_within_the_padding_has_its_record),
+        TEST(any_bit_flipped_in_the_last_record_cuts_it),
+        TEST(a_hole_in_what_was_never_settled_is_cut),
+        TEST(segments_behind_an_honest_end_are_removed),
+        TEST(an_empty_file_is_an_honest_end),
+        TEST(any_bit_flipped_in_a_durable_record_is_damage),
+        TEST(any_bit_flipped_in_a_segment_header_is_damage),
+        TEST(a_flipped_header_of_the_first_segment_is_damage),
+        TEST(a_missing_first_segment_is_damage),
+        TEST(a_missing_middle_segment_is_damage),
+        TEST(a_record_cut_out_is_damage),
+        TEST(damage_below_the_checkpoint_does_no_harm),
+        TEST(damage_below_the_checkpoint_in_its_own_segment_does_no_harm),
+        TEST(a_journal_of_another_store_is_refused),
+        TEST(a_refusal_leaves_spares_and_half_made_files_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
