@@ -3,8 +3,7 @@
  * SEED= reproduces, STEPS= scales. */
 #include "tests/support/journal_rig.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 
 #include "tests/support/cmocka.h"
 
@@ -88,22 +87,39 @@ static void accept(void)
     assert_int_equal(test.settled, test.appended);
 }
 
+/* A disk that fails now and then, or is slow to take what it is given. */
+static void trouble(void)
+{
+    static const enum disk_call calls[] = {DISK_WRITE,    DISK_SYNC,   DISK_SYNC_NAMES,
+                                           DISK_ALLOCATE, DISK_RENAME, DISK_UNLINK};
+    unsigned passing = (unsigned)dice_roll(&test.dice, 20);
+
+    if (dice_once_in(&test.dice, 4))
+        fake_disk_shorten(test.rig.disk, 1 + dice_roll(&test.dice, 3000));
+    if (dice_once_in(&test.dice, 3))
+        fake_disk_fail(test.rig.disk, calls[dice_roll(&test.dice, 6)], passing, 1,
+                       dice_once_in(&test.dice, 3) ? ENOSPC : EIO);
+}
+
 /* One life: opened, written to, ended by a cut, by the end of the process, or closed. */
 static void live_once(void)
 {
     struct journal_rig *rig = &test.rig;
     int steps = (int)dice_roll(&test.dice, 60);
+    enum dueq_status status;
 
     rig->options.durability = (enum kv_durability)dice_roll(&test.dice, 3);
     if (dice_once_in(&test.dice, 2))
         fake_disk_cut_after(rig->disk, 1 + dice_roll(&test.dice, 120));
-    if (rig_open(rig) == DUEQ_OK) {
+    trouble();
+    status = rig_open(rig);
+    if (status == DUEQ_OK) {
         check_settled();
         accept();
         while (steps-- > 0 && !fake_disk_is_dead(rig->disk))
             random_step();
         note_settled();
-    } else if (!fake_disk_is_dead(rig->disk)) {
+    } else if (status == DUEQ_CORRUPT) {
         fail_msg("journal_open: %s", rig->error.text);
     }
     if (dice_once_in(&test.dice, 3))

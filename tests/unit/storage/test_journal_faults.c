@@ -1,0 +1,349 @@
+/* A disk that fails, fills up, is interrupted: what was settled stays settled, what failed
+ * never is, and a full disk can be drained. */
+#include "storage/kv/segment.h"
+#include "tests/support/journal_rig.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+static struct journal_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    rig_init(&rig);
+    rig_reopen(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rig_release(&rig);
+    return 0;
+}
+
+/* Appends and waits until something fails; returns the last LSN that was settled before. */
+static uint64_t append_until_failure(void)
+{
+    uint64_t settled = journal_settled(rig.journal);
+
+    while (rig_try(&rig, 500) == DUEQ_OK &&
+           journal_wait(rig.journal, journal_last(rig.journal)) == DUEQ_OK)
+        settled = journal_settled(rig.journal);
+    return settled;
+}
+
+/* Failed for good: nothing more is taken or settled, although the disk works again. */
+static void expect_failed(uint64_t settled, const char *call)
+{
+    uint64_t last = journal_last(rig.journal);
+
+    assert_int_equal(journal_status(rig.journal), DUEQ_IO);
+    assert_non_null(strstr(journal_failure(rig.journal), call));
+    assert_non_null(strstr(journal_failure(rig.journal), "/journal/"));
+    assert_non_null(strstr(journal_failure(rig.journal), strerror(EIO)));
+    assert_int_equal(rig_try(&rig, 100), DUEQ_IO);
+    assert_int_equal(journal_wait(rig.journal, last + 1), DUEQ_IO);
+    assert_int_equal(journal_sync(rig.journal), last > settled ? DUEQ_IO : DUEQ_OK);
+    assert_int_equal(journal_settled(rig.journal), settled);
+    assert_int_equal(journal_last(rig.journal), last);
+}
+
+/* The failed record may be there or not; the journal goes on behind what is. */
+static void expect_reopening_from(uint64_t settled)
+{
+    rig_reopen(&rig);
+    assert_true(rig.read_to == settled || rig.read_to == settled + 1);
+    settled = rig_append(&rig, 500);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, settled);
+}
+
+static void fail_nth(enum disk_call call, unsigned nth, const char *name)
+{
+    uint64_t settled;
+
+    set_up(NULL);
+    fake_disk_fail(rig.disk, call, nth, 1, EIO);
+    settled = append_until_failure();
+    expect_failed(settled, name);
+    expect_reopening_from(settled);
+    tear_down(NULL);
+}
+
+static void a_write_that_fails_settles_nothing_any_more(void **state)
+{
+    (void)state;
+    for (unsigned nth = 0; nth < 25; nth++)
+        fail_nth(DISK_WRITE, nth, "write");
+}
+
+static void a_sync_that_fails_settles_nothing_any_more(void **state)
+{
+    (void)state;
+    for (unsigned nth = 0; nth < 25; nth++)
+        fail_nth(DISK_SYNC, nth, "fdatasync");
+}
+
+static void a_name_that_cannot_be_synced_settles_nothing_any_more(void **state)
+{
+    (void)state;
+    for (unsigned nth = 0; nth < 4; nth++)
+        fail_nth(DISK_SYNC_NAMES, nth, "directory");
+}
+
+static void a_segment_that_cannot_be_made_fails_the_journal(void **state)
+{
+    static const enum disk_call calls[] = {DISK_OPEN, DISK_ALLOCATE, DISK_RENAME};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        for (unsigned nth = 0; nth < 3; nth++)
+            fail_nth(calls[i], nth, "segment");
+}
+
+static void a_waiter_is_woken_by_a_failure(void **state)
+{
+    (void)state;
+    fake_disk_hold_syncs(rig.disk, true);
+    assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
+    fake_disk_fail(rig.disk, DISK_SYNC, 0, 1, EIO);
+    fake_disk_hold_syncs(rig.disk, false);
+    assert_int_equal(journal_wait(rig.journal, 1), DUEQ_IO);
+    assert_int_equal(journal_settled(rig.journal), 0);
+}
+
+/* Linux forgets after a failed sync that pages were to be written, and shows them all the same:
+ * what is read at opening must be what a power cut leaves. */
+static void what_a_failed_sync_lost_is_not_read_back(void **state)
+{
+    struct dice dice = {7};
+
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        uint64_t found;
+
+        for (int i = 0; i < 4; i++)
+            rig_append(&rig, 500);
+        fake_disk_fail(rig.disk, DISK_SYNC, 0, 1, EIO);
+        append_until_failure();
+        rig_reopen(&rig);
+        found = rig.read_to;
+        rig_close(&rig);
+        fake_disk_restart(rig.disk, &dice);
+        rig_reopen(&rig);
+        assert_int_equal(rig.read_to, found);
+    }
+}
+
+static void interrupted_and_short_transfers_are_continued(void **state)
+{
+    (void)state;
+    fake_disk_shorten(rig.disk, 61);
+    journal_prepare(rig.journal);
+    assert_true(journal_has_room(rig.journal));
+    for (size_t size = RIG_PAYLOAD_LEAST; size < 900; size += 19)
+        rig_append(&rig, size);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 47);
+    fake_disk_shorten(rig.disk, 0);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 47);
+}
+
+static void an_interrupted_allocation_is_tried_again(void **state)
+{
+    (void)state;
+    fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, 3, EINTR);
+    rig_append(&rig, 100);
+}
+
+static void a_journal_that_failed_between_syncs_can_be_closed(void **state)
+{
+    (void)state;
+    rig.options.durability = KV_SYNC_INTERVAL;
+    rig.options.interval_ms = 3600 * 1000;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    fake_disk_fail(rig.disk, DISK_WRITE, 0, 1, EIO);
+    assert_int_equal(rig_try(&rig, 100), DUEQ_IO);
+    rig_close(&rig);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 1);
+}
+
+static void an_opening_that_cannot_read_changes_nothing(void **state)
+{
+    static const enum disk_call calls[] = {DISK_OPEN, DISK_READ, DISK_SYNC};
+
+    (void)state;
+    while (rig_files(&rig, "0") < 3)
+        rig_append(&rig, 500);
+    rig_close(&rig);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        for (unsigned nth = 0; nth < 5; nth++) {
+            uint64_t digest = rig_digest(&rig);
+
+            fake_disk_fail(rig.disk, calls[i], nth, 1, EIO);
+            assert_int_equal(rig_open(&rig), DUEQ_IO);
+            assert_non_null(strstr(rig.error.text, ".seg"));
+            assert_true(rig_digest(&rig) == digest);
+        }
+    rig_reopen(&rig);
+}
+
+/* ---- a full disk */
+
+static void fill_disk(int error)
+{
+    journal_prepare(rig.journal);
+    assert_true(journal_has_room(rig.journal));
+    fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, error);
+}
+
+static void drain_disk(void)
+{
+    fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, 0, 0);
+}
+
+static uint64_t append_until_full(void)
+{
+    enum dueq_status status;
+
+    while ((status = rig_try(&rig, 500)) == DUEQ_OK)
+        ;
+    assert_int_equal(status, DUEQ_FULL);
+    return journal_last(rig.journal);
+}
+
+static void a_full_disk_takes_the_spare_then_the_reserve_then_no_more(void **state)
+{
+    (void)state;
+    fill_disk(ENOSPC);
+    while (rig_files(&rig, "spare-") > 0)
+        rig_append(&rig, 500);
+    assert_true(journal_has_room(rig.journal));
+    assert_int_equal(rig_files(&rig, "reserve"), 1);
+    while (rig_files(&rig, "reserve") > 0)
+        rig_append(&rig, 500);
+    assert_false(journal_has_room(rig.journal));
+    append_until_full();
+    assert_int_equal(journal_status(rig.journal), DUEQ_OK);
+    assert_int_equal(rig_files(&rig, "0"), 2);
+}
+
+static void a_full_disk_is_drained_by_a_checkpoint(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    fill_disk(EDQUOT);
+    last = append_until_full();
+    assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
+    journal_trim(rig.journal, last);
+    journal_prepare(rig.journal);
+    assert_false(journal_has_room(rig.journal)); /* no reserve yet */
+    assert_int_equal(rig_append(&rig, 500), last + 1);
+    drain_disk();
+    journal_prepare(rig.journal);
+    assert_true(journal_has_room(rig.journal));
+    assert_int_equal(rig_files(&rig, "reserve"), 1);
+    rig.after = last;
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last + 1);
+}
+
+static void a_large_record_that_finds_no_room_leaves_the_reserve(void **state)
+{
+    (void)state;
+    fill_disk(ENOSPC);
+    assert_int_equal(rig_try(&rig, 2 * RIG_SEGMENT), DUEQ_FULL);
+    assert_int_equal(rig_files(&rig, "reserve"), 1);
+    assert_int_equal(rig_append(&rig, 100), 1);
+}
+
+static void the_reserve_outlives_a_reopening(void **state)
+{
+    (void)state;
+    fill_disk(ENOSPC);
+    append_until_full();
+    rig_reopen(&rig);
+    assert_int_equal(rig_try(&rig, 500), DUEQ_FULL);
+    drain_disk();
+    journal_prepare(rig.journal);
+    fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    rig_reopen(&rig);
+    rig_append(&rig, 500);
+    assert_int_equal(rig_files(&rig, "reserve"), 0);
+    assert_false(journal_has_room(rig.journal));
+}
+
+static void a_reserve_of_another_size_is_made_anew(void **state)
+{
+    (void)state;
+    journal_prepare(rig.journal);
+    rig.options.segment_bytes *= 2;
+    rig_reopen(&rig);
+    assert_int_equal(rig_files(&rig, "reserve"), 0);
+    journal_prepare(rig.journal);
+    assert_int_equal(rig_files(&rig, "reserve"), 1);
+}
+
+static void preparing_that_fails_leaves_nothing_half_made(void **state)
+{
+    static const enum disk_call calls[] = {DISK_OPEN, DISK_ALLOCATE, DISK_WRITE, DISK_SYNC,
+                                           DISK_RENAME};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        fake_disk_fail(rig.disk, calls[i], 0, 1, ENOSPC);
+        journal_prepare(rig.journal);
+        assert_false(journal_has_room(rig.journal));
+        assert_int_equal(rig_files(&rig, "new-"), 0);
+        assert_int_equal(rig_files(&rig, "spare-"), 0);
+    }
+    journal_prepare(rig.journal);
+    assert_true(journal_has_room(rig.journal));
+    assert_int_equal(journal_status(rig.journal), DUEQ_OK);
+}
+
+static void a_segment_that_cannot_be_recycled_is_deleted(void **state)
+{
+    (void)state;
+    while (rig_files(&rig, "0") < 3)
+        rig_append(&rig, 500);
+    fake_disk_fail(rig.disk, DISK_RENAME, 0, FAKE_DISK_ALWAYS, EIO);
+    journal_trim(rig.journal, journal_last(rig.journal));
+    assert_int_equal(rig_files(&rig, "0"), 1);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_write_that_fails_settles_nothing_any_more),
+        cmocka_unit_test(a_sync_that_fails_settles_nothing_any_more),
+        cmocka_unit_test(a_name_that_cannot_be_synced_settles_nothing_any_more),
+        cmocka_unit_test(a_segment_that_cannot_be_made_fails_the_journal),
+        TEST(a_waiter_is_woken_by_a_failure),
+        TEST(what_a_failed_sync_lost_is_not_read_back),
+        TEST(interrupted_and_short_transfers_are_continued),
+        TEST(an_interrupted_allocation_is_tried_again),
+        TEST(a_journal_that_failed_between_syncs_can_be_closed),
+        TEST(an_opening_that_cannot_read_changes_nothing),
+        TEST(a_full_disk_takes_the_spare_then_the_reserve_then_no_more),
+        TEST(a_full_disk_is_drained_by_a_checkpoint),
+        TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
+        TEST(the_reserve_outlives_a_reopening),
+        TEST(a_reserve_of_another_size_is_made_anew),
+        TEST(preparing_that_fails_leaves_nothing_half_made),
+        TEST(a_segment_that_cannot_be_recycled_is_deleted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
