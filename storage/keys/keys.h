@@ -149,8 +149,8 @@ enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name,
 enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                            enum list_end towards, keys_element_fn fn, void *arg);
 
-/* ---- sorted sets. Ordered by score, then by bytes of the member (beyond about 490 bytes of a
- * common prefix: by hash). */
+/* ---- sorted sets. Ordered by score, then by bytes of the member (behind a common prefix of
+ * 478 bytes: by hash). */
 
 struct zset_entry {
     struct dueq_slice member;
@@ -162,6 +162,24 @@ enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name
 /* Sets the score; *ret_added: was not there. score is not NaN. */
 enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
                           struct dueq_slice member, double score, bool *ret_added);
+
+/* When a score is set and to what: ZADD's options. */
+struct zset_rule {
+    bool if_absent, if_present;
+    bool if_greater, if_less; /* than the score it has; absent ones are added */
+    bool increment;           /* the score is added to the one it has */
+};
+enum zset_effect {
+    ZSET_REFUSED, /* by the rule */
+    ZSET_SAME,    /* it has that score already */
+    ZSET_ADDED,
+    ZSET_MOVED,
+    ZSET_NAN /* of an increment: inf and -inf; nothing is changed */
+};
+/* *score: what is wanted; becomes what the member has now (ZSET_SAME, _ADDED, _MOVED). */
+enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice member, const struct zset_rule *rule, double *score,
+                          enum zset_effect *ret_effect);
 enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice name,
                              struct dueq_slice member);
 enum dueq_status zset_scan(const struct keys_view *view, struct dueq_slice name,
@@ -182,18 +200,26 @@ struct zset_range {
     struct zset_bound least, most;
     bool reverse;
 };
-/* Hands out the entries of the range in order (reverse: from the most). Starts without scanning
- * over what was removed at the head. fn must not change the store. O(log n + entries). */
+/* Hands out the entries of the range in order (reverse: from the most). What was removed is
+ * stepped over once, not by every call (zset_gap.h). fn must not change the store. O(log n +
+ * entries). */
 enum dueq_status zset_each(const struct keys_view *view, struct dueq_slice name,
                            const struct zset_range *range,
                            bool (*fn)(void *arg, const struct zset_entry *entry), void *arg);
-/* The entry at a rank (from the most with reverse), and the rank of a member: O(rank). */
+/* The entries from a rank on (from the most with reverse): O(distance to the nearer end). */
 enum dueq_status zset_each_from(const struct keys_view *view, struct dueq_slice name,
                                 uint64_t rank, bool reverse,
                                 bool (*fn)(void *arg, const struct zset_entry *entry),
                                 void *arg);
 enum dueq_status zset_rank(const struct keys_view *view, struct dueq_slice name,
-                           struct dueq_slice member, bool reverse, uint64_t *ret_rank);
+                           struct dueq_slice member, bool reverse,
+                           uint64_t *ret_rank); /* O(rank) */
+
+/* Takes out the entries of a range, or `count` from a rank on. *ret_removed: how many. */
+enum dueq_status zset_remove_range(const struct keys_view *view, struct dueq_slice name,
+                                   const struct zset_range *range, uint64_t *ret_removed);
+enum dueq_status zset_remove_from(const struct keys_view *view, struct dueq_slice name,
+                                  uint64_t rank, uint64_t count, uint64_t *ret_removed);
 /* Takes out the first (reverse: last) entry; the member lives until the next change. */
 enum dueq_status zset_pop(const struct keys_view *view, struct dueq_slice name, bool reverse,
                           struct zset_entry *ret_entry);

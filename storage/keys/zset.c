@@ -14,44 +14,86 @@ enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name
     return status;
 }
 
-enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
-                          struct dueq_slice member, double score, bool *ret_added)
+/* ---- writing */
+
+static enum zset_effect judge(const struct zset_rule *rule, bool present, double current,
+                              double *score)
+{
+    if (present ? rule->if_absent : rule->if_present)
+        return ZSET_REFUSED;
+    if (!present)
+        return ZSET_ADDED;
+    if (rule->increment)
+        *score += current;
+    if (isnan(*score))
+        return ZSET_NAN;
+    if ((rule->if_less && *score >= current) || (rule->if_greater && *score <= current))
+        return ZSET_REFUSED;
+    return *score == current ? ZSET_SAME : ZSET_MOVED;
+}
+
+static void put_score(const struct keys_view *view, struct keys_entry *entry,
+                      struct dueq_slice member, double score, bool added)
+{
+    struct keys *keys = keys_of(view);
+    uint8_t bits[8];
+
+    zset_write_score(bits, score);
+    member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), added);
+    zset_order_put(keys, entry, score, member);
+    entry->count += added;
+    if (added)
+        directory_changed(view, entry);
+    else
+        directory_touched(view, entry);
+}
+
+enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice member, const struct zset_rule *rule, double *score,
+                          enum zset_effect *ret_effect)
 {
     struct keys *keys = keys_of(view);
     struct keys_entry *entry;
     struct dueq_slice old;
-    enum dueq_status status = directory_open(view, name, KEYS_ZSET, &entry), found;
-    uint8_t bits[8];
+    enum dueq_status status = rule->if_present ? directory_find(view, name, KEYS_ZSET, &entry)
+                                               : directory_open(view, name, KEYS_ZSET, &entry);
+    double current = 0;
 
-    if (status != DUEQ_OK)
+    if (status == DUEQ_OK && entry->count > 0)
+        status = member_get(keys, entry, member, &old);
+    else if (status == DUEQ_OK)
+        status = DUEQ_NOTFOUND;
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
-    found = entry->count == 0 ? DUEQ_NOTFOUND : member_get(keys, entry, member, &old);
-    if (found != DUEQ_OK && found != DUEQ_NOTFOUND)
-        return found;
-    if (found == DUEQ_OK)
-        zset_order_del(keys, entry, zset_read_score(old), member);
-    zset_write_score(bits, score);
-    member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), found == DUEQ_NOTFOUND);
-    zset_order_put(keys, entry, score, member);
-    *ret_added = found == DUEQ_NOTFOUND;
-    if (*ret_added) {
-        entry->count++;
-        directory_changed(view, entry);
-    } else {
-        directory_touched(view, entry);
-    }
+    if (status == DUEQ_OK)
+        current = zset_read_score(old);
+    *ret_effect = judge(rule, status == DUEQ_OK, current, score);
+    if (*ret_effect == ZSET_MOVED)
+        zset_order_del(keys, entry, current, member);
+    if (*ret_effect == ZSET_MOVED || *ret_effect == ZSET_ADDED)
+        put_score(view, entry, member, *score, *ret_effect == ZSET_ADDED);
     return DUEQ_OK;
 }
 
-static void take_out(const struct keys_view *view, struct keys_entry *entry,
-                     struct dueq_slice member, double score)
+enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
+                          struct dueq_slice member, double score, bool *ret_added)
 {
-    struct keys *keys = keys_of(view);
+    enum zset_effect effect;
+    enum dueq_status status =
+        zset_add(view, name, member, &(struct zset_rule){0}, &score, &effect);
 
+    if (status == DUEQ_OK)
+        *ret_added = effect == ZSET_ADDED;
+    return status;
+}
+
+/* The caller tells the directory. */
+static void take_out(struct keys *keys, struct keys_entry *entry, struct dueq_slice member,
+                     double score)
+{
     zset_order_del(keys, entry, score, member);
     member_del(keys, entry, member);
     entry->count--;
-    directory_changed(view, entry);
 }
 
 enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice name,
@@ -63,9 +105,11 @@ enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice nam
 
     if (status == DUEQ_OK)
         status = member_get(keys_of(view), entry, member, &value);
-    if (status == DUEQ_OK)
-        take_out(view, entry, member, zset_read_score(value));
-    return status;
+    if (status != DUEQ_OK)
+        return status;
+    take_out(keys_of(view), entry, member, zset_read_score(value));
+    directory_changed(view, entry);
+    return DUEQ_OK;
 }
 
 /* ---- by hash of the member */
@@ -106,30 +150,57 @@ enum dueq_status zset_random(const struct keys_view *view, struct dueq_slice nam
 
 /* ---- in order */
 
+static const struct zset_range from_least = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, false};
+static const struct zset_range from_most = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, true};
+
+static const struct zset_range *everything(bool reverse)
+{
+    return reverse ? &from_most : &from_least;
+}
+
+/* The end of a range is no error. */
+static enum dueq_status end_walk(struct zset_walk *walk, enum dueq_status status)
+{
+    zset_walk_end(walk);
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static enum dueq_status hand_out_all(struct zset_walk *walk, enum dueq_status status,
+                                     bool (*fn)(void *arg, const struct zset_entry *entry),
+                                     void *arg)
+{
+    while (status == DUEQ_OK && fn(arg, &walk->here))
+        status = zset_walk_step(walk);
+    return end_walk(walk, status);
+}
+
 enum dueq_status zset_each(const struct keys_view *view, struct dueq_slice name,
                            const struct zset_range *range,
                            bool (*fn)(void *arg, const struct zset_entry *entry), void *arg)
 {
     struct keys_entry *entry;
+    struct zset_walk walk;
     enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
 
-    return status == DUEQ_OK ? zset_order_walk(keys_of(view), entry, range, fn, arg) : status;
+    if (status != DUEQ_OK)
+        return status;
+    status = zset_walk_begin(&walk, keys_of(view), entry, range);
+    return hand_out_all(&walk, status, fn, arg);
 }
 
-struct ranked {
-    uint64_t skip;
-    struct scan_call call;
-};
-
-static bool skip_then_hand_out(void *arg, const struct zset_entry *entry)
+/* Begins at a rank, coming from the nearer end. */
+static enum dueq_status begin_at(struct zset_walk *walk, const struct keys_view *view,
+                                 struct keys_entry *entry, uint64_t rank, bool reverse)
 {
-    struct ranked *ranked = arg;
+    bool far = rank > entry->count / 2;
+    uint64_t skip = far ? entry->count - 1 - rank : rank;
+    enum dueq_status status =
+        zset_walk_begin(walk, keys_of(view), entry, everything(reverse != far));
 
-    if (ranked->skip > 0) {
-        ranked->skip--;
-        return true;
-    }
-    return ranked->call.fn(ranked->call.arg, entry);
+    while (status == DUEQ_OK && skip-- > 0)
+        status = zset_walk_step(walk);
+    walk->reverse = reverse;
+    return status;
 }
 
 enum dueq_status zset_each_from(const struct keys_view *view, struct dueq_slice name,
@@ -137,76 +208,118 @@ enum dueq_status zset_each_from(const struct keys_view *view, struct dueq_slice 
                                 bool (*fn)(void *arg, const struct zset_entry *entry),
                                 void *arg)
 {
-    struct zset_range all = {
-        .least = {.kind = ZSET_FIRST}, .most = {.kind = ZSET_LAST}, .reverse = reverse};
-    struct ranked ranked = {rank, {fn, arg}};
+    struct keys_entry *entry;
+    struct zset_walk walk;
+    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
 
-    return zset_each(view, name, &all, skip_then_hand_out, &ranked);
-}
-
-struct rank_count {
-    struct dueq_slice member;
-    uint64_t before;
-    bool found;
-};
-
-static bool count_before(void *arg, const struct zset_entry *entry)
-{
-    struct rank_count *count = arg;
-
-    count->found = dueq_slice_equal(entry->member, count->member);
-    count->before += !count->found;
-    return !count->found;
+    if (status != DUEQ_OK || rank >= entry->count)
+        return status;
+    status = begin_at(&walk, view, entry, rank, reverse);
+    return hand_out_all(&walk, status, fn, arg);
 }
 
 enum dueq_status zset_rank(const struct keys_view *view, struct dueq_slice name,
                            struct dueq_slice member, bool reverse, uint64_t *ret_rank)
 {
-    struct rank_count count = {.member = member};
-    double score;
-    enum dueq_status status = zset_score(view, name, member, &score);
+    struct keys_entry *entry;
+    struct dueq_slice value;
+    struct zset_walk walk;
+    uint64_t rank = 0;
+    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
 
+    if (status == DUEQ_OK)
+        status = member_get(keys_of(view), entry, member, &value);
     if (status != DUEQ_OK)
         return status;
-    status = zset_each_from(view, name, 0, reverse, count_before, &count);
-    if (status == DUEQ_OK && !count.found)
-        return DUEQ_CORRUPT;
+    status = zset_walk_begin(&walk, keys_of(view), entry, everything(reverse));
+    for (; status == DUEQ_OK && !dueq_slice_equal(walk.here.member, member); rank++)
+        status = zset_walk_step(&walk);
+    zset_walk_end(&walk);
     if (status == DUEQ_OK)
-        *ret_rank = count.before;
+        *ret_rank = rank;
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
+
+/* ---- taking out */
+
+/* Takes out where the walk stands; the member lives in *ret_entry until the next change but
+ * this. */
+static enum dueq_status take_out_here(struct zset_walk *walk, struct zset_entry *ret_entry)
+{
+    struct zset_entry kept = {keys_keep(walk->keys, walk->here.member), walk->here.score};
+
+    if (kept.member.data == NULL)
+        return DUEQ_NOMEM;
+    take_out(walk->keys, walk->owner, kept.member, kept.score);
+    *ret_entry = kept;
+    return DUEQ_OK;
+}
+
+/* The same with what follows, up to `most` entries. Ends the walk. */
+static enum dueq_status take_out_all(const struct keys_view *view, struct zset_walk *walk,
+                                     enum dueq_status status, uint64_t most,
+                                     uint64_t *ret_removed)
+{
+    struct keys_entry *entry = walk->owner;
+    struct zset_entry gone;
+    uint64_t removed = 0;
+
+    while (status == DUEQ_OK && removed < most) {
+        status = take_out_here(walk, &gone);
+        removed += status == DUEQ_OK;
+        if (status == DUEQ_OK && removed < most)
+            status = zset_walk_step(walk);
+    }
+    *ret_removed = removed;
+    status = end_walk(walk, status);
+    if (removed > 0)
+        directory_changed(view, entry);
     return status;
 }
 
-struct popped {
-    struct keys *keys;
-    struct zset_entry entry;
-    bool found;
-};
-
-static bool take_first(void *arg, const struct zset_entry *entry)
+enum dueq_status zset_remove_range(const struct keys_view *view, struct dueq_slice name,
+                                   const struct zset_range *range, uint64_t *ret_removed)
 {
-    struct popped *popped = arg;
+    struct keys_entry *entry;
+    struct zset_walk walk;
+    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
 
-    popped->entry = (struct zset_entry){keys_keep(popped->keys, entry->member), entry->score};
-    popped->found = true;
-    return false;
+    if (status != DUEQ_OK)
+        return status;
+    status = zset_walk_begin(&walk, keys_of(view), entry, range);
+    return take_out_all(view, &walk, status, UINT64_MAX, ret_removed);
+}
+
+enum dueq_status zset_remove_from(const struct keys_view *view, struct dueq_slice name,
+                                  uint64_t rank, uint64_t count, uint64_t *ret_removed)
+{
+    struct keys_entry *entry;
+    struct zset_walk walk;
+    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    *ret_removed = 0;
+    if (rank >= entry->count)
+        return DUEQ_OK;
+    status = begin_at(&walk, view, entry, rank, false);
+    return take_out_all(view, &walk, status, count, ret_removed);
 }
 
 enum dueq_status zset_pop(const struct keys_view *view, struct dueq_slice name, bool reverse,
                           struct zset_entry *ret_entry)
 {
-    struct zset_range all = {
-        .least = {.kind = ZSET_FIRST}, .most = {.kind = ZSET_LAST}, .reverse = reverse};
-    struct popped popped = {.keys = keys_of(view)};
     struct keys_entry *entry;
+    struct zset_walk walk;
     enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
 
-    if (status == DUEQ_OK)
-        status = zset_order_walk(popped.keys, entry, &all, take_first, &popped);
     if (status != DUEQ_OK)
         return status;
-    if (!popped.found)
-        return DUEQ_CORRUPT;
-    take_out(view, entry, popped.entry.member, popped.entry.score);
-    *ret_entry = popped.entry;
-    return DUEQ_OK;
+    status = zset_walk_begin(&walk, keys_of(view), entry, everything(reverse));
+    if (status == DUEQ_OK)
+        status = take_out_here(&walk, ret_entry);
+    zset_walk_end(&walk);
+    if (status == DUEQ_OK)
+        directory_changed(view, entry);
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
 }

@@ -24,6 +24,7 @@ struct kv_cursor {
     uint8_t key[KV_KEY_MAX];
     size_t key_size;
     struct dueq_slice value;
+    uint64_t passed; /* tombstones, by the last move */
 };
 
 struct kv_cursor *kv_cursor_new(struct kv *kv)
@@ -57,6 +58,11 @@ struct dueq_slice kv_cursor_key(const struct kv_cursor *cursor)
 struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor)
 {
     return cursor->value;
+}
+
+uint64_t kv_cursor_passed(const struct kv_cursor *cursor)
+{
+    return cursor->passed;
 }
 
 /* ---- one level */
@@ -199,6 +205,7 @@ static enum dueq_status pass_key(struct kv_cursor *cursor)
 /* Takes the nearest candidate that is not deleted as the cursor's position. */
 static enum dueq_status settle(struct kv_cursor *cursor)
 {
+    cursor->passed = 0;
     for (;;) {
         const struct level *level = nearest(cursor);
         bool tombstone;
@@ -214,6 +221,8 @@ static enum dueq_status settle(struct kv_cursor *cursor)
         tombstone = level != &cursor->levels[LEVEL_LMDB] && level->tombstone;
         if (!tombstone)
             return DUEQ_OK;
+        cursor->passed++;
+        cursor->kv->stats.tombstones_passed++;
         status = pass_key(cursor);
         if (status != DUEQ_OK)
             return status;

@@ -65,6 +65,10 @@ enum dueq_status kv_cursor_prev(struct kv_cursor *cursor);
 struct dueq_slice kv_cursor_key(const struct kv_cursor *cursor);
 struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor);
 
+/* How many deleted records the last move stepped over: what it cost beyond O(log n). They are
+ * gone with the next checkpoint. */
+uint64_t kv_cursor_passed(const struct kv_cursor *cursor);
+
 /* ---- writing */
 
 /* `absent`: the caller knows that the key is not present now (as kv_get would tell). Then a
@@ -147,6 +151,7 @@ struct kv_stats {
     uint64_t map_bytes, map_used_bytes;
     uint64_t disk_free_bytes;
     uint64_t stalls, stall_usec_total; /* commits that waited for a checkpoint */
+    uint64_t tombstones_passed;        /* by cursors, since open */
     bool full;
 };
 void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
