@@ -1,0 +1,196 @@
+/* Sorted sets: the least and the greatest taken out, at once or when there is one. */
+#include "server/commands/handlers.h"
+#include "server/commands/zset_bounds.h"
+
+struct pop {
+    size_t first, keys; /* arguments that name the sorted sets */
+    bool reverse;       /* from the greatest */
+    bool named;         /* the key is part of the reply */
+    bool nested;        /* each entry is an array of its own */
+    int64_t count;
+};
+
+/* ---- taking out */
+
+static void write_head(struct context *context, const struct pop *pop, struct dueq_slice name,
+                       size_t entries)
+{
+    if (pop->named && pop->nested)
+        resp_array(context->reply, 2);
+    else if (pop->named)
+        resp_array(context->reply, entries * 2 + 1);
+    if (pop->named)
+        resp_slice(context->reply, name);
+    if (pop->nested)
+        resp_array(context->reply, entries);
+    else if (!pop->named)
+        resp_array(context->reply, entries * 2);
+}
+
+static void write_entry(struct context *context, const struct pop *pop,
+                        const struct zset_entry *entry)
+{
+    if (pop->nested)
+        resp_array(context->reply, 2);
+    resp_slice(context->reply, entry->member);
+    resp_double(context->reply, entry->score);
+}
+
+/* Of a sorted set that has entries. */
+static void pop_entries(struct context *context, const struct pop *pop, struct dueq_slice name,
+                        uint64_t size)
+{
+    struct keys_view view = context_view(context);
+    uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
+    size_t mark = buffer_size(context->reply->out);
+    struct zset_entry entry;
+
+    write_head(context, pop, name, count);
+    for (uint64_t i = 0; i < count; i++) {
+        enum dueq_status status = zset_pop(&view, name, pop->reverse, &entry);
+
+        if (status != DUEQ_OK) {
+            buffer_truncate(context->reply->out, mark);
+            context_status(context, status);
+            return;
+        }
+        write_entry(context, pop, &entry);
+    }
+    context_notify(context, EVENT_ZSET, pop->reverse ? "zpopmax" : "zpopmin", name);
+    if (count == size)
+        context_notify(context, EVENT_GENERIC, "del", name);
+}
+
+/* Pops from the first of the keys that there is. False: there is none, nothing is written. One
+ * who waits does not mind a key that became something else. */
+static bool try_pop(struct context *context, const struct pop *pop)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+
+    for (size_t i = pop->first; i < pop->first + pop->keys; i++) {
+        enum dueq_status status = keys_info(&view, context_slice(context, i), &info);
+
+        if (status == DUEQ_OK && info.type != KEYS_ZSET)
+            status = context->waiter != NULL ? DUEQ_NOTFOUND : DUEQ_WRONGTYPE;
+        if (!context_check(context, status))
+            return true;
+        if (status != DUEQ_OK)
+            continue;
+        pop_entries(context, pop, context_slice(context, i), info.count);
+        return true;
+    }
+    return false;
+}
+
+/* ---- at once */
+
+static enum outcome pop_now(struct context *context, bool reverse)
+{
+    struct pop pop = {.first = 1, .keys = 1, .reverse = reverse, .count = 1};
+
+    if (context_count(context) > 3)
+        return context_syntax_error(context);
+    if (context_count(context) == 3) {
+        if (!context_range_integer(context, 2, 0, INT64_MAX,
+                                   "ERR value is out of range, must be positive", &pop.count))
+            return OUTCOME_DONE;
+        pop.nested = context->reply->version >= 3;
+    }
+    if (pop.count == 0 || !try_pop(context, &pop))
+        resp_array(context->reply, 0);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_zpopmin(struct context *context)
+{
+    return pop_now(context, false);
+}
+
+enum outcome run_zpopmax(struct context *context)
+{
+    return pop_now(context, true);
+}
+
+/* numkeys key [key ...] MIN|MAX [COUNT count] from argument `index` on. False: the error is
+ * written. */
+static bool parse_mpop(struct context *context, size_t index, struct pop *pop)
+{
+    int64_t keys;
+    size_t where;
+
+    if (!context_range_integer(context, index, 1, INT64_MAX,
+                               "ERR numkeys should be greater than 0", &keys))
+        return false;
+    if ((uint64_t)keys >= context_count(context) - index - 1)
+        goto syntax;
+    *pop = (struct pop){
+        .first = index + 1, .keys = (size_t)keys, .named = true, .nested = true, .count = 1};
+    where = pop->first + pop->keys;
+    pop->reverse = context_is(context, where, "max");
+    if (!pop->reverse && !context_is(context, where, "min"))
+        goto syntax;
+    if (context_count(context) == where + 1)
+        return true;
+    if (!context_is(context, where + 1, "count") || context_count(context) == where + 2)
+        goto syntax;
+    if (!context_range_integer(context, where + 2, 1, INT64_MAX,
+                               "ERR count should be greater than 0", &pop->count))
+        return false;
+    if (context_count(context) == where + 3)
+        return true;
+syntax:
+    context_syntax_error(context);
+    return false;
+}
+
+enum outcome run_zmpop(struct context *context)
+{
+    struct pop pop;
+
+    if (parse_mpop(context, 1, &pop) && !try_pop(context, &pop))
+        resp_null_array(context->reply);
+    return OUTCOME_DONE;
+}
+
+/* ---- when there is something */
+
+static enum outcome pop_or_wait(struct context *context, const struct pop *pop, size_t timeout)
+{
+    int64_t deadline;
+
+    if (!context_timeout(context, timeout, &deadline))
+        return OUTCOME_DONE;
+    if (!context->timed_out && try_pop(context, pop))
+        return OUTCOME_DONE;
+    if (!context->timed_out && context->may_wait)
+        return context_wait_keys(context, pop->first, pop->keys, deadline);
+    resp_null_array(context->reply);
+    return OUTCOME_DONE;
+}
+
+static enum outcome pop_one_or_wait(struct context *context, bool reverse)
+{
+    size_t timeout = context_count(context) - 1;
+    struct pop pop = {
+        .first = 1, .keys = timeout - 1, .reverse = reverse, .named = true, .count = 1};
+
+    return pop_or_wait(context, &pop, timeout);
+}
+
+enum outcome run_bzpopmin(struct context *context)
+{
+    return pop_one_or_wait(context, false);
+}
+
+enum outcome run_bzpopmax(struct context *context)
+{
+    return pop_one_or_wait(context, true);
+}
+
+enum outcome run_bzmpop(struct context *context)
+{
+    struct pop pop;
+
+    return parse_mpop(context, 2, &pop) ? pop_or_wait(context, &pop, 1) : OUTCOME_DONE;
+}

@@ -1,0 +1,241 @@
+/* Sorted sets: ranges by rank, score and name, replied or stored. */
+#include "server/commands/handlers.h"
+#include "server/commands/scored_members.h"
+#include "server/commands/zset_bounds.h"
+
+/* What a range command asks for. Those from before ZRANGE had options leave some of them open
+ * and settle the others by their name. */
+struct query {
+    size_t key; /* argument; the two bounds stand behind it */
+    enum { BY_RANK, BY_SCORE, BY_LEX } by;
+    bool reverse, with_scores;
+    bool by_open, reverse_open; /* to be chosen by options */
+    bool store;                 /* the destination stands before the key */
+    int64_t offset, limit;      /* limit -1: all */
+    struct zset_range range;    /* by score or by name */
+    int64_t start, stop;        /* by rank */
+};
+
+/* ---- reading the arguments */
+
+static bool parse_limit(struct context *context, size_t index, struct query *query)
+{
+    return context_integer(context, index, &query->offset) &&
+           context_integer(context, index + 1, &query->limit);
+}
+
+/* The words without arguments. False: it is none of them. */
+static bool parse_word(struct context *context, size_t index, struct query *query)
+{
+    if (!query->store && context_is(context, index, "withscores")) {
+        query->with_scores = true;
+    } else if (query->reverse_open && context_is(context, index, "rev")) {
+        query->reverse = true;
+        query->reverse_open = false;
+    } else if (query->by_open && context_is(context, index, "byscore")) {
+        query->by = BY_SCORE;
+        query->by_open = false;
+    } else if (query->by_open && context_is(context, index, "bylex")) {
+        query->by = BY_LEX;
+        query->by_open = false;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool parse_options(struct context *context, struct query *query)
+{
+    for (size_t i = query->key + 3; i < context_count(context); i++) {
+        if (context_is(context, i, "limit") && i + 2 < context_count(context)) {
+            if (!parse_limit(context, i + 1, query))
+                return false;
+            i += 2;
+        } else if (!parse_word(context, i, query)) {
+            context_syntax_error(context);
+            return false;
+        }
+    }
+    if (query->limit != -1 && query->by == BY_RANK) {
+        resp_error(context->reply, "ERR syntax error, LIMIT is only supported in combination "
+                                   "with either BYSCORE or BYLEX");
+        return false;
+    }
+    if (query->with_scores && query->by == BY_LEX) {
+        resp_error(context->reply,
+                   "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
+        return false;
+    }
+    return true;
+}
+
+/* Reversed ranges are given from the most to the least, but for ranks. */
+static bool parse_bounds(struct context *context, struct query *query)
+{
+    size_t least = query->key + (query->reverse ? 2 : 1);
+    size_t most = query->key + (query->reverse ? 1 : 2);
+
+    if (query->by == BY_RANK)
+        return context_integer(context, query->key + 1, &query->start) &&
+               context_integer(context, query->key + 2, &query->stop);
+    if (query->by == BY_SCORE ? !context_score_range(context, least, most, &query->range)
+                              : !context_lex_range(context, least, most, &query->range))
+        return false;
+    query->range.reverse = query->reverse;
+    return true;
+}
+
+/* ---- walking */
+
+/* What is left to be passed over, and to be taken by `fn`. */
+struct window {
+    uint64_t skip, take;
+    void (*fn)(void *arg, const struct zset_entry *entry);
+    void *arg;
+};
+
+static bool pass_window(void *arg, const struct zset_entry *entry)
+{
+    struct window *window = arg;
+
+    if (window->skip > 0) {
+        window->skip--;
+        return true;
+    }
+    window->fn(window->arg, entry);
+    return --window->take > 0;
+}
+
+static enum dueq_status each_by_rank(struct context *context, const struct query *query,
+                                     struct window *window, uint64_t size)
+{
+    struct keys_view view = context_view(context);
+    uint64_t first;
+
+    if (!clamp_range(query->start, query->stop, size, &first, &window->take))
+        return DUEQ_OK;
+    return zset_each_from(&view, context_slice(context, query->key), first, query->reverse,
+                          pass_window, window);
+}
+
+/* Hands out what the query asks for, in order. A negative offset is beyond every end. */
+static enum dueq_status each_result(struct context *context, const struct query *query,
+                                    uint64_t size,
+                                    void (*fn)(void *arg, const struct zset_entry *entry),
+                                    void *arg)
+{
+    struct keys_view view = context_view(context);
+    struct window window = {(uint64_t)query->offset, (uint64_t)query->limit, fn, arg};
+
+    if (query->by == BY_RANK) {
+        window.skip = 0;
+        return each_by_rank(context, query, &window, size);
+    }
+    if (query->offset < 0 || query->limit == 0)
+        return DUEQ_OK;
+    return zset_each(&view, context_slice(context, query->key), &query->range, pass_window,
+                     &window);
+}
+
+/* ---- results */
+
+struct writing {
+    struct resp_writer *reply;
+    bool with_scores;
+    size_t written;
+};
+
+static void write_result(void *arg, const struct zset_entry *entry)
+{
+    struct writing *writing = arg;
+
+    scored_member_write(writing->reply, entry->member, entry->score, writing->with_scores);
+    writing->written++;
+}
+
+static void reply_results(struct context *context, const struct query *query, uint64_t size)
+{
+    struct writing writing = {context->reply, query->with_scores, 0};
+    bool flat = query->with_scores && context->reply->version < 3;
+    size_t start = buffer_size(context->reply->out), mark = resp_deferred(context->reply);
+    enum dueq_status status = each_result(context, query, size, write_result, &writing);
+
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND) {
+        resp_deferred_array(context->reply, mark, flat ? writing.written * 2 : writing.written);
+        return;
+    }
+    buffer_truncate(context->reply->out, start);
+    context_status(context, status);
+}
+
+static void gather_result(void *arg, const struct zset_entry *entry)
+{
+    scored_members_add(arg, entry->member, entry->score);
+}
+
+static enum outcome store_results(struct context *context, const struct query *query,
+                                  uint64_t size)
+{
+    struct scored_members results = {0};
+    enum dueq_status status = each_result(context, query, size, gather_result, &results);
+
+    if (!context_check(context, status)) {
+        scored_members_release(&results);
+        return OUTCOME_DONE;
+    }
+    return scored_members_store(context, context_slice(context, query->key - 1), &results,
+                                "zrangestore");
+}
+
+static enum outcome run_query(struct context *context, struct query query)
+{
+    uint64_t size;
+
+    query.limit = -1;
+    if (!parse_options(context, &query) || !parse_bounds(context, &query) ||
+        !zset_size(context, query.key, &size))
+        return OUTCOME_DONE;
+    if (query.store)
+        return store_results(context, &query, size);
+    reply_results(context, &query, size);
+    return OUTCOME_DONE;
+}
+
+/* ---- the commands */
+
+enum outcome run_zrange(struct context *context)
+{
+    return run_query(context, (struct query){.key = 1, .by_open = true, .reverse_open = true});
+}
+
+enum outcome run_zrangestore(struct context *context)
+{
+    return run_query(
+        context,
+        (struct query){.key = 2, .by_open = true, .reverse_open = true, .store = true});
+}
+
+enum outcome run_zrevrange(struct context *context)
+{
+    return run_query(context, (struct query){.key = 1, .reverse = true});
+}
+
+enum outcome run_zrangebyscore(struct context *context)
+{
+    return run_query(context, (struct query){.key = 1, .by = BY_SCORE});
+}
+
+enum outcome run_zrevrangebyscore(struct context *context)
+{
+    return run_query(context, (struct query){.key = 1, .by = BY_SCORE, .reverse = true});
+}
+
+enum outcome run_zrangebylex(struct context *context)
+{
+    return run_query(context, (struct query){.key = 1, .by = BY_LEX});
+}
+
+enum outcome run_zrevrangebylex(struct context *context)
+{
+    return run_query(context, (struct query){.key = 1, .by = BY_LEX, .reverse = true});
+}
