@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* zset-max-listpack-entries and -value */
+enum { ZSET_SMALL = 128, ZSET_SHORT = 64 };
+
 enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice member, double *ret_score)
 {
@@ -32,16 +35,24 @@ static enum zset_effect judge(const struct zset_rule *rule, bool present, double
     return *score == current ? ZSET_SAME : ZSET_MOVED;
 }
 
+/* Redis keeps small sets as texts and integers, where -0 is 0. */
+static bool loses_sign(const struct keys_entry *entry, struct dueq_slice member)
+{
+    return entry->count <= ZSET_SMALL && member.size <= ZSET_SHORT;
+}
+
 static void put_score(const struct keys_view *view, struct keys_entry *entry,
                       struct dueq_slice member, double score, bool added)
 {
     struct keys *keys = keys_of(view);
     uint8_t bits[8];
 
+    entry->count += added;
+    if (score == 0 && loses_sign(entry, member))
+        score = 0;
     zset_write_score(bits, score);
     member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), added);
     zset_order_put(keys, entry, score, member);
-    entry->count += added;
     if (added)
         directory_changed(view, entry);
     else
