@@ -1,0 +1,285 @@
+/* Replay of the journal gives a byte-equal store: after random work of a queue, what a crash
+ * leaves opens to the same keys and values, to the byte; with every checkpoint that the work
+ * made on the way, and from the journal alone. SEED= reproduces, STEPS= scales. */
+#include "storage/dueq.h"
+#include "storage/kv/kv.h"
+#include "tests/support/dice.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { TOPICS = 3, HELD = 64 };
+
+struct held {
+    int topic;
+    int64_t token;
+    size_t size;
+    uint8_t id[DUEQ_NAME_MAX];
+};
+
+struct dump {
+    uint8_t *bytes;
+    size_t size, capacity, entries;
+};
+
+static struct {
+    struct dice dice;
+    char *dir;
+    struct dueq *store;
+    struct dueq_time time;
+    struct held held[HELD]; /* claims not answered yet */
+    size_t held_count;
+} test;
+
+static const char *topics[TOPICS] = {"mail", "bills", "x"};
+
+static struct dueq_slice topic_of(int topic)
+{
+    return dueq_slice(topics[topic], strlen(topics[topic]));
+}
+
+/* ---- dumps */
+
+static void dump_add(struct dump *dump, const void *bytes, size_t size)
+{
+    if (dump->size + size > dump->capacity) {
+        dump->capacity = (dump->size + size) * 2;
+        dump->bytes = realloc(dump->bytes, dump->capacity);
+        assert_non_null(dump->bytes);
+    }
+    if (size > 0)
+        memcpy(dump->bytes + dump->size, bytes, size);
+    dump->size += size;
+}
+
+static void dump_add_slice(struct dump *dump, struct dueq_slice slice)
+{
+    dump_add(dump, &slice.size, sizeof(slice.size));
+    dump_add(dump, slice.data, slice.size);
+}
+
+static struct dump dump_of(struct kv *kv)
+{
+    struct kv_cursor *cursor = kv_cursor_new(kv);
+    struct dump dump = {0};
+    enum dueq_status status;
+
+    for (status = kv_cursor_seek(cursor, dueq_slice("\1", 1)); status == DUEQ_OK;
+         status = kv_cursor_next(cursor)) {
+        dump_add_slice(&dump, kv_cursor_key(cursor));
+        dump_add_slice(&dump, kv_cursor_value(cursor));
+        dump.entries++;
+    }
+    assert_int_equal(status, DUEQ_NOTFOUND);
+    kv_cursor_free(cursor);
+    return dump;
+}
+
+static void expect_same(struct dump expected, struct kv *kv)
+{
+    struct dump found = dump_of(kv);
+
+    assert_int_equal(found.entries, expected.entries);
+    assert_int_equal(found.size, expected.size);
+    assert_memory_equal(found.bytes, expected.bytes, expected.size);
+    free(found.bytes);
+}
+
+/* ---- the work of a queue */
+
+static void push(void)
+{
+    static char body[60000];
+    struct dueq_push push;
+    struct dueq_slice id;
+    char name[16];
+
+    dueq_push_init(&push);
+    push.topic = topic_of((int)dice_roll(&test.dice, TOPICS));
+    if (dice_once_in(&test.dice, 2))
+        push.id = dueq_slice(
+            name, (size_t)sprintf(name, "%u", (unsigned)dice_roll(&test.dice, 5000)));
+    memset(body, (int)dice_roll(&test.dice, 256), sizeof(body));
+    push.body = dueq_slice(
+        body, dice_roll(&test.dice, dice_once_in(&test.dice, 60) ? sizeof(body) : 300));
+    push.delay = dice_once_in(&test.dice, 2) ? 0 : (int64_t)dice_roll(&test.dice, 3000);
+    push.priority = (int)dice_roll(&test.dice, 3) + 127;
+    push.ttl =
+        dice_once_in(&test.dice, 8) ? (int64_t)dice_roll(&test.dice, 2000) : DUEQ_DEFAULT;
+    dueq_push(test.store, &push, test.time, &id);
+}
+
+static void claim(void)
+{
+    struct held *held = &test.held[test.held_count];
+    struct dueq_job job;
+
+    if (test.held_count == HELD)
+        return;
+    held->topic = (int)dice_roll(&test.dice, TOPICS);
+    if (dueq_claim(test.store, topic_of(held->topic), 1 + (int64_t)dice_roll(&test.dice, 900),
+                   test.time, &job) != DUEQ_OK)
+        return;
+    held->token = job.token;
+    held->size = job.id.size;
+    memcpy(held->id, job.id.data, job.id.size);
+    test.held_count++;
+}
+
+static void answer(void)
+{
+    struct dueq_nack nack = {.delay = (int64_t)dice_roll(&test.dice, 500),
+                             .error = dueq_slice("failed", 6),
+                             .dead = dice_once_in(&test.dice, 4)};
+    enum dueq_state state;
+    struct held held;
+    int64_t end;
+
+    if (test.held_count == 0)
+        return;
+    held = test.held[--test.held_count];
+    switch (dice_roll(&test.dice, 4)) {
+    case 0:
+        dueq_nack(test.store, topic_of(held.topic), dueq_slice(held.id, held.size), held.token,
+                  &nack, test.time, &state);
+        break;
+    case 1:
+        dueq_extend(test.store, topic_of(held.topic), dueq_slice(held.id, held.size),
+                    held.token, 500, test.time, &end);
+        break;
+    default:
+        dueq_ack(test.store, topic_of(held.topic), dueq_slice(held.id, held.size), held.token,
+                 test.time);
+    }
+}
+
+static void end_turn(void)
+{
+    uint64_t lsn;
+
+    while (dueq_tick(test.store, test.time, 100))
+        ;
+    assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_OK);
+    dueq_maintain(test.store, false);
+    test.time.now += (int64_t)dice_roll(&test.dice, 100);
+    test.time.wall = test.time.now;
+}
+
+static void work(long steps)
+{
+    for (long step = 0; step < steps; step++) {
+        uint64_t face = dice_roll(&test.dice, 100);
+
+        if (face < 40)
+            push();
+        else if (face < 65)
+            claim();
+        else if (face < 85)
+            answer();
+        else
+            end_turn();
+    }
+    end_turn();
+}
+
+/* ---- the test */
+
+static struct kv_options options_with(size_t memtable_bytes)
+{
+    struct kv_options options;
+
+    kv_options_init(&options);
+    options.durability = KV_SYNC_NONE;
+    options.memtable_bytes = memtable_bytes;
+    options.segment_bytes = 1 << 20;
+    options.map_bytes = 256 << 20;
+    options.disk_reserve_bytes = 0;
+    options.seed = 42;
+    return options;
+}
+
+static void open_store(const struct kv_options *options)
+{
+    struct dueq_error error = {""};
+
+    if (dueq_open(test.dir, options, test.time, &test.store, &error) != DUEQ_OK)
+        fail_msg("dueq_open: %s", error.text);
+}
+
+/* Opens what a crash has left, twice: opening must not have changed it either. */
+static void expect_replayed(struct dump expected, const struct kv_options *options)
+{
+    for (int time = 0; time < 2; time++) {
+        struct kv_stats stats;
+        struct kv *kv;
+
+        assert_int_equal(kv_open(test.dir, options, &kv, NULL), DUEQ_OK);
+        kv_get_stats(kv, &stats);
+        assert_true(stats.replayed_records > 0);
+        expect_same(expected, kv);
+        kv_abandon(kv);
+    }
+}
+
+static void crash_and_compare(const struct kv_options *options, long steps)
+{
+    struct dump expected;
+
+    open_store(options);
+    work(steps);
+    expected = dump_of(dueq_kv(test.store));
+    assert_true(expected.entries > 100);
+    dueq_abandon(test.store);
+    test.held_count = 0;
+    expect_replayed(expected, options);
+    free(expected.bytes);
+}
+
+static void expect_checkpoints(const struct kv_options *options, bool some)
+{
+    struct kv_stats stats;
+
+    open_store(options);
+    kv_get_stats(dueq_kv(test.store), &stats);
+    assert_int_equal(stats.lsn - stats.replayed_records > 0, some);
+    dueq_abandon(test.store);
+}
+
+static void run(size_t memtable_bytes, bool checkpoints)
+{
+    struct kv_options options = options_with(memtable_bytes);
+    long steps = dice_setting("STEPS", 20000);
+
+    dice_begin(&test.dice);
+    test.dir = temp_dir_new();
+    test.time = (struct dueq_time){.now = 1000000, .wall = 1000000};
+    for (int crash = 0; crash < 4; crash++)
+        crash_and_compare(&options, steps / 4);
+    expect_checkpoints(&options, checkpoints);
+    temp_dir_remove(test.dir);
+}
+
+static void replay_over_checkpoints_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    run(100000, true);
+}
+
+static void replay_of_the_journal_alone_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    run(64 << 20, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replay_over_checkpoints_gives_the_same_bytes),
+        cmocka_unit_test(replay_of_the_journal_alone_gives_the_same_bytes)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
