@@ -91,7 +91,7 @@ def run_program(command, environment):
         os.killpg(process.pid, 9)
         output, errors = process.communicate()
         return output + f"FAIL end it did not end in {PATIENCE} s\n"
-    return output + (f"FAIL end {errors.strip()[-300:]}\n" if process.returncode else "")
+    return output + (f"FAIL end {errors.strip()[:300]}\n" if process.returncode else "")
 
 
 class Pair:
@@ -147,6 +147,45 @@ def run_clients(binaries, build, only):
     return passed, failures
 
 
+QUEUES = {
+    "partitioned (Go)": lambda build: build.go("tally.go", "partitioned_queue.go"),
+    "unacked (Java)": lambda build: ["java", "UnackedQueue.java"],
+    "migrating (Go)": lambda build: build.go("tally.go", "migrating_queue.go"),
+    "reserved (phpredis)": lambda build: ["php", "reserved_queue.php"],
+    "racing (predis)": lambda build: ["php", "racing_queue.php"],
+}
+
+
+def run_queue(command, binary, variant):
+    server = Server(binary)
+    try:
+        return run_program(command, {"PORT": str(server.port), "VARIANT": variant})
+    finally:
+        server.stop()
+
+
+def run_queues(binaries, build, only):
+    """The outcome on redis-server is the measure; dueq has to have it twice, by both kinds of commands."""
+    os.chdir(os.path.join(HERE, "queues"))
+    redis, dueq = binaries
+    passed, failures = 0, []
+    print(f"{'queue':<20} {'same commands':<15} {'Q. commands':<15} outcome on redis-server")
+    for name in (name for name in QUEUES if only.search(name)):
+        command = QUEUES[name](build)
+        wanted = run_queue(command, redis, "plain")
+        if not wanted or "FAIL" in wanted:
+            failures.append(f"{name} on redis: {wanted}")
+        cells = []
+        for variant in ("plain", "q"):
+            got = run_queue(command, dueq, variant)
+            cells.append("same" if got == wanted else "DIFFERENT")
+            passed += got == wanted
+            if got != wanted:
+                failures.append(f"{name} on dueq, {variant} commands:\n{got}")
+        print(f"{name:<20} {cells[0]:<15} {cells[1]:<15} {', '.join(wanted.split(chr(10))[:-1])}")
+    return passed, failures
+
+
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", nargs="?", default="build/dueq")
@@ -162,7 +201,7 @@ def main():
     only = re.compile(options.only, re.IGNORECASE)
     passed, failures = 0, []
     with tempfile.TemporaryDirectory(prefix="compat-") as directory:
-        for name, run in (("clients", run_clients),):
+        for name, run in (("clients", run_clients), ("queues", run_queues)):
             if options.what in (name, "all"):
                 more, wrong = run(binaries, Builder(directory), only)
                 passed, failures = passed + more, failures + wrong

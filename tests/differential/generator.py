@@ -48,6 +48,8 @@ class Generator:
             return self._block()
         if roll < 0.07 and "SUBSCRIBE" in self.names:
             return self._conversation()
+        if roll < 0.075 and "COMMAND" in self.names:
+            return [self._question()]
         return [self._any()]
 
     def _any(self):
@@ -60,6 +62,13 @@ class Generator:
         step = self._make(form, connection)
         self._follow(step)
         return step
+
+    def _question(self):
+        """What the server knows about a command: its entry, or the keys in its arguments."""
+        command = self._single(self.forms, MAIN).arguments
+        if self.dice.random() < 0.3:
+            return Step((b"COMMAND", b"INFO", command[0]))
+        return Step((b"COMMAND", self.dice.choice([b"GETKEYS", b"GETKEYSANDFLAGS"])) + command)
 
     def _follow(self, step):
         if step.name() == "MULTI":
