@@ -144,6 +144,13 @@ check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing sy
 check-sanitize: ## unit, model and integration tests under ASan and UBSan
 	@$(MAKE) --no-print-directory SANITIZE=1 check
 
+$(BUILD)/tests/fixtures/make_format: $(BUILD)/tests/fixtures/make_format.o \
+                                     $(BUILD)/libsupport.a $(BUILD)/libstorage.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(STORAGE_LIBS) -lcmocka -lm
+.PHONY: fixture
+fixture: $(BUILD)/tests/fixtures/make_format ## store a data directory of a new format for the tests
+	@tests/fixtures/store $(abspath $<)
+
 .PHONY: fuzz
 fuzz: ## fuzz the request reader and the journal for FUZZ_SECONDS each (clang, libFuzzer)
 	@tests/fuzz/run

@@ -1,0 +1,65 @@
+/* Data directories that earlier versions have written are read by this one. */
+#include "storage/kv/kv.h"
+#include "tests/support/old_jobs.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/support/cmocka.h"
+
+static void unpack(const char *archive, const char *dir)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command), "tar -xzf tests/fixtures/%s -C '%s'", archive, dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void check_directory(const char *dir, bool replays)
+{
+    struct dueq_time time = {.now = 1, .wall = 1};
+    struct dueq_error error = {""};
+    struct kv_options options;
+    struct kv_stats stats;
+    struct dueq *store;
+
+    old_jobs_options(&options);
+    options.seed = 1; /* the directory has its own */
+    if (dueq_open(dir, &options, time, &store, &error) != DUEQ_OK)
+        fail_msg("dueq_open: %s", error.text);
+    kv_get_stats(dueq_kv(store), &stats);
+    assert_int_equal(stats.replayed_records > 0, replays);
+    old_jobs_check(store);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+}
+
+static void a_directory_of_format_1_is_read(void **state)
+{
+    char *dir = temp_dir_new();
+
+    (void)state;
+    unpack("format-1.tar.gz", dir);
+    check_directory(dir, true);
+    temp_dir_remove(dir);
+}
+
+static void a_directory_made_now_is_read_the_same(void **state)
+{
+    char *dir = temp_dir_new();
+
+    (void)state;
+    old_jobs_make(dir);
+    check_directory(dir, true);
+    temp_dir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_directory_of_format_1_is_read),
+        cmocka_unit_test(a_directory_made_now_is_read_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
