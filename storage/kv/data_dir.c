@@ -1,5 +1,7 @@
 #include "storage/kv/data_dir.h"
 
+#include "storage/kv/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +21,7 @@ static enum dueq_status check_format(int fd, const char *path, struct dueq_error
 
     if (size < 0)
         return dueq_fail(error, DUEQ_IO, "cannot read %s: %s", path, strerror(errno));
-    if (size == 0) {
+    if (size == 0 || found[0] == '\0') { /* new, or the power went before it was written */
         if (pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||
             fsync(fd) != 0)
             return dueq_fail(error, DUEQ_IO, "cannot write %s: %s", path, strerror(errno));
@@ -34,6 +36,20 @@ static enum dueq_status check_format(int fd, const char *path, struct dueq_error
         found);
 }
 
+/* Creates the directory; a new one is there after a power cut too, unless its parent can be
+ * written but not read. -1: errno. */
+static int make_directory(const char *dir)
+{
+    char parent[PATH_MAX];
+
+    if (mkdir(dir, 0700) != 0)
+        return errno == EEXIST ? 0 : -1;
+    snprintf(parent, sizeof(parent), "%.*s/..", PATH_MAX - 4, dir);
+    if (kv_io_system.fsync_dir(kv_io_system.arg, parent) != 0 && errno != EACCES)
+        return -1;
+    return 0;
+}
+
 enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *error)
 {
     char path[PATH_MAX];
@@ -42,7 +58,7 @@ enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *
 
     if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+    if (make_directory(dir) != 0)
         return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", dir, strerror(errno));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
