@@ -118,7 +118,7 @@ extern const struct command server_commands[];     /* server/commands/server.c *
 extern const struct command refused_commands[]; /* server/commands/refused.c: Lua and others */
 /* Redis' own, by theme: server/commands/..._table.c */
 extern const struct command key_commands[], string_commands[], bit_commands[], hash_commands[];
-extern const struct command list_commands[], zset_commands[];
+extern const struct command list_commands[], set_commands[], zset_commands[];
 extern const struct command transaction_commands[], pubsub_commands[];
 
 /* ---- lookup (command_table.c). Case-insensitive, O(1). */

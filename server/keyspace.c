@@ -4,8 +4,12 @@
 #include "server/notify.h"
 #include "server/server.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+
+#define CURSOR_LAST ((UINT64_C(1) << 48) - 1)
 
 struct keys_view context_view(const struct context *context)
 {
@@ -173,24 +177,22 @@ bool context_signed_count(struct context *context, size_t index, int64_t *ret_nu
     return true;
 }
 
-/* Redis reads cursors with strtoul: digits only, no more than 64 bits. */
+/* As strtoul reads it, which Redis uses: nothing at all is 0, a minus wraps. A cursor of ours
+ * has 48 bits: one beyond is behind the last element. */
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor)
 {
     struct argument argument = context_argument(context, index);
-    uint64_t cursor = 0;
+    uint64_t cursor;
+    char *end;
 
-    for (size_t i = 0; i < argument.size; i++) {
-        if (argument.data[i] < '0' || argument.data[i] > '9' || cursor > UINT64_MAX / 10 - 1)
-            goto invalid;
-        cursor = cursor * 10 + (uint64_t)(argument.data[i] - '0');
+    errno = 0;
+    cursor = strtoull(argument.data, &end, 10);
+    if (isspace((unsigned char)argument.data[0]) || *end != '\0' || errno == ERANGE) {
+        resp_error(context->reply, "ERR invalid cursor");
+        return false;
     }
-    if (argument.size == 0 || cursor >> 48 != 0)
-        goto invalid;
-    *ret_cursor = cursor;
+    *ret_cursor = cursor < CURSOR_LAST ? cursor : CURSOR_LAST;
     return true;
-invalid:
-    resp_error(context->reply, "ERR invalid cursor");
-    return false;
 }
 
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline)

@@ -232,8 +232,10 @@ enum dueq_status member_scan_key(const struct keys_view *view, struct dueq_slice
 
     if (status != DUEQ_OK)
         return status;
-    if (entry->count <= MEMBER_SCAN_WHOLE)
+    if (entry->count <= MEMBER_SCAN_WHOLE) { /* wherever the cursor comes from */
+        cursor = 0;
         count = UINT64_MAX;
+    }
     return member_scan(keys_of(view), entry, cursor, count, fn, arg, ret_cursor);
 }
 

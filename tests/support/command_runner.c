@@ -161,6 +161,20 @@ void runner_expect_at(const char *file, int line_number, struct command_runner *
     runner_expect_reply_at(file, line_number, client, pattern);
 }
 
+void runner_expect_all_at(const char *file, int line_number, struct command_runner *runner,
+                          const char *const (*cases)[2], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct connection *client = runner->clients[0];
+        run(runner, client, cases[i][1]);
+        char *text = take_text(client);
+        if (!reply_text_matches(cases[i][0], text))
+            fail_at(file, line_number, "%s: expected %s\n     got %.4000s", cases[i][1],
+                    cases[i][0], text);
+        free(text);
+    }
+}
+
 char *runner_bytes(struct command_runner *runner, const char *line)
 {
     struct connection *client = runner->clients[0];
@@ -168,4 +182,13 @@ char *runner_bytes(struct command_runner *runner, const char *line)
     char *bytes = strndup(buffer_content(&client->output), buffer_size(&client->output));
     buffer_clear(&client->output);
     return bytes;
+}
+
+void runner_expect_bytes_at(const char *file, int line_number, struct command_runner *runner,
+                            const char *bytes, const char *line)
+{
+    char *got = runner_bytes(runner, line);
+    if (strcmp(got, bytes) != 0)
+        fail_at(file, line_number, "%s: expected %s\n     got %.4000s", line, bytes, got);
+    free(got);
 }

@@ -42,6 +42,13 @@ void runner_reopen(struct command_runner *runner, const struct kv_options *optio
 void runner_expect_at(const char *file, int line_number, struct command_runner *runner,
                       struct connection *client, const char *pattern, const char *line);
 
+/* Pairs of pattern and line, one after the other. */
+#define runner_expect_all(runner, cases)                                                       \
+    runner_expect_all_at(__FILE__, __LINE__, (runner), (cases),                                \
+                         sizeof(cases) / sizeof(*(cases)))
+void runner_expect_all_at(const char *file, int line_number, struct command_runner *runner,
+                          const char *const (*cases)[2], size_t count);
+
 /* A reply that a client got without asking now: of a command that waited. */
 #define runner_expect_reply(client, pattern)                                                   \
     runner_expect_reply_at(__FILE__, __LINE__, (client), (pattern))
@@ -50,5 +57,11 @@ void runner_expect_reply_at(const char *file, int line_number, struct connection
 
 /* The reply's bytes as they are; the caller frees them. */
 char *runner_bytes(struct command_runner *runner, const char *line);
+
+/* The reply is these very bytes: where RESP2 and RESP3 differ. */
+#define runner_expect_bytes(runner, bytes, line)                                               \
+    runner_expect_bytes_at(__FILE__, __LINE__, (runner), (bytes), (line))
+void runner_expect_bytes_at(const char *file, int line_number, struct command_runner *runner,
+                            const char *bytes, const char *line);
 
 #endif

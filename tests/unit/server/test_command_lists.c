@@ -14,23 +14,6 @@
 #define WRONGTYPE   "!WRONGTYPE Operation against a key holding the wrong kind of value"
 #define NOT_INTEGER "!ERR value is not an integer or out of range"
 
-static void expect_all(struct command_runner *runner, const char *const (*cases)[2],
-                       size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        runner_expect(runner, cases[i][0], cases[i][1]);
-}
-#define EXPECT_ALL(runner, cases) expect_all(runner, cases, sizeof(cases) / sizeof(cases[0]))
-
-/* The exact bytes, where RESP2 and RESP3 differ. */
-static void expect_bytes(struct command_runner *runner, const char *bytes, const char *line)
-{
-    char *got = runner_bytes(runner, line);
-
-    assert_string_equal(got, bytes);
-    free(got);
-}
-
 /* Another client, which waits in a command. */
 static struct connection *waiting(struct command_runner *runner, const char *line)
 {
@@ -60,7 +43,7 @@ static void elements_are_pushed_at_either_end(void **state)
         {"!ERR wrong number of arguments for 'lpush' command", "LPUSH k"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void ranges_are_clamped(void **state)
@@ -79,7 +62,7 @@ static void ranges_are_clamped(void **state)
         {NOT_INTEGER, "LRANGE none 1 x"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void an_index_from_the_tail_is_negative(void **state)
@@ -103,7 +86,7 @@ static void an_index_from_the_tail_is_negative(void **state)
         {NOT_INTEGER, "LSET k x x"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 /* ---- editing */
@@ -122,7 +105,7 @@ static void an_element_is_inserted_before_or_after_the_first_pivot(void **state)
         {"!ERR syntax error", "LINSERT none NEAR a x"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void equal_elements_are_removed_from_either_end(void **state)
@@ -143,7 +126,7 @@ static void equal_elements_are_removed_from_either_end(void **state)
         {"0", "EXISTS only"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void a_list_is_trimmed_to_a_range(void **state)
@@ -161,7 +144,7 @@ static void a_list_is_trimmed_to_a_range(void **state)
         {NOT_INTEGER, "LTRIM none 1 x"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 /* ---- LPOS */
@@ -189,7 +172,7 @@ static void positions_are_found_by_rank_count_and_length(void **state)
         {"[]", "LPOS none c COUNT 0"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void bad_options_of_lpos_are_refused(void **state)
@@ -206,7 +189,7 @@ static void bad_options_of_lpos_are_refused(void **state)
         {"!ERR syntax error", "LPOS k a FOO 1"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 /* ---- taking */
@@ -228,20 +211,20 @@ static void elements_are_popped_one_or_many(void **state)
         {"!ERR wrong number of arguments for 'lpop' command", "LPOP k 1 2"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void a_missing_list_pops_the_null_of_what_was_asked_for(void **state)
 {
-    expect_bytes(*state, "$-1\r\n", "LPOP k");
-    expect_bytes(*state, "*-1\r\n", "LPOP k 0");
-    expect_bytes(*state, "*-1\r\n", "LMPOP 1 k LEFT");
-    expect_bytes(*state, "$-1\r\n", "LMOVE k k LEFT LEFT");
-    expect_bytes(*state, "$-1\r\n", "RPOPLPUSH k k");
+    runner_expect_bytes(*state, "$-1\r\n", "LPOP k");
+    runner_expect_bytes(*state, "*-1\r\n", "LPOP k 0");
+    runner_expect_bytes(*state, "*-1\r\n", "LMPOP 1 k LEFT");
+    runner_expect_bytes(*state, "$-1\r\n", "LMOVE k k LEFT LEFT");
+    runner_expect_bytes(*state, "$-1\r\n", "RPOPLPUSH k k");
     free(runner_bytes(*state, "HELLO 3"));
-    expect_bytes(*state, "_\r\n", "LPOP k");
-    expect_bytes(*state, "_\r\n", "LPOP k 0");
-    expect_bytes(*state, "_\r\n", "LMPOP 1 k LEFT");
+    runner_expect_bytes(*state, "_\r\n", "LPOP k");
+    runner_expect_bytes(*state, "_\r\n", "LPOP k 0");
+    runner_expect_bytes(*state, "_\r\n", "LMPOP 1 k LEFT");
 }
 
 static void lmpop_takes_from_the_first_list_that_has_elements(void **state)
@@ -265,7 +248,7 @@ static void lmpop_takes_from_the_first_list_that_has_elements(void **state)
         {"!ERR syntax error", "LMPOP 1 a LEFT COUNT 1 COUNT 1"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void elements_move_between_lists(void **state)
@@ -285,7 +268,7 @@ static void elements_move_between_lists(void **state)
         {"!ERR syntax error", "LMOVE b b UP LEFT"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void a_list_turned_in_itself_keeps_its_expiry(void **state)
@@ -296,7 +279,7 @@ static void a_list_turned_in_itself_keeps_its_expiry(void **state)
         {"-1", "TTL k"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void keys_of_other_types_are_refused(void **state)
@@ -382,7 +365,7 @@ static void what_is_there_is_taken_without_waiting(void **state)
         {"[\"e\" \"d\"]", "LRANGE other 0 -1"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void a_wait_that_ran_out_is_a_null_array(void **state)
@@ -392,7 +375,7 @@ static void a_wait_that_ran_out_is_a_null_array(void **state)
     struct command_runner *runner = *state;
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        expect_bytes(runner, "", lines[i]);
+        runner_expect_bytes(runner, "", lines[i]);
         runner_pass(runner, 1000);
         assert_int_equal(buffer_size(&runner->clients[0]->output), 5);
         assert_memory_equal(buffer_content(&runner->clients[0]->output), "*-1\r\n", 5);
@@ -469,7 +452,7 @@ static void a_transaction_does_not_wait(void **state)
     free(runner_bytes(runner, "BRPOPLPUSH k k 0"));
     free(runner_bytes(runner, "BLMOVE k k LEFT LEFT 0"));
     free(runner_bytes(runner, "BLMPOP 0 1 k LEFT"));
-    expect_bytes(runner, "*4\r\n*-1\r\n$-1\r\n$-1\r\n*-1\r\n", "EXEC");
+    runner_expect_bytes(runner, "*4\r\n*-1\r\n$-1\r\n$-1\r\n*-1\r\n", "EXEC");
 }
 
 static void bad_timeouts_are_refused(void **state)
@@ -485,7 +468,7 @@ static void bad_timeouts_are_refused(void **state)
         {"!ERR numkeys should be greater than 0", "BLMPOP x 0 k LEFT"},
     };
 
-    EXPECT_ALL(*state, cases);
+    runner_expect_all(*state, cases);
 }
 
 static void a_wait_may_be_longer_than_time(void **state)

@@ -1,0 +1,405 @@
+/* Sets, one at a time. What combines several: set_algebra.c. */
+#include "server/commands/handlers.h"
+#include "server/keyspace.h"
+
+#include "server/random.h"
+#include "server/scan.h"
+#include "server/slice_list.h"
+#include "server/slice_set.h"
+
+/* A part of a set is chosen by chance, member by member, when it is smaller than one in this
+ * many; a greater part by walking over the whole set. */
+enum { SMALL_PART = 8 };
+
+static struct dueq_slice set_key(const struct context *context)
+{
+    return context_slice(context, 1);
+}
+
+static bool set_size(struct context *context, uint64_t *ret_count)
+{
+    return context_size(context, set_key(context), KEYS_SET, ret_count);
+}
+
+/* ---- members */
+
+enum outcome run_sadd(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    int64_t new = 0;
+    bool added;
+
+    for (size_t i = 2; i < context_count(context); i++) {
+        if (!context_check(context,
+                           set_add(&view, set_key(context), context_slice(context, i), &added)))
+            return OUTCOME_DONE;
+        new += added;
+    }
+    if (new > 0)
+        context_notify(context, EVENT_SET, "sadd", set_key(context));
+    return context_integer_reply(context, new);
+}
+
+enum outcome run_srem(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    int64_t removed = 0;
+
+    for (size_t i = 2; i < context_count(context); i++) {
+        enum dueq_status status =
+            set_remove(&view, set_key(context), context_slice(context, i));
+
+        if (!context_check(context, status))
+            return OUTCOME_DONE;
+        removed += status == DUEQ_OK;
+    }
+    if (removed > 0) {
+        context_notify(context, EVENT_SET, "srem", set_key(context));
+        context_notify_emptied(context, set_key(context));
+    }
+    return context_integer_reply(context, removed);
+}
+
+enum outcome run_scard(struct context *context)
+{
+    uint64_t size;
+
+    return set_size(context, &size) ? context_integer_reply(context, (int64_t)size)
+                                    : OUTCOME_DONE;
+}
+
+/* False: the error is written. */
+static bool has_member(struct context *context, struct dueq_slice key, struct dueq_slice member,
+                       bool *ret_there)
+{
+    struct keys_view view = context_view(context);
+    enum dueq_status status = set_has(&view, key, member);
+
+    *ret_there = status == DUEQ_OK;
+    return context_check(context, status);
+}
+
+enum outcome run_sismember(struct context *context)
+{
+    bool there;
+
+    if (!has_member(context, set_key(context), context_slice(context, 2), &there))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, there);
+}
+
+enum outcome run_smismember(struct context *context)
+{
+    uint64_t size;
+    bool there;
+
+    if (!set_size(context, &size))
+        return OUTCOME_DONE;
+    resp_array(context->reply, context_count(context) - 2);
+    for (size_t i = 2; i < context_count(context); i++)
+        if (has_member(context, set_key(context), context_slice(context, i), &there))
+            resp_integer(context->reply, there);
+    return OUTCOME_DONE;
+}
+
+static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice unused)
+{
+    (void)unused;
+    resp_slice(arg, member);
+    return true;
+}
+
+static void write_members(struct context *context)
+{
+    struct keys_view view = context_view(context);
+
+    set_each(&view, set_key(context), write_member, context->reply);
+}
+
+enum outcome run_smembers(struct context *context)
+{
+    uint64_t size;
+
+    if (!set_size(context, &size))
+        return OUTCOME_DONE;
+    resp_set(context->reply, size);
+    write_members(context);
+    return OUTCOME_DONE;
+}
+
+enum outcome run_sscan(struct context *context)
+{
+    return scan_elements(context, KEYS_SET);
+}
+
+/* ---- SMOVE */
+
+static enum outcome move_member(struct context *context)
+{
+    struct dueq_slice target = context_slice(context, 2), member = context_slice(context, 3);
+    struct keys_view view = context_view(context);
+    enum dueq_status status = set_remove(&view, set_key(context), member);
+    bool added;
+
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_NOTFOUND)
+        return context_integer_reply(context, 0);
+    context_notify(context, EVENT_SET, "srem", set_key(context));
+    context_notify_emptied(context, set_key(context));
+    if (!context_check(context, set_add(&view, target, member, &added)))
+        return OUTCOME_DONE;
+    if (added)
+        context_notify(context, EVENT_SET, "sadd", target);
+    return context_integer_reply(context, 1);
+}
+
+enum outcome run_smove(struct context *context)
+{
+    struct dueq_slice target = context_slice(context, 2);
+    uint64_t size;
+    bool there;
+
+    if (!set_size(context, &size))
+        return OUTCOME_DONE;
+    if (size == 0)
+        return context_integer_reply(context, 0);
+    if (!context_size(context, target, KEYS_SET, &size))
+        return OUTCOME_DONE;
+    if (!dueq_slice_equal(set_key(context), target))
+        return move_member(context);
+    if (!has_member(context, target, context_slice(context, 3), &there))
+        return OUTCOME_DONE;
+    return context_integer_reply(context, there);
+}
+
+/* ---- chance: a member of a set that is there */
+
+static bool random_member(struct context *context, struct dueq_slice *ret_member)
+{
+    struct keys_view view = context_view(context);
+
+    return set_random(&view, set_key(context), random_number(), ret_member) == DUEQ_OK;
+}
+
+static enum outcome write_random(struct context *context)
+{
+    struct dueq_slice member;
+    uint64_t size;
+
+    if (!set_size(context, &size))
+        return OUTCOME_DONE;
+    if (size > 0 && random_member(context, &member))
+        resp_slice(context->reply, member);
+    else
+        resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+/* A part of the set, each member with the same chance. */
+struct picking {
+    struct sample sample;
+    struct slice_list list;
+    bool no_memory;
+};
+
+static bool pick(void *arg, struct dueq_slice member, struct dueq_slice unused)
+{
+    struct picking *picking = arg;
+
+    (void)unused;
+    if (sample_takes(&picking->sample))
+        picking->no_memory = !slice_list_add(&picking->list, member);
+    return !picking->no_memory && picking->sample.wanted > 0;
+}
+
+/* Walks over all `size` members. False: the error is written. The list is the caller's to
+ * release, in any case. */
+static bool pick_part(struct context *context, uint64_t size, uint64_t count,
+                      struct picking *picking)
+{
+    struct keys_view view = context_view(context);
+
+    *picking = (struct picking){.no_memory = false};
+    sample_init(&picking->sample, size, count);
+    slice_list_init(&picking->list);
+    return context_check(context, set_each(&view, set_key(context), pick, picking)) &&
+           context_check(context, picking->no_memory ? DUEQ_NOMEM : DUEQ_OK);
+}
+
+static void write_list(struct context *context, const struct slice_list *list)
+{
+    struct dueq_slice member;
+
+    for (size_t at = 0; slice_list_next(list, &at, &member);)
+        resp_slice(context->reply, member);
+}
+
+/* ---- SPOP */
+
+static void pop_random(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice member;
+
+    if (!random_member(context, &member))
+        return;
+    resp_slice(context->reply, member);
+    set_remove(&view, set_key(context), member);
+}
+
+static enum outcome pop_one(struct context *context)
+{
+    uint64_t size;
+
+    if (!set_size(context, &size))
+        return OUTCOME_DONE;
+    if (size == 0) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    pop_random(context);
+    context_notify(context, EVENT_SET, "spop", set_key(context));
+    context_notify_emptied(context, set_key(context));
+    return OUTCOME_DONE;
+}
+
+static void pop_all(struct context *context)
+{
+    struct keys_view view = context_view(context);
+
+    write_members(context);
+    keys_del(&view, set_key(context));
+}
+
+static void pop_part(struct context *context, uint64_t size, uint64_t count)
+{
+    struct keys_view view = context_view(context);
+    size_t mark = resp_deferred(context->reply);
+    struct dueq_slice member;
+    struct picking picking;
+
+    if (pick_part(context, size, count, &picking)) {
+        write_list(context, &picking.list);
+        resp_deferred_set(context->reply, mark, picking.list.count);
+        for (size_t at = 0; slice_list_next(&picking.list, &at, &member);)
+            set_remove(&view, set_key(context), member);
+    }
+    slice_list_release(&picking.list);
+}
+
+static void pop_few(struct context *context, uint64_t count)
+{
+    resp_set(context->reply, count);
+    for (uint64_t i = 0; i < count; i++)
+        pop_random(context);
+}
+
+static void pop_many(struct context *context, uint64_t size, uint64_t count)
+{
+    if (count >= size) {
+        resp_set(context->reply, size);
+        pop_all(context);
+    } else if (count > size / SMALL_PART) {
+        pop_part(context, size, count);
+    } else {
+        pop_few(context, count);
+    }
+    context_notify(context, EVENT_SET, "spop", set_key(context));
+    context_notify_emptied(context, set_key(context));
+}
+
+enum outcome run_spop(struct context *context)
+{
+    uint64_t size;
+    int64_t count;
+
+    if (context_count(context) == 2)
+        return pop_one(context);
+    if (context_count(context) > 3)
+        return context_syntax_error(context);
+    if (!context_range_integer(context, 2, 0, INT64_MAX,
+                               "ERR value is out of range, must be positive", &count) ||
+        !set_size(context, &size))
+        return OUTCOME_DONE;
+    if (size == 0 || count == 0)
+        resp_set(context->reply, 0);
+    else
+        pop_many(context, size, (uint64_t)count);
+    return OUTCOME_DONE;
+}
+
+/* ---- SRANDMEMBER */
+
+/* The same member may come several times; as many as the reply can hold. */
+static void write_any(struct context *context, uint64_t count)
+{
+    struct dueq_slice member;
+
+    resp_array(context->reply, count);
+    for (uint64_t i = 0; i < count && !context->reply->out->overflowed; i++)
+        if (random_member(context, &member))
+            resp_slice(context->reply, member);
+}
+
+/* Few of many: who comes again is passed over. */
+static void write_few(struct context *context, uint64_t count)
+{
+    size_t mark = resp_deferred(context->reply);
+    struct slice_set *seen = NULL;
+    struct dueq_slice member;
+    uint64_t written = 0;
+    bool new;
+
+    while (written < count && random_member(context, &member) &&
+           slice_set_add(&seen, member, &new))
+        if (new) {
+            resp_slice(context->reply, member);
+            written++;
+        }
+    resp_deferred_array(context->reply, mark, written);
+    slice_set_free(seen);
+}
+
+static void write_part(struct context *context, uint64_t size, uint64_t count)
+{
+    struct picking picking;
+
+    if (pick_part(context, size, count, &picking)) {
+        resp_array(context->reply, picking.list.count);
+        write_list(context, &picking.list);
+    }
+    slice_list_release(&picking.list);
+}
+
+static void write_distinct(struct context *context, uint64_t size, uint64_t count)
+{
+    if (count >= size) {
+        resp_array(context->reply, size);
+        write_members(context);
+    } else if (count > size / SMALL_PART) {
+        write_part(context, size, count);
+    } else {
+        write_few(context, count);
+    }
+}
+
+enum outcome run_srandmember(struct context *context)
+{
+    uint64_t size;
+    int64_t count;
+
+    if (context_count(context) == 2)
+        return write_random(context);
+    if (context_count(context) > 3)
+        return context_syntax_error(context);
+    if (!context_signed_count(context, 2, &count) || !set_size(context, &size))
+        return OUTCOME_DONE;
+    if (size == 0)
+        resp_array(context->reply, 0);
+    else if (count < 0)
+        write_any(context, (uint64_t)-count);
+    else
+        write_distinct(context, size, (uint64_t)count);
+    return OUTCOME_DONE;
+}
