@@ -77,15 +77,16 @@ class Side:
         connection.send(b"".join(arguments) if step.kind == RAW else resp.encode(arguments))
 
     def resolve(self, argument, now):
-        if not argument.startswith(b"@"):
+        if b"@" not in argument:
             return argument
+        argument = re.sub(rb"@x(\d+):", lambda run: b"x" * int(run.group(1)), argument)
         client = re.fullmatch(rb"@id(\d)", argument)
         if client:
             self.connection(int(client.group(1)))
             return self.ids[int(client.group(1))]
         later = re.fullmatch(rb"@(m?s)\+(\d+)", argument)
         if later:
-            return b"%d" % (now * (1000 if later.group(1) == b"ms" else 1) + int(later.group(2)))
+            return b"%d" % (int(now * (1000 if later.group(1) == b"ms" else 1)) + int(later.group(2)))
         return argument
 
     def receive(self, number):
@@ -96,7 +97,7 @@ class Side:
 
     def ask(self, number, *arguments):
         """A question of our own on a connection that is used by the sequence."""
-        self.connection(number).send(resp.encode(arguments))
+        self.connection(number).send(resp.encode([self.resolve(argument, 0) for argument in arguments]))
         while True:
             reply = self.receive(number)
             if reply[0] != ">":
@@ -179,9 +180,7 @@ class _Run:
         now, begun = time.time(), time.monotonic()
         sent = []
         for side in self.sides:
-            arguments = [side.resolve(argument, int(now * 1000) if argument.startswith(b"@ms") else int(now))
-                         if argument.startswith(b"@") else argument for argument in step.arguments]
-            sent.append(arguments)
+            sent.append([side.resolve(argument, now) for argument in step.arguments])
         for side, arguments in zip(self.sides, sent):
             side.send(step, arguments)
         patient = self._expects_reply(step)
@@ -279,7 +278,11 @@ class _Run:
         queued = self.queued.get(step.connection)
         if step.name() == "EXEC" and queued is not None and len(own[0]) == 1 == len(own[1]):
             return self._agree_exec(queued, own[0][0], own[1][0])
-        return comparison.agree_all(step.arguments, own[0], own[1], self._slack())
+        if comparison.agree_all(step.arguments, own[0], own[1], self._slack()):
+            return True
+        # Whether a command tells its own connection of the change before or after it replies is open.
+        apart = [sorted(replies, key=lambda reply: reply[0] == ">") for replies in own]
+        return apart != own and comparison.agree_all(step.arguments, apart[0], apart[1], self._slack())
 
     def _agree_exec(self, queued, left, right):
         if left == right:
@@ -410,7 +413,9 @@ def _dump_key(control, key):
     kind = control.call("TYPE", key)[1]
     command, rest = DUMP_COMMANDS.get(kind, (b"EXISTS", b""))
     reply = control.call(command, key, *rest.split())
-    if kind == b"set":
+    if kind == b"zset":
+        reply = comparison.without_negative_zero(reply)
+    elif kind == b"set":
         reply = sorted(reply[1])
     elif kind == b"hash":
         reply = sorted(zip(reply[1][0::2], reply[1][1::2]))

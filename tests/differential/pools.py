@@ -2,10 +2,10 @@
 
 A few arguments stand for what is known only when they are sent, or differs between the servers:
   @id1       the id of connection 1             @ms+60    now in milliseconds, and 60
-  @s+100     now in seconds, and 100
+  @x520:     520 times x, anywhere              @s+100    now in seconds, and 100
 """
 
-LONG = b"x" * 520
+LONG = b"@x520:"
 FAR_SECONDS = [b"100", b"1000", b"86400", b"10000000"]
 FAR_MILLISECONDS = [b"100000", b"123456", b"86400000", b"10000000000"]
 NEAR_LIMITS = [b"9223372036854775807", b"-9223372036854775808", b"9223372036854775806",
@@ -27,7 +27,7 @@ ODD_NAMES = [b"", b"k1", b"k2", b"a key\x00\xff\r\n", LONG + b"1", LONG + b"2", 
 MEMBERS = [b"a", b"b", b"c", b"d", b"e", b"1", b"2", b"3", b"10", b"-5", b"aa", b"ab", b"B"]
 ODD_MEMBERS = [b"", b"\x00", b"\xff\xfe", b"a\r\nb", LONG + b"1", LONG + b"2", LONG, b"1.5", b"007",
                b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"nan",
-               b"\xc3\xa9", b"a b", b"x" * 70]
+               b"\xc3\xa9", b"a b", b"@x70:"]
 FLOATS = [b"0", b"1", b"-1", b"0.1", b"2.5", b"-3.75", b"1e3", b"1e-7", b"3.14159265358979", b"1e17",
           b"123456789012345678", b"0.30000000000000004", b"5e20", b"1e21", b"-0", b"+7"]
 ODD_FLOATS = [b"inf", b"-inf", b"+inf", b"nan", b"1e308", b"-1e308", b"1e309", b"1e-400", b"5e-324", b"",
@@ -76,7 +76,7 @@ def _value(dice, mood):
         return _member(0.2)(dice, mood)
     if roll < 0.7:
         return dice.choice(FLOATS + ODD_FLOATS)
-    return dice.choice([b"hello world", b"foobar", b"ohmytext", b"mynewtext", b"\x0f\xf0\xff\x00", LONG * 2])
+    return dice.choice([b"hello world", b"foobar", b"ohmytext", b"mynewtext", b"\x0f\xf0\xff\x00", b"@x1040:"])
 
 
 def _integer(dice, mood):

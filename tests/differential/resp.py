@@ -5,6 +5,8 @@ bytes, None (a null of RESP2) or, for aggregates, a list. A map's list is flat. 
 converted, so two replies are equal exactly when their bytes are.
 """
 
+import re
+
 LINES = b"+-:,_#("
 BULKS = b"$=!"
 AGGREGATES = b"*~%>"
@@ -81,4 +83,5 @@ def text_of(reply, width=400):
         text = f"{kind}{len(payload)}[{inner}]"
     else:
         text = kind + (repr(payload)[1:] if kind in BULKS.decode() else payload.decode("latin-1"))
+    text = re.sub("x{60,}", lambda run: f"@x{len(run.group())}:", text)
     return text if len(text) <= width else text[:width] + "..."
