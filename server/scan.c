@@ -16,6 +16,7 @@ struct scanning {
     struct context *context;
     const struct scan_options *options;
     size_t written;
+    bool small; /* a sorted set that Redis keeps in its small form */
 };
 
 static bool parse_options(struct context *context, size_t index, bool typed,
@@ -97,7 +98,7 @@ enum outcome scan_keys(struct context *context)
 {
     struct keys_view view = context_view(context);
     struct scan_options options = {0};
-    struct scanning scanning = {context, &options, 0};
+    struct scanning scanning = {.context = context, .options = &options};
     uint64_t next;
     size_t mark, elements;
 
@@ -135,6 +136,17 @@ static bool write_field(void *arg, struct dueq_slice field, struct dueq_slice va
     return true;
 }
 
+/* Redis prints whole scores of small sorted sets as the integers that it keeps. */
+static void write_score(const struct scanning *scanning, double score)
+{
+    double limit = (double)(INT64_MAX / 2);
+
+    if (scanning->small && score >= -limit && score <= limit && (double)(int64_t)score == score)
+        resp_bulk_integer(scanning->context->reply, (int64_t)score);
+    else
+        resp_bulk_double(scanning->context->reply, score);
+}
+
 static bool write_scored(void *arg, const struct zset_entry *entry)
 {
     struct scanning *scanning = arg;
@@ -142,9 +154,20 @@ static bool write_scored(void *arg, const struct zset_entry *entry)
     if (!matches(scanning->options, entry->member))
         return true;
     resp_slice(scanning->context->reply, entry->member);
-    resp_bulk_double(scanning->context->reply, entry->score);
+    write_score(scanning, entry->score);
     scanning->written += 2;
     return true;
+}
+
+static void scan_zset(const struct keys_view *view, struct dueq_slice name,
+                      struct scanning *scanning, uint64_t *ret_next)
+{
+    bool wide = true;
+
+    zset_wide(view, name, &wide);
+    scanning->small = !wide;
+    zset_scan(view, name, scanning->options->cursor, scanning->options->count, write_scored,
+              scanning, ret_next);
 }
 
 static void scan_type(const struct keys_view *view, struct dueq_slice name, enum keys_type type,
@@ -157,14 +180,14 @@ static void scan_type(const struct keys_view *view, struct dueq_slice name, enum
     else if (type == KEYS_SET)
         set_scan(view, name, cursor, count, write_member, scanning, ret_next);
     else
-        zset_scan(view, name, cursor, count, write_scored, scanning, ret_next);
+        scan_zset(view, name, scanning, ret_next);
 }
 
 enum outcome scan_elements(struct context *context, enum keys_type type)
 {
     struct keys_view view = context_view(context);
     struct scan_options options = {0};
-    struct scanning scanning = {context, &options, 0};
+    struct scanning scanning = {.context = context, .options = &options};
     struct keys_info info;
     enum dueq_status status;
     uint64_t next = 0;

@@ -58,15 +58,20 @@ void scored_members_sort(struct scored_members *members)
 
 /* ---- as a sorted set */
 
-static enum dueq_status put_all(const struct keys_view *view, struct dueq_slice name,
+static enum dueq_status replace(const struct keys_view *view, struct dueq_slice name,
                                 const struct scored_members *members)
 {
-    enum dueq_status status = members->failed ? DUEQ_NOMEM : DUEQ_OK;
-    bool added;
+    size_t count = HASH_COUNT(members->first), i = 0;
+    struct zset_entry *entries = malloc(count * sizeof(*entries));
+    enum dueq_status status;
 
-    for (const struct scored_member *member = members->first;
-         member != NULL && status == DUEQ_OK; member = member->hh.next)
-        status = zset_put(view, name, bytes_of(member), member->score, &added);
+    if (entries == NULL)
+        return DUEQ_NOMEM;
+    for (const struct scored_member *member = members->first; member != NULL;
+         member = member->hh.next)
+        entries[i++] = (struct zset_entry){bytes_of(member), member->score};
+    status = zset_replace(view, name, entries, count);
+    free(entries);
     return status;
 }
 
@@ -75,17 +80,18 @@ enum outcome scored_members_store(struct context *context, struct dueq_slice nam
 {
     struct keys_view view = context_view(context);
     unsigned count = HASH_COUNT(members->first);
-    enum dueq_status status = members->failed ? DUEQ_NOMEM : keys_del(&view, name);
-    bool was_there = status == DUEQ_OK;
+    enum dueq_status status;
 
-    if (was_there || status == DUEQ_NOTFOUND)
-        status = put_all(&view, name, members);
+    if (members->failed)
+        status = DUEQ_NOMEM;
+    else
+        status = count > 0 ? replace(&view, name, members) : keys_del(&view, name);
     scored_members_release(members);
     if (!context_check(context, status))
         return OUTCOME_DONE;
     if (count > 0)
         context_notify(context, EVENT_ZSET, event, name);
-    else if (was_there)
+    else if (status == DUEQ_OK)
         context_notify(context, EVENT_GENERIC, "del", name);
     return context_integer_reply(context, count);
 }

@@ -37,7 +37,7 @@ struct keys_entry {
     uint64_t object;
     uint64_t count;
     int64_t expires;
-    int64_t head;           /* list: index of the first element */
+    int64_t head;           /* list: index of the first element; zset: 1, it is wide */
     struct zset_gaps *gaps; /* zset: where nothing lives (zset_gap.h); NULL: none known */
     bool dirty;             /* differs from the record on disk */
     bool stored;            /* has a record on disk */

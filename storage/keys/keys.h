@@ -149,8 +149,8 @@ enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name,
 enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                            enum list_end towards, keys_element_fn fn, void *arg);
 
-/* ---- sorted sets. Ordered by score, then by bytes of the member (behind a common prefix of
- * 478 bytes: by hash). */
+/* ---- sorted sets. Ordered by score, then by bytes of the member (more than 4,096 of one score
+ * that have 478 bytes in common: by hash behind those). */
 
 struct zset_entry {
     struct dueq_slice member;
@@ -162,6 +162,16 @@ enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name
 /* Sets the score; *ret_added: was not there. score is not NaN. */
 enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
                           struct dueq_slice member, double score, bool *ret_added);
+
+/* Has it ever had more than 128 entries, or a member of more than 64 bytes? Redis shows in
+ * places whether a sorted set is such a one. */
+enum dueq_status zset_wide(const struct keys_view *view, struct dueq_slice name,
+                           bool *ret_wide);
+
+/* Replaces whatever is there, of any type, by these entries: at least one, no member twice.
+ * They may not lie in the store. */
+enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice name,
+                              const struct zset_entry *entries, size_t count);
 
 /* When a score is set and to what: ZADD's options. */
 struct zset_rule {

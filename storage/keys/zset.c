@@ -1,5 +1,5 @@
 /* Sorted sets: member -> score (member.h), and score, member -> nothing, in order. */
-#include "storage/keys/zset_order.h"
+#include "storage/keys/zset_walk.h"
 
 #include <math.h>
 
@@ -14,6 +14,23 @@ enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name
 
     if (status == DUEQ_OK)
         *ret_score = zset_read_score(value);
+    return status;
+}
+
+/* Once it has had many entries, or a long one, Redis keeps the set in another form, and never
+ * goes back. In the small form -0 is 0. */
+static bool is_wide(const struct keys_entry *entry)
+{
+    return entry->head != 0;
+}
+
+enum dueq_status zset_wide(const struct keys_view *view, struct dueq_slice name, bool *ret_wide)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
+
+    if (status == DUEQ_OK)
+        *ret_wide = is_wide(entry);
     return status;
 }
 
@@ -35,28 +52,25 @@ static enum zset_effect judge(const struct zset_rule *rule, bool present, double
     return *score == current ? ZSET_SAME : ZSET_MOVED;
 }
 
-/* Redis keeps small sets as texts and integers, where -0 is 0. */
-static bool loses_sign(const struct keys_entry *entry, struct dueq_slice member)
+static void widen(struct keys_entry *entry, uint64_t count, struct dueq_slice member)
 {
-    return entry->count <= ZSET_SMALL && member.size <= ZSET_SHORT;
+    if (count > ZSET_SMALL || member.size > ZSET_SHORT)
+        entry->head = 1;
 }
 
-static void put_score(const struct keys_view *view, struct keys_entry *entry,
-                      struct dueq_slice member, double score, bool added)
+/* The caller tells the directory. */
+static void put_score(struct keys *keys, struct keys_entry *entry, struct dueq_slice member,
+                      double score, bool added)
 {
-    struct keys *keys = keys_of(view);
     uint8_t bits[8];
 
     entry->count += added;
-    if (score == 0 && loses_sign(entry, member))
+    widen(entry, entry->count, member);
+    if (score == 0 && !is_wide(entry))
         score = 0;
     zset_write_score(bits, score);
     member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), added);
     zset_order_put(keys, entry, score, member);
-    if (added)
-        directory_changed(view, entry);
-    else
-        directory_touched(view, entry);
 }
 
 enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
@@ -79,10 +93,32 @@ enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
     if (status == DUEQ_OK)
         current = zset_read_score(old);
     *ret_effect = judge(rule, status == DUEQ_OK, current, score);
-    if (*ret_effect == ZSET_MOVED)
+    if (*ret_effect == ZSET_ADDED) {
+        put_score(keys, entry, member, *score, true);
+        directory_changed(view, entry);
+    } else if (*ret_effect == ZSET_MOVED) {
         zset_order_del(keys, entry, current, member);
-    if (*ret_effect == ZSET_MOVED || *ret_effect == ZSET_ADDED)
-        put_score(view, entry, member, *score, *ret_effect == ZSET_ADDED);
+        put_score(keys, entry, member, *score, false);
+        directory_touched(view, entry);
+    }
+    return DUEQ_OK;
+}
+
+enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice name,
+                              const struct zset_entry *entries, size_t count)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = keys_del(view, name);
+
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+        status = directory_open(view, name, KEYS_ZSET, &entry);
+    if (status != DUEQ_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        widen(entry, count, entries[i].member);
+    for (size_t i = 0; i < count; i++)
+        put_score(keys_of(view), entry, entries[i].member, entries[i].score, true);
+    directory_changed(view, entry);
     return DUEQ_OK;
 }
 

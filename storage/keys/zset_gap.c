@@ -7,6 +7,13 @@ struct zset_gaps {
     struct zset_gap gaps[ZSET_GAPS]; /* the one used last first; no two touch */
 };
 
+void zset_key_copy(struct kv_key *key, struct dueq_slice bytes)
+{
+    memcpy(key->bytes, bytes.data, bytes.size);
+    key->size = (uint16_t)bytes.size;
+    key->folded = bytes.size == KV_KEY_MAX;
+}
+
 void zset_key_follow(struct kv_key *key)
 {
     if (key->size < KV_KEY_MAX) {

@@ -29,6 +29,7 @@ void zset_gap_note(struct keys_entry *entry, const struct kv_key *from,
 void zset_gap_put(struct keys_entry *entry, const struct kv_key *key);
 void zset_gap_del(struct keys_entry *entry, const struct kv_key *key);
 
+void zset_key_copy(struct kv_key *key, struct dueq_slice bytes);
 /* Makes it the least key behind: with a zero byte appended or, as none is longer than
  * KV_KEY_MAX, the next of that length. */
 void zset_key_follow(struct kv_key *key);

@@ -1,38 +1,37 @@
-/* The ordered side of a sorted set: object, score, member. Private to storage/keys. */
+/* The records of a sorted set's order: object, score, member. Private to storage/keys.
+ *
+ * A member too long for the key is folded (kv/key.h) and stands whole in the value. */
 #ifndef DUEQ_STORAGE_ZSET_ORDER_H
 #define DUEQ_STORAGE_ZSET_ORDER_H
 
 #include "storage/keys/member.h"
 
+enum {
+    ORDER_KEY_FIXED = 1 + 8 + 8,
+    ORDER_KEY_SURE = KV_KEY_MAX - 16, /* a folded key's bytes before the hash */
+    ORDER_MEMBER_SURE = ORDER_KEY_SURE - ORDER_KEY_FIXED /* of any member: as they are */
+};
+
 /* The score as a member's value keeps it: the bits of the double, big-endian. */
 void zset_write_score(uint8_t *bytes, double score);
 double zset_read_score(struct dueq_slice value);
+
+/* What all keys of the set begin with, and the first key behind them. */
+struct kv_key zset_order_first(const struct keys_entry *entry);
+struct kv_key zset_order_end(const struct keys_entry *entry);
+/* Before the keys of that score; `above`: behind them. */
+struct kv_key zset_order_edge(const struct keys_entry *entry, double score, bool above);
+struct kv_key zset_order_key(const struct keys *keys, const struct keys_entry *entry,
+                             double score, struct dueq_slice member);
 
 void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
                     struct dueq_slice member);
 void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,
                     struct dueq_slice member);
 
-/* A walk through a range, for as long as begin and step answer DUEQ_OK; then, and whenever it
- * is left before, it is ended:
- *
- *     for (status = zset_walk_begin(&walk, ...); status == DUEQ_OK;
- *          status = zset_walk_step(&walk))
- *         ...walk.here...
- *     zset_walk_end(&walk);
- *
- * Where it stands may be deleted before it steps on. DUEQ_NOTFOUND: the range is at its end. */
-struct zset_walk {
-    struct keys *keys;
-    struct keys_entry *owner;
-    struct kv_cursor *at;
-    const struct zset_range *range;
-    bool reverse;           /* may be turned on the way, in a range without bounds */
-    struct zset_entry here; /* the member lives until the next step or change */
-};
-enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
-                                 struct keys_entry *owner, const struct zset_range *range);
-enum dueq_status zset_walk_step(struct zset_walk *walk);
-void zset_walk_end(struct zset_walk *walk);
+/* Is the cursor at a record of the set? */
+bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at);
+/* The record at the cursor. The member lives until it moves, or the next change. */
+struct zset_entry zset_order_read(const struct kv_cursor *at);
 
 #endif

@@ -1,0 +1,83 @@
+#include "storage/keys/zset_cluster.h"
+
+#include "storage/keys/zset_gap.h"
+
+#include <stdlib.h>
+
+void zset_cluster_release(struct zset_cluster *cluster)
+{
+    free(cluster->spots);
+    *cluster = (struct zset_cluster){.spots = NULL};
+}
+
+static bool belongs(const struct zset_cluster *cluster, struct dueq_slice key)
+{
+    return key.size >= ORDER_KEY_SURE && cluster->prefix.size == ORDER_KEY_SURE &&
+           memcmp(key.data, cluster->prefix.bytes, ORDER_KEY_SURE) == 0;
+}
+
+static struct dueq_slice member_of(const struct zset_spot *spot)
+{
+    if (spot->key.folded)
+        return spot->member;
+    return dueq_slice(spot->key.bytes + ORDER_KEY_FIXED,
+                      (size_t)(spot->key.size - ORDER_KEY_FIXED));
+}
+
+static int compare(const void *a, const void *b)
+{
+    return dueq_slice_compare(member_of(a), member_of(b));
+}
+
+static enum dueq_status add_spot(struct zset_cluster *cluster, const struct kv_cursor *at)
+{
+    struct zset_spot *spot;
+
+    if (cluster->count == cluster->room) {
+        size_t room = cluster->room == 0 ? 4 : cluster->room * 2;
+        struct zset_spot *grown = realloc(cluster->spots, room * sizeof(*grown));
+
+        if (grown == NULL)
+            return DUEQ_NOMEM;
+        cluster->spots = grown;
+        cluster->room = room;
+    }
+    spot = &cluster->spots[cluster->count++];
+    zset_key_copy(&spot->key, kv_cursor_key(at));
+    spot->member = zset_order_read(at).member;
+    return DUEQ_OK;
+}
+
+/* Every record with the prefix, but no more than there may be and one. */
+static enum dueq_status add_all(struct zset_cluster *cluster, struct kv_cursor *at)
+{
+    enum dueq_status status = kv_cursor_seek(at, kv_key_slice(&cluster->prefix));
+
+    while (status == DUEQ_OK && belongs(cluster, kv_cursor_key(at)) &&
+           cluster->count <= ZSET_CLUSTER_MAX) {
+        status = add_spot(cluster, at);
+        if (status == DUEQ_OK)
+            status = kv_cursor_next(at);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cursor *at)
+{
+    struct kv_key here;
+    enum dueq_status status;
+
+    if (cluster->too_large && belongs(cluster, kv_cursor_key(at)))
+        return DUEQ_OK;
+    zset_key_copy(&here, kv_cursor_key(at));
+    zset_key_copy(&cluster->prefix, dueq_slice(here.bytes, ORDER_KEY_SURE));
+    cluster->count = 0;
+    status = add_all(cluster, at);
+    cluster->too_large = cluster->count > ZSET_CLUSTER_MAX;
+    if (status != DUEQ_OK || !cluster->too_large) {
+        qsort(cluster->spots, cluster->count, sizeof(*cluster->spots), compare);
+        return status;
+    }
+    cluster->count = 0;
+    return kv_cursor_seek(at, kv_key_slice(&here));
+}

@@ -1,0 +1,30 @@
+/* Entries of the same score whose members agree in all the bytes that are sure to be in their
+ * keys: 478 of them. There the keys lie in the order of hashes; a walk that comes upon them
+ * gathers them and puts them in the order of their bytes. Private to storage/keys. */
+#ifndef DUEQ_STORAGE_ZSET_CLUSTER_H
+#define DUEQ_STORAGE_ZSET_CLUSTER_H
+
+#include "storage/keys/zset_order.h"
+
+enum { ZSET_CLUSTER_MAX = 4096 }; /* entries; larger ones stay in the order of their hashes */
+
+struct zset_spot {
+    struct kv_key key;
+    struct dueq_slice member; /* of a folded key, while gathering */
+};
+
+/* A zeroed one is empty. */
+struct zset_cluster {
+    struct zset_spot *spots; /* by bytes of the members */
+    size_t count, room;
+    size_t at;            /* where a walk stands */
+    struct kv_key prefix; /* what the keys have in common */
+    bool too_large;       /* that prefix's: count is 0 */
+};
+
+/* Gathers the cluster of the record at the cursor, which has a member of ORDER_MEMBER_SURE
+ * bytes or more. The cursor is moved, but for one that is too large. */
+enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cursor *at);
+void zset_cluster_release(struct zset_cluster *cluster);
+
+#endif

@@ -1,0 +1,248 @@
+#include "storage/keys/zset_walk.h"
+
+#include "storage/keys/zset_gap.h"
+
+/* ---- moving */
+
+/* The cursor has moved away from `left`: what it stepped over began there (backward: ended). */
+static void note_passed(const struct zset_walk *walk, const struct kv_key *left, bool inside)
+{
+    struct kv_key reached =
+        walk->reverse ? zset_order_first(walk->owner) : zset_order_end(walk->owner);
+
+    if (inside)
+        zset_key_copy(&reached, kv_cursor_key(walk->at));
+    if (inside && walk->reverse)
+        zset_key_follow(&reached);
+    if (walk->reverse)
+        zset_gap_note(walk->owner, &reached, left);
+    else
+        zset_gap_note(walk->owner, left, &reached);
+}
+
+static enum dueq_status stand_in_cluster(struct zset_walk *walk)
+{
+    struct dueq_slice key = kv_key_slice(&walk->cluster.spots[walk->cluster.at].key);
+    enum dueq_status status = kv_cursor_seek(walk->at, key);
+
+    if (status == DUEQ_OK && !dueq_slice_equal(kv_cursor_key(walk->at), key))
+        status = DUEQ_NOTFOUND;
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    walk->here = zset_order_read(walk->at);
+    return DUEQ_OK;
+}
+
+/* The walk has come upon a member so long that it may stand in a cluster. */
+static enum dueq_status enter_cluster(struct zset_walk *walk)
+{
+    enum dueq_status status = zset_cluster_gather(&walk->cluster, walk->at);
+
+    if (status != DUEQ_OK || walk->cluster.count == 0)
+        return status;
+    walk->cluster.at = walk->reverse ? walk->cluster.count - 1 : 0;
+    return stand_in_cluster(walk);
+}
+
+static enum dueq_status arrive(struct zset_walk *walk, enum dueq_status status,
+                               const struct kv_key *left)
+{
+    bool inside = status == DUEQ_OK && zset_order_holds(walk->owner, walk->at);
+
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    if (kv_cursor_passed(walk->at) >= ZSET_GAP_WORTH)
+        note_passed(walk, left, inside);
+    if (!inside)
+        return DUEQ_NOTFOUND;
+    walk->here = zset_order_read(walk->at);
+    return walk->here.member.size < ORDER_MEMBER_SURE ? DUEQ_OK : enter_cluster(walk);
+}
+
+static bool at_edge(const struct zset_walk *walk, const struct kv_key *key)
+{
+    struct kv_key edge =
+        walk->reverse ? zset_order_first(walk->owner) : zset_order_end(walk->owner);
+
+    return dueq_slice_equal(kv_key_slice(key), kv_key_slice(&edge));
+}
+
+/* To the first record at or behind `left`, around a gap; backward: to the last before it. */
+static enum dueq_status seek(struct zset_walk *walk, const struct kv_key *left)
+{
+    const struct zset_gap *gap = zset_gap_ahead(walk->owner, left, walk->reverse);
+    const struct kv_key *goal = left;
+
+    walk->cluster.count = 0;
+    if (gap != NULL)
+        goal = walk->reverse ? &gap->from : &gap->to;
+    if (at_edge(walk, goal))
+        return DUEQ_NOTFOUND;
+    return arrive(walk,
+                  walk->reverse ? kv_cursor_seek_last(walk->at, kv_key_slice(goal))
+                                : kv_cursor_seek(walk->at, kv_key_slice(goal)),
+                  left);
+}
+
+/* The last key of all that begin with it. */
+static void pad_key(struct kv_key *key)
+{
+    memset(key->bytes + key->size, UINT8_MAX, (size_t)(KV_KEY_MAX - key->size));
+    key->size = KV_KEY_MAX;
+}
+
+static enum dueq_status step_in_cluster(struct zset_walk *walk)
+{
+    struct zset_cluster *cluster = &walk->cluster;
+    struct kv_key left = cluster->prefix;
+
+    if (walk->reverse ? cluster->at > 0 : cluster->at + 1 < cluster->count) {
+        cluster->at = walk->reverse ? cluster->at - 1 : cluster->at + 1;
+        return stand_in_cluster(walk);
+    }
+    if (!walk->reverse) {
+        pad_key(&left);
+        zset_key_follow(&left);
+    }
+    return seek(walk, &left);
+}
+
+static enum dueq_status step(struct zset_walk *walk)
+{
+    struct kv_key left;
+
+    if (walk->cluster.count > 0)
+        return step_in_cluster(walk);
+    zset_key_copy(&left, kv_cursor_key(walk->at));
+    if (!walk->reverse)
+        zset_key_follow(&left);
+    if (zset_gap_ahead(walk->owner, &left, walk->reverse) != NULL)
+        return seek(walk, &left);
+    return arrive(walk, walk->reverse ? kv_cursor_prev(walk->at) : kv_cursor_next(walk->at),
+                  &left);
+}
+
+/* ---- ranges */
+
+static const struct zset_bound *near_bound(const struct zset_walk *walk)
+{
+    return walk->reverse ? &walk->range->most : &walk->range->least;
+}
+
+static const struct zset_bound *far_bound(const struct zset_walk *walk)
+{
+    return walk->reverse ? &walk->range->least : &walk->range->most;
+}
+
+/* Is the entry on the inner side of the bound? side 0: a least bound, 1: a most bound. */
+static bool within(const struct zset_bound *bound, int side, const struct zset_entry *entry)
+{
+    int order;
+
+    switch (bound->kind) {
+    case ZSET_FIRST:
+        return side == 0;
+    case ZSET_LAST:
+        return side == 1;
+    case ZSET_SCORE:
+        order = (entry->score > bound->score) - (entry->score < bound->score);
+        break;
+    case ZSET_LEX:
+        order = dueq_slice_compare(entry->member, bound->member);
+        break;
+    default:
+        return false;
+    }
+    if (order == 0)
+        return !bound->exclusive;
+    return side == 0 ? order > 0 : order < 0;
+}
+
+static struct dueq_slice sure_part(struct dueq_slice member)
+{
+    return dueq_slice(member.data,
+                      member.size < ORDER_MEMBER_SURE ? member.size : ORDER_MEMBER_SURE);
+}
+
+/* The entry lies beyond the range, and so do all that come. In a cluster that is too large
+ * members lie in no order. */
+static bool past(const struct zset_walk *walk)
+{
+    const struct zset_bound *bound = far_bound(walk);
+
+    if (within(bound, walk->reverse ? 0 : 1, &walk->here))
+        return false;
+    return bound->kind != ZSET_LEX || bound->member.size < ORDER_MEMBER_SURE ||
+           dueq_slice_compare(sure_part(walk->here.member), sure_part(bound->member)) != 0;
+}
+
+/* Goes on to what is within the range. */
+static enum dueq_status enter(struct zset_walk *walk, enum dueq_status status)
+{
+    for (; status == DUEQ_OK; status = step(walk)) {
+        if (within(&walk->range->least, 0, &walk->here) &&
+            within(&walk->range->most, 1, &walk->here))
+            return DUEQ_OK;
+        if (past(walk))
+            return DUEQ_NOTFOUND;
+    }
+    return status;
+}
+
+/* By member: scores are taken to be equal, so that of any entry will do. */
+static enum dueq_status seek_member(struct zset_walk *walk, const struct zset_bound *bound)
+{
+    bool reverse = walk->reverse;
+    struct kv_key key = zset_order_first(walk->owner);
+    enum dueq_status status;
+
+    walk->reverse = false;
+    status = seek(walk, &key);
+    walk->reverse = reverse;
+    if (status != DUEQ_OK)
+        return status;
+    key = zset_order_key(walk->keys, walk->owner, walk->here.score, sure_part(bound->member));
+    if (reverse && bound->member.size >= ORDER_MEMBER_SURE)
+        pad_key(&key);
+    if (reverse)
+        zset_key_follow(&key);
+    return seek(walk, &key);
+}
+
+enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
+                                 struct keys_entry *owner, const struct zset_range *range)
+{
+    const struct zset_bound *bound;
+    struct kv_key edge;
+
+    *walk = (struct zset_walk){.keys = keys,
+                               .owner = owner,
+                               .at = keys_take_cursor(keys),
+                               .range = range,
+                               .reverse = range->reverse};
+    if (walk->at == NULL)
+        return DUEQ_NOMEM;
+    if (range->least.kind == ZSET_LAST || range->most.kind == ZSET_FIRST)
+        return DUEQ_NOTFOUND;
+    bound = near_bound(walk);
+    if (bound->kind == ZSET_LEX)
+        return enter(walk, seek_member(walk, bound));
+    if (bound->kind == ZSET_SCORE)
+        edge = zset_order_edge(owner, bound->score, bound->exclusive != walk->reverse);
+    else
+        edge = walk->reverse ? zset_order_end(owner) : zset_order_first(owner);
+    return enter(walk, seek(walk, &edge));
+}
+
+enum dueq_status zset_walk_step(struct zset_walk *walk)
+{
+    return enter(walk, step(walk));
+}
+
+void zset_walk_end(struct zset_walk *walk)
+{
+    if (walk->at != NULL)
+        keys_give_cursor(walk->keys);
+    zset_cluster_release(&walk->cluster);
+    walk->at = NULL;
+}

@@ -1,0 +1,31 @@
+/* Walks through a sorted set in order. Private to storage/keys.
+ *
+ * For as long as begin and step answer DUEQ_OK; then, and whenever it is left before, it is
+ * ended:
+ *
+ *     for (status = zset_walk_begin(&walk, ...); status == DUEQ_OK;
+ *          status = zset_walk_step(&walk))
+ *         ...walk.here...
+ *     zset_walk_end(&walk);
+ *
+ * Where it stands may be deleted before it steps on. DUEQ_NOTFOUND: the range is at its end. */
+#ifndef DUEQ_STORAGE_ZSET_WALK_H
+#define DUEQ_STORAGE_ZSET_WALK_H
+
+#include "storage/keys/zset_cluster.h"
+
+struct zset_walk {
+    struct keys *keys;
+    struct keys_entry *owner;
+    struct kv_cursor *at;
+    const struct zset_range *range;
+    bool reverse;           /* may be turned on the way, in a range without bounds */
+    struct zset_entry here; /* the member lives until the next step or change */
+    struct zset_cluster cluster;
+};
+enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
+                                 struct keys_entry *owner, const struct zset_range *range);
+enum dueq_status zset_walk_step(struct zset_walk *walk);
+void zset_walk_end(struct zset_walk *walk);
+
+#endif
