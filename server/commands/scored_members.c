@@ -59,7 +59,7 @@ void scored_members_sort(struct scored_members *members)
 /* ---- as a sorted set */
 
 static enum dueq_status replace(const struct keys_view *view, struct dueq_slice name,
-                                const struct scored_members *members)
+                                const struct scored_members *members, bool grown)
 {
     size_t count = HASH_COUNT(members->first), i = 0;
     struct zset_entry *entries = malloc(count * sizeof(*entries));
@@ -70,13 +70,13 @@ static enum dueq_status replace(const struct keys_view *view, struct dueq_slice 
     for (const struct scored_member *member = members->first; member != NULL;
          member = member->hh.next)
         entries[i++] = (struct zset_entry){bytes_of(member), member->score};
-    status = zset_replace(view, name, entries, count);
+    status = zset_replace(view, name, entries, count, grown);
     free(entries);
     return status;
 }
 
 enum outcome scored_members_store(struct context *context, struct dueq_slice name,
-                                  struct scored_members *members, const char *event)
+                                  struct scored_members *members, const char *event, bool grown)
 {
     struct keys_view view = context_view(context);
     unsigned count = HASH_COUNT(members->first);
@@ -85,7 +85,7 @@ enum outcome scored_members_store(struct context *context, struct dueq_slice nam
     if (members->failed)
         status = DUEQ_NOMEM;
     else
-        status = count > 0 ? replace(&view, name, members) : keys_del(&view, name);
+        status = count > 0 ? replace(&view, name, members, grown) : keys_del(&view, name);
     scored_members_release(members);
     if (!context_check(context, status))
         return OUTCOME_DONE;

@@ -31,9 +31,11 @@ void scored_members_add(struct scored_members *members, struct dueq_slice member
 void scored_members_sort(struct scored_members *members);
 
 /* Makes the key a sorted set of them (none: removes it), replies their number and tells of
- * `event`, as Redis' ...STORE commands do. Releases them. */
+ * `event`, as Redis' ...STORE commands do. `grown`: as in zset_replace. Releases
+ * them. */
 enum outcome scored_members_store(struct context *context, struct dueq_slice name,
-                                  struct scored_members *members, const char *event);
+                                  struct scored_members *members, const char *event,
+                                  bool grown);
 /* Replies them in order, with their scores or without. Releases them. */
 enum outcome scored_members_reply(struct context *context, struct scored_members *members,
                                   bool with_scores);

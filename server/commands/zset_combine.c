@@ -338,7 +338,7 @@ static enum outcome store_result(struct combination *combination)
     static const char *const events[] = {"zunionstore", "zinterstore", "zdiffstore"};
 
     return scored_members_store(combination->context, context_slice(combination->context, 1),
-                                &combination->result, events[combination->operation]);
+                                &combination->result, events[combination->operation], false);
 }
 
 static enum outcome reply_found(struct combination *combination)

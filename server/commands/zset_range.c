@@ -184,7 +184,7 @@ static enum outcome store_results(struct context *context, const struct query *q
         return OUTCOME_DONE;
     }
     return scored_members_store(context, context_slice(context, query->key - 1), &results,
-                                "zrangestore");
+                                "zrangestore", true);
 }
 
 static enum outcome run_query(struct context *context, struct query query)

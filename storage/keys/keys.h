@@ -169,9 +169,10 @@ enum dueq_status zset_wide(const struct keys_view *view, struct dueq_slice name,
                            bool *ret_wide);
 
 /* Replaces whatever is there, of any type, by these entries: at least one, no member twice.
- * They may not lie in the store. */
+ * They may not lie in the store. `grown`: as if added one after the other, which shows in -0.
+ */
 enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice name,
-                              const struct zset_entry *entries, size_t count);
+                              const struct zset_entry *entries, size_t count, bool grown);
 
 /* When a score is set and to what: ZADD's options. */
 struct zset_rule {

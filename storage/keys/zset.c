@@ -105,7 +105,7 @@ enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
 }
 
 enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice name,
-                              const struct zset_entry *entries, size_t count)
+                              const struct zset_entry *entries, size_t count, bool grown)
 {
     struct keys_entry *entry;
     enum dueq_status status = keys_del(view, name);
@@ -114,7 +114,7 @@ enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice na
         status = directory_open(view, name, KEYS_ZSET, &entry);
     if (status != DUEQ_OK)
         return status;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !grown; i++)
         widen(entry, count, entries[i].member);
     for (size_t i = 0; i < count; i++)
         put_score(keys_of(view), entry, entries[i].member, entries[i].score, true);
