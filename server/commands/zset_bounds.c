@@ -66,15 +66,3 @@ bool context_lex_range(struct context *context, size_t least, size_t most,
     *ret_range = range;
     return true;
 }
-
-bool zset_size(struct context *context, size_t index, uint64_t *ret_count)
-{
-    struct keys_view view = context_view(context);
-    struct keys_info info = {.count = 0};
-    enum dueq_status status = keys_info(&view, context_slice(context, index), &info);
-
-    if (status == DUEQ_OK && info.type != KEYS_ZSET)
-        status = DUEQ_WRONGTYPE;
-    *ret_count = info.count;
-    return context_check(context, status);
-}

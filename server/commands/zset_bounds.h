@@ -11,8 +11,4 @@ bool context_score_range(struct context *context, size_t least, size_t most,
 bool context_lex_range(struct context *context, size_t least, size_t most,
                        struct zset_range *ret_range);
 
-/* The number of elements of the sorted set at an argument; 0 when there is no such key. False:
- * the error is written. */
-bool zset_size(struct context *context, size_t index, uint64_t *ret_count);
-
 #endif

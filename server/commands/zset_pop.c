@@ -57,27 +57,26 @@ static void pop_entries(struct context *context, const struct pop *pop, struct d
         write_entry(context, pop, &entry);
     }
     context_notify(context, EVENT_ZSET, pop->reverse ? "zpopmax" : "zpopmin", name);
-    if (count == size)
-        context_notify(context, EVENT_GENERIC, "del", name);
+    context_notify_emptied(context, name);
 }
 
 /* Pops from the first of the keys that there is. False: there is none, nothing is written. One
  * who waits does not mind a key that became something else. */
 static bool try_pop(struct context *context, const struct pop *pop)
 {
-    struct keys_view view = context_view(context);
-    struct keys_info info;
+    uint64_t size;
 
     for (size_t i = pop->first; i < pop->first + pop->keys; i++) {
-        enum dueq_status status = keys_info(&view, context_slice(context, i), &info);
+        enum dueq_status status =
+            context_elements(context, context_slice(context, i), KEYS_ZSET, &size);
 
-        if (status == DUEQ_OK && info.type != KEYS_ZSET)
-            status = context->waiter != NULL ? DUEQ_NOTFOUND : DUEQ_WRONGTYPE;
+        if (status == DUEQ_WRONGTYPE && context->waiter != NULL)
+            continue;
         if (!context_check(context, status))
             return true;
         if (status != DUEQ_OK)
             continue;
-        pop_entries(context, pop, context_slice(context, i), info.count);
+        pop_entries(context, pop, context_slice(context, i), size);
         return true;
     }
     return false;

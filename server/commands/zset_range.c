@@ -193,7 +193,7 @@ static enum outcome run_query(struct context *context, struct query query)
 
     query.limit = -1;
     if (!parse_options(context, &query) || !parse_bounds(context, &query) ||
-        !zset_size(context, query.key, &size))
+        !context_size(context, context_slice(context, query.key), KEYS_ZSET, &size))
         return OUTCOME_DONE;
     if (query.store)
         return store_results(context, &query, size);

@@ -34,7 +34,7 @@ enum outcome run_zmscore(struct context *context)
 {
     uint64_t size;
 
-    if (!zset_size(context, 1, &size))
+    if (!context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
         return OUTCOME_DONE;
     resp_array(context->reply, context_count(context) - 2);
     for (size_t i = 2; i < context_count(context); i++)
@@ -75,8 +75,9 @@ enum outcome run_zcard(struct context *context)
 {
     uint64_t size;
 
-    return zset_size(context, 1, &size) ? context_integer_reply(context, (int64_t)size)
-                                        : OUTCOME_DONE;
+    return context_size(context, context_slice(context, 1), KEYS_ZSET, &size)
+               ? context_integer_reply(context, (int64_t)size)
+               : OUTCOME_DONE;
 }
 
 static bool count_one(void *arg, const struct zset_entry *entry)
@@ -160,7 +161,7 @@ static void pick_entries(struct context *context, int64_t count, bool with_score
     struct picking picking = {.reply = context->reply, .with_scores = with_scores};
     uint64_t size, wanted = count < 0 ? (uint64_t)-count : (uint64_t)count, next;
 
-    if (!zset_size(context, 1, &size))
+    if (!context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
         return;
     if (size == 0 || (count > 0 && wanted > size))
         wanted = size;
@@ -198,14 +199,8 @@ enum outcome run_zrandmember(struct context *context)
 
     if (context_count(context) == 2)
         return pick_one(context);
-    if (!context_integer(context, 2, &count))
+    if (!context_signed_count(context, 2, &count))
         return OUTCOME_DONE;
-    if (count == INT64_MIN) {
-        resp_errorf(context->reply,
-                    "ERR value is out of range, value must between %lld and %lld",
-                    -(long long)INT64_MAX, (long long)INT64_MAX);
-        return OUTCOME_DONE;
-    }
     if (context_count(context) > 4 || (with_scores && !context_is(context, 3, "withscores")))
         return context_syntax_error(context);
     if (with_scores && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {

@@ -5,13 +5,10 @@
 static enum outcome reply_removed(struct context *context, uint64_t removed, const char *event)
 {
     struct dueq_slice name = context_slice(context, 1);
-    struct keys_view view = context_view(context);
-    struct keys_info info;
 
     if (removed > 0) {
         context_notify(context, EVENT_ZSET, event, name);
-        if (keys_info(&view, name, &info) == DUEQ_NOTFOUND)
-            context_notify(context, EVENT_GENERIC, "del", name);
+        context_notify_emptied(context, name);
     }
     return context_integer_reply(context, (int64_t)removed);
 }
@@ -69,7 +66,7 @@ enum outcome run_zremrangebyrank(struct context *context)
     uint64_t size, first, count, removed = 0;
 
     if (!context_integer(context, 2, &start) || !context_integer(context, 3, &stop) ||
-        !zset_size(context, 1, &size))
+        !context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
         return OUTCOME_DONE;
     if (clamp_range(start, stop, size, &first, &count) &&
         !context_check(context, zset_remove_from(&view, context_slice(context, 1), first, count,
