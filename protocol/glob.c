@@ -69,6 +69,8 @@ bool glob_match(const char *pattern, size_t pattern_size, const char *text, size
     struct pattern at = {pattern, pattern + pattern_size}, after_star = {0};
     const char *byte = text, *end = text + text_size, *retry = NULL;
 
+    if (text_size == 0)
+        return pattern_size == 0; /* so it is in Redis, for stars as well */
     while (byte < end) {
         struct pattern here = at;
 

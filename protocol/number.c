@@ -141,8 +141,8 @@ size_t number_format_long_double(char *text, long double number)
         wide[0] = '0';
         size = 1;
     }
-    if (size >= NUMBER_TEXT_MAX)
-        size = NUMBER_TEXT_MAX - 1;
+    if (size >= NUMBER_LONG_TEXT_MAX)
+        size = NUMBER_LONG_TEXT_MAX - 1;
     memcpy(text, wide, (size_t)size);
     text[size] = '\0';
     return (size_t)size;

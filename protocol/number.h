@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NUMBER_TEXT_MAX = 128 }; /* room for any number as text, NUL included */
+/* Room for any integer or double as text, NUL included; and for any long double. */
+enum { NUMBER_TEXT_MAX = 128, NUMBER_LONG_TEXT_MAX = 5120 };
 
 /* Redis' string2ll: optional '-', no '+', no spaces, no leading zeros, within int64. */
 bool number_parse_integer(const char *text, size_t size, int64_t *ret_number);
@@ -23,7 +24,8 @@ size_t number_format_integer(char *text, int64_t number);
  * "inf", "-inf", "nan", "-0". */
 size_t number_format_double(char *text, double number);
 
-/* Redis' LD_STR_HUMAN (INCRBYFLOAT): %.17Lf without trailing zeros. */
+/* Redis' LD_STR_HUMAN (INCRBYFLOAT): %.17Lf without trailing zeros. text: NUMBER_LONG_TEXT_MAX
+ * bytes. */
 size_t number_format_long_double(char *text, long double number);
 
 /* Integer ms, or with a suffix ms s m h d ("1500", "30s", "2h"); 0 to 100 years; false else. */

@@ -1,7 +1,9 @@
 #include "server/clients.h"
 
 #include "protocol/number.h"
+#include "server/pubsub.h"
 #include "server/server.h"
+#include "server/transaction.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,20 +19,53 @@ static const char *shown(const char *text)
     return text == NULL ? "" : text;
 }
 
+/* In Redis' order. */
+static void write_flags(const struct session *session, char *flags)
+{
+    const struct {
+        bool set;
+        char letter;
+    } all[] = {{session->monitors, 'O'},
+               {session_subscriptions(session) > 0, 'P'},
+               {session->transaction != NULL, 'x'},
+               {session->waiter != NULL, 'b'},
+               {session->watch_broken, 'd'},
+               {session->close_after_reply, 'c'},
+               {session->kill, 'A'},
+               {strchr(session->address, '/') != NULL, 'U'},
+               {session->no_evict, 'e'}};
+    char *at = flags;
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i].set)
+            *at++ = all[i].letter;
+    if (at == flags)
+        *at++ = 'N';
+    *at = '\0';
+}
+
 void client_line(struct server *server, const struct session *session, struct buffer *text)
 {
+    const struct transaction *transaction = session->transaction;
     int64_t now = server->clock.last.monotonic;
-    char line[1024];
-    int size = snprintf(
+    char line[1024], flags[16];
+    int size;
+
+    write_flags(session, flags);
+    size = snprintf(
         line, sizeof(line),
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.200s age=%" PRId64 " idle=%" PRId64
-        " flags=%s db=%u sub=0 psub=0 ssub=0 multi=-1 qbuf=%zu qbuf-free=%zu argv-mem=%zu "
-        "multi-mem=0 rbs=1024 rbp=0 obl=0 oll=0 omem=%zu tot-mem=%zu events=r cmd=%s user=%s "
+        " flags=%s db=%u sub=%zu psub=%zu ssub=%zu multi=%d qbuf=%zu qbuf-free=%zu "
+        "argv-mem=%zu "
+        "multi-mem=%zu rbs=1024 rbp=0 obl=0 oll=0 omem=%zu tot-mem=%zu events=r cmd=%s user=%s "
         "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s",
         session->id, session->address, session->local_address, session->fd,
         shown(session->name), (now - session->created) / 1000, (now - session->active) / 1000,
-        session->waiter != NULL ? "b" : "N", session->database, session->query_bytes,
-        session->query_free, session->argument_bytes, session->output_bytes,
+        flags, session->database, session->subscription_count[PUBSUB_CHANNEL],
+        session->subscription_count[PUBSUB_PATTERN], session->subscription_count[PUBSUB_SHARD],
+        transaction == NULL ? -1 : (int)transaction_count(transaction), session->query_bytes,
+        session->query_free, session->argument_bytes,
+        transaction == NULL ? 0 : transaction_bytes(transaction), session->output_bytes,
         session->memory_bytes,
         session->last_command == NULL ? "NULL" : command_full_name(session->last_command),
         session->user, session->protocol, shown(session->library_name),
@@ -61,9 +96,16 @@ static bool read_type(struct context *context, size_t index, struct client_filte
 {
     struct argument type = context_argument(context, index);
 
-    filter->none_of_type = argument_is(type, "master") || argument_is(type, "replica") ||
-                           argument_is(type, "slave") || argument_is(type, "pubsub");
-    if (filter->none_of_type || argument_is(type, "normal"))
+    if (argument_is(type, "normal"))
+        filter->type = FILTER_NORMAL;
+    else if (argument_is(type, "pubsub"))
+        filter->type = FILTER_PUBSUB;
+    else if (argument_is(type, "master") || argument_is(type, "replica") ||
+             argument_is(type, "slave"))
+        filter->type = FILTER_NOBODY;
+    else
+        filter->type = FILTER_ANY;
+    if (filter->type != FILTER_ANY)
         return true;
     resp_errorf(context->reply, "ERR Unknown client type '%.128s'", type.data);
     return false;
@@ -120,7 +162,7 @@ static bool read_user(struct context *context, struct argument value,
     filter->user = value;
     if (value.size == 7 && memcmp(value.data, "default", 7) == 0)
         return true;
-    resp_errorf(context->reply, "ERR No such user '%.128s'", value.data);
+    resp_errorf(context->reply, "ERR No such user '%s'", value.data);
     return false;
 }
 
@@ -155,16 +197,18 @@ static bool read_kill_option(struct context *context, size_t at, struct client_f
 
 bool client_filter_read_kill(struct context *context, struct client_filter *filter)
 {
-    if (context_count(context) % 2 != 0) {
+    size_t at = 2, count = context_count(context);
+    bool good = true;
+
+    for (; good && at + 1 < count; at += 2)
+        good = read_kill_option(context, at, filter);
+    if (good && at < count) {
         context_syntax_error(context);
-        return false;
+        good = false;
     }
-    for (size_t at = 2; at < context_count(context); at += 2)
-        if (!read_kill_option(context, at, filter)) {
-            client_filter_release(filter);
-            return false;
-        }
-    return true;
+    if (!good)
+        client_filter_release(filter);
+    return good;
 }
 
 static bool same(struct argument wanted, const char *text)
@@ -173,13 +217,28 @@ static bool same(struct argument wanted, const char *text)
            (wanted.size == strlen(text) && memcmp(wanted.data, text, wanted.size) == 0);
 }
 
+static bool is_of_type(const struct client_filter *filter, const struct session *session)
+{
+    switch (filter->type) {
+    case FILTER_NORMAL:
+        return session_subscriptions(session) == 0;
+    case FILTER_PUBSUB:
+        return session_subscriptions(session) > 0;
+    case FILTER_NOBODY:
+        return false;
+    case FILTER_ANY:
+        break;
+    }
+    return true;
+}
+
 static bool passes(const struct client_filter *filter, const struct session *session)
 {
     bool listed = filter->ids == NULL;
 
     for (size_t i = 0; i < filter->id_count && !listed; i++)
         listed = filter->ids[i] == (int64_t)session->id;
-    return listed && !filter->none_of_type && same(filter->address, session->address) &&
+    return listed && is_of_type(filter, session) && same(filter->address, session->address) &&
            same(filter->local_address, session->local_address) &&
            same(filter->user, session->user);
 }
@@ -214,7 +273,7 @@ int64_t clients_kill(struct context *context, const struct client_filter *filter
         if (session == context->session)
             session->close_after_reply = true;
         else
-            session->kill = true;
+            session->kill = context->server->kills = true;
     }
     return killed;
 }

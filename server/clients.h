@@ -11,7 +11,12 @@ struct client_filter {
     int64_t *ids; /* NULL: any */
     size_t id_count;
     struct argument address, local_address, user; /* data NULL: any */
-    bool none_of_type; /* asked for replicas and the like: there are none */
+    enum {
+        FILTER_ANY,
+        FILTER_NORMAL,
+        FILTER_PUBSUB,
+        FILTER_NOBODY
+    } type; /* asked for replicas and the like: there are none */
     bool skip_me;
 };
 

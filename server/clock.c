@@ -15,6 +15,14 @@ struct clock_reading clock_read(void)
     return (struct clock_reading){milliseconds(CLOCK_REALTIME), milliseconds(CLOCK_BOOTTIME)};
 }
 
+uint64_t clock_usec(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 void clock_init(struct clock *clock, struct clock_reading reading, int64_t floor)
 {
     *clock = (struct clock){.base = reading.wall > floor ? reading.wall : floor,

@@ -27,6 +27,8 @@ struct clock {
 enum { CLOCK_JUMP_MS = 2000 };
 
 struct clock_reading clock_read(void);
+/* Microseconds from some moment on: what things take. */
+uint64_t clock_usec(void);
 
 void clock_init(struct clock *clock, struct clock_reading reading, int64_t floor);
 

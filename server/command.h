@@ -80,7 +80,10 @@ enum command_flag {
     /* Not printed: runs at once after MULTI. */
     COMMAND_UNQUEUED = 1 << 19,
     /* Not printed: runs for a RESP2 client that has subscriptions. */
-    COMMAND_SUBSCRIBED = 1 << 20
+    COMMAND_SUBSCRIBED = 1 << 20,
+    /* Not printed: held back by CLIENT PAUSE WRITE although it is no write. */
+    COMMAND_PAUSED = 1 << 21,
+    COMMAND_MAY_WRITE = COMMAND_WRITE | COMMAND_PAUSED
 };
 
 /* Where the keys (for Q. commands: the topics) stand, as clients from before key specifications
@@ -119,7 +122,7 @@ extern const struct command refused_commands[]; /* server/commands/refused.c: Lu
 /* Redis' own, by theme: server/commands/..._table.c */
 extern const struct command key_commands[], string_commands[], bit_commands[], hash_commands[];
 extern const struct command list_commands[], set_commands[], zset_commands[];
-extern const struct command transaction_commands[], pubsub_commands[];
+extern const struct command transaction_commands[], pubsub_commands[], insight_commands[];
 
 /* ---- lookup (command_table.c). Case-insensitive, O(1). */
 const struct command *command_find(struct argument name);
@@ -137,6 +140,9 @@ const struct command *command_container(const struct command *command);
 /* Looks up, checks login, arity, room and state of the store, and runs the handler. Writes the
  * error reply itself. */
 enum outcome command_dispatch(struct context *context);
+
+/* Does a CLIENT PAUSE hold the request back? */
+bool command_is_paused(const struct server *server, const struct request *request);
 
 /* ---- helpers for handlers (context.c) */
 

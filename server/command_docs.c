@@ -89,6 +89,11 @@ static unsigned categories_of(const struct command *command)
     return categories;
 }
 
+const char *command_category(size_t index)
+{
+    return index < CATEGORY_NAMES ? category_names[index] : NULL;
+}
+
 bool command_in_category(const struct command *command, struct argument category)
 {
     return (categories_of(command) & category_bit(category.data, category.size)) != 0;

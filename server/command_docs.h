@@ -10,6 +10,8 @@ void command_write_info(struct resp_writer *reply, const struct command *command
 /* Name and documentation map, arguments parsed from the entry's syntax. */
 void command_write_docs(struct resp_writer *reply, const struct command *command);
 
+/* ACL categories without the @, in Redis' order; NULL behind the last. */
+const char *command_category(size_t index);
 bool command_in_category(const struct command *command, struct argument category);
 
 #endif

@@ -6,6 +6,7 @@
 
 struct command_stats {
     uint64_t calls;
+    uint64_t usec;     /* of all calls together */
     uint64_t rejected; /* not run: arity, login, no room, no store */
     uint64_t failed;   /* run, and replied an error */
 };

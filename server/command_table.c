@@ -20,7 +20,7 @@ struct entry {
 static const struct command *const tables[] = {
     queue_commands,  connection_commands,  server_commands, refused_commands, key_commands,
     string_commands, bit_commands,         hash_commands,   list_commands,    set_commands,
-    zset_commands,   transaction_commands, pubsub_commands};
+    zset_commands,   transaction_commands, pubsub_commands, insight_commands};
 
 static struct entry *names, *addresses;
 static const struct command *all[ENTRIES_MAX];

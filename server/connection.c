@@ -114,13 +114,48 @@ static void init_session(struct connection *connection, int fd, const char *addr
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 
+void connection_init_output(struct connection *connection)
+{
+    buffer_init(&connection->output, SIZE_MAX / 2);
+    buffer_init(&connection->aside, SIZE_MAX / 2);
+    connection->writer = (struct resp_writer){&connection->output, 2};
+    connection->aside_writer = (struct resp_writer){&connection->aside, 2};
+}
+
+static void cut_off(struct connection *connection)
+{
+    log_write(LOG_WARNING,
+              "client id=%llu addr=%s closed: its unread replies passed "
+              "client-output-buffer-limit",
+              (unsigned long long)connection->session.id, connection->session.address);
+    connection_doom(connection);
+}
+
+/* The hard limit works by itself from then on; what is above the soft one may stay a while. */
+void connection_limit_output(struct connection *connection)
+{
+    const struct session *session = &connection->session;
+    const struct output_limits *limits = &connection->server->config.output_limits;
+    int64_t now = connection->server->clock.last.monotonic;
+    const struct output_limit *limit =
+        &limits->of[session_subscriptions(session) > 0 ? CLIENT_PUBSUB : CLIENT_NORMAL];
+
+    connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
+    connection->aside.maximum = connection->output.maximum;
+    if (limit->soft == 0 || session->output_bytes <= (size_t)limit->soft)
+        connection->soft_since = 0;
+    else if (connection->soft_since == 0)
+        connection->soft_since = now;
+    else if (now - connection->soft_since > limit->seconds * 1000)
+        cut_off(connection);
+}
+
 void connection_accept(struct server *server, int fd, const char *address,
                        const char *local_address)
 {
     static const char refusal[] = "-ERR max number of clients reached\r\n";
     struct connection *connection;
     struct resp_limits limits;
-    int64_t output_limit = server->config.output_limits.of[CLIENT_NORMAL].hard;
 
     server->stats.connections_received++;
     if (server->session_count >= (uint64_t)server->config.maxclients) {
@@ -140,8 +175,8 @@ void connection_accept(struct server *server, int fd, const char *address,
     set_socket_options(fd, &server->config);
     limits = limits_of(connection);
     connection->reader = resp_reader_new(&limits);
-    buffer_init(&connection->output, output_limit > 0 ? (size_t)output_limit : SIZE_MAX / 2);
-    connection->writer = (struct resp_writer){&connection->output, 2};
+    connection_init_output(connection);
+    connection_limit_output(connection);
     connection->readable =
         event_new(server->base, fd, EV_READ | EV_PERSIST, on_readable, connection);
     connection->writable = event_new(server->base, fd, EV_WRITE, on_writable, connection);
@@ -154,6 +189,7 @@ void connection_free(struct connection *connection)
 {
     struct session *session = &connection->session;
 
+    connection->server->held -= connection->is_held;
     session_leave(connection->server, session);
     leave_lists(connection);
     if (connection->readable != NULL)
@@ -163,6 +199,7 @@ void connection_free(struct connection *connection)
     close(session->fd);
     resp_reader_free(connection->reader);
     buffer_release(&connection->output);
+    buffer_release(&connection->aside);
     free(connection->gates);
     free(connection);
 }
@@ -177,11 +214,7 @@ static void count_output(struct connection *connection, size_t before)
     connection->written += buffer_size(&connection->output) - before;
     session->output_bytes = buffer_size(&connection->output);
     if (connection->output.overflowed) {
-        log_write(LOG_WARNING,
-                  "client id=%llu addr=%s closed: its unread replies passed "
-                  "client-output-buffer-limit",
-                  (unsigned long long)session->id, session->address);
-        connection_doom(connection);
+        cut_off(connection);
         return;
     }
     touch(connection);
@@ -199,17 +232,37 @@ static void account_output(struct connection *connection, size_t before)
     count_output(connection, before);
 }
 
-size_t connection_push_begin(struct connection *connection)
+/* What a command brings about for its own connection comes before the reply, or behind it once
+ * that has begun. */
+struct resp_writer *connection_push_begin(struct connection *connection)
 {
     connection->writer.version = connection->session.protocol;
-    return buffer_size(&connection->output);
+    connection->aside_writer.version = connection->session.protocol;
+    connection->push_mark = buffer_size(&connection->output);
+    return connection->is_running && connection->push_mark > connection->run_mark
+               ? &connection->aside_writer
+               : &connection->writer;
 }
 
-/* A connection that is running a command counts all it has written at its end. */
-void connection_push_end(struct connection *connection, size_t mark)
+void connection_push_end(struct connection *connection)
 {
     if (!connection->is_running)
-        count_output(connection, mark);
+        count_output(connection, connection->push_mark);
+    else if (connection->push_mark == connection->run_mark)
+        connection->run_mark = buffer_size(&connection->output); /* the reply is yet to begin */
+}
+
+static void append_aside(struct connection *connection)
+{
+    size_t before = buffer_size(&connection->output);
+
+    if (buffer_size(&connection->aside) == 0)
+        return;
+    buffer_append(&connection->output, buffer_content(&connection->aside),
+                  buffer_size(&connection->aside));
+    buffer_release(&connection->aside);
+    buffer_init(&connection->aside, connection->output.maximum);
+    count_output(connection, before);
 }
 
 static bool push_gate(struct connection *connection, struct gate gate)
@@ -337,11 +390,13 @@ enum outcome connection_run(struct connection *connection, const struct request 
 
     connection->writer.version = session->protocol;
     connection->is_running = true;
+    connection->run_mark = before;
     outcome = command_dispatch(&context);
     connection->is_running = false;
     server->work_done = true;
     if (outcome != OUTCOME_WAIT)
         account_output(connection, before); /* a reply yet to come is yet to be skipped */
+    append_aside(connection);
     if (outcome == OUTCOME_CLOSE)
         session->close_after_reply = true;
     if (session->authenticated != was_authenticated) {
@@ -387,6 +442,23 @@ static void note_input(struct connection *connection)
                             connection->output.capacity;
 }
 
+/* The next request; while it is held back, RESP_MORE. */
+static enum resp_read next_request(struct connection *connection, struct request *ret_request)
+{
+    struct server *server = connection->server;
+    enum resp_read read = RESP_REQUEST;
+
+    if (!connection->is_held)
+        read = resp_reader_next(connection->reader, &connection->request);
+    if (read != RESP_REQUEST)
+        return read;
+    *ret_request = connection->request;
+    server->held -= connection->is_held;
+    connection->is_held = server->pause_until > 0 && command_is_paused(server, ret_request);
+    server->held += connection->is_held;
+    return connection->is_held ? RESP_MORE : RESP_REQUEST;
+}
+
 void connection_resume(struct connection *connection)
 {
     struct server *server = connection->server;
@@ -400,7 +472,7 @@ void connection_resume(struct connection *connection)
             connection_mark_resumed(connection);
             break;
         }
-        read = resp_reader_next(connection->reader, &request);
+        read = next_request(connection, &request);
         if (read == RESP_ERROR)
             refuse_input(connection);
         if (read != RESP_REQUEST)

@@ -26,11 +26,18 @@ struct connection {
     uint64_t sent;      /* of these, have left */
     struct gate *gates; /* a queue, oldest first */
     size_t gate_count, gate_capacity;
-    bool writing; /* waits for the socket to take more */
+    int64_t soft_since; /* monotonic ms: when the output passed the soft limit; 0: it has not */
+    bool writing;       /* waits for the socket to take more */
     bool peer_closed;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed, is_doomed;
-    bool is_running; /* a command: what is written meanwhile is counted after it */
+    bool is_held; /* `request` waits for the end of a CLIENT PAUSE */
+    struct request request;
+    bool is_running; /* a command: messages that reach it meanwhile wait in `aside` */
+    struct buffer aside;
+    size_t push_mark; /* where the output ended at push_begin */
+    size_t run_mark;  /* and before the running command's reply */
+    struct resp_writer aside_writer;
     struct connection *touched_prev, *touched_next;
     struct connection *gated_prev, *gated_next;
     struct connection *resumed_prev, *resumed_next;
@@ -46,6 +53,11 @@ static inline struct connection *connection_of(struct session *session)
 void connection_accept(struct server *server, int fd, const char *address,
                        const char *local_address);
 
+/* Empty buffers without limits. */
+void connection_init_output(struct connection *connection);
+/* Once a second: the limits of its class, as they are configured now. */
+void connection_limit_output(struct connection *connection);
+
 /* Runs requests that are already read, up to the limits of a turn. */
 void connection_resume(struct connection *connection);
 /* Has input and may go on in this or the next turn. */
@@ -59,8 +71,8 @@ enum outcome connection_run(struct connection *connection, const struct request 
 void connection_reply_error(struct connection *connection, const char *text);
 
 /* Around what is written to a client without being asked: a message, a line of MONITOR. */
-size_t connection_push_begin(struct connection *connection);
-void connection_push_end(struct connection *connection, size_t mark);
+struct resp_writer *connection_push_begin(struct connection *connection);
+void connection_push_end(struct connection *connection);
 
 /* The turn's output waits for the LSN. */
 void connection_gate(struct connection *connection, uint64_t lsn);

@@ -1,5 +1,7 @@
 /* From a request to its handler: lookup, login, arity, room, and the state of the store. */
 #include "server/command_stats.h"
+#include "server/commands/handlers.h"
+#include "server/monitors.h"
 #include "server/server.h"
 #include "server/transaction.h"
 
@@ -44,6 +46,13 @@ static bool find_command(struct context *context)
     }
     context->command = command;
     return true;
+}
+
+bool command_is_paused(const struct server *server, const struct request *request)
+{
+    const struct command *command = command_find(request->arguments[0]);
+
+    return command != NULL && server_pauses(server, command);
 }
 
 /* ---- may it run? */
@@ -116,6 +125,22 @@ static void fail_transaction(struct context *context)
         transaction_fail(context->session->transaction);
 }
 
+/* A refused EXEC ends the transaction, and says so in its own way. */
+static void abort_exec(struct context *context, size_t mark)
+{
+    struct buffer *out = context->reply->out;
+    char text[256];
+    const char *why = text;
+
+    snprintf(text, sizeof(text), "%.*s", (int)(buffer_size(out) - mark - 3),
+             buffer_content(out) + mark + 1);
+    if (strncmp(why, "ERR ", 4) == 0)
+        why += 4;
+    buffer_truncate(out, mark);
+    transaction_end(context);
+    resp_errorf(context->reply, "EXECABORT Transaction discarded because of: %s", why);
+}
+
 /* ---- running it */
 
 static bool replied_error(const struct context *context, size_t mark)
@@ -125,20 +150,37 @@ static bool replied_error(const struct context *context, size_t mark)
     return buffer_size(out) > mark && buffer_content(out)[mark] == '-';
 }
 
+/* A command that waited is one call, which is told of when it is over. */
+static void note_run(const struct context *context, struct command_stats *stats, uint64_t usec,
+                     enum outcome outcome)
+{
+    stats->calls += context->waiter == NULL;
+    stats->usec += usec;
+    if (outcome == OUTCOME_WAIT)
+        return;
+    if (!(context->command->flags & COMMAND_SKIP_SLOWLOG))
+        slowlog_note(context, usec);
+    monitors_show(context);
+}
+
 static enum outcome admit_and_run(struct context *context, size_t mark)
 {
     struct command_stats *stats = command_stats_of(context->command);
     enum outcome outcome;
+    uint64_t began;
 
     if (!admit(context)) {
         stats->rejected++;
         fail_transaction(context);
+        if (context->command->run == run_exec)
+            abort_exec(context, mark);
         return OUTCOME_DONE;
     }
     if (is_queued(context))
         return queue(context);
+    began = clock_usec();
     outcome = context->command->run(context);
-    stats->calls += context->waiter == NULL; /* a command that waited is one call */
+    note_run(context, stats, clock_usec() - began, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;
 }

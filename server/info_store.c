@@ -2,6 +2,7 @@
 #include "server/info_sections.h"
 
 #include "server/server.h"
+#include "storage/keys/keys.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -122,8 +123,8 @@ void info_queue(struct context *context, struct buffer *text)
 
 void info_keyspace(struct context *context, struct buffer *text)
 {
-    size_t topics = context->store == NULL ? 0 : dueq_topic_count(context->store);
-
-    if (topics > 0)
-        info_line(text, "db0:keys=%zu,expires=0,avg_ttl=0", topics);
+    for (unsigned i = 0; context->store != NULL && i < KEYS_DATABASES_MAX; i++)
+        if (keys_count(context->store, i) > 0)
+            info_line(text, "db%u:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=0", i,
+                      keys_count(context->store, i), keys_expiring(context->store, i));
 }

@@ -194,7 +194,8 @@ bool key_specs_find(const char *specs, const struct request *request,
     struct range range;
 
     while (next_spec(&specs, &spec)) {
-        size_t begin = spec.find == FIND_UNKNOWN ? 0 : begin_of(&spec, request);
+        bool known = spec.find != FIND_UNKNOWN && strncmp(spec.flags, "not_key", 7) != 0;
+        size_t begin = known ? begin_of(&spec, request) : 0;
 
         if (begin == 0)
             continue;

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,13 +42,34 @@ int64_t context_to_wall(const struct context *context, int64_t moment)
     return shift(moment, context->now.wall - context->now.now);
 }
 
+bool context_bounded_integer(struct context *context, size_t index, int64_t least, int64_t most,
+                             int64_t *ret_number)
+{
+    int64_t number;
+
+    if (!context_integer(context, index, &number))
+        return false;
+    if (number < least || number > most) {
+        resp_errorf(context->reply,
+                    "ERR value is out of range, value must between %" PRId64 " and %" PRId64,
+                    least, most);
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
 bool context_database(struct context *context, size_t index, const char *not_integer,
                       unsigned *ret_database)
 {
     int64_t number;
 
-    if (!context_range_integer(context, index, INT32_MIN, INT32_MAX, not_integer, &number))
+    if (not_integer != NULL) {
+        if (!context_range_integer(context, index, INT32_MIN, INT32_MAX, not_integer, &number))
+            return false;
+    } else if (!context_bounded_integer(context, index, INT32_MIN, INT32_MAX, &number)) {
         return false;
+    }
     if (number < 0 || number >= context->server->config.databases) {
         resp_error(context->reply, "ERR DB index is out of range");
         return false;
@@ -162,21 +184,6 @@ bool context_range_integer(struct context *context, size_t index, int64_t least,
     return false;
 }
 
-bool context_signed_count(struct context *context, size_t index, int64_t *ret_number)
-{
-    int64_t number;
-
-    if (!context_integer(context, index, &number))
-        return false;
-    if (number == INT64_MIN) {
-        resp_error(context->reply, "ERR value is out of range, value must between "
-                                   "-9223372036854775807 and 9223372036854775807");
-        return false;
-    }
-    *ret_number = number;
-    return true;
-}
-
 /* As strtoul reads it, which Redis uses: nothing at all is 0, a minus wraps. A cursor of ours
  * has 48 bits: one beyond is behind the last element. */
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor)
@@ -233,6 +240,16 @@ bool clamp_range(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_firs
     *ret_first = (uint64_t)start;
     *ret_count = (uint64_t)(stop - start) + 1;
     return true;
+}
+
+bool clamp_string_range(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
+                        uint64_t *ret_count)
+{
+    if (start < 0 && stop < 0 && start > stop)
+        return false;
+    if (stop < -(int64_t)count)
+        stop = -(int64_t)count;
+    return clamp_range(start, stop, count, ret_first, ret_count);
 }
 
 enum outcome context_integer_reply(struct context *context, int64_t number)

@@ -19,7 +19,8 @@ void context_notify(struct context *context, enum keyspace_event type, const cha
 int64_t context_from_wall(const struct context *context, int64_t moment);
 int64_t context_to_wall(const struct context *context, int64_t moment);
 
-/* The number of a database. False: the error is written; not_integer: what is said then. */
+/* The number of a database. False: the error is written. not_integer: what is said of no
+ * number; NULL: Redis' usual. */
 bool context_database(struct context *context, size_t index, const char *not_integer,
                       unsigned *ret_database);
 
@@ -40,8 +41,9 @@ void context_notify_emptied(struct context *context, struct dueq_slice key);
 bool context_double(struct context *context, size_t index, double *ret_number);
 bool context_range_integer(struct context *context, size_t index, int64_t least, int64_t most,
                            const char *error, int64_t *ret_number);
-/* -INT64_MAX to INT64_MAX: a number whose negative can be taken. */
-bool context_signed_count(struct context *context, size_t index, int64_t *ret_number);
+/* The same in Redis' usual words: no integer, or not within. */
+bool context_bounded_integer(struct context *context, size_t index, int64_t least, int64_t most,
+                             int64_t *ret_number);
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor);
 /* A timeout in seconds, as blocking commands take it: the deadline on the queue's clock. */
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline);
@@ -64,6 +66,10 @@ bool context_is(const struct context *context, size_t index, const char *word);
  * the range is empty. */
 bool clamp_range(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
                  uint64_t *ret_count);
+
+/* The same for bytes and bits of a string, whose ranges end at the first one at the least. */
+bool clamp_string_range(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
+                        uint64_t *ret_count);
 
 enum outcome context_integer_reply(struct context *context, int64_t number);
 

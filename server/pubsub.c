@@ -174,8 +174,7 @@ static void deliver(struct session *session, const char *word, const struct dueq
                     struct dueq_slice channel, struct dueq_slice message)
 {
     struct connection *connection = connection_of(session);
-    size_t mark = connection_push_begin(connection);
-    struct resp_writer *writer = &connection->writer;
+    struct resp_writer *writer = connection_push_begin(connection);
 
     resp_push(writer, pattern == NULL ? 3 : 4);
     resp_string(writer, word);
@@ -183,7 +182,7 @@ static void deliver(struct session *session, const char *word, const struct dueq
         resp_bulk(writer, pattern->data, pattern->size);
     resp_bulk(writer, channel.data, channel.size);
     resp_bulk(writer, message.data, message.size);
-    connection_push_end(connection, mark);
+    connection_push_end(connection);
 }
 
 static size_t publish_to_patterns(struct server *server, struct dueq_slice channel,
@@ -229,9 +228,9 @@ size_t pubsub_receivers(const struct server *server, enum pubsub_kind kind,
     return subject == NULL ? 0 : subject->count;
 }
 
-size_t pubsub_patterns(const struct server *server)
+size_t pubsub_names(const struct server *server, enum pubsub_kind kind)
 {
-    return HASH_COUNT(server->pubsub->subjects[PUBSUB_PATTERN]);
+    return HASH_COUNT(server->pubsub->subjects[kind]);
 }
 
 void pubsub_each(const struct server *server, enum pubsub_kind kind,

@@ -33,7 +33,7 @@ size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_
 
 size_t pubsub_receivers(const struct server *server, enum pubsub_kind kind,
                         struct dueq_slice name);
-size_t pubsub_patterns(const struct server *server); /* different ones */
+size_t pubsub_names(const struct server *server, enum pubsub_kind kind); /* different ones */
 /* Hands out the names that somebody is subscribed to. */
 void pubsub_each(const struct server *server, enum pubsub_kind kind,
                  void (*fn)(void *arg, struct dueq_slice name), void *arg);

@@ -52,7 +52,7 @@ static bool parse_options(struct context *context, size_t index, bool typed,
 
 static bool matches(const struct scan_options *options, struct dueq_slice name)
 {
-    return options->match.data == NULL ||
+    return options->match.data == NULL || argument_is(options->match, "*") ||
            glob_match(options->match.data, options->match.size, name.data, name.size, false);
 }
 

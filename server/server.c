@@ -145,11 +145,14 @@ static void close_doomed(struct server *server)
 {
     struct session *session, *next;
 
+    if (server->kills) {
+        DL_FOREACH_SAFE(server->sessions, session, next)
+        if (session->kill)
+            connection_free(connection_of(session));
+        server->kills = false;
+    }
     while (server->doomed != NULL)
         connection_free(server->doomed);
-    DL_FOREACH_SAFE(server->sessions, session, next)
-    if (session->kill)
-        connection_free(connection_of(session));
 }
 
 static void release_settled(struct server *server)
@@ -187,6 +190,19 @@ void server_commit_if_large(struct server *server)
         dueq_commit(server->store, server->now, &lsn); /* a failure shows at the turn's end */
 }
 
+/* Those whose next request was held back go on, in order of their age. */
+static void end_pause(struct server *server)
+{
+    struct session *session;
+
+    if (server->held == 0 || server->pause_until > server->now.now)
+        return;
+    server->pause_until = 0;
+    DL_FOREACH(server->sessions, session)
+    if (connection_of(session)->is_held)
+        connection_mark_resumed(connection_of(session));
+}
+
 /* Those that have read more than they could run; each once. */
 static void resume_some(struct server *server)
 {
@@ -213,6 +229,7 @@ static void finish_turn(struct server *server)
 
     server->stats.turns++;
     update_clock(server);
+    end_pause(server);
     resume_some(server);
     if (server->store != NULL)
         more = dueq_tick(server->store, server->now, TICK_BUDGET);
@@ -241,7 +258,12 @@ static int64_t next_turn(struct server *server)
         wait = next < wait ? next : wait;
     }
     next = waiters_next(server->waiters, server->now.now);
-    return next < wait ? next : wait;
+    wait = next < wait ? next : wait;
+    if (server->held > 0) {
+        next = server->pause_until - server->now.now;
+        wait = next < wait ? next : wait;
+    }
+    return wait < 0 ? 0 : wait;
 }
 
 static void arm_timer(struct server *server)
@@ -254,16 +276,20 @@ static void arm_timer(struct server *server)
 
 /* ---- housekeeping, once a second */
 
-static void close_idle(struct server *server)
+static void check_sessions(struct server *server)
 {
     int64_t limit = server->config.timeout * 1000;
     struct session *session;
 
-    if (limit == 0)
-        return;
     DL_FOREACH(server->sessions, session)
-    if (session->waiter == NULL && server->clock.last.monotonic - session->active > limit)
-        connection_doom(connection_of(session));
+    {
+        struct connection *connection = connection_of(session);
+
+        connection_limit_output(connection);
+        if (limit > 0 && session->waiter == NULL && session_subscriptions(session) == 0 &&
+            server->clock.last.monotonic - session->active > limit)
+            connection_doom(connection);
+    }
 }
 
 /* ---- events */
@@ -278,7 +304,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (server->clock.last.monotonic - last < CRON_MS)
         return;
     last = server->clock.last.monotonic;
-    close_idle(server);
+    check_sessions(server);
 }
 
 static void on_settled(evutil_socket_t fd, short what, void *arg)
@@ -345,6 +371,25 @@ struct session *server_find_session(struct server *server, uint64_t id)
     if (session->id == id)
         return session;
     return NULL;
+}
+
+void server_pause(struct server *server, int64_t until, bool writes)
+{
+    if (until == 0) {
+        server->pause_until = 0;
+        return;
+    }
+    if (server->pause_until > 0)
+        writes = writes && server->pause_writes;
+    server->pause_writes = writes;
+    if (until > server->pause_until)
+        server->pause_until = until;
+}
+
+bool server_pauses(const struct server *server, const struct command *command)
+{
+    return server->pause_until > server->now.now &&
+           (!server->pause_writes || (command->flags & COMMAND_MAY_WRITE));
 }
 
 void server_shutdown(struct server *server, bool checkpoint)

@@ -6,6 +6,7 @@
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/session.h"
+#include "server/slowlog.h"
 #include "storage/dueq.h"
 #include "storage/queue/wheel.h"
 
@@ -27,6 +28,7 @@ struct server_stats {
     uint64_t blocked_clients;
     int64_t start_wall, start_monotonic; /* ms */
     uint64_t store_failures;
+    uint64_t expired_keys;
 };
 
 struct server {
@@ -52,7 +54,13 @@ struct server {
     struct watches *watches;
     struct pubsub *pubsub;
     struct server_stats stats;
-    bool stopping; /* at the end of this turn */
+    struct slowlog slowlog;
+    size_t held;         /* connections whose next request waits for a pause to end */
+    size_t monitors;     /* sessions that MONITOR */
+    int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */
+    bool pause_writes;   /* only those */
+    bool kills;          /* some sessions are to be killed at the end of this turn */
+    bool stopping;       /* at the end of this turn */
     bool checkpoint_on_exit;
     bool work_done; /* this turn ran a command: not idle */
     int exit_status;
@@ -67,6 +75,10 @@ struct session *server_find_session(struct server *server, uint64_t id);
 void server_shutdown(struct server *server, bool checkpoint);
 /* Options that the running server must be told of were changed. */
 void server_apply_config(struct server *server);
+/* Holds back commands (`writes`: only those that may write) until a moment on the queue's
+ * clock; 0: no longer. A pause under way is not made shorter or milder. */
+void server_pause(struct server *server, int64_t until, bool writes);
+bool server_pauses(const struct server *server, const struct command *command);
 /* "" while the store is sound. */
 const char *server_failure(const struct server *server);
 

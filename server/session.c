@@ -1,6 +1,7 @@
 #include "server/session.h"
 
 #include "server/pubsub.h"
+#include "server/server.h"
 #include "server/transaction.h"
 #include "server/waiters.h"
 #include "server/watches.h"
@@ -12,6 +13,8 @@ void session_leave(struct server *server, struct session *session)
     waiters_cancel(server, session);
     watches_drop(server, session);
     pubsub_drop(server, session);
+    server->monitors -= session->monitors;
+    session->monitors = false;
     transaction_free(session->transaction);
     session->transaction = NULL;
     free(session->name);

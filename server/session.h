@@ -57,13 +57,16 @@ struct session {
 /* The session ends: it waits, watches, listens and queues no more; what it holds is freed. */
 void session_leave(struct server *server, struct session *session);
 
+static inline size_t session_subscriptions(const struct session *session)
+{
+    return session->subscription_count[0] + session->subscription_count[1] +
+           session->subscription_count[2];
+}
+
 /* A RESP2 client with subscriptions: it could not tell a reply from a message. */
 static inline bool session_listens(const struct session *session)
 {
-    return session->protocol == 2 && session->subscription_count[0] +
-                                             session->subscription_count[1] +
-                                             session->subscription_count[2] >
-                                         0;
+    return session->protocol == 2 && session_subscriptions(session) > 0;
 }
 
 #endif

@@ -298,8 +298,10 @@ static void serve_database(struct server *server, unsigned place)
 static void serve_change(struct server *server, const struct keys_change *change)
 {
     watches_note(server, change);
-    if (change->expired)
+    if (change->expired) {
+        server->stats.expired_keys++;
         notify_event(server, EVENT_EXPIRED, "expired", change->database, change->name);
+    }
     if (change->flushed)
         serve_database(server, change->database);
     else if (!change->expired)

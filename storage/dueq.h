@@ -83,6 +83,9 @@ size_t dueq_batch_bytes(const struct dueq *store);
 uint64_t dueq_settled(const struct dueq *store);
 enum dueq_status dueq_wait(struct dueq *store, uint64_t lsn);
 void dueq_maintain(struct dueq *store, bool idle); /* once a turn: see kv_maintain */
+/* Commits, and waits until the checkpoint has everything: the next start has nothing to replay.
+ */
+enum dueq_status dueq_checkpoint(struct dueq *store, struct dueq_time time);
 enum dueq_status dueq_status(const struct dueq *store);
 const char *dueq_failure(const struct dueq *store);
 

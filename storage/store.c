@@ -124,6 +124,14 @@ void dueq_maintain(struct dueq *store, bool idle)
     kv_maintain(store->kv, idle);
 }
 
+enum dueq_status dueq_checkpoint(struct dueq *store, struct dueq_time time)
+{
+    uint64_t lsn;
+    enum dueq_status status = dueq_commit(store, time, &lsn);
+
+    return status == DUEQ_OK ? kv_checkpoint(store->kv) : status;
+}
+
 enum dueq_status dueq_status(const struct dueq *store)
 {
     return kv_status(store->kv);

@@ -58,6 +58,10 @@ enum outcome run_setbit(struct context *context)
     if (bytes == NULL)
         return context_status(context, DUEQ_NOMEM);
     old = bit_of(value, offset);
+    if (old == bit && size == value.size) {
+        free(bytes);
+        return context_integer_reply(context, old); /* nothing changes, nobody is told */
+    }
     bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(1U << (7 - offset % 8))) |
                                   (unsigned)bit << (7 - offset % 8));
     if (context_write_string(context, name, dueq_slice(bytes, size), KEYS_KEEP_EXPIRY,
@@ -102,8 +106,11 @@ static struct bit_range range_of(int64_t start, int64_t end, bool bits, size_t s
 {
     uint64_t first, count;
 
-    if ((start < 0 && end < 0 && start > end) ||
-        !clamp_range(start, end, bits ? (uint64_t)size * 8 : size, &first, &count))
+    uint64_t limit = bits ? (uint64_t)size * 8 : size;
+
+    if (end < -(int64_t)limit)
+        end = -(int64_t)limit; /* the first one, at the least */
+    if (!clamp_range(start, end, limit, &first, &count))
         return (struct bit_range){.empty = true};
     if (bits)
         return (struct bit_range){first, first + count - 1, false};
@@ -130,21 +137,33 @@ static uint64_t count_bits(struct dueq_slice value, struct bit_range range)
     return count;
 }
 
-enum outcome run_bitcount(struct context *context)
+static bool parse_count_range(struct context *context, int64_t *start, int64_t *end, bool *bits)
 {
     size_t arguments = context_count(context);
+
+    if (arguments == 3 || arguments > 5) {
+        context_syntax_error(context);
+        return false;
+    }
+    return arguments == 2 || (context_integer(context, 2, start) &&
+                              context_integer(context, 3, end) && parse_unit(context, 4, bits));
+}
+
+enum outcome run_bitcount(struct context *context)
+{
     struct dueq_slice value;
     struct bit_range range;
     int64_t start = 0, end = -1;
     bool bits = false, found;
 
-    if (arguments == 3 || arguments > 5)
-        return context_syntax_error(context);
-    if (arguments > 3 && (!context_integer(context, 2, &start) ||
-                          !context_integer(context, 3, &end) || !parse_unit(context, 4, &bits)))
-        return OUTCOME_DONE;
     if (!context_read_string(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
+    if (!found)
+        return context_integer_reply(context, 0);
+    if (!parse_count_range(context, &start, &end, &bits))
+        return OUTCOME_DONE;
+    if (start < 0 && end < 0 && start > end)
+        return context_integer_reply(context, 0);
     range = range_of(start, end, bits, value.size);
     return context_integer_reply(context, range.empty ? 0 : (int64_t)count_bits(value, range));
 }

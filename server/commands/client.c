@@ -152,6 +152,78 @@ static enum outcome client_unblock(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* ---- PAUSE */
+
+static enum outcome client_pause(struct context *context)
+{
+    int64_t now = context->now.now, wait;
+    bool writes = false;
+
+    if (context_count(context) > 4)
+        return context_subcommand_error(context);
+    if (context_count(context) == 4) {
+        writes = option_is(context, 3, "write");
+        if (!writes && !option_is(context, 3, "all")) {
+            resp_error(context->reply, "ERR CLIENT PAUSE mode must be WRITE or ALL");
+            return OUTCOME_DONE;
+        }
+    }
+    if (!option_integer(context, 2, INT64_MIN, INT64_MAX,
+                        "ERR timeout is not an integer or out of range", &wait))
+        return OUTCOME_DONE;
+    if (wait < 0) {
+        resp_error(context->reply, "ERR timeout is negative");
+        return OUTCOME_DONE;
+    }
+    server_pause(context->server, wait > DUEQ_NEVER - now ? DUEQ_NEVER : now + wait, writes);
+    return context_ok(context);
+}
+
+static enum outcome client_unpause(struct context *context)
+{
+    server_pause(context->server, 0, false);
+    return context_ok(context);
+}
+
+/* ---- tracking, which is always off */
+
+static enum outcome client_tracking(struct context *context)
+{
+    if (option_is(context, 2, "off") && context_count(context) == 3)
+        return context_ok(context);
+    if (!option_is(context, 2, "on"))
+        return context_syntax_error(context);
+    resp_error(context->reply, "ERR dueq does not track keys for caches in clients");
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_caching(struct context *context)
+{
+    resp_error(context->reply,
+               "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
+               "OPTIN or OPTOUT mode enabled");
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_getredir(struct context *context)
+{
+    resp_integer(context->reply, -1);
+    return OUTCOME_DONE;
+}
+
+static enum outcome client_trackinginfo(struct context *context)
+{
+    resp_map(context->reply, 3);
+    resp_string(context->reply, "flags");
+    resp_set(context->reply, 1);
+    resp_string(context->reply, "off");
+    resp_string(context->reply, "redirect");
+    resp_integer(context->reply, -1);
+    resp_string(context->reply, "prefixes");
+    resp_array(context->reply, 0);
+    return OUTCOME_DONE;
+}
+
 #define CLIENT_COMMAND(command_name, command_arity, extra_flags, command_since, command_cost,  \
                        command_tips, command_syntax, command_summary, handler)                 \
     {                                                                                          \
@@ -166,8 +238,13 @@ static enum outcome client_unblock(struct context *context)
 #define BY_CLIENTS "O(N) where N is the number of client connections"
 
 const struct command client_commands[] = {
+    CLIENT_COMMAND("caching", 3, OWN, "6.0.0", "O(1)", NULL, "<YES|NO>",
+                   "Instruct the server about tracking or not keys in the next request",
+                   client_caching),
     CLIENT_COMMAND("getname", 2, OWN, "2.6.9", "O(1)", NULL, "",
                    "Get the current connection name", client_getname),
+    CLIENT_COMMAND("getredir", 2, OWN, "6.0.0", "O(1)", NULL, "",
+                   "Get tracking notifications redirection client ID if any", client_getredir),
     CLIENT_COMMAND("help", 2, 0, "5.0.0", "O(1)", NULL, "",
                    "Show helpful text about the different subcommands", write_help),
     CLIENT_COMMAND("id", 2, OWN, "5.0.0", "O(1)", NULL, "",
@@ -185,6 +262,8 @@ const struct command client_commands[] = {
                    "Set client eviction mode for the current connection", client_on_off),
     CLIENT_COMMAND("no-touch", 3, OWN, "7.2.0", "O(1)", NULL, "<ON|OFF>",
                    "Accepted; nothing here has an access time", client_on_off),
+    CLIENT_COMMAND("pause", -3, OTHERS, "3.0.0", "O(1)", NULL, "timeout [WRITE|ALL]",
+                   "Stop processing commands from clients for some time", client_pause),
     CLIENT_COMMAND("reply", 3, OWN, "3.2.0", "O(1)", NULL, "<ON|OFF|SKIP>",
                    "Instruct the server whether to reply to commands", client_reply),
     CLIENT_COMMAND("setinfo", 4, OWN, "7.2.0", "O(1)", NULL,
@@ -192,7 +271,17 @@ const struct command client_commands[] = {
                    "Set the client's library name and version", client_setinfo),
     CLIENT_COMMAND("setname", 3, OWN, "2.6.9", "O(1)", NULL, "connection-name",
                    "Set the current connection name", client_setname),
+    CLIENT_COMMAND("tracking", -3, OWN, "6.0.0", "O(1)", NULL, "<ON|OFF>",
+                   "Enable or disable server assisted client side caching support",
+                   client_tracking),
+    CLIENT_COMMAND(
+        "trackinginfo", 2, OWN, "6.2.0", "O(1)", NULL, "",
+        "Return information about server assisted client side caching for the current "
+        "connection",
+        client_trackinginfo),
     CLIENT_COMMAND("unblock", -3, OTHERS, "5.0.0", "O(1)", NULL, "client-id [TIMEOUT|ERROR]",
                    "Unblock a client blocked in a blocking command from a different connection",
                    client_unblock),
+    CLIENT_COMMAND("unpause", 2, OTHERS, "6.2.0", BY_CLIENTS, NULL, "",
+                   "Resume processing of clients that were paused", client_unpause),
     {.name = NULL}};

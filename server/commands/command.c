@@ -210,7 +210,7 @@ static enum outcome find_keys(struct context *context, bool with_flags)
 
     if (command == NULL)
         resp_error(context->reply, "ERR Invalid command specified");
-    else if (command->key_specs == NULL)
+    else if (command->key_specs == NULL || strncmp(command->key_specs, "not_key", 7) == 0)
         resp_error(context->reply, "ERR The command has no key arguments");
     else if (!command_arity_fits(command, inner.count))
         resp_error(context->reply, "ERR Invalid number of arguments specified for command");

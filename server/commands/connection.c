@@ -1,4 +1,5 @@
 /* Commands about the connection itself. */
+#include "server/keyspace.h"
 #include "server/pubsub.h"
 #include "server/transaction.h"
 #include "server/commands/connection.h"
@@ -45,18 +46,8 @@ static enum outcome run_quit(struct context *context)
 
 static enum outcome run_select(struct context *context)
 {
-    int64_t number;
-
-    if (!option_integer(context, 1, INT32_MIN, INT32_MAX,
-                        "ERR value is out of range, value must between -2147483648 and "
-                        "2147483647",
-                        &number))
+    if (!context_database(context, 1, NULL, &context->session->database))
         return OUTCOME_DONE;
-    if (number < 0 || number >= context->server->config.databases) {
-        resp_error(context->reply, "ERR DB index is out of range");
-        return OUTCOME_DONE;
-    }
-    context->session->database = (unsigned)number;
     return context_ok(context);
 }
 
@@ -66,6 +57,7 @@ static enum outcome run_reset(struct context *context)
 
     transaction_end(context);
     pubsub_drop(context->server, session);
+    context->server->monitors -= session->monitors;
     session->monitors = false;
     session->database = 0;
     session->protocol = 2;

@@ -190,4 +190,34 @@ enum outcome run_ssubscribe(struct context *context);
 enum outcome run_sunsubscribe(struct context *context);
 enum outcome run_spublish(struct context *context);
 
+/* looking into the server, and what Redis has for replication and access control */
+enum outcome run_monitor(struct context *context);
+enum outcome run_slowlog_len(struct context *context);
+enum outcome run_slowlog_help(struct context *context);
+enum outcome run_slowlog_get(struct context *context);
+enum outcome run_slowlog_reset(struct context *context);
+enum outcome run_latency_help(struct context *context);
+enum outcome run_latency_doctor(struct context *context);
+enum outcome run_latency_history(struct context *context);
+enum outcome run_latency_graph(struct context *context);
+enum outcome run_latency_histogram(struct context *context);
+enum outcome run_latency_reset(struct context *context);
+enum outcome run_latency_latest(struct context *context);
+enum outcome run_memory_doctor(struct context *context);
+enum outcome run_memory_purge(struct context *context);
+enum outcome run_memory_help(struct context *context);
+enum outcome run_memory_usage(struct context *context);
+enum outcome run_lastsave(struct context *context);
+enum outcome run_save(struct context *context);
+enum outcome run_bgsave(struct context *context);
+enum outcome run_role(struct context *context);
+enum outcome run_replicaof(struct context *context);
+enum outcome run_slaveof(struct context *context);
+enum outcome run_acl_list(struct context *context);
+enum outcome run_acl_help(struct context *context);
+enum outcome run_acl_getuser(struct context *context);
+enum outcome run_acl_cat(struct context *context);
+enum outcome run_acl_whoami(struct context *context);
+enum outcome run_acl_users(struct context *context);
+
 #endif

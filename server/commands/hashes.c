@@ -129,7 +129,7 @@ enum outcome run_hincrbyfloat(struct context *context)
 {
     struct argument argument = context_argument(context, 3);
     struct dueq_slice value;
-    char text[NUMBER_TEXT_MAX];
+    char text[NUMBER_LONG_TEXT_MAX];
     long double number = 0, amount;
     bool found;
 
@@ -341,8 +341,7 @@ enum outcome run_hrandfield(struct context *context)
     uint64_t size;
 
     if (context_count(context) > 2) {
-        if (!context_range_integer(context, 2, -INT64_MAX, INT64_MAX,
-                                   "ERR value is not an integer or out of range", &count))
+        if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count))
             return OUTCOME_DONE;
         if (context_count(context) > 4 ||
             (with_values && !context_is(context, 3, "withvalues")))

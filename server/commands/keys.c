@@ -110,8 +110,7 @@ static bool parse_copy(struct context *context, struct copy_options *options)
         if (context_is(context, at, "replace")) {
             options->replace = true;
         } else if (context_is(context, at, "db") && at + 1 < context_count(context)) {
-            if (!context_database(context, ++at, "ERR value is not an integer or out of range",
-                                  &options->database))
+            if (!context_database(context, ++at, NULL, &options->database))
                 return false;
         } else {
             context_syntax_error(context);
@@ -165,7 +164,7 @@ enum outcome run_move(struct context *context)
     enum dueq_status status;
     unsigned to;
 
-    if (!context_database(context, 2, "ERR value is not an integer or out of range", &to))
+    if (!context_database(context, 2, NULL, &to))
         return OUTCOME_DONE;
     if (to == view.database)
         return same_objects(context);
@@ -212,7 +211,8 @@ static bool write_match(void *arg, struct dueq_slice name, const struct keys_inf
     struct matching *matching = arg;
 
     (void)info;
-    if (!glob_match(matching->pattern.data, matching->pattern.size, name.data, name.size,
+    if (!argument_is(matching->pattern, "*") &&
+        !glob_match(matching->pattern.data, matching->pattern.size, name.data, name.size,
                     false))
         return true;
     resp_slice(matching->context->reply, name);

@@ -206,7 +206,7 @@ enum outcome run_pubsub_shardnumsub(struct context *context)
 
 enum outcome run_pubsub_numpat(struct context *context)
 {
-    resp_integer(context->reply, (int64_t)pubsub_patterns(context->server));
+    resp_integer(context->reply, (int64_t)pubsub_names(context->server, PUBSUB_PATTERN));
     return OUTCOME_DONE;
 }
 

@@ -393,7 +393,8 @@ enum outcome run_srandmember(struct context *context)
         return write_random(context);
     if (context_count(context) > 3)
         return context_syntax_error(context);
-    if (!context_signed_count(context, 2, &count) || !set_size(context, &size))
+    if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count) ||
+        !set_size(context, &size))
         return OUTCOME_DONE;
     if (size == 0)
         resp_array(context->reply, 0);

@@ -31,21 +31,21 @@ struct set_options {
     int64_t expires; /* DUEQ_NEVER: none */
 };
 
-/* EX, PX: from now; EXAT, PXAT: absolute. False: the error is written. */
+/* EX, PX: from now; EXAT, PXAT: absolute, on the wall clock. False: the error is written. */
 static bool parse_expiry(struct context *context, size_t index, char unit, bool absolute,
                          int64_t *ret_expires)
 {
-    int64_t amount, base = absolute ? context->now.now - context->now.wall : context->now.now;
+    int64_t moment, base = absolute ? 0 : context->now.wall;
 
-    if (!context_integer(context, index, &amount))
+    if (!context_integer(context, index, &moment))
         return false;
-    if (amount <= 0 || (unit == 's' && amount > INT64_MAX / 1000))
+    if (moment <= 0 || (unit == 's' && moment > INT64_MAX / 1000))
         goto invalid;
     if (unit == 's')
-        amount *= 1000;
-    if (base > 0 && amount > INT64_MAX - base)
+        moment *= 1000;
+    if (moment > INT64_MAX - base)
         goto invalid;
-    *ret_expires = base + amount;
+    *ret_expires = context_from_wall(context, moment + base);
     return true;
 invalid:
     resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
@@ -53,25 +53,33 @@ invalid:
     return false;
 }
 
+struct expiry_form {
+    const char *word;
+    char unit;
+    bool absolute;
+};
+
+/* EX, PX, EXAT or PXAT with something behind it; NULL: none of them. */
+static const struct expiry_form *expiry_form(const struct context *context, size_t index)
+{
+    static const struct expiry_form forms[] = {
+        {"ex", 's', false}, {"px", 'm', false}, {"exat", 's', true}, {"pxat", 'm', true}};
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (index + 1 < context_count(context) && context_is(context, index, forms[i].word))
+            return &forms[i];
+    return NULL;
+}
+
 /* EX, PX, EXAT, PXAT at `index`; *ret_used false: it is none of them. */
 static bool parse_expiry_option(struct context *context, size_t index, int64_t *ret_expires,
                                 bool *ret_used)
 {
-    static const struct {
-        const char *word;
-        char unit;
-        bool absolute;
-    } forms[] = {
-        {"ex", 's', false}, {"px", 'm', false}, {"exat", 's', true}, {"pxat", 'm', true}};
+    const struct expiry_form *form = expiry_form(context, index);
 
-    *ret_used = false;
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (context_is(context, index, forms[i].word) && index + 1 < context_count(context)) {
-            *ret_used = true;
-            return parse_expiry(context, index + 1, forms[i].unit, forms[i].absolute,
-                                ret_expires);
-        }
-    return true;
+    *ret_used = form != NULL;
+    return form == NULL ||
+           parse_expiry(context, index + 1, form->unit, form->absolute, ret_expires);
 }
 
 /* The forms are checked before the numbers in them, as Redis does. */
@@ -206,40 +214,41 @@ enum outcome run_getdel(struct context *context)
     return OUTCOME_DONE;
 }
 
+static void change_expiry(struct context *context, struct dueq_slice name, int64_t expires,
+                          const char *event)
+{
+    struct keys_view view = context_view(context);
+
+    keys_expire(&view, name, expires);
+    context_notify(context, EVENT_GENERIC, expires <= view.now ? "del" : event, name);
+}
+
+/* The number is looked at only when there is a value to reply with. */
 enum outcome run_getex(struct context *context)
 {
     struct keys_view view = context_view(context);
     struct dueq_slice name = context_slice(context, 1), value;
+    bool persist = context_count(context) == 3 && context_is(context, 2, "persist");
+    bool timed = context_count(context) == 4 && expiry_form(context, 2) != NULL, found;
     int64_t expires = DUEQ_NEVER;
-    bool found, timed = false, persist = false;
     struct keys_info info;
 
-    if (context_count(context) == 3 && context_is(context, 2, "persist"))
-        persist = true;
-    else if (context_count(context) > 2 &&
-             (context_count(context) != 4 || context_is(context, 2, "persist")))
+    if (context_count(context) > 2 && !persist && !timed)
         return context_syntax_error(context);
-    else if (context_count(context) == 4) {
-        if (!parse_expiry_option(context, 2, &expires, &timed))
-            return OUTCOME_DONE;
-        if (!timed)
-            return context_syntax_error(context);
-    }
     if (!context_read_string(context, name, &value, &found))
         return OUTCOME_DONE;
     if (!found) {
         resp_null(context->reply);
         return OUTCOME_DONE;
     }
+    if (timed && !parse_expiry_option(context, 2, &expires, &timed))
+        return OUTCOME_DONE;
     resp_slice(context->reply, value);
     keys_info(&view, name, &info);
-    if (timed) {
-        keys_expire(&view, name, expires);
-        context_notify(context, EVENT_GENERIC, expires <= view.now ? "del" : "expire", name);
-    } else if (persist && info.expires != DUEQ_NEVER) {
-        keys_expire(&view, name, DUEQ_NEVER);
-        context_notify(context, EVENT_GENERIC, "persist", name);
-    }
+    if (timed)
+        change_expiry(context, name, expires, "expire");
+    else if (persist && info.expires != DUEQ_NEVER)
+        change_expiry(context, name, DUEQ_NEVER, "persist");
     return OUTCOME_DONE;
 }
 
@@ -347,7 +356,7 @@ enum outcome run_incrbyfloat(struct context *context)
 {
     struct dueq_slice name = context_slice(context, 1), value;
     struct argument argument = context_argument(context, 2);
-    char text[NUMBER_TEXT_MAX];
+    char text[NUMBER_LONG_TEXT_MAX];
     long double number = 0, amount;
     bool found;
 
@@ -449,8 +458,7 @@ enum outcome run_getrange(struct context *context)
         return OUTCOME_DONE;
     if (!context_read_string(context, context_slice(context, 1), &value, NULL))
         return OUTCOME_DONE;
-    if ((start < 0 && stop < 0 && start > stop) ||
-        !clamp_range(start, stop, value.size, &first, &count)) {
+    if (!clamp_string_range(start, stop, value.size, &first, &count)) {
         resp_bulk(context->reply, "", 0);
         return OUTCOME_DONE;
     }

@@ -43,8 +43,7 @@ struct connection *runner_connect(struct command_runner *runner)
     runner->clients[runner->client_count++] = client;
     client->server = &runner->server;
     client->reader = resp_reader_new(&limits);
-    buffer_init(&client->output, SIZE_MAX / 2);
-    client->writer = (struct resp_writer){&client->output, 2};
+    connection_init_output(client);
     struct session *session = &client->session;
     session->id = ++runner->server.next_session;
     session->fd = -1;

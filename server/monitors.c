@@ -1,0 +1,83 @@
+#include "server/monitors.h"
+
+#include "server/connection.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+static void append_text(struct buffer *line, const char *text)
+{
+    buffer_append(line, text, strlen(text));
+}
+
+/* As redis-cli quotes. */
+static void append_byte(struct buffer *line, unsigned char byte)
+{
+    static const char names[] = "\n\r\t\a\b\\\"", letters[] = "nrtab\\\"";
+    const char *name = byte == '\0' ? NULL : strchr(names, byte);
+    char text[8];
+
+    if (name != NULL)
+        snprintf(text, sizeof(text), "\\%c", letters[name - names]);
+    else if (isprint(byte))
+        snprintf(text, sizeof(text), "%c", byte);
+    else
+        snprintf(text, sizeof(text), "\\x%02x", byte);
+    append_text(line, text);
+}
+
+static void append_argument(struct buffer *line, struct argument argument)
+{
+    append_text(line, " \"");
+    for (size_t i = 0; i < argument.size; i++)
+        append_byte(line, (unsigned char)argument.data[i]);
+    append_text(line, "\"");
+}
+
+/* What stands behind AUTH and HELLO may be a password. */
+static bool is_secret(const struct command *command)
+{
+    return strcmp(command->name, "auth") == 0 || strcmp(command->name, "hello") == 0;
+}
+
+static void write_line(const struct context *context, struct buffer *line)
+{
+    const struct request *request = context->request;
+    const struct session *session = context->session;
+    char head[128];
+
+    snprintf(head, sizeof(head), "+%" PRId64 ".%06d [%u %s]", context->now.wall / 1000,
+             (int)(context->now.wall % 1000) * 1000, session->database, session->address);
+    append_text(line, head);
+    append_argument(line, request->arguments[0]);
+    for (size_t i = 1; i < request->count; i++)
+        append_argument(line, is_secret(context->command) ? (struct argument){"(redacted)", 10}
+                                                          : request->arguments[i]);
+    append_text(line, "\r\n");
+}
+
+void monitors_show(const struct context *context)
+{
+    struct buffer line;
+    struct session *session;
+
+    if (context->server->monitors == 0 ||
+        context->command->flags & (COMMAND_SKIP_MONITOR | COMMAND_ADMIN))
+        return;
+    buffer_init(&line, (size_t)1 << 30);
+    write_line(context, &line);
+    DL_FOREACH(context->server->sessions, session)
+    {
+        struct connection *connection = connection_of(session);
+
+        if (!session->monitors)
+            continue;
+        buffer_append(connection_push_begin(connection)->out, buffer_content(&line),
+                      buffer_size(&line));
+        connection_push_end(connection);
+    }
+    buffer_release(&line);
+}
