@@ -17,7 +17,7 @@ enum {
     TABLE_COUNTERS = 'c',  /* -> next object id, next physical database */
     TABLE_DATABASE = 'd',  /* logical number -> physical id, keys, expiring keys */
     TABLE_EXPIRY = 'e',    /* time, physical, hash, name -> whole name when folded */
-    TABLE_GARBAGE = 'g',   /* object or physical id -> what is to be reclaimed */
+    TABLE_GARBAGE = 'g',   /* object or physical id, what -> nothing, or indexes of a list */
     TABLE_MEMBER = 'h',    /* object, hash, member -> value */
     TABLE_DIRECTORY = 'k', /* physical, hash, name -> entry */
     TABLE_ELEMENT = 'l',   /* object, index -> list element */
@@ -95,6 +95,8 @@ uint64_t keys_read_hash(const uint8_t *bytes);
 const uint8_t *keys_tables(enum keys_type type);
 /* What the keys of an object's records in a table begin with. */
 struct kv_key keys_object_key(uint8_t table, uint64_t object);
+/* Of the element of a list, whose index may be negative. */
+struct kv_key keys_element_key(uint64_t object, int64_t index);
 
 /* The live entry of that name. wanted KEYS_NONE: of any type. */
 enum dueq_status directory_find(const struct keys_view *view, struct dueq_slice name,
@@ -142,6 +144,12 @@ void changes_add_flush(struct keys *keys, unsigned database);
 /* reclaim.c */
 void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count);
 void reclaim_database(struct keys *keys, uint64_t physical);
+/* Elements cut off one end of a list that lives on; many are erased later, in slices. */
+void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int64_t first,
+                      uint64_t count);
+/* The list grows at that end to the index. True: an element that was cut off may still be
+ * there; it is to be written over and will not be reclaimed. */
+bool reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end, int64_t index);
 
 /* Cursors are few and kept; take and give nest. NULL: out of memory or nested too deep. */
 struct kv_cursor *keys_take_cursor(struct keys *keys);

@@ -189,17 +189,18 @@ enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
 
 /* ---- copies */
 
-static enum dueq_status copy_records(struct keys *keys, uint8_t table, uint64_t from,
-                                     uint64_t to)
+/* Copies up to `count` of the object's records in a table, from one on, to another object. */
+static enum dueq_status copy_records(struct keys *keys, const struct kv_key *first,
+                                     uint64_t count, uint64_t to)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
-    struct kv_key prefix = keys_object_key(table, from), key;
+    struct kv_key prefix = keys_object_key(first->bytes[0], kv_read_u64(first->bytes + 1)), key;
     enum dueq_status status;
 
     if (at == NULL)
         return DUEQ_NOMEM;
-    for (status = kv_cursor_seek(at, kv_key_slice(&prefix)); status == DUEQ_OK;
-         status = kv_cursor_next(at)) {
+    for (status = kv_cursor_seek(at, kv_key_slice(first)); status == DUEQ_OK && count > 0;
+         status = kv_cursor_next(at), count--) {
         struct dueq_slice here = kv_cursor_key(at);
 
         if (here.size < prefix.size || memcmp(here.data, prefix.bytes, prefix.size) != 0)
@@ -211,6 +212,25 @@ static enum dueq_status copy_records(struct keys *keys, uint8_t table, uint64_t 
     }
     keys_give_cursor(keys);
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+/* Of a list only what is between its ends: beyond may be elements that were cut off. */
+static enum dueq_status copy_object(struct keys *keys, const struct keys_entry *from,
+                                    uint64_t to)
+{
+    enum dueq_status status = DUEQ_OK;
+    struct kv_key first;
+
+    if (from->type == KEYS_LIST) {
+        first = keys_element_key(from->object, from->head);
+        return copy_records(keys, &first, from->count, to);
+    }
+    for (const uint8_t *table = keys_tables(from->type); *table != 0 && status == DUEQ_OK;
+         table++) {
+        first = keys_object_key(*table, from->object);
+        status = copy_records(keys, &first, UINT64_MAX, to);
+    }
+    return status;
 }
 
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
@@ -227,9 +247,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
         status = directory_open(&there, to, entry->type, &copy);
     if (status != DUEQ_OK)
         return status;
-    for (const uint8_t *table = keys_tables(entry->type); *table != 0 && status == DUEQ_OK;
-         table++)
-        status = copy_records(keys, *table, entry->object, copy->object);
+    status = copy_object(keys, entry, copy->object);
     copy->count = entry->count;
     copy->head = entry->head;
     if (entry->expires != DUEQ_NEVER)

@@ -5,12 +5,7 @@
 
 static struct kv_key element_key(const struct keys_entry *entry, uint64_t index)
 {
-    struct kv_key key;
-
-    kv_key_start(&key, TABLE_ELEMENT);
-    kv_key_u64(&key, entry->object);
-    kv_key_time(&key, entry->head + (int64_t)index);
-    return key;
+    return keys_element_key(entry->object, entry->head + (int64_t)index);
 }
 
 static enum dueq_status read_element(struct keys *keys, const struct keys_entry *entry,
@@ -27,13 +22,6 @@ static void write_element(struct keys *keys, const struct keys_entry *entry, uin
     struct kv_key key = element_key(entry, index);
 
     kv_put(keys->kv, kv_key_slice(&key), value, absent);
-}
-
-static void erase_element(struct keys *keys, const struct keys_entry *entry, uint64_t index)
-{
-    struct kv_key key = element_key(entry, index);
-
-    kv_del(keys->kv, kv_key_slice(&key));
 }
 
 /* Copies the element into the scratch space, where it outlives the change that follows. */
@@ -57,21 +45,25 @@ static enum dueq_status keep_element(struct keys *keys, const struct keys_entry 
 static void add_element(const struct keys_view *view, struct keys_entry *entry,
                         enum list_end end, struct dueq_slice value)
 {
+    struct keys *keys = keys_of(view);
+    uint64_t index = end == LIST_HEAD ? 0 : entry->count;
+    bool taken;
+
     if (end == LIST_HEAD)
         entry->head--;
-    write_element(keys_of(view), entry, end == LIST_HEAD ? 0 : entry->count, value, true);
+    taken = reclaim_take_back(keys, entry->object, end, entry->head + (int64_t)index);
+    write_element(keys, entry, index, value, !taken);
     entry->count++;
     directory_changed(view, entry);
 }
 
-/* Removes elements from one end, not all of them. */
+/* Takes elements off one end. The entry is not saved yet. */
 static void cut_end(struct keys *keys, struct keys_entry *entry, enum list_end end,
                     uint64_t count)
 {
     uint64_t first = end == LIST_HEAD ? 0 : entry->count - count;
 
-    for (uint64_t i = 0; i < count; i++)
-        erase_element(keys, entry, first + i);
+    reclaim_elements(keys, entry->object, end, entry->head + (int64_t)first, count);
     entry->count -= count;
     if (end == LIST_HEAD)
         entry->head += (int64_t)count;

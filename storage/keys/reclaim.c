@@ -1,7 +1,12 @@
 /* Giving space back: what was deleted, and keys whose time has passed, in slices. */
 #include "storage/keys/directory.h"
 
-enum { GARBAGE_DATABASE = 255 }; /* beside enum keys_type in a garbage record */
+enum { /* beside enum keys_type in a garbage record */
+       GARBAGE_DATABASE = 255,
+       GARBAGE_HEAD =
+           254, /* elements cut off a list that lives on: their indexes are the value */
+       GARBAGE_TAIL = 253
+};
 
 /* ---- one object */
 
@@ -24,6 +29,14 @@ struct kv_key keys_object_key(uint8_t table, uint64_t object)
 
     kv_key_start(&key, table);
     kv_key_u64(&key, object);
+    return key;
+}
+
+struct kv_key keys_element_key(uint64_t object, int64_t index)
+{
+    struct kv_key key = keys_object_key(TABLE_ELEMENT, object);
+
+    kv_key_time(&key, index);
     return key;
 }
 
@@ -95,10 +108,114 @@ static void add_garbage(struct keys *keys, uint64_t object, uint8_t kind)
     keys->garbage = true;
 }
 
+/* ---- elements cut off the ends of a list */
+
+struct cut {
+    int64_t first, behind; /* behind: of the last */
+};
+
+static struct kv_key cut_key(uint64_t object, enum list_end end)
+{
+    return garbage_key(object, end == LIST_HEAD ? GARBAGE_HEAD : GARBAGE_TAIL);
+}
+
+static bool read_cut(struct keys *keys, const struct kv_key *record, struct cut *ret_cut)
+{
+    struct dueq_slice value;
+
+    if (!keys->garbage || kv_get(keys->kv, kv_key_slice(record), &value) != DUEQ_OK ||
+        value.size != 16)
+        return false;
+    ret_cut->first = (int64_t)kv_read_u64(value.data);
+    ret_cut->behind = (int64_t)kv_read_u64((const uint8_t *)value.data + 8);
+    return true;
+}
+
+static void write_cut(struct keys *keys, const struct kv_key *record, const struct cut *cut)
+{
+    uint8_t value[16];
+
+    if (cut->first == cut->behind) {
+        kv_del(keys->kv, kv_key_slice(record));
+        return;
+    }
+    kv_write_u64(value, (uint64_t)cut->first);
+    kv_write_u64(value + 8, (uint64_t)cut->behind);
+    kv_put(keys->kv, kv_key_slice(record), dueq_slice(value, sizeof(value)), false);
+    keys->garbage = true;
+}
+
+/* Returns how many of `budget` are left; the cut is smaller by the others. */
+static unsigned erase_cut(struct keys *keys, uint64_t object, struct cut *cut, unsigned budget)
+{
+    for (; cut->first < cut->behind && budget > 0; cut->first++, budget--) {
+        struct kv_key key = keys_element_key(object, cut->first);
+
+        kv_del(keys->kv, kv_key_slice(&key));
+    }
+    return budget;
+}
+
+/* What was cut off there before, and not erased yet, lies beyond: one record holds both. */
+void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int64_t first,
+                      uint64_t count)
+{
+    struct cut cut = {first, first + (int64_t)count}, before;
+    struct kv_key record = cut_key(object, end);
+
+    if (count <= KEYS_SMALL) {
+        erase_cut(keys, object, &cut, KEYS_SMALL);
+        return;
+    }
+    if (read_cut(keys, &record, &before)) {
+        if (end == LIST_HEAD)
+            cut.first = before.first;
+        else
+            cut.behind = before.behind;
+    }
+    write_cut(keys, &record, &cut);
+}
+
+bool reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end, int64_t index)
+{
+    struct kv_key record = cut_key(object, end);
+    struct cut cut;
+
+    if (!read_cut(keys, &record, &cut) || index < cut.first || index >= cut.behind)
+        return false;
+    if (end == LIST_HEAD)
+        cut.behind = index;
+    else
+        cut.first = index + 1;
+    write_cut(keys, &record, &cut);
+    return true;
+}
+
+/* The list goes away as a whole. True: there is more of it than it has elements. */
+static bool drop_cuts(struct keys *keys, uint64_t object)
+{
+    bool any = false;
+
+    for (enum list_end end = LIST_HEAD; end <= LIST_TAIL; end++) {
+        struct kv_key record = cut_key(object, end);
+        struct cut cut;
+
+        if (!read_cut(keys, &record, &cut))
+            continue;
+        kv_del(keys->kv, kv_key_slice(&record));
+        any = true;
+    }
+    return any;
+}
+
+/* ---- objects that go away */
+
 void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count)
 {
     struct kv_key at = keys_object_key(TABLE_STRING, object);
 
+    if (type == KEYS_LIST && drop_cuts(keys, object))
+        count = UINT64_MAX;
     if (count == 0)
         return;
     if (type == KEYS_STRING) {
@@ -167,15 +284,28 @@ static unsigned erase_database(struct keys *keys, uint64_t physical, unsigned bu
     return budget;
 }
 
+static unsigned collect_cut(struct keys *keys, const struct kv_key *record, unsigned budget)
+{
+    struct cut cut = {0, 0}; /* nothing, if the record cannot be read */
+
+    read_cut(keys, record, &cut);
+    budget = erase_cut(keys, kv_read_u64(record->bytes + 1), &cut, budget);
+    write_cut(keys, record, &cut);
+    return budget;
+}
+
 /* Returns what is left of the budget. */
 static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsigned budget)
 {
     uint64_t object = kv_read_u64(record->bytes + 1);
     uint8_t kind = record->bytes[9];
-    unsigned left = kind == GARBAGE_DATABASE
-                        ? erase_database(keys, object, budget)
-                        : erase_object(keys, kind, object, &keys->garbage_at, budget);
+    unsigned left;
 
+    if (kind == GARBAGE_HEAD || kind == GARBAGE_TAIL)
+        return collect_cut(keys, record, budget);
+    left = kind == GARBAGE_DATABASE
+               ? erase_database(keys, object, budget)
+               : erase_object(keys, kind, object, &keys->garbage_at, budget);
     if (left > 0)
         kv_del(keys->kv, kv_key_slice(record));
     return left;

@@ -1,0 +1,303 @@
+/* Lists in the space of keys: what is left there when elements go. Their contents against
+ * arrays: tests/model/test_lists.c. */
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 10000, SLICE = 100 };
+
+static const struct dueq_time now = {1700000000000, 1700000000000};
+
+static struct {
+    char *dir;
+    struct dueq *store;
+    struct keys_view view;
+} test;
+
+static int set_up(void **state)
+{
+    struct dueq_error error;
+
+    (void)state;
+    test.dir = temp_dir_new();
+    if (dueq_open(test.dir, NULL, now, &test.store, &error) != DUEQ_OK)
+        return -1;
+    test.view = (struct keys_view){test.store, 0, now.now};
+    while (dueq_tick(test.store, now, SLICE))
+        continue;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dueq_close(test.store);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+/* Numbers from 0 on. */
+static void fill(const char *name, int count)
+{
+    char number[16];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof(number), "%d", i);
+        assert_int_equal(list_push(&test.view, text(name), LIST_TAIL, text(number)), DUEQ_OK);
+    }
+}
+
+static uint64_t count_of(const char *name)
+{
+    struct keys_info info = {.count = 0};
+
+    keys_info(&test.view, text(name), &info);
+    return info.count;
+}
+
+static void assert_element(const char *name, uint64_t index, const char *expected)
+{
+    struct dueq_slice value;
+
+    assert_int_equal(list_at(&test.view, text(name), index, &value), DUEQ_OK);
+    assert_int_equal(value.size, strlen(expected));
+    assert_memory_equal(value.data, expected, value.size);
+}
+
+/* Elements in the space, reachable or not. */
+static uint64_t records(void)
+{
+    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    uint64_t count = 0;
+
+    assert_non_null(cursor);
+    for (enum dueq_status status = kv_cursor_seek(cursor, text("l"));
+         status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'l';
+         status = kv_cursor_next(cursor))
+        count++;
+    kv_cursor_free(cursor);
+    return count;
+}
+
+static void reclaim_all(void)
+{
+    while (dueq_tick(test.store, now, SLICE))
+        continue;
+}
+
+static void a_large_cut_is_reclaimed_in_slices(void **state)
+{
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 10), DUEQ_OK);
+    assert_int_equal(count_of("k"), 10);
+    assert_int_equal(records(), MANY);
+    assert_int_equal(dueq_next_tick(test.store, now), 0);
+    assert_true(dueq_tick(test.store, now, SLICE));
+    assert_int_equal(records(), MANY - SLICE);
+    reclaim_all();
+    assert_int_equal(records(), 10);
+    assert_element("k", 0, "5000");
+    assert_element("k", 9, "5009");
+}
+
+static void a_small_cut_leaves_nothing_to_reclaim(void **state)
+{
+    (void)state;
+    fill("k", 100);
+    assert_int_equal(list_trim(&test.view, text("k"), 10, 50), DUEQ_OK);
+    assert_int_equal(records(), 50);
+    assert_false(dueq_tick(test.store, now, SLICE));
+}
+
+static void a_cut_list_grows_over_what_was_cut_off(void **state)
+{
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 10), DUEQ_OK);
+    for (int i = 0; i < SLICE; i++) {
+        assert_int_equal(list_push(&test.view, text("k"), LIST_HEAD, text("head")), DUEQ_OK);
+        assert_int_equal(list_push(&test.view, text("k"), LIST_TAIL, text("tail")), DUEQ_OK);
+    }
+    assert_int_equal(records(), MANY);
+    reclaim_all();
+    assert_int_equal(records(), 10 + SLICE * 2);
+    assert_element("k", 0, "head");
+    assert_element("k", SLICE, "5000");
+    assert_element("k", SLICE * 2 + 9, "tail");
+}
+
+static void cuts_of_the_same_end_are_one(void **state)
+{
+    (void)state;
+    fill("k", MANY);
+    for (int i = 0; i < 9; i++) {
+        assert_int_equal(list_trim(&test.view, text("k"), 1000, UINT64_MAX), DUEQ_OK);
+        assert_true(dueq_tick(test.store, now, SLICE));
+    }
+    assert_int_equal(records(), MANY - 9 * SLICE);
+    reclaim_all();
+    assert_int_equal(records(), 1000);
+    assert_element("k", 0, "9000");
+}
+
+static void a_short_list_with_a_long_past_goes_away_whole(void **state)
+{
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 1), DUEQ_OK);
+    assert_int_equal(keys_del(&test.view, text("k")), DUEQ_OK);
+    reclaim_all();
+    assert_int_equal(records(), 0);
+}
+
+static void a_list_popped_to_its_end_goes_away_whole(void **state)
+{
+    struct dueq_slice value;
+
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 1), DUEQ_OK);
+    assert_int_equal(list_pop(&test.view, text("k"), LIST_HEAD, &value), DUEQ_OK);
+    assert_int_equal(count_of("k"), 0);
+    reclaim_all();
+    assert_int_equal(records(), 0);
+}
+
+static void a_flushed_list_goes_away_whole(void **state)
+{
+    uint64_t lsn;
+
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 1), DUEQ_OK);
+    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
+    reclaim_all();
+    assert_int_equal(records(), 0);
+}
+
+static void a_copy_has_nothing_of_what_was_cut_off(void **state)
+{
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 10), DUEQ_OK);
+    assert_int_equal(keys_copy(&test.view, text("k"), 0, text("copy")), DUEQ_OK);
+    assert_int_equal(records(), MANY + 10);
+    assert_element("copy", 9, "5009");
+}
+
+static void what_was_cut_off_is_reclaimed_after_a_restart(void **state)
+{
+    struct dueq_error error;
+    uint64_t lsn;
+
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_trim(&test.view, text("k"), 9000, 1000), DUEQ_OK);
+    assert_true(dueq_tick(test.store, now, SLICE));
+    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    dueq_abandon(test.store);
+    assert_int_equal(dueq_open(test.dir, NULL, now, &test.store, &error), DUEQ_OK);
+    test.view.store = test.store;
+    assert_int_equal(records(), MANY - SLICE);
+    reclaim_all();
+    assert_int_equal(records(), 1000);
+    assert_element("k", 999, "9999");
+}
+
+/* Writes since the last commit tell how much was moved. */
+static size_t bytes_written_by_removing(const char *value, uint64_t expected)
+{
+    uint64_t lsn, removed = 0;
+    size_t bytes;
+
+    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    assert_int_equal(
+        list_remove_equal(&test.view, text("k"), text(value), LIST_TAIL, UINT64_MAX, &removed),
+        DUEQ_OK);
+    assert_int_equal(removed, expected);
+    bytes = dueq_batch_bytes(test.store);
+    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    return bytes;
+}
+
+static void removing_near_both_ends_moves_only_what_is_outside(void **state)
+{
+    (void)state;
+    fill("k", MANY);
+    assert_int_equal(list_put(&test.view, text("k"), 3, text("x")), DUEQ_OK);
+    assert_int_equal(list_put(&test.view, text("k"), MANY - 4, text("x")), DUEQ_OK);
+    assert_in_range(bytes_written_by_removing("x", 2), 1, 2000);
+    assert_element("k", 2, "2");
+    assert_element("k", 3, "4");
+    assert_element("k", MANY - 3, "9999");
+    assert_int_equal(records(), MANY - 2);
+}
+
+static void removing_every_other_moves_each_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MANY / 2; i++) {
+        assert_int_equal(list_push(&test.view, text("k"), LIST_TAIL, text("x")), DUEQ_OK);
+        assert_int_equal(list_push(&test.view, text("k"), LIST_TAIL, text("y")), DUEQ_OK);
+    }
+    assert_in_range(bytes_written_by_removing("x", MANY / 2), 1, MANY * 40);
+    reclaim_all();
+    assert_int_equal(records(), MANY / 2);
+    assert_element("k", MANY / 2 - 1, "y");
+}
+
+static void elements_are_of_any_size(void **state)
+{
+    static const size_t size = 3 << 20;
+    char *large = malloc(size);
+    struct dueq_slice value;
+
+    (void)state;
+    assert_non_null(large);
+    memset(large, 'x', size);
+    assert_int_equal(list_push(&test.view, text("k"), LIST_TAIL, dueq_slice(large, size)),
+                     DUEQ_OK);
+    assert_int_equal(list_push(&test.view, text("k"), LIST_TAIL, dueq_slice(NULL, 0)), DUEQ_OK);
+    assert_int_equal(list_move(&test.view, text("k"), LIST_HEAD, text("l"), LIST_HEAD, &value),
+                     DUEQ_OK);
+    assert_int_equal(value.size, size);
+    assert_int_equal(list_at(&test.view, text("l"), 0, &value), DUEQ_OK);
+    assert_int_equal(value.size, size);
+    assert_memory_equal(value.data, large, size);
+    assert_element("k", 0, "");
+    free(large);
+}
+
+#define list_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        list_test(a_large_cut_is_reclaimed_in_slices),
+        list_test(a_small_cut_leaves_nothing_to_reclaim),
+        list_test(a_cut_list_grows_over_what_was_cut_off),
+        list_test(cuts_of_the_same_end_are_one),
+        list_test(a_short_list_with_a_long_past_goes_away_whole),
+        list_test(a_list_popped_to_its_end_goes_away_whole),
+        list_test(a_flushed_list_goes_away_whole),
+        list_test(a_copy_has_nothing_of_what_was_cut_off),
+        list_test(what_was_cut_off_is_reclaimed_after_a_restart),
+        list_test(removing_near_both_ends_moves_only_what_is_outside),
+        list_test(removing_every_other_moves_each_once),
+        list_test(elements_are_of_any_size),
+    };
+    return cmocka_run_group_tests_name("lists in the space", tests, NULL, NULL);
+}
