@@ -199,7 +199,7 @@ enum outcome run_zrandmember(struct context *context)
 
     if (context_count(context) == 2)
         return pick_one(context);
-    if (!context_signed_count(context, 2, &count))
+    if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count))
         return OUTCOME_DONE;
     if (context_count(context) > 4 || (with_scores && !context_is(context, 3, "withscores")))
         return context_syntax_error(context);
