@@ -109,56 +109,23 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
     if (snprintf(files->path, sizeof(files->path), "%s/journal", dir) >=
         (int)sizeof(files->path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    if (mkdir(files->path, 0700) == 0 ? io->fsync_dir(io->arg, dir) != 0 : errno != EEXIST)
+    if (mkdir(files->path, 0700) != 0 && errno != EEXIST)
         return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", files->path, strerror(errno));
+    if (io->fsync_dir(io->arg, dir) != 0) /* whoever has made it may have been killed then */
+        return dueq_fail(error, DUEQ_IO, "cannot sync %s: %s", dir, strerror(errno));
     *ret_listing = (struct journal_listing){0};
     status = list(files, ret_listing, error);
-    if (status != DUEQ_OK) {
+    if (status != DUEQ_OK)
         free(ret_listing->numbers);
-        return status;
-    }
-    return DUEQ_OK;
-}
-
-static void tidy_away(const struct journal_files *files, const char *name)
-{
-    char path[PATH_MAX];
-
-    if (strncmp(name, "new-", 4) != 0 && strncmp(name, "spare-", 6) != 0)
-        return;
-    if (snprintf(path, sizeof(path), "%s/%s", files->path, name) < (int)sizeof(path))
-        files->io->unlink(files->io->arg, path);
-}
-
-static void adopt_reserve(struct journal_files *files)
-{
-    char path[PATH_MAX];
-    struct stat stats;
-
-    reserve_path(files, path);
-    if (stat(path, &stats) != 0)
-        return;
-    files->reserve = (size_t)stats.st_size == files->segment_bytes;
-    if (!files->reserve)
-        files->io->unlink(files->io->arg, path);
-}
-
-void journal_files_tidy(struct journal_files *files)
-{
-    DIR *dir = opendir(files->path);
-    struct dirent *found;
-
-    while (dir != NULL && (found = readdir(dir)) != NULL)
-        tidy_away(files, found->d_name);
-    if (dir != NULL)
-        closedir(dir);
-    adopt_reserve(files);
+    return status;
 }
 
 void journal_files_close(struct journal_files *files)
 {
     pthread_mutex_destroy(&files->lock);
 }
+
+/* ---- reading */
 
 /* -1: errno. */
 static int read_at(const struct kv_io *io, int fd, uint8_t *bytes, size_t size)
@@ -227,7 +194,7 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
     return DUEQ_OK;
 }
 
-/* ---- making and taking */
+/* ---- making */
 
 static bool no_room(int error)
 {
@@ -292,6 +259,75 @@ static int make_file(const struct journal_files *files, const char *path, uint64
     errno = error;
     return -1;
 }
+
+/* ---- tidying up */
+
+static void adopt_reserve(struct journal_files *files)
+{
+    char path[PATH_MAX];
+    struct stat stats;
+
+    reserve_path(files, path);
+    if (stat(path, &stats) != 0)
+        return;
+    files->reserve = (size_t)stats.st_size == files->segment_bytes;
+    if (!files->reserve)
+        files->io->unlink(files->io->arg, path);
+}
+
+/* Overwrites an old spare, which takes no room on a disk that may be full. -1: no use. */
+static int wash(const struct journal_files *files, const char *path)
+{
+    const struct kv_io *io = files->io;
+    int fd = io->open(io->arg, path, O_RDWR, 0), result;
+    struct stat stats;
+
+    if (fd < 0)
+        return -1;
+    result = fstat(fd, &stats);
+    if (result == 0)
+        result = (size_t)stats.st_size == files->segment_bytes
+                     ? fill(files, fd, files->segment_bytes)
+                     : -1;
+    io->close(io->arg, fd);
+    return result;
+}
+
+static void tidy_spare(struct journal_files *files, const char *path)
+{
+    const struct kv_io *io = files->io;
+    char reserve[PATH_MAX];
+
+    reserve_path(files, reserve);
+    if (!files->reserve && wash(files, path) == 0 && io->rename(io->arg, path, reserve) == 0)
+        files->reserve = true;
+    else
+        io->unlink(io->arg, path);
+}
+
+void journal_files_tidy(struct journal_files *files)
+{
+    DIR *dir = opendir(files->path);
+    struct dirent *found;
+    char path[PATH_MAX];
+
+    adopt_reserve(files);
+    while (dir != NULL && (found = readdir(dir)) != NULL) {
+        uint64_t spare = number_in(found->d_name, "spare-");
+
+        if (snprintf(path, sizeof(path), "%s/%s", files->path, found->d_name) >=
+            (int)sizeof(path))
+            continue;
+        if (spare != 0)
+            tidy_spare(files, path);
+        else if (strncmp(found->d_name, "new-", 4) == 0)
+            files->io->unlink(files->io->arg, path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* ---- coming and going */
 
 static uint64_t new_number(struct journal_files *files)
 {

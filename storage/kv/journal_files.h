@@ -55,9 +55,10 @@ void journal_files_close(struct journal_files *files);
 
 void journal_files_live_path(const struct journal_files *files, uint64_t number, char *path);
 
-/* Adopts the reserve and removes what is half made, and the spares of earlier openings: a power
+/* Adopts the reserve; removes what is half made, and the spares of earlier openings: a power
  * cut may have undone the renaming of one, but not the writing to it, under a number that will
- * be given out again. Its records would then check. */
+ * be given out again. Its records would then check. Without a reserve (the disk was full) one
+ * of them is overwritten and becomes it. */
 void journal_files_tidy(struct journal_files *files);
 
 /* The first bytes of a live segment, `most` at the most, as they are on disk. The caller frees

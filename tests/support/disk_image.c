@@ -326,24 +326,47 @@ void disk_image_unlink(struct disk_image *image, const char *path)
     change(image, name_of(image, path), NULL, NULL);
 }
 
-static void drop_changes(struct disk_image *image)
+static bool is_in(const struct disk_name *name, const char *dir)
 {
-    while (image->first != NULL) {
-        struct name_change *done = image->first;
+    size_t size = strlen(dir);
 
-        image->first = done->next;
-        free(done);
-    }
-    image->end = &image->first;
+    return strncmp(name->path, dir, size) == 0 && name->path[size] == '/' &&
+           strchr(name->path + size + 1, '/') == NULL;
 }
 
-/* Names that no file has or had any more. */
+/* dir: NULL for all of them. */
+static void drop_changes(struct disk_image *image, const char *dir)
+{
+    struct name_change **at = &image->first;
+
+    while (*at != NULL) {
+        struct name_change *change = *at;
+
+        if (dir != NULL && !is_in(change->name, dir)) {
+            at = &change->next;
+            continue;
+        }
+        *at = change->next;
+        free(change);
+    }
+    image->end = at;
+}
+
+static bool is_changing(const struct disk_image *image, const struct disk_name *name)
+{
+    for (const struct name_change *one = image->first; one != NULL; one = one->next)
+        if (one->name == name || one->from == name)
+            return true;
+    return false;
+}
+
+/* Names that no file has or could have any more. */
 static void forget_names(struct disk_image *image)
 {
     for (struct disk_name **at = &image->names; *at != NULL;) {
         struct disk_name *name = *at;
 
-        if (name->now != NULL || name->platter != NULL) {
+        if (name->now != NULL || name->platter != NULL || is_changing(image, name)) {
             at = &name->next;
             continue;
         }
@@ -357,10 +380,13 @@ static bool is_named(const struct disk_image *image, const struct disk_file *fil
     for (const struct disk_name *name = image->names; name != NULL; name = name->next)
         if (name->now == file || name->platter == file)
             return true;
+    for (const struct name_change *one = image->first; one != NULL; one = one->next)
+        if (one->file == file)
+            return true;
     return false;
 }
 
-/* Files that nobody can reach any more. Only when no change of names is under way. */
+/* Files that nobody can reach any more. */
 static void forget_files(struct disk_image *image)
 {
     for (struct disk_file **at = &image->files; *at != NULL;) {
@@ -375,11 +401,12 @@ static void forget_files(struct disk_image *image)
     }
 }
 
-void disk_image_sync_names(struct disk_image *image)
+void disk_image_sync_names(struct disk_image *image, const char *dir)
 {
-    drop_changes(image);
+    drop_changes(image, dir);
     for (struct disk_name *name = image->names; name != NULL; name = name->next)
-        name->platter = name->now;
+        if (is_in(name, dir))
+            name->platter = name->now;
     forget_names(image);
     forget_files(image);
 }
@@ -396,7 +423,7 @@ struct disk_image *disk_image_new(void)
 
 void disk_image_free(struct disk_image *image)
 {
-    drop_changes(image);
+    drop_changes(image, NULL);
     for (struct disk_name *name = image->names; name != NULL; name = name->next)
         name->now = name->platter = NULL;
     forget_names(image);
@@ -437,7 +464,7 @@ static void part_twins(struct disk_image *image)
 void disk_image_cut(struct disk_image *image, struct dice *dice)
 {
     keep_some_names(image, dice);
-    drop_changes(image);
+    drop_changes(image, NULL);
     for (struct disk_file *file = image->files; file != NULL; file = file->next) {
         disk_file_lose(file, dice);
         file->size = file->platter_size;
@@ -446,6 +473,7 @@ void disk_image_cut(struct disk_image *image, struct dice *dice)
     for (struct disk_name *name = image->names; name != NULL; name = name->next)
         name->now = name->platter;
     part_twins(image);
+    forget_files(image);
 }
 
 void disk_image_each(const struct disk_image *image,

@@ -27,8 +27,8 @@ struct disk_file *disk_image_adopt(struct disk_image *image, const char *path,
 struct disk_file *disk_image_create(struct disk_image *image, const char *path);
 void disk_image_rename(struct disk_image *image, const char *from, const char *to);
 void disk_image_unlink(struct disk_image *image, const char *path);
-/* The names are on the platter. */
-void disk_image_sync_names(struct disk_image *image);
+/* The names in that directory are on the platter. */
+void disk_image_sync_names(struct disk_image *image, const char *dir);
 
 size_t disk_file_size(const struct disk_file *file);
 void disk_file_write(struct disk_file *file, size_t offset, const uint8_t *bytes, size_t size);

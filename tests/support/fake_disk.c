@@ -287,12 +287,11 @@ static int fake_fsync_dir(void *arg, const char *path)
     struct fake_disk *disk = arg;
     int result = 0;
 
-    (void)path; /* all files lie in one directory */
     pthread_mutex_lock(&disk->lock);
     if (fails(disk, DISK_SYNC_NAMES))
         result = -1;
     else
-        disk_image_sync_names(disk->image);
+        disk_image_sync_names(disk->image, path);
     return leave(disk, result);
 }
 
@@ -466,7 +465,6 @@ void fake_disk_restart(struct fake_disk *disk, struct dice *dice)
     disk_image_each(disk->image, remove_real, NULL);
     disk_image_cut(disk->image, dice);
     disk_image_each(disk->image, restore_real, NULL);
-    disk_image_sync_names(disk->image);
     memset(disk->faults, 0, sizeof(disk->faults));
     disk->dead = disk->hold_syncs = false;
     disk->most = disk->until_cut = 0;

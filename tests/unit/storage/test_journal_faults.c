@@ -282,6 +282,27 @@ static void the_reserve_outlives_a_reopening(void **state)
     assert_false(journal_has_room(rig.journal));
 }
 
+/* The disk is still full, and the reserve is used up: a spare takes its place. */
+static void a_spare_becomes_the_reserve_that_is_missing(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    fill_disk(ENOSPC);
+    last = append_until_full();
+    assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
+    journal_trim(rig.journal, last);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    rig.after = last;
+    rig_reopen(&rig);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+    assert_int_equal(rig_files(&rig, "reserve"), 1);
+    assert_int_equal(rig_append(&rig, 500), last + 1);
+    assert_false(journal_has_room(rig.journal));
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last + 1);
+}
+
 static void a_reserve_of_another_size_is_made_anew(void **state)
 {
     (void)state;
@@ -340,6 +361,7 @@ int main(void)
         TEST(a_full_disk_is_drained_by_a_checkpoint),
         TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
         TEST(the_reserve_outlives_a_reopening),
+        TEST(a_spare_becomes_the_reserve_that_is_missing),
         TEST(a_reserve_of_another_size_is_made_anew),
         TEST(preparing_that_fails_leaves_nothing_half_made),
         TEST(a_segment_that_cannot_be_recycled_is_deleted),
