@@ -142,7 +142,8 @@ const struct command *command_container(const struct command *command);
 enum outcome command_dispatch(struct context *context);
 
 /* Does a CLIENT PAUSE hold the request back? */
-bool command_is_paused(const struct server *server, const struct request *request);
+bool command_is_paused(const struct server *server, const struct session *session,
+                       const struct request *request);
 
 /* ---- helpers for handlers (context.c) */
 

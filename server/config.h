@@ -32,10 +32,11 @@ struct config {
     int64_t proto_max_bulk_len, client_query_buffer_limit;
     struct output_limits output_limits;
     int64_t pipeline_limit;
-    int64_t shutdown_timeout;       /* seconds */
-    int64_t slowlog_slower_than;    /* usec; 0: everything, -1: nothing */
-    int64_t slowlog_max_len;        /* entries */
-    int64_t latency_threshold;      /* ms; 0: nothing */
+    int64_t shutdown_timeout;    /* seconds */
+    int64_t slowlog_slower_than; /* usec; 0: everything, -1: nothing */
+    int64_t slowlog_max_len;     /* entries */
+    int64_t latency_threshold;   /* ms; 0: nothing */
+    int64_t enable_debug_command;
     int64_t notify_keyspace_events; /* set of enum keyspace_event */
     int64_t durability;             /* enum kv_durability */
     int64_t durability_interval;    /* ms */

@@ -77,6 +77,8 @@ const struct option config_options[] = {
     NUMBER("slowlog-max-len", slowlog_max_len, "128", 0, INT64_MAX, CHANGE_FREELY, "entries"),
     NUMBER("latency-monitor-threshold", latency_threshold, "0", 0, INT64_MAX, CHANGE_FREELY,
            "ms; 0: nothing"),
+    OF_KIND(kind_yesno, "enable-debug-command", enable_debug_command, "no", CHANGE_NEVER,
+            "allow DEBUG SLEEP"),
     OF_KIND(kind_events, "notify-keyspace-events", notify_keyspace_events, "", CHANGE_FREELY,
             "of Ag$lshzxeKEtmdn, as in Redis"),
     OF_KIND(kind_durability, "durability", durability, "always", CHANGE_FREELY,

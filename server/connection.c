@@ -454,7 +454,8 @@ static enum resp_read next_request(struct connection *connection, struct request
         return read;
     *ret_request = connection->request;
     server->held -= connection->is_held;
-    connection->is_held = server->pause_until > 0 && command_is_paused(server, ret_request);
+    connection->is_held =
+        server->pause_until > 0 && command_is_paused(server, &connection->session, ret_request);
     server->held += connection->is_held;
     return connection->is_held ? RESP_MORE : RESP_REQUEST;
 }

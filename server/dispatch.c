@@ -48,11 +48,18 @@ static bool find_command(struct context *context)
     return true;
 }
 
-bool command_is_paused(const struct server *server, const struct request *request)
+bool command_is_paused(const struct server *server, const struct session *session,
+                       const struct request *request)
 {
     const struct command *command = command_find(request->arguments[0]);
+    unsigned flags;
 
-    return command != NULL && server_pauses(server, command);
+    if (command == NULL)
+        return false;
+    flags = command->flags;
+    if (command->run == run_exec && session->transaction != NULL)
+        flags |= transaction_flags(session->transaction);
+    return server_pauses(server, flags);
 }
 
 /* ---- may it run? */
@@ -112,7 +119,7 @@ static bool is_queued(const struct context *context)
 
 static enum outcome queue(struct context *context)
 {
-    if (!transaction_queue(context->session->transaction, context->request))
+    if (!transaction_queue(context->session->transaction, context->request, context->command))
         return context_status(context, DUEQ_NOMEM);
     resp_simple(context->reply, "QUEUED");
     return OUTCOME_DONE;

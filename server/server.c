@@ -386,10 +386,10 @@ void server_pause(struct server *server, int64_t until, bool writes)
         server->pause_until = until;
 }
 
-bool server_pauses(const struct server *server, const struct command *command)
+bool server_pauses(const struct server *server, unsigned command_flags)
 {
     return server->pause_until > server->now.now &&
-           (!server->pause_writes || (command->flags & COMMAND_MAY_WRITE));
+           (!server->pause_writes || (command_flags & COMMAND_MAY_WRITE));
 }
 
 void server_shutdown(struct server *server, bool checkpoint)

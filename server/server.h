@@ -78,7 +78,7 @@ void server_apply_config(struct server *server);
 /* Holds back commands (`writes`: only those that may write) until a moment on the queue's
  * clock; 0: no longer. A pause under way is not made shorter or milder. */
 void server_pause(struct server *server, int64_t until, bool writes);
-bool server_pauses(const struct server *server, const struct command *command);
+bool server_pauses(const struct server *server, unsigned command_flags);
 /* "" while the store is sound. */
 const char *server_failure(const struct server *server);
 

@@ -9,6 +9,7 @@
 struct transaction {
     struct request **requests; /* each its own allocation */
     size_t count, capacity, bytes;
+    unsigned flags;
     bool failed;
 };
 
@@ -42,7 +43,8 @@ static bool make_room(struct transaction *transaction)
     return true;
 }
 
-bool transaction_queue(struct transaction *transaction, const struct request *request)
+bool transaction_queue(struct transaction *transaction, const struct request *request,
+                       const struct command *command)
 {
     struct request *copy = NULL;
 
@@ -54,8 +56,14 @@ bool transaction_queue(struct transaction *transaction, const struct request *re
     }
     *copy = request_copy(request, copy + 1);
     transaction->requests[transaction->count++] = copy;
+    transaction->flags |= command->flags;
     transaction->bytes += request_copy_size(request);
     return true;
+}
+
+unsigned transaction_flags(const struct transaction *transaction)
+{
+    return transaction->flags;
 }
 
 void transaction_fail(struct transaction *transaction)

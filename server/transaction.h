@@ -11,7 +11,10 @@ void transaction_free(struct transaction *transaction); /* NULL is fine */
 
 /* Queues a copy of the request. False: out of memory, or more than a transaction may hold; then
  * its EXEC aborts. */
-bool transaction_queue(struct transaction *transaction, const struct request *request);
+bool transaction_queue(struct transaction *transaction, const struct request *request,
+                       const struct command *command);
+/* The flags of all that is queued. */
+unsigned transaction_flags(const struct transaction *transaction);
 
 /* A command could not be queued: EXEC aborts. */
 void transaction_fail(struct transaction *transaction);

@@ -199,11 +199,23 @@ static int64_t position(struct dueq_slice value, unsigned bit, struct bit_range 
     return found;
 }
 
-enum outcome run_bitpos(struct context *context)
+static bool parse_position_range(struct context *context, int64_t *start, int64_t *end,
+                                 bool *bits)
 {
     size_t arguments = context_count(context);
+
+    if (arguments > 6) {
+        context_syntax_error(context);
+        return false;
+    }
+    return (arguments <= 3 || context_integer(context, 3, start)) &&
+           parse_unit(context, 5, bits) && (arguments <= 4 || context_integer(context, 4, end));
+}
+
+enum outcome run_bitpos(struct context *context)
+{
     struct dueq_slice value;
-    int64_t bit, start = 0, end = -1;
+    int64_t bit, start = 0, end = -1, found_at;
     bool bits = false, found;
 
     if (!context_integer(context, 2, &bit))
@@ -212,18 +224,15 @@ enum outcome run_bitpos(struct context *context)
         resp_error(context->reply, "ERR The bit argument must be 1 or 0.");
         return OUTCOME_DONE;
     }
-    if (arguments > 6)
-        return context_syntax_error(context);
-    if ((arguments > 3 && !context_integer(context, 3, &start)) ||
-        !parse_unit(context, 5, &bits) ||
-        (arguments > 4 && !context_integer(context, 4, &end)) ||
-        !context_read_string(context, context_slice(context, 1), &value, &found))
+    if (!context_read_string(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
     if (!found)
         return context_integer_reply(context, bit == 1 ? -1 : 0);
-    return context_integer_reply(
-        context,
-        position(value, (unsigned)bit, range_of(start, end, bits, value.size), arguments > 4));
+    if (!parse_position_range(context, &start, &end, &bits))
+        return OUTCOME_DONE;
+    found_at = position(value, (unsigned)bit, range_of(start, end, bits, value.size),
+                        context_count(context) > 4);
+    return context_integer_reply(context, found_at);
 }
 
 /* ---- BITOP */

@@ -220,7 +220,8 @@ static bool parse_score(const char *text, size_t size, double *ret_score)
     char *end;
 
     *ret_score = strtod(text, &end);
-    return end == text + size && !isnan(*ret_score);
+    (void)size; /* as in Redis a NUL ends the number, and the rest is not looked at */
+    return *end == '\0' && !isnan(*ret_score);
 }
 
 /* What each element is compared by. False: some score is no number. */

@@ -15,8 +15,8 @@ const struct command transaction_commands[] = {
      .run = run_multi},
     {.name = "exec",
      .arity = 1,
-     .flags = COMMAND_PAUSED | COMMAND_UNQUEUED | COMMAND_NOSCRIPT | COMMAND_LOADING |
-              COMMAND_STALE | COMMAND_SKIP_SLOWLOG,
+     .flags = COMMAND_UNQUEUED | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE |
+              COMMAND_SKIP_SLOWLOG,
      .group = "transactions",
      .since = "1.2.0",
      .summary = "Execute all commands issued after MULTI",
