@@ -87,7 +87,7 @@ static void accept(void)
     assert_int_equal(test.settled, test.appended);
 }
 
-/* A disk that fails now and then, or is slow to take what it is given. */
+/* A disk that fails now and then, is full, or is slow to take what it is given. */
 static void trouble(void)
 {
     static const enum disk_call calls[] = {DISK_WRITE,    DISK_SYNC,   DISK_SYNC_NAMES,
@@ -96,9 +96,11 @@ static void trouble(void)
 
     if (dice_once_in(&test.dice, 4))
         fake_disk_shorten(test.rig.disk, 1 + dice_roll(&test.dice, 3000));
-    if (dice_once_in(&test.dice, 3))
-        fake_disk_fail(test.rig.disk, calls[dice_roll(&test.dice, 6)], passing, 1,
-                       dice_once_in(&test.dice, 3) ? ENOSPC : EIO);
+    if (dice_once_in(&test.dice, 4))
+        fake_disk_fail(test.rig.disk, calls[dice_roll(&test.dice, 6)], passing, 1, EIO);
+    else if (dice_once_in(&test.dice, 4))
+        fake_disk_fail(test.rig.disk, DISK_ALLOCATE, passing / 2,
+                       (unsigned)dice_roll(&test.dice, 20), ENOSPC);
 }
 
 /* One life: opened, written to, ended by a cut, by the end of the process, or closed. */

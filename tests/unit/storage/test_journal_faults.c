@@ -282,6 +282,39 @@ static void the_reserve_outlives_a_reopening(void **state)
     assert_false(journal_has_room(rig.journal));
 }
 
+static bool is_blank(const char *name)
+{
+    char *path = rig_path(&rig, name);
+    size_t size;
+    uint8_t *bytes = rig_read(path, &size);
+    bool blank = bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+
+    free(bytes);
+    free(path);
+    return blank;
+}
+
+/* What it holds would be read as records of the number that it is taken for the next time. */
+static void the_reserve_does_not_come_back_written_to(void **state)
+{
+    struct dice dice = {11};
+
+    (void)state;
+    for (int round = 0; round < 30; round++) {
+        fill_disk(ENOSPC);
+        while (rig_files(&rig, "reserve") > 0)
+            assert_int_equal(rig_try(&rig, 500), DUEQ_OK);
+        fake_disk_hold_syncs(rig.disk, true);
+        while (rig_try(&rig, 500) == DUEQ_OK)
+            ;
+        fake_disk_cut_after(rig.disk, 0);
+        rig_close(&rig);
+        fake_disk_restart(rig.disk, &dice);
+        assert_true(rig_files(&rig, "reserve") == 0 || is_blank("reserve.seg"));
+        rig_reopen(&rig);
+    }
+}
+
 /* The disk is still full, and the reserve is used up: a spare takes its place. */
 static void a_spare_becomes_the_reserve_that_is_missing(void **state)
 {
@@ -361,6 +394,7 @@ int main(void)
         TEST(a_full_disk_is_drained_by_a_checkpoint),
         TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
         TEST(the_reserve_outlives_a_reopening),
+        TEST(the_reserve_does_not_come_back_written_to),
         TEST(a_spare_becomes_the_reserve_that_is_missing),
         TEST(a_reserve_of_another_size_is_made_anew),
         TEST(preparing_that_fails_leaves_nothing_half_made),
