@@ -41,7 +41,7 @@ static size_t payload_of(struct batch *batch, uint8_t *payload)
 static void expect(const uint8_t **at, const uint8_t *end, const char *key,
                    struct dueq_slice value, bool is_put)
 {
-    struct batch_operation operation;
+    struct batch_operation operation = {0};
 
     assert_true(*at < end && batch_read(at, end, &operation));
     assert_int_equal(operation.put, is_put);
