@@ -86,6 +86,7 @@ int runner_teardown(void **state)
         buffer_release(&client->output);
         free(client);
     }
+    slowlog_reset(&runner->server.slowlog);
     waiters_free(runner->server.waiters);
     watches_free(runner->server.watches);
     pubsub_free(runner->server.pubsub);
@@ -178,7 +179,8 @@ char *runner_bytes(struct command_runner *runner, const char *line)
 {
     struct connection *client = runner->clients[0];
     run(runner, client, line);
-    char *bytes = strndup(buffer_content(&client->output), buffer_size(&client->output));
+    size_t size = buffer_size(&client->output);
+    char *bytes = size == 0 ? strdup("") : strndup(buffer_content(&client->output), size);
     buffer_clear(&client->output);
     return bytes;
 }
