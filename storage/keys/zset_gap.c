@@ -4,7 +4,7 @@
 
 struct zset_gaps {
     unsigned count;
-    struct zset_gap gaps[ZSET_GAPS]; /* the one used last first; no two touch */
+    struct zset_gap gaps[ZSET_GAPS]; /* the one noted last first; no two touch */
 };
 
 void zset_key_copy(struct kv_key *key, struct dueq_slice bytes)
@@ -68,17 +68,26 @@ static void absorb(struct zset_gaps *gaps, struct zset_gap *gap)
     }
 }
 
+static bool is_known(const struct keys_entry *entry, const struct kv_key *from,
+                     const struct kv_key *to)
+{
+    const struct zset_gap *gap = zset_gap_ahead(entry, from, false);
+
+    return gap != NULL && compare(to, &gap->to) <= 0;
+}
+
 void zset_gap_note(struct keys_entry *entry, const struct kv_key *from, const struct kv_key *to)
 {
-    struct zset_gap gap = {*from, *to};
     struct zset_gaps *gaps = entry->gaps;
+    struct zset_gap gap;
 
-    if (compare(from, to) >= 0)
+    if (compare(from, to) >= 0 || is_known(entry, from, to))
         return;
     if (gaps == NULL)
         gaps = entry->gaps = calloc(1, sizeof(*gaps));
     if (gaps == NULL)
         return;
+    gap = (struct zset_gap){*from, *to};
     absorb(gaps, &gap);
     if (gaps->count == ZSET_GAPS)
         gaps->count--;

@@ -10,7 +10,7 @@
 #include "storage/keys/directory.h"
 
 enum {
-    ZSET_GAPS = 4,      /* kept for a sorted set, those used last */
+    ZSET_GAPS = 4,      /* kept for a sorted set, those noted last */
     ZSET_GAP_WORTH = 16 /* tombstones from which on a gap is remembered */
 };
 

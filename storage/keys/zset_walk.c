@@ -44,14 +44,15 @@ static enum dueq_status enter_cluster(struct zset_walk *walk)
     return stand_in_cluster(walk);
 }
 
+/* `around`: a gap on the way, which goes on to where the walk is now. */
 static enum dueq_status arrive(struct zset_walk *walk, enum dueq_status status,
-                               const struct kv_key *left)
+                               const struct kv_key *left, bool around)
 {
     bool inside = status == DUEQ_OK && zset_order_holds(walk->owner, walk->at);
 
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
-    if (kv_cursor_passed(walk->at) >= ZSET_GAP_WORTH)
+    if (around || kv_cursor_passed(walk->at) >= ZSET_GAP_WORTH)
         note_passed(walk, left, inside);
     if (!inside)
         return DUEQ_NOTFOUND;
@@ -81,7 +82,7 @@ static enum dueq_status seek(struct zset_walk *walk, const struct kv_key *left)
     return arrive(walk,
                   walk->reverse ? kv_cursor_seek_last(walk->at, kv_key_slice(goal))
                                 : kv_cursor_seek(walk->at, kv_key_slice(goal)),
-                  left);
+                  left, gap != NULL);
 }
 
 /* The last key of all that begin with it. */
@@ -119,7 +120,7 @@ static enum dueq_status step(struct zset_walk *walk)
     if (zset_gap_ahead(walk->owner, &left, walk->reverse) != NULL)
         return seek(walk, &left);
     return arrive(walk, walk->reverse ? kv_cursor_prev(walk->at) : kv_cursor_next(walk->at),
-                  &left);
+                  &left, false);
 }
 
 /* ---- ranges */

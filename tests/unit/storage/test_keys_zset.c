@@ -1,0 +1,423 @@
+/* Sorted sets in the store: what walks cost over what was removed, members longer than keys,
+ * and what is remembered of a set. Their life at random is tested in tests/model. */
+#include "storage/keys/keys.h"
+#include "storage/keys/zset_cluster.h"
+#include "tests/support/temp_dir.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 10000, BATCH = 10, NOW = 1000 };
+
+struct fixture {
+    char *dir;
+    struct dueq *store;
+    struct keys_view view;
+};
+
+/* ---- set-up */
+
+static void open_store(struct fixture *fixture)
+{
+    struct kv_options options;
+    struct dueq_error error;
+
+    kv_options_init(&options);
+    options.map_bytes = 256 << 20;
+    options.disk_reserve_bytes = 0;
+    options.durability = KV_SYNC_NONE;
+    assert_int_equal(dueq_open(fixture->dir, &options, (struct dueq_time){NOW, NOW},
+                               &fixture->store, &error),
+                     DUEQ_OK);
+    fixture->view = (struct keys_view){fixture->store, 0, NOW};
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    fixture->dir = temp_dir_new();
+    open_store(fixture);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    dueq_close(fixture->store);
+    temp_dir_remove(fixture->dir);
+    free(fixture);
+    return 0;
+}
+
+/* Everything so far goes to LMDB, so that what is removed from now on leaves a tombstone. */
+static void checkpoint(struct fixture *fixture)
+{
+    uint64_t lsn;
+
+    assert_int_equal(dueq_commit(fixture->store, (struct dueq_time){NOW, NOW}, &lsn), DUEQ_OK);
+    assert_int_equal(kv_checkpoint(dueq_kv(fixture->store)), DUEQ_OK);
+    kv_maintain(dueq_kv(fixture->store), false);
+}
+
+static uint64_t passed(struct fixture *fixture)
+{
+    struct kv_stats stats;
+
+    kv_get_stats(dueq_kv(fixture->store), &stats);
+    return stats.tombstones_passed;
+}
+
+static struct dueq_slice text(const char *bytes)
+{
+    return dueq_slice(bytes, strlen(bytes));
+}
+
+static struct dueq_slice numbered(char *space, int i)
+{
+    return dueq_slice(space, (size_t)sprintf(space, "job-%07d", i));
+}
+
+static void put(struct fixture *fixture, const char *name, struct dueq_slice member,
+                double score)
+{
+    bool added;
+
+    assert_int_equal(zset_put(&fixture->view, text(name), member, score, &added), DUEQ_OK);
+}
+
+/* job-0000001 and so on with the scores 1 and so on, checkpointed. */
+static void fill(struct fixture *fixture, const char *name)
+{
+    char space[32];
+
+    for (int i = 1; i <= MANY; i++)
+        put(fixture, name, numbered(space, i), i);
+    checkpoint(fixture);
+}
+
+static uint64_t size_of(struct fixture *fixture, const char *name)
+{
+    struct keys_info info = {.count = 0};
+
+    keys_info(&fixture->view, text(name), &info);
+    return info.count;
+}
+
+/* ---- what was removed is stepped over once */
+
+struct batch {
+    char members[BATCH][32];
+    size_t sizes[BATCH];
+    int count, most;
+};
+
+static bool take_entry(void *arg, const struct zset_entry *entry)
+{
+    struct batch *batch = arg;
+
+    memcpy(batch->members[batch->count], entry->member.data, entry->member.size);
+    batch->sizes[batch->count] = entry->member.size;
+    return ++batch->count < batch->most;
+}
+
+static const struct zset_range due = {.least = {ZSET_SCORE, 0, {NULL, 0}, false},
+                                      .most = {ZSET_SCORE, HUGE_VAL, {NULL, 0}, false}};
+
+/* ZRANGEBYSCORE name 0 inf LIMIT 0 n, ZREM of what came. False: nothing did. */
+static bool poll(struct fixture *fixture, const char *name)
+{
+    struct batch batch = {.most = BATCH};
+
+    zset_each(&fixture->view, text(name), &due, take_entry, &batch);
+    for (int i = 0; i < batch.count; i++)
+        assert_int_equal(zset_remove(&fixture->view, text(name),
+                                     dueq_slice(batch.members[i], batch.sizes[i])),
+                         DUEQ_OK);
+    return batch.count > 0;
+}
+
+static void a_queue_that_is_polled_stays_fast(void **state)
+{
+    fill(*state, "q");
+    while (poll(*state, "q"))
+        continue;
+    assert_int_equal(size_of(*state, "q"), 0);
+    assert_in_range(passed(*state), 0, MANY + 100);
+}
+
+static void a_queue_behind_a_living_head_stays_fast(void **state)
+{
+    put(*state, "q", text("sentinel"), -1);
+    fill(*state, "q");
+    while (poll(*state, "q"))
+        continue;
+    assert_int_equal(size_of(*state, "q"), 1);
+    assert_in_range(passed(*state), 0, MANY + 100);
+}
+
+static void pops_stay_fast_at_both_ends(void **state)
+{
+    struct fixture *fixture = *state;
+    struct zset_entry entry;
+
+    fill(fixture, "q");
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(zset_pop(&fixture->view, text("q"), i % 2 == 0, &entry), DUEQ_OK);
+    assert_in_range(passed(fixture), 0, MANY + 100);
+}
+
+static void ranges_taken_out_stay_fast(void **state)
+{
+    struct fixture *fixture = *state;
+    struct zset_range range = {.least = {ZSET_SCORE, -HUGE_VAL, {NULL, 0}, false},
+                               .most = {ZSET_SCORE, 0, {NULL, 0}, false}};
+    uint64_t removed;
+
+    fill(fixture, "q");
+    for (int i = BATCH; i <= MANY; i += BATCH) {
+        range.most.score = i;
+        assert_int_equal(zset_remove_range(&fixture->view, text("q"), &range, &removed),
+                         DUEQ_OK);
+        assert_int_equal(removed, BATCH);
+    }
+    assert_in_range(passed(fixture), 0, MANY + 100);
+}
+
+/* What comes and goes in a dead stretch does not make it be walked again. */
+static void early_jobs_into_a_drained_head_stay_fast(void **state)
+{
+    struct fixture *fixture = *state;
+    struct zset_entry entry;
+    char space[32];
+    uint64_t before;
+
+    fill(fixture, "q");
+    for (int i = 0; i < MANY / 2; i++)
+        zset_pop(&fixture->view, text("q"), false, &entry);
+    before = passed(fixture);
+    for (int i = 0; i < MANY / 2; i++) {
+        put(fixture, "q", numbered(space, MANY + i), (i * 7919) % (MANY / 2));
+        assert_int_equal(zset_pop(&fixture->view, text("q"), false, &entry), DUEQ_OK);
+        assert_memory_equal(entry.member.data, space, entry.member.size);
+    }
+    assert_in_range(passed(fixture) - before, 0, 100);
+}
+
+/* The end of a set is found without a walk over the next one's remains. */
+static void the_remains_of_another_set_cost_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct batch batch = {.most = BATCH};
+    struct zset_entry entry;
+    uint64_t before;
+
+    put(fixture, "small", text("a"), 1);
+    fill(fixture, "q");
+    for (int i = 1; i < MANY; i++)
+        zset_pop(&fixture->view, text("q"), false, &entry);
+    zset_each(&fixture->view, text("small"), &due, take_entry, &batch);
+    before = passed(fixture);
+    for (int i = 0; i < 100; i++) {
+        batch.count = 0;
+        zset_each(&fixture->view, text("small"), &due, take_entry, &batch);
+        assert_int_equal(batch.count, 1);
+    }
+    assert_int_equal(passed(fixture), before);
+}
+
+/* ---- members longer than keys */
+
+/* 600 bytes alike, then a number. */
+static struct dueq_slice long_member(char *space, int i)
+{
+    memset(space, 'x', 600);
+    return dueq_slice(space, 600 + (size_t)sprintf(space + 600, "%06d", i));
+}
+
+struct sighting {
+    int next, step, count;
+    bool ordered;
+};
+
+static bool see_member(void *arg, const struct zset_entry *entry)
+{
+    struct sighting *sighting = arg;
+    int number = atoi((const char *)entry->member.data + 600);
+
+    sighting->ordered = sighting->ordered && number == sighting->next;
+    sighting->next = number + sighting->step;
+    sighting->count++;
+    return true;
+}
+
+static void put_long(struct fixture *fixture, int count)
+{
+    char space[640];
+
+    for (int i = 0; i < count; i++) /* 7919 is prime */
+        put(fixture, "long", long_member(space, (int)(i * 7919L % count)), 5);
+}
+
+static void long_members_come_in_order_of_their_bytes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sighting up = {0, 1, 0, true}, down = {199, -1, 0, true};
+    uint64_t rank;
+    char space[640];
+
+    put_long(fixture, 200);
+    put(fixture, "long", text("a"), 6);
+    zset_remove(&fixture->view, text("long"), text("a"));
+    zset_each_from(&fixture->view, text("long"), 0, false, see_member, &up);
+    zset_each_from(&fixture->view, text("long"), 0, true, see_member, &down);
+    assert_true(up.ordered && up.count == 200);
+    assert_true(down.ordered && down.count == 200);
+    assert_int_equal(
+        zset_rank(&fixture->view, text("long"), long_member(space, 77), false, &rank), DUEQ_OK);
+    assert_int_equal(rank, 77);
+}
+
+static void a_range_by_long_names_is_exact(void **state)
+{
+    struct fixture *fixture = *state;
+    char least[640], most[640];
+    struct zset_range range = {.least = {ZSET_LEX, 0, long_member(least, 50), true},
+                               .most = {ZSET_LEX, 0, long_member(most, 60), false}};
+    struct sighting up = {51, 1, 0, true};
+    uint64_t removed;
+
+    put_long(fixture, 200);
+    zset_each(&fixture->view, text("long"), &range, see_member, &up);
+    assert_true(up.ordered && up.count == 10);
+    assert_int_equal(zset_remove_range(&fixture->view, text("long"), &range, &removed),
+                     DUEQ_OK);
+    assert_int_equal(removed, 10);
+    assert_int_equal(size_of(fixture, "long"), 190);
+}
+
+/* Too many to be put in order: all are there, once, and ranges by name are still right. */
+static void a_cluster_too_large_is_complete(void **state)
+{
+    struct fixture *fixture = *state;
+    char least[640], most[640];
+    struct zset_range range = {.least = {ZSET_LEX, 0, long_member(least, 1000), false},
+                               .most = {ZSET_LEX, 0, long_member(most, 1999), false}};
+    struct sighting all = {0, 1, 0, true}, some = {0, 1, 0, true};
+    uint64_t removed;
+
+    put_long(fixture, ZSET_CLUSTER_MAX + 1);
+    zset_each_from(&fixture->view, text("long"), 0, false, see_member, &all);
+    assert_int_equal(all.count, ZSET_CLUSTER_MAX + 1);
+    zset_each(&fixture->view, text("long"), &range, see_member, &some);
+    assert_int_equal(some.count, 1000);
+    assert_int_equal(zset_remove_range(&fixture->view, text("long"), &range, &removed),
+                     DUEQ_OK);
+    assert_int_equal(removed, 1000);
+}
+
+/* ---- what is remembered of a set */
+
+static bool is_wide(struct fixture *fixture, const char *name)
+{
+    bool wide;
+
+    assert_int_equal(zset_wide(&fixture->view, text(name), &wide), DUEQ_OK);
+    return wide;
+}
+
+static void a_set_that_was_large_once_is_wide(void **state)
+{
+    struct fixture *fixture = *state;
+    char space[32];
+
+    for (int i = 0; i < 128; i++)
+        put(fixture, "a", numbered(space, i), i);
+    assert_false(is_wide(fixture, "a"));
+    put(fixture, "a", numbered(space, 128), 128);
+    assert_true(is_wide(fixture, "a"));
+    for (int i = 1; i <= 128; i++)
+        zset_remove(&fixture->view, text("a"), numbered(space, i));
+    checkpoint(fixture);
+    dueq_close(fixture->store);
+    open_store(fixture);
+    assert_true(is_wide(fixture, "a"));
+    zset_remove(&fixture->view, text("a"), numbered(space, 0));
+    put(fixture, "a", numbered(space, 0), 0);
+    assert_false(is_wide(fixture, "a"));
+}
+
+static bool is_negative_zero(struct fixture *fixture, const char *name, const char *member)
+{
+    double score;
+
+    assert_int_equal(zset_score(&fixture->view, text(name), text(member), &score), DUEQ_OK);
+    assert_true(score == 0);
+    return signbit(score) != 0;
+}
+
+static bool is_walked_as_negative(void *arg, const struct zset_entry *entry)
+{
+    *(bool *)arg = entry->score == 0 && signbit(entry->score);
+    return false;
+}
+
+static void a_wide_set_knows_the_sign_of_zero(void **state)
+{
+    struct fixture *fixture = *state;
+    bool walked = false;
+    char space[640];
+
+    put(fixture, "z", text("a"), -0.0);
+    assert_false(is_negative_zero(fixture, "z", "a"));
+    put(fixture, "z", long_member(space, 1), 1);
+    put(fixture, "z", text("b"), -0.0);
+    put(fixture, "z", text("c"), -0.0);
+    assert_false(is_negative_zero(fixture, "z", "a"));
+    assert_true(is_negative_zero(fixture, "z", "b"));
+    zset_remove(&fixture->view, text("z"), text("a"));
+    zset_each(&fixture->view, text("z"), &due, is_walked_as_negative, &walked);
+    assert_true(walked);
+}
+
+static void a_set_replaces_a_key_of_any_type(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct zset_entry entries[] = {{text("b"), 2}, {text("a"), 1}};
+    struct keys_info info;
+
+    string_set(&fixture->view, text("k"), text("value"), NOW + 1000);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(zset_replace(&fixture->view, text("k"), entries, 2, false), DUEQ_OK);
+        assert_int_equal(keys_info(&fixture->view, text("k"), &info), DUEQ_OK);
+        assert_int_equal(info.type, KEYS_ZSET);
+        assert_int_equal(info.count, 2);
+        assert_true(info.expires == DUEQ_NEVER);
+    }
+}
+
+#define store_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        store_test(a_queue_that_is_polled_stays_fast),
+        store_test(a_queue_behind_a_living_head_stays_fast),
+        store_test(pops_stay_fast_at_both_ends),
+        store_test(ranges_taken_out_stay_fast),
+        store_test(early_jobs_into_a_drained_head_stay_fast),
+        store_test(the_remains_of_another_set_cost_nothing),
+        store_test(long_members_come_in_order_of_their_bytes),
+        store_test(a_range_by_long_names_is_exact),
+        store_test(a_cluster_too_large_is_complete),
+        store_test(a_set_that_was_large_once_is_wide),
+        store_test(a_wide_set_knows_the_sign_of_zero),
+        store_test(a_set_replaces_a_key_of_any_type),
+    };
+    return cmocka_run_group_tests_name("sorted sets in the store", tests, NULL, NULL);
+}
