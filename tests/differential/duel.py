@@ -2,12 +2,12 @@
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import comparison
 import resp
 from connection import NoReply
-from sequence import RAW, RECONNECT
+from sequence import CRASH, RAW, RECONNECT
 
 DATABASES = 16
 SCANS = ("SCAN", "SSCAN", "HSCAN", "ZSCAN")
@@ -25,7 +25,7 @@ DUMP_COMMANDS = {b"string": (b"GET", b""), b"list": (b"LRANGE", b"0 -1"), b"set"
 
 @dataclass
 class Mismatch:
-    kind: str  # reply, event, waiting, state or death
+    kind: str  # reply, event, waiting, state, crash or death
     step: object
     reference: str
     candidate: str
@@ -48,6 +48,15 @@ class Side:
         self.connections = {}
         self.ids = {}
         self.control = server.connect()
+
+    def reopen(self, crashed):
+        """Without the clients there were, and the settings that a restart loses."""
+        self.close()
+        self.connections.clear()
+        if crashed and self.server.durable():
+            self.server.crash()
+        self.control = self.server.connect()
+        self.control.call("CONFIG", "SET", "notify-keyspace-events", "")
 
     def close(self):
         for connection in [*self.connections.values(), self.control]:
@@ -175,6 +184,8 @@ class _Run:
     def _step(self, step):
         if step.kind == RECONNECT:
             return self._reconnect(step)
+        if step.kind == CRASH:
+            return self._crash(step)
         if step.connection in self.waiting or self._order_is_open(step) or self._would_wait_long(step):
             return None
         now, begun = time.time(), time.monotonic()
@@ -280,9 +291,9 @@ class _Run:
             return self._agree_exec(queued, own[0][0], own[1][0])
         if comparison.agree_all(step.arguments, own[0], own[1], self._slack()):
             return True
-        # Whether a command tells its own connection of the change before or after it replies is open.
-        apart = [sorted(replies, key=lambda reply: reply[0] == ">") for replies in own]
-        return apart != own and comparison.agree_all(step.arguments, apart[0], apart[1], self._slack())
+        # Where a command tells its own connection of the change is open: Redis does it even in mid-reply.
+        reference, candidate = [_messages_apart(replies) for replies in own]
+        return bool(reference[1]) and reference == candidate
 
     def _agree_exec(self, queued, left, right):
         if left == right:
@@ -310,6 +321,15 @@ class _Run:
         self.queued.pop(step.connection, None)
         self.muted.discard(step.connection)
         return self._judge_events(step, [side.arrived() for side in self.sides])
+
+    def _crash(self, step):
+        for side, crashed in zip(self.sides, (False, True)):
+            side.reopen(crashed)
+        for state in (self.waiting, self.queued, self.muted):
+            state.clear()
+        self.listening = False
+        mismatch = self._compare_states()
+        return mismatch and replace(mismatch, kind="crash", step=step)
 
     # Random picks: each must be a member for the reference, and what was popped is made equal again.
 
@@ -390,6 +410,21 @@ def _picks(step, reply):
     if reply[1] and isinstance(reply[1][0][1], list):
         return [pair[1][0][1] for pair in reply[1]]
     return [item[1] for item in reply[1][:: 2 if len(step.arguments) > 3 else 1]]
+
+
+def _messages_apart(replies):
+    """The scalars of the replies, and the messages that came before, between or inside of them."""
+    scalars, messages = [], []
+    for reply in replies:
+        if reply[0] == ">":
+            messages.append(reply)
+        elif isinstance(reply[1], list):
+            inner = _messages_apart(reply[1])
+            scalars += inner[0]
+            messages += inner[1]
+        else:
+            scalars.append(reply)
+    return scalars, messages
 
 
 def _text_of_all(replies):

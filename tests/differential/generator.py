@@ -1,7 +1,7 @@
 """Random sequences: single commands, and the scenes in which connections depend on each other."""
 
 from grammar import Mood, spoil
-from sequence import RECONNECT, Step
+from sequence import CRASH, RECONNECT, Step
 
 MISTAKES = 0.04
 MAIN, OTHER, SUBSCRIBER, LISTENER = 0, 1, 2, 3
@@ -50,6 +50,9 @@ class Generator:
             return self._conversation()
         if roll < 0.075 and "COMMAND" in self.names:
             return [self._question()]
+        if roll < 0.077 and self.growing:
+            self.in_transaction.clear()
+            return [Step((), kind=CRASH)]
         return [self._any()]
 
     def _any(self):

@@ -5,13 +5,14 @@
   !sleep 50              waits 50 ms after the step before
   1> !reconnect          closes connection 1 and opens it again
   !raw "PING\\r\\n"        bytes as they are
+  !crash                 dueq is killed and started again; the reference lives, its clients do not
   ---                    another sequence begins, with empty servers
 """
 
 import re
 from dataclasses import dataclass, replace
 
-COMMAND, RAW, RECONNECT = "command", "raw", "reconnect"
+COMMAND, RAW, RECONNECT, CRASH = "command", "raw", "reconnect", "crash"
 PLAIN = re.compile(rb"[A-Za-z0-9_.:*?@+()\[\]<>=/,^-]+\Z")
 ESCAPES = {"n": 10, "r": 13, "t": 9, "a": 7, "b": 8}
 
@@ -77,7 +78,7 @@ def _read_step(line):
     if numbered:
         connection, line = int(numbered.group(1)), line[numbered.end() :]
     arguments = split(line)
-    if arguments[0] in (b"!raw", b"!reconnect"):
+    if arguments[0] in (b"!raw", b"!reconnect", b"!crash"):
         return Step(tuple(arguments[1:]), connection, kind=arguments[0][1:].decode())
     return Step(tuple(arguments), connection)
 

@@ -10,6 +10,8 @@ import time
 from connection import Connection, NoReply
 
 START_PATIENCE = 30.0
+# Little room, so that checkpoints and journal changes happen all the time, and a start is quick.
+SMALL = ["--memtable-size", "256kb", "--segment-size", "1mb", "--journal-size", "4mb"]
 
 
 def free_port():
@@ -19,7 +21,7 @@ def free_port():
 
 
 class Server:
-    """A binary, its directory and its process. Restarts with an empty directory when it died."""
+    """A binary, its directory and its process."""
 
     def __init__(self, binary, options=()):
         self.binary = binary
@@ -30,11 +32,20 @@ class Server:
         self.start()
 
     def start(self):
+        self.data = tempfile.mkdtemp(dir=self.directory)
+        self._start()
+
+    def crash(self):
+        """Ends it as a power cut would, as far as a process can, and starts it on what it left."""
+        self.process.kill()
+        self.process.wait()
+        self._start()
+
+    def _start(self):
         self.port = free_port()
-        data = tempfile.mkdtemp(dir=self.directory)
         with open(self.log_path(), "ab") as log:
             self.process = subprocess.Popen(
-                self._command_line(data) + self.options,
+                self._command_line() + self.options,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -49,6 +60,10 @@ class Server:
     def last_words(self, lines=15):
         with open(self.log_path(), "rb") as log:
             return "\n".join(log.read().decode("latin-1").splitlines()[-lines:])
+
+    def durable(self):
+        """Whether it keeps what it has acknowledged; the reference keeps nothing, and so is never killed."""
+        return self.name != "redis"
 
     def alive(self):
         return self.process.poll() is None
@@ -66,12 +81,12 @@ class Server:
                 self.process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _command_line(self, data):
+    def _command_line(self):
         if self.name == "redis":
-            return [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", data,
-                    "--save", "", "--appendonly", "no", "--hz", "500", "--dynamic-hz", "no"]
+            return [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.data,
+                    "--save", "", "--enable-debug-command", "yes", "--appendonly", "no", "--hz", "500", "--dynamic-hz", "no"]
         return [self.binary, "server", "--port", str(self.port), "--bind", "127.0.0.1",
-                "--dir", data, "--durability", "none", "--disk-reserve", "0"]
+                "--dir", self.data, "--disk-reserve", "0", *SMALL]
 
     def _wait_until_it_answers(self):
         deadline = time.monotonic() + START_PATIENCE
