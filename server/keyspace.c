@@ -3,6 +3,7 @@
 #include "protocol/number.h"
 #include "server/notify.h"
 #include "server/server.h"
+#include "server/waiters.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -101,6 +102,17 @@ enum dueq_status context_elements(struct context *context, struct dueq_slice key
         return DUEQ_WRONGTYPE;
     *ret_count = info.count;
     return status;
+}
+
+enum dueq_status context_offered(struct context *context, struct dueq_slice key,
+                                 enum keys_type type, uint64_t *ret_count)
+{
+    enum dueq_status status;
+
+    if (context->waiter != NULL && !waiter_woken_by(context->waiter, key))
+        return DUEQ_NOTFOUND;
+    status = context_elements(context, key, type, ret_count);
+    return status == DUEQ_WRONGTYPE && context->waiter != NULL ? DUEQ_NOTFOUND : status;
 }
 
 bool context_size(struct context *context, struct dueq_slice key, enum keys_type type,

@@ -38,6 +38,7 @@ struct waiter {
     struct session *session;
     struct wheel_timer timer;
     int64_t deadline;
+    struct dueq_slice woken_by; /* what changed, while it runs again for that */
     struct request request;
     size_t stand_count;
     struct stand stands[];
@@ -213,6 +214,11 @@ void waiters_cancel(struct server *server, struct session *session)
 
 /* ---- serving */
 
+bool waiter_woken_by(const struct waiter *waiter, struct dueq_slice name)
+{
+    return dueq_slice_equal(waiter->woken_by, name);
+}
+
 /* Runs the command again; true: the waiter has its answer and is gone. */
 static bool run_again(struct server *server, struct waiter *waiter, bool timed_out)
 {
@@ -252,8 +258,10 @@ static void serve_stands(struct server *server, struct line *line)
 
     line->pinned = true;
     while ((stand = stand_at(line, passed)) != NULL) {
+        stand->waiter->woken_by = dueq_slice(line->name, line->name_size);
         if (run_again(server, stand->waiter, false))
             continue;
+        stand->waiter->woken_by = dueq_slice(NULL, 0);
         if (line->place == PLACE_TOPICS || !line_has_key(server, line))
             break;
         passed++;

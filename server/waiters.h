@@ -23,6 +23,9 @@ void waiters_cancel(struct server *server, struct session *session);
 /* Ends the wait as a time-out would (CLIENT UNBLOCK), or with an error. */
 void waiters_unblock(struct server *server, struct session *session, bool with_error);
 
+/* Whether it runs again because of that key (or topic), and not of another it waits for. */
+bool waiter_woken_by(const struct waiter *waiter, struct dueq_slice name);
+
 /* ms from `now` to the next deadline; DUEQ_NEVER. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now);
 size_t waiters_count(const struct waiters *waiters);

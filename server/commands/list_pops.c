@@ -122,16 +122,14 @@ static void take_choice(struct context *context, const struct choice *choice,
         take_one(context, key, choice->end);
 }
 
-/* True: the reply is written. Who waits does not mind keys that became of another type. */
+/* True: the reply is written. */
 static bool take_first(struct context *context, const struct choice *choice)
 {
     for (size_t i = 0; i < choice->keys; i++) {
         struct dueq_slice key = context_slice(context, choice->first_key + i);
         uint64_t size;
-        enum dueq_status status = context_elements(context, key, KEYS_LIST, &size);
+        enum dueq_status status = context_offered(context, key, KEYS_LIST, &size);
 
-        if (status == DUEQ_WRONGTYPE && context->waiter != NULL)
-            continue;
         if (!context_check(context, status))
             return true;
         if (status == DUEQ_NOTFOUND)
@@ -290,9 +288,7 @@ static enum outcome transfer_or_wait(struct context *context, const struct trans
 
     if (context->timed_out)
         return null_array(context);
-    status = context_elements(context, context_slice(context, 1), KEYS_LIST, &size);
-    if (status == DUEQ_WRONGTYPE && context->waiter != NULL)
-        status = DUEQ_NOTFOUND;
+    status = context_offered(context, context_slice(context, 1), KEYS_LIST, &size);
     if (status == DUEQ_NOTFOUND && context->may_wait)
         return context_wait_keys(context, 1, 1, deadline);
     return transfer(context, ends);

@@ -60,18 +60,15 @@ static void pop_entries(struct context *context, const struct pop *pop, struct d
     context_notify_emptied(context, name);
 }
 
-/* Pops from the first of the keys that there is. False: there is none, nothing is written. One
- * who waits does not mind a key that became something else. */
+/* Pops from the first of the keys that there is. False: there is none, nothing is written. */
 static bool try_pop(struct context *context, const struct pop *pop)
 {
     uint64_t size;
 
     for (size_t i = pop->first; i < pop->first + pop->keys; i++) {
         enum dueq_status status =
-            context_elements(context, context_slice(context, i), KEYS_ZSET, &size);
+            context_offered(context, context_slice(context, i), KEYS_ZSET, &size);
 
-        if (status == DUEQ_WRONGTYPE && context->waiter != NULL)
-            continue;
         if (!context_check(context, status))
             return true;
         if (status != DUEQ_OK)

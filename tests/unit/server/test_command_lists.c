@@ -443,6 +443,20 @@ static void a_destination_of_another_type_ends_the_wait(void **state)
     runner_expect(runner, "[\"a\"]", "LRANGE k 0 -1");
 }
 
+static void who_waits_for_several_gets_of_the_first_that_came(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = waiting(runner, "BLPOP a b 0");
+    struct connection *other = waiting(runner, "BLMPOP 0 2 a b LEFT");
+
+    free(runner_bytes(runner, "MULTI"));
+    free(runner_bytes(runner, "RPUSH b 1"));
+    free(runner_bytes(runner, "RPUSH a 2"));
+    free(runner_bytes(runner, "EXEC"));
+    runner_expect_reply(client, "[\"b\" \"1\"]");
+    runner_expect_reply(other, "[\"a\" [\"2\"]]");
+}
+
 static void a_transaction_does_not_wait(void **state)
 {
     struct command_runner *runner = *state;
@@ -557,6 +571,7 @@ int main(void)
         runner_test(who_waits_for_many_gets_what_there_is),
         runner_test(a_key_of_another_type_keeps_waiting),
         runner_test(a_destination_of_another_type_ends_the_wait),
+        runner_test(who_waits_for_several_gets_of_the_first_that_came),
         runner_test(a_transaction_does_not_wait),
         runner_test(bad_timeouts_are_refused),
         runner_test(a_wait_may_be_longer_than_time),
