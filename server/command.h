@@ -83,7 +83,9 @@ enum command_flag {
     COMMAND_SUBSCRIBED = 1 << 20,
     /* Not printed: held back by CLIENT PAUSE WRITE although it is no write. */
     COMMAND_PAUSED = 1 << 21,
-    COMMAND_MAY_WRITE = COMMAND_WRITE | COMMAND_PAUSED
+    COMMAND_MAY_WRITE = COMMAND_WRITE | COMMAND_PAUSED,
+    /* Not printed: only with enable-debug-command. */
+    COMMAND_PROTECTED = 1 << 22
 };
 
 /* Where the keys (for Q. commands: the topics) stand, as clients from before key specifications

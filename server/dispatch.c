@@ -69,6 +69,12 @@ static bool needs_store(const struct command *command)
     return !(command->flags & (COMMAND_LOADING | COMMAND_STORELESS));
 }
 
+static const char protected_error[] =
+    "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", "
+    "you "
+    "can run it from a local connection, otherwise you need to set this option in the "
+    "configuration file, and then restart the server.";
+
 /* False: the error is written. In Redis' order: a client that is not logged in learns of a bad
  * name or arity, and of nothing else. */
 static bool admit(struct context *context)
@@ -100,6 +106,10 @@ static bool admit(struct context *context)
             "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
             "/ RESET are allowed in this context",
             command_full_name(command));
+        return false;
+    }
+    if ((command->flags & COMMAND_PROTECTED) && !context->server->config.enable_debug_command) {
+        resp_error(context->reply, protected_error);
         return false;
     }
     if (context->session->transaction != NULL && (command->flags & COMMAND_NO_MULTI)) {

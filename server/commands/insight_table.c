@@ -258,7 +258,8 @@ const struct command insight_commands[] = {
      .subcommands = memory_subcommands},
     {.name = "debug",
      .arity = -2,
-     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
+     .flags =
+         COMMAND_PROTECTED | COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
      .group = "server",
      .since = "1.0.0",
      .summary = "A container for debugging commands",

@@ -48,28 +48,77 @@ static void expiry_key(const struct keys *keys, const struct keys_entry *entry,
         kv_key_name(ret_key, keys_entry_name(entry), keys->seed);
 }
 
+/* Behind the fixed part stands the whole name when the key is folded, or the value of a short
+ * string, whose key never is. */
 struct dueq_slice directory_record_name(struct dueq_slice key, size_t fixed,
                                         struct dueq_slice value, size_t value_fixed)
 {
-    if (value.size > value_fixed)
+    if (key.size == KV_KEY_MAX)
         return dueq_slice((const uint8_t *)value.data + value_fixed, value.size - value_fixed);
     return dueq_slice((const uint8_t *)key.data + fixed, key.size - fixed);
 }
 
-static void save_entry(struct keys *keys, struct keys_entry *entry)
+static void put_record(struct keys *keys, struct keys_entry *entry, const struct kv_key *key,
+                       struct dueq_slice tail)
 {
     uint8_t fixed[DIRECTORY_VALUE_FIXED];
-    struct kv_key key;
-    struct dueq_slice parts[2] = {dueq_slice(fixed, sizeof(fixed)), keys_entry_name(entry)};
+    struct dueq_slice parts[2] = {dueq_slice(fixed, sizeof(fixed)), tail};
 
-    directory_key(keys, entry->physical, keys_entry_name(entry), &key);
     fixed[0] = (uint8_t)entry->type;
     kv_write_u64(fixed + 1, entry->object);
     kv_write_u64(fixed + 9, entry->count);
     kv_write_u64(fixed + 17, (uint64_t)entry->expires);
     kv_write_u64(fixed + 25, (uint64_t)entry->head);
-    kv_putv(keys->kv, kv_key_slice(&key), parts, key.folded ? 2 : 1, !entry->stored);
+    kv_putv(keys->kv, kv_key_slice(key), parts, tail.size > 0 ? 2 : 1, !entry->stored);
     entry->stored = true;
+}
+
+static void save_entry(struct keys *keys, struct keys_entry *entry)
+{
+    struct kv_key key;
+    struct dueq_slice tail = {NULL, 0};
+
+    directory_key(keys, entry->physical, keys_entry_name(entry), &key);
+    if (key.folded)
+        tail = keys_entry_name(entry);
+    else if (directory_has_value(entry) && directory_read_value(keys, entry, &tail) == DUEQ_OK)
+        tail = keys_keep(keys, tail);
+    put_record(keys, entry, &key, tail);
+}
+
+/* ---- short strings, whose value is in the entry's own record */
+
+bool directory_takes_value(const struct keys_entry *entry, struct dueq_slice value)
+{
+    return value.size <= KEYS_INLINE_MAX && entry->name_size <= KEYS_INLINE_NAME;
+}
+
+enum dueq_status directory_read_value(struct keys *keys, const struct keys_entry *entry,
+                                      struct dueq_slice *ret_value)
+{
+    struct dueq_slice record;
+    struct kv_key key;
+    enum dueq_status status;
+
+    directory_key(keys, entry->physical, keys_entry_name(entry), &key);
+    status = kv_get(keys->kv, kv_key_slice(&key), &record);
+    if (status == DUEQ_OK && record.size < DIRECTORY_VALUE_FIXED)
+        return DUEQ_CORRUPT;
+    if (status == DUEQ_OK)
+        *ret_value = dueq_slice((const uint8_t *)record.data + DIRECTORY_VALUE_FIXED,
+                                record.size - DIRECTORY_VALUE_FIXED);
+    return status;
+}
+
+void directory_write_value(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
+{
+    struct kv_key key;
+
+    directory_key(keys, entry->physical, keys_entry_name(entry), &key);
+    put_record(keys, entry, &key, value);
+    if (entry->dirty)
+        DL_DELETE(keys->changed, entry);
+    entry->dirty = false;
 }
 
 static void read_entry(struct keys_entry *entry, const uint8_t *record)
@@ -376,9 +425,12 @@ enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, un
 {
     struct keys_entry *to = new_entry(keys, database, keys->databases[database].physical, name);
     int64_t expires = from->expires;
+    struct dueq_slice value = {NULL, 0};
 
     if (to == NULL)
         return DUEQ_NOMEM;
+    if (directory_has_value(from) && directory_read_value(keys, from, &value) == DUEQ_OK)
+        value = keys_keep(keys, value);
     to->type = from->type;
     to->object = from->object;
     to->count = from->count;
@@ -389,6 +441,8 @@ enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, un
     changes_add(keys, from->logical, keys_entry_name(from), false);
     changes_add(keys, database, name, false);
     unlist(keys, from);
+    if (directory_has_value(to))
+        string_put(keys, to, value);
     if (expires != DUEQ_NEVER)
         directory_expire(keys, to, expires);
     return DUEQ_OK;

@@ -26,7 +26,9 @@ enum {
 
     KEYS_CACHE_MAX = 4096, /* open entries kept between commits */
     KEYS_SMALL = 64,       /* elements that are reclaimed at once */
-    KEYS_HASH_BYTES = 6
+    KEYS_HASH_BYTES = 6,
+    KEYS_INLINE_MAX = 256, /* values up to this size stand in the key's own record */
+    KEYS_INLINE_NAME = 255 /* of names up to this size */
 };
 
 struct keys_entry {
@@ -128,6 +130,20 @@ struct dueq_slice directory_record_name(struct dueq_slice key, size_t fixed,
 enum dueq_status directory_load(struct keys *keys);
 /* Forgets the open entries of a physical database, unsaved changes too. */
 void directory_forget(struct keys *keys, uint64_t physical);
+/* Short strings have count 0 and no record of their own. */
+static inline bool directory_has_value(const struct keys_entry *entry)
+{
+    return entry->type == KEYS_STRING && entry->count == 0;
+}
+bool directory_takes_value(const struct keys_entry *entry, struct dueq_slice value);
+enum dueq_status directory_read_value(struct keys *keys, const struct keys_entry *entry,
+                                      struct dueq_slice *ret_value);
+/* Saves the entry with the value. */
+void directory_write_value(struct keys *keys, struct keys_entry *entry,
+                           struct dueq_slice value);
+/* Writes the value to where it fits (string.c). */
+void string_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value);
+
 /* Builds the record's key. */
 void directory_key(const struct keys *keys, uint64_t physical, struct dueq_slice name,
                    struct kv_key *ret_key);

@@ -233,6 +233,17 @@ static enum dueq_status copy_object(struct keys *keys, const struct keys_entry *
     return status;
 }
 
+static enum dueq_status copy_value(struct keys *keys, const struct keys_entry *from,
+                                   struct keys_entry *to)
+{
+    struct dueq_slice value;
+    enum dueq_status status = directory_read_value(keys, from, &value);
+
+    if (status == DUEQ_OK)
+        string_put(keys, to, keys_keep(keys, value));
+    return status;
+}
+
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
                            unsigned to_database, struct dueq_slice to)
 {
@@ -247,11 +258,12 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
         status = directory_open(&there, to, entry->type, &copy);
     if (status != DUEQ_OK)
         return status;
-    status = copy_object(keys, entry, copy->object);
-    copy->count = entry->count;
-    copy->head = entry->head;
     if (entry->expires != DUEQ_NEVER)
         directory_expire(keys, copy, entry->expires);
+    copy->count = entry->count;
+    copy->head = entry->head;
+    status = directory_has_value(entry) ? copy_value(keys, entry, copy)
+                                        : copy_object(keys, entry, copy->object);
     directory_changed(&there, copy);
     return status;
 }
