@@ -146,8 +146,10 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
     if (status != DUEQ_NOTFOUND)
         return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, dueq_status_text(status));
     kv->seed = kv->options.seed;
-    mark = mark_of(kv); /* the seed must be known before the first record */
+    mark = mark_of(kv); /* without the seed on disk no record is worth anything */
     status = checkpoint_merge(kv->lmdb, kv->active, &mark);
+    if (status == DUEQ_OK)
+        status = lmdb_sync(kv->lmdb);
     return status == DUEQ_OK ? lmdb_renew(kv->lmdb)
                              : dueq_fail(error, status, "cannot write %s/data.mdb: %s", kv->dir,
                                          lmdb_error_text(kv->lmdb));
