@@ -302,7 +302,7 @@ static bool pick_distinct(void *arg, struct dueq_slice field, struct dueq_slice 
 
     if (sample_takes(&picking->sample))
         write_picked(picking->context, field, value, picking->with_values);
-    return true;
+    return picking->sample.wanted > 0;
 }
 
 /* A negative count may name a field several times. */
@@ -325,7 +325,7 @@ static enum outcome pick_fields(struct context *context, int64_t count, bool wit
         hash_each(&view, context_slice(context, 1), pick_distinct, &picking);
         return OUTCOME_DONE;
     }
-    for (uint64_t i = 0; i < wanted; i++)
+    for (uint64_t i = 0; i < wanted && !context->reply->out->overflowed; i++)
         if (hash_random(&view, context_slice(context, 1), random_number(), &field, &value) ==
             DUEQ_OK)
             write_picked(context, field, value, with_values);

@@ -9,13 +9,28 @@ struct change_header {
     bool expired, flushed;
 };
 
+/* What many elements are added to one by one is one change. */
+static bool is_repeated(const struct change_log *log, const struct change_header *header,
+                        struct dueq_slice name)
+{
+    struct change_header last;
+
+    if (log->last < log->read || log->size == log->read)
+        return false;
+    memcpy(&last, log->bytes + log->last, sizeof(last));
+    return last.database == header->database && last.expired == header->expired &&
+           last.flushed == header->flushed &&
+           dueq_slice_equal(dueq_slice(log->bytes + log->last + sizeof(last), last.name_size),
+                            name);
+}
+
 static void append(struct keys *keys, const struct change_header *header,
                    struct dueq_slice name)
 {
     struct change_log *log = &keys->changes;
     size_t size = sizeof(*header) + name.size;
 
-    if (!log->on)
+    if (!log->on || is_repeated(log, header, name))
         return;
     if (log->size + size > log->capacity) {
         size_t capacity = (log->size + size) * 2;
@@ -29,6 +44,7 @@ static void append(struct keys *keys, const struct change_header *header,
     memcpy(log->bytes + log->size, header, sizeof(*header));
     if (name.size > 0)
         memcpy(log->bytes + log->size + sizeof(*header), name.data, name.size);
+    log->last = log->size;
     log->size += size;
 }
 

@@ -63,7 +63,7 @@ enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64
 enum dueq_status keys_random(const struct keys_view *view, uint64_t random,
                              struct dueq_slice *ret_name);
 
-/* Keys changed since the last call, each change named (a key may come several times), for
+/* Keys changed since the last call, in order (a key may come several times), for
  * WATCH, blocked clients and notifications. DUEQ_NOTFOUND: none left. Kept only while somebody
  * asks: keys_watch_changes(store, true). */
 struct keys_change {

@@ -281,6 +281,37 @@ static void elements_are_of_any_size(void **state)
     free(large);
 }
 
+static void assert_change(const char *name)
+{
+    struct keys_change change;
+
+    assert_int_equal(keys_next_change(test.store, &change), DUEQ_OK);
+    assert_true(dueq_slice_equal(change.name, text(name)));
+    assert_false(change.expired);
+}
+
+static void a_run_of_changes_of_one_key_is_told_once(void **state)
+{
+    struct keys_change change;
+
+    (void)state;
+    keys_watch_changes(test.store, true);
+    fill("k", 3);
+    fill("l", 3);
+    fill("k", 1);
+    assert_change("k");
+    assert_change("l");
+    fill("l", 1);
+    assert_change("k");
+    assert_change("l");
+    fill("l", 1);
+    assert_change("l");
+    assert_int_equal(keys_next_change(test.store, &change), DUEQ_NOTFOUND);
+    fill("l", 1);
+    assert_change("l");
+    assert_int_equal(keys_next_change(test.store, &change), DUEQ_NOTFOUND);
+}
+
 #define list_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -298,6 +329,7 @@ int main(void)
         list_test(removing_near_both_ends_moves_only_what_is_outside),
         list_test(removing_every_other_moves_each_once),
         list_test(elements_are_of_any_size),
+        list_test(a_run_of_changes_of_one_key_is_told_once),
     };
     return cmocka_run_group_tests_name("lists in the space", tests, NULL, NULL);
 }
