@@ -151,6 +151,12 @@ $(BUILD)/tests/fixtures/make_format: $(BUILD)/tests/fixtures/make_format.o \
 fixture: $(BUILD)/tests/fixtures/make_format ## store a data directory of a new format for the tests
 	@tests/fixtures/store $(abspath $<)
 
+.PHONY: check-differential test-compat
+check-differential: $(BUILD)/dueq ## every reply against a real redis-server 7.0 (SEED=, STEPS=)
+	@tests/differential/run $(BUILD)/dueq
+test-compat: $(BUILD)/dueq ## client libraries and published queues, on dueq and on redis-server
+	@tests/compat/run $(BUILD)/dueq
+
 .PHONY: fuzz
 fuzz: ## fuzz the request reader and the journal for FUZZ_SECONDS each (clang, libFuzzer)
 	@tests/fuzz/run
