@@ -31,13 +31,16 @@ bool slice_set_add(struct slice_set **set, struct dueq_slice slice, bool *ret_ad
     return false;
 }
 
+/* The table goes first: the items are still linked to each other. */
 void slice_set_free(struct slice_set *set)
 {
-    struct slice_set *item, *next;
+    struct slice_set *item = set;
 
-    HASH_ITER(hh, set, item, next)
-    {
-        HASH_DEL(set, item);
+    HASH_CLEAR(hh, set);
+    while (item != NULL) {
+        struct slice_set *next = item->hh.next;
+
         free(item);
+        item = next;
     }
 }
