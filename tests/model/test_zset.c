@@ -158,7 +158,7 @@ static bool in_range(const struct model *model, const struct zset_range *range, 
 
 static double random_score(int set)
 {
-    return set == NAMED ? 0 : (double)dice_roll(&test.dice, SCORES) - SCORES / 2;
+    return set == NAMED ? 0 : (double)((int)dice_roll(&test.dice, SCORES) - SCORES / 2);
 }
 
 static struct zset_bound random_bound(int set)
