@@ -158,7 +158,9 @@ static bool in_range(const struct model *model, const struct zset_range *range, 
 
 static double random_score(int set)
 {
-    return set == NAMED ? 0 : (double)((int)dice_roll(&test.dice, SCORES) - SCORES / 2);
+    int score = (int)dice_roll(&test.dice, SCORES) - SCORES / 2;
+
+    return set == NAMED ? 0 : score;
 }
 
 static struct zset_bound random_bound(int set)
