@@ -9,9 +9,9 @@ GROWING = ("SET", "HSET", "RPUSH", "SADD", "ZADD")
 BLOCKING = ("BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP")
 FEEDING = ("LPUSH", "RPUSH", "ZADD", "RENAME", "RPOPLPUSH", "LMOVE", "COPY", "ZINCRBY", "SORT", "LINSERT",
            "ZUNIONSTORE", "MOVE", "SWAPDB", "DEL")
-# What cannot be compared inside EXEC: the random removal is not repaired there, and the replies of
-# subscriptions stand outside of its array.
-UNQUEUEABLE = ("SPOP", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE")
+# What cannot be compared inside EXEC: the random removal is not repaired there, the replies of
+# subscriptions stand outside of its array, and Redis' SORT depends on what came before it.
+UNQUEUEABLE = ("SPOP", "SORT", "SORT_RO", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE")
 # What changes a connection's own state, or the state of all: kept off the connection that does the work.
 UNSETTLING = ("RESET", "HELLO", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MULTI", "EXEC", "DISCARD")
 

@@ -13,6 +13,7 @@ import time
 from dataclasses import replace
 
 import resp
+from connection import NoReply
 from duel import Duel
 from generator import Generator
 from grammar import CONTAINERS, read_forms
@@ -62,16 +63,20 @@ class Tester:
     def missing(self, forms):
         """The commands that the candidate does not know, asked one by one."""
         wanted = {(form.name(), form.subcommand()) for form in forms if form.name()}
-        return {names for names in wanted if self._lacks(names)}
+        return {names for names in wanted if self._lacks(self.candidate, names) > self._lacks(self.reference, names)}
 
-    def _lacks(self, names):
-        lacking = []
-        for server in (self.reference, self.candidate):
-            connection = server.connect()
+    def _lacks(self, server, names):
+        connection = server.connect()
+        try:
             reply = connection.call(*[name for name in names if name])
-            lacking.append(resp.is_error(reply) and reply[1].lower().startswith(b"err unknown"))
+            return resp.is_error(reply) and reply[1].lower().startswith(b"err unknown")
+        except NoReply as silence:
+            self.differences.append(names)
+            print(f"DEATH of {server.name} at {names}: {silence}\n{server.last_words()}")
+            server.start()
+            return True
+        finally:
             connection.close()
-        return lacking[1] and not lacking[0]
 
     def can_notify(self):
         connection = self.candidate.connect()
