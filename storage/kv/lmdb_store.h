@@ -44,7 +44,8 @@ struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn);
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
-/* txn is gone, also on failure. A power cut may undo the last commit, and only it, as a whole. */
+/* txn is gone, also on failure. A power cut may undo the last commit, and only it, as a whole.
+ */
 enum dueq_status lmdb_commit(struct lmdb_txn *txn);
 /* All commits are durable afterwards; also after lmdb_store_open. */
 enum dueq_status lmdb_sync(struct lmdb_store *store);

@@ -252,8 +252,7 @@ static void command_info_of_the_unknown_is_nil(void **state)
     runner_expect(runner, "[_]", "COMMAND INFO nosuch");
     runner_expect(runner, "[[\"ping\" -1 ~[fast] 0 0 0 ~[@fast @connection] ~[*] ~[] ~[]]]",
                   "COMMAND INFO ping");
-    runner_expect(runner, "[[\"client\" *[\"client|getname\" *]*]]]",
-                  "COMMAND INFO client");
+    runner_expect(runner, "[[\"client\" *[\"client|getname\" *]*]]]", "COMMAND INFO client");
 }
 
 static void command_docs_has_the_arguments(void **state)
