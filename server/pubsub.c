@@ -164,7 +164,8 @@ bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
 void pubsub_drop(struct server *server, struct session *session)
 {
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
-        while (session->subscriptions[kind] != NULL)
+        while (session->subscriptions[kind] !=
+               NULL) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
             end_subscription(server, (enum pubsub_kind)kind, session->subscriptions[kind]);
 }
 

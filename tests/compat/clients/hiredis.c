@@ -273,11 +273,18 @@ static const struct {
               {"blocking", check_blocking}, {"transaction", check_transaction},
               {"pubsub", check_pubsub},     {"scan", check_scan}};
 
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value == NULL ? "" : value;
+}
+
 int main(void)
 {
-    port = atoi(getenv("PORT"));
-    locked_port = atoi(getenv("LOCKED_PORT"));
-    password = getenv("PASSWORD");
+    port = atoi(setting("PORT"));
+    locked_port = atoi(setting("LOCKED_PORT"));
+    password = setting("PASSWORD");
     printf("version %d.%d.%d\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         snprintf(failure, sizeof(failure), "not as expected");
