@@ -3,6 +3,8 @@
 #include "tests/support/faulty_disk.h"
 #include "tests/support/job_load.h"
 
+#include <glob.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +64,23 @@ static void drain(redisContext *client, int count)
     }
 }
 
+/* The disk fills up under a server that has had time to make its spare segment and its reserve.
+ */
+static void await_spare(const struct server_process *server)
+{
+    char pattern[PATH_MAX];
+    bool there = false;
+    snprintf(pattern, sizeof(pattern), "%s/journal/spare-*", server->data);
+    for (int waited = 0; waited < 12000 && !there; waited++) {
+        glob_t found;
+        there = glob(pattern, 0, NULL, &found) == 0;
+        globfree(&found);
+        if (!there)
+            sleep_ms(5);
+    }
+    assert_true(there);
+}
+
 static void a_full_disk_refuses_pushes_and_can_be_drained(void **state)
 {
     (void)state;
@@ -95,6 +114,7 @@ static void a_kill_on_a_full_disk_loses_nothing(void **state)
     faulty_disk_prepare(server, 0);
     server_process_run(server);
     redisContext *client = client_open(server);
+    await_spare(server);
     faulty_disk_break(server, "grow ENOSPC");
     int pushed = push_until_full(client);
     drain(client, 50);
