@@ -391,6 +391,7 @@ void directory_expire(struct keys *keys, struct keys_entry *entry, int64_t at)
     expiry_key(keys, entry, &key);
     kv_put(keys->kv, kv_key_slice(&key),
            key.folded ? keys_entry_name(entry) : dueq_slice(NULL, 0), true);
+    keys_lower(&keys->expiry_first, &key);
     database_of(keys, entry->physical)->expiring++;
     database_of(keys, entry->physical)->dirty = true;
     if (at < keys->next_expiry)

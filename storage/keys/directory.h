@@ -75,9 +75,12 @@ struct keys {
     struct change_log changes;
     uint8_t *scratch; /* a value that must outlive the change that follows */
     size_t scratch_size;
-    int64_t next_expiry;      /* no key expires before; DUEQ_NEVER: none does */
-    bool garbage;             /* there may be garbage records */
-    struct kv_key garbage_at; /* everything of the current one before this is gone */
+    int64_t next_expiry;         /* no key expires before; DUEQ_NEVER: none does */
+    struct kv_key expiry_first;  /* no expiry record comes before */
+    bool garbage;                /* there may be garbage records */
+    struct kv_key garbage_first; /* none comes before */
+    struct kv_key garbage_now;   /* the one being worked on; size 0: none */
+    struct kv_key garbage_at;    /* everything of that before this is gone; size 0: nothing */
 };
 
 static inline struct dueq_slice keys_entry_name(const struct keys_entry *entry)
@@ -167,6 +170,10 @@ void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int
 /* The list grows at that end to the index. True: an element that was cut off may still be
  * there; it is to be written over and will not be reclaimed. */
 bool reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end, int64_t index);
+
+/* Brings a place down to the key, if that comes before it. Records are looked for from such a
+ * place on, and not over all that have been deleted. */
+void keys_lower(struct kv_key *place, const struct kv_key *key);
 
 /* Cursors are few and kept; take and give nest. NULL: out of memory or nested too deep. */
 struct kv_cursor *keys_take_cursor(struct keys *keys);

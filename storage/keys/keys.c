@@ -23,6 +23,8 @@ enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
     keys->seed = kv_seed(kv);
     keys->garbage = true;
     keys->next_expiry = 0; /* to be found out by the first tick */
+    kv_key_start(&keys->garbage_first, TABLE_GARBAGE);
+    kv_key_start(&keys->expiry_first, TABLE_EXPIRY);
     status = directory_load(keys);
     if (status != DUEQ_OK) {
         keys_free(keys);
@@ -69,6 +71,12 @@ struct kv_cursor *keys_take_cursor(struct keys *keys)
 void keys_give_cursor(struct keys *keys)
 {
     keys->cursors_taken--;
+}
+
+void keys_lower(struct kv_key *place, const struct kv_key *key)
+{
+    if (dueq_slice_compare(kv_key_slice(key), kv_key_slice(place)) < 0)
+        *place = *key;
 }
 
 uint8_t *keys_reserve(struct keys *keys, size_t size)
@@ -250,10 +258,13 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
     struct keys *keys = keys_of(view);
     struct keys_view there = {view->store, to_database, view->now};
     struct keys_entry *entry, *copy;
-    enum dueq_status status = make_free(&there, to);
+    enum dueq_status status = directory_find(view, from, KEYS_NONE, &entry);
 
-    if (status == DUEQ_OK)
-        status = directory_find(view, from, KEYS_NONE, &entry);
+    if (status != DUEQ_OK)
+        return status;
+    if (view->database == to_database && dueq_slice_equal(from, to))
+        return DUEQ_OK;
+    status = make_free(&there, to);
     if (status == DUEQ_OK)
         status = directory_open(&there, to, entry->type, &copy);
     if (status != DUEQ_OK)

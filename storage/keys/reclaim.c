@@ -89,23 +89,34 @@ static unsigned erase_prefix(struct keys *keys, const struct kv_key *prefix,
     return budget;
 }
 
+/* An object's tables are in ascending order: those before the place are empty. */
 static unsigned erase_object(struct keys *keys, enum keys_type type, uint64_t object,
                              struct kv_key *resume, unsigned budget)
 {
     for (const uint8_t *table = keys_tables(type); *table != 0 && budget > 0; table++) {
         struct kv_key prefix = keys_object_key(*table, object);
 
-        budget = erase_prefix(keys, &prefix, resume, budget);
+        if (resume->size == 0 || resume->bytes[0] <= *table)
+            budget = erase_prefix(keys, &prefix, resume, budget);
     }
     return budget;
 }
 
+/* ---- garbage records, each of which says what is to be erased */
+
+static void put_garbage(struct keys *keys, const struct kv_key *record, struct dueq_slice value,
+                        bool absent)
+{
+    kv_put(keys->kv, kv_key_slice(record), value, absent);
+    keys_lower(&keys->garbage_first, record);
+    keys->garbage = true;
+}
+
 static void add_garbage(struct keys *keys, uint64_t object, uint8_t kind)
 {
-    struct kv_key key = garbage_key(object, kind);
+    struct kv_key record = garbage_key(object, kind);
 
-    kv_put(keys->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
-    keys->garbage = true;
+    put_garbage(keys, &record, dueq_slice(NULL, 0), true);
 }
 
 /* ---- elements cut off the ends of a list */
@@ -141,8 +152,7 @@ static void write_cut(struct keys *keys, const struct kv_key *record, const stru
     }
     kv_write_u64(value, (uint64_t)cut->first);
     kv_write_u64(value + 8, (uint64_t)cut->behind);
-    kv_put(keys->kv, kv_key_slice(record), dueq_slice(value, sizeof(value)), false);
-    keys->garbage = true;
+    put_garbage(keys, record, dueq_slice(value, sizeof(value)), false);
 }
 
 /* Returns how many of `budget` are left; the cut is smaller by the others. */
@@ -212,13 +222,14 @@ static bool drop_cuts(struct keys *keys, uint64_t object)
 
 void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count)
 {
-    struct kv_key at = keys_object_key(TABLE_STRING, object);
+    struct kv_key at = {.size = 0};
 
     if (type == KEYS_LIST && drop_cuts(keys, object))
         count = UINT64_MAX;
     if (count == 0)
         return;
     if (type == KEYS_STRING) {
+        at = keys_object_key(TABLE_STRING, object);
         kv_del(keys->kv, kv_key_slice(&at));
         return;
     }
@@ -294,39 +305,53 @@ static unsigned collect_cut(struct keys *keys, const struct kv_key *record, unsi
     return budget;
 }
 
-/* Returns what is left of the budget. */
+/* Returns how much of the budget is left; 0: there may be more. */
 static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsigned budget)
 {
     uint64_t object = kv_read_u64(record->bytes + 1);
     uint8_t kind = record->bytes[9];
-    unsigned left;
 
-    if (kind == GARBAGE_HEAD || kind == GARBAGE_TAIL)
+    switch (kind) {
+    case GARBAGE_HEAD:
+    case GARBAGE_TAIL:
         return collect_cut(keys, record, budget);
-    left = kind == GARBAGE_DATABASE
-               ? erase_database(keys, object, budget)
-               : erase_object(keys, kind, object, &keys->garbage_at, budget);
-    if (left > 0)
-        kv_del(keys->kv, kv_key_slice(record));
-    return left;
+    case GARBAGE_DATABASE:
+        return erase_database(keys, object, budget);
+    default:
+        return erase_object(keys, kind, object, &keys->garbage_at, budget);
+    }
+}
+
+/* Finds the first garbage record, unless one is being worked on: another that comes before it
+ * shall not take its place, which would be walked to again over all that is erased already. */
+static bool choose_garbage(struct keys *keys)
+{
+    struct kv_cursor *at;
+
+    if (keys->garbage_now.size > 0)
+        return true;
+    at = keys_take_cursor(keys);
+    if (at == NULL)
+        return false;
+    keys->garbage = kv_cursor_seek(at, kv_key_slice(&keys->garbage_first)) == DUEQ_OK &&
+                    *(const uint8_t *)kv_cursor_key(at).data == TABLE_GARBAGE;
+    if (keys->garbage) {
+        copy_key(&keys->garbage_first, kv_cursor_key(at));
+        keys->garbage_now = keys->garbage_first;
+        keys->garbage_at.size = 0;
+    }
+    keys_give_cursor(keys);
+    return keys->garbage;
 }
 
 static unsigned collect_garbage(struct keys *keys, unsigned budget)
 {
-    struct kv_key from = keys_object_key(TABLE_GARBAGE, 0), record;
-
-    while (budget > 0 && keys->garbage) {
-        struct kv_cursor *at = keys_take_cursor(keys);
-        bool found = at != NULL && kv_cursor_seek(at, kv_key_slice(&from)) == DUEQ_OK &&
-                     *(const uint8_t *)kv_cursor_key(at).data == TABLE_GARBAGE;
-
-        if (found)
-            copy_key(&record, kv_cursor_key(at));
-        if (at != NULL)
-            keys_give_cursor(keys);
-        keys->garbage = found;
-        if (found)
-            budget = collect_one(keys, &record, budget);
+    while (budget > 0 && choose_garbage(keys)) {
+        budget = collect_one(keys, &keys->garbage_now, budget);
+        if (budget == 0)
+            break;
+        kv_del(keys->kv, kv_key_slice(&keys->garbage_now));
+        keys->garbage_now.size = 0;
     }
     return budget;
 }
@@ -361,43 +386,30 @@ static bool logical_of(const struct keys *keys, uint64_t physical, unsigned *ret
     return false;
 }
 
-static void drop_record(struct keys *keys, struct dueq_slice key)
-{
-    struct kv_key record;
-
-    copy_key(&record, key);
-    kv_del(keys->kv, kv_key_slice(&record));
-}
-
 /* Looks at the earliest expiry record; true: it was due and is dealt with. */
 static bool expire_first(struct dueq *store, struct keys *keys, int64_t now)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
     struct keys_view view = {.store = store, .now = now};
     struct dueq_slice key;
-    struct kv_key from;
+    bool due = false;
 
     if (at == NULL)
         return false;
-    kv_key_start(&from, TABLE_EXPIRY);
-    if (keys->next_expiry > 0)
-        kv_key_time(&from, keys->next_expiry);
     keys->next_expiry = DUEQ_NEVER;
-    if (kv_cursor_seek(at, kv_key_slice(&from)) == DUEQ_OK &&
+    if (kv_cursor_seek(at, kv_key_slice(&keys->expiry_first)) == DUEQ_OK &&
         *(const uint8_t *)kv_cursor_key(at).data == TABLE_EXPIRY) {
         key = kv_cursor_key(at);
+        copy_key(&keys->expiry_first, key);
         keys->next_expiry = kv_read_time((const uint8_t *)key.data + 1);
-        if (keys->next_expiry <= now) {
-            if (logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
-                expire_key(keys, key, kv_cursor_value(at), &view);
-            else
-                drop_record(keys, key);
-            keys_give_cursor(keys);
-            return true;
-        }
+        due = keys->next_expiry <= now;
+        if (due && logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
+            expire_key(keys, key, kv_cursor_value(at), &view);
+        else if (due)
+            kv_del(keys->kv, kv_key_slice(&keys->expiry_first));
     }
     keys_give_cursor(keys);
-    return false;
+    return due;
 }
 
 void keys_tick(struct dueq *store, int64_t now, unsigned *budget)

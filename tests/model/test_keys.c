@@ -1,0 +1,950 @@
+/* Random life of keys of all types against plain arrays: contents, counts, orders, expiry, what
+ * scans and chance find, which changes are told, across commits, ticks that stop half way,
+ * checkpoints, clean reopening and crashes. Reclaiming leaves nothing behind. SEED= reproduces,
+ * STEPS= scales. */
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
+#include "tests/support/dice.h"
+#include "tests/support/keys_compare.h"
+#include "tests/support/temp_dir.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { DATABASES = KEYS_MODEL_DATABASES, NAMES = KEYS_MODEL_NAMES, TEXTS = KEYS_MODEL_TEXTS };
+
+/* What a step does to the record of changes. */
+enum telling { SILENT, MAY_TELL, MUST_TELL };
+
+static struct {
+    struct dice dice;
+    char *dir;
+    struct dueq *store;
+    struct dueq_time now;
+    struct keys_model model, committed;
+    enum telling telling[DATABASES][NAMES]; /* of the step that runs */
+    bool flushed[DATABASES];
+} test;
+
+/* The key that a step is about. */
+struct target {
+    struct keys_view view;
+    int number;
+    struct dueq_slice name;
+    struct model_key *key;
+};
+
+static int roll(int sides)
+{
+    return (int)dice_roll(&test.dice, (uint64_t)sides);
+}
+
+static bool once_in(uint64_t times)
+{
+    return dice_once_in(&test.dice, times);
+}
+
+static struct target target_in(unsigned database, int name)
+{
+    return (struct target){{test.store, database, test.now.now},
+                           name,
+                           model_text(name),
+                           &test.model.keys[database][name]};
+}
+
+/* Mostly in the first database. */
+static struct target any_target(void)
+{
+    return target_in(once_in(3) ? (unsigned)roll(DATABASES) : 0, roll(NAMES));
+}
+
+static enum dueq_status status_for(const struct target *at, enum keys_type type)
+{
+    if (at->key->type == KEYS_NONE)
+        return DUEQ_NOTFOUND;
+    return at->key->type == type ? DUEQ_OK : DUEQ_WRONGTYPE;
+}
+
+/* ---- changes */
+
+static void told(const struct target *at, enum telling telling)
+{
+    enum telling *known = &test.telling[at->view.database][at->number];
+
+    if (telling > *known)
+        *known = telling;
+}
+
+static void take_change(const struct keys_change *change, bool came[DATABASES][NAMES])
+{
+    int name = model_number(change->name);
+    struct model_key *key = &test.model.keys[change->database][name];
+
+    assert_in_range(name, 0, NAMES - 1);
+    if (change->expired) {
+        assert_true(key->lapsed); /* once for each that expires */
+        key->lapsed = false;
+        return;
+    }
+    assert_int_not_equal(test.telling[change->database][name], SILENT);
+    came[change->database][name] = true;
+}
+
+/* Every change is told, and none that was not one. */
+static void check_changes(void)
+{
+    bool came[DATABASES][NAMES] = {{false}}, emptied[KEYS_DATABASES_MAX] = {false};
+    struct keys_change change;
+
+    while (keys_next_change(test.store, &change) == DUEQ_OK)
+        if (change.flushed)
+            emptied[change.database] = true;
+        else
+            take_change(&change, came);
+    for (int database = 0; database < DATABASES; database++) {
+        assert_int_equal(emptied[database], test.flushed[database]);
+        for (int name = 0; name < NAMES; name++)
+            assert_true(came[database][name] || test.telling[database][name] != MUST_TELL);
+    }
+    memset(test.telling, 0, sizeof(test.telling));
+    memset(test.flushed, 0, sizeof(test.flushed));
+}
+
+/* ---- time */
+
+static void tick(unsigned budget)
+{
+    dueq_tick(test.store, test.now, budget);
+}
+
+static void pass(void)
+{
+    int64_t ms = once_in(4) ? roll(3000) : roll(30);
+
+    test.now.now += ms;
+    test.now.wall += ms;
+    model_pass(&test.model, test.now.now);
+}
+
+static int64_t soon(void)
+{
+    return test.now.now + 1 + roll(once_in(4) ? 200000 : 2000);
+}
+
+static void check_reclaimed(void)
+{
+    uint64_t lsn;
+
+    while (dueq_tick(test.store, test.now, 1 + (unsigned)roll(300)))
+        continue;
+    check_changes();
+    for (int database = 0; database < DATABASES; database++)
+        for (int name = 0; name < NAMES; name++)
+            assert_false(test.model.keys[database][name].lapsed);
+    assert_int_equal(dueq_commit(test.store, test.now, &lsn), DUEQ_OK);
+    test.committed = test.model;
+    compare_space(test.store, &test.model);
+    assert_true(dueq_next_tick(test.store, test.now) > 0);
+}
+
+/* ---- strings */
+
+static void set_string(struct target *at)
+{
+    int value = roll(TEXTS);
+    int64_t kept = at->key->type == KEYS_STRING ? at->key->expires : DUEQ_NEVER;
+    int64_t expires = once_in(2) ? DUEQ_NEVER : once_in(2) ? KEYS_KEEP_EXPIRY : soon();
+
+    assert_int_equal(string_set(&at->view, at->name, model_text(value), expires), DUEQ_OK);
+    model_open(&test.model, at->key, KEYS_STRING);
+    at->key->expires = expires == KEYS_KEEP_EXPIRY ? kept : expires;
+    at->key->slots[0] = value;
+    at->key->count = 1;
+    told(at, MUST_TELL);
+}
+
+static void get_string(struct target *at)
+{
+    struct dueq_slice value;
+    enum dueq_status status = string_get(&at->view, at->name, &value);
+
+    assert_int_equal(status, status_for(at, KEYS_STRING));
+    if (status == DUEQ_OK)
+        assert_int_equal(model_number(value), at->key->slots[0]);
+}
+
+/* ---- members of sets, hashes and sorted sets */
+
+/* Mostly few, so that the key comes and goes. */
+static int any_member(void)
+{
+    return roll(once_in(3) ? TEXTS : 12);
+}
+
+static enum dueq_status put_member(const struct target *at, enum keys_type type, int member,
+                                   int value, bool *ret_added)
+{
+    switch (type) {
+    case KEYS_SET:
+        return set_add(&at->view, at->name, model_text(member), ret_added);
+    case KEYS_HASH:
+        return hash_set(&at->view, at->name, model_text(member), model_text(value), ret_added);
+    default:
+        return zset_put(&at->view, at->name, model_text(member), model_score(value), ret_added);
+    }
+}
+
+static int any_value(enum keys_type type)
+{
+    switch (type) {
+    case KEYS_SET:
+        return 0;
+    case KEYS_HASH:
+        return roll(TEXTS);
+    default:
+        return roll(KEYS_MODEL_SCORES);
+    }
+}
+
+/* A hash tells of any field that is set, the others of what is new. */
+static bool is_change(const struct target *at, enum keys_type type, int member, int value)
+{
+    int before = at->key->type == type ? at->key->slots[member] : -1;
+
+    if (before < 0 || type == KEYS_HASH)
+        return true;
+    return type == KEYS_ZSET && model_score(before) != model_score(value);
+}
+
+static void add_member(struct target *at, enum keys_type type)
+{
+    int member = any_member(), value = any_value(type);
+    bool added, clash = status_for(at, type) == DUEQ_WRONGTYPE;
+    enum dueq_status status = put_member(at, type, member, value, &added);
+
+    assert_int_equal(status, clash ? DUEQ_WRONGTYPE : DUEQ_OK);
+    if (status != DUEQ_OK)
+        return;
+    if (is_change(at, type, member, value))
+        told(at, MUST_TELL);
+    model_open(&test.model, at->key, type);
+    assert_int_equal(model_set_slot(at->key, member, value), added);
+}
+
+static enum keys_type any_keyed_type(const struct target *at)
+{
+    static const enum keys_type types[] = {KEYS_SET, KEYS_HASH, KEYS_ZSET};
+    bool keyed = at->key->type >= KEYS_SET;
+
+    return keyed && !once_in(20) ? at->key->type : types[roll(3)];
+}
+
+static void add_members(struct target *at)
+{
+    enum keys_type type = any_keyed_type(at);
+
+    for (int left = once_in(4) ? roll(200) : 1; left > 0; left--)
+        add_member(at, type);
+}
+
+static enum dueq_status take_member(const struct target *at, enum keys_type type, int member)
+{
+    switch (type) {
+    case KEYS_SET:
+        return set_remove(&at->view, at->name, model_text(member));
+    case KEYS_HASH:
+        return hash_del(&at->view, at->name, model_text(member));
+    default:
+        return zset_remove(&at->view, at->name, model_text(member));
+    }
+}
+
+static void remove_member(struct target *at, enum keys_type type)
+{
+    int member = any_member();
+    enum dueq_status status = take_member(at, type, member), wanted = status_for(at, type);
+
+    if (wanted == DUEQ_OK && !model_clear_slot(at->key, member))
+        wanted = DUEQ_NOTFOUND;
+    assert_int_equal(status, wanted);
+    if (status == DUEQ_OK)
+        told(at, MUST_TELL);
+}
+
+static void remove_members(struct target *at)
+{
+    enum keys_type type = any_keyed_type(at);
+
+    for (int left = once_in(4) ? roll(100) : 1; left > 0; left--)
+        remove_member(at, type);
+}
+
+static void find_member(struct target *at)
+{
+    enum keys_type type = any_keyed_type(at);
+    int member = any_member();
+    struct dueq_slice value = {NULL, 0};
+    double score = 0;
+    enum dueq_status wanted = status_for(at, type), status;
+
+    if (wanted == DUEQ_OK && at->key->slots[member] < 0)
+        wanted = DUEQ_NOTFOUND;
+    if (type == KEYS_SET)
+        status = set_has(&at->view, at->name, model_text(member));
+    else if (type == KEYS_HASH)
+        status = hash_get(&at->view, at->name, model_text(member), &value);
+    else
+        status = zset_score(&at->view, at->name, model_text(member), &score);
+    assert_int_equal(status, wanted);
+    if (status == DUEQ_OK && type == KEYS_ZSET)
+        assert_true(score == model_score(at->key->slots[member]));
+    else if (status == DUEQ_OK)
+        assert_int_equal(model_number(value), at->key->slots[member]);
+}
+
+static enum dueq_status pick_member(const struct target *at, enum keys_type type,
+                                    struct dueq_slice *ret_member)
+{
+    uint64_t random = dice_bits(&test.dice);
+    struct dueq_slice value;
+    struct zset_entry entry = {.score = 0};
+    enum dueq_status status;
+
+    if (type == KEYS_SET)
+        return set_random(&at->view, at->name, random, ret_member);
+    if (type == KEYS_HASH)
+        return hash_random(&at->view, at->name, random, ret_member, &value);
+    status = zset_random(&at->view, at->name, random, &entry);
+    *ret_member = entry.member;
+    return status;
+}
+
+static void choose_member(struct target *at)
+{
+    enum keys_type type = any_keyed_type(at);
+    struct dueq_slice member;
+    enum dueq_status status = pick_member(at, type, &member);
+
+    assert_int_equal(status, status_for(at, type));
+    if (status != DUEQ_OK)
+        return;
+    assert_in_range(model_number(member), 0, TEXTS - 1);
+    assert_true(at->key->slots[model_number(member)] >= 0);
+}
+
+/* ---- scans of members, which come and go meanwhile */
+
+struct scan {
+    bool seen[TEXTS];
+    bool steady[TEXTS]; /* there all the time */
+    const struct model_key *key;
+};
+
+static bool see_member(void *arg, struct dueq_slice text, struct dueq_slice value)
+{
+    struct scan *scan = arg;
+    int member = model_number(text);
+
+    (void)value;
+    assert_in_range(member, 0, TEXTS - 1);
+    assert_true(scan->key->slots[member] >= 0);
+    scan->seen[member] = true;
+    return true;
+}
+
+static bool see_entry(void *arg, const struct zset_entry *entry)
+{
+    return see_member(arg, entry->member, dueq_slice(NULL, 0));
+}
+
+static uint64_t scan_members(const struct target *at, uint64_t cursor, struct scan *scan)
+{
+    uint64_t count = 1 + (uint64_t)roll(40), next = 0;
+    enum dueq_status status;
+
+    if (at->key->type == KEYS_SET)
+        status = set_scan(&at->view, at->name, cursor, count, see_member, scan, &next);
+    else if (at->key->type == KEYS_HASH)
+        status = hash_scan(&at->view, at->name, cursor, count, see_member, scan, &next);
+    else
+        status = zset_scan(&at->view, at->name, cursor, count, see_entry, scan, &next);
+    assert_int_equal(status, DUEQ_OK);
+    return next;
+}
+
+static void scan_all_members(struct target *at)
+{
+    struct scan scan = {.key = at->key};
+    uint64_t life = at->key->life, cursor = 0;
+
+    if (at->key->type < KEYS_SET)
+        return;
+    for (int member = 0; member < TEXTS; member++)
+        scan.steady[member] = at->key->slots[member] >= 0;
+    do {
+        cursor = scan_members(at, cursor, &scan);
+        if (once_in(2))
+            add_members(at);
+        else
+            remove_members(at);
+        for (int member = 0; member < TEXTS; member++)
+            scan.steady[member] &= at->key->slots[member] >= 0;
+        if (at->key->life != life || at->key->type == KEYS_NONE)
+            return;
+    } while (cursor != 0);
+    for (int member = 0; member < TEXTS; member++)
+        assert_true(scan.seen[member] || !scan.steady[member]);
+}
+
+/* ---- sorted sets */
+
+static void increment(struct target *at)
+{
+    static const struct zset_rule add = {.increment = true};
+    int member = any_member();
+    double before, score, after;
+    enum zset_effect effect;
+
+    if (at->key->type != KEYS_ZSET || at->key->slots[member] < 0)
+        return;
+    before = model_score(at->key->slots[member]);
+    score = isinf(before) ? -before : 0;
+    assert_int_equal(zset_add(&at->view, at->name, model_text(member), &add, &score, &effect),
+                     DUEQ_OK);
+    assert_int_equal(effect, isinf(before) ? ZSET_NAN : ZSET_SAME);
+    assert_int_equal(zset_score(&at->view, at->name, model_text(member), &after), DUEQ_OK);
+    assert_true(after == before);
+}
+
+static void pop_entry(struct target *at)
+{
+    bool reverse = once_in(2);
+    struct zset_entry entry;
+    enum dueq_status status;
+    int member;
+
+    if (at->key->type != KEYS_ZSET)
+        return;
+    member = model_ranked(at->key, 0, reverse);
+    status = zset_pop(&at->view, at->name, reverse, &entry);
+    assert_int_equal(status, DUEQ_OK);
+    assert_int_equal(model_number(entry.member), member);
+    assert_true(entry.score == model_score(at->key->slots[member]));
+    model_clear_slot(at->key, member);
+    told(at, MUST_TELL);
+}
+
+static void rank_entry(struct target *at)
+{
+    bool reverse = once_in(2);
+    uint64_t rank, found;
+
+    if (at->key->type != KEYS_ZSET)
+        return;
+    rank = dice_roll(&test.dice, at->key->count);
+    assert_int_equal(zset_rank(&at->view, at->name,
+                               model_text(model_ranked(at->key, rank, reverse)), reverse,
+                               &found),
+                     DUEQ_OK);
+    assert_int_equal(found, rank);
+}
+
+static void remove_scores(struct target *at)
+{
+    int least = roll(KEYS_MODEL_SCORES), most = least + roll(3);
+    struct zset_range range = {{.kind = ZSET_SCORE, .score = model_score(least)},
+                               {.kind = ZSET_SCORE, .exclusive = true},
+                               false};
+    uint64_t removed = 0, wanted = 0;
+
+    if (at->key->type != KEYS_ZSET || most >= KEYS_MODEL_SCORES)
+        return;
+    range.most.score = model_score(most);
+    assert_int_equal(zset_remove_range(&at->view, at->name, &range, &removed), DUEQ_OK);
+    for (int member = 0; member < TEXTS; member++) {
+        int slot = at->key->slots[member];
+
+        if (slot >= 0 && model_score(slot) >= model_score(least) &&
+            model_score(slot) < model_score(most))
+            wanted += model_clear_slot(at->key, member);
+    }
+    assert_int_equal(removed, wanted);
+    if (removed > 0)
+        told(at, MUST_TELL);
+}
+
+/* ---- lists */
+
+static enum list_end any_end(void)
+{
+    return once_in(2) ? LIST_HEAD : LIST_TAIL;
+}
+
+static void push_element(struct target *at)
+{
+    enum list_end end = any_end();
+    int element = roll(TEXTS);
+    bool clash = status_for(at, KEYS_LIST) == DUEQ_WRONGTYPE;
+
+    if (at->key->type == KEYS_LIST && at->key->count == TEXTS)
+        return;
+    assert_int_equal(list_push(&at->view, at->name, end, model_text(element)),
+                     clash ? DUEQ_WRONGTYPE : DUEQ_OK);
+    if (clash)
+        return;
+    model_open(&test.model, at->key, KEYS_LIST);
+    model_insert(at->key, end == LIST_HEAD ? 0 : at->key->count, element);
+    told(at, MUST_TELL);
+}
+
+static void push_elements(struct target *at)
+{
+    for (int left = once_in(4) ? roll(200) : 1; left > 0; left--)
+        push_element(at);
+}
+
+static int model_pop(struct model_key *list, enum list_end end)
+{
+    int element = list->slots[end == LIST_HEAD ? 0 : list->count - 1];
+
+    model_trim(list, end == LIST_HEAD ? 1 : 0, list->count - 1);
+    return element;
+}
+
+static void pop_element(struct target *at)
+{
+    enum list_end end = any_end();
+    struct dueq_slice value;
+    enum dueq_status status = list_pop(&at->view, at->name, end, &value);
+
+    assert_int_equal(status, status_for(at, KEYS_LIST));
+    if (status != DUEQ_OK)
+        return;
+    assert_int_equal(model_number(value), model_pop(at->key, end));
+    told(at, MUST_TELL);
+}
+
+static void move_element(struct target *at)
+{
+    struct target to = target_in(at->view.database, roll(NAMES));
+    enum list_end from_end = any_end(), to_end = any_end();
+    struct dueq_slice value;
+    int moved;
+    enum dueq_status status, wanted = status_for(at, KEYS_LIST);
+
+    if (to.key->type == KEYS_LIST && to.key->count == TEXTS)
+        return;
+    if (wanted == DUEQ_OK && status_for(&to, KEYS_LIST) == DUEQ_WRONGTYPE)
+        wanted = DUEQ_WRONGTYPE;
+    status = list_move(&at->view, at->name, from_end, to.name, to_end, &value);
+    assert_int_equal(status, wanted);
+    if (status != DUEQ_OK)
+        return;
+    /* In this order, lest a list of one that is turned in itself begins anew. */
+    moved = at->key->slots[from_end == LIST_HEAD ? 0 : at->key->count - 1];
+    assert_int_equal(model_number(value), moved);
+    model_open(&test.model, to.key, KEYS_LIST);
+    model_insert(to.key, to_end == LIST_HEAD ? 0 : to.key->count, moved);
+    model_pop(at->key, from_end);
+    told(at, MUST_TELL);
+    told(&to, MUST_TELL);
+}
+
+static void trim_list(struct target *at)
+{
+    size_t first, count;
+
+    if (at->key->type != KEYS_LIST)
+        return;
+    first = (size_t)roll((int)at->key->count);
+    count = (size_t)roll((int)(at->key->count - first) + 1);
+    assert_int_equal(list_trim(&at->view, at->name, first, count), DUEQ_OK);
+    model_trim(at->key, first, count);
+    told(at, MAY_TELL);
+}
+
+/* ---- keys of any type */
+
+static void delete_key(struct target *at)
+{
+    bool there = at->key->type != KEYS_NONE;
+
+    assert_int_equal(keys_del(&at->view, at->name), there ? DUEQ_OK : DUEQ_NOTFOUND);
+    model_drop(at->key);
+    if (there)
+        told(at, MUST_TELL);
+}
+
+static void expire_key_at(struct target *at, int64_t moment)
+{
+    bool there = at->key->type != KEYS_NONE;
+
+    assert_int_equal(keys_expire(&at->view, at->name, moment), there ? DUEQ_OK : DUEQ_NOTFOUND);
+    if (!there)
+        return;
+    told(at, MUST_TELL);
+    if (moment <= test.now.now)
+        model_drop(at->key);
+    else
+        at->key->expires = moment;
+}
+
+static void expire_key(struct target *at)
+{
+    if (once_in(8))
+        expire_key_at(at, test.now.now - roll(5));
+    else
+        expire_key_at(at, once_in(4) ? DUEQ_NEVER : soon());
+}
+
+/* What stood there goes, also what had expired and was not reclaimed. */
+static void overwrite(struct target *to, const struct model_key *from)
+{
+    model_assign(&test.model, to->key, from);
+    told(to, MUST_TELL);
+}
+
+static void rename_key(struct target *at)
+{
+    struct target to = target_in(at->view.database, roll(NAMES));
+    bool there = at->key->type != KEYS_NONE;
+
+    assert_int_equal(keys_rename(&at->view, at->name, to.name),
+                     there ? DUEQ_OK : DUEQ_NOTFOUND);
+    if (!there)
+        return;
+    told(at, MUST_TELL);
+    if (to.key == at->key)
+        return;
+    overwrite(&to, at->key);
+    model_drop(at->key);
+}
+
+static void move_key(struct target *at)
+{
+    struct target to = target_in((unsigned)roll(DATABASES), at->number);
+    bool there = at->key->type != KEYS_NONE, taken = to.key->type != KEYS_NONE;
+
+    assert_int_equal(keys_move(&at->view, at->name, to.view.database), taken   ? DUEQ_DUPLICATE
+                                                                       : there ? DUEQ_OK
+                                                                               : DUEQ_NOTFOUND);
+    if (taken || !there)
+        return;
+    overwrite(&to, at->key);
+    told(at, MUST_TELL);
+    model_drop(at->key);
+}
+
+static void copy_key(struct target *at)
+{
+    struct target to = any_target();
+    bool there = at->key->type != KEYS_NONE;
+
+    assert_int_equal(keys_copy(&at->view, at->name, to.view.database, to.name),
+                     there ? DUEQ_OK : DUEQ_NOTFOUND);
+    if (there && to.key != at->key)
+        overwrite(&to, at->key);
+}
+
+static void flush(struct target *at)
+{
+    assert_int_equal(keys_flush(test.store, at->view.database), DUEQ_OK);
+    model_flush(&test.model, at->view.database);
+    test.flushed[at->view.database] = true;
+}
+
+static void swap(struct target *at)
+{
+    unsigned other = (unsigned)roll(DATABASES);
+
+    assert_int_equal(keys_swap(test.store, at->view.database, other), DUEQ_OK);
+    model_swap(&test.model, at->view.database, other);
+    test.flushed[at->view.database] = test.flushed[other] = true;
+}
+
+static void choose_key(struct target *at)
+{
+    struct dueq_slice name;
+    enum dueq_status status = keys_random(&at->view, dice_bits(&test.dice), &name);
+    bool any = model_keys(&test.model, at->view.database) > 0;
+
+    assert_int_equal(status, any ? DUEQ_OK : DUEQ_NOTFOUND);
+    if (!any)
+        return;
+    assert_in_range(model_number(name), 0, NAMES - 1);
+    assert_int_not_equal(test.model.keys[at->view.database][model_number(name)].type,
+                         KEYS_NONE);
+}
+
+static void compare(struct target *at)
+{
+    compare_key(&at->view, at->number, at->key);
+}
+
+static const struct step {
+    void (*run)(struct target *at);
+    int weight;
+} steps[] = {
+    {set_string, 12},   {get_string, 5},    {add_members, 40},   {remove_members, 30},
+    {find_member, 10},  {choose_member, 5}, {increment, 3},      {pop_entry, 8},
+    {rank_entry, 3},    {remove_scores, 3}, {push_elements, 15}, {pop_element, 10},
+    {move_element, 10}, {trim_list, 4},     {delete_key, 8},     {expire_key, 20},
+    {rename_key, 8},    {move_key, 8},      {copy_key, 8},       {flush, 1},
+    {swap, 2},          {choose_key, 5},    {compare, 10},       {scan_all_members, 4}};
+
+static void step(void)
+{
+    struct target at = any_target();
+    int total = 0, left;
+    size_t i = 0;
+
+    for (size_t each = 0; each < sizeof(steps) / sizeof(steps[0]); each++)
+        total += steps[each].weight;
+    for (left = roll(total); left >= steps[i].weight; i++)
+        left -= steps[i].weight;
+    steps[i].run(&at);
+    check_changes();
+}
+
+/* ---- scans of keys, which come and go meanwhile */
+
+struct key_scan {
+    unsigned database;
+    bool seen[NAMES];
+};
+
+static bool see_key(void *arg, struct dueq_slice name, const struct keys_info *info)
+{
+    struct key_scan *scan = arg;
+    const struct model_key *key;
+
+    assert_in_range(model_number(name), 0, NAMES - 1);
+    key = &test.model.keys[scan->database][model_number(name)];
+    assert_int_equal(info->type, key->type);
+    assert_int_equal(info->expires, key->expires);
+    scan->seen[model_number(name)] = true;
+    return true;
+}
+
+static void scan_keys(void)
+{
+    struct key_scan scan = {.database = (unsigned)roll(DATABASES)};
+    const struct model_key *keys = test.model.keys[scan.database];
+    uint64_t lives[NAMES], cursor = 0;
+
+    for (int name = 0; name < NAMES; name++)
+        lives[name] = keys[name].life;
+    do {
+        struct keys_view view = {test.store, scan.database, test.now.now};
+
+        assert_int_equal(
+            keys_scan(&view, cursor, 1 + (uint64_t)roll(8), see_key, &scan, &cursor), DUEQ_OK);
+        step();
+    } while (cursor != 0);
+    for (int name = 0; name < NAMES; name++)
+        assert_true(scan.seen[name] || keys[name].life != lives[name] ||
+                    keys[name].type == KEYS_NONE);
+}
+
+/* ---- life */
+
+static void open_store(void)
+{
+    struct kv_options options;
+    struct dueq_error error;
+
+    kv_options_init(&options);
+    options.memtable_bytes = 200000;
+    options.segment_bytes = 1 << 20;
+    options.journal_bytes = 4 << 20;
+    options.map_bytes = 256 << 20;
+    options.disk_reserve_bytes = 0;
+    options.durability = KV_SYNC_NONE; /* abandoned, never cut off: the kernel keeps it */
+    options.seed = 42;
+    if (dueq_open(test.dir, &options, test.now, &test.store, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+    keys_watch_changes(test.store, true);
+}
+
+static void commit(void)
+{
+    uint64_t lsn;
+
+    assert_int_equal(dueq_commit(test.store, test.now, &lsn), DUEQ_OK);
+    test.committed = test.model;
+    dueq_maintain(test.store, once_in(100));
+}
+
+static void checkpoint(void)
+{
+    assert_int_equal(dueq_checkpoint(test.store, test.now), DUEQ_OK);
+    test.committed = test.model;
+}
+
+/* After a crash everything is as it was at the last commit. */
+static void reopen(void)
+{
+    if (once_in(2)) {
+        dueq_abandon(test.store);
+        test.model = test.committed;
+        model_pass(&test.model, test.now.now);
+    } else {
+        commit();
+        assert_int_equal(dueq_close(test.store), DUEQ_OK);
+    }
+    open_store();
+    compare_keys(test.store, test.now.now, &test.model);
+}
+
+static void live(void)
+{
+    step();
+    if (once_in(3))
+        pass();
+    if (once_in(3))
+        tick(1 + (unsigned)roll(40));
+    check_changes();
+    if (once_in(3))
+        commit();
+    if (once_in(50))
+        scan_keys();
+    if (once_in(100))
+        compare_keys(test.store, test.now.now, &test.model);
+    if (once_in(200))
+        check_reclaimed();
+    if (once_in(1000))
+        checkpoint();
+    if (once_in(600))
+        reopen();
+}
+
+/* By one way or the other. */
+static void remove_everything(void)
+{
+    for (unsigned database = 0; database < DATABASES; database++) {
+        for (int name = 0; name < NAMES; name++) {
+            struct target at = target_in(database, name);
+
+            if (once_in(2))
+                delete_key(&at);
+            else
+                expire_key_at(&at, test.now.now + 1);
+        }
+        check_changes();
+    }
+    test.now.now++;
+    test.now.wall++;
+    model_pass(&test.model, test.now.now);
+    check_reclaimed();
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    dice_begin(&test.dice);
+    test.dir = temp_dir_new();
+    test.now = (struct dueq_time){1700000000000, 1700000000000};
+    model_init(&test.model);
+    test.committed = test.model;
+    open_store();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dueq_close(test.store);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static void keys_are_arrays(void **state)
+{
+    (void)state;
+    for (long left = dice_setting("STEPS", 40000); left > 0; left--)
+        live();
+    compare_keys(test.store, test.now.now, &test.model);
+    check_reclaimed();
+    remove_everything();
+    assert_int_equal(dueq_checkpoint(test.store, test.now), DUEQ_OK);
+    compare_space(test.store, &test.model);
+}
+
+/* ---- more keys than the store keeps open at a time */
+
+enum { CROWD = 6000, CROWD_FIELDS = 4, CROWD_TURN = 5000 };
+
+static struct dueq_slice crowd_name(int number)
+{
+    static char name[16];
+
+    return dueq_slice(name, (size_t)snprintf(name, sizeof(name), "key-%d", number));
+}
+
+/* A hash of the first so many texts gets one more, or loses the last. */
+static void grow_or_shrink(const struct keys_view *view, int number, int *fields)
+{
+    struct dueq_slice name = crowd_name(number);
+    bool grow = *fields == 0 || (*fields < CROWD_FIELDS && once_in(2)), added = false;
+    struct dueq_slice field = model_text(grow ? *fields : *fields - 1);
+
+    if (grow)
+        assert_int_equal(hash_set(view, name, field, field, &added), DUEQ_OK);
+    else
+        assert_int_equal(hash_del(view, name, field), DUEQ_OK);
+    assert_int_equal(added, grow);
+    *fields += grow ? 1 : -1;
+}
+
+static void compare_crowd(const struct keys_view *view, const int *fields)
+{
+    uint64_t there = 0;
+
+    for (int i = 0; i < CROWD; i++) {
+        struct keys_info info = {.count = 0};
+
+        assert_int_equal(keys_info(view, crowd_name(i), &info),
+                         fields[i] > 0 ? DUEQ_OK : DUEQ_NOTFOUND);
+        assert_int_equal(info.count, fields[i]);
+        there += fields[i] > 0;
+    }
+    assert_int_equal(keys_count(view->store, view->database), there);
+}
+
+static void more_keys_change_in_a_turn_than_are_kept_open(void **state)
+{
+    int fields[CROWD] = {0};
+
+    (void)state;
+    keys_watch_changes(test.store, false);
+    for (int turn = 0; turn < 10; turn++) {
+        struct keys_view view = {test.store, 0, test.now.now};
+
+        for (int left = CROWD_TURN; left > 0; left--) {
+            int number = roll(CROWD);
+
+            grow_or_shrink(&view, number, &fields[number]);
+        }
+        commit();
+        compare_crowd(&view, fields);
+    }
+    dueq_abandon(test.store);
+    open_store();
+    compare_crowd(&(struct keys_view){test.store, 0, test.now.now}, fields);
+    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
+    test.flushed[0] = true;
+    check_reclaimed();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(keys_are_arrays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_keys_change_in_a_turn_than_are_kept_open, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+/* Keys of all types as plain as can be: arrays, against which the store is held. Names,
+ * members, fields, elements and values are numbers of texts. */
+#ifndef DUEQ_TESTS_KEYS_MODEL_H
+#define DUEQ_TESTS_KEYS_MODEL_H
+
+#include "storage/keys/keys.h"
+
+enum {
+    KEYS_MODEL_DATABASES = 3,
+    KEYS_MODEL_NAMES = 24, /* the first of the texts */
+    KEYS_MODEL_TEXTS = 300,
+    KEYS_MODEL_SCORES = 10
+};
+
+struct model_key {
+    enum keys_type type; /* KEYS_NONE: not there */
+    int64_t expires;
+    uint64_t life; /* unlike that of any other key that ever was */
+    bool lapsed;   /* the key before this one has expired and the store has not said so yet */
+    size_t count;  /* of elements */
+    /* The text of each element; string: of the value, in the first. Sets, hashes and sorted
+     * sets, by member: 0, the text of the value, the number of the score; -1: no such member.
+     */
+    int slots[KEYS_MODEL_TEXTS];
+};
+
+struct keys_model {
+    struct model_key keys[KEYS_MODEL_DATABASES][KEYS_MODEL_NAMES];
+    uint64_t lives;
+};
+
+/* 0 is empty; others are short, binary, long, alike but for their end, or about as long as a
+ * key of the space. */
+struct dueq_slice model_text(int number);
+/* Of exactly that text; -1: there is none. */
+int model_number(struct dueq_slice text);
+double model_score(int number); /* ascending, some are equal */
+
+void model_init(struct keys_model *model);
+/* Makes the key one of that type, new and empty, if it is another or none. */
+void model_open(struct keys_model *model, struct model_key *key, enum keys_type type);
+void model_drop(struct model_key *key);
+/* Takes over the value and expiry, as a key with a life of its own. */
+void model_assign(struct keys_model *model, struct model_key *to, const struct model_key *from);
+void model_flush(struct keys_model *model, unsigned database);
+void model_swap(struct keys_model *model, unsigned a, unsigned b);
+/* Drops what has expired. */
+void model_pass(struct keys_model *model, int64_t now);
+
+/* True: was not there. */
+bool model_set_slot(struct model_key *key, int member, int value);
+/* False: was not there. The last one takes the key with it. */
+bool model_clear_slot(struct model_key *key, int member);
+void model_insert(struct model_key *list, size_t index, int element);
+/* Keeps `count` elements from `first` on. */
+void model_trim(struct model_key *list, size_t first, size_t count);
+
+/* The member of a sorted set at that rank from the least (reverse: the most); -1. */
+int model_ranked(const struct model_key *zset, uint64_t rank, bool reverse);
+
+uint64_t model_keys(const struct keys_model *model, unsigned database);
+uint64_t model_expiring(const struct keys_model *model, unsigned database);
+
+#endif

@@ -1,0 +1,242 @@
+/* Space given back in slices: what it costs, and that nothing is left. Random lives of keys:
+ * tests/model/test_keys.c. */
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 20000, SLICE = 100, LARGE = 65, OLDER = 100, LARGE_KEYS = 1500 };
+
+static const struct dueq_time now = {1700000000000, 1700000000000};
+
+static struct {
+    char *dir;
+    struct dueq *store;
+    struct keys_view view;
+} test;
+
+static int set_up(void **state)
+{
+    struct dueq_error error;
+
+    (void)state;
+    test.dir = temp_dir_new();
+    if (dueq_open(test.dir, NULL, now, &test.store, &error) != DUEQ_OK)
+        return -1;
+    test.view = (struct keys_view){test.store, 0, now.now};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dueq_close(test.store);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+static struct dueq_slice numbered(int number)
+{
+    static char name[16];
+
+    return dueq_slice(name, (size_t)snprintf(name, sizeof(name), "%d", number));
+}
+
+static void fill_hash(struct dueq_slice name, int count)
+{
+    bool added;
+
+    for (int i = 0; i < count; i++) {
+        char field[16];
+        int size = snprintf(field, sizeof(field), "%d", i);
+
+        assert_int_equal(
+            hash_set(&test.view, name, dueq_slice(field, (size_t)size), text("v"), &added),
+            DUEQ_OK);
+    }
+}
+
+static void fill_zset(const char *name)
+{
+    bool added;
+
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(zset_put(&test.view, text(name), numbered(i), i % 7, &added), DUEQ_OK);
+}
+
+/* Into the store below: what is deleted there leaves a tombstone until the next checkpoint. */
+static void checkpoint(void)
+{
+    assert_int_equal(dueq_checkpoint(test.store, now), DUEQ_OK);
+}
+
+static uint64_t tombstones_passed(void)
+{
+    struct kv_stats stats;
+
+    kv_get_stats(dueq_kv(test.store), &stats);
+    return stats.tombstones_passed;
+}
+
+static uint64_t records_in_table(uint8_t table)
+{
+    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    uint64_t count = 0;
+
+    assert_non_null(cursor);
+    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice(&table, 1));
+         status == DUEQ_OK && *(const uint8_t *)kv_cursor_key(cursor).data == table;
+         status = kv_cursor_next(cursor))
+        count++;
+    kv_cursor_free(cursor);
+    return count;
+}
+
+/* Ticks in slices to the end; returns how many tombstones were stepped over. */
+static uint64_t reclaim_all(void)
+{
+    uint64_t before = tombstones_passed();
+
+    while (dueq_tick(test.store, now, SLICE))
+        continue;
+    return tombstones_passed() - before;
+}
+
+static void expect_empty(void)
+{
+    static const char tables[] = "eghklvy";
+    uint64_t lsn;
+
+    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    for (const char *table = tables; *table != '\0'; table++)
+        assert_int_equal(records_in_table((uint8_t)*table), 0);
+}
+
+/* ---- tests */
+
+static void a_large_hash_is_erased_in_linear_time(void **state)
+{
+    (void)state;
+    fill_hash(text("k"), MANY);
+    checkpoint();
+    assert_int_equal(keys_del(&test.view, text("k")), DUEQ_OK);
+    assert_int_equal(records_in_table('h'), MANY);
+    assert_true(reclaim_all() < 4 * MANY);
+    expect_empty();
+}
+
+static void a_large_sorted_set_is_erased_in_linear_time(void **state)
+{
+    (void)state;
+    fill_zset("k");
+    checkpoint();
+    assert_int_equal(keys_del(&test.view, text("k")), DUEQ_OK);
+    assert_true(reclaim_all() < 8 * MANY);
+    expect_empty();
+}
+
+/* Garbage is found in the order of age of what it was. */
+static void older_keys_deleted_meanwhile_do_not_slow_it_down(void **state)
+{
+    uint64_t before = tombstones_passed();
+
+    (void)state;
+    for (int i = 0; i < OLDER; i++)
+        fill_hash(numbered(i), LARGE);
+    fill_hash(text("newer"), MANY);
+    checkpoint();
+    keys_del(&test.view, text("newer"));
+    for (int i = 0; i < OLDER; i++) {
+        dueq_tick(test.store, now, SLICE);
+        keys_del(&test.view, numbered(i));
+    }
+    reclaim_all();
+    assert_true(tombstones_passed() - before < 6 * MANY);
+    expect_empty();
+}
+
+/* A checkpoint comes before they are all erased, and the records that say so leave tombstones
+ * too. */
+static void many_large_keys_are_erased_in_linear_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LARGE_KEYS; i++)
+        fill_hash(numbered(i), LARGE);
+    for (int i = 0; i < LARGE_KEYS; i++)
+        keys_del(&test.view, numbered(i));
+    checkpoint();
+    assert_true(reclaim_all() < 4 * LARGE_KEYS * LARGE);
+    expect_empty();
+}
+
+static void a_flushed_database_is_erased_in_linear_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(
+            string_set(&test.view, numbered(i), text("v"), i % 2 ? DUEQ_NEVER : now.now + 1000),
+            DUEQ_OK);
+    checkpoint();
+    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
+    assert_int_equal(keys_count(test.store, 0), 0);
+    assert_true(reclaim_all() < 8 * MANY);
+    expect_empty();
+}
+
+static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
+{
+    struct dueq_time later = {now.now + 1, now.wall + 1};
+    uint64_t before;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(string_set(&test.view, numbered(i), text("v"), later.now), DUEQ_OK);
+    checkpoint();
+    before = tombstones_passed();
+    while (dueq_tick(test.store, later, SLICE))
+        continue;
+    assert_true(tombstones_passed() - before < 8 * MANY);
+    expect_empty();
+}
+
+static void a_copy_of_nothing_leaves_the_target_alone(void **state)
+{
+    struct dueq_slice value;
+
+    (void)state;
+    string_set(&test.view, text("to"), text("v"), DUEQ_NEVER);
+    assert_int_equal(keys_copy(&test.view, text("none"), 0, text("to")), DUEQ_NOTFOUND);
+    assert_int_equal(string_get(&test.view, text("to"), &value), DUEQ_OK);
+    assert_int_equal(keys_copy(&test.view, text("to"), 0, text("to")), DUEQ_OK);
+    assert_int_equal(string_get(&test.view, text("to"), &value), DUEQ_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_large_hash_is_erased_in_linear_time, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_large_sorted_set_is_erased_in_linear_time, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(older_keys_deleted_meanwhile_do_not_slow_it_down,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_large_keys_are_erased_in_linear_time, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_flushed_database_is_erased_in_linear_time, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(keys_that_expire_together_are_reclaimed_in_linear_time,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_of_nothing_leaves_the_target_alone, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests_name("reclaiming keys", tests, NULL, NULL);
+}
