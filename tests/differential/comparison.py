@@ -9,9 +9,11 @@ def agree(arguments, reference, candidate, slack=0.0):
     """`slack`: milliseconds by which the two servers may have been apart."""
     if reference == candidate:
         return True
-    if _name(arguments) == "DEBUG" and resp.is_error(reference) and resp.is_error(candidate):
-        return True  # what can be debugged, and who may, is each server's own
-    if "?" in (reference[0], candidate[0]) or resp.is_error(reference) or resp.is_error(candidate):
+    if "?" in (reference[0], candidate[0]):
+        return False
+    if _name(arguments) == "DEBUG":
+        return True  # what can be debugged is each server's own
+    if resp.is_error(reference) or resp.is_error(candidate):
         return False
     if _has_scores(arguments) and without_negative_zero(reference) == without_negative_zero(candidate):
         return True

@@ -142,18 +142,20 @@ class Duel:
 
     def run(self, steps):
         """The first Mismatch, or None."""
+        run = _Run(self.servers, self.protocol)
         try:
-            return _Run(self.servers, self.protocol).play(steps)
+            mismatch = run.play(steps)
+            suspicious = mismatch is not None and "?" in (mismatch.reference[:1], mismatch.candidate[:1])
         except (NoReply, OSError, resp.BrokenReply) as error:
-            return self._death(str(error))
-        finally:
-            for server in self.servers:
-                if not server.alive():
-                    server.start()
-
-    def _death(self, why):
-        words = [server.last_words() if not server.alive() else "alive" for server in self.servers]
-        return Mismatch("death", None, words[0], f"{words[1]} ({why})")
+            mismatch, suspicious = Mismatch("death", run.current, "", str(error)), True
+        dead = [suspicious and server.has_died() for server in self.servers]
+        if any(dead):
+            words = [server.last_words() if gone else "alive" for server, gone in zip(self.servers, dead)]
+            mismatch = Mismatch("death", run.current, *words)
+        for server, gone in zip(self.servers, dead):
+            if gone:
+                server.start()
+        return mismatch
 
 
 class _Run:
@@ -164,12 +166,14 @@ class _Run:
         self.listening = False
         self.muted = set()
         self.longest = 0.0
+        self.current = None
 
     def play(self, steps):
         try:
             for side in self.sides:
                 side.clear()
             for step in steps:
+                self.current = step
                 mismatch = self._step(step)
                 if mismatch:
                     return mismatch

@@ -10,6 +10,7 @@ import time
 from connection import Connection, NoReply
 
 START_PATIENCE = 30.0
+DYING = 2.0
 # Little room, so that checkpoints and journal changes happen all the time, and a start is quick.
 SMALL = ["--memtable-size", "256kb", "--segment-size", "1mb", "--journal-size", "4mb"]
 
@@ -67,6 +68,14 @@ class Server:
 
     def alive(self):
         return self.process.poll() is None
+
+    def has_died(self):
+        """Of one that hung up: it may take a moment to be gone."""
+        try:
+            self.process.wait(DYING)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def connect(self):
         return Connection(self.port)
