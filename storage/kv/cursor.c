@@ -13,6 +13,10 @@ struct level {
     bool tombstone;
     struct memtable_cursor table;
     struct dueq_slice key, value;
+    /* forward: the level has no key from here (open: behind here) up to `key` */
+    uint8_t lower[KV_KEY_MAX];
+    size_t lower_size;
+    bool lower_open;
 };
 
 struct kv_cursor {
@@ -118,12 +122,33 @@ static enum dueq_status seek_lmdb(struct kv_cursor *cursor, struct dueq_slice ke
     return take_lmdb(cursor, status);
 }
 
+static void set_lower(struct level *level, struct dueq_slice key, bool open)
+{
+    memcpy(level->lower, key.data, key.size);
+    level->lower_size = key.size;
+    level->lower_open = open;
+}
+
+/* The place where the level stands is where a search forward for the key would end: a queue
+ * that is drained looks for its head again and again, a little further on each time. */
+static bool covers(const struct level *level, struct dueq_slice key)
+{
+    int order;
+
+    if (!level->placed || (level->there && dueq_slice_compare(key, level->key) > 0))
+        return false;
+    order = dueq_slice_compare(key, dueq_slice(level->lower, level->lower_size));
+    return level->lower_open ? order > 0 : order >= 0;
+}
+
 /* Forward: the first key >= `key`; backward: the last below. */
 static enum dueq_status seek_level(struct kv_cursor *cursor, int index, struct dueq_slice key)
 {
     struct level *level = &cursor->levels[index];
     const struct memtable *table;
 
+    if (cursor->direction == FORWARD)
+        set_lower(level, key, false);
     if (index == LEVEL_LMDB)
         return seek_lmdb(cursor, key);
     table = table_of(cursor, index);
@@ -141,6 +166,8 @@ static enum dueq_status step_level(struct kv_cursor *cursor, int index)
     struct level *level = &cursor->levels[index];
     bool forward = cursor->direction == FORWARD;
 
+    if (forward)
+        set_lower(level, level->key, true);
     if (index == LEVEL_LMDB)
         return take_lmdb(cursor, forward ? lmdb_next(cursor->lmdb) : lmdb_prev(cursor->lmdb));
     take_table(level, forward ? memtable_next(&level->table) : memtable_prev(&level->table));
@@ -232,10 +259,13 @@ static enum dueq_status settle(struct kv_cursor *cursor)
 static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
                              enum direction direction)
 {
+    bool onward = direction == FORWARD && cursor->direction == FORWARD;
+
     cursor->direction = direction;
     notice_changes(cursor);
     for (int i = 0; i < LEVELS; i++) {
-        enum dueq_status status = seek_level(cursor, i, key);
+        enum dueq_status status =
+            onward && covers(&cursor->levels[i], key) ? DUEQ_OK : seek_level(cursor, i, key);
 
         if (status != DUEQ_OK)
             return status;

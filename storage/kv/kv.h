@@ -46,7 +46,8 @@ enum dueq_status kv_close(struct kv *kv);
  * For a failed store, and for tests. kv may be NULL. */
 void kv_abandon(struct kv *kv);
 
-/* ---- reading: O(log n). Slices live until the next kv_put, kv_del, kv_commit, kv_maintain. */
+/* ---- reading: O(log n). Slices live until their key is written or deleted, and not beyond the
+ * next kv_commit or kv_maintain; those of a cursor until it moves, too. */
 
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
 

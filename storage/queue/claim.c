@@ -70,17 +70,6 @@ static enum dueq_status take(struct dueq *store, struct topic *topic, struct job
     return job_reschedule(store, topic, job, state, time);
 }
 
-/* The old body's slices are gone with the writes. */
-static enum dueq_status show_claimed(struct dueq *store, struct topic *topic, struct job *job,
-                                     struct dueq_time time, struct dueq_job *ret_job)
-{
-    enum dueq_status status = job_load_body(store, topic, job->seq, &job->body);
-
-    if (status == DUEQ_OK)
-        lookup_show(store, job, time, ret_job);
-    return status;
-}
-
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job)
 {
@@ -102,7 +91,9 @@ enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t
     job.state.token_valid = true;
     found->totals.claimed++;
     status = take(store, found, &job, lease, time);
-    return status == DUEQ_OK ? show_claimed(store, found, &job, time, ret_job) : status;
+    if (status == DUEQ_OK)
+        lookup_show(store, &job, time, ret_job);
+    return status;
 }
 
 /* ---- by token */
@@ -119,7 +110,34 @@ static enum dueq_status find_held(struct dueq *store, struct dueq_slice topic,
     return status;
 }
 
-/* The same, when the job can still go on. */
+/* The same for an ack, which needs nothing of the body: by a caller's id it is not read. Should
+ * ids have one hash, the token tells them apart. */
+static enum dueq_status find_done(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_slice id, int64_t token, struct topic **ret_topic,
+                                  struct job *ret_job)
+{
+    struct job job = {.moved = true};
+    uint64_t given;
+    enum dueq_status status;
+
+    if (!queue_valid_name(topic) || given_id_read(id, &given))
+        return find_held(store, topic, id, token, ret_topic, ret_job);
+    status = queue_valid_name(id) ? queue_find_topic(store, topic, ret_topic) : DUEQ_INVALID;
+    if (status == DUEQ_OK)
+        status = lookup_seq(store, *ret_topic, id, &job.seq);
+    if (status != DUEQ_OK)
+        return status;
+    status = job_load_state(store, *ret_topic, job.seq, &job.state);
+    if (status == DUEQ_NOTFOUND ||
+        (status == DUEQ_OK && (!job.state.token_valid || job.state.token != token)))
+        return DUEQ_STALE;
+    job.body.id = id;
+    if (status == DUEQ_OK)
+        *ret_job = job;
+    return status;
+}
+
+/* As find_held, when the job can still go on. */
 static enum dueq_status find_living(struct dueq *store, struct dueq_slice topic,
                                     struct dueq_slice id, int64_t token,
                                     struct topic **ret_topic, struct job *ret_job)
@@ -134,7 +152,7 @@ enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct du
 {
     struct topic *found;
     struct job job;
-    enum dueq_status status = find_held(store, topic, id, token, &found, &job);
+    enum dueq_status status = find_done(store, topic, id, token, &found, &job);
 
     queue_time(store, time);
     if (status != DUEQ_OK)

@@ -17,8 +17,8 @@ enum dueq_status job_load_body(struct dueq *store, struct topic *topic, uint64_t
     return status;
 }
 
-static enum dueq_status load_state(struct dueq *store, struct topic *topic, uint64_t seq,
-                                   struct job_state *ret_state)
+enum dueq_status job_load_state(struct dueq *store, struct topic *topic, uint64_t seq,
+                                struct job_state *ret_state)
 {
     struct kv_key key = job_key(TABLE_STATE, topic->id, seq);
     struct dueq_slice record;
@@ -38,7 +38,7 @@ enum dueq_status job_load(struct dueq *store, struct topic *topic, uint64_t seq,
 
     if (status != DUEQ_OK)
         return status;
-    status = load_state(store, topic, seq, &job.state);
+    status = job_load_state(store, topic, seq, &job.state);
     job.moved = status == DUEQ_OK;
     if (status == DUEQ_NOTFOUND) {
         job.state = body_first_state(&job.body);

@@ -25,18 +25,29 @@ enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct du
     return DUEQ_OK;
 }
 
-static enum dueq_status find_named(struct dueq *store, struct topic *topic,
-                                   struct dueq_slice id, struct job *ret_job)
+enum dueq_status lookup_seq(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                            uint64_t *ret_seq)
 {
     struct kv_key key = unique_key(topic->id, id, kv_seed(store->kv));
     struct dueq_slice value;
     enum dueq_status status = kv_get(store->kv, kv_key_slice(&key), &value);
 
+    if (status == DUEQ_OK && value.size != 8)
+        return DUEQ_CORRUPT;
+    if (status == DUEQ_OK)
+        *ret_seq = kv_read_u64(value.data);
+    return status;
+}
+
+static enum dueq_status find_named(struct dueq *store, struct topic *topic,
+                                   struct dueq_slice id, struct job *ret_job)
+{
+    uint64_t seq;
+    enum dueq_status status = lookup_seq(store, topic, id, &seq);
+
     if (status != DUEQ_OK)
         return status;
-    if (value.size != 8)
-        return DUEQ_CORRUPT;
-    status = job_load(store, topic, kv_read_u64(value.data), ret_job);
+    status = job_load(store, topic, seq, ret_job);
     if (status == DUEQ_OK && !dueq_slice_equal(ret_job->body.id, id))
         return DUEQ_NOTFOUND;
     return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;

@@ -114,10 +114,14 @@ enum dueq_status job_load(struct dueq *store, struct topic *topic, uint64_t seq,
                           struct job *ret_job);
 enum dueq_status job_load_body(struct dueq *store, struct topic *topic, uint64_t seq,
                                struct job_body *ret_body);
+/* DUEQ_NOTFOUND: it is as it was pushed. */
+enum dueq_status job_load_state(struct dueq *store, struct topic *topic, uint64_t seq,
+                                struct job_state *ret_state);
+/* Of the body only the id is looked at. */
 void job_remove(struct dueq *store, struct topic *topic, const struct job *job);
 
 /* Moves the job to where `state` says; `error` of the new state may lie in the old one.
- * Afterwards job->body is void, job->state is the new one with its error in store->error. On
+ * Afterwards job->state is the new one with its error in store->error. On
  * DUEQ_NOMEM nothing has changed. */
 enum dueq_status job_reschedule(struct dueq *store, struct topic *topic, struct job *job,
                                 struct job_state state, struct dueq_time time);
@@ -139,6 +143,9 @@ int64_t job_backoff(const struct topic *topic, const struct job *job);
 /* Only ids that the store gave. */
 enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct dueq_slice id,
                               struct job *ret_job);
+/* What a caller's id stands for, by the index alone. DUEQ_NOTFOUND. */
+enum dueq_status lookup_seq(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                            uint64_t *ret_seq);
 enum dueq_status lookup_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
                            struct job *ret_job);
 /* Checks both names. */
