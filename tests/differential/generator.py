@@ -123,9 +123,10 @@ class Generator:
             steps.append(Step(tuple(arguments), connection))
         for _ in range(self.dice.randint(1, 4)):
             steps.append(self._single(self.feeding, MAIN))
-        if self.dice.random() < 0.2 and "EXEC" in self.names:
+        together = [form for form in self.feeding if form in self.queueable]
+        if self.dice.random() < 0.2 and together and "EXEC" in self.names:
             steps.append(Step((b"MULTI",)))
-            steps += [self._single(self.feeding, MAIN) for _ in range(3)]
+            steps += [self._single(together, MAIN) for _ in range(3)]
             steps.append(Step((b"EXEC",)))
         for connection in waiting:
             steps += self._let_go(connection)
