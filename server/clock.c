@@ -23,21 +23,23 @@ uint64_t clock_usec(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* The queue's clock must not run ahead of the wall's, or jobs with AT would come early: what
+ * the monotonic clock had of its millisecond is not counted as gone by. */
 void clock_init(struct clock *clock, struct clock_reading reading, int64_t floor)
 {
     *clock = (struct clock){.base = reading.wall > floor ? reading.wall : floor,
-                            .origin = reading.monotonic,
+                            .origin = reading.monotonic + 1,
                             .floor = floor,
                             .last = reading};
 }
 
-/* Rounded apart, two clocks that run alike differ by a millisecond more or less: then they are
- * one, or the moments that are shown would come and go by that millisecond. */
+/* Rounded apart, the wall clock is up to two milliseconds ahead of the queue's that runs alike:
+ * then they are one, or the moments that are shown would come and go by that. */
 static int64_t wall_of(const struct clock *clock, int64_t wall, int64_t now)
 {
     int64_t apart = wall - now;
 
-    return wall < clock->floor || (apart >= -1 && apart <= 1) ? now : wall;
+    return wall < clock->floor || (apart >= 0 && apart <= 2) ? now : wall;
 }
 
 bool clock_update(struct clock *clock, struct clock_reading reading, struct dueq_time *ret_time)

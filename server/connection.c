@@ -507,6 +507,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         connection_doom(connection);
         return;
     }
+    server_update_clock(connection->server);
     connection->server->stats.input_bytes += (uint64_t)got;
     if (connection->session.close_after_reply)
         return;

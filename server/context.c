@@ -70,9 +70,11 @@ enum outcome context_unknown_subcommand(struct context *context)
 
 enum outcome context_subcommand_error(struct context *context)
 {
+    const struct command *command = command_container(context->command);
     char container[32];
 
-    upper(container, sizeof(container), command_container(context->command)->name);
+    upper(container, sizeof(container),
+          command == NULL ? context->command->name : command->name);
     resp_errorf(
         context->reply,
         "ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.",

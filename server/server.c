@@ -131,7 +131,7 @@ static void check_store(struct server *server)
 
 /* ---- the turn */
 
-static void update_clock(struct server *server)
+void server_update_clock(struct server *server)
 {
     if (clock_update(&server->clock, clock_read(), &server->now))
         log_write(LOG_WARNING,
@@ -228,7 +228,7 @@ static void finish_turn(struct server *server)
     uint64_t lsn;
 
     server->stats.turns++;
-    update_clock(server);
+    server_update_clock(server);
     end_pause(server);
     resume_some(server);
     if (server->store != NULL)

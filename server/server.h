@@ -84,6 +84,8 @@ const char *server_failure(const struct server *server);
 
 /* ---- for the loop's own files */
 
+/* Reads the clocks: when something happens after a wait, and before what falls due is done. */
+void server_update_clock(struct server *server);
 /* Commits now what the batch holds, when it has grown large. */
 void server_commit_if_large(struct server *server);
 

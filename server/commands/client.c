@@ -4,6 +4,7 @@
 #include "protocol/number.h"
 #include "server/clients.h"
 #include "server/commands/options.h"
+#include "server/keyspace.h"
 #include "server/server.h"
 #include "server/waiters.h"
 
@@ -168,8 +169,8 @@ static enum outcome client_pause(struct context *context)
             return OUTCOME_DONE;
         }
     }
-    if (!option_integer(context, 2, INT64_MIN, INT64_MAX,
-                        "ERR timeout is not an integer or out of range", &wait))
+    if (!context_range_integer(context, 2, INT64_MIN, INT64_MAX,
+                               "ERR timeout is not an integer or out of range", &wait))
         return OUTCOME_DONE;
     if (wait < 0) {
         resp_error(context->reply, "ERR timeout is negative");

@@ -16,7 +16,7 @@ static bool parse_conditions(struct context *context, unsigned *ret_conditions)
             if (context_is(context, at, words[i]))
                 bit = 1U << i;
         if (bit == 0) {
-            resp_errorf(context->reply, "ERR Unsupported option %.128s",
+            resp_errorf(context->reply, "ERR Unsupported option %s",
                         context_argument(context, at).data);
             return false;
         }

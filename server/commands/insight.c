@@ -181,11 +181,10 @@ enum outcome run_memory_usage(struct context *context)
     struct keys_info info;
     int64_t samples = SAMPLES_DEFAULT;
 
-    if (context_count(context) != 3 &&
-        (context_count(context) != 5 || !context_is(context, 3, "samples")))
-        return context_syntax_error(context);
-    if (context_count(context) == 5) {
-        if (!context_integer(context, 4, &samples))
+    for (size_t at = 3; at < context_count(context); at += 2) {
+        if (!context_is(context, at, "samples") || at + 1 == context_count(context))
+            return context_syntax_error(context);
+        if (!context_integer(context, at + 1, &samples))
             return OUTCOME_DONE;
         if (samples < 0)
             return context_syntax_error(context);

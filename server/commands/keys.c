@@ -181,7 +181,14 @@ enum outcome run_move(struct context *context)
 enum outcome run_swapdb(struct context *context)
 {
     unsigned a, b;
+    int64_t number;
 
+    /* both are numbers before either is a database */
+    if (!context_range_integer(context, 1, INT32_MIN, INT32_MAX, "ERR invalid first DB index",
+                               &number) ||
+        !context_range_integer(context, 2, INT32_MIN, INT32_MAX, "ERR invalid second DB index",
+                               &number))
+        return OUTCOME_DONE;
     if (!context_database(context, 1, "ERR invalid first DB index", &a) ||
         !context_database(context, 2, "ERR invalid second DB index", &b))
         return OUTCOME_DONE;

@@ -4,6 +4,7 @@
 
 #include "protocol/number.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,17 @@ static bool collect_scored(void *arg, const struct zset_entry *entry)
     return collect(arg, entry->member, dueq_slice(NULL, 0));
 }
 
-/* A zset is read in its order, which DESC turns around when nothing else is asked for. */
+/* A set has no order of its own, but what is stored must be the same each time. */
+static void sort_for_store(struct sort *sort)
+{
+    if (!sort->unsorted || sort->store == 0)
+        return;
+    sort->unsorted = false;
+    sort->alpha = true;
+}
+
+/* Lists and zsets are read in their order, which DESC turns around when nothing else is asked
+ * for. */
 static enum dueq_status load(struct sort *sort, const struct keys_view *view,
                              struct dueq_slice name)
 {
@@ -151,8 +162,10 @@ static enum dueq_status load(struct sort *sort, const struct keys_view *view,
         return status;
     switch (info.type) {
     case KEYS_LIST:
-        return list_each(view, name, 0, LIST_TAIL, collect, sort);
+        return reverse ? list_each(view, name, info.count - 1, LIST_HEAD, collect, sort)
+                       : list_each(view, name, 0, LIST_TAIL, collect, sort);
     case KEYS_SET:
+        sort_for_store(sort);
         return set_each(view, name, collect, sort);
     case KEYS_ZSET:
         return zset_each_from(view, name, 0, reverse, collect_scored, sort);
@@ -215,13 +228,14 @@ static bool look_up(struct sort *sort, struct argument pattern,
 
 /* ---- order */
 
-static bool parse_score(const char *text, size_t size, double *ret_score)
+/* As in Redis a NUL ends the number, and the rest is not looked at. */
+static bool parse_score(const char *text, double *ret_score)
 {
     char *end;
 
+    errno = 0;
     *ret_score = strtod(text, &end);
-    (void)size; /* as in Redis a NUL ends the number, and the rest is not looked at */
-    return *end == '\0' && !isnan(*ret_score);
+    return *end == '\0' && errno != ERANGE && !isnan(*ret_score);
 }
 
 /* What each element is compared by. False: some score is no number. */
@@ -244,7 +258,7 @@ static bool weigh(struct sort *sort)
         }
         element->by = text;
         element->by_size = value.size;
-        if (!sort->alpha && !parse_score(text, value.size, &element->score))
+        if (!sort->alpha && !parse_score(text, &element->score))
             return false;
     }
     return true;

@@ -73,6 +73,8 @@ static bool try_pop(struct context *context, const struct pop *pop)
             return true;
         if (status != DUEQ_OK)
             continue;
+        if (pop->count == 0)
+            return false;
         pop_entries(context, pop, context_slice(context, i), size);
         return true;
     }
@@ -93,7 +95,7 @@ static enum outcome pop_now(struct context *context, bool reverse)
             return OUTCOME_DONE;
         pop.nested = context->reply->version >= 3;
     }
-    if (pop.count == 0 || !try_pop(context, &pop))
+    if (!try_pop(context, &pop))
         resp_array(context->reply, 0);
     return OUTCOME_DONE;
 }

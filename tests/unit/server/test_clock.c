@@ -13,12 +13,19 @@
 #define START RUNNER_START
 #define HOUR  INT64_C(3600000)
 
-/* A clock that began at START on the wall and at 5,000 ms of the monotonic clock. */
-static struct clock begun(int64_t floor)
+/* A clock that began so much on the wall, and a ms before that much of the monotonic clock:
+ * what it had of its first ms is not counted. */
+static struct clock begun_at(int64_t wall, int64_t monotonic, int64_t floor)
 {
     struct clock clock;
-    clock_init(&clock, (struct clock_reading){START, 5000}, floor);
+    clock_init(&clock, (struct clock_reading){wall, monotonic - 1}, floor);
+    clock.last.monotonic = monotonic;
     return clock;
+}
+
+static struct clock begun(int64_t floor)
+{
+    return begun_at(START, 5000, floor);
 }
 
 static bool update(struct clock *clock, int64_t wall, int64_t monotonic,
@@ -77,27 +84,38 @@ static void what_ntp_slews_is_no_jump(void **state)
     assert_true(update(&clock, START + 20 + CLOCK_JUMP_MS + 1, 5020, &time));
 }
 
-static void a_millisecond_between_the_clocks_is_rounding(void **state)
+static void a_wall_clock_a_little_ahead_is_rounding(void **state)
 {
     (void)state;
     struct dueq_time time;
     struct clock clock = begun(0);
-    for (int64_t apart = -1; apart <= 1; apart++) {
+    for (int64_t apart = 0; apart <= 2; apart++) {
         update(&clock, START + 10 + apart, 5010, &time);
         assert_int_equal(time.wall, time.now);
     }
-    update(&clock, START + 12, 5010, &time);
-    assert_int_equal(time.wall, time.now + 2);
-    update(&clock, START + 8, 5010, &time);
-    assert_int_equal(time.wall, time.now - 2);
+    update(&clock, START + 13, 5010, &time);
+    assert_int_equal(time.wall, time.now + 3);
+    update(&clock, START + 9, 5010, &time);
+    assert_int_equal(time.wall, time.now - 1);
+}
+
+/* Or a job with AT would come before its moment. */
+static void the_queue_s_clock_is_not_ahead_of_the_wall_at_its_start(void **state)
+{
+    (void)state;
+    struct dueq_time time;
+    struct clock clock;
+    clock_init(&clock, (struct clock_reading){START, 5000}, 0);
+    /* 0.9 ms of the monotonic ms had gone by at the start, none of the wall's */
+    update(&clock, START, 5001, &time);
+    assert_true(time.now <= START && time.wall <= START);
 }
 
 static void a_device_that_boots_in_1970_goes_on_from_what_it_knew(void **state)
 {
     (void)state;
     struct dueq_time time;
-    struct clock clock;
-    clock_init(&clock, (struct clock_reading){1000, 5000}, START);
+    struct clock clock = begun_at(1000, 5000, START);
     update(&clock, 1500, 5500, &time);
     assert_int_equal(time.now, START + 500);
     assert_int_equal(time.wall,
@@ -108,8 +126,7 @@ static void a_wall_clock_that_passed_the_floor_is_believed(void **state)
 {
     (void)state;
     struct dueq_time time;
-    struct clock clock;
-    clock_init(&clock, (struct clock_reading){1000, 5000}, START);
+    struct clock clock = begun_at(1000, 5000, START);
     assert_true(update(&clock, START + HOUR, 6000, &time)); /* NTP has come */
     assert_int_equal(time.now, START + 1000);
     assert_int_equal(time.wall, START + HOUR);
@@ -183,7 +200,7 @@ static void expect_moment(struct command_runner *runner, const char *name, int64
 static void every_reply_shows_the_wall_clock_after_a_step(void **state)
 {
     struct command_runner *runner = *state;
-    clock_init(&runner->server.clock, (struct clock_reading){START, 0}, 0);
+    runner->server.clock = begun_at(START, 0, 0);
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 60s");
     step(runner, HOUR, 0);
     expect_moment(runner, "due", START + HOUR + 60000, "Q.GET mail a");
@@ -203,7 +220,7 @@ static void an_absolute_moment_is_shown_as_it_was_given(void **state)
 {
     struct command_runner *runner = *state;
     char line[128];
-    clock_init(&runner->server.clock, (struct clock_reading){START, 0}, 0);
+    runner->server.clock = begun_at(START, 0, 0);
     snprintf(line, sizeof(line), "Q.PUSH mail body ID a AT %lld",
              (long long)(START + 2 * HOUR));
     runner_expect(runner, "\"a\"", line);
@@ -222,7 +239,8 @@ int main(void)
         cmocka_unit_test(a_jump_forward_moves_the_wall_only),
         cmocka_unit_test(a_jump_backward_stops_nothing),
         cmocka_unit_test(what_ntp_slews_is_no_jump),
-        cmocka_unit_test(a_millisecond_between_the_clocks_is_rounding),
+        cmocka_unit_test(a_wall_clock_a_little_ahead_is_rounding),
+        cmocka_unit_test(the_queue_s_clock_is_not_ahead_of_the_wall_at_its_start),
         cmocka_unit_test(a_device_that_boots_in_1970_goes_on_from_what_it_knew),
         cmocka_unit_test(a_wall_clock_that_passed_the_floor_is_believed),
         cmocka_unit_test(a_wall_clock_ahead_of_the_floor_is_where_the_queue_begins),
