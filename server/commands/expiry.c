@@ -140,7 +140,8 @@ static enum outcome tell(struct context *context, bool seconds, bool relative)
     if (info.expires == DUEQ_NEVER)
         return context_integer_reply(context, -1);
     moment = relative ? info.expires - view.now : context_to_wall(context, info.expires);
-    return context_integer_reply(context, seconds ? (moment + 500) / 1000 : moment);
+    return context_integer_reply(context,
+                                 seconds ? moment / 1000 + (moment % 1000 >= 500) : moment);
 }
 
 enum outcome run_ttl(struct context *context)
