@@ -72,13 +72,16 @@ def _items(reply):
 def _command_info(arguments, reference, candidate, slack):
     if len(arguments) == 2 or not (_items(reference) and _items(candidate)):
         return len(arguments) == 2 and _same_type(arguments, reference, candidate, slack)
-    return [_with_sorted_subcommands(entry) for entry in reference[1]] == [
-        _with_sorted_subcommands(entry) for entry in candidate[1]]
+    return len(reference[1]) == len(candidate[1]) and all(map(_same_entry, reference[1], candidate[1]))
 
 
-def _with_sorted_subcommands(entry):
-    items = _items(entry)
-    return items[:-1] + [sorted(_items(items[-1]) or [], key=repr)] if items else entry
+def _same_entry(reference, candidate):
+    """Subcommands come in any order, and each server has some that the other has not."""
+    left, right = _items(reference), _items(candidate)
+    if not left or not right:
+        return reference == candidate
+    both = [{entry[1][0]: entry for entry in _items(items[-1]) or []} for items in (left, right)]
+    return left[:-1] == right[:-1] and all(both[0][name] == both[1][name] for name in both[0].keys() & both[1].keys())
 
 
 def _same_items(left, right):

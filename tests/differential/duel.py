@@ -281,9 +281,9 @@ class _Run:
     def _judge_events(self, step, arrived):
         for number in sorted(set(arrived[0]) | set(arrived[1])):
             left, right = (there.setdefault(number, []) for there in arrived)
-            if not comparison.agree_all((), left, right, self._slack()):
+            if not self._agree_here((), left, right):
                 self._grant_grace(arrived)
-            if not comparison.agree_all((), left, right, self._slack()):
+            if not self._agree_here((), left, right):
                 return Mismatch("event", step, f"{number}> {_text_of_all(left)}", f"{number}> {_text_of_all(right)}")
             self.waiting.pop(number, None)
         return None
@@ -300,11 +300,14 @@ class _Run:
         queued = self.queued.get(step.connection)
         if step.name() == "EXEC" and queued is not None and len(own[0]) == 1 == len(own[1]):
             return self._agree_exec(queued, own[0][0], own[1][0])
-        if comparison.agree_all(step.arguments, own[0], own[1], self._slack()):
+        return self._agree_here(step.arguments, own[0], own[1])
+
+    def _agree_here(self, arguments, references, candidates):
+        """Where a command tells its own connection of the change is open: Redis does it even in mid-reply."""
+        if comparison.agree_all(arguments, references, candidates, self._slack()):
             return True
-        # Where a command tells its own connection of the change is open: Redis does it even in mid-reply.
-        reference, candidate = [_messages_apart(replies) for replies in own]
-        return bool(reference[1]) and reference == candidate
+        apart = _messages_apart(references)
+        return bool(apart[1]) and apart == _messages_apart(candidates)
 
     def _agree_exec(self, queued, left, right):
         if left == right:
