@@ -128,20 +128,35 @@ static void run(struct command_runner *runner, struct connection *client, const 
     waiters_serve(&runner->server);
 }
 
-/* What the client was sent since the last time, in the notation of reply_text.h. */
-static char *take_text(struct connection *client)
+static void print_replies(struct buffer *output, FILE *out)
 {
-    size_t size = buffer_size(&client->output);
-    if (size == 0)
-        return strdup("");
-    struct raw_client raw = {-1, fmemopen(buffer_content(&client->output), size, "r")};
+    struct raw_client raw = {-1, fmemopen(buffer_content(output), buffer_size(output), "r")};
     if (raw.input == NULL)
         abort();
-    char *text = raw_reply(&raw);
-    if (fgetc(raw.input) != EOF)
-        fail_at(__FILE__, __LINE__, "more than one reply, the first of them %s", text);
+    const char *space = "";
+    for (int next = fgetc(raw.input); next != EOF; next = fgetc(raw.input)) {
+        ungetc(next, raw.input);
+        char *text = raw_reply(&raw);
+        fprintf(out, "%s%s", space, text);
+        space = " ";
+        free(text);
+    }
     fclose(raw.input);
+}
+
+/* What the client was sent since the last time, in the notation of reply_text.h; a space
+ * between replies. */
+static char *take_text(struct connection *client)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        abort();
+    if (buffer_size(&client->output) > 0)
+        print_replies(&client->output, out);
     buffer_clear(&client->output);
+    fclose(out);
     return text;
 }
 
@@ -171,6 +186,35 @@ void runner_expect_all_at(const char *file, int line_number, struct command_runn
         if (!reply_text_matches(cases[i][0], text))
             fail_at(file, line_number, "%s: expected %s\n     got %.4000s", cases[i][1],
                     cases[i][0], text);
+        free(text);
+    }
+}
+
+static struct connection *client_of(struct command_runner *runner, char letter)
+{
+    size_t index = (size_t)(letter - 'a');
+    while (runner->client_count <= index)
+        runner_connect(runner);
+    return runner->clients[index];
+}
+
+void runner_follow_at(const char *file, int line_number, struct command_runner *runner,
+                      const struct runner_step *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct runner_step *step = &steps[i];
+        if (step->client == '+') {
+            runner_pass(runner, strtol(step->line, NULL, 10));
+            continue;
+        }
+        struct connection *client = client_of(runner, step->client);
+        if (step->line != NULL)
+            run(runner, client, step->line);
+        char *text = take_text(client);
+        if (!reply_text_matches(step->pattern, text))
+            fail_at(file, line_number, "step %zu, %c: %s: expected %s\n     got %.4000s", i,
+                    step->client, step->line == NULL ? "(heard)" : step->line, step->pattern,
+                    text);
         free(text);
     }
 }

@@ -55,6 +55,18 @@ void runner_expect_all_at(const char *file, int line_number, struct command_runn
 void runner_expect_reply_at(const char *file, int line_number, struct connection *client,
                             const char *pattern);
 
+/* One step of several clients' conversation. Clients are 'a' (the first), 'b', ...; they
+ * connect when they first say something. '+': time goes by, as many ms as the line says. line
+ * NULL: what the client gets without asking; several replies are separated by a space. */
+struct runner_step {
+    char client;
+    const char *pattern, *line;
+};
+#define runner_follow(runner, steps)                                                           \
+    runner_follow_at(__FILE__, __LINE__, (runner), (steps), sizeof(steps) / sizeof(*(steps)))
+void runner_follow_at(const char *file, int line_number, struct command_runner *runner,
+                      const struct runner_step *steps, size_t count);
+
 /* The reply's bytes as they are; the caller frees them. */
 char *runner_bytes(struct command_runner *runner, const char *line);
 

@@ -1,0 +1,204 @@
+/* The commands of bits in strings. Expected is what Redis 7.0.15 answers. */
+#include "tests/support/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+/* ---- single bits */
+
+static void bits_are_set_and_got(void **state)
+{
+    static const char *const cases[][2] = {
+        {"0", "SETBIT k 7 1"},
+        {"1", "GETBIT k 7"},
+        {"0", "GETBIT k 6"},
+        {"0", "GETBIT k 1000"},
+        {"\"\\x01\"", "GET k"},
+        {"1", "SETBIT k 7 0"},
+        {"0", "SETBIT k 7 0"},
+        {"\"\\x00\"", "GET k"},
+        {"0", "SETBIT k 23 1"},
+        {"\"\\x00\\x00\\x01\"", "GET k"},
+        {"3", "STRLEN k"},
+        {"0", "GETBIT none 0"},
+        {"!ERR bit offset is not an integer or out of range", "SETBIT k -1 1"},
+        {"!ERR bit offset is not an integer or out of range", "SETBIT k x 1"},
+        {"!ERR bit offset is not an integer or out of range", "SETBIT k 4294967296 1"},
+        {"!ERR bit is not an integer or out of range", "SETBIT k 0 2"},
+        {"!ERR bit is not an integer or out of range", "SETBIT k 0 x"},
+        {"!ERR bit is not an integer or out of range", "SETBIT k 0 -1"},
+        {"!ERR bit offset is not an integer or out of range", "GETBIT k -1"},
+        {"!ERR bit offset is not an integer or out of range", "GETBIT k x"},
+        {"!ERR bit offset is not an integer or out of range", "GETBIT k 4294967296"},
+        {"0", "SETBIT none 10 0"},
+        {"\"\\x00\\x00\"", "GET none"},
+        {"1", "RPUSH l x"},
+        {"!WRONGTYPE Operation against a key holding the wrong kind of value", "SETBIT l 0 1"},
+        {"!WRONGTYPE Operation against a key holding the wrong kind of value", "GETBIT l 0"},
+        {"!ERR wrong number of arguments for 'setbit' command", "SETBIT k 0"},
+        {"1", "EXPIRE k 100"},
+        {"0", "SETBIT k 1 1"},
+        {"100", "TTL k"},
+        {"OK", "SET n 123"},
+        {"1", "GETBIT n 3"},
+        {"0", "SETBIT n 6 1"},
+        {"\"323\"", "GET n"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- counting and searching */
+
+static void bits_are_counted(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET k foobar"},
+        {"26", "BITCOUNT k"},
+        {"4", "BITCOUNT k 0 0"},
+        {"6", "BITCOUNT k 1 1"},
+        {"26", "BITCOUNT k 0 -1"},
+        {"7", "BITCOUNT k -2 -1"},
+        {"0", "BITCOUNT k 5 1"},
+        {"0", "BITCOUNT k -1 -2"},
+        {"0", "BITCOUNT k 100 200"},
+        {"17", "BITCOUNT k 5 30 BIT"},
+        {"4", "BITCOUNT k 5 30 byte"},
+        {"5", "BITCOUNT k -10 -1 BIT"},
+        {"4", "BITCOUNT k 0 -100"},
+        {"!ERR syntax error", "BITCOUNT k 0"},
+        {"!ERR syntax error", "BITCOUNT k 0 1 NONSENSE"},
+        {"!ERR syntax error", "BITCOUNT k 0 1 BIT x"},
+        {"!ERR value is not an integer or out of range", "BITCOUNT k x 1"},
+        {"!ERR value is not an integer or out of range", "BITCOUNT k 0 x"},
+        {"0", "BITCOUNT none"},
+        {"0", "BITCOUNT none 0 1"},
+        {"0", "BITCOUNT none 0"},
+        {"0", "BITCOUNT none x 1"},
+        {"1", "RPUSH l x"},
+        {"!WRONGTYPE Operation against a key holding the wrong kind of value", "BITCOUNT l"},
+        {"!WRONGTYPE Operation against a key holding the wrong kind of value",
+         "BITCOUNT l x 1"},
+        {"OK", "SET n 7"},
+        {"5", "BITCOUNT n"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void the_first_bit_is_found(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET k \"\\xff\\xf0\\x00\""},
+        {"12", "BITPOS k 0"},
+        {"0", "BITPOS k 1"},
+        {"-1", "BITPOS k 1 2"},
+        {"-1", "BITPOS k 0 0 0"},
+        {"16", "BITPOS k 0 2"},
+        {"0", "BITPOS k 1 0 -1"},
+        {"12", "BITPOS k 0 0 -2"},
+        {"-1", "BITPOS k 1 2 -1 BYTE"},
+        {"7", "BITPOS k 1 7 15 BIT"},
+        {"12", "BITPOS k 0 7 15 BIT"},
+        {"12", "BITPOS k 0 7 -3 bit"},
+        {"-1", "BITPOS k 0 0 11 BIT"},
+        {"-1", "BITPOS k 1 -1 -5"},
+        {"OK", "SET k \"\\xff\\xff\""},
+        {"16", "BITPOS k 0"},
+        {"16", "BITPOS k 0 0"},
+        {"-1", "BITPOS k 0 0 -1"},
+        {"16", "BITPOS k 0 1"},
+        {"-1", "BITPOS k 0 5"},
+        {"OK", "SET k \"\\x00\\x00\""},
+        {"-1", "BITPOS k 1"},
+        {"-1", "BITPOS k 1 0 -1"},
+        {"0", "BITPOS none 0"},
+        {"-1", "BITPOS none 1"},
+        {"-1", "BITPOS none 1 0 5"},
+        {"!ERR The bit argument must be 1 or 0.", "BITPOS k 2"},
+        {"!ERR value is not an integer or out of range", "BITPOS k x"},
+        {"!ERR value is not an integer or out of range", "BITPOS k 1 x"},
+        {"!ERR value is not an integer or out of range", "BITPOS k 1 0 x"},
+        {"!ERR syntax error", "BITPOS k 1 0 1 NONSENSE"},
+        {"!ERR syntax error", "BITPOS k 1 0 1 BIT x"},
+        {"!ERR wrong number of arguments for 'bitpos' command", "BITPOS k"},
+        {"1", "RPUSH l x"},
+        {"!WRONGTYPE Operation against a key holding the wrong kind of value", "BITPOS l 1"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- BITOP */
+
+static void strings_are_combined(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET a \"\\xff\\x0f\""},
+        {"OK", "SET b \"\\x0f\""},
+        {"2", "BITOP AND d a b"},
+        {"\"\\x0f\\x00\"", "GET d"},
+        {"2", "BITOP OR d a b"},
+        {"\"\\xff\\x0f\"", "GET d"},
+        {"2", "BITOP XOR d a b"},
+        {"\"\\xf0\\x0f\"", "GET d"},
+        {"2", "BITOP NOT d a"},
+        {"\"\\x00\\xf0\"", "GET d"},
+        {"2", "BITOP and d a none"},
+        {"\"\\x00\\x00\"", "GET d"},
+        {"0", "BITOP OR d none none2"},
+        {"0", "EXISTS d"},
+        {"!ERR BITOP NOT must be called with a single source key.", "BITOP NOT d a b"},
+        {"!ERR syntax error", "BITOP NONSENSE d a"},
+        {"1", "RPUSH l x"},
+        {"!WRONGTYPE Operation against a key holding the wrong kind of value",
+         "BITOP AND d a l"},
+        {"2", "BITOP OR l a b"},
+        {"string", "TYPE l"},
+        {"OK", "SET d x EX 100"},
+        {"2", "BITOP OR d a"},
+        {"-1", "TTL d"},
+        {"!ERR wrong number of arguments for 'bitop' command", "BITOP AND d"},
+        {"OK", "SET n 12"},
+        {"2", "BITOP OR d n a"},
+        {"\"\\xff?\"", "GET d"},
+        {"2", "BITOP OR long a b none n a b a b a b a b a b a b a b"},
+        {"\"\\xff?\"", "GET long"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- events */
+
+static void changes_of_bits_are_published(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "CONFIG SET notify-keyspace-events E$g"},
+        {'b', "[\"psubscribe\" \"*\" 1]", "PSUBSCRIBE *"},
+        {'a', "0", "SETBIT k 0 1"},
+        {'a', "1", "SETBIT k 0 1"},
+        {'a', "1", "GETBIT k 0"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:setbit\" \"k\"]", NULL},
+        {'b', "", NULL},
+        {'b', "", NULL},
+        {'a', "1", "BITOP OR d k"},
+        {'a', "0", "BITOP AND d none"},
+        {'a', "0", "BITOP AND d none"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:set\" \"d\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:del\" \"d\"]",
+         NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        runner_test(bits_are_set_and_got),          runner_test(bits_are_counted),
+        runner_test(the_first_bit_is_found),        runner_test(strings_are_combined),
+        runner_test(changes_of_bits_are_published),
+    };
+    return cmocka_run_group_tests_name("bit commands", tests, NULL, NULL);
+}

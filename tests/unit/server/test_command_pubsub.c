@@ -1,0 +1,315 @@
+/* Publish and subscribe. Expected is what Redis 7.0.15 answers. */
+#include "tests/support/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+/* ---- subscribing */
+
+static void confirmations_count_channels_and_patterns(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[\"subscribe\" \"a\" 1] [\"subscribe\" \"b\" 2]", "SUBSCRIBE a b"},
+        {"[\"subscribe\" \"a\" 2]", "SUBSCRIBE a"},
+        {"[\"psubscribe\" \"p*\" 3] [\"psubscribe\" \"q*\" 4]", "PSUBSCRIBE p* q*"},
+        {"[\"subscribe\" \"c\" 5]", "SUBSCRIBE c"},
+        {"[\"unsubscribe\" \"b\" 4]", "UNSUBSCRIBE b"},
+        {"[\"punsubscribe\" \"q*\" 3]", "PUNSUBSCRIBE q*"},
+        {"[\"unsubscribe\" \"none\" 3]", "UNSUBSCRIBE none"},
+        {"[\"punsubscribe\" \"none\" 3]", "PUNSUBSCRIBE none"},
+        {"[\"unsubscribe\" \"c\" 2]", "UNSUBSCRIBE c"},
+        {"[\"unsubscribe\" \"a\" 1]", "UNSUBSCRIBE"},
+        {"[\"punsubscribe\" \"p*\" 0]", "PUNSUBSCRIBE"},
+        {"[\"unsubscribe\" nil 0]", "UNSUBSCRIBE"},
+        {"[\"punsubscribe\" nil 0]", "PUNSUBSCRIBE"},
+        {"nil", "GET k"},
+        {"!ERR wrong number of arguments for 'subscribe' command", "SUBSCRIBE"},
+        {"!ERR wrong number of arguments for 'psubscribe' command", "PSUBSCRIBE"},
+        {"[\"unsubscribe\" \"x\" 0] [\"unsubscribe\" \"y\" 0]", "UNSUBSCRIBE x y"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void messages_reach_who_subscribed(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "[\"subscribe\" \"news\" 1]", "SUBSCRIBE news"},
+        {'c', "[\"psubscribe\" \"n*s\" 1] [\"psubscribe\" \"x*\" 2]", "PSUBSCRIBE n*s x*"},
+        {'d', "[\"subscribe\" \"other\" 1]", "SUBSCRIBE other"},
+        {'a', "2", "PUBLISH news hello"},
+        {'b', "[\"message\" \"news\" \"hello\"]", NULL},
+        {'c', "[\"pmessage\" \"n*s\" \"news\" \"hello\"]", NULL},
+        {'d', "", NULL},
+        {'a', "0", "PUBLISH none hello"},
+        {'a', "1", "PUBLISH other \"\""},
+        {'d', "[\"message\" \"other\" \"\"]", NULL},
+        {'a', "0", "PUBLISH \"\" \"a\\x00b\""},
+        {'b', "[\"subscribe\" \"\" 2]", "SUBSCRIBE \"\""},
+        {'a', "1", "PUBLISH \"\" \"a\\x00b\""},
+        {'b', "[\"message\" \"\" \"a\\x00b\"]", NULL},
+        {'a', "!ERR wrong number of arguments for 'publish' command", "PUBLISH news"},
+        {'a', "!ERR wrong number of arguments for 'publish' command", "PUBLISH news a b"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void one_that_matches_twice_is_told_twice(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "[\"subscribe\" \"news\" 1]", "SUBSCRIBE news"},
+        {'b', "[\"psubscribe\" \"n*\" 2]", "PSUBSCRIBE n*"},
+        {'a', "2", "PUBLISH news hello"},
+        {'b', "[\"message\" \"news\" \"hello\"] [\"pmessage\" \"n*\" \"news\" \"hello\"]",
+         NULL},
+        {'b', "[\"punsubscribe\" \"n*\" 1]", "PUNSUBSCRIBE n*"},
+        {'a', "1", "PUBLISH news hello"},
+        {'b', "[\"message\" \"news\" \"hello\"]", NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void messages_reach_other_databases(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "OK", "SELECT 3"},
+        {'b', "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c"},
+        {'a', "1", "PUBLISH c hello"},
+        {'b', "[\"message\" \"c\" \"hello\"]", NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+/* ---- what may be said while subscribed */
+
+static void resp2_allows_little(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[\"subscribe\" \"c\" 1]", "SUBSCRIBE c"},
+        {"[\"pong\" \"\"]", "PING"},
+        {"[\"pong\" \"hello\"]", "PING hello"},
+        {"!ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+         "RESET are allowed in this context",
+         "GET k"},
+        {"!ERR Can't execute 'set': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+         "RESET are allowed in this context",
+         "SET k v"},
+        {"!ERR Can't execute 'multi': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+         "RESET are allowed in this context",
+         "MULTI"},
+        {"!ERR Can't execute 'client|id': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
+         "/ RESET are allowed in this context",
+         "CLIENT ID"},
+        {"!ERR unknown command 'NOSUCH', with args beginning with: ", "NOSUCH"},
+        {"!ERR wrong number of arguments for 'get' command", "GET"},
+        {"!ERR Can't execute 'publish': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+         "RESET are allowed in this context",
+         "PUBLISH c hello"},
+        {"[\"subscribe\" \"d\" 2]", "SUBSCRIBE d"},
+        {"[\"psubscribe\" \"p\" 3]", "PSUBSCRIBE p"},
+        {"[\"unsubscribe\" \"d\" 2]", "UNSUBSCRIBE d"},
+        {"[\"punsubscribe\" \"p\" 1]", "PUNSUBSCRIBE p"},
+        {"[\"unsubscribe\" \"c\" 0]", "UNSUBSCRIBE"},
+        {"nil", "GET k"},
+        {"PONG", "PING"},
+        {"[\"subscribe\" \"c\" 1]", "SUBSCRIBE c"},
+        {"RESET", "RESET"},
+        {"nil", "GET k"},
+        {"[\"subscribe\" \"c\" 1]", "SUBSCRIBE c"},
+        {"OK", "QUIT"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void resp3_allows_everything(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "*", "HELLO 3"},
+        {'a', ">[\"subscribe\" \"c\" 1] >[\"subscribe\" \"d\" 2]", "SUBSCRIBE c d"},
+        {'a', "PONG", "PING"},
+        {'a', "\"hello\"", "PING hello"},
+        {'a', "_", "GET k"},
+        {'a', "OK", "SET k v"},
+        {'a', ">[\"psubscribe\" \"p*\" 3]", "PSUBSCRIBE p*"},
+        {'a', ">[\"unsubscribe\" \"c\" 2]", "UNSUBSCRIBE c"},
+        {'a', ">[\"unsubscribe\" \"d\" 1]", "UNSUBSCRIBE"},
+        {'a', ">[\"unsubscribe\" _ 1]", "UNSUBSCRIBE"},
+        {'a', ">[\"punsubscribe\" \"p*\" 0]", "PUNSUBSCRIBE"},
+        {'a', ">[\"punsubscribe\" _ 0]", "PUNSUBSCRIBE"},
+        {'b', "0", "PUBLISH d x"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void resp3_messages_are_pushes(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "*", "HELLO 3"},
+        {'a', ">[\"subscribe\" \"news\" 1]", "SUBSCRIBE news"},
+        {'a', ">[\"psubscribe\" \"n*\" 2]", "PSUBSCRIBE n*"},
+        {'b', "2", "PUBLISH news hello"},
+        {'a', ">[\"message\" \"news\" \"hello\"] >[\"pmessage\" \"n*\" \"news\" \"hello\"]",
+         NULL},
+        {'a', ">[\"message\" \"news\" \"self\"] >[\"pmessage\" \"n*\" \"news\" \"self\"] 2",
+         "PUBLISH news self"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+/* Redis puts it there, into the array, where a client takes it for a reply. */
+static void a_message_to_itself_does_not_come_between_the_replies_of_an_exec(void **state)
+{
+    static const char *const cases[][2] = {
+        {"*", "HELLO 3"},
+        {">[\"subscribe\" \"news\" 1]", "SUBSCRIBE news"},
+        {"OK", "MULTI"},
+        {"QUEUED", "PUBLISH news one"},
+        {"QUEUED", "PUBLISH news two"},
+        {"[1 1] >[\"message\" \"news\" \"one\"] >[\"message\" \"news\" \"two\"]", "EXEC"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void shard_channels_are_their_own(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "[\"ssubscribe\" \"a\" 1] [\"ssubscribe\" \"b\" 2]", "SSUBSCRIBE a b"},
+        {'a', "[\"subscribe\" \"a\" 1]", "SUBSCRIBE a"},
+        {'b', "1", "SPUBLISH a shard"},
+        {'a', "[\"smessage\" \"a\" \"shard\"]", NULL},
+        {'b', "1", "PUBLISH a plain"},
+        {'a', "[\"message\" \"a\" \"plain\"]", NULL},
+        {'b', "[\"a\"]", "PUBSUB SHARDCHANNELS a"},
+        {'b', "[\"a\" 1 \"b\" 1 \"none\" 0]", "PUBSUB SHARDNUMSUB a b none"},
+        {'b', "[\"a\"]", "PUBSUB CHANNELS"},
+        {'a', "[\"sunsubscribe\" \"a\" 1]", "SUNSUBSCRIBE a"},
+        {'a', "[\"unsubscribe\" \"a\" 0]", "UNSUBSCRIBE"},
+        {'a',
+         "!ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+         "RESET are allowed in this context",
+         "GET k"},
+        {'a', "[\"sunsubscribe\" \"b\" 0]", "SUNSUBSCRIBE"},
+        {'a', "[\"sunsubscribe\" nil 0]", "SUNSUBSCRIBE"},
+        {'a', "nil", "GET k"},
+        {'b', "0", "SPUBLISH a shard"},
+        {'a', "!ERR wrong number of arguments for 'ssubscribe' command", "SSUBSCRIBE"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+/* ---- asking */
+
+static void channels_and_subscribers_are_counted(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "[]", "PUBSUB CHANNELS"},
+        {'a', "0", "PUBSUB NUMPAT"},
+        {'a', "[]", "PUBSUB NUMSUB"},
+        {'b', "[\"subscribe\" \"news\" 1]", "SUBSCRIBE news"},
+        {'c', "[\"subscribe\" \"news\" 1]", "SUBSCRIBE news"},
+        {'c', "[\"psubscribe\" \"n*\" 2] [\"psubscribe\" \"x*\" 3]", "PSUBSCRIBE n* x*"},
+        {'d', "[\"psubscribe\" \"n*\" 1]", "PSUBSCRIBE n*"},
+        {'a', "[\"news\"]", "PUBSUB CHANNELS"},
+        {'a', "[\"news\"]", "PUBSUB CHANNELS n*"},
+        {'a', "[]", "PUBSUB CHANNELS x*"},
+        {'a',
+         "!ERR unknown subcommand or wrong number of arguments for 'CHANNELS'. Try PUBSUB "
+         "HELP.",
+         "PUBSUB CHANNELS a b"},
+        {'a', "[\"news\" 2 \"none\" 0 \"news\" 2]", "PUBSUB NUMSUB news none news"},
+        {'a', "2", "PUBSUB NUMPAT"},
+        {'a', "!ERR wrong number of arguments for 'pubsub|numpat' command", "PUBSUB NUMPAT x"},
+        {'a', "!ERR unknown subcommand 'NOSUCH'. Try PUBSUB HELP.", "PUBSUB NOSUCH"},
+        {'a', "!ERR wrong number of arguments for 'pubsub' command", "PUBSUB"},
+        {'a', "[]", "PUBSUB SHARDCHANNELS"},
+        {'a', "[]", "PUBSUB SHARDNUMSUB"},
+        {'c', "RESET", "RESET"},
+        {'a', "[\"news\" 1]", "PUBSUB NUMSUB news"},
+        {'a', "1", "PUBSUB NUMPAT"},
+        {'a', "*", "HELLO 3"},
+        {'a', "[\"news\" 1]", "PUBSUB NUMSUB news"},
+        {'a', "[\"news\"]", "PUBSUB CHANNELS"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+/* ---- keyspace events */
+
+static void events_say_key_or_event(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "CONFIG SET notify-keyspace-events KEA"},
+        {'b', "[\"subscribe\" \"__keyspace@0__:k\" 1]", "SUBSCRIBE __keyspace@0__:k"},
+        {'c', "[\"psubscribe\" \"__keyevent@*\" 1]", "PSUBSCRIBE __keyevent@*"},
+        {'a', "OK", "SET k v"},
+        {'b', "[\"message\" \"__keyspace@0__:k\" \"set\"]", NULL},
+        {'c', "[\"pmessage\" \"__keyevent@*\" \"__keyevent@0__:set\" \"k\"]", NULL},
+        {'a', "OK", "SELECT 3"},
+        {'a', "OK", "SET k v"},
+        {'b', "", NULL},
+        {'c', "[\"pmessage\" \"__keyevent@*\" \"__keyevent@3__:set\" \"k\"]", NULL},
+        {'a', "OK", "SELECT 0"},
+        {'a', "1", "LPUSH l x"},
+        {'b', "", NULL},
+        {'c', "[\"pmessage\" \"__keyevent@*\" \"__keyevent@0__:lpush\" \"l\"]", NULL},
+        {'a', "\"x\"", "RPOP l"},
+        {'c',
+         "[\"pmessage\" \"__keyevent@*\" \"__keyevent@0__:rpop\" \"l\"] [\"pmessage\" "
+         "\"__keyevent@*\" \"__keyevent@0__:del\" \"l\"]",
+         NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void patterns_are_globs(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b',
+         "[\"psubscribe\" \"h?llo\" 1] [\"psubscribe\" \"h[ae]y\" 2] [\"psubscribe\" "
+         "\"a\\\\*\" 3] [\"psubscribe\" \"x*\" 4]",
+         "PSUBSCRIBE h?llo h[ae]y \"a\\\\*\" x*"},
+        {'a', "1", "PUBLISH hello 1"},
+        {'a', "0", "PUBLISH hllo 1"},
+        {'a', "1", "PUBLISH hay 1"},
+        {'a', "0", "PUBLISH hoy 1"},
+        {'a', "1", "PUBLISH a* 1"},
+        {'a', "0", "PUBLISH ab 1"},
+        {'a', "1", "PUBLISH x 1"},
+        {'a', "1", "PUBLISH \"x\\x00y\" 1"},
+        {'b',
+         "[\"pmessage\" \"h?llo\" \"hello\" \"1\"] [\"pmessage\" \"h[ae]y\" \"hay\" \"1\"] "
+         "[\"pmessage\" \"a\\\\*\" \"a*\" \"1\"] [\"pmessage\" \"x*\" \"x\" \"1\"] "
+         "[\"pmessage\" \"x*\" \"x\\x00y\" \"1\"]",
+         NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        runner_test(confirmations_count_channels_and_patterns),
+        runner_test(messages_reach_who_subscribed),
+        runner_test(one_that_matches_twice_is_told_twice),
+        runner_test(messages_reach_other_databases),
+        runner_test(resp2_allows_little),
+        runner_test(resp3_allows_everything),
+        runner_test(resp3_messages_are_pushes),
+        runner_test(a_message_to_itself_does_not_come_between_the_replies_of_an_exec),
+        runner_test(shard_channels_are_their_own),
+        runner_test(channels_and_subscribers_are_counted),
+        runner_test(events_say_key_or_event),
+        runner_test(patterns_are_globs),
+    };
+    return cmocka_run_group_tests_name("publish and subscribe", tests, NULL, NULL);
+}

@@ -1,0 +1,648 @@
+/* MULTI, EXEC, DISCARD, WATCH, UNWATCH. Expected is what Redis 7.0.15 answers. */
+#include "tests/support/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+/* ---- MULTI and EXEC */
+
+static void commands_are_queued_and_run_together(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "SET k 1"},
+        {"QUEUED", "INCR k"},
+        {"QUEUED", "GET k"},
+        {"QUEUED", "LPUSH k x"},
+        {"QUEUED", "PING"},
+        {"QUEUED", "ECHO hello"},
+        {"[OK 2 \"2\" !WRONGTYPE Operation against a key holding the wrong kind of value PONG "
+         "\"hello\"]",
+         "EXEC"},
+        {"\"2\"", "GET k"},
+        {"!ERR EXEC without MULTI", "EXEC"},
+        {"!ERR DISCARD without MULTI", "DISCARD"},
+        {"OK", "MULTI"},
+        {"[]", "EXEC"},
+        {"!ERR wrong number of arguments for 'multi' command", "MULTI x"},
+        {"!EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' "
+         "command",
+         "EXEC x"},
+        {"!ERR wrong number of arguments for 'discard' command", "DISCARD x"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void nothing_happens_before_exec(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "!ERR unknown command 'a:', with args beginning with: 'SET' 'k' '1' ",
+         "a: SET k 1"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SET k 2"},
+        {'b', "nil", "GET k"},
+        {'a', "OK", "DISCARD"},
+        {'b', "nil", "GET k"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SET k 3"},
+        {'b', "nil", "GET k"},
+        {'a', "[OK]", "EXEC"},
+        {'b', "\"3\"", "GET k"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_transaction_is_not_nested(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},       {"!ERR MULTI calls can not be nested", "MULTI"},
+        {"QUEUED", "SET k v"}, {"[OK]", "EXEC"},
+        {"\"v\"", "GET k"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void what_cannot_be_queued_aborts(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"!ERR wrong number of arguments for 'set' command", "SET k"},
+        {"QUEUED", "SET k v"},
+        {"!EXECABORT Transaction discarded because of previous errors.", "EXEC"},
+        {"0", "EXISTS k"},
+        {"OK", "MULTI"},
+        {"!ERR unknown command 'NOSUCH', with args beginning with: 'x' ", "NOSUCH x"},
+        {"!EXECABORT Transaction discarded because of previous errors.", "EXEC"},
+        {"OK", "MULTI"},
+        {"!ERR unknown subcommand 'NOSUCH'. Try CLIENT HELP.", "CLIENT NOSUCH"},
+        {"QUEUED", "PING"},
+        {"!EXECABORT Transaction discarded because of previous errors.", "EXEC"},
+        {"OK", "MULTI"},
+        {"QUEUED", "SET k v"},
+        {"[OK]", "EXEC"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void a_watch_inside_is_refused_and_does_not_abort(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},       {"!ERR WATCH inside MULTI is not allowed", "WATCH k"},
+        {"QUEUED", "SET k v"}, {"[OK]", "EXEC"},
+        {"OK", "MULTI"},       {"QUEUED", "UNWATCH"},
+        {"QUEUED", "SET k w"}, {"[OK OK]", "EXEC"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void a_command_that_fails_does_not_stop_the_others(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET s v"},
+        {"OK", "MULTI"},
+        {"QUEUED", "LPUSH s x"},
+        {"QUEUED", "SET t v"},
+        {"QUEUED", "INCR s"},
+        {"[!WRONGTYPE Operation against a key holding the wrong kind of value OK !ERR value is "
+         "not an integer or out of range]",
+         "EXEC"},
+        {"\"v\"", "GET t"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void databases_are_chosen_inside(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET k zero"},
+        {"OK", "MULTI"},
+        {"QUEUED", "SELECT 1"},
+        {"QUEUED", "SET k one"},
+        {"QUEUED", "SELECT 99"},
+        {"QUEUED", "GET k"},
+        {"[OK OK !ERR DB index is out of range \"one\"]", "EXEC"},
+        {"\"one\"", "GET k"},
+        {"OK", "SELECT 0"},
+        {"\"zero\"", "GET k"},
+        {"OK", "MULTI"},
+        {"QUEUED", "SELECT 1"},
+        {"OK", "DISCARD"},
+        {"\"zero\"", "GET k"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void blocking_commands_do_not_wait_inside(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "BLPOP none 0"},
+        {"QUEUED", "BRPOP none 0"},
+        {"QUEUED", "BRPOPLPUSH none other 0"},
+        {"QUEUED", "BLMOVE none other LEFT RIGHT 0"},
+        {"QUEUED", "BLMPOP 0 1 none LEFT"},
+        {"QUEUED", "BZPOPMIN none 0"},
+        {"QUEUED", "BZPOPMAX none 0"},
+        {"QUEUED", "BZMPOP 0 1 none MIN"},
+        {"QUEUED", "WAIT 1 0"},
+        {"QUEUED", "BLPOP none x"},
+        {"QUEUED", "BLPOP none -1"},
+        {"[nil nil nil nil nil nil nil nil 0 !ERR timeout is not a float or out of range !ERR "
+         "timeout is negative]",
+         "EXEC"},
+        {"2", "RPUSH l a b"},
+        {"OK", "MULTI"},
+        {"QUEUED", "BLPOP l 0"},
+        {"QUEUED", "BLPOP l 0"},
+        {"QUEUED", "BLPOP l 0"},
+        {"[[\"l\" \"a\"] [\"l\" \"b\"] nil]", "EXEC"},
+        {"*", "HELLO 3"},
+        {"OK", "MULTI"},
+        {"QUEUED", "BLPOP none 0"},
+        {"QUEUED", "BRPOPLPUSH none other 0"},
+        {"QUEUED", "BZPOPMIN none 0"},
+        {"[_ _ _]", "EXEC"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void subscriptions_begin_inside(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SUBSCRIBE c"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[[\"subscribe\" \"c\" 1] [\"pong\" \"\"]]", "EXEC"},
+        {'b', "1", "PUBLISH c hello"},
+        {'a', "[\"message\" \"c\" \"hello\"]", NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void some_commands_are_not_allowed_inside(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "MONITOR"},
+        {"QUEUED", "SET k v"},
+        {"[!ERR MONITOR isn't allowed for DENY BLOCKING client OK]", "EXEC"},
+        {"OK", "MULTI"},
+        {"QUEUED", "WAIT 0 0"},
+        {"[0]", "EXEC"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void an_exec_wakes_who_waits(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "", "BLPOP l 0"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "RPUSH l a"},
+        {'a', "QUEUED", "LPOP l"},
+        {'a', "QUEUED", "RPUSH l b"},
+        {'a', "QUEUED", "SET k v"},
+        {'a', "[1 \"a\" 1 OK]", "EXEC"},
+        {'b', "[\"l\" \"b\"]", NULL},
+        {'a', "0", "LLEN l"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void what_is_taken_away_inside_is_not_given_out(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "", "BLPOP l 0"},   {'a', "OK", "MULTI"},         {'a', "QUEUED", "RPUSH l a"},
+        {'a', "QUEUED", "DEL l"}, {'a', "[1 1]", "EXEC"},       {'b', "", NULL},
+        {'a', "1", "RPUSH l b"},  {'b', "[\"l\" \"b\"]", NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_reset_ends_it(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},    {"QUEUED", "SET k v"},
+        {"RESET", "RESET"}, {"!ERR EXEC without MULTI", "EXEC"},
+        {"0", "EXISTS k"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void a_null_is_resp3_when_the_watched_changed(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "*", "HELLO 3"}, {'a', "OK", "WATCH k"},  {'b', "OK", "SET k v"},
+        {'a', "OK", "MULTI"},  {'a', "QUEUED", "PING"}, {'a', "_", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+/* ---- WATCH */
+
+static void a_change_by_another_client_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k 1"},  {'a', "OK", "WATCH k"},     {'b', "OK", "SET k 2"},
+        {'a', "OK", "MULTI"},    {'a', "QUEUED", "SET k 3"}, {'a', "nil", "EXEC"},
+        {'a', "\"2\"", "GET k"}, {'a', "OK", "MULTI"},       {'a', "QUEUED", "SET k 3"},
+        {'a', "[OK]", "EXEC"},   {'a', "\"3\"", "GET k"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_change_of_its_own_aborts(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "WATCH k"},     {"OK", "SET k 1"}, {"OK", "MULTI"},
+        {"QUEUED", "SET k 2"}, {"nil", "EXEC"},   {"\"1\"", "GET k"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void a_change_of_another_key_does_not_abort(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH k l"},   {'b', "OK", "SET m 1"}, {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SET k 2"}, {'a', "[OK]", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void one_of_several_keys_is_enough(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH a b c"}, {'b', "OK", "SET c 1"}, {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SET k 2"}, {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void what_does_not_change_the_key_does_not_abort(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET s v"},
+        {'a', "1", "SADD set x"},
+        {'a', "1", "ZADD z 1 a"},
+        {'a', "1", "HSET h f v"},
+        {'a', "OK", "WATCH s set z h none"},
+        {'b', "0", "SADD set x"},
+        {'b', "0", "ZADD z 1 a"},
+        {'b', "0", "ZADD z NX 2 a"},
+        {'b', "0", "HDEL h none"},
+        {'b', "0", "SREM set none"},
+        {'b', "0", "ZREM z none"},
+        {'b', "0", "DEL none"},
+        {'b', "\"v\"", "GET s"},
+        {'b', "0", "HSETNX h f w"},
+        {'b', "0", "SETNX s w"},
+        {'b', "0", "PERSIST s"},
+        {'b', "0", "EXPIRE none 10"},
+        {'b', "0", "LPUSHX none x"},
+        {'b', "1", "SETRANGE s 0 \"\""},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void the_same_value_again_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET s v"},    {'a', "OK", "WATCH s"},    {'b', "OK", "SET s v"},
+        {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},   {'a', "nil", "EXEC"},
+        {'a', "1", "HSET h f v"},  {'a', "OK", "WATCH h"},    {'b', "0", "HSET h f v"},
+        {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},   {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH none"}, {'b', "OK", "SET none v"}, {'b', "1", "DEL none"},
+        {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},   {'a', "nil", "EXEC"},
+        {'a', "1", "RPUSH l a"},   {'a', "OK", "WATCH l"},    {'b', "OK", "LSET l 0 a"},
+        {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},   {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_change_of_the_expiry_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k v"},
+        {'a', "OK", "WATCH k"},
+        {'b', "1", "EXPIRE k 100"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH k"},
+        {'b', "1", "PERSIST k"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH k"},
+        {'b', "\"v\"", "GETEX k EX 100"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH k"},
+        {'b', "\"v\"", "GETEX k"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_key_that_expires_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k v PX 500"}, {'a', "OK", "WATCH k"},  {'+', NULL, "600"},
+        {'a', "OK", "MULTI"},          {'a', "QUEUED", "PING"}, {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_key_that_had_expired_before_does_not(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k v PX 100"}, {'+', NULL, "200"},   {'a', "OK", "WATCH k"},
+        {'b', "nil", "GET k"},         {'a', "OK", "MULTI"}, {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_key_that_comes_and_expires_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH k"}, {'b', "OK", "SET k v PX 200"}, {'+', NULL, "300"},
+        {'a', "OK", "MULTI"},   {'a', "QUEUED", "PING"},       {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void emptying_the_database_aborts_when_the_key_was_there(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k v"},  {'a', "OK", "WATCH k"},  {'b', "OK", "FLUSHDB"},
+        {'a', "OK", "MULTI"},    {'a', "QUEUED", "PING"}, {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH k"},  {'b', "OK", "FLUSHDB"},  {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"}, {'a', "[PONG]", "EXEC"}, {'a', "OK", "WATCH k"},
+        {'b', "OK", "FLUSHALL"}, {'a', "OK", "MULTI"},    {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"}, {'a', "OK", "SET k v"},  {'a', "OK", "WATCH k"},
+        {'b', "OK", "SELECT 1"}, {'b', "OK", "FLUSHDB"},  {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"}, {'a', "[PONG]", "EXEC"}, {'a', "OK", "WATCH k"},
+        {'b', "OK", "FLUSHALL"}, {'a', "OK", "MULTI"},    {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void another_database_in_its_place_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k v"},    {'a', "OK", "WATCH k"},    {'b', "OK", "SWAPDB 0 1"},
+        {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},   {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH k"},    {'b', "OK", "SWAPDB 0 1"}, {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},   {'a', "nil", "EXEC"},      {'a', "OK", "WATCH none"},
+        {'b', "OK", "SWAPDB 0 1"}, {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},   {'a', "OK", "FLUSHALL"},   {'a', "OK", "WATCH k"},
+        {'b', "OK", "SELECT 1"},   {'b', "OK", "SET k v"},    {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},   {'a', "[PONG]", "EXEC"},   {'a', "OK", "WATCH k"},
+        {'b', "OK", "SWAPDB 2 3"}, {'a', "OK", "MULTI"},      {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void watches_are_of_the_database_at_the_time(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH k"},  {'a', "OK", "SELECT 1"}, {'a', "OK", "SET k v"},
+        {'a', "OK", "MULTI"},    {'a', "QUEUED", "PING"}, {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "SELECT 0"}, {'a', "OK", "WATCH k"},  {'a', "OK", "SELECT 1"},
+        {'b', "OK", "SET k v"},  {'a', "OK", "MULTI"},    {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void renaming_aborts_for_both_names(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET from v"},
+        {'a', "OK", "WATCH from"},
+        {'b', "OK", "RENAME from to"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH from"},
+        {'b', "OK", "RENAME to from"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH from"},
+        {'b', "OK", "RENAME from from"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "WATCH to"},
+        {'b', "1", "COPY from to"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH from"},
+        {'b', "1", "COPY from to REPLACE"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "WATCH from"},
+        {'b', "1", "MOVE from 1"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void moving_elements_aborts_for_both_lists(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "2", "RPUSH from a b"},
+        {'a', "OK", "WATCH to"},
+        {'b', "\"a\"", "LMOVE from to LEFT RIGHT"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "WATCH from"},
+        {'b', "\"b\"", "RPOPLPUSH from to"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void what_another_client_takes_while_waiting_aborts(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH l"},       {'b', "", "BLPOP l 0"}, {'c', "1", "RPUSH l a"},
+        {'b', "[\"l\" \"a\"]", NULL}, {'a', "OK", "MULTI"},   {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void unwatch_and_discard_forget(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH k"},
+        {'b', "OK", "SET k 1"},
+        {'a', "OK", "UNWATCH"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "WATCH k"},
+        {'b', "OK", "SET k 2"},
+        {'a', "OK", "MULTI"},
+        {'a', "OK", "DISCARD"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "WATCH k"},
+        {'b', "OK", "SET k 3"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "WATCH k"},
+        {'b', "OK", "SET k 4"},
+        {'a', "RESET", "RESET"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+        {'a', "OK", "UNWATCH"},
+        {'a', "!ERR wrong number of arguments for 'unwatch' command", "UNWATCH x"},
+        {'a', "!ERR wrong number of arguments for 'watch' command", "WATCH"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_failed_queue_forgets_too(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH k"},
+        {'a', "OK", "MULTI"},
+        {'a', "!ERR wrong number of arguments for 'set' command", "SET k"},
+        {'a', "!EXECABORT Transaction discarded because of previous errors.", "EXEC"},
+        {'b', "OK", "SET k 1"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "PING"},
+        {'a', "[PONG]", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_watch_is_told_once_and_by_many(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "WATCH k"}, {'b', "OK", "WATCH k"}, {'a', "OK", "WATCH k k"},
+        {'c', "OK", "SET k v"}, {'a', "OK", "MULTI"},   {'a', "QUEUED", "PING"},
+        {'a', "nil", "EXEC"},   {'b', "OK", "MULTI"},   {'b', "QUEUED", "PING"},
+        {'b', "nil", "EXEC"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+/* ---- events */
+
+static void events_of_an_exec_come_behind_one_another(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "CONFIG SET notify-keyspace-events EA"},
+        {'b', "[\"psubscribe\" \"*\" 1]", "PSUBSCRIBE *"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SET k 1"},
+        {'a', "QUEUED", "INCR k"},
+        {'a', "QUEUED", "DEL k"},
+        {'a', "[OK 2 1]", "EXEC"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:set\" \"k\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:incrby\" \"k\"] [\"pmessage\" \"*\" \"__keyevent@0__:del\" \"k\"]",
+         NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        runner_test(commands_are_queued_and_run_together),
+        runner_test(nothing_happens_before_exec),
+        runner_test(a_transaction_is_not_nested),
+        runner_test(what_cannot_be_queued_aborts),
+        runner_test(a_watch_inside_is_refused_and_does_not_abort),
+        runner_test(a_command_that_fails_does_not_stop_the_others),
+        runner_test(databases_are_chosen_inside),
+        runner_test(blocking_commands_do_not_wait_inside),
+        runner_test(subscriptions_begin_inside),
+        runner_test(some_commands_are_not_allowed_inside),
+        runner_test(an_exec_wakes_who_waits),
+        runner_test(what_is_taken_away_inside_is_not_given_out),
+        runner_test(a_reset_ends_it),
+        runner_test(a_null_is_resp3_when_the_watched_changed),
+        runner_test(a_change_by_another_client_aborts),
+        runner_test(a_change_of_its_own_aborts),
+        runner_test(a_change_of_another_key_does_not_abort),
+        runner_test(one_of_several_keys_is_enough),
+        runner_test(what_does_not_change_the_key_does_not_abort),
+        runner_test(the_same_value_again_aborts),
+        runner_test(a_change_of_the_expiry_aborts),
+        runner_test(a_key_that_expires_aborts),
+        runner_test(a_key_that_had_expired_before_does_not),
+        runner_test(a_key_that_comes_and_expires_aborts),
+        runner_test(emptying_the_database_aborts_when_the_key_was_there),
+        runner_test(another_database_in_its_place_aborts),
+        runner_test(watches_are_of_the_database_at_the_time),
+        runner_test(renaming_aborts_for_both_names),
+        runner_test(moving_elements_aborts_for_both_lists),
+        runner_test(what_another_client_takes_while_waiting_aborts),
+        runner_test(unwatch_and_discard_forget),
+        runner_test(a_failed_queue_forgets_too),
+        runner_test(a_watch_is_told_once_and_by_many),
+        runner_test(events_of_an_exec_come_behind_one_another),
+    };
+    return cmocka_run_group_tests_name("transactions", tests, NULL, NULL);
+}
