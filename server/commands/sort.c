@@ -269,14 +269,21 @@ static int compare_bytes(const char *a, size_t a_size, const char *b, size_t b_s
     return dueq_slice_compare(dueq_slice(a, a_size), dueq_slice(b, b_size));
 }
 
+/* By the locale what is shown, by the bytes what is stored. */
+static int compare_texts(const struct sort *sort, const char *a, size_t a_size, const char *b,
+                         size_t b_size)
+{
+    return sort->store > 0 ? compare_bytes(a, a_size, b, b_size) : strcoll(a, b);
+}
+
 static int compare_alpha(const struct sort *sort, const struct sort_element *a,
                          const struct sort_element *b)
 {
     if (sort->by == 0)
-        return strcoll(a->bytes, b->bytes);
+        return compare_texts(sort, a->bytes, a->size, b->bytes, b->size);
     if (a->by == NULL || b->by == NULL)
         return (a->by != NULL) - (b->by != NULL);
-    return strcoll(a->by, b->by);
+    return compare_texts(sort, a->by, a->by_size, b->by, b->by_size);
 }
 
 /* qsort_r: elements that compare alike are put into the order of their bytes, as Redis does. */
@@ -303,6 +310,11 @@ static void clamp(const struct sort *sort, size_t *ret_first, size_t *ret_end)
     *ret_end = (size_t)(end < (int64_t)*ret_first ? (int64_t)*ret_first : end);
 }
 
+static size_t values_of_each(const struct sort *sort)
+{
+    return sort->get_count == 0 ? 1 : sort->get_count;
+}
+
 static void write_one(struct sort *sort, const struct sort_element *element)
 {
     struct dueq_slice value;
@@ -319,53 +331,74 @@ static void write_one(struct sort *sort, const struct sort_element *element)
 
 static enum outcome write_result(struct sort *sort, size_t first, size_t end)
 {
-    size_t each = sort->get_count == 0 ? 1 : sort->get_count;
-
-    resp_array(sort->context->reply, (end - first) * each);
+    resp_array(sort->context->reply, (end - first) * values_of_each(sort));
     for (size_t i = first; i < end; i++)
         write_one(sort, &sort->elements[i]);
     return OUTCOME_DONE;
 }
 
-/* What STORE puts is copied first: looking up goes on while the list grows. */
-static bool store_one(struct sort *sort, const struct keys_view *view, struct argument pattern,
-                      const struct sort_element *element)
-{
-    struct dueq_slice name = context_slice(sort->context, sort->store);
-    struct dueq_slice value = {NULL, 0};
-    char *copy;
+/* ---- STORE */
 
-    if (!look_up(sort, pattern, element, &value))
-        value = dueq_slice(NULL, 0);
-    copy = duplicate(value);
-    if (copy == NULL)
-        return false;
-    list_push(view, name, LIST_TAIL, dueq_slice(copy, value.size));
-    free(copy);
+struct stored_value {
+    char *bytes;
+    size_t size;
+};
+
+static bool read_value(struct sort *sort, const struct sort_element *element, size_t get,
+                       struct stored_value *value)
+{
+    struct dueq_slice found = {element->bytes, element->size};
+
+    if (sort->get_count > 0 &&
+        !look_up(sort, context_argument(sort->context, sort->gets[get]), element, &found))
+        found = dueq_slice(NULL, 0);
+    *value = (struct stored_value){duplicate(found), found.size};
+    return value->bytes != NULL;
+}
+
+/* All of them, before anything changes: the target may be one of the keys that are looked up.
+ */
+static bool read_values(struct sort *sort, size_t first, size_t end,
+                        struct stored_value *values)
+{
+    size_t each = values_of_each(sort);
+
+    for (size_t i = first; i < end; i++)
+        for (size_t get = 0; get < each; get++)
+            if (!read_value(sort, &sort->elements[i], get, values++))
+                return false;
     return true;
+}
+
+static void store_values(struct context *context, struct dueq_slice name,
+                         const struct stored_value *values, size_t count)
+{
+    struct keys_view view = context_view(context);
+    bool was_there = keys_del(&view, name) == DUEQ_OK;
+
+    for (size_t i = 0; i < count; i++)
+        list_push(&view, name, LIST_TAIL, dueq_slice(values[i].bytes, values[i].size));
+    if (count > 0)
+        context_notify(context, EVENT_LIST, "sortstore", name);
+    else if (was_there)
+        context_notify(context, EVENT_GENERIC, "del", name);
+    context_integer_reply(context, (int64_t)count);
 }
 
 static enum outcome store_result(struct sort *sort, size_t first, size_t end)
 {
-    static const struct argument itself = {"#", 1};
     struct context *context = sort->context;
-    struct keys_view view = context_view(context);
-    struct dueq_slice name = context_slice(context, sort->store);
-    bool was_there = keys_del(&view, name) == DUEQ_OK;
-    size_t each = sort->get_count == 0 ? 1 : sort->get_count;
+    size_t count = (end - first) * values_of_each(sort);
+    struct stored_value *values = calloc(count + 1, sizeof(*values));
 
-    for (size_t i = first; i < end; i++)
-        for (size_t g = 0; g < each; g++)
-            if (!store_one(sort, &view,
-                           sort->get_count == 0 ? itself
-                                                : context_argument(context, sort->gets[g]),
-                           &sort->elements[i]))
-                return context_status(context, DUEQ_NOMEM);
-    if (end > first)
-        context_notify(context, EVENT_LIST, "sortstore", name);
-    else if (was_there)
-        context_notify(context, EVENT_GENERIC, "del", name);
-    return context_integer_reply(context, (int64_t)((end - first) * each));
+    if (values != NULL && read_values(sort, first, end, values))
+        store_values(context, context_slice(context, sort->store), values, count);
+    else
+        context_status(context, DUEQ_NOMEM);
+    for (size_t i = 0; values != NULL && i < count; i++)
+        free(values[i].bytes);
+    free(values);
+    return OUTCOME_DONE;
 }
 
 static enum outcome run(struct sort *sort)
