@@ -1,6 +1,7 @@
 #include "server/notify.h"
 
 #include "server/pubsub.h"
+#include "storage/keys/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static void publish(struct server *server, const char *head, struct dueq_slice t
     free(channel);
 }
 
-void notify_event(struct server *server, enum keyspace_event type, const char *event,
-                  unsigned database, struct dueq_slice key)
+static void tell(struct server *server, enum keyspace_event type, const char *event,
+                 unsigned database, struct dueq_slice key)
 {
     unsigned chosen = (unsigned)server->config.notify_keyspace_events;
     struct dueq_slice name = dueq_slice(event, strlen(event));
@@ -41,4 +42,21 @@ void notify_event(struct server *server, enum keyspace_event type, const char *e
         snprintf(head, sizeof(head), "__keyevent@%u__:", database);
         publish(server, head, name, key);
     }
+}
+
+void notify_expired(struct server *server)
+{
+    struct keys_change change;
+
+    while (keys_next_expired(server->store, &change) == DUEQ_OK) {
+        server->stats.expired_keys++;
+        tell(server, EVENT_EXPIRED, "expired", change.database, change.name);
+    }
+}
+
+void notify_event(struct server *server, enum keyspace_event type, const char *event,
+                  unsigned database, struct dueq_slice key)
+{
+    notify_expired(server);
+    tell(server, type, event, database, key);
 }

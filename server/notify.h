@@ -7,6 +7,10 @@
 #include "server/server.h"
 #include "storage/slice.h"
 
+/* Tells of the keys whose expiry has come to light. */
+void notify_expired(struct server *server);
+
+/* The same first: what has expired was there before what took its place. */
 void notify_event(struct server *server, enum keyspace_event type, const char *event,
                   unsigned database, struct dueq_slice key);
 

@@ -306,14 +306,18 @@ static void serve_database(struct server *server, unsigned place)
 static void serve_change(struct server *server, const struct keys_change *change)
 {
     watches_note(server, change);
-    if (change->expired) {
-        server->stats.expired_keys++;
-        notify_event(server, EVENT_EXPIRED, "expired", change->database, change->name);
-    }
     if (change->flushed)
         serve_database(server, change->database);
     else if (!change->expired)
         serve_name(server, change->database, change->name);
+}
+
+static bool next_change(struct server *server, struct keys_change *ret_change)
+{
+    if (server->store == NULL)
+        return false;
+    notify_expired(server);
+    return keys_next_change(server->store, ret_change) == DUEQ_OK;
 }
 
 /* Serving makes changes of its own, which come behind in the same log. */
@@ -322,7 +326,7 @@ static bool serve_changes(struct server *server)
     struct keys_change change;
     bool any = false;
 
-    while (server->store != NULL && keys_next_change(server->store, &change) == DUEQ_OK) {
+    while (next_change(server, &change)) {
         serve_change(server, &change);
         any = true;
     }

@@ -63,22 +63,46 @@ void keys_watch_changes(struct dueq *store, bool on)
     struct change_log *log = &store_keys(store)->changes;
 
     log->on = on;
-    log->size = log->read = 0;
+    log->size = log->read = log->looked = 0;
+}
+
+/* Takes the change at *at, which moves behind it. False: there is none. */
+static bool take(const struct change_log *log, size_t *at, struct keys_change *ret_change)
+{
+    struct change_header header;
+
+    if (*at == log->size)
+        return false;
+    memcpy(&header, log->bytes + *at, sizeof(header));
+    *ret_change = (struct keys_change){
+        header.database, dueq_slice(log->bytes + *at + sizeof(header), header.name_size),
+        header.expired, header.flushed};
+    *at += sizeof(header) + header.name_size;
+    return true;
 }
 
 enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change)
 {
     struct change_log *log = &store_keys(store)->changes;
-    struct change_header header;
 
-    if (log->read == log->size) {
-        log->read = log->size = 0;
-        return DUEQ_NOTFOUND;
+    if (take(log, &log->read, ret_change))
+        return DUEQ_OK;
+    log->read = log->size = log->looked = 0;
+    return DUEQ_NOTFOUND;
+}
+
+enum dueq_status keys_next_expired(struct dueq *store, struct keys_change *ret_change)
+{
+    struct change_log *log = &store_keys(store)->changes;
+    struct keys_change change;
+
+    if (log->looked < log->read)
+        log->looked = log->read;
+    while (take(log, &log->looked, &change)) {
+        if (!change.expired)
+            continue;
+        *ret_change = change;
+        return DUEQ_OK;
     }
-    memcpy(&header, log->bytes + log->read, sizeof(header));
-    *ret_change = (struct keys_change){
-        header.database, dueq_slice(log->bytes + log->read + sizeof(header), header.name_size),
-        header.expired, header.flushed};
-    log->read += sizeof(header) + header.name_size;
-    return DUEQ_OK;
+    return DUEQ_NOTFOUND;
 }

@@ -74,6 +74,9 @@ struct keys_change {
 };
 void keys_watch_changes(struct dueq *store, bool on);
 enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change);
+/* Looks ahead for those that expired, among what keys_next_change has yet to give: each once.
+ * For who must speak of them before he speaks of what took their place. */
+enum dueq_status keys_next_expired(struct dueq *store, struct keys_change *ret_change);
 
 /* ---- strings */
 
