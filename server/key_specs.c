@@ -13,8 +13,8 @@ struct key_spec {
     const char *flags;
     size_t flags_size;
     enum { BEGIN_INDEX, BEGIN_KEYWORD, BEGIN_UNKNOWN } begin;
-    char keyword[WORD_MAX];
-    int index; /* of the begin; of a keyword: where to look from */
+    char keyword[WORD_MAX]; /* of BEGIN_UNKNOWN: what only the server finds; "": nothing */
+    int index;              /* of the begin; of a keyword: where to look from */
     enum { FIND_RANGE, FIND_NUMBER, FIND_UNKNOWN } find;
     int numbers[3];
 };
@@ -23,16 +23,17 @@ struct key_spec {
 
 static const char *read_begin(const char *at, struct key_spec *spec)
 {
-    size_t size = strcspn(at, "^/");
+    size_t size;
 
-    if (*at == '?') {
-        spec->begin = BEGIN_UNKNOWN;
-    } else if (at[size] == '^') {
-        spec->begin = BEGIN_KEYWORD;
+    spec->begin = *at == '?' ? BEGIN_UNKNOWN : BEGIN_INDEX;
+    at += *at == '?';
+    size = strcspn(at, "^/");
+    if (at[size] == '^') {
+        if (spec->begin == BEGIN_INDEX)
+            spec->begin = BEGIN_KEYWORD;
         snprintf(spec->keyword, sizeof(spec->keyword), "%.*s", (int)size, at);
         spec->index = atoi(at + size + 1);
     } else {
-        spec->begin = BEGIN_INDEX;
         spec->index = atoi(at);
     }
     return strchr(at, '/') + 1;
@@ -147,13 +148,36 @@ void key_specs_write(struct resp_writer *reply, const char *specs)
 
 /* ---- keys of a request */
 
+/* The argument behind the last such word that is no value of another option; 0: there is none.
+ * As SORT reads its options. */
+static size_t behind_option(const struct key_spec *spec, const struct request *request)
+{
+    static const struct {
+        const char *name;
+        size_t values;
+    } others[] = {{"limit", 2}, {"get", 1}, {"by", 1}};
+    size_t found = 0;
+
+    for (size_t i = (size_t)spec->index; i < request->count; i++) {
+        if (argument_is(request->arguments[i], spec->keyword) && i + 1 < request->count)
+            found = i + 1;
+        for (size_t other = 0; other < sizeof(others) / sizeof(others[0]); other++)
+            if (argument_is(request->arguments[i], others[other].name)) {
+                i += others[other].values;
+                break;
+            }
+    }
+    return found;
+}
+
 /* The index of the argument at which the keys are looked for; 0: there is none. */
 static size_t begin_of(const struct key_spec *spec, const struct request *request)
 {
     if (spec->begin == BEGIN_INDEX)
         return (size_t)spec->index < request->count ? (size_t)spec->index : 0;
-    for (size_t i = (size_t)abs(spec->index);
-         spec->begin == BEGIN_KEYWORD && i + 1 < request->count; i++)
+    if (spec->begin == BEGIN_UNKNOWN)
+        return spec->keyword[0] == '\0' ? 0 : behind_option(spec, request);
+    for (size_t i = (size_t)abs(spec->index); i + 1 < request->count; i++)
         if (argument_is(request->arguments[i], spec->keyword))
             return i + 1;
     return 0;
@@ -170,6 +194,10 @@ static bool range_of(const struct key_spec *spec, size_t begin, const struct req
     struct argument argument;
     int64_t keys, last;
 
+    if (spec->find == FIND_UNKNOWN) {
+        *ret_range = (struct range){begin, begin, 1};
+        return true;
+    }
     if (spec->find == FIND_RANGE) {
         last =
             numbers[0] < 0 ? (int64_t)request->count + numbers[0] : (int64_t)begin + numbers[0];
@@ -186,6 +214,25 @@ static bool range_of(const struct key_spec *spec, size_t begin, const struct req
     return last < (int64_t)request->count;
 }
 
+static bool has_option(const struct request *request, size_t from, const char *word)
+{
+    for (size_t i = from; i < request->count; i++)
+        if (argument_is(request->arguments[i], word))
+            return true;
+    return false;
+}
+
+/* SET reads the key as well only with GET among its options. */
+static void settle_flags(struct key_spec *spec, const struct request *request)
+{
+    static const char read_too[] = "RW,access,update", written[] = "OW,update";
+
+    if (memmem(spec->flags, spec->flags_size, "variable_flags", 14) == NULL)
+        return;
+    spec->flags = has_option(request, 3, "get") ? read_too : written;
+    spec->flags_size = strlen(spec->flags);
+}
+
 bool key_specs_find(const char *specs, const struct request *request,
                     void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
                     void *arg)
@@ -194,13 +241,14 @@ bool key_specs_find(const char *specs, const struct request *request,
     struct range range;
 
     while (next_spec(&specs, &spec)) {
-        bool known = spec.find != FIND_UNKNOWN && strncmp(spec.flags, "not_key", 7) != 0;
-        size_t begin = known ? begin_of(&spec, request) : 0;
+        bool is_key = strncmp(spec.flags, "not_key", 7) != 0;
+        size_t begin = is_key ? begin_of(&spec, request) : 0;
 
         if (begin == 0)
             continue;
         if (!range_of(&spec, begin, request, &range))
             return false;
+        settle_flags(&spec, request);
         for (size_t i = range.first; i <= range.last; i += range.step)
             fn(arg, i, spec.flags, spec.flags_size);
     }

@@ -2,7 +2,8 @@
  * specifications separated by spaces, each FLAGS@BEGIN/FIND.
  *
  *   FLAGS  Redis' own, separated by commas: RO,access
- *   BEGIN  2 the index of an argument, STORE^1 behind a word found from there on, ? unknown
+ *   BEGIN  2 the index of an argument, STORE^1 behind a word found from there on, ? unknown,
+ *          ?STORE^2 unknown to clients, and in truth one key behind the last such option
  *   FIND   r-1:2:0 a range: last key (from the begin, or negative from the end), step, limit;
  *          n0:1:1 a number of keys: its index from the begin, first key's, step; ? unknown
  *

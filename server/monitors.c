@@ -1,6 +1,7 @@
 #include "server/monitors.h"
 
 #include "server/connection.h"
+#include "server/redaction.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -37,12 +38,6 @@ static void append_argument(struct buffer *line, struct argument argument)
     append_text(line, "\"");
 }
 
-/* What stands behind AUTH and HELLO may be a password. */
-static bool is_secret(const struct command *command)
-{
-    return strcmp(command->name, "auth") == 0 || strcmp(command->name, "hello") == 0;
-}
-
 static void write_line(const struct context *context, struct buffer *line)
 {
     const struct request *request = context->request;
@@ -52,10 +47,8 @@ static void write_line(const struct context *context, struct buffer *line)
     snprintf(head, sizeof(head), "+%" PRId64 ".%06d [%u %s]", context->now.wall / 1000,
              (int)(context->now.wall % 1000) * 1000, session->database, session->address);
     append_text(line, head);
-    append_argument(line, request->arguments[0]);
-    for (size_t i = 1; i < request->count; i++)
-        append_argument(line, is_secret(context->command) ? (struct argument){"(redacted)", 10}
-                                                          : request->arguments[i]);
+    for (size_t i = 0; i < request->count; i++)
+        append_argument(line, redaction_shown(context->command, request, i));
     append_text(line, "\r\n");
 }
 

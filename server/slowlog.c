@@ -1,5 +1,6 @@
 #include "server/slowlog.h"
 
+#include "server/redaction.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -31,9 +32,10 @@ static void drop_last(struct slowlog *slowlog)
 }
 
 /* The argument as it is kept: long ones are cut, and the last says how many more there were. */
-static struct argument keep(const struct request *request, size_t index)
+static struct argument keep(const struct context *context, size_t index)
 {
-    struct argument argument = request->arguments[index];
+    const struct request *request = context->request;
+    struct argument argument = redaction_shown(context->command, request, index);
     size_t more = request->count - index;
     char *text = NULL;
     int size = -1;
@@ -64,7 +66,7 @@ static struct slowlog_entry *new_entry(const struct context *context, uint64_t u
     entry->usec = usec;
     for (; entry->count < context->request->count && entry->count < SLOWLOG_ARGUMENTS;
          entry->count++)
-        entry->arguments[entry->count] = keep(context->request, entry->count);
+        entry->arguments[entry->count] = keep(context, entry->count);
     entry->address = strdup(session->address);
     entry->name = strdup(session->name == NULL ? "" : session->name);
     return entry;

@@ -1,0 +1,584 @@
+/* Looking into the server: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
+ * saving. Expected is what Redis 7.0.15 answers. */
+#include "tests/support/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- OBJECT, MEMORY */
+
+static void encodings_are_those_of_redis(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET int 12345"},
+        {"OK", "SET negative -5"},
+        {"OK", "SET short abc"},
+        {"OK", "SET long 123456789012345678901234567890123456789012345"},
+        {"OK", "SET forty-four 12345678901234567890123456789012345678901234"},
+        {"OK", "SET number-like 01"},
+        {"OK", "SET large 9223372036854775808"},
+        {"OK", "SET empty \"\""},
+        {"\"int\"", "OBJECT ENCODING int"},
+        {"\"int\"", "OBJECT ENCODING negative"},
+        {"\"embstr\"", "OBJECT ENCODING short"},
+        {"\"raw\"", "OBJECT ENCODING long"},
+        {"\"embstr\"", "OBJECT ENCODING forty-four"},
+        {"\"embstr\"", "OBJECT ENCODING number-like"},
+        {"\"embstr\"", "OBJECT ENCODING large"},
+        {"\"embstr\"", "OBJECT ENCODING empty"},
+        {"1", "RPUSH list a"},
+        {"\"quicklist\"", "OBJECT ENCODING list"},
+        {"3", "SADD intset 1 2 3"},
+        {"\"intset\"", "OBJECT ENCODING intset"},
+        {"1", "SADD set a"},
+        {"\"hashtable\"", "OBJECT ENCODING set"},
+        {"1", "ZADD zset 1 a"},
+        {"\"listpack\"", "OBJECT ENCODING zset"},
+        {"1", "ZADD zset2 1 12345678901234567890123456789012345678901234567890123456789012345"},
+        {"\"skiplist\"", "OBJECT ENCODING zset2"},
+        {"1", "HSET hash f v"},
+        {"\"listpack\"", "OBJECT ENCODING hash"},
+        {"1", "HSET hash2 f 12345678901234567890123456789012345678901234567890123456789012345"},
+        {"\"hashtable\"", "OBJECT ENCODING hash2"},
+        {"nil", "OBJECT ENCODING none"},
+        {"1", "OBJECT REFCOUNT int"},
+        {"1", "OBJECT REFCOUNT short"},
+        {"1", "OBJECT REFCOUNT list"},
+        {"nil", "OBJECT REFCOUNT none"},
+        {"0", "OBJECT IDLETIME short"},
+        {"nil", "OBJECT IDLETIME none"},
+        {"!ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please "
+         "note that when switching between policies at runtime LRU and LFU data will take some "
+         "time to adjust.",
+         "OBJECT FREQ short"},
+        {"nil", "OBJECT FREQ none"},
+        {"!ERR unknown subcommand 'NOSUCH'. Try OBJECT HELP.", "OBJECT NOSUCH"},
+        {"!ERR wrong number of arguments for 'object' command", "OBJECT"},
+        {"!ERR wrong number of arguments for 'object|encoding' command", "OBJECT ENCODING"},
+        {"!ERR wrong number of arguments for 'object|encoding' command", "OBJECT ENCODING a b"},
+        {"*", "HELLO 3"},
+        {"_", "OBJECT ENCODING none"},
+        {"_", "OBJECT IDLETIME none"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void memory_is_estimated(void **state)
+{
+    static const char *const cases[][2] = {
+        {"nil", "MEMORY USAGE none"},
+        {"OK", "SET k v"},
+        {"!ERR syntax error", "MEMORY USAGE k SAMPLES"},
+        {"!ERR syntax error", "MEMORY USAGE k NONSENSE 1"},
+        {"!ERR value is not an integer or out of range", "MEMORY USAGE k SAMPLES x"},
+        {"!ERR syntax error", "MEMORY USAGE k SAMPLES -1"},
+        {"!ERR wrong number of arguments for 'memory|usage' command", "MEMORY USAGE"},
+        {"OK", "MEMORY PURGE"},
+        {"!ERR unknown subcommand 'NOSUCH'. Try MEMORY HELP.", "MEMORY NOSUCH"},
+        {"!ERR wrong number of arguments for 'memory' command", "MEMORY"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- ACL */
+
+static void categories_are_listed(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"default\"", "ACL WHOAMI"},
+        {"!ERR Unknown category 'nosuch'", "ACL CAT nosuch"},
+        {"!ERR unknown subcommand or wrong number of arguments for 'CAT'. Try ACL HELP.",
+         "ACL CAT a b"},
+        {"nil", "ACL GETUSER nosuch"},
+        {"[\"default\"]", "ACL USERS"},
+        {"[\"user default on nopass ~* &* +@all\"]", "ACL LIST"},
+        {"!ERR unknown subcommand 'NOSUCH'. Try ACL HELP.", "ACL NOSUCH"},
+        {"!ERR wrong number of arguments for 'acl' command", "ACL"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- SLOWLOG */
+
+static void the_slowlog_is_trimmed(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "CONFIG SET slowlog-log-slower-than 0"},
+        {"OK", "CONFIG SET slowlog-max-len 2"},
+        {"OK", "SLOWLOG RESET"},
+        {"PONG", "PING"},
+        {"\"hello\"", "ECHO hello"},
+        {"2", "SLOWLOG LEN"},
+        {"OK", "CONFIG SET slowlog-log-slower-than -1"},
+        {"[[* [\"SLOWLOG\" \"LEN\"] \"127.0.0.1:*\" \"\"] [* [\"ECHO\" \"hello\"] "
+         "\"127.0.0.1:*\" \"\"]]",
+         "SLOWLOG GET"},
+        {"[[* [\"SLOWLOG\" \"LEN\"] \"127.0.0.1:*\" \"\"]]", "SLOWLOG GET 1"},
+        {"[]", "SLOWLOG GET 0"},
+        {"[[* [\"SLOWLOG\" \"LEN\"] * [\"ECHO\" \"hello\"] *]]", "SLOWLOG GET -1"},
+        {"!ERR count should be greater than or equal to -1", "SLOWLOG GET -2"},
+        {"!ERR count should be greater than or equal to -1", "SLOWLOG GET x"},
+        {"!ERR unknown subcommand or wrong number of arguments for 'GET'. Try SLOWLOG HELP.",
+         "SLOWLOG GET 1 2"},
+        {"2", "SLOWLOG LEN"},
+        {"OK", "CONFIG SET slowlog-max-len 1"},
+        {"OK", "SLOWLOG RESET"},
+        {"0", "SLOWLOG LEN"},
+        {"[]", "SLOWLOG GET"},
+        {"!ERR unknown subcommand 'NOSUCH'. Try SLOWLOG HELP.", "SLOWLOG NOSUCH"},
+        {"!ERR wrong number of arguments for 'slowlog' command", "SLOWLOG"},
+        {"OK", "CONFIG SET slowlog-log-slower-than 10000"},
+        {"OK", "CONFIG SET slowlog-max-len 128"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void long_commands_are_cut_in_the_slowlog(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "CONFIG SET slowlog-log-slower-than 0"},
+        {"OK", "SLOWLOG RESET"},
+        {"33", "RPUSH l 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 "
+               "27 28 29 30 31 32 33"},
+        {"OK", "SET k "
+               "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+               "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
+        {"OK", "CLIENT SETNAME me"},
+        {"OK", "CONFIG SET slowlog-log-slower-than -1"},
+        {"[[* [\"CLIENT\" \"SETNAME\" \"me\"] \"127.0.0.1:*\" \"me\"] [* [\"SET\" \"k\" "
+         "\"aaaa*a... (18 more bytes)\"] \"127.0.0.1:*\" \"\"] [* \"29\" \"... (4 more "
+         "arguments)\"] \"127.0.0.1:*\" \"\"] *]",
+         "SLOWLOG GET"},
+        {"OK", "CONFIG SET slowlog-log-slower-than 10000"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- LATENCY */
+
+static void no_latency_is_recorded(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[]", "LATENCY LATEST"},
+        {"[]", "LATENCY HISTORY command"},
+        {"0", "LATENCY RESET"},
+        {"0", "LATENCY RESET command"},
+        {"!ERR No samples available for event 'command'", "LATENCY GRAPH command"},
+        {"!ERR unknown subcommand 'NOSUCH'. Try LATENCY HELP.", "LATENCY NOSUCH"},
+        {"!ERR wrong number of arguments for 'latency' command", "LATENCY"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- CLIENT */
+
+static void clients_have_names_and_kinds(void **state)
+{
+    static const char *const cases[][2] = {
+        {"nil", "CLIENT GETNAME"},
+        {"OK", "CLIENT SETNAME me"},
+        {"\"me\"", "CLIENT GETNAME"},
+        {"OK", "CLIENT SETNAME \"\""},
+        {"nil", "CLIENT GETNAME"},
+        {"!ERR Client names cannot contain spaces, newlines or special characters.",
+         "CLIENT SETNAME \"a b\""},
+        {"!ERR Client names cannot contain spaces, newlines or special characters.",
+         "CLIENT SETNAME \"a\\n\""},
+        {"OK", "CLIENT NO-EVICT on"},
+        {"OK", "CLIENT NO-EVICT off"},
+        {"!ERR syntax error", "CLIENT NO-EVICT x"},
+        {"-1", "CLIENT GETREDIR"},
+        {"[\"flags\" [\"off\"] \"redirect\" -1 \"prefixes\" []]", "CLIENT TRACKINGINFO"},
+        {"OK", "CLIENT TRACKING off"},
+        {"!ERR syntax error", "CLIENT TRACKING x"},
+        {"!ERR CLIENT CACHING can be called only when the client is in tracking mode with "
+         "OPTIN or OPTOUT mode enabled",
+         "CLIENT CACHING yes"},
+        {"!ERR Unknown client type 'nonsense'", "CLIENT LIST TYPE nonsense"},
+        {"!ERR syntax error", "CLIENT LIST TYPE"},
+        {"!ERR syntax error", "CLIENT LIST NONSENSE"},
+        {"!ERR Invalid client ID", "CLIENT LIST ID x"},
+        {"\"\"", "CLIENT LIST TYPE master"},
+        {"\"\"", "CLIENT LIST TYPE replica"},
+        {"!ERR Unknown client type 'nonsense'", "CLIENT KILL TYPE nonsense"},
+        {"!ERR client-id should be greater than 0", "CLIENT KILL ID x"},
+        {"!ERR client-id should be greater than 0", "CLIENT KILL ID 0"},
+        {"!ERR No such client", "CLIENT KILL 1.2.3.4:5"},
+        {"0", "CLIENT KILL ADDR 1.2.3.4:5"},
+        {"!ERR syntax error", "CLIENT KILL NONSENSE x"},
+        {"!ERR syntax error", "CLIENT KILL SKIPME maybe"},
+        {"!ERR No such user 'nobody'", "CLIENT KILL USER nobody"},
+        {"0", "CLIENT UNBLOCK 999999"},
+        {"!ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
+         "CLIENT UNBLOCK 999999 NONSENSE"},
+        {"!ERR value is not an integer or out of range", "CLIENT UNBLOCK x"},
+        {"!ERR unknown subcommand or wrong number of arguments for 'UNBLOCK'. Try CLIENT HELP.",
+         "CLIENT UNBLOCK 1 TIMEOUT x"},
+        {"!ERR syntax error", "CLIENT REPLY nonsense"},
+        {"!ERR timeout is not an integer or out of range", "CLIENT PAUSE x"},
+        {"!ERR timeout is negative", "CLIENT PAUSE -1"},
+        {"!ERR CLIENT PAUSE mode must be WRITE or ALL", "CLIENT PAUSE 1 NONSENSE"},
+        {"!ERR unknown subcommand or wrong number of arguments for 'PAUSE'. Try CLIENT HELP.",
+         "CLIENT PAUSE 1 ALL x"},
+        {"OK", "CLIENT UNPAUSE"},
+        {"!ERR wrong number of arguments for 'client|unpause' command", "CLIENT UNPAUSE x"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void replies_can_be_turned_off(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", "CLIENT REPLY OFF"},
+        {"", "PING"},
+        {"", "SET k v"},
+        {"", "CLIENT REPLY SKIP"},
+        {"", "PING"},
+        {"OK", "CLIENT REPLY ON"},
+        {"\"v\"", "GET k"},
+        {"", "CLIENT REPLY SKIP"},
+        {"", "GET k"},
+        {"\"v\"", "GET k"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- COMMAND */
+
+static void keys_of_a_command_are_told(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[\"k\"]", "COMMAND GETKEYS GET k"},
+        {"[\"k\"]", "COMMAND GETKEYS SET k v EX 10"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS MSET a 1 b 2"},
+        {"[\"a\" \"b\" \"c\"]", "COMMAND GETKEYS DEL a b c"},
+        {"[\"l\" \"d\"]", "COMMAND GETKEYS SORT l BY w_* GET x STORE d"},
+        {"[\"l\" \"b\"]", "COMMAND GETKEYS SORT l STORE a STORE b"},
+        {"[\"l\"]", "COMMAND GETKEYS SORT l"},
+        {"[\"l\"]", "COMMAND GETKEYS SORT l GET STORE LIMIT STORE 1 BY STORE"},
+        {"[\"l\"]", "COMMAND GETKEYS SORT l STORE"},
+        {"[\"l\"]", "COMMAND GETKEYS SORT_RO l GET x"},
+        {"[\"d\" \"a\" \"b\"]", "COMMAND GETKEYS ZUNIONSTORE d 2 a b WEIGHTS 1 2"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS ZINTER 2 a b"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS LMPOP 2 a b LEFT"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS BLMPOP 0 2 a b LEFT"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS BLPOP a b 0"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS BRPOPLPUSH a b 0"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS LMOVE a b LEFT LEFT"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS RENAME a b"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS COPY a b"},
+        {"[\"d\" \"a\" \"b\"]", "COMMAND GETKEYS BITOP AND d a b"},
+        {"[\"k\"]", "COMMAND GETKEYS OBJECT ENCODING k"},
+        {"[\"k\"]", "COMMAND GETKEYS MEMORY USAGE k"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS SINTERCARD 2 a b LIMIT 1"},
+        {"!ERR wrong number of arguments for 'command|getkeys' command",
+         "COMMAND GETKEYS PING"},
+        {"!ERR Invalid command specified", "COMMAND GETKEYS NOSUCH x"},
+        {"!ERR wrong number of arguments for 'command|getkeys' command", "COMMAND GETKEYS GET"},
+        {"!ERR Invalid arguments specified for command", "COMMAND GETKEYS ZUNIONSTORE d x a b"},
+        {"!ERR Invalid arguments specified for command", "COMMAND GETKEYS ZUNIONSTORE d 5 a b"},
+        {"!ERR Invalid arguments specified for command", "COMMAND GETKEYS ZUNIONSTORE d 0 a"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS WATCH a b"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS LCS a b"},
+        {"[\"a\" \"b\"]", "COMMAND GETKEYS EVAL script 2 a b c"},
+        {"[]", "COMMAND GETKEYS EVAL script 0"},
+        {"[[\"k\" [RO access]]]", "COMMAND GETKEYSANDFLAGS GET k"},
+        {"[[\"k\" [OW update]]]", "COMMAND GETKEYSANDFLAGS SET k v"},
+        {"[[\"k\" [RW access update]]]", "COMMAND GETKEYSANDFLAGS SET k v EX 10 get"},
+        {"[[\"get\" [OW update]]]", "COMMAND GETKEYSANDFLAGS SET get get"},
+        {"[[\"l\" [RO access]] [\"d\" [OW update]]]", "COMMAND GETKEYSANDFLAGS SORT l STORE d"},
+        {"[[\"d\" [OW update]] [\"a\" [RO access]] [\"b\" [RO access]]]",
+         "COMMAND GETKEYSANDFLAGS ZUNIONSTORE d 2 a b"},
+        {"[[\"a\" [RW access update]]]", "COMMAND GETKEYSANDFLAGS EVAL script 1 a"},
+        {"[[\"a\" [RW access delete]] [\"b\" [RW insert]]]",
+         "COMMAND GETKEYSANDFLAGS LMOVE a b LEFT LEFT"},
+        {"[[\"a\" [RM delete]]]", "COMMAND GETKEYSANDFLAGS DEL a"},
+        {"[[\"a\" [RM delete]]]", "COMMAND GETKEYSANDFLAGS UNLINK a"},
+        {"[[\"a\" [RW access delete]]]", "COMMAND GETKEYSANDFLAGS GETDEL a"},
+        {"[[\"a\" [RO access]] [\"b\" [OW update]]]", "COMMAND GETKEYSANDFLAGS COPY a b"},
+        {"[[\"a\" [RW access delete]] [\"b\" [OW update]]]",
+         "COMMAND GETKEYSANDFLAGS RENAME a b"},
+        {"[[\"a\" [RW update]]]", "COMMAND GETKEYSANDFLAGS EXPIRE a 1"},
+        {"[[\"a\" [RO access]]]", "COMMAND GETKEYSANDFLAGS TTL a"},
+        {"!ERR wrong number of arguments for 'command|getkeysandflags' command",
+         "COMMAND GETKEYSANDFLAGS PING"},
+        {"!ERR wrong number of arguments for 'command|getkeys' command", "COMMAND GETKEYS"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- INFO and saving */
+
+static void the_keyspace_is_counted(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"# Keyspace\\r\\n\"", "INFO keyspace"},
+        {"OK", "SET a 1"},
+        {"OK", "SET b 1 EX 100"},
+        {"OK", "SELECT 3"},
+        {"OK", "SET c 1"},
+        {"\"# "
+         "Keyspace\\r\\ndb0:keys=2,expires=1,avg_ttl=*\\r\\ndb3:keys=1,expires=0,avg_ttl="
+         "0\\r\\n\"",
+         "INFO keyspace"},
+        {"1", "DEL c"},
+        {"OK", "SELECT 0"},
+        {"OK", "FLUSHDB"},
+        {"\"# Keyspace\\r\\n\"", "INFO keyspace"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void saving_is_a_checkpoint(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SAVE"},
+        {"*", "LASTSAVE"},
+        {"Background saving started", "BGSAVE SCHEDULE"},
+        {"!ERR syntax error", "BGSAVE NONSENSE"},
+        {"!ERR syntax error", "BGSAVE SCHEDULE x"},
+        {"!ERR wrong number of arguments for 'save' command", "SAVE x"},
+        {"!ERR wrong number of arguments for 'lastsave' command", "LASTSAVE x"},
+        {"[\"master\" 0 []]", "ROLE"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void debug_is_for_those_who_enable_it(void **state)
+{
+    static const char *const cases[][2] = {
+        {"!ERR DEBUG command not allowed. If the enable-debug-command option is set to "
+         "\"local\", you can run it from a local connection, otherwise you need to set this "
+         "option in the configuration file, and then restart the server.",
+         "DEBUG SLEEP 0"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* ---- what is not the same on every server */
+
+static long integer_of(struct command_runner *runner, const char *line)
+{
+    char *bytes = runner_bytes(runner, line);
+    long number = strtol(bytes + 1, NULL, 10);
+
+    assert_int_equal(bytes[0], ':');
+    free(bytes);
+    return number;
+}
+
+static void more_elements_take_more_memory(void **state)
+{
+    static const char *const cases[][2] = {
+        {"1", "RPUSH list a"},        {"1", "SADD set a"},
+        {"1", "ZADD zset 1 a"},       {"1", "HSET hash f v"},
+        {"OK", "SET string v"},       {"5", "RPUSH list2 a b c d e"},
+        {"5", "SADD set2 a b c d e"}, {"3", "ZADD zset2 1 a 2 b 3 c"},
+        {"2", "HSET hash2 f v g w"},  {"OK", "SET string2 vvvvv"},
+    };
+    static const char *const types[] = {"list", "set", "zset", "hash", "string"};
+
+    runner_expect_all(*state, cases);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        char few[64], more[64];
+
+        snprintf(few, sizeof(few), "MEMORY USAGE %s", types[i]);
+        snprintf(more, sizeof(more), "MEMORY USAGE %s2 SAMPLES 0", types[i]);
+        assert_true(integer_of(*state, few) > 0);
+        assert_true(integer_of(*state, more) > integer_of(*state, few));
+    }
+}
+
+static void categories_hold_commands(void **state)
+{
+    static const char *const cases[][2] = {
+        {"*\"keyspace\"*\"sortedset\"*\"transaction\"*", "ACL CAT"},
+        {"*\"multi\"*\"watch\"*", "ACL CAT transaction"},
+        {"*\"get\"*", "ACL CAT STRING"},
+        {"*\"client|kill\"*", "ACL CAT dangerous"},
+        {"*\"blpop\"*\"bzpopmin\"*", "ACL CAT blocking"},
+        {"*\"q.push\"*", "ACL CAT queue"},
+        {"[\"flags\" [\"on\" \"nopass\"] *]", "ACL GETUSER default"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void a_monitor_is_shown_commands_as_they_run(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "OK", "MONITOR"},
+        {'a', "OK", "SET k \"a\\x00\\\"\\\\\\n\\t\\a\\b\\xff b\""},
+        {'b',
+         "1700000000.000000 [0 127.0.0.1:1001] \"SET\" \"k\" "
+         "\"a\\x00\\\"\\\\\\n\\t\\a\\b\\xff b\"",
+         NULL},
+        {'a', "OK", "SELECT 3"},
+        {'a', "nil", "get k"},
+        {'b',
+         "1700000000.000000 [3 127.0.0.1:1001] \"SELECT\" \"3\" "
+         "1700000000.000000 [3 127.0.0.1:1001] \"get\" \"k\"",
+         NULL},
+        {'+', NULL, "1500"},
+        {'a', "!ERR wrong number *", "GET"},
+        {'a', "!ERR unknown command *", "NOSUCH x"},
+        {'a', "!ERR AUTH *", "AUTH secret"},
+        {'a', "*", "HELLO 2 AUTH default secret"},
+        {'a', "[*", "CONFIG GET port"},
+        {'a', "[*", "SLOWLOG GET"},
+        {'b',
+         "1700000001.500000 [3 127.0.0.1:1001] \"AUTH\" \"(redacted)\" "
+         "1700000001.500000 [3 127.0.0.1:1001] \"HELLO\" \"2\" \"AUTH\" "
+         "\"(redacted)\" \"(redacted)\"",
+         NULL},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "SET k v"},
+        {'a', "[OK]", "EXEC"},
+        {'b', "* \"MULTI\" * \"SET\" \"k\" \"v\" * \"EXEC\"", NULL},
+        {'b', "RESET", "RESET"},
+        {'a', "OK", "SET k v"},
+        {'b', "", NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void a_password_is_not_shown(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "OK", "MONITOR"},
+        {'a', "OK", "CONFIG SET slowlog-log-slower-than 0"},
+        {'a', "*", "HELLO 2 SETNAME auth AUTH default secret"},
+        {'a', "*", "HELLO 2 AUTH secret"},
+        {'a', "!ERR syntax error*", "AUTH default secret more"},
+        {'a', "OK", "CONFIG SET timeout 0 REQUIREPASS secret"},
+        {'a', "OK", "AUTH secret"},
+        {'a', "*", "CONFIG SET requirepass \"\" nosuch requirepass"},
+        {'b',
+         "*SETNAME\" \"auth\" \"AUTH\" \"(redacted)\" \"(redacted)\" "
+         "*AUTH\" \"(redacted)\" *\"AUTH\" \"(redacted)\" \"(redacted)\" "
+         "\"(redacted)\" *\"AUTH\" \"(redacted)\"",
+         NULL},
+        {'a',
+         "[[* [\"CONFIG\" \"SET\" \"requirepass\" \"(redacted)\" \"nosuch\" "
+         "\"requirepass\"] * [\"AUTH\" \"(redacted)\"] *"
+         "[\"CONFIG\" \"SET\" \"timeout\" \"0\" \"REQUIREPASS\" \"(redacted)\"] *",
+         "SLOWLOG GET"},
+    };
+    struct command_runner *runner = *state;
+    char *bytes;
+
+    runner_follow(runner, steps);
+    bytes = runner_bytes(runner, "SLOWLOG GET -1");
+    assert_null(strstr(bytes, "secret"));
+    free(bytes);
+}
+
+/* ---- the list of clients */
+
+static void flags_of_clients_are_shown(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c"},
+        {'c', "OK", "MULTI"},
+        {'d', "", "BLPOP l 0"},
+        {'e', "OK", "MONITOR"},
+        {'f', "OK", "WATCH k"},
+        {'a',
+         "\"id=1 *flags=N *id=2 *flags=P *sub=1 psub=0 *id=3 *flags=x *multi=0 *id=4 *"
+         "flags=b *cmd=blpop *id=5 *flags=O *id=6 *flags=N *\"",
+         "CLIENT LIST"},
+        {'a', "OK", "SET k v"},
+        {'f', "OK", "MULTI"},
+        {'a', "\"id=6 *flags=xd *\"", "CLIENT LIST ID 6"},
+        {'c', "QUEUED", "PING"},
+        {'c', "QUEUED", "PING"},
+        {'a', "\"id=3 *multi=2 *\"", "CLIENT LIST ID 3"},
+        {'a', "\"id=2 *\\n\"", "CLIENT LIST TYPE pubsub"},
+        {'a', "\"\"", "CLIENT LIST ID 99"},
+        {'a', "\"id=1 *\\nid=4 *\\n\"", "CLIENT LIST ID 1 4 1"},
+        {'a',
+         "\"id=1 addr=127.0.0.1:1001 laddr=127.0.0.1:6379 *cmd=client|info user=default *\"",
+         "CLIENT INFO"},
+        {'a', "1", "CLIENT ID"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void clients_are_killed_by_kind(void **state)
+{
+    struct command_runner *runner = *state;
+    static const struct runner_step steps[] = {
+        {'b', "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c"},
+        {'c', "[\"psubscribe\" \"c\" 1]", "PSUBSCRIBE c"},
+        {'d', "PONG", "PING"},
+        {'a', "2", "CLIENT KILL TYPE pubsub"},
+        {'a', "1", "CLIENT KILL TYPE normal"},
+        {'a', "0", "CLIENT KILL ID 1"},
+    };
+
+    runner_follow(runner, steps);
+    assert_false(runner->clients[0]->session.kill);
+    for (size_t i = 1; i < 4; i++)
+        assert_true(runner->clients[i]->session.kill);
+}
+
+static void a_waiting_client_is_unblocked(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'b', "", "BLPOP l 0"},
+        {'c', "", "BLPOP l 0"},
+        {'a', "1", "CLIENT UNBLOCK 2"},
+        {'b', "nil", NULL},
+        {'a', "0", "CLIENT UNBLOCK 2"},
+        {'a', "1", "CLIENT UNBLOCK 3 ERROR"},
+        {'c', "!UNBLOCKED client unblocked via CLIENT UNBLOCK", NULL},
+        {'a', "1", "RPUSH l x"},
+        {'a', "1", "LLEN l"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        runner_test(encodings_are_those_of_redis),
+        runner_test(memory_is_estimated),
+        runner_test(categories_are_listed),
+        runner_test(the_slowlog_is_trimmed),
+        runner_test(long_commands_are_cut_in_the_slowlog),
+        runner_test(no_latency_is_recorded),
+        runner_test(clients_have_names_and_kinds),
+        runner_test(replies_can_be_turned_off),
+        runner_test(keys_of_a_command_are_told),
+        runner_test(the_keyspace_is_counted),
+        runner_test(saving_is_a_checkpoint),
+        runner_test(debug_is_for_those_who_enable_it),
+        runner_test(more_elements_take_more_memory),
+        runner_test(categories_hold_commands),
+        runner_test(a_monitor_is_shown_commands_as_they_run),
+        runner_test(a_password_is_not_shown),
+        runner_test(flags_of_clients_are_shown),
+        runner_test(clients_are_killed_by_kind),
+        runner_test(a_waiting_client_is_unblocked),
+    };
+    return cmocka_run_group_tests_name("insight commands", tests, NULL, NULL);
+}
