@@ -10,8 +10,8 @@ enum { WORD_MAX = 24 };
 
 /* One specification, taken apart. */
 struct key_spec {
-    const char *flags;
-    size_t flags_size;
+    const char *flags, *note;
+    size_t flags_size, note_size; /* note_size 0: none */
     enum { BEGIN_INDEX, BEGIN_KEYWORD, BEGIN_UNKNOWN } begin;
     char keyword[WORD_MAX]; /* of BEGIN_UNKNOWN: what only the server finds; "": nothing */
     int index;              /* of the begin; of a keyword: where to look from */
@@ -59,7 +59,12 @@ static bool next_spec(const char **specs, struct key_spec *ret_spec)
         return false;
     *ret_spec = (struct key_spec){.flags = at, .flags_size = strcspn(at, "@")};
     read_find(read_begin(at + ret_spec->flags_size + 1, ret_spec), ret_spec);
-    at += strcspn(at, " ");
+    at += strcspn(at, " !");
+    if (*at == '!') {
+        ret_spec->note = at + 1;
+        ret_spec->note_size = strcspn(at + 1, "!");
+        at += ret_spec->note_size + 2;
+    }
     *specs = *at == ' ' ? at + 1 : at;
     return true;
 }
@@ -138,7 +143,11 @@ void key_specs_write(struct resp_writer *reply, const char *specs)
 
     resp_set(reply, count_specs(specs));
     while (next_spec(&specs, &spec)) {
-        resp_map(reply, 3);
+        resp_map(reply, spec.note_size > 0 ? 4 : 3);
+        if (spec.note_size > 0) {
+            resp_string(reply, "notes");
+            resp_bulk(reply, spec.note, spec.note_size);
+        }
         resp_string(reply, "flags");
         key_flags_write(reply, spec.flags, spec.flags_size);
         write_begin(reply, &spec);

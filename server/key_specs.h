@@ -7,6 +7,8 @@
  *   FIND   r-1:2:0 a range: last key (from the begin, or negative from the end), step, limit;
  *          n0:1:1 a number of keys: its index from the begin, first key's, step; ? unknown
  *
+ * A note in Redis' words may follow, between exclamation marks.
+ *
  * Format of the replies: https://redis.io/docs/reference/key-specs (Redis 7.0). */
 #ifndef DUEQ_SERVER_KEY_SPECS_H
 #define DUEQ_SERVER_KEY_SPECS_H

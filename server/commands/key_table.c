@@ -370,7 +370,10 @@ const struct command key_commands[] = {
      .arity = -2,
      .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_MOVABLEKEYS,
      .keys = {1, 1, 1},
-     .key_specs = "RO,access@1/r0:1:0 RO,access@?/? OW,update@?STORE^2/?",
+     .key_specs = "RO,access@1/r0:1:0 RO,access@?/?!For the optional BY/GET keyword. It is "
+                  "marked 'unknown' because the key names derive from the content of the key "
+                  "we sort! OW,update@?STORE^2/?!For the optional STORE keyword. It is marked "
+                  "'unknown' because the keyword can appear anywhere in the argument array!",
      .group = "generic",
      .since = "1.0.0",
      .summary = "Sort the elements in a list, set or sorted set",
@@ -385,7 +388,9 @@ const struct command key_commands[] = {
      .arity = -2,
      .flags = COMMAND_READONLY | COMMAND_MOVABLEKEYS,
      .keys = {1, 1, 1},
-     .key_specs = "RO,access@1/r0:1:0 RO,access@?/?",
+     .key_specs =
+         "RO,access@1/r0:1:0 RO,access@?/?!For the optional BY/GET keyword. It is marked "
+         "'unknown' because the key names derive from the content of the key we sort!",
      .group = "generic",
      .since = "7.0.0",
      .summary = "Sort the elements in a list, set or sorted set. Read-only variant of SORT.",

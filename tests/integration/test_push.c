@@ -92,6 +92,18 @@ static void a_delay_takes_every_suffix(void **state)
     }
 }
 
+/* Not from the time of what the server did last. */
+static void a_delay_counts_from_the_push(void **state)
+{
+    enum { ROUNDING = 3 };
+    redisContext *client = served_client(state);
+    expect(client, "PONG", "PING");
+    sleep_ms(300);
+    int64_t before = unix_ms();
+    expect(client, "\"a\"", "Q.PUSH mail body ID a DELAY 10s");
+    assert_true(ask_field(client, "due", "Q.GET mail a") >= before + 10000 - ROUNDING);
+}
+
 static void bad_durations_are_refused(void **state)
 {
     static const char *const bad[] = {"-1", "x", "1.5s", "5 s", "5w", "s", "99999999999999d",
@@ -267,6 +279,7 @@ int main(void)
         served_test(a_duplicate_is_refused_in_every_state),
         served_test(the_same_id_in_two_topics_is_two_jobs),
         served_test(a_delay_takes_every_suffix),
+        served_test(a_delay_counts_from_the_push),
         served_test(bad_durations_are_refused),
         served_test(at_in_the_past_is_now),
         served_test(at_in_the_future_is_that_moment),
