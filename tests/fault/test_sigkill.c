@@ -2,81 +2,28 @@
  * start, and what was not may be either way. Small journals and memtables, so that checkpoints
  * and the recycling of segments are always under way. */
 #include "tests/support/job_load.h"
+#include "tests/support/sigkill.h"
 
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/time.h>
-
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/cmocka.h"
 
 enum {
     CHAIN = 40, /* rounds on one directory */
-    LOAD_MS = 300,
-    START_MS = 30
+    LOAD_MS = 300
 };
-
-static volatile sig_atomic_t victim;
-
-static void strike(int signal_number)
-{
-    (void)signal_number;
-    if (victim > 0)
-        kill(victim, SIGKILL);
-}
-
-/* SIGKILL in a random moment of the time to come. */
-static void kill_within(struct server_process *server, struct dice *dice, unsigned ms)
-{
-    struct sigaction action = {.sa_handler = strike, .sa_flags = SA_RESTART};
-    struct itimerval timer = {.it_value.tv_usec = 1 + (long)dice_roll(dice, ms * 1000)};
-    sigaction(SIGALRM, &action, NULL);
-    victim = server->pid;
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-static void await_kill(struct server_process *server)
-{
-    int status = server_process_wait(server);
-    victim = 0;
-    assert_int_equal(status, 128 + SIGKILL); /* anything else is a crash of its own */
-}
-
-static void choose_sizes(struct server_process *server, struct dice *dice)
-{
-    static const char *const memtables[] = {"256kb", "512kb", "1mb", "4mb", "64mb"};
-    static const char *const journals[] = {"2mb", "3mb", "8mb", "64mb"};
-    static const char *const segments[] = {"1mb", "1mb", "2mb"};
-    server_process_option(server, "memtable-size", memtables[dice_roll(dice, 5)]);
-    server_process_option(server, "journal-size", journals[dice_roll(dice, 4)]);
-    server_process_option(server, "segment-size", segments[dice_roll(dice, 3)]);
-}
-
-/* Dies while it recovers, now and then several times in a row. */
-static void disturb_recovery(struct server_process *server, struct dice *dice)
-{
-    while (dice_once_in(dice, 3)) {
-        server_process_launch(server);
-        kill_within(server, dice, START_MS);
-        await_kill(server);
-    }
-}
 
 static void live_and_die(struct server_process *server, struct job_load *load)
 {
-    choose_sizes(server, load->dice);
-    disturb_recovery(server, load->dice);
+    sigkill_choose_sizes(server, load->dice);
+    sigkill_recovery(server, load->dice);
     server_process_run(server);
     redisContext *checker = client_open(server);
     job_model_check(load->model, checker);
     client_close(checker);
     job_load_open(load, server);
-    kill_within(server, load->dice, LOAD_MS);
+    sigkill_within(server, load->dice, LOAD_MS);
     while (job_load_step(load))
         ;
-    await_kill(server);
+    sigkill_await(server);
     job_load_finish(load);
 }
 

@@ -1,0 +1,53 @@
+/* Several clients that change keys of Redis' types, pipelined, each its own keys, and some that
+ * all share. What a client does next depends on nothing but its number and a serial, so what it
+ * must be told and what must be there follow from how far it came.
+ *
+ * All of them in one thread: requests of all connections are sent before replies are read, so
+ * the server has them together. */
+#ifndef DUEQ_TESTS_KEYS_LOAD_H
+#define DUEQ_TESTS_KEYS_LOAD_H
+
+#include "tests/support/client.h"
+#include "tests/support/dice.h"
+
+enum { KEYS_LOAD_CLIENTS = 6, KEYS_LOAD_SLOTS = 6, KEYS_LOAD_LIST = 30 };
+
+/* What a client's own keys hold. */
+struct keys_state {
+    bool counted, expires; /* there is a counter; it has an expiry */
+    int64_t counter;
+    int64_t twins;               /* of two counters that only transactions change */
+    int fields[KEYS_LOAD_SLOTS]; /* of a hash; 0: there is none */
+    int scores[KEYS_LOAD_SLOTS]; /* of a sorted set; 0: there is none */
+    bool members[KEYS_LOAD_SLOTS];
+    uint64_t lists[2][KEYS_LOAD_LIST]; /* from the head */
+    size_t counts[2];
+};
+
+struct keys_client {
+    redisContext *connection; /* NULL: lost */
+    struct keys_state state;  /* after all that was replied */
+    uint64_t replied, sent;   /* serials of the next */
+};
+
+struct keys_load {
+    struct dice *dice;
+    struct keys_client clients[KEYS_LOAD_CLIENTS];
+    int64_t shared;                      /* the least that the shared counters may be */
+    uint64_t pushes, pushes_sent, steps; /* of a list that all share; replied and sent */
+};
+
+void keys_load_open(struct keys_load *load, const struct server_process *server);
+
+/* Sends a pipeline on each connection, reads some of the replies, and checks them. False when
+ * the server has gone. */
+bool keys_load_step(struct keys_load *load);
+
+/* Reads all replies that are still to come, and closes the connections. */
+void keys_load_finish(struct keys_load *load);
+
+/* Everything replied is there, and of what was only sent each client's first so many requests:
+ * transactions whole or not at all. The load goes on from what is found. */
+void keys_load_check(struct keys_load *load, redisContext *checker);
+
+#endif
