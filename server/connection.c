@@ -124,6 +124,8 @@ void connection_init_output(struct connection *connection)
 
 static void cut_off(struct connection *connection)
 {
+    if (connection->is_doomed)
+        return;
     log_write(LOG_WARNING,
               "client id=%llu addr=%s closed: its unread replies passed "
               "client-output-buffer-limit",
@@ -131,7 +133,8 @@ static void cut_off(struct connection *connection)
     connection_doom(connection);
 }
 
-/* The hard limit works by itself from then on; what is above the soft one may stay a while. */
+/* As the configuration and the subscriptions are now. What is above the soft limit may stay a
+ * while. */
 void connection_limit_output(struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -142,7 +145,9 @@ void connection_limit_output(struct connection *connection)
 
     connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
     connection->aside.maximum = connection->output.maximum;
-    if (limit->soft == 0 || session->output_bytes <= (size_t)limit->soft)
+    if (session->output_bytes > connection->output.maximum)
+        cut_off(connection);
+    else if (limit->soft == 0 || session->output_bytes <= (size_t)limit->soft)
         connection->soft_since = 0;
     else if (connection->soft_since == 0)
         connection->soft_since = now;
@@ -213,6 +218,8 @@ static void count_output(struct connection *connection, size_t before)
 
     connection->written += buffer_size(&connection->output) - before;
     session->output_bytes = buffer_size(&connection->output);
+    if (session->output_bytes > OUTPUT_KEEP)
+        connection_limit_output(connection);
     if (connection->output.overflowed) {
         cut_off(connection);
         return;

@@ -220,6 +220,32 @@ static void resume_some(struct server *server)
     }
 }
 
+/* ---- housekeeping, once a second */
+
+static void check_sessions(struct server *server)
+{
+    int64_t limit = server->config.timeout * 1000;
+    struct session *session;
+
+    DL_FOREACH(server->sessions, session)
+    {
+        struct connection *connection = connection_of(session);
+
+        connection_limit_output(connection);
+        if (limit > 0 && session->waiter == NULL && session_subscriptions(session) == 0 &&
+            server->clock.last.monotonic - session->active > limit)
+            connection_doom(connection);
+    }
+}
+
+static void keep_house(struct server *server)
+{
+    if (server->clock.last.monotonic - server->house_kept < CRON_MS)
+        return;
+    server->house_kept = server->clock.last.monotonic;
+    check_sessions(server);
+}
+
 /* Nothing reaches a socket before its record is settled: first everything that this turn has to
  * do, then the commit, then the gates, then what is settled. */
 static void finish_turn(struct server *server)
@@ -229,6 +255,7 @@ static void finish_turn(struct server *server)
 
     server->stats.turns++;
     server_update_clock(server);
+    keep_house(server);
     end_pause(server);
     resume_some(server);
     if (server->store != NULL)
@@ -274,37 +301,14 @@ static void arm_timer(struct server *server)
     event_add(server->timer, &until);
 }
 
-/* ---- housekeeping, once a second */
-
-static void check_sessions(struct server *server)
-{
-    int64_t limit = server->config.timeout * 1000;
-    struct session *session;
-
-    DL_FOREACH(server->sessions, session)
-    {
-        struct connection *connection = connection_of(session);
-
-        connection_limit_output(connection);
-        if (limit > 0 && session->waiter == NULL && session_subscriptions(session) == 0 &&
-            server->clock.last.monotonic - session->active > limit)
-            connection_doom(connection);
-    }
-}
-
 /* ---- events */
 
+/* The turn that it begins does the work: on a busy server the timer is always put off. */
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-    static int64_t last;
-    struct server *server = arg;
-
     (void)fd;
     (void)what;
-    if (server->clock.last.monotonic - last < CRON_MS)
-        return;
-    last = server->clock.last.monotonic;
-    check_sessions(server);
+    (void)arg;
 }
 
 static void on_settled(evutil_socket_t fd, short what, void *arg)

@@ -9,20 +9,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* Until so many clients are blocked, so that a test knows the order in which they came. */
-static void await_blocked(redisContext *client, int count)
-{
-    for (int waited = 0; waited < 60000; waited++) {
-        char *blocked = ask_info(client, "clients", "blocked_clients");
-        int now = atoi(blocked);
-        free(blocked);
-        if (now == count)
-            return;
-        sleep_ms(1);
-    }
-    fail_at(__FILE__, __LINE__, "never %d blocked clients", count);
-}
-
 /* A client that waits in a claim, and is known to. */
 static redisContext *waiter(void **state, int number, const char *command)
 {

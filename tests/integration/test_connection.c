@@ -248,10 +248,29 @@ static void a_unix_socket_serves_as_well(void **state)
     expect(client_open(server), "[[\"a\" *]]", "Q.CLAIM mail");
 }
 
+/* Somebody else's commands come all the time, more often than once a second. */
+static void idle_clients_are_closed_on_a_busy_server(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *idle = client_open(served_server(state));
+    int64_t id = ask_integer(idle, "CLIENT ID");
+    int waited = 0;
+    expect(client, "OK", "CONFIG SET timeout 1");
+    for (bool there = true; there; waited++) {
+        char *line = ask_string(client, "CLIENT LIST ID %lld", (long long)id);
+        there = line[0] != '\0';
+        free(line);
+        assert_true(waited < 60000);
+        sleep_ms(1);
+    }
+    expect_closed(idle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         served_test(ping_and_echo_answer),
+        served_test(idle_clients_are_closed_on_a_busy_server),
         served_test(hello_2_is_a_flat_array),
         served_test(hello_refuses_what_it_does_not_know),
         served_test(hello_names_the_client),

@@ -283,6 +283,19 @@ char *ask_info(redisContext *client, const char *section, const char *name)
     return value;
 }
 
+void await_blocked(redisContext *client, int count)
+{
+    for (int waited = 0; waited < 60000; waited++) {
+        char *blocked = ask_info(client, "clients", "blocked_clients");
+        int now = atoi(blocked);
+        free(blocked);
+        if (now == count)
+            return;
+        sleep_ms(1);
+    }
+    fail_at(__FILE__, __LINE__, "never %d blocked clients", count);
+}
+
 int64_t claim(redisContext *client, const char *topic, const char *id)
 {
     redisReply *reply = ask(client, "Q.CLAIM %s", topic);

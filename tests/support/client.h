@@ -55,6 +55,9 @@ int64_t ask_field(redisContext *client, const char *name, const char *format, ..
 /* The value of "name:value" in a section of INFO; the caller frees it. */
 char *ask_info(redisContext *client, const char *section, const char *name);
 
+/* Until so many clients are blocked, so that a test knows the order in which they came. */
+void await_blocked(redisContext *client, int count);
+
 /* Claims one job and takes it apart: its token. The id must be the one given. */
 int64_t claim(redisContext *client, const char *topic, const char *id);
 

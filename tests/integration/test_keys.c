@@ -1,0 +1,404 @@
+/* Redis' types in the real server: what lasts, what expires, who is woken, what many clients
+ * and large keys do to each other. */
+#include "tests/support/raw_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { LARGE = 600, PIPELINE = 1000 };
+
+/* Longer than the keys of the space. */
+static const char *large(char letter)
+{
+    static char text[LARGE + 1];
+
+    memset(text, letter, LARGE);
+    return text;
+}
+
+/* ---- restarts */
+
+static void fill(redisContext *client)
+{
+    expect(client, "OK", "SET string %b", "a\0b", (size_t)3);
+    expect(client, "OK", "SET %s large", large('n'));
+    expect(client, "4", "RPUSH list a b %s c", large('e'));
+    expect(client, "\"a\"", "LPOP list");
+    expect(client, "3", "HSET hash f v g w %s large", large('f'));
+    expect(client, "3", "SADD set x y %s", large('m'));
+    expect(client, "4", "ZADD zset 1 one 2.5 two -inf least 3 %s", large('z'));
+    expect(client, "1", "ZREM zset two");
+    expect(client, "OK", "SET lasting v EX 100000");
+    expect(client, "1", "COPY list other DB 3");
+    expect(client, "OK", "RENAME hash renamed");
+}
+
+static void expect_filled(redisContext *client)
+{
+    expect(client, "\"a\\x00b\"", "GET string");
+    expect(client, "\"large\"", "GET %s", large('n'));
+    expect(client, "[\"b\" \"eee*e\" \"c\"]", "LRANGE list 0 -1");
+    expect(client, "[\"v\" \"w\" \"large\"]", "HMGET renamed f g %s", large('f'));
+    expect(client, "0", "EXISTS hash");
+    expect(client, "[1 1 1 0]", "SMISMEMBER set x y %s z", large('m'));
+    expect(client, "[\"least\" \"-inf\" \"one\" \"1\" \"zzz*z\" \"3\"]",
+           "ZRANGE zset 0 -1 WITHSCORES");
+    assert_true(ask_integer(client, "TTL lasting") > 90000);
+    expect(client, "7", "DBSIZE");
+    expect(client, "OK", "SELECT 3");
+    expect(client, "3", "LLEN other");
+    expect(client, "1", "DBSIZE");
+    expect(client, "OK", "SELECT 0");
+}
+
+static redisContext *restart(void **state, bool killed)
+{
+    struct server_process *server = served_server(state);
+
+    client_cleanup();
+    if (killed)
+        server_process_kill(server);
+    else
+        server_process_stop(server);
+    server_process_run(server);
+    return client_open(server);
+}
+
+static void every_type_survives_a_restart(void **state)
+{
+    redisContext *client = served_client(state);
+
+    fill(client);
+    expect_filled(client);
+    client = restart(state, false);
+    expect_filled(client);
+    client = restart(state, true);
+    expect_filled(client);
+    expect(client, "OK", "SWAPDB 0 3");
+    client = restart(state, true);
+    expect(client, "OK", "SWAPDB 3 0");
+    expect_filled(client);
+    expect(client, "OK", "FLUSHALL");
+    client = restart(state, true);
+    expect(client, "0", "DBSIZE");
+    expect(client, "0", "EXISTS string list renamed set zset lasting");
+}
+
+/* PTTL is asked for as well, lest the key has only been hidden. */
+static void await_expired(redisContext *client, const char *name)
+{
+    for (int waited = 0; ask_integer(client, "EXISTS %s", name) != 0; waited++) {
+        int64_t left = ask_integer(client, "PTTL %s", name);
+
+        assert_true(left == -2 || (left >= 0 && left <= 2000));
+        assert_true(waited < 60000);
+        sleep_ms(1);
+    }
+}
+
+static void keys_expire_across_restarts(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "OK", "SET while-down v PX 1");
+    expect(client, "3", "RPUSH soon a b c");
+    expect(client, "1", "PEXPIRE soon 2000");
+    expect(client, "OK", "SET lasting v EX 100000");
+    client = restart(state, true);
+    await_expired(client, "while-down");
+    client = restart(state, false);
+    await_expired(client, "soon");
+    assert_true(ask_integer(client, "TTL lasting") > 90000);
+    for (int waited = 0; ask_integer(client, "DBSIZE") != 1; waited++) {
+        assert_true(waited < 60000);
+        sleep_ms(1);
+    }
+    client = restart(state, true);
+    expect(client, "0", "EXISTS while-down soon");
+}
+
+/* ---- waiting */
+
+static redisContext *waiter(void **state, int number, const char *command)
+{
+    redisContext *client = client_open(served_server(state));
+
+    say(client, command);
+    await_blocked(served_client(state), number);
+    return client;
+}
+
+static void waiters_are_woken_in_order_by_others_and_by_exec(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *first = waiter(state, 1, "BLPOP a b 0");
+    redisContext *second = waiter(state, 2, "BRPOP b a 0");
+    redisContext *third = waiter(state, 3, "BZPOPMIN z 0");
+
+    expect(client, "1", "RPUSH b one");
+    expect_reply(first, "[\"b\" \"one\"]");
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "RPUSH a two three");
+    expect(client, "QUEUED", "ZADD z 2 late 1 early");
+    expect(client, "QUEUED", "LPUSH a zero");
+    expect(client, "[2 2 3]", "EXEC");
+    expect_reply(second, "[\"a\" \"three\"]");
+    expect_reply(third, "[\"z\" \"early\" \"1\"]");
+    expect(client, "[\"zero\" \"two\"]", "LRANGE a 0 -1");
+    await_blocked(client, 0);
+}
+
+static void one_push_wakes_as_many_as_it_brings(void **state)
+{
+    redisContext *client = served_client(state), *waiting[3];
+    static const char *const got[] = {"[\"l\" \"a\"]", "[\"l\" \"b\"]", "[\"l\" \"c\"]"};
+
+    for (int i = 0; i < 3; i++)
+        waiting[i] = waiter(state, i + 1, "BLPOP l 0");
+    expect(client, "4", "RPUSH l a b c d");
+    for (int i = 0; i < 3; i++)
+        expect_reply(waiting[i], got[i]);
+    expect(client, "[\"d\"]", "LRANGE l 0 -1");
+}
+
+static void who_leaves_while_waiting_takes_nothing(void **state)
+{
+    redisContext *client = served_client(state);
+
+    client_close(waiter(state, 1, "BLPOP l 0"));
+    await_blocked(client, 0);
+    expect(client, "1", "RPUSH l a");
+    expect(client, "1", "LLEN l");
+    client_close(waiter(state, 1, "BRPOPLPUSH m l 0"));
+    await_blocked(client, 0);
+    expect(client, "1", "RPUSH m b");
+    expect(client, "[\"b\"]", "LRANGE m 0 -1");
+    expect(client, "[\"a\"]", "LRANGE l 0 -1");
+}
+
+static void what_is_pipelined_behind_a_wait_comes_after_it(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *waiting = client_open(served_server(state));
+
+    say(waiting, "BLPOP l 0");
+    say(waiting, "BLPOP l 0");
+    say(waiting, "INCR n");
+    await_blocked(client, 1);
+    expect(client, "nil", "GET n");
+    expect(client, "1", "RPUSH l a");
+    expect_reply(waiting, "[\"l\" \"a\"]");
+    await_blocked(client, 1);
+    expect(client, "1", "RPUSH l b");
+    expect_reply(waiting, "[\"l\" \"b\"]");
+    expect_reply(waiting, "1");
+}
+
+/* ---- publish and subscribe */
+
+static void messages_arrive_in_order(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *listener = client_open(served_server(state));
+
+    expect(listener, "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
+    for (int i = 0; i < PIPELINE; i++)
+        say(client, "PUBLISH c %d", i);
+    for (int i = 0; i < PIPELINE; i++)
+        expect_reply(client, "1");
+    for (int i = 0; i < PIPELINE; i++) {
+        char wanted[64];
+
+        snprintf(wanted, sizeof(wanted), "[\"message\" \"c\" \"%d\"]", i);
+        expect_reply(listener, wanted);
+    }
+    client_close(listener);
+    for (int waited = 0; ask_integer(client, "PUBLISH c x") != 0; waited++) {
+        assert_true(waited < 60000);
+        sleep_ms(1);
+    }
+}
+
+static void who_does_not_read_is_cut_off(void **state)
+{
+    enum { MESSAGES_MAX = 20000, MESSAGE = 50000 };
+    redisContext *client = served_client(state);
+    redisContext *reader = client_open(served_server(state));
+    struct raw_client idle;
+    char *message = calloc(1, MESSAGE + 1);
+    int sent = 0;
+
+    assert_non_null(message);
+    memset(message, 'x', MESSAGE);
+    raw_open(&idle, served_server(state));
+    expect(client, "OK", "CONFIG SET client-output-buffer-limit %s", "pubsub 1mb 0 0");
+    expect(reader, "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
+    raw_expect(&idle, "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
+    while (ask_integer(client, "PUBLISH c %s", message) == 2) {
+        expect_reply(reader, "[\"message\" \"c\" \"xxx*\"]");
+        assert_true(++sent < MESSAGES_MAX);
+    }
+    expect_reply(reader, "[\"message\" \"c\" \"xxx*\"]");
+    expect(client, "1", "PUBLISH c end");
+    expect_reply(reader, "[\"message\" \"c\" \"end\"]");
+    raw_close(&idle);
+    free(message);
+}
+
+/* ---- pausing */
+
+static void paused_writes_wait_and_reads_do_not(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *writer = client_open(served_server(state));
+    redisContext *reader = client_open(served_server(state));
+    redisContext *executor = client_open(served_server(state));
+
+    expect(executor, "OK", "MULTI");
+    expect(executor, "QUEUED", "INCR n");
+    expect(client, "OK", "CLIENT PAUSE 100000 WRITE");
+    say(writer, "INCR n");
+    say(writer, "GET n");
+    say(executor, "EXEC");
+    expect(reader, "nil", "GET n");
+    expect(reader, "PONG", "PING");
+    expect_silence(writer, 50);
+    expect_silence(executor, 1);
+    expect(client, "OK", "CLIENT UNPAUSE");
+    expect_reply(writer, "*");
+    expect_reply(writer, "*");
+    expect_reply(executor, "[*]");
+    expect(reader, "\"2\"", "GET n");
+}
+
+static void a_pause_of_all_ends_by_itself(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *reader = client_open(served_server(state));
+
+    expect(client, "OK", "CLIENT PAUSE 200 ALL");
+    say(reader, "GET n");
+    expect_silence(reader, 20);
+    expect_reply(reader, "nil");
+    expect(client, "PONG", "PING");
+}
+
+/* ---- much at a time */
+
+static void long_pipelines_are_answered_in_order(void **state)
+{
+    redisContext *client = served_client(state);
+
+    for (int i = 0; i < PIPELINE; i++) {
+        say(client, "INCR n");
+        say(client, "RPUSH l %d", i);
+        say(client, "LPOP l");
+    }
+    for (int i = 0; i < PIPELINE; i++) {
+        char number[32], quoted[32];
+
+        snprintf(number, sizeof(number), "%d", i + 1);
+        snprintf(quoted, sizeof(quoted), "\"%d\"", i);
+        expect_reply(client, number);
+        expect_reply(client, "1");
+        expect_reply(client, quoted);
+    }
+    expect(client, "0", "EXISTS l");
+}
+
+/* `each` elements a command, in a pipeline of which the last reply says how many there are. */
+static void grow(redisContext *client, const char *command, bool scored, int64_t elements)
+{
+    enum { EACH = 500, WORD = 24 };
+    static char words[2 * EACH + 2][WORD];
+    const char *arguments[2 * EACH + 2] = {command, "big"};
+    int64_t next = 0, sent = 0;
+
+    for (; next < elements; sent++) {
+        int count = 2;
+
+        for (int i = 0; i < EACH; i++, next++) {
+            if (scored) {
+                snprintf(words[count], WORD, "%d", (int)(next % 1000));
+                arguments[count] = words[count];
+                count++;
+            }
+            snprintf(words[count], WORD, "%lld", (long long)next);
+            arguments[count] = words[count];
+            count++;
+        }
+        redisAppendCommandArgv(client, count, arguments, NULL);
+        if (sent % 100 == 99)
+            for (int i = 0; i < 100; i++)
+                expect_reply(client, "*");
+    }
+    for (int64_t i = 0; i < sent % 100; i++)
+        expect_reply(client, "*");
+}
+
+static int64_t journal_lsn(redisContext *client)
+{
+    char *text = ask_info(client, "journal", "journal_lsn");
+    int64_t lsn = strtoll(text, NULL, 10);
+
+    free(text);
+    return lsn;
+}
+
+/* How many questions are answered before nothing is written any more. */
+static int answers_meanwhile(redisContext *client)
+{
+    int answers = 0, quiet = 0;
+
+    for (int64_t lsn = journal_lsn(client), now; quiet < 5; lsn = now) {
+        expect(client, "PONG", "PING");
+        now = journal_lsn(client);
+        quiet = now == lsn ? quiet + 1 : 0;
+        answers++;
+        assert_true(answers < 1000000);
+    }
+    return answers - quiet;
+}
+
+static void deleting_a_large_key_holds_nobody_up(void **state)
+{
+    static const struct {
+        const char *grow, *remove;
+        bool scored;
+        int64_t elements;
+    } cases[] = {{"RPUSH", "DEL big", false, 1000000},
+                 {"ZADD", "DEL big", true, 200000},
+                 {"SADD", "FLUSHALL", false, 200000},
+                 {"RPUSH", "LTRIM big 0 0", false, 200000}};
+    redisContext *client = served_client(state);
+
+    expect(client, "OK", "CONFIG SET durability none");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        expect(client, "*", "DEL big");
+        answers_meanwhile(client);
+        grow(client, cases[i].grow, cases[i].scored, cases[i].elements);
+        expect(client, "*", cases[i].remove);
+        assert_true(answers_meanwhile(client) >= 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served_test(every_type_survives_a_restart),
+        served_test(keys_expire_across_restarts),
+        served_test(waiters_are_woken_in_order_by_others_and_by_exec),
+        served_test(one_push_wakes_as_many_as_it_brings),
+        served_test(who_leaves_while_waiting_takes_nothing),
+        served_test(what_is_pipelined_behind_a_wait_comes_after_it),
+        served_test(messages_arrive_in_order),
+        served_test(who_does_not_read_is_cut_off),
+        served_test(paused_writes_wait_and_reads_do_not),
+        served_test(a_pause_of_all_ends_by_itself),
+        served_test(long_pipelines_are_answered_in_order),
+        served_test(deleting_a_large_key_holds_nobody_up),
+    };
+    return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
+}
