@@ -58,7 +58,7 @@ struct change_log {
     uint8_t *bytes; /* records: struct change_header, name */
     size_t size, read, capacity;
     size_t looked; /* for expired ones up to here */
-    size_t last; /* where the newest record begins, if there is one */
+    size_t last;   /* where the newest record begins, if there is one */
     bool on;
 };
 
