@@ -210,8 +210,10 @@ static void open_store(const struct kv_options *options)
         fail_msg("dueq_open: %s", error.text);
 }
 
-/* Opens what a crash has left, twice: opening must not have changed it either. */
-static void expect_replayed(struct dump expected, const struct kv_options *options)
+/* Opens what a crash has left, twice: opening must not have changed it either. A checkpoint may
+ * have come to the last record just before. */
+static void expect_replayed(struct dump expected, const struct kv_options *options,
+                            bool checkpoints)
 {
     for (int time = 0; time < 2; time++) {
         struct kv_stats stats;
@@ -219,13 +221,13 @@ static void expect_replayed(struct dump expected, const struct kv_options *optio
 
         assert_int_equal(kv_open(test.dir, options, &kv, NULL), DUEQ_OK);
         kv_get_stats(kv, &stats);
-        assert_true(stats.replayed_records > 0);
+        assert_true(checkpoints || stats.replayed_records > 0);
         expect_same(expected, kv);
         kv_abandon(kv);
     }
 }
 
-static void crash_and_compare(const struct kv_options *options, long steps)
+static void crash_and_compare(const struct kv_options *options, bool checkpoints, long steps)
 {
     struct dump expected;
 
@@ -235,7 +237,7 @@ static void crash_and_compare(const struct kv_options *options, long steps)
     assert_true(expected.entries > 100);
     dueq_abandon(test.store);
     test.held_count = 0;
-    expect_replayed(expected, options);
+    expect_replayed(expected, options, checkpoints);
     free(expected.bytes);
 }
 
@@ -258,7 +260,7 @@ static void run(size_t memtable_bytes, bool checkpoints)
     test.dir = temp_dir_new();
     test.time = (struct dueq_time){.now = 1000000, .wall = 1000000};
     for (int crash = 0; crash < 4; crash++)
-        crash_and_compare(&options, steps / 4);
+        crash_and_compare(&options, checkpoints, steps / 4);
     expect_checkpoints(&options, checkpoints);
     temp_dir_remove(test.dir);
 }
