@@ -90,6 +90,7 @@ static void a_full_disk_refuses_pushes_and_can_be_drained(void **state)
     redisContext *client = client_open(server);
     for (int i = 0; i < 500; i++)
         expect(client, "*", "Q.PUSH early body ID %d", i);
+    await_spare(server);
     faulty_disk_break(server, "grow ENOSPC");
     int pushed = push_until_full(client);
     assert_true(pushed > 0);
