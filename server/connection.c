@@ -145,13 +145,12 @@ void connection_limit_output(struct connection *connection)
 
     connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
     connection->aside.maximum = connection->output.maximum;
-    if (session->output_bytes > connection->output.maximum)
-        cut_off(connection);
-    else if (limit->soft == 0 || session->output_bytes <= (size_t)limit->soft)
+    if (limit->soft == 0 || session->output_bytes <= (size_t)limit->soft)
         connection->soft_since = 0;
     else if (connection->soft_since == 0)
         connection->soft_since = now;
-    else if (now - connection->soft_since > limit->seconds * 1000)
+    if (session->output_bytes > connection->output.maximum ||
+        (connection->soft_since > 0 && now - connection->soft_since > limit->seconds * 1000))
         cut_off(connection);
 }
 
