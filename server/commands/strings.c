@@ -12,17 +12,24 @@ static const char not_integer[] = "ERR value is not an integer or out of range";
 
 /* ---- GET and SET */
 
-enum outcome run_get(struct context *context)
+/* Replies with the value or nil. True: there was one. */
+static bool reply_value(struct context *context)
 {
     struct dueq_slice value;
     bool found;
 
     if (!context_read_string(context, context_slice(context, 1), &value, &found))
-        return OUTCOME_DONE;
+        return false;
     if (found)
         resp_slice(context->reply, value);
     else
         resp_null(context->reply);
+    return found;
+}
+
+enum outcome run_get(struct context *context)
+{
+    reply_value(context);
     return OUTCOME_DONE;
 }
 
@@ -199,16 +206,9 @@ enum outcome run_getset(struct context *context)
 enum outcome run_getdel(struct context *context)
 {
     struct keys_view view = context_view(context);
-    struct dueq_slice value;
-    bool found;
 
-    if (!context_read_string(context, context_slice(context, 1), &value, &found))
+    if (!reply_value(context))
         return OUTCOME_DONE;
-    if (!found) {
-        resp_null(context->reply);
-        return OUTCOME_DONE;
-    }
-    resp_slice(context->reply, value);
     keys_del(&view, context_slice(context, 1));
     context_notify(context, EVENT_GENERIC, "del", context_slice(context, 1));
     return OUTCOME_DONE;
