@@ -238,13 +238,26 @@ static int allocate(const struct kv_io *io, int fd, size_t size)
     return result;
 }
 
+/* Closes and removes what cannot be used after all; errno stays. -1. */
+static int give_up(const struct journal_files *files, int fd, const char *path)
+{
+    const struct kv_io *io = files->io;
+    int error = errno;
+
+    if (fd >= 0)
+        io->close(io->arg, fd);
+    io->unlink(io->arg, path);
+    errno = error;
+    return -1;
+}
+
 /* Makes a file of `size` bytes under a temporary name and renames it. -1: errno. */
 static int make_file(const struct journal_files *files, const char *path, uint64_t number,
                      size_t size, bool zeros)
 {
     const struct kv_io *io = files->io;
     char half_made[PATH_MAX];
-    int fd, error;
+    int fd;
 
     half_made_path(files, number, half_made);
     fd = io->open(io->arg, half_made, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -253,11 +266,7 @@ static int make_file(const struct journal_files *files, const char *path, uint64
     if (allocate(io, fd, size) == 0 && (!zeros || fill(files, fd, size) == 0) &&
         io->rename(io->arg, half_made, path) == 0)
         return fd;
-    error = errno;
-    io->close(io->arg, fd);
-    io->unlink(io->arg, half_made);
-    errno = error;
-    return -1;
+    return give_up(files, fd, half_made);
 }
 
 /* ---- tidying up */
@@ -383,8 +392,12 @@ static bool keep_spare(struct journal_files *files, uint64_t number)
 static int take_file(const struct journal_files *files, const char *from, const char *to)
 {
     const struct kv_io *io = files->io;
+    int fd;
 
-    return io->rename(io->arg, from, to) == 0 ? io->open(io->arg, to, O_RDWR, 0) : -1;
+    if (io->rename(io->arg, from, to) != 0)
+        return -1;
+    fd = io->open(io->arg, to, O_RDWR, 0);
+    return fd >= 0 ? fd : give_up(files, fd, to);
 }
 
 static int take_spare(struct journal_files *files, const char *path)
@@ -399,7 +412,8 @@ static int take_spare(struct journal_files *files, const char *path)
 }
 
 /* The reserve outlives openings, so that a full disk can be drained after one. It must not come
- * back written to: its new name is on disk before the first byte. */
+ * back written to: its new name is on disk before the first byte. -1: errno; left alone when
+ * there is none. */
 static int take_reserve(struct journal_files *files, const char *path)
 {
     const struct kv_io *io = files->io;
@@ -415,8 +429,7 @@ static int take_reserve(struct journal_files *files, const char *path)
     fd = there ? take_file(files, reserve, path) : -1;
     if (fd < 0 || io->fsync_dir(io->arg, files->path) == 0)
         return fd;
-    io->close(io->arg, fd);
-    return -1;
+    return give_up(files, fd, path);
 }
 
 enum dueq_status journal_files_take(struct journal_files *files, size_t size,
@@ -436,13 +449,12 @@ enum dueq_status journal_files_take(struct journal_files *files, size_t size,
     if (fd < 0)
         fd = make_file(files, path, number, size, false);
     if (fd < 0 && no_room(errno)) {
-        fd = ordinary ? take_reserve(files, path) : -1;
         *ret_reserve = true;
-        if (fd < 0)
-            return DUEQ_FULL;
+        if (ordinary)
+            fd = take_reserve(files, path);
     }
     if (fd < 0)
-        return DUEQ_IO;
+        return no_room(errno) ? DUEQ_FULL : DUEQ_IO;
     *ret_segment = (struct segment_file){.number = number, .size = size, .fd = fd};
     return DUEQ_OK;
 }

@@ -247,22 +247,24 @@ static enum dueq_status begin_missing(struct reading *reading)
                      reading->files->path, reading->listing->numbers[0], reading->expected);
 }
 
-/* Loads the segment behind; true: it carries on. Else the one before is loaded again, so that
- * its end can be looked at. */
-static enum dueq_status go_on(struct reading *reading, size_t next, bool *ret_on)
+/* Loads the segment that carries on (true; *index becomes its index). Else the one before is
+ * loaded again, so that its end can be looked at. A segment that was never begun is passed
+ * over: what comes next shows that nothing is missing. */
+static enum dueq_status go_on(struct reading *reading, size_t *index, bool *ret_on)
 {
     struct reading before = *reading;
-    enum dueq_status status;
+    enum dueq_status status = DUEQ_OK;
+    size_t next = *index;
 
-    *ret_on = false;
-    if (next == reading->listing->count)
-        return DUEQ_OK;
     reading->bytes = NULL;
-    status = load(reading, next);
-    if (status == DUEQ_OK && reading->header_sound &&
-        reading->header.first_lsn == reading->expected) {
+    reading->header_sound = false;
+    while (status == DUEQ_OK && !reading->header_sound && ++next < reading->listing->count)
+        status = load(reading, next);
+    *ret_on = status == DUEQ_OK && reading->header_sound &&
+              reading->header.first_lsn == reading->expected;
+    if (*ret_on) {
         free(before.bytes);
-        *ret_on = true;
+        *index = next;
         return DUEQ_OK;
     }
     free(reading->bytes);
@@ -277,16 +279,16 @@ static enum dueq_status read_from(struct reading *reading, size_t index,
     bool on = true;
 
     reading->expected = reading->header.first_lsn;
-    for (; status == DUEQ_OK && on; index++) {
+    while (status == DUEQ_OK && on) {
         status = read_records(reading);
         if (status == DUEQ_OK && reading->expected <= reading->after)
             reading->expected = reading->after + 1; /* what is not needed may be missing */
         if (status == DUEQ_OK)
             status = keep(tail, reading);
         if (status == DUEQ_OK)
-            status = go_on(reading, index + 1, &on);
+            status = go_on(reading, &index, &on);
     }
-    return status == DUEQ_OK ? end_at(reading, index - 1) : status;
+    return status == DUEQ_OK ? end_at(reading, index) : status;
 }
 
 static enum dueq_status read_all(struct reading *reading, struct segment_file ***tail)

@@ -3,6 +3,7 @@
 #include "storage/kv/segment.h"
 #include "tests/support/journal_rig.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,27 @@ static void segments_behind_an_honest_end_are_removed(void **state)
     free(path);
 }
 
+/* What follows it says by its LSN that nothing is missing. */
+static void a_segment_that_was_never_begun_is_passed_over(void **state)
+{
+    char *path = rig_segment(&rig, 2);
+    uint8_t zeros[RIG_SEGMENT] = {0};
+    uint64_t last;
+
+    (void)state;
+    fake_disk_fail(rig.disk, DISK_ALLOCATE, 1, 1, ENOSPC);
+    while (rig_try(&rig, PAYLOAD) == DUEQ_OK)
+        ;
+    last = rig_append(&rig, PAYLOAD);
+    rig_close(&rig);
+    rig_write(path, zeros, sizeof(zeros));
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last);
+    assert_int_equal(rig.replay.cut_bytes, 0);
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
+}
+
 static void an_empty_file_is_an_honest_end(void **state)
 {
     char *path = rig_segment(&rig, 1);
@@ -349,6 +371,7 @@ int main(void)
         TEST(any_bit_flipped_in_the_last_record_cuts_it),
         TEST(a_hole_in_what_was_never_settled_is_cut),
         TEST(segments_behind_an_honest_end_are_removed),
+        TEST(a_segment_that_was_never_begun_is_passed_over),
         TEST(an_empty_file_is_an_honest_end),
         TEST(any_bit_flipped_in_a_durable_record_is_damage),
         TEST(any_bit_flipped_in_a_segment_header_is_damage),

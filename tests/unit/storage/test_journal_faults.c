@@ -315,6 +315,32 @@ static void the_reserve_does_not_come_back_written_to(void **state)
     }
 }
 
+/* A file that was renamed, but could not be had then, must not lie in the way of what is
+ * written when there is room again. */
+static void lose_the_reserve_to(enum disk_call call, unsigned passing)
+{
+    uint64_t last = journal_last(rig.journal);
+
+    fill_disk(ENOSPC);
+    while (rig_files(&rig, "spare-") > 0)
+        last = rig_append(&rig, 500);
+    fake_disk_fail(rig.disk, call, passing, 1, EIO);
+    while (rig_try(&rig, 500) == DUEQ_OK)
+        last++;
+    assert_int_equal(journal_status(rig.journal), DUEQ_IO);
+    assert_int_equal(rig_files(&rig, "reserve"), 0);
+    drain_disk();
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last);
+}
+
+static void a_reserve_that_cannot_be_taken_fails_the_journal(void **state)
+{
+    (void)state;
+    lose_the_reserve_to(DISK_SYNC_NAMES, 0);
+    lose_the_reserve_to(DISK_OPEN, 1); /* that of a new file passes */
+}
+
 /* The disk is still full, and the reserve is used up: a spare takes its place. */
 static void a_spare_becomes_the_reserve_that_is_missing(void **state)
 {
@@ -395,6 +421,7 @@ int main(void)
         TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
         TEST(the_reserve_outlives_a_reopening),
         TEST(the_reserve_does_not_come_back_written_to),
+        TEST(a_reserve_that_cannot_be_taken_fails_the_journal),
         TEST(a_spare_becomes_the_reserve_that_is_missing),
         TEST(a_reserve_of_another_size_is_made_anew),
         TEST(preparing_that_fails_leaves_nothing_half_made),
