@@ -19,7 +19,7 @@ struct arena {
     void *free_lists[ARENA_CLASSES];
     size_t used;       /* bytes handed out and not released, rounded to classes */
     size_t reserved;   /* bytes taken from the system */
-    size_t next_chunk; /* size of the next chunk: 4 KiB doubling to 1 MiB */
+    size_t next_chunk; /* size of the next chunk: 4 KiB doubling to 2 MiB */
 };
 
 void arena_init(struct arena *arena);

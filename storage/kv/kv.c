@@ -469,6 +469,11 @@ uint64_t kv_seed(const struct kv *kv)
     return kv->seed;
 }
 
+uint64_t kv_memtable_limit(const struct kv *kv)
+{
+    return kv->options.memtable_bytes;
+}
+
 enum dueq_status kv_wait(struct kv *kv, uint64_t lsn)
 {
     return journal_wait(kv->journal, lsn);

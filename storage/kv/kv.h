@@ -160,4 +160,7 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
 /* Random at creation of the directory, the same ever after: seeds the hashes of folded keys. */
 uint64_t kv_seed(const struct kv *kv);
 
+/* What a memtable may hold, bytes: a measure of what memory the store is meant to take. */
+uint64_t kv_memtable_limit(const struct kv *kv);
+
 #endif

@@ -34,6 +34,7 @@ static size_t common_prefix(struct dueq_slice a, struct dueq_slice b, size_t lim
 static void set_prefix(struct run *run, size_t prefix)
 {
     run->prefix = (uint16_t)prefix;
+    memcpy(run->head, run->entries[0]->bytes, prefix < NODE_HEAD ? prefix : NODE_HEAD);
     for (unsigned i = 0; i < run->count; i++)
         run->hints[i] = hint_of(entry_key(run->entries[i]), prefix);
 }
@@ -51,28 +52,34 @@ static void renew_prefix(struct run *run)
                                     : common_prefix(first, last, first.size));
 }
 
+/* How the key compares to the node's prefix; 0: it begins with it. */
+static int compare_prefix(const struct run *run, struct dueq_slice key)
+{
+    size_t shared = key.size < run->prefix ? key.size : run->prefix;
+    size_t head = shared < NODE_HEAD ? shared : NODE_HEAD;
+    const uint8_t *bytes = key.data;
+    int order = memcmp(bytes, run->head, head);
+
+    if (order == 0 && shared > head)
+        order = memcmp(bytes + head, run->entries[0]->bytes + head, shared - head);
+    return order == 0 && key.size < run->prefix ? -1 : order;
+}
+
 unsigned run_find(const struct run *run, struct dueq_slice key, bool *ret_equal)
 {
     unsigned low = 0, high = run->count;
     uint64_t hint;
+    int order;
 
     *ret_equal = false;
     if (run->count == 0)
         return 0;
-    if (run->prefix > 0) {
-        const struct entry *first = run->entries[0];
-        size_t shared = key.size < run->prefix ? key.size : run->prefix;
-        int order = memcmp(key.data, first->bytes, shared);
-
-        if (order < 0 || (order == 0 && key.size < run->prefix))
-            return 0;
-        if (order > 0)
-            return run->count;
-    }
+    order = compare_prefix(run, key);
+    if (order != 0)
+        return order < 0 ? 0 : run->count;
     hint = hint_of(key, run->prefix);
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        int order;
 
         if (run->hints[middle] != hint)
             order = run->hints[middle] < hint ? -1 : 1;

@@ -1,8 +1,9 @@
 /* A node's sorted run of keys: shared by leaves and inner nodes of the memtable. Private to
  * storage/kv.
  *
- * All keys of a node share their first `prefix` bytes (at least); the eight bytes behind it are
- * kept inline as an integer, so that most comparisons touch no key at all. */
+ * All keys of a node share their first `prefix` bytes (at least). The first of them, and of every
+ * key the eight bytes behind them as an integer, are kept inline, so that most searches touch no
+ * key at all. */
 #ifndef DUEQ_STORAGE_NODE_H
 #define DUEQ_STORAGE_NODE_H
 
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NODE_KEYS = 32 };
+enum { NODE_KEYS = 32, NODE_HEAD = 28 };
 
 /* An entry of the table, or the separator of an inner node. The value follows the key. */
 struct entry {
@@ -25,6 +26,7 @@ struct entry {
 struct run {
     uint16_t count;
     uint16_t prefix;
+    uint8_t head[NODE_HEAD]; /* the prefix, as much of it as has room */
     uint64_t hints[NODE_KEYS];
     struct entry *entries[NODE_KEYS];
 };

@@ -54,17 +54,18 @@ static void the_first_piece_takes_a_page(void **state)
     assert_int_equal(arena->reserved, 4 * KIB);
 }
 
-static void a_large_arena_grows_by_a_mebibyte(void **state)
+static void a_large_arena_grows_by_huge_pages(void **state)
 {
     struct arena *arena = *state;
     size_t before;
 
-    while (arena->reserved < 4 * MIB)
+    while (arena->reserved < 8 * MIB)
         assert_non_null(arena_alloc(arena, 100));
     before = arena->reserved;
     while (arena->reserved == before)
         assert_non_null(arena_alloc(arena, 100));
-    assert_int_equal(arena->reserved - before, MIB);
+    assert_int_equal(arena->reserved - before, 2 * MIB);
+    assert_int_equal((uintptr_t)arena->chunks % (2 * MIB), 0);
 }
 
 static void a_piece_has_its_size_and_little_more(void **state)
@@ -178,7 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ARENA_TEST(an_unused_arena_holds_nothing),
         ARENA_TEST(the_first_piece_takes_a_page),
-        ARENA_TEST(a_large_arena_grows_by_a_mebibyte),
+        ARENA_TEST(a_large_arena_grows_by_huge_pages),
         ARENA_TEST(a_piece_has_its_size_and_little_more),
         ARENA_TEST(pieces_are_aligned_and_do_not_overlap),
         ARENA_TEST(released_pieces_are_used_again),
