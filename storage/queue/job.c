@@ -74,13 +74,15 @@ void job_remove(struct dueq *store, struct topic *topic, const struct job *job)
 {
     struct kv_key body = job_key(TABLE_BODY, topic->id, job->seq);
     struct kv_key state = job_key(TABLE_STATE, topic->id, job->seq);
-    struct kv_key unique = unique_key(topic->id, job->body.id, kv_seed(store->kv));
+    struct unique_id id;
     bool named = job->body.id.size > 0;
 
+    if (named)
+        unique_id(&store->unique, topic->id, job->body.id, &id);
     schedule_remove(store, topic, &job->state, job->seq);
     drop_ttl(store, topic, job);
     if (named)
-        kv_del(store->kv, kv_key_slice(&unique));
+        unique_del(&store->unique, &id);
     kv_del(store->kv, kv_key_slice(&body));
     if (job->moved)
         kv_del(store->kv, kv_key_slice(&state));

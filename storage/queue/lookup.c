@@ -28,15 +28,10 @@ enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct du
 enum dueq_status lookup_seq(struct dueq *store, struct topic *topic, struct dueq_slice id,
                             uint64_t *ret_seq)
 {
-    struct kv_key key = unique_key(topic->id, id, kv_seed(store->kv));
-    struct dueq_slice value;
-    enum dueq_status status = kv_get(store->kv, kv_key_slice(&key), &value);
+    struct unique_id name;
 
-    if (status == DUEQ_OK && value.size != 8)
-        return DUEQ_CORRUPT;
-    if (status == DUEQ_OK)
-        *ret_seq = kv_read_u64(value.data);
-    return status;
+    unique_id(&store->unique, topic->id, id, &name);
+    return unique_find(&store->unique, &name, ret_seq);
 }
 
 static enum dueq_status find_named(struct dueq *store, struct topic *topic,

@@ -70,16 +70,6 @@ static void put_body(struct dueq *store, struct topic *topic, uint64_t seq,
     kv_putv(store->kv, kv_key_slice(&key), parts, 3, true);
 }
 
-static void put_unique(struct dueq *store, struct topic *topic, uint64_t seq,
-                       struct dueq_slice id)
-{
-    struct kv_key key = unique_key(topic->id, id, kv_seed(store->kv));
-    uint8_t value[8];
-
-    kv_write_u64(value, seq);
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(value, sizeof(value)), true);
-}
-
 static void put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64_t expires)
 {
     struct kv_key key = class_key(topic->id, CLASS_TTL);
@@ -94,16 +84,16 @@ static void put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64
 /* ---- ids */
 
 /* A caller's id that the store may come to give itself makes the topic look before it gives. */
-static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct dueq_slice id)
+static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
+                                struct unique_id *ret_name)
 {
-    struct kv_key key = unique_key(topic->id, id, kv_seed(store->kv));
-    struct dueq_slice value;
     struct job job;
     uint64_t seq;
     enum dueq_status status = lookup_given(store, topic, id, &job);
 
+    unique_id(&store->unique, topic->id, id, ret_name);
     if (status == DUEQ_NOTFOUND)
-        status = kv_get(store->kv, kv_key_slice(&key), &value);
+        status = unique_find(&store->unique, ret_name, &seq);
     if (status == DUEQ_OK)
         return DUEQ_DUPLICATE;
     if (status != DUEQ_NOTFOUND)
@@ -117,31 +107,28 @@ static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct 
 static enum dueq_status give_id(struct dueq *store, struct topic *topic, int64_t stamp)
 {
     for (;; topic->next_seq++) {
-        struct kv_key key;
-        struct dueq_slice value;
         enum dueq_status status = DUEQ_NOTFOUND;
+        uint64_t seq;
 
         given_id_write(store->id, stamp, topic->next_seq);
-        if (topic->lookalikes) {
-            key =
-                unique_key(topic->id, dueq_slice(store->id, GIVEN_ID_SIZE), kv_seed(store->kv));
-            status = kv_get(store->kv, kv_key_slice(&key), &value);
-        }
+        if (topic->lookalikes)
+            status = lookup_seq(store, topic, dueq_slice(store->id, GIVEN_ID_SIZE), &seq);
         if (status != DUEQ_OK)
             return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
     }
 }
 
 static enum dueq_status settle_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
-                                  struct dueq_time time)
+                                  struct dueq_time time, struct unique_id *ret_name)
 {
-    return id.size > 0 ? take_id(store, topic, id) : give_id(store, topic, time.now);
+    return id.size > 0 ? take_id(store, topic, id, ret_name) : give_id(store, topic, time.now);
 }
 
 /* ---- push */
 
 static void add_job(struct dueq *store, struct topic *topic, const struct job_body *body,
-                    const struct job_state *state, struct dueq_time time)
+                    const struct job_state *state, const struct unique_id *name,
+                    struct dueq_time time)
 {
     uint64_t seq = topic->next_seq++;
 
@@ -151,7 +138,7 @@ static void add_job(struct dueq *store, struct topic *topic, const struct job_bo
     if (state->expires != DUEQ_NEVER)
         put_ttl(store, topic, seq, state->expires);
     if (body->id.size > 0)
-        put_unique(store, topic, seq, body->id);
+        unique_put(&store->unique, name, seq);
 }
 
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
@@ -160,6 +147,7 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
     struct topic *topic;
     struct job_body body;
     struct job_state state;
+    struct unique_id name;
     enum dueq_status status = check(store, push);
 
     if (status != DUEQ_OK)
@@ -169,12 +157,12 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
     state = body_first_state(&body);
     status = queue_open_topic(store, push->topic, &topic);
     if (status == DUEQ_OK)
-        status = settle_id(store, topic, push->id, time);
+        status = settle_id(store, topic, push->id, time, &name);
     if (status == DUEQ_OK)
         status = schedule_reserve(topic, &state, time);
     if (status != DUEQ_OK)
         return status;
-    add_job(store, topic, &body, &state, time);
+    add_job(store, topic, &body, &state, &name, time);
     *ret_id = push->id.size > 0 ? push->id : dueq_slice(store->id, GIVEN_ID_SIZE);
     return DUEQ_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "storage/kv/kv.h"
 #include "storage/queue/topic.h"
+#include "storage/queue/unique.h"
 
 /* Where the reclaiming of flushed topics has got to. */
 struct garbage {
@@ -29,6 +30,7 @@ struct dueq {
     int64_t timers_offset; /* the offset that timers are set by */
     int64_t unarmed_until; /* topics beyond the wheel's horizon are offered again then */
     struct garbage garbage;
+    struct unique unique;
     char id[GIVEN_ID_SIZE];        /* of the job returned last, when the store gave it */
     uint8_t error[DUEQ_ERROR_MAX]; /* of the job returned last */
 };

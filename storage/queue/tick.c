@@ -171,6 +171,23 @@ static void run_due(struct dueq *store, struct dueq_time time, unsigned *budget)
     }
 }
 
+static uint64_t count_jobs(const struct dueq *store)
+{
+    uint64_t jobs = 0;
+
+    for (const struct topic *topic = store->topics; topic != NULL; topic = topic->hh.next)
+        for (int state = DUEQ_DELAYED; state <= DUEQ_DEAD; state++)
+            jobs += topic_count(topic, (enum dueq_state)state);
+    return jobs;
+}
+
+static void tend_ids(struct dueq *store, unsigned *budget)
+{
+    if (unique_wants_filter(&store->unique))
+        unique_begin_filter(&store->unique, count_jobs(store));
+    unique_fill_filter(&store->unique, store->cursor, budget);
+}
+
 void queue_tick(struct dueq *store, struct dueq_time time, unsigned *budget)
 {
     follow_wall(store, time);
@@ -179,6 +196,8 @@ void queue_tick(struct dueq *store, struct dueq_time time, unsigned *budget)
     while (*budget > 0 && offer_again(store, time));
     if (*budget > 0)
         garbage_collect(store, budget);
+    if (*budget > 0)
+        tend_ids(store, budget);
 }
 
 int64_t queue_next_tick(const struct dueq *store, struct dueq_time time)
@@ -186,7 +205,8 @@ int64_t queue_next_tick(const struct dueq *store, struct dueq_time time)
     int64_t next = wheel_next(&store->wheel),
             now = time.now > store->now ? time.now : store->now;
 
-    if (store->garbage.any || store->offset != store->timers_offset)
+    if (store->garbage.any || unique_busy(&store->unique) ||
+        store->offset != store->timers_offset)
         return 0;
     if (store->unarmed_until < next)
         next = store->unarmed_until;

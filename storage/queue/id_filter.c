@@ -1,0 +1,77 @@
+#include "storage/queue/id_filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_WORDS = 8,
+    LINE_BYTES = LINE_WORDS * 8,
+    LINE_IDS = 64, /* at capacity: a byte an id */
+    BITS = 5,      /* that an id sets, each named by nine bits of its hash */
+    BIT_NAME = 9,
+    LINE_NAME = 64 - BITS * BIT_NAME,
+    MOST_LINES = 1 << LINE_NAME
+};
+
+bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t most)
+{
+    uint64_t lines = 1;
+
+    while (lines < MOST_LINES && lines * 2 * LINE_BYTES <= most &&
+           (lines * LINE_BYTES < least || lines * LINE_IDS < ids))
+        lines *= 2;
+    *filter = (struct id_filter){.lines = lines, .capacity = lines * LINE_IDS};
+    filter->words = aligned_alloc(LINE_BYTES, lines * LINE_BYTES);
+    if (filter->words == NULL)
+        return false;
+    memset(filter->words, 0, lines * LINE_BYTES);
+    return true;
+}
+
+void id_filter_release(struct id_filter *filter)
+{
+    free(filter->words);
+    *filter = (struct id_filter){0};
+}
+
+static uint64_t *line_of(const struct id_filter *filter, uint64_t hash)
+{
+    return filter->words + (hash & (filter->lines - 1)) * LINE_WORDS;
+}
+
+static uint64_t mask_of(uint64_t name)
+{
+    return (uint64_t)1 << (name & 63);
+}
+
+static unsigned word_of(uint64_t name)
+{
+    return (unsigned)(name >> 6) & (LINE_WORDS - 1);
+}
+
+void id_filter_add(struct id_filter *filter, uint64_t hash)
+{
+    uint64_t *line;
+
+    if (filter->words == NULL)
+        return;
+    line = line_of(filter, hash);
+    hash >>= LINE_NAME;
+    for (int i = 0; i < BITS; i++, hash >>= BIT_NAME)
+        line[word_of(hash)] |= mask_of(hash);
+    filter->ids++;
+}
+
+bool id_filter_may_have(const struct id_filter *filter, uint64_t hash)
+{
+    const uint64_t *line;
+
+    if (filter->words == NULL)
+        return true;
+    line = line_of(filter, hash);
+    hash >>= LINE_NAME;
+    for (int i = 0; i < BITS; i++, hash >>= BIT_NAME)
+        if ((line[word_of(hash)] & mask_of(hash)) == 0)
+            return false;
+    return true;
+}

@@ -1,0 +1,129 @@
+#include "storage/queue/unique.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    STEPS_AT_ONCE = 1000, /* some 200 us */
+    ROOM_TO_GROW = 4,
+    LEAST_SHARE = 16 /* of what a filter may take, it takes so much from the start */
+};
+
+static uint64_t hash_of(const struct unique *unique, struct dueq_slice key)
+{
+    return XXH3_64bits_withSeed(key.data, key.size, kv_seed(unique->kv));
+}
+
+/* ---- the index */
+
+void unique_id(const struct unique *unique, uint64_t topic, struct dueq_slice id,
+               struct unique_id *ret_id)
+{
+    ret_id->key = unique_key(topic, id, kv_seed(unique->kv));
+    ret_id->hash = hash_of(unique, kv_key_slice(&ret_id->key));
+}
+
+enum dueq_status unique_find(const struct unique *unique, const struct unique_id *id,
+                             uint64_t *ret_seq)
+{
+    struct dueq_slice value;
+    enum dueq_status status;
+
+    if (!id_filter_may_have(&unique->filter, id->hash))
+        return DUEQ_NOTFOUND;
+    status = kv_get(unique->kv, kv_key_slice(&id->key), &value);
+    if (status == DUEQ_OK && value.size != 8)
+        return DUEQ_CORRUPT;
+    if (status == DUEQ_OK)
+        *ret_seq = kv_read_u64(value.data);
+    return status;
+}
+
+void unique_put(struct unique *unique, const struct unique_id *id, uint64_t seq)
+{
+    uint8_t value[8];
+
+    kv_write_u64(value, seq);
+    kv_put(unique->kv, kv_key_slice(&id->key), dueq_slice(value, sizeof(value)), true);
+    id_filter_add(&unique->filter, id->hash);
+    id_filter_add(&unique->next, id->hash);
+}
+
+void unique_del(struct unique *unique, const struct unique_id *id)
+{
+    kv_del(unique->kv, kv_key_slice(&id->key));
+}
+
+/* ---- the filter. It forgets no id that is gone, so another takes its place now and then. */
+
+bool unique_wants_filter(const struct unique *unique)
+{
+    return unique->next.words == NULL && unique->filter.ids >= unique->renew_at;
+}
+
+static void end_filter(struct unique *unique)
+{
+    id_filter_release(&unique->filter);
+    unique->filter = unique->next;
+    unique->next = (struct id_filter){0};
+    unique->renew_at = unique->filter.capacity;
+    if (unique->renew_at < 2 * unique->filter.ids)
+        unique->renew_at = 2 * unique->filter.ids;
+}
+
+void unique_begin_filter(struct unique *unique, uint64_t jobs)
+{
+    kv_key_start(&unique->at, TABLE_UNIQUE);
+    if (!id_filter_init(&unique->next, ROOM_TO_GROW * jobs, unique->filter_bytes / LEAST_SHARE,
+                        unique->filter_bytes))
+        unique->renew_at = UINT64_MAX; /* does without */
+    else if (jobs == 0)
+        end_filter(unique);
+}
+
+static bool is_id(enum dueq_status found, const struct kv_cursor *cursor)
+{
+    return found == DUEQ_OK && *(const uint8_t *)kv_cursor_key(cursor).data == TABLE_UNIQUE;
+}
+
+/* From the first id behind `at` on. False: that was the last. */
+static bool fill_some(struct unique *unique, struct kv_cursor *cursor, unsigned steps)
+{
+    bool more;
+
+    kv_key_u8(&unique->at, 0); /* the least key above */
+    more = is_id(kv_cursor_seek(cursor, kv_key_slice(&unique->at)), cursor);
+    while (more && steps-- > 0) {
+        struct dueq_slice key = kv_cursor_key(cursor);
+
+        id_filter_add(&unique->next, hash_of(unique, key));
+        memcpy(unique->at.bytes, key.data, key.size);
+        unique->at.size = (uint16_t)key.size;
+        more = is_id(kv_cursor_next(cursor), cursor);
+    }
+    return more;
+}
+
+void unique_fill_filter(struct unique *unique, struct kv_cursor *cursor, unsigned *budget)
+{
+    unsigned steps = *budget < STEPS_AT_ONCE ? *budget : STEPS_AT_ONCE;
+
+    if (unique->next.words == NULL)
+        return;
+    *budget -= steps;
+    if (!fill_some(unique, cursor, steps))
+        end_filter(unique);
+}
+
+/* ---- life */
+
+void unique_init(struct unique *unique, struct kv *kv, size_t filter_bytes)
+{
+    *unique = (struct unique){.kv = kv, .filter_bytes = filter_bytes};
+}
+
+void unique_release(struct unique *unique)
+{
+    id_filter_release(&unique->filter);
+    id_filter_release(&unique->next);
+}

@@ -1,0 +1,95 @@
+/* The filter of ids: never denies what it was given, and most of what it was not. */
+#include "storage/queue/id_filter.h"
+#include "tests/support/dice.h"
+
+#include "tests/support/cmocka.h"
+
+enum { IDS = 20000, LEAST = 4096, MOST = 1 << 20 };
+
+static struct id_filter filter;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    id_filter_release(&filter);
+    return 0;
+}
+
+static void no_filter_denies_nothing(void **state)
+{
+    struct id_filter none = {0};
+
+    (void)state;
+    id_filter_add(&none, 1);
+    assert_true(id_filter_may_have(&none, 2));
+    id_filter_release(&none);
+}
+
+static void an_empty_filter_denies_everything(void **state)
+{
+    (void)state;
+    assert_true(id_filter_init(&filter, IDS, LEAST, MOST));
+    for (uint64_t id = 0; id < IDS; id++)
+        assert_false(id_filter_may_have(&filter, dice_hash(id)));
+}
+
+static void what_was_added_is_never_denied(void **state)
+{
+    (void)state;
+    assert_true(id_filter_init(&filter, 0, LEAST, LEAST)); /* five times overfull */
+    for (uint64_t id = 0; id < IDS; id++)
+        id_filter_add(&filter, dice_hash(id));
+    for (uint64_t id = 0; id < IDS; id++)
+        assert_true(id_filter_may_have(&filter, dice_hash(id)));
+    assert_int_equal(filter.ids, IDS);
+}
+
+static void a_full_filter_denies_all_but_one_in_25_of_the_others(void **state)
+{
+    unsigned maybe = 0;
+
+    (void)state;
+    assert_true(id_filter_init(&filter, IDS, LEAST, MOST));
+    for (uint64_t id = 0; id < filter.capacity; id++)
+        id_filter_add(&filter, dice_hash(id));
+    for (uint64_t id = 0; id < IDS; id++)
+        maybe += id_filter_may_have(&filter, dice_hash(filter.capacity + id));
+    assert_in_range(maybe, IDS / 100, IDS / 25);
+}
+
+static void it_is_as_large_as_its_ids_want_within_limits(void **state)
+{
+    static const struct {
+        uint64_t ids;
+        size_t least, most;
+        uint64_t capacity;
+    } cases[] = {{0, 4096, 1 << 20, 4096},
+                 {4096, 4096, 1 << 20, 4096},
+                 {4097, 4096, 1 << 20, 8192},
+                 {100000, 4096, 1 << 20, 131072},
+                 {100000, 4096, 5000, 4096},
+                 {0, 5000, 1 << 20, 8192},
+                 {0, 0, 0, 64}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_true(id_filter_init(&filter, cases[i].ids, cases[i].least, cases[i].most));
+        assert_int_equal(filter.capacity, cases[i].capacity);
+        id_filter_release(&filter);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(no_filter_denies_nothing),
+        TEST(an_empty_filter_denies_everything),
+        TEST(what_was_added_is_never_denied),
+        TEST(a_full_filter_denies_all_but_one_in_25_of_the_others),
+        TEST(it_is_as_large_as_its_ids_want_within_limits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
