@@ -1,9 +1,9 @@
 /* A node's sorted run of keys: shared by leaves and inner nodes of the memtable. Private to
  * storage/kv.
  *
- * All keys of a node share their first `prefix` bytes (at least). The first of them, and of every
- * key the eight bytes behind them as an integer, are kept inline, so that most searches touch no
- * key at all. */
+ * All keys of a node share their first `prefix` bytes (at least). The first of them, and of
+ * every key the eight bytes behind them as an integer, are kept inline, so that most searches
+ * touch no key at all. */
 #ifndef DUEQ_STORAGE_NODE_H
 #define DUEQ_STORAGE_NODE_H
 
