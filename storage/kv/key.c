@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { FOLD_HASH = 16 };
+enum { FOLD_HASH = 16, NUMBER_LONG = 248 };
 
 void kv_key_start(struct kv_key *key, uint8_t table)
 {
@@ -23,6 +23,11 @@ void kv_key_u64(struct kv_key *key, uint64_t number)
 {
     kv_write_u64(key->bytes + key->size, number);
     key->size += 8;
+}
+
+void kv_key_number(struct kv_key *key, uint64_t number)
+{
+    key->size = (uint16_t)(key->size + kv_write_number(key->bytes + key->size, number));
 }
 
 void kv_key_time(struct kv_key *key, int64_t time)
@@ -68,4 +73,40 @@ void kv_write_u64(void *bytes, uint64_t number)
 {
     number = htobe64(number);
     memcpy(bytes, &number, sizeof(number));
+}
+
+size_t kv_write_number(void *bytes, uint64_t number)
+{
+    uint8_t *at = bytes, whole[8];
+    size_t size;
+
+    if (number < NUMBER_LONG) {
+        *at = (uint8_t)number;
+        return 1;
+    }
+    size = 8 - (size_t)__builtin_clzll(number) / 8;
+    *at = (uint8_t)(NUMBER_LONG - 1 + size);
+    kv_write_u64(whole, number);
+    memcpy(at + 1, whole + 8 - size, size);
+    return 1 + size;
+}
+
+const uint8_t *kv_read_number(const uint8_t *at, const uint8_t *end, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    int size;
+
+    if (at == NULL || at == end)
+        return NULL;
+    if (*at < NUMBER_LONG) {
+        *ret_number = *at;
+        return at + 1;
+    }
+    size = *at++ - (NUMBER_LONG - 1);
+    if (end - at < size)
+        return NULL;
+    while (size-- > 0)
+        number = number << 8 | *at++;
+    *ret_number = number;
+    return at;
 }

@@ -24,12 +24,21 @@ static inline struct dueq_slice kv_key_slice(const struct kv_key *key)
 
 void kv_key_start(struct kv_key *key, uint8_t table);
 void kv_key_u8(struct kv_key *key, uint8_t number);
-void kv_key_u64(struct kv_key *key, uint64_t number); /* 8 bytes, big-endian */
-void kv_key_time(struct kv_key *key, int64_t time);   /* sign flipped: negative sorts first */
+void kv_key_u64(struct kv_key *key, uint64_t number);    /* 8 bytes, big-endian */
+void kv_key_number(struct kv_key *key, uint64_t number); /* as kv_write_number */
+void kv_key_time(struct kv_key *key, int64_t time); /* sign flipped: negative sorts first */
 void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed); /* last part */
 
 uint64_t kv_read_u64(const void *bytes);
 int64_t kv_read_time(const void *bytes);
 void kv_write_u64(void *bytes, uint64_t number);
+
+/* A number in 1 to 9 bytes, whose order is that of the numbers: those below 248 as they are,
+ * others behind a byte that says how many follow (248: one), big-endian without leading zeros.
+ * Returns how many bytes were written. */
+enum { KV_NUMBER_MAX = 9 };
+size_t kv_write_number(void *bytes, uint64_t number);
+/* Behind the number; NULL: there is none that ends before `end`, or `at` is NULL. */
+const uint8_t *kv_read_number(const uint8_t *at, const uint8_t *end, uint64_t *ret_number);
 
 #endif

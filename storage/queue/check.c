@@ -85,9 +85,27 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
           "a life ends before the topic's next");
 }
 
+/* Behind the table and the topic. */
+static const uint8_t *rest_of(struct dueq_slice key)
+{
+    const uint8_t *at = key.data;
+    uint64_t topic;
+
+    return kv_read_number(at + 1, at + key.size, &topic);
+}
+
+/* 0: it is not the key of a job, which no job has. */
+static uint64_t seq_of(struct dueq_slice key)
+{
+    const uint8_t *end = (const uint8_t *)key.data + key.size;
+    uint64_t seq;
+
+    return kv_read_number(rest_of(key), end, &seq) == end ? seq : 0;
+}
+
 static void at_body(struct audit *audit, struct dueq_slice key)
 {
-    uint64_t seq = kv_read_u64((const uint8_t *)key.data + 9);
+    uint64_t seq = seq_of(key);
     struct job job, found;
 
     if (job_load(audit->store, audit->topic, seq, &job) != DUEQ_OK) {
@@ -113,11 +131,9 @@ static void walk(struct audit *audit, uint8_t table,
                  void (*fn)(struct audit *audit, struct dueq_slice key))
 {
     struct kv_cursor *cursor = kv_cursor_new(audit->store->kv);
-    struct kv_key prefix;
+    struct kv_key prefix = topic_key(table, audit->topic->id);
     enum dueq_status status;
 
-    kv_key_start(&prefix, table);
-    kv_key_u64(&prefix, audit->topic->id);
     for (status = kv_cursor_seek(cursor, kv_key_slice(&prefix)); status == DUEQ_OK;
          status = kv_cursor_next(cursor)) {
         struct dueq_slice key = kv_cursor_key(cursor);
@@ -133,15 +149,13 @@ static void at_state(struct audit *audit, struct dueq_slice key)
 {
     struct job_body body;
 
-    blame(audit,
-          job_load_body(audit->store, audit->topic, kv_read_u64((const uint8_t *)key.data + 9),
-                        &body) == DUEQ_OK,
+    blame(audit, job_load_body(audit->store, audit->topic, seq_of(key), &body) == DUEQ_OK,
           "a state has no body");
 }
 
 static void at_schedule(struct audit *audit, struct dueq_slice key)
 {
-    if (((const uint8_t *)key.data)[9] == CLASS_TTL)
+    if (*rest_of(key) == CLASS_TTL)
         audit->ttls++;
     else
         audit->entries++;

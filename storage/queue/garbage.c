@@ -16,8 +16,8 @@ static struct kv_key garbage_key(uint64_t topic)
 static void begin_table(struct garbage *garbage, size_t table)
 {
     garbage->table = table;
-    kv_key_start(&garbage->at, tables[table]);
-    kv_key_u64(&garbage->at, garbage->topic);
+    garbage->at = topic_key(tables[table], garbage->topic);
+    garbage->head = garbage->at.size;
 }
 
 /* Takes up the next flushed topic; false when there is none. */
@@ -47,13 +47,13 @@ static void end_topic(struct dueq *store)
 /* False when the budget is used up before the table is empty. */
 static bool empty_table(struct dueq *store, unsigned *budget)
 {
-    enum { PREFIX = 9 }; /* table, topic */
+    size_t head = store->garbage.head;
     struct kv_key *at = &store->garbage.at;
 
     while (kv_cursor_seek(store->cursor, kv_key_slice(at)) == DUEQ_OK) {
         struct dueq_slice key = kv_cursor_key(store->cursor);
 
-        if (key.size < PREFIX || memcmp(key.data, at->bytes, PREFIX) != 0)
+        if (key.size < head || memcmp(key.data, at->bytes, head) != 0)
             return true;
         if (*budget == 0)
             return false;

@@ -4,7 +4,7 @@
 
 /* ---- topics */
 
-static struct kv_key topic_key(struct dueq_slice name)
+static struct kv_key name_key(struct dueq_slice name)
 {
     struct kv_key key;
 
@@ -102,7 +102,7 @@ enum dueq_status queue_open_topic(struct dueq *store, struct dueq_slice name,
 
 static void save_topic(struct dueq *store, struct topic *topic)
 {
-    struct kv_key key = topic_key(topic_name(topic));
+    struct kv_key key = name_key(topic_name(topic));
     uint8_t bytes[TOPIC_RECORD_MAX];
 
     topic_drop_empty_lanes(topic);
@@ -217,7 +217,7 @@ void queue_flush(struct dueq *store)
 
     HASH_ITER(hh, store->topics, topic, next)
     {
-        struct kv_key name = topic_key(topic_name(topic)), garbage;
+        struct kv_key name = name_key(topic_name(topic)), garbage;
 
         kv_key_start(&garbage, TABLE_GARBAGE);
         kv_key_u64(&garbage, topic->id);

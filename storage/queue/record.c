@@ -151,23 +151,28 @@ bool state_read(struct dueq_slice record, struct job_state *ret_state)
 
 /* ---- keys */
 
-struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq)
+struct kv_key topic_key(uint8_t table, uint64_t topic)
 {
     struct kv_key key;
 
     kv_key_start(&key, table);
-    kv_key_u64(&key, topic);
-    kv_key_u64(&key, seq);
+    kv_key_number(&key, topic);
+    return key;
+}
+
+struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq)
+{
+    struct kv_key key = topic_key(table, topic);
+
+    kv_key_number(&key, seq);
     return key;
 }
 
 struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed)
 {
-    struct kv_key key;
+    struct kv_key key = topic_key(TABLE_UNIQUE, topic);
     XXH128_canonical_t hash;
 
-    kv_key_start(&key, TABLE_UNIQUE);
-    kv_key_u64(&key, topic);
     if (id.size >= sizeof(hash.digest)) {
         XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(id.data, id.size, seed));
         id = dueq_slice(hash.digest, sizeof(hash.digest));
@@ -178,10 +183,8 @@ struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed)
 
 struct kv_key class_key(uint64_t topic, uint8_t class)
 {
-    struct kv_key key;
+    struct kv_key key = topic_key(TABLE_SCHEDULE, topic);
 
-    kv_key_start(&key, TABLE_SCHEDULE);
-    kv_key_u64(&key, topic);
     kv_key_u8(&key, class);
     return key;
 }
@@ -198,15 +201,17 @@ struct kv_key lane_key(uint64_t topic, uint8_t priority, uint8_t clock)
 void key_add_place(struct kv_key *key, int64_t due, uint64_t seq)
 {
     kv_key_time(key, due);
-    kv_key_u64(key, seq);
+    kv_key_number(key, seq);
 }
 
-void key_read_place(struct dueq_slice key, int64_t *ret_due, uint64_t *ret_seq)
+bool key_read_place(struct dueq_slice key, size_t head, int64_t *ret_due, uint64_t *ret_seq)
 {
-    const uint8_t *end = (const uint8_t *)key.data + key.size;
+    const uint8_t *at = (const uint8_t *)key.data + head, *end = at + key.size - head;
 
-    *ret_due = kv_read_time(end - PLACE_SIZE);
-    *ret_seq = kv_read_u64(end - 8);
+    if (key.size < head + 8)
+        return false;
+    *ret_due = kv_read_time(at);
+    return kv_read_number(at + 8, end, ret_seq) == end;
 }
 
 /* ---- ids */

@@ -68,6 +68,8 @@ bool state_read(struct dueq_slice record, struct job_state *ret_state);
 
 /* ---- keys */
 
+/* What the keys of a topic's records in a table begin with. */
+struct kv_key topic_key(uint8_t table, uint64_t topic);
 struct kv_key job_key(uint8_t table, uint64_t topic, uint64_t seq);
 /* Names of 16 bytes and more are hashed: random ids of any size cost the index the same. Two of
  * one hash are taken for duplicates by a push, and told apart by everybody else. */
@@ -75,9 +77,9 @@ struct kv_key unique_key(uint64_t topic, struct dueq_slice id, uint64_t seed);
 /* The head of a schedule class; of CLASS_PENDING: of one lane. */
 struct kv_key class_key(uint64_t topic, uint8_t class);
 struct kv_key lane_key(uint64_t topic, uint8_t priority, uint8_t clock);
-#define PLACE_SIZE 16U /* bytes at the end of a schedule key */
 void key_add_place(struct kv_key *key, int64_t due, uint64_t seq);
-void key_read_place(struct dueq_slice key, int64_t *ret_due, uint64_t *ret_seq);
+/* Of a key that begins with a class or lane of `head` bytes. False: it is none. */
+bool key_read_place(struct dueq_slice key, size_t head, int64_t *ret_due, uint64_t *ret_seq);
 
 /* ---- ids that the store gives: 50 bits of time and 64 of seq in Crockford's base 32, so that
  * they sort by time, then arrival, and tell their seq */

@@ -33,11 +33,10 @@ static enum dueq_status read_place(const struct dueq *store, const struct kv_key
 {
     struct dueq_slice key = kv_cursor_key(store->cursor);
 
-    if (key.size != prefix->size + PLACE_SIZE ||
-        memcmp(key.data, prefix->bytes, prefix->size) != 0)
+    if (key.size < prefix->size || memcmp(key.data, prefix->bytes, prefix->size) != 0)
         return DUEQ_NOTFOUND;
-    key_read_place(key, &ret_place->due, &ret_place->seq);
-    return DUEQ_OK;
+    return key_read_place(key, prefix->size, &ret_place->due, &ret_place->seq) ? DUEQ_OK
+                                                                               : DUEQ_CORRUPT;
 }
 
 /* The first place at or after `from`; leaves the cursor there. */

@@ -23,6 +23,13 @@ void unique_id(const struct unique *unique, uint64_t topic, struct dueq_slice id
     ret_id->hash = hash_of(unique, kv_key_slice(&ret_id->key));
 }
 
+static bool read_seq(struct dueq_slice value, uint64_t *ret_seq)
+{
+    const uint8_t *at = value.data, *end = at + value.size;
+
+    return kv_read_number(at, end, ret_seq) == end;
+}
+
 enum dueq_status unique_find(const struct unique *unique, const struct unique_id *id,
                              uint64_t *ret_seq)
 {
@@ -32,19 +39,17 @@ enum dueq_status unique_find(const struct unique *unique, const struct unique_id
     if (!id_filter_may_have(&unique->filter, id->hash))
         return DUEQ_NOTFOUND;
     status = kv_get(unique->kv, kv_key_slice(&id->key), &value);
-    if (status == DUEQ_OK && value.size != 8)
+    if (status == DUEQ_OK && !read_seq(value, ret_seq))
         return DUEQ_CORRUPT;
-    if (status == DUEQ_OK)
-        *ret_seq = kv_read_u64(value.data);
     return status;
 }
 
 void unique_put(struct unique *unique, const struct unique_id *id, uint64_t seq)
 {
-    uint8_t value[8];
+    uint8_t value[KV_NUMBER_MAX];
 
-    kv_write_u64(value, seq);
-    kv_put(unique->kv, kv_key_slice(&id->key), dueq_slice(value, sizeof(value)), true);
+    kv_put(unique->kv, kv_key_slice(&id->key), dueq_slice(value, kv_write_number(value, seq)),
+           true);
     id_filter_add(&unique->filter, id->hash);
     id_filter_add(&unique->next, id->hash);
 }

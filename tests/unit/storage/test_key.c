@@ -53,6 +53,64 @@ static void numbers_are_ordered_as_their_bytes(void **state)
     }
 }
 
+/* At each edge: one less, the edge, one more. */
+static const uint64_t edges[] = {0,
+                                 1,
+                                 247,
+                                 248,
+                                 249,
+                                 255,
+                                 256,
+                                 65535,
+                                 65536,
+                                 (1 << 24) - 1,
+                                 1 << 24,
+                                 UINT32_MAX,
+                                 (uint64_t)UINT32_MAX + 1,
+                                 (UINT64_C(1) << 40) - 1,
+                                 UINT64_C(1) << 40,
+                                 (UINT64_C(1) << 48) - 1,
+                                 UINT64_C(1) << 48,
+                                 (UINT64_C(1) << 56) - 1,
+                                 UINT64_C(1) << 56,
+                                 UINT64_MAX};
+
+static void short_numbers_are_ordered_as_their_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < sizeof(edges) / sizeof(edges[0]); i++) {
+        struct kv_key low, high;
+
+        kv_key_start(&low, 'T');
+        kv_key_number(&low, edges[i - 1]);
+        kv_key_start(&high, 'T');
+        kv_key_number(&high, edges[i]);
+        kv_key_u8(&low, 255); /* whatever follows */
+        assert_true(order(&low, &high) < 0);
+    }
+}
+
+static void a_short_number_is_read_as_it_was_written(void **state)
+{
+    static const uint8_t expected[] = {250, 1, 0, 0};
+    uint8_t bytes[KV_NUMBER_MAX];
+    uint64_t number;
+
+    (void)state;
+    assert_int_equal(kv_write_number(bytes, 65536), sizeof(expected));
+    assert_memory_equal(bytes, expected, sizeof(expected));
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+        size_t size = kv_write_number(bytes, edges[i]);
+
+        assert_in_range(size, 1, KV_NUMBER_MAX);
+        assert_ptr_equal(kv_read_number(bytes, bytes + size, &number), bytes + size);
+        assert_int_equal(number, edges[i]);
+        for (size_t cut = 0; cut < size; cut++)
+            assert_null(kv_read_number(bytes, bytes + cut, &number));
+    }
+    assert_null(kv_read_number(NULL, bytes, &number));
+}
+
 static void times_before_1970_come_first(void **state)
 {
     static const int64_t times[] = {INT64_MIN, -86400000, -1, 0, 1, 1700000000000, INT64_MAX};
@@ -181,6 +239,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_its_parts_one_after_the_other),
         cmocka_unit_test(numbers_are_ordered_as_their_bytes),
+        cmocka_unit_test(short_numbers_are_ordered_as_their_bytes),
+        cmocka_unit_test(a_short_number_is_read_as_it_was_written),
         cmocka_unit_test(times_before_1970_come_first),
         cmocka_unit_test(an_empty_name_adds_nothing),
         cmocka_unit_test(a_name_is_whole_as_long_as_the_key_stays_below_the_limit),
