@@ -173,7 +173,7 @@ enum dueq_status queue_load(struct dueq *store, struct dueq_time time)
     store->cursor = kv_cursor_new(store->kv);
     if (store->cursor == NULL)
         return DUEQ_NOMEM;
-    unique_init(&store->unique, store->kv, kv_memtable_limit(store->kv) / 2);
+    unique_init(&store->unique, store->kv, kv_memtable_limit(store->kv) / 4);
     store->last_signal = &store->first_signal;
     store->now = moment_clamp(time.now);
     store->offset = store->timers_offset = moment_clamp(time.wall) - store->now;

@@ -157,7 +157,7 @@ static void ids_that_are_gone_do_not_make_it_larger(void **state)
 
 static void it_takes_no_more_memory_than_it_may(void **state)
 {
-    uint64_t most = MEMTABLE / 2; /* a byte an id */
+    uint64_t most = MEMTABLE / 4; /* a byte an id */
 
     (void)state;
     push_ids(0, (int)most + 1000);
