@@ -44,11 +44,15 @@ static void tell(struct server *server, enum keyspace_event type, const char *ev
     }
 }
 
-void notify_expired(struct server *server)
+void notify_lives(struct server *server)
 {
     struct keys_change change;
 
-    while (keys_next_expired(server->store, &change) == DUEQ_OK) {
+    while (keys_look_ahead(server->store, &change) == DUEQ_OK) {
+        if (change.created) {
+            tell(server, EVENT_NEW, "new", change.database, change.name);
+            continue;
+        }
         server->stats.expired_keys++;
         tell(server, EVENT_EXPIRED, "expired", change.database, change.name);
     }
@@ -57,6 +61,6 @@ void notify_expired(struct server *server)
 void notify_event(struct server *server, enum keyspace_event type, const char *event,
                   unsigned database, struct dueq_slice key)
 {
-    notify_expired(server);
+    notify_lives(server);
     tell(server, type, event, database, key);
 }

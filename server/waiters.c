@@ -316,7 +316,7 @@ static bool next_change(struct server *server, struct keys_change *ret_change)
 {
     if (server->store == NULL)
         return false;
-    notify_expired(server);
+    notify_lives(server);
     return keys_next_change(server->store, ret_change) == DUEQ_OK;
 }
 

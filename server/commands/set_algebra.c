@@ -229,7 +229,8 @@ static enum outcome replace(struct context *context, struct dueq_slice name,
                             const struct slice_list *members, const char *event)
 {
     struct keys_view view = context_view(context);
-    enum dueq_status deleted = keys_del(&view, name);
+    enum dueq_status deleted =
+        members->count > 0 ? keys_make_way(&view, name) : keys_del(&view, name);
     struct dueq_slice member;
     bool added;
 

@@ -374,7 +374,8 @@ static void store_values(struct context *context, struct dueq_slice name,
                          const struct stored_value *values, size_t count)
 {
     struct keys_view view = context_view(context);
-    bool was_there = keys_del(&view, name) == DUEQ_OK;
+    bool was_there =
+        (count > 0 ? keys_make_way(&view, name) : keys_del(&view, name)) == DUEQ_OK;
 
     for (size_t i = 0; i < count; i++)
         list_push(&view, name, LIST_TAIL, dueq_slice(values[i].bytes, values[i].size));

@@ -6,7 +6,7 @@
 struct change_header {
     size_t name_size;
     unsigned database;
-    bool expired, flushed;
+    enum change_kind kind;
 };
 
 /* What many elements are added to one by one is one change. */
@@ -18,8 +18,7 @@ static bool is_repeated(const struct change_log *log, const struct change_header
     if (log->last < log->read || log->size == log->read)
         return false;
     memcpy(&last, log->bytes + log->last, sizeof(last));
-    return last.database == header->database && last.expired == header->expired &&
-           last.flushed == header->flushed &&
+    return last.database == header->database && last.kind == header->kind &&
            dueq_slice_equal(dueq_slice(log->bytes + log->last + sizeof(last), last.name_size),
                             name);
 }
@@ -48,14 +47,10 @@ static void append(struct keys *keys, const struct change_header *header,
     log->size += size;
 }
 
-void changes_add(struct keys *keys, unsigned database, struct dueq_slice name, bool expired)
+void changes_add(struct keys *keys, unsigned database, struct dueq_slice name,
+                 enum change_kind kind)
 {
-    append(keys, &(struct change_header){name.size, database, expired, false}, name);
-}
-
-void changes_add_flush(struct keys *keys, unsigned database)
-{
-    append(keys, &(struct change_header){0, database, false, true}, dueq_slice(NULL, 0));
+    append(keys, &(struct change_header){name.size, database, kind}, name);
 }
 
 void keys_watch_changes(struct dueq *store, bool on)
@@ -76,7 +71,8 @@ static bool take(const struct change_log *log, size_t *at, struct keys_change *r
     memcpy(&header, log->bytes + *at, sizeof(header));
     *ret_change = (struct keys_change){
         header.database, dueq_slice(log->bytes + *at + sizeof(header), header.name_size),
-        header.expired, header.flushed};
+        header.kind == CHANGE_EXPIRED, header.kind == CHANGE_CREATED,
+        header.kind == CHANGE_FLUSHED};
     *at += sizeof(header) + header.name_size;
     return true;
 }
@@ -91,7 +87,7 @@ enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_ch
     return DUEQ_NOTFOUND;
 }
 
-enum dueq_status keys_next_expired(struct dueq *store, struct keys_change *ret_change)
+enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_change)
 {
     struct change_log *log = &store_keys(store)->changes;
     struct keys_change change;
@@ -99,7 +95,7 @@ enum dueq_status keys_next_expired(struct dueq *store, struct keys_change *ret_c
     if (log->looked < log->read)
         log->looked = log->read;
     while (take(log, &log->looked, &change)) {
-        if (!change.expired)
+        if (!change.expired && !change.created)
             continue;
         *ret_change = change;
         return DUEQ_OK;

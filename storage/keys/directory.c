@@ -334,6 +334,9 @@ enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice 
         keys->counters_dirty = true;
         database->count++;
         database->dirty = true;
+        if (!keys->making_way)
+            changes_add(keys, view->database, name, CHANGE_CREATED);
+        keys->making_way = false;
         status = DUEQ_OK;
     }
     if (status == DUEQ_OK)
@@ -353,7 +356,7 @@ static struct keys_database *database_of(struct keys *keys, uint64_t physical)
 
 void directory_touched(const struct keys_view *view, const struct keys_entry *entry)
 {
-    changes_add(keys_of(view), view->database, keys_entry_name(entry), false);
+    changes_add(keys_of(view), view->database, keys_entry_name(entry), CHANGE_VALUE);
 }
 
 void directory_changed(const struct keys_view *view, struct keys_entry *entry)
@@ -417,7 +420,8 @@ static void unlist(struct keys *keys, struct keys_entry *entry)
 void directory_remove(struct keys *keys, struct keys_entry *entry, bool expired)
 {
     reclaim_object(keys, entry->type, entry->object, entry->count);
-    changes_add(keys, entry->logical, keys_entry_name(entry), expired);
+    changes_add(keys, entry->logical, keys_entry_name(entry),
+                expired ? CHANGE_EXPIRED : CHANGE_VALUE);
     unlist(keys, entry);
 }
 
@@ -439,8 +443,8 @@ enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, un
     directory_mark(keys, to);
     keys->databases[database].count++;
     keys->databases[database].dirty = true;
-    changes_add(keys, from->logical, keys_entry_name(from), false);
-    changes_add(keys, database, name, false);
+    changes_add(keys, from->logical, keys_entry_name(from), CHANGE_VALUE);
+    changes_add(keys, database, name, CHANGE_CREATED);
     unlist(keys, from);
     if (directory_has_value(to))
         string_put(keys, to, value);

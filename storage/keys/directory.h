@@ -57,7 +57,7 @@ struct keys_database {
 struct change_log {
     uint8_t *bytes; /* records: struct change_header, name */
     size_t size, read, capacity;
-    size_t looked; /* for expired ones up to here */
+    size_t looked; /* ahead, up to here */
     size_t last;   /* where the newest record begins, if there is one */
     bool on;
 };
@@ -68,6 +68,7 @@ struct keys {
     struct keys_database databases[KEYS_DATABASES_MAX];
     uint64_t next_object, next_physical;
     bool counters_dirty;
+    bool making_way;            /* what is opened next takes the place of another value */
     struct keys_entry *entries; /* by physical and name */
     struct keys_entry *newest, *oldest;
     struct keys_entry *changed; /* entries that differ from their records */
@@ -159,8 +160,10 @@ enum {
 };
 
 /* changes.c */
-void changes_add(struct keys *keys, unsigned database, struct dueq_slice name, bool expired);
-void changes_add_flush(struct keys *keys, unsigned database);
+enum change_kind { CHANGE_VALUE, CHANGE_CREATED, CHANGE_EXPIRED, CHANGE_FLUSHED };
+/* CHANGE_FLUSHED: the whole database, no name. */
+void changes_add(struct keys *keys, unsigned database, struct dueq_slice name,
+                 enum change_kind kind);
 
 /* reclaim.c */
 void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count);

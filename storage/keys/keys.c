@@ -133,6 +133,14 @@ enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name)
     return status;
 }
 
+enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice name)
+{
+    enum dueq_status status = keys_del(view, name);
+
+    keys_of(view)->making_way = status == DUEQ_OK;
+    return status;
+}
+
 enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name, int64_t at)
 {
     struct keys *keys = keys_of(view);
@@ -154,8 +162,11 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
 static enum dueq_status make_free(const struct keys_view *view, struct dueq_slice name)
 {
     struct keys_view any_time = {view->store, view->database, INT64_MIN};
-    enum dueq_status status = keys_del(&any_time, name);
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(&any_time, name, KEYS_NONE, &entry);
 
+    if (status == DUEQ_OK)
+        directory_remove(keys_of(view), entry, entry->expires <= view->now);
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
@@ -295,7 +306,7 @@ static void flush_database(struct keys *keys, unsigned number)
 {
     struct keys_database *database = &keys->databases[number];
 
-    changes_add_flush(keys, number);
+    changes_add(keys, number, dueq_slice(NULL, 0), CHANGE_FLUSHED);
     if (database->count == 0)
         return;
     directory_save(keys);
@@ -325,8 +336,8 @@ enum dueq_status keys_swap(struct dueq *store, unsigned a, unsigned b)
     keys->databases[a] = keys->databases[b];
     keys->databases[b] = swapped;
     keys->databases[a].dirty = keys->databases[b].dirty = true;
-    changes_add_flush(keys, a);
-    changes_add_flush(keys, b);
+    changes_add(keys, a, dueq_slice(NULL, 0), CHANGE_FLUSHED);
+    changes_add(keys, b, dueq_slice(NULL, 0), CHANGE_FLUSHED);
     return DUEQ_OK;
 }
 

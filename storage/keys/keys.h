@@ -34,6 +34,9 @@ enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
                            struct keys_info *ret_info);
 /* The elements of a large key are reclaimed in slices by dueq_tick. O(1), small keys O(n). */
 enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name);
+/* The same, before another value is put there at once: that is no new key to those who watch.
+ */
+enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice name);
 /* `at` DUEQ_NEVER: persists. A moment that has passed deletes. DUEQ_NOTFOUND: no such key. */
 enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name, int64_t at);
 /* The value and expiry of `from` under the name `to` (whatever was there is deleted). O(1), the
@@ -70,13 +73,15 @@ struct keys_change {
     unsigned database;
     struct dueq_slice name; /* size 0 with `flushed` */
     bool expired;           /* reclaimed because its time had passed */
+    bool created;           /* nothing was there before, or it came under another name */
     bool flushed;           /* the whole database */
 };
 void keys_watch_changes(struct dueq *store, bool on);
 enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change);
-/* Looks ahead for those that expired, among what keys_next_change has yet to give: each once.
- * For who must speak of them before he speaks of what took their place. */
-enum dueq_status keys_next_expired(struct dueq *store, struct keys_change *ret_change);
+/* Looks ahead for those that expired or were created, among what keys_next_change has yet to
+ * give: each once. For who must speak of them before he speaks of what happened to them next.
+ */
+enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_change);
 
 /* ---- strings */
 

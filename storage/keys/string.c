@@ -63,7 +63,7 @@ enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name
     enum dueq_status status = directory_open(view, name, KEYS_STRING, &entry);
 
     if (status == DUEQ_WRONGTYPE) {
-        keys_del(view, name);
+        keys_make_way(view, name);
         status = directory_open(view, name, KEYS_STRING, &entry);
     }
     if (status != DUEQ_OK)

@@ -108,7 +108,7 @@ enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice na
                               const struct zset_entry *entries, size_t count, bool grown)
 {
     struct keys_entry *entry;
-    enum dueq_status status = keys_del(view, name);
+    enum dueq_status status = keys_make_way(view, name);
 
     if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
         status = directory_open(view, name, KEYS_ZSET, &entry);

@@ -32,7 +32,7 @@ class Generator:
         self.in_transaction = set()
         steps = []
         if self.notifications and self.dice.random() < 0.3:
-            steps.append(Step((b"CONFIG", b"SET", b"notify-keyspace-events", b"KEA")))
+            steps.append(Step((b"CONFIG", b"SET", b"notify-keyspace-events", b"KEAn")))
             steps.append(Step((b"PSUBSCRIBE", b"__key*"), LISTENER))
         if self.growing:
             steps += [self._single(self.growing, MAIN) for _ in range(12)]

@@ -26,6 +26,7 @@ static struct {
     struct dueq_time now;
     struct keys_model model, committed;
     enum telling telling[DATABASES][NAMES]; /* of the step that runs */
+    bool there[DATABASES][NAMES];           /* before it */
     bool flushed[DATABASES];
 } test;
 
@@ -78,7 +79,12 @@ static void told(const struct target *at, enum telling telling)
         *known = telling;
 }
 
-static void take_change(const struct keys_change *change, bool came[DATABASES][NAMES])
+/* What has come of a name in a step. */
+struct came {
+    bool at_all, created;
+};
+
+static void take_change(const struct keys_change *change, struct came came[DATABASES][NAMES])
 {
     int name = model_number(change->name);
     struct model_key *key = &test.model.keys[change->database][name];
@@ -90,13 +96,26 @@ static void take_change(const struct keys_change *change, bool came[DATABASES][N
         return;
     }
     assert_int_not_equal(test.telling[change->database][name], SILENT);
-    came[change->database][name] = true;
+    came[change->database][name].at_all = true;
+    came[change->database][name].created |= change->created;
+}
+
+/* A key that was not there before the step is told to be new. */
+static void check_name(unsigned database, int name, struct came came)
+{
+    bool there = test.model.keys[database][name].type != KEYS_NONE;
+
+    assert_true(came.at_all || test.telling[database][name] != MUST_TELL);
+    if (there && !test.there[database][name] && !test.flushed[database])
+        assert_true(came.created);
+    test.there[database][name] = there;
 }
 
 /* Every change is told, and none that was not one. */
 static void check_changes(void)
 {
-    bool came[DATABASES][NAMES] = {{false}}, emptied[KEYS_DATABASES_MAX] = {false};
+    struct came came[DATABASES][NAMES] = {{{false, false}}};
+    bool emptied[KEYS_DATABASES_MAX] = {false};
     struct keys_change change;
 
     while (keys_next_change(test.store, &change) == DUEQ_OK)
@@ -107,7 +126,7 @@ static void check_changes(void)
     for (int database = 0; database < DATABASES; database++) {
         assert_int_equal(emptied[database], test.flushed[database]);
         for (int name = 0; name < NAMES; name++)
-            assert_true(came[database][name] || test.telling[database][name] != MUST_TELL);
+            check_name((unsigned)database, name, came[database][name]);
     }
     memset(test.telling, 0, sizeof(test.telling));
     memset(test.flushed, 0, sizeof(test.flushed));
@@ -794,6 +813,13 @@ static void checkpoint(void)
     test.committed = test.model;
 }
 
+static void note_there(void)
+{
+    for (int database = 0; database < DATABASES; database++)
+        for (int name = 0; name < NAMES; name++)
+            test.there[database][name] = test.model.keys[database][name].type != KEYS_NONE;
+}
+
 /* After a crash everything is as it was at the last commit. */
 static void reopen(void)
 {
@@ -801,6 +827,7 @@ static void reopen(void)
         dueq_abandon(test.store);
         test.model = test.committed;
         model_pass(&test.model, test.now.now);
+        note_there();
     } else {
         commit();
         assert_int_equal(dueq_close(test.store), DUEQ_OK);

@@ -90,9 +90,11 @@ void model_open(struct keys_model *model, struct model_key *key, enum keys_type 
 
 void model_assign(struct keys_model *model, struct model_key *to, const struct model_key *from)
 {
+    bool lapsed = to->lapsed;
+
     *to = *from;
     to->life = ++model->lives;
-    to->lapsed = false;
+    to->lapsed = lapsed;
 }
 
 void model_flush(struct keys_model *model, unsigned database)

@@ -569,6 +569,75 @@ static void expiry_is_published(void **state)
     runner_follow(*state, steps);
 }
 
+/* Not among those of A. What takes the place of another value is no new key; what comes under
+ * another name is one. */
+static void keys_that_are_new_are_published(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "CONFIG SET notify-keyspace-events AEn"},
+        {'b', "[\"psubscribe\" \"*\" 1]", "PSUBSCRIBE *"},
+        {'a', "OK", "MSET a 1 b 2"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"a\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:set\" \"a\"] [\"pmessage\" \"*\" \"__keyevent@0__:new\" \"b\"] "
+         "[\"pmessage\" \"*\" \"__keyevent@0__:set\" \"b\"]",
+         NULL},
+        {'a', "OK", "SET a 3"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:set\" \"a\"]", NULL},
+        {'a', "1", "RPUSH l x"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"l\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:rpush\" \"l\"]",
+         NULL},
+        {'a', "2", "RPUSH l y"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:rpush\" \"l\"]", NULL},
+        {'a', "OK", "SET l v"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:set\" \"l\"]", NULL},
+        {'a', "2", "SADD s x y"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"s\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:sadd\" \"s\"]",
+         NULL},
+        {'a', "2", "SUNIONSTORE l s"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:sunionstore\" \"l\"]", NULL},
+        {'a', "2", "SUNIONSTORE t s"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"t\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:sunionstore\" \"t\"]",
+         NULL},
+        {'a', "2", "ZUNIONSTORE t 1 s"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:zunionstore\" \"t\"]", NULL},
+        {'a', "0", "SORT none STORE t"},
+        {'b', "[\"pmessage\" \"*\" \"__keyevent@0__:del\" \"t\"]", NULL},
+        {'a', "0", "SUNIONSTORE none none"},
+        {'b', "", NULL},
+        {'a', "1", "RPUSH t x"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"t\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:rpush\" \"t\"]",
+         NULL},
+        {'a', "OK", "RENAME a b"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"b\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:rename_from\" \"a\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:rename_to\" \"b\"]",
+         NULL},
+        {'a', "1", "COPY b t REPLACE"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@0__:new\" \"t\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:copy_to\" \"t\"]",
+         NULL},
+        {'a', "1", "MOVE b 3"},
+        {'b',
+         "[\"pmessage\" \"*\" \"__keyevent@3__:new\" \"b\"] [\"pmessage\" \"*\" "
+         "\"__keyevent@0__:move_from\" \"b\"] [\"pmessage\" \"*\" \"__keyevent@3__:move_to\" "
+         "\"b\"]",
+         NULL},
+    };
+
+    runner_follow(*state, steps);
+}
+
 static void only_the_chosen_events_are_published(void **state)
 {
     static const struct runner_step steps[] = {
@@ -632,6 +701,7 @@ int main(void)
         runner_test(what_has_expired_is_not_in_the_way),
         runner_test(changes_of_keys_are_published),
         runner_test(expiry_is_published),
+        runner_test(keys_that_are_new_are_published),
         runner_test(only_the_chosen_events_are_published),
     };
     return cmocka_run_group_tests_name("key commands", tests, NULL, NULL);

@@ -281,13 +281,19 @@ static void elements_are_of_any_size(void **state)
     free(large);
 }
 
-static void assert_change(const char *name)
+static void assert_told(const char *name, bool created)
 {
     struct keys_change change;
 
     assert_int_equal(keys_next_change(test.store, &change), DUEQ_OK);
     assert_true(dueq_slice_equal(change.name, text(name)));
     assert_false(change.expired);
+    assert_int_equal(change.created, created);
+}
+
+static void assert_change(const char *name)
+{
+    assert_told(name, false);
 }
 
 static void a_run_of_changes_of_one_key_is_told_once(void **state)
@@ -299,7 +305,9 @@ static void a_run_of_changes_of_one_key_is_told_once(void **state)
     fill("k", 3);
     fill("l", 3);
     fill("k", 1);
+    assert_told("k", true);
     assert_change("k");
+    assert_told("l", true);
     assert_change("l");
     fill("l", 1);
     assert_change("k");
