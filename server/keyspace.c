@@ -214,6 +214,47 @@ bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor)
     return true;
 }
 
+static bool reckon_moment(int64_t base, bool seconds, int64_t least, int64_t *moment)
+{
+    if (*moment < least ||
+        (seconds && (*moment > INT64_MAX / 1000 || *moment < INT64_MIN / 1000)))
+        return false;
+    if (seconds)
+        *moment *= 1000;
+    if (*moment > INT64_MAX - base)
+        return false;
+    *moment += base;
+    return true;
+}
+
+bool context_expiry(struct context *context, size_t index, bool seconds, bool absolute,
+                    int64_t least, int64_t *ret_expires)
+{
+    int64_t moment;
+
+    if (!context_integer(context, index, &moment))
+        return false;
+    if (!reckon_moment(absolute ? 0 : context->now.wall, seconds, least, &moment)) {
+        resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
+                    command_full_name(context->command));
+        return false;
+    }
+    *ret_expires = context_from_wall(context, moment);
+    return true;
+}
+
+bool context_sum(struct context *context, long double number, long double amount, char *text,
+                 struct dueq_slice *ret_sum)
+{
+    number += amount;
+    if (isnan(number) || isinf(number)) {
+        resp_error(context->reply, "ERR increment would produce NaN or Infinity");
+        return false;
+    }
+    *ret_sum = dueq_slice(text, number_format_long_double(text, number));
+    return true;
+}
+
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline)
 {
     struct argument argument = context_argument(context, index);

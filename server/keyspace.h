@@ -49,6 +49,13 @@ bool context_range_integer(struct context *context, size_t index, int64_t least,
 bool context_bounded_integer(struct context *context, size_t index, int64_t least, int64_t most,
                              int64_t *ret_number);
 bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor);
+/* A moment on the wall clock, or how far it is from now, in seconds or milliseconds, which is
+ * not below `least`: as the time on the queue's clock when a key expires. */
+bool context_expiry(struct context *context, size_t index, bool seconds, bool absolute,
+                    int64_t least, int64_t *ret_expires);
+/* number += amount, as Redis prints it: into text (NUMBER_LONG_TEXT_MAX bytes), *ret_sum. */
+bool context_sum(struct context *context, long double number, long double amount, char *text,
+                 struct dueq_slice *ret_sum);
 /* A timeout in seconds, as blocking commands take it: the deadline on the queue's clock. */
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline);
 

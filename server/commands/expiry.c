@@ -33,28 +33,6 @@ static bool parse_conditions(struct context *context, unsigned *ret_conditions)
     return false;
 }
 
-/* The moment on the wall clock that argument 2 says, as Redis reckons it. */
-static bool parse_moment(struct context *context, bool seconds, bool relative,
-                         int64_t *ret_moment)
-{
-    int64_t moment, base = relative ? context->now.wall : 0;
-
-    if (!context_integer(context, 2, &moment))
-        return false;
-    if (seconds && (moment > INT64_MAX / 1000 || moment < INT64_MIN / 1000))
-        goto invalid;
-    if (seconds)
-        moment *= 1000;
-    if (moment > INT64_MAX - base)
-        goto invalid;
-    *ret_moment = moment + base;
-    return true;
-invalid:
-    resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
-                command_full_name(context->command));
-    return false;
-}
-
 /* A key that does not expire counts as one that does so at the end of all time. */
 static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted)
 {
@@ -79,9 +57,8 @@ static enum outcome expire(struct context *context, bool seconds, bool relative)
     int64_t moment;
 
     if (!parse_conditions(context, &conditions) ||
-        !parse_moment(context, seconds, relative, &moment))
+        !context_expiry(context, 2, seconds, !relative, INT64_MIN, &moment))
         return OUTCOME_DONE;
-    moment = context_from_wall(context, moment);
     status = keys_info(&view, name, &info);
     if (!context_check(context, status))
         return OUTCOME_DONE;

@@ -147,13 +147,8 @@ enum outcome run_hincrbyfloat(struct context *context)
         resp_error(context->reply, "ERR hash value is not a float");
         return OUTCOME_DONE;
     }
-    number += amount;
-    if (isnan(number) || isinf(number)) {
-        resp_error(context->reply, "ERR increment would produce NaN or Infinity");
-        return OUTCOME_DONE;
-    }
-    value = dueq_slice(text, number_format_long_double(text, number));
-    if (!write_field(context, context_slice(context, 2), value, &found))
+    if (!context_sum(context, number, amount, text, &value) ||
+        !write_field(context, context_slice(context, 2), value, &found))
         return OUTCOME_DONE;
     context_notify(context, EVENT_HASH, "hincrbyfloat", context_slice(context, 1));
     resp_slice(context->reply, value);

@@ -38,39 +38,16 @@ struct set_options {
     int64_t expires; /* DUEQ_NEVER: none */
 };
 
-/* EX, PX: from now; EXAT, PXAT: absolute, on the wall clock. False: the error is written. */
-static bool parse_expiry(struct context *context, size_t index, char unit, bool absolute,
-                         int64_t *ret_expires)
-{
-    int64_t moment, base = absolute ? 0 : context->now.wall;
-
-    if (!context_integer(context, index, &moment))
-        return false;
-    if (moment <= 0 || (unit == 's' && moment > INT64_MAX / 1000))
-        goto invalid;
-    if (unit == 's')
-        moment *= 1000;
-    if (moment > INT64_MAX - base)
-        goto invalid;
-    *ret_expires = context_from_wall(context, moment + base);
-    return true;
-invalid:
-    resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
-                command_full_name(context->command));
-    return false;
-}
-
 struct expiry_form {
     const char *word;
-    char unit;
-    bool absolute;
+    bool seconds, absolute;
 };
 
 /* EX, PX, EXAT or PXAT with something behind it; NULL: none of them. */
 static const struct expiry_form *expiry_form(const struct context *context, size_t index)
 {
     static const struct expiry_form forms[] = {
-        {"ex", 's', false}, {"px", 'm', false}, {"exat", 's', true}, {"pxat", 'm', true}};
+        {"ex", true, false}, {"px", false, false}, {"exat", true, true}, {"pxat", false, true}};
 
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         if (index + 1 < context_count(context) && context_is(context, index, forms[i].word))
@@ -86,7 +63,7 @@ static bool parse_expiry_option(struct context *context, size_t index, int64_t *
 
     *ret_used = form != NULL;
     return form == NULL ||
-           parse_expiry(context, index + 1, form->unit, form->absolute, ret_expires);
+           context_expiry(context, index + 1, form->seconds, form->absolute, 1, ret_expires);
 }
 
 /* The forms are checked before the numbers in them, as Redis does. */
@@ -151,11 +128,11 @@ enum outcome run_set(struct context *context)
     return options.get ? OUTCOME_DONE : context_ok(context);
 }
 
-static enum outcome set_with_ttl(struct context *context, char unit)
+static enum outcome set_with_ttl(struct context *context, bool seconds)
 {
     int64_t expires;
 
-    if (!parse_expiry(context, 2, unit, false, &expires))
+    if (!context_expiry(context, 2, seconds, false, 1, &expires))
         return OUTCOME_DONE;
     if (!context_write_string(context, context_slice(context, 1), context_slice(context, 3),
                               expires, "set"))
@@ -166,12 +143,12 @@ static enum outcome set_with_ttl(struct context *context, char unit)
 
 enum outcome run_setex(struct context *context)
 {
-    return set_with_ttl(context, 's');
+    return set_with_ttl(context, true);
 }
 
 enum outcome run_psetex(struct context *context)
 {
-    return set_with_ttl(context, 'm');
+    return set_with_ttl(context, false);
 }
 
 enum outcome run_setnx(struct context *context)
@@ -367,12 +344,8 @@ enum outcome run_incrbyfloat(struct context *context)
         resp_error(context->reply, "ERR value is not a valid float");
         return OUTCOME_DONE;
     }
-    number += amount;
-    if (isnan(number) || isinf(number)) {
-        resp_error(context->reply, "ERR increment would produce NaN or Infinity");
+    if (!context_sum(context, number, amount, text, &value))
         return OUTCOME_DONE;
-    }
-    value = dueq_slice(text, number_format_long_double(text, number));
     if (context_write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrbyfloat"))
         resp_slice(context->reply, value);
     return OUTCOME_DONE;
