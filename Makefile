@@ -128,12 +128,14 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-embed check-fault check-sanitize
+.PHONY: check check-unit check-model check-integration check-embed check-fault check-sanitize soak
 check: check-unit check-model check-integration check-embed ## unit, model, integration, embedding
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
 	@tools/run-tests $^
+soak: $(MODEL) ## the model tests with new seeds, again and again, until one fails
+	@while tools/run-tests $^ >$(BUILD)/soak.log; do printf .; done; cat $(BUILD)/soak.log; false
 check-integration: $(INTEGRATION) ## the real server with real clients
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
 check-embed: all ## libdueq as others use it: installed, found by pkg-config, linked both ways
