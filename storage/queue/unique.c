@@ -86,38 +86,50 @@ void unique_begin_filter(struct unique *unique, uint64_t jobs)
         end_filter(unique);
 }
 
-static bool is_id(enum dueq_status found, const struct kv_cursor *cursor)
+/* DUEQ_NOTFOUND: the cursor is behind the last id. */
+static enum dueq_status at_id(enum dueq_status found, const struct kv_cursor *cursor)
 {
-    return found == DUEQ_OK && *(const uint8_t *)kv_cursor_key(cursor).data == TABLE_UNIQUE;
+    if (found != DUEQ_OK)
+        return found;
+    return *(const uint8_t *)kv_cursor_key(cursor).data == TABLE_UNIQUE ? DUEQ_OK
+                                                                        : DUEQ_NOTFOUND;
 }
 
-/* From the first id behind `at` on. False: that was the last. */
-static bool fill_some(struct unique *unique, struct kv_cursor *cursor, unsigned steps)
+/* From the first id behind `at` on. DUEQ_NOTFOUND: that was the last. */
+static enum dueq_status fill_some(struct unique *unique, struct kv_cursor *cursor,
+                                  unsigned steps)
 {
-    bool more;
+    enum dueq_status status;
 
     kv_key_u8(&unique->at, 0); /* the least key above */
-    more = is_id(kv_cursor_seek(cursor, kv_key_slice(&unique->at)), cursor);
-    while (more && steps-- > 0) {
+    status = at_id(kv_cursor_seek(cursor, kv_key_slice(&unique->at)), cursor);
+    while (status == DUEQ_OK && steps-- > 0) {
         struct dueq_slice key = kv_cursor_key(cursor);
 
         id_filter_add(&unique->next, hash_of(unique, key));
         memcpy(unique->at.bytes, key.data, key.size);
         unique->at.size = (uint16_t)key.size;
-        more = is_id(kv_cursor_next(cursor), cursor);
+        status = at_id(kv_cursor_next(cursor), cursor);
     }
-    return more;
+    return status;
 }
 
+/* A filter that may lack an id would let a duplicate in: what cannot be read ends it. */
 void unique_fill_filter(struct unique *unique, struct kv_cursor *cursor, unsigned *budget)
 {
     unsigned steps = *budget < STEPS_AT_ONCE ? *budget : STEPS_AT_ONCE;
+    enum dueq_status status;
 
     if (unique->next.words == NULL)
         return;
     *budget -= steps;
-    if (!fill_some(unique, cursor, steps))
+    status = fill_some(unique, cursor, steps);
+    if (status == DUEQ_NOTFOUND) {
         end_filter(unique);
+    } else if (status != DUEQ_OK) {
+        id_filter_release(&unique->next);
+        unique->renew_at = UINT64_MAX;
+    }
 }
 
 /* ---- life */
