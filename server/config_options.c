@@ -84,7 +84,8 @@ const struct option config_options[] = {
     OF_KIND(kind_durability, "durability", durability, "always", CHANGE_FREELY,
             "always | interval MS | none"),
     BYTES("memtable-size", memtable_size, "48mb", 64 * 1024, 4 * GIB, CHANGE_NEVER,
-          "changes held in RAM before a checkpoint; twice that at most"),
+          "changes held in RAM before a checkpoint; 2.5 times that at most, with the filter of "
+          "ids"),
     BYTES("segment-size", segment_size, "64mb", MIB, GIB, CHANGE_NEVER,
           "of the journal's files"),
     BYTES("journal-size", journal_size, "512mb", 2 * MIB, TIB, CHANGE_NEVER,
