@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { LARGE = 600, PIPELINE = 1000 };
+enum { LARGE = 600, PIPELINE = 1000, HUGE_SIZE = 64 << 20 };
 
 /* Longer than the keys of the space. */
 static const char *large(char letter)
@@ -117,6 +117,53 @@ static void keys_expire_across_restarts(void **state)
     }
     client = restart(state, true);
     expect(client, "0", "EXISTS while-down soon");
+}
+
+/* ---- large ones */
+
+static char *make_huge(void)
+{
+    char *bytes = malloc(HUGE_SIZE);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < HUGE_SIZE; i++)
+        bytes[i] = (char)(i * 2654435761U >> 13);
+    return bytes;
+}
+
+static void expect_huge(redisContext *client, const char *command, const char *huge)
+{
+    redisReply *reply = redisCommand(client, command);
+
+    assert_non_null(reply);
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_int_equal(reply->len, HUGE_SIZE);
+    assert_memory_equal(reply->str, huge, HUGE_SIZE);
+    freeReplyObject(reply);
+}
+
+static void huge_elements_of_every_type_survive_a_kill(void **state)
+{
+    redisContext *client = served_client(state);
+    char *huge = make_huge();
+    size_t size = HUGE_SIZE;
+
+    expect(client, "OK", "SET string %b", huge, size);
+    expect(client, "2", "HSET hash f %b %b v", huge, size, huge, size);
+    expect(client, "1", "RPUSH list %b", huge, size);
+    expect(client, "1", "SADD set %b", huge, size);
+    expect(client, "1", "ZADD zset 1.5 %b", huge, size);
+    client = restart(state, true);
+    expect_huge(client, "GET string", huge);
+    expect_huge(client, "HGET hash f", huge);
+    expect_huge(client, "LINDEX list 0", huge);
+    expect(client, "\"v\"", "HGET hash %b", huge, size);
+    expect(client, "1", "SISMEMBER set %b", huge, size);
+    expect(client, "\"1.5\"", "ZSCORE zset %b", huge, size);
+    huge[size - 1] ^= 1;
+    expect(client, "0", "SISMEMBER set %b", huge, size);
+    expect(client, "nil", "ZSCORE zset %b", huge, size);
+    free(huge);
 }
 
 /* ---- waiting */
@@ -389,6 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served_test(every_type_survives_a_restart),
+        served_test(huge_elements_of_every_type_survive_a_kill),
         served_test(keys_expire_across_restarts),
         served_test(waiters_are_woken_in_order_by_others_and_by_exec),
         served_test(one_push_wakes_as_many_as_it_brings),
