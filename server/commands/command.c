@@ -4,7 +4,6 @@
 #include "protocol/glob.h"
 #include "server/clients.h"
 #include "server/command_docs.h"
-#include "server/commands/handlers.h"
 #include "server/key_specs.h"
 #include "server/commands/options.h"
 
@@ -170,7 +169,7 @@ struct found_keys {
     struct context *context;
     const struct request *request;
     size_t count;
-    bool with_flags, gets; /* gets: SET with the option GET */
+    bool with_flags;
 };
 
 static void write_found(void *arg, size_t index, const char *flags, size_t flags_size)
@@ -179,10 +178,6 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
     struct resp_writer *reply = found->context->reply;
     struct argument key = found->request->arguments[index];
 
-    if (memmem(flags, flags_size, "variable_flags", 14) != NULL) {
-        flags = found->gets ? "RW,access,update" : "OW,update";
-        flags_size = strlen(flags);
-    }
     if (found->with_flags)
         resp_array(reply, 2);
     resp_bulk(reply, key.data, key.size);
@@ -191,18 +186,10 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
     found->count++;
 }
 
-static bool has_get(const struct request *request)
-{
-    for (size_t at = 3; at < request->count; at++)
-        if (argument_is(request->arguments[at], "get"))
-            return true;
-    return false;
-}
-
 static enum outcome write_keys(struct context *context, const struct command *command,
                                const struct request *request, bool with_flags)
 {
-    struct found_keys found = {context, request, 0, with_flags, has_get(request)};
+    struct found_keys found = {context, request, 0, with_flags};
     size_t mark = resp_deferred(context->reply);
 
     if (key_specs_find(command->key_specs, request, write_found, &found) ||
