@@ -22,6 +22,11 @@ static inline struct dueq_slice kv_key_slice(const struct kv_key *key)
     return dueq_slice(key->bytes, key->size);
 }
 
+static inline bool kv_key_begins(struct dueq_slice key, const struct kv_key *head)
+{
+    return key.size >= head->size && memcmp(key.data, head->bytes, head->size) == 0;
+}
+
 void kv_key_start(struct kv_key *key, uint8_t table);
 void kv_key_u8(struct kv_key *key, uint8_t number);
 void kv_key_u64(struct kv_key *key, uint64_t number);    /* 8 bytes, big-endian */

@@ -138,7 +138,7 @@ static void walk(struct audit *audit, uint8_t table,
          status = kv_cursor_next(cursor)) {
         struct dueq_slice key = kv_cursor_key(cursor);
 
-        if (key.size < prefix.size || memcmp(key.data, prefix.bytes, prefix.size) != 0)
+        if (!kv_key_begins(key, &prefix))
             break;
         fn(audit, key);
     }

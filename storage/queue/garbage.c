@@ -17,7 +17,6 @@ static void begin_table(struct garbage *garbage, size_t table)
 {
     garbage->table = table;
     garbage->at = topic_key(tables[table], garbage->topic);
-    garbage->head = garbage->at.size;
 }
 
 /* Takes up the next flushed topic; false when there is none. */
@@ -47,13 +46,13 @@ static void end_topic(struct dueq *store)
 /* False when the budget is used up before the table is empty. */
 static bool empty_table(struct dueq *store, unsigned *budget)
 {
-    size_t head = store->garbage.head;
+    struct kv_key head = topic_key(tables[store->garbage.table], store->garbage.topic);
     struct kv_key *at = &store->garbage.at;
 
     while (kv_cursor_seek(store->cursor, kv_key_slice(at)) == DUEQ_OK) {
         struct dueq_slice key = kv_cursor_key(store->cursor);
 
-        if (key.size < head || memcmp(key.data, at->bytes, head) != 0)
+        if (!kv_key_begins(key, &head))
             return true;
         if (*budget == 0)
             return false;

@@ -69,20 +69,16 @@ static void drop_ttl(struct dueq *store, struct topic *topic, const struct job *
     kv_del(store->kv, kv_key_slice(&key));
 }
 
-/* The keys are made first: the id lies in a record that goes. */
+/* The id goes first: it lies in a record that goes. */
 void job_remove(struct dueq *store, struct topic *topic, const struct job *job)
 {
     struct kv_key body = job_key(TABLE_BODY, topic->id, job->seq);
     struct kv_key state = job_key(TABLE_STATE, topic->id, job->seq);
-    struct unique_id id;
-    bool named = job->body.id.size > 0;
 
-    if (named)
-        unique_id(&store->unique, topic->id, job->body.id, &id);
+    if (job->body.id.size > 0)
+        unique_del(&store->unique, topic->id, job->body.id);
     schedule_remove(store, topic, &job->state, job->seq);
     drop_ttl(store, topic, job);
-    if (named)
-        unique_del(&store->unique, &id);
     kv_del(store->kv, kv_key_slice(&body));
     if (job->moved)
         kv_del(store->kv, kv_key_slice(&state));

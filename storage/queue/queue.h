@@ -12,7 +12,6 @@ struct garbage {
     bool any;         /* there may be topics to reclaim */
     uint64_t topic;   /* the one being reclaimed; 0: none */
     size_t table;     /* of its tables, the one being emptied */
-    size_t head;      /* bytes that the keys of its records there begin with */
     struct kv_key at; /* last key removed: the next search starts there */
 };
 

@@ -33,7 +33,7 @@ static enum dueq_status read_place(const struct dueq *store, const struct kv_key
 {
     struct dueq_slice key = kv_cursor_key(store->cursor);
 
-    if (key.size < prefix->size || memcmp(key.data, prefix->bytes, prefix->size) != 0)
+    if (!kv_key_begins(key, prefix))
         return DUEQ_NOTFOUND;
     return key_read_place(key, prefix->size, &ret_place->due, &ret_place->seq) ? DUEQ_OK
                                                                                : DUEQ_CORRUPT;

@@ -54,9 +54,11 @@ void unique_put(struct unique *unique, const struct unique_id *id, uint64_t seq)
     id_filter_add(&unique->next, id->hash);
 }
 
-void unique_del(struct unique *unique, const struct unique_id *id)
+void unique_del(struct unique *unique, uint64_t topic, struct dueq_slice id)
 {
-    kv_del(unique->kv, kv_key_slice(&id->key));
+    struct kv_key key = unique_key(topic, id, kv_seed(unique->kv));
+
+    kv_del(unique->kv, kv_key_slice(&key));
 }
 
 /* ---- the filter. It forgets no id that is gone, so another takes its place now and then. */

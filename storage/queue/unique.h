@@ -35,7 +35,7 @@ enum dueq_status unique_find(const struct unique *unique, const struct unique_id
                              uint64_t *ret_seq);
 /* The index does not have it. */
 void unique_put(struct unique *unique, const struct unique_id *id, uint64_t seq);
-void unique_del(struct unique *unique, const struct unique_id *id);
+void unique_del(struct unique *unique, uint64_t topic, struct dueq_slice id);
 
 /* Is there no filter, or a better one to be had? */
 bool unique_wants_filter(const struct unique *unique);
