@@ -60,8 +60,9 @@ struct dueq_defaults {
 
 /* ---- the store */
 
-/* Fills in the defaults: every commit synced, two memtables of 48 MiB at most, a journal of
- * 512 MiB. A small device wants less of everything: see kv/options.h. */
+/* Fills in the defaults: every commit synced, two memtables of 48 MiB at most and beside them a
+ * filter of job ids of a quarter of one (two while one is filled), a journal of 512 MiB. A
+ * small device wants less of everything: see kv/options.h. */
 void dueq_options_init(struct kv_options *options);
 
 /* kv: NULL for the defaults. The directory is made when it is not there. Topics are armed from

@@ -93,8 +93,7 @@ static void *map_huge(size_t size)
     begin = memory + before;
     if (before > 0)
         munmap(memory, before);
-    if (before < size)
-        munmap(begin + size, size - before);
+    munmap(begin + size, size - before);
     madvise(begin, size, MADV_HUGEPAGE);
     return begin;
 }

@@ -15,12 +15,11 @@ enum kv_durability {
 
 struct kv_options {
     enum kv_durability durability;
-    unsigned interval_ms;   /* KV_SYNC_INTERVAL: 1 to 3,600,000 */
-    size_t memtable_bytes;  /* the active memtable is frozen at this size; a filter of job ids
-                             * takes up to a quarter of it besides, two while one is filled */
-    size_t segment_bytes;   /* journal segment; 1 MiB to 1 GiB */
-    uint64_t journal_bytes; /* a checkpoint starts when the journal is longer */
-    uint64_t map_bytes;     /* LMDB map: sparse, the most the data file can grow to */
+    unsigned interval_ms;        /* KV_SYNC_INTERVAL: 1 to 3,600,000 */
+    size_t memtable_bytes;       /* the active memtable is frozen at this size */
+    size_t segment_bytes;        /* journal segment; 1 MiB to 1 GiB */
+    uint64_t journal_bytes;      /* a checkpoint starts when the journal is longer */
+    uint64_t map_bytes;          /* LMDB map: sparse, the most the data file can grow to */
     uint64_t disk_reserve_bytes; /* growth is refused when the file system has less free */
     unsigned high_water_percent; /* growth is refused when the map is this full */
     uint64_t seed;               /* entropy for a new directory (hash seed, journal salts) */
