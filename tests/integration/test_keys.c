@@ -133,9 +133,8 @@ static char *make_huge(void)
 
 static void expect_huge(redisContext *client, const char *command, const char *huge)
 {
-    redisReply *reply = redisCommand(client, command);
+    redisReply *reply = ask(client, command);
 
-    assert_non_null(reply);
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
     assert_int_equal(reply->len, HUGE_SIZE);
     assert_memory_equal(reply->str, huge, HUGE_SIZE);
@@ -385,27 +384,18 @@ static void grow(redisContext *client, const char *command, bool scored, int64_t
         expect_reply(client, "*");
 }
 
-static int64_t info_number(redisContext *client, const char *section, const char *field)
-{
-    char *text = ask_info(client, section, field);
-    int64_t number = strtoll(text, NULL, 10);
-
-    free(text);
-    return number;
-}
-
 /* How often the loop has turned, and looked at everybody, until nothing is written any more. */
 static int64_t turns_meanwhile(redisContext *client)
 {
-    int64_t began = info_number(client, "stats", "turns"), ended = began, lsn = -1, last;
+    int64_t began = ask_info(client, "stats", "turns"), ended = began, lsn = -1, last;
     int quiet = 0;
 
     do {
         last = lsn;
-        lsn = info_number(client, "journal", "journal_lsn");
+        lsn = ask_info(client, "journal", "journal_lsn");
         quiet = lsn == last ? quiet + 1 : 0;
         if (quiet == 0)
-            ended = info_number(client, "stats", "turns");
+            ended = ask_info(client, "stats", "turns");
     } while (quiet < 5);
     return ended - began;
 }

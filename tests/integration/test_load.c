@@ -146,9 +146,7 @@ static void a_reader_that_does_not_read_is_held_back(void **state)
     }
     for (int i = 0; i < 100; i++)
         expect(client, "PONG", "PING");
-    char *rss = ask_info(client, "memory", "used_memory_rss");
-    assert_true(atoll(rss) < 1000000000);
-    free(rss);
+    assert_true(ask_info(client, "memory", "used_memory_rss") < 1000000000);
     raw_close(&raw);
     expect(client, "PONG", "PING");
 }
@@ -210,10 +208,7 @@ static void thousands_of_short_connections_leave_nothing_behind(void **state)
         client_close(once);
     }
     for (int waited = 0; waited < 60000; waited++) {
-        char *connected = ask_info(client, "clients", "connected_clients");
-        int now = atoi(connected);
-        free(connected);
-        if (now == 1)
+        if (ask_info(client, "clients", "connected_clients") == 1)
             return;
         sleep_ms(1);
     }

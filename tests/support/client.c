@@ -268,28 +268,27 @@ int64_t ask_field(redisContext *client, const char *name, const char *format, ..
     return integer;
 }
 
-char *ask_info(redisContext *client, const char *section, const char *name)
+int64_t ask_info(redisContext *client, const char *section, const char *name)
 {
     char *info = ask_string(client, "INFO %s", section);
     char *line = NULL, *rest = NULL, *value = NULL;
     size_t size = strlen(name);
+    int64_t number;
     for (line = strtok_r(info, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
         if (!value && strncmp(line, name, size) == 0 && line[size] == ':')
-            value = strdup(line + size + 1);
+            value = line + size + 1;
     }
     if (!value)
         fail_at(__FILE__, __LINE__, "no field '%s' in INFO", name);
+    number = strtoll(value, NULL, 10);
     free(info);
-    return value;
+    return number;
 }
 
 void await_blocked(redisContext *client, int count)
 {
     for (int waited = 0; waited < 60000; waited++) {
-        char *blocked = ask_info(client, "clients", "blocked_clients");
-        int now = atoi(blocked);
-        free(blocked);
-        if (now == count)
+        if (ask_info(client, "clients", "blocked_clients") == count)
             return;
         sleep_ms(1);
     }

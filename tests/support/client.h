@@ -52,8 +52,8 @@ char *ask_string(redisContext *client, const char *format, ...);
 char *ask_text(redisContext *client, const char *format, ...);
 /* The integer under that name in a flat array of names and values. */
 int64_t ask_field(redisContext *client, const char *name, const char *format, ...);
-/* The value of "name:value" in a section of INFO; the caller frees it. */
-char *ask_info(redisContext *client, const char *section, const char *name);
+/* The integer of "name:value" in a section of INFO. */
+int64_t ask_info(redisContext *client, const char *section, const char *name);
 
 /* Until so many clients are blocked, so that a test knows the order in which they came. */
 void await_blocked(redisContext *client, int count);
