@@ -134,6 +134,11 @@ const struct command *command_at(size_t index); /* 0 .. count - 1, in order of t
 /* "client|kill" for subcommands; static storage per command. */
 const char *command_full_name(const struct command *command);
 bool command_arity_fits(const struct command *command, size_t count);
+/* Can it do nothing while the store is not available? */
+static inline bool command_needs_store(const struct command *command)
+{
+    return !(command->flags & (COMMAND_LOADING | COMMAND_STORELESS));
+}
 /* The container of a subcommand, NULL for a command. */
 const struct command *command_container(const struct command *command);
 

@@ -64,9 +64,22 @@ bool command_is_paused(const struct server *server, const struct session *sessio
 
 /* ---- may it run? */
 
-static bool needs_store(const struct command *command)
+static bool is_exec(const struct context *context)
 {
-    return !(command->flags & (COMMAND_LOADING | COMMAND_STORELESS));
+    return context->command->run == run_exec && context->session->transaction != NULL;
+}
+
+/* An EXEC wants what the commands in it want: it runs as a whole or not at all. */
+static unsigned wanted_flags(const struct context *context)
+{
+    return context->command->flags |
+           (is_exec(context) ? transaction_flags(context->session->transaction) : 0);
+}
+
+static bool wants_store(const struct context *context)
+{
+    return is_exec(context) ? transaction_needs_store(context->session->transaction)
+                            : command_needs_store(context->command);
 }
 
 static const char protected_error[] =
@@ -75,45 +88,66 @@ static const char protected_error[] =
     "can run it from a local connection, otherwise you need to set this option in the "
     "configuration file, and then restart the server.";
 
-/* False: the error is written. In Redis' order: a client that is not logged in learns of a bad
- * name or arity, and of nothing else. */
-static bool admit(struct context *context)
+/* Who may say what, and when. NULL: it may be said. */
+static const char *forbidden(const struct context *context)
 {
-    const struct command *command = context->command;
+    const struct session *session = context->session;
+    unsigned flags = context->command->flags;
 
-    if (!command_arity_fits(command, context_count(context))) {
-        context_arity_error(context);
-        return false;
-    }
-    if (!context->session->authenticated && !(command->flags & COMMAND_NO_AUTH)) {
-        resp_error(context->reply, "NOAUTH Authentication required.");
-        return false;
-    }
-    if (context->store == NULL && needs_store(command)) {
+    if ((flags & COMMAND_PROTECTED) && !context->server->config.enable_debug_command)
+        return protected_error;
+    if (!session->authenticated && !(flags & COMMAND_NO_AUTH))
+        return "NOAUTH Authentication required.";
+    if (session->transaction != NULL && (flags & COMMAND_NO_MULTI))
+        return "ERR Command not allowed inside a transaction";
+    return NULL;
+}
+
+/* Has the store what it takes? False: the error is written. */
+static bool store_allows(struct context *context)
+{
+    if (context->store == NULL && wants_store(context)) {
         resp_errorf(context->reply,
                     "MISCONF dueq cannot use its store (%s). It is reopened every second; "
                     "nothing that was acknowledged is lost",
                     server_failure(context->server));
         return false;
     }
-    if ((command->flags & COMMAND_DENYOOM) && kv_room(dueq_kv(context->store)) != DUEQ_OK) {
+    if ((wanted_flags(context) & COMMAND_DENYOOM) && context->store != NULL &&
+        kv_room(dueq_kv(context->store)) != DUEQ_OK) {
         context_status(context, DUEQ_FULL);
         return false;
     }
+    return true;
+}
+
+/* False: the error is written. In Redis' order: a client that is not logged in learns of a bad
+ * name or arity, and of nothing else. What an EXEC runs was looked at when it was queued, and
+ * the EXEC itself has just been. */
+static bool admit(struct context *context)
+{
+    const struct command *command = context->command;
+    const char *why;
+
+    if (context->queued)
+        return true;
+    if (!command_arity_fits(command, context_count(context))) {
+        context_arity_error(context);
+        return false;
+    }
+    why = forbidden(context);
+    if (why != NULL) {
+        resp_error(context->reply, why);
+        return false;
+    }
+    if (!store_allows(context))
+        return false;
     if (session_listens(context->session) && !(command->flags & COMMAND_SUBSCRIBED)) {
         resp_errorf(
             context->reply,
             "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
             "/ RESET are allowed in this context",
             command_full_name(command));
-        return false;
-    }
-    if ((command->flags & COMMAND_PROTECTED) && !context->server->config.enable_debug_command) {
-        resp_error(context->reply, protected_error);
-        return false;
-    }
-    if (context->session->transaction != NULL && (command->flags & COMMAND_NO_MULTI)) {
-        resp_error(context->reply, "ERR Command not allowed inside a transaction");
         return false;
     }
     return true;
@@ -196,7 +230,9 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
     if (is_queued(context))
         return queue(context);
     began = clock_usec();
+    context->server->running++;
     outcome = context->command->run(context);
+    context->server->running--;
     note_run(context, stats, clock_usec() - began, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;

@@ -186,7 +186,8 @@ void server_commit_if_large(struct server *server)
 {
     uint64_t lsn;
 
-    if (server->store != NULL && dueq_batch_bytes(server->store) > BATCH_LARGE)
+    if (server->running == 0 && server->store != NULL &&
+        dueq_batch_bytes(server->store) > BATCH_LARGE)
         dueq_commit(server->store, server->now, &lsn); /* a failure shows at the turn's end */
 }
 

@@ -58,6 +58,7 @@ struct server {
     struct slowlog slowlog;
     size_t held;         /* connections whose next request waits for a pause to end */
     size_t monitors;     /* sessions that MONITOR */
+    unsigned running;    /* commands under way, one within another: nothing is committed */
     int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */
     bool pause_writes;   /* only those */
     bool kills;          /* some sessions are to be killed at the end of this turn */
@@ -87,7 +88,8 @@ const char *server_failure(const struct server *server);
 
 /* Reads the clocks: when something happens after a wait, and before what falls due is done. */
 void server_update_clock(struct server *server);
-/* Commits now what the batch holds, when it has grown large. */
+/* Commits now what the batch holds, when it has grown large. Within a command (an EXEC that
+ * runs those of others) nothing: what it does is one record. */
 void server_commit_if_large(struct server *server);
 
 #endif

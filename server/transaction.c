@@ -10,6 +10,7 @@ struct transaction {
     struct request **requests; /* each its own allocation */
     size_t count, capacity, bytes;
     unsigned flags;
+    bool needs_store;
     bool failed;
 };
 
@@ -57,6 +58,7 @@ bool transaction_queue(struct transaction *transaction, const struct request *re
     *copy = request_copy(request, copy + 1);
     transaction->requests[transaction->count++] = copy;
     transaction->flags |= command->flags;
+    transaction->needs_store |= command_needs_store(command);
     transaction->bytes += request_copy_size(request);
     return true;
 }
@@ -64,6 +66,11 @@ bool transaction_queue(struct transaction *transaction, const struct request *re
 unsigned transaction_flags(const struct transaction *transaction)
 {
     return transaction->flags;
+}
+
+bool transaction_needs_store(const struct transaction *transaction)
+{
+    return transaction->needs_store;
 }
 
 void transaction_fail(struct transaction *transaction)

@@ -15,6 +15,8 @@ bool transaction_queue(struct transaction *transaction, const struct request *re
                        const struct command *command);
 /* The flags of all that is queued. */
 unsigned transaction_flags(const struct transaction *transaction);
+/* Does something that is queued? */
+bool transaction_needs_store(const struct transaction *transaction);
 
 /* A command could not be queued: EXEC aborts. */
 void transaction_fail(struct transaction *transaction);

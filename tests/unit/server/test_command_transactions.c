@@ -3,6 +3,8 @@
 
 #include "tests/support/cmocka.h"
 
+#include <stdio.h>
+
 /* ---- MULTI and EXEC */
 
 static void commands_are_queued_and_run_together(void **state)
@@ -185,6 +187,99 @@ static void subscriptions_begin_inside(void **state)
     };
 
     runner_follow(*state, steps);
+}
+
+/* ---- all of it or nothing */
+
+/* The store is opened again, as it is when the disk has or has not the room that is wanted. */
+static void reopen(struct command_runner *runner, bool full)
+{
+    struct kv_options options;
+    kv_options_init(&options);
+    if (full)
+        options.disk_reserve_bytes = UINT64_MAX / 2;
+    runner_reopen(runner, &options);
+}
+
+static void no_room_before_exec_aborts_it(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "\"a\"", "Q.PUSH step1 body ID a");
+    runner_expect(runner, "[[\"a\" 1 *]]", "Q.CLAIM step1");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.ACK step1 a 1");
+    runner_expect(runner, "QUEUED", "Q.PUSH step2 body ID a");
+    reopen(runner, true);
+    runner_expect(runner, "!EXECABORT Transaction discarded because of: FULL there is no room*",
+                  "EXEC");
+    runner_expect(runner, "!ERR EXEC without MULTI", "EXEC");
+    runner_expect(runner, "1", "Q.LEN step1 claimed");
+    runner_expect(runner, "0", "Q.LEN step2");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.ACK step1 a 1");
+    runner_expect(runner, "[1]", "EXEC"); /* what drains goes on */
+}
+
+static void a_store_that_is_gone_before_exec_aborts_it(void **state)
+{
+    struct command_runner *runner = *state;
+    struct dueq *store = runner->server.store;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "CLIENT SETNAME me");
+    runner_expect(runner, "QUEUED", "SET k v");
+    runner->server.store = NULL;
+    runner_expect(runner, "!EXECABORT Transaction discarded because of: MISCONF *", "EXEC");
+    runner_expect(runner, "nil", "CLIENT GETNAME");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "!MISCONF *", "GET k");
+    runner_expect(runner, "!EXECABORT *previous errors.", "EXEC");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "PING");
+    runner_expect(runner, "QUEUED", "CLIENT GETNAME");
+    runner_expect(runner, "[PONG nil]", "EXEC");
+    runner->server.store = store;
+    runner_expect(runner, "nil", "GET k");
+}
+
+static uint64_t records(struct command_runner *runner)
+{
+    return kv_lsn(dueq_kv(runner->server.store));
+}
+
+/* Eight times as much as makes a batch be committed early, with a client in the middle whose
+ * own command runs again. */
+static void a_large_exec_is_one_record(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner);
+    runner_expect_of(runner, other, "", "BLPOP nothing 0");
+    runner_expect(runner, "OK", "MULTI");
+    for (int i = 0; i < 8; i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "SETRANGE k%d 8388608 x", i);
+        runner_expect(runner, "QUEUED", line);
+        runner_expect(runner, "QUEUED", "CLIENT UNBLOCK 2");
+    }
+    runner_expect(runner, "QUEUED", "BGSAVE");
+    uint64_t before = records(runner);
+    runner_expect(runner, "[8388609 1 8388609 0 *]", "EXEC");
+    runner_expect_reply(other, "nil");
+    runner_reopen(runner, NULL);
+    assert_int_equal(records(runner), before + 1);
+}
+
+static void subscriptions_do_not_refuse_what_is_queued(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "SUBSCRIBE c"},
+        {"QUEUED", "SET k v"},
+        {"[[\"subscribe\" \"c\" 1] OK]", "EXEC"},
+        {"[\"unsubscribe\" \"c\" 0]", "UNSUBSCRIBE"},
+        {"\"v\"", "GET k"},
+    };
+
+    runner_expect_all(*state, cases);
 }
 
 static void some_commands_are_not_allowed_inside(void **state)
@@ -618,6 +713,10 @@ int main(void)
         runner_test(databases_are_chosen_inside),
         runner_test(blocking_commands_do_not_wait_inside),
         runner_test(subscriptions_begin_inside),
+        runner_test(no_room_before_exec_aborts_it),
+        runner_test(a_store_that_is_gone_before_exec_aborts_it),
+        runner_test(a_large_exec_is_one_record),
+        runner_test(subscriptions_do_not_refuse_what_is_queued),
         runner_test(some_commands_are_not_allowed_inside),
         runner_test(an_exec_wakes_who_waits),
         runner_test(what_is_taken_away_inside_is_not_given_out),

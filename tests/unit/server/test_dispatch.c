@@ -97,6 +97,9 @@ static void without_login_only_names_and_arity_are_told(void **state)
     runner_expect_of(runner, client, "!ERR unknown command 'NOSUCH', *", "NOSUCH");
     runner_expect_of(runner, client, "!ERR wrong number of arguments for 'q.len' command",
                      "Q.LEN");
+    runner_expect_of(runner, client, "!ERR unknown subcommand 'NOSUCH'. Try CLIENT HELP.",
+                     "CLIENT NOSUCH");
+    runner_expect_of(runner, client, "!ERR DEBUG command not allowed. *", "DEBUG SLEEP 0");
     runner_expect_of(runner, client, "!WRONGPASS *", "AUTH wrong");
     runner_expect_of(runner, client, "OK", "AUTH secret");
     runner_expect_of(runner, client, "PONG", "PING");
