@@ -126,10 +126,10 @@ static void cut_off(struct connection *connection)
 {
     if (connection->is_doomed)
         return;
-    log_write(LOG_WARNING,
-              "client id=%llu addr=%s closed: its unread replies passed "
-              "client-output-buffer-limit",
-              (unsigned long long)connection->session.id, connection->session.address);
+    log_write_limited(LOG_WARNING,
+                      "client id=%llu addr=%s closed: its unread replies passed "
+                      "client-output-buffer-limit",
+                      (unsigned long long)connection->session.id, connection->session.address);
     connection_doom(connection);
 }
 
@@ -165,7 +165,8 @@ void connection_accept(struct server *server, int fd, const char *address,
     if (server->session_count >= (uint64_t)server->config.maxclients) {
         server->stats.connections_rejected++;
         if (send(fd, refusal, sizeof(refusal) - 1, MSG_NOSIGNAL) < 0)
-            log_write(LOG_VERBOSE, "a client beyond maxclients was gone before it was told");
+            log_write_limited(LOG_VERBOSE,
+                              "a client beyond maxclients was gone before it was told");
         close(fd);
         return;
     }
@@ -424,9 +425,9 @@ void connection_reply_error(struct connection *connection, const char *text)
 
 static void refuse_input(struct connection *connection)
 {
-    log_write(LOG_VERBOSE, "client id=%llu addr=%s: %s",
-              (unsigned long long)connection->session.id, connection->session.address,
-              resp_reader_error(connection->reader));
+    log_write_limited(LOG_VERBOSE, "client id=%llu addr=%s: %s",
+                      (unsigned long long)connection->session.id, connection->session.address,
+                      resp_reader_error(connection->reader));
     connection_reply_error(connection, resp_reader_error(connection->reader));
     connection->session.close_after_reply = true;
 }

@@ -26,6 +26,24 @@ static void unknown_command(struct context *context)
                 request->arguments[0].data, shown);
 }
 
+/* The first words of an HTTP request, read as commands: a web page makes a browser send it, and
+ * what stands in its body would come next. */
+static bool is_http(struct argument name)
+{
+    return argument_is(name, "post") || argument_is(name, "host:");
+}
+
+static enum outcome cut_off_http(const struct context *context)
+{
+    log_write_limited(LOG_WARNING,
+                      "Possible SECURITY ATTACK detected. It looks like somebody is sending "
+                      "POST or Host: commands to dueq. This is likely due to an attacker "
+                      "attempting to use Cross Protocol Scripting to compromise your dueq "
+                      "instance. Connection from %s aborted.",
+                      context->session->address);
+    return OUTCOME_CLOSE;
+}
+
 /* Sets context->command, to a subcommand where one is named. False: the error is written. */
 static bool find_command(struct context *context)
 {
@@ -253,6 +271,10 @@ enum outcome command_dispatch(struct context *context)
         outcome = admit_and_run(context, mark);
     } else {
         fail_transaction(context);
+        if (is_http(context->request->arguments[0])) {
+            buffer_truncate(context->reply->out, mark);
+            outcome = cut_off_http(context);
+        }
     }
     if (replied_error(context, mark)) {
         stats->errors++;

@@ -58,7 +58,7 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
 
         if (client < 0) {
             if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ECONNABORTED)
-                log_write(LOG_WARNING, "accept: %s", strerror(errno));
+                log_write_limited(LOG_WARNING, "accept: %s", strerror(errno));
             return;
         }
         getsockname(client, (struct sockaddr *)&own, &own_size);

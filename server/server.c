@@ -245,6 +245,7 @@ static void keep_house(struct server *server)
         return;
     server->house_kept = server->clock.last.monotonic;
     check_sessions(server);
+    log_tell_left_out(false);
 }
 
 /* Nothing reaches a socket before its record is settled: first everything that this turn has to
@@ -403,6 +404,41 @@ void server_shutdown(struct server *server, bool checkpoint)
     server->checkpoint_on_exit = checkpoint;
 }
 
+/* Has descriptors for so many clients, if the system lets us. How many it lets us have. */
+static int64_t raise_descriptors(int64_t clients)
+{
+    rlim_t wanted = (rlim_t)clients + SPARE_DESCRIPTORS;
+    struct rlimit limit, raised;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return clients;
+    raised = limit;
+    raised.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        limit = raised;
+    if (limit.rlim_cur >= wanted)
+        return clients;
+    return limit.rlim_cur > SPARE_DESCRIPTORS ? (int64_t)(limit.rlim_cur - SPARE_DESCRIPTORS)
+                                              : 1;
+}
+
+const char *server_check_config(const struct server *server, const struct config *changed,
+                                struct config_error *error)
+{
+    int64_t most;
+
+    if (changed->maxclients == server->config.maxclients)
+        return NULL;
+    most = raise_descriptors(changed->maxclients);
+    if (most >= changed->maxclients)
+        return NULL;
+    snprintf(error->text, sizeof(error->text),
+             "The operating system is not able to handle the specified number of clients, try "
+             "with %" PRId64,
+             most);
+    return "maxclients";
+}
+
 void server_apply_config(struct server *server)
 {
     log_set_level((enum log_level)server->config.loglevel);
@@ -416,18 +452,13 @@ void server_apply_config(struct server *server)
 /* ---- starting and stopping */
 
 /* Fewer descriptors than wanted means fewer clients, said at the start rather than at 3 a.m. */
-static void raise_descriptors(struct config *config)
+static void limit_clients(struct config *config)
 {
-    rlim_t wanted = (rlim_t)config->maxclients + SPARE_DESCRIPTORS;
-    struct rlimit limit;
+    int64_t most = raise_descriptors(config->maxclients);
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+    if (most >= config->maxclients)
         return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= wanted || limit.rlim_cur <= SPARE_DESCRIPTORS)
-        return;
-    config->maxclients = (int64_t)(limit.rlim_cur - SPARE_DESCRIPTORS);
+    config->maxclients = most;
     log_write(LOG_WARNING, "maxclients is %" PRId64 ": the system allows no more (ulimit -n)",
               config->maxclients);
 }
@@ -454,7 +485,7 @@ static void write_pidfile(const struct config *config)
 static bool start(struct server *server)
 {
     log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
-    raise_descriptors(&server->config);
+    limit_clients(&server->config);
     if (!init_events(server)) {
         log_write(LOG_WARNING, "Cannot start the event loop: %s", strerror(errno));
         return false;
@@ -511,6 +542,7 @@ static void stop(struct server *server)
     pubsub_free(server->pubsub);
     if (server->config.pidfile[0] != '\0')
         unlink(server->config.pidfile);
+    log_tell_left_out(true);
     log_write(LOG_NOTICE, "dueq is down, bye bye");
 }
 

@@ -75,6 +75,10 @@ int server_run(struct config *config);
 
 struct session *server_find_session(struct server *server, uint64_t id);
 void server_shutdown(struct server *server, bool checkpoint);
+/* Can the running server do what these options say? NULL: it can. Else the name of the one that
+ * it cannot, with *error in Redis' words. */
+const char *server_check_config(const struct server *server, const struct config *changed,
+                                struct config_error *error);
 /* Options that the running server must be told of were changed. */
 void server_apply_config(struct server *server);
 /* Holds back commands (`writes`: only those that may write) until a moment on the queue's

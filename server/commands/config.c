@@ -105,6 +105,25 @@ static bool set_values(struct context *context, struct config *config)
     return true;
 }
 
+/* The argument that names the option. */
+static size_t argument_of(const struct context *context, const char *name)
+{
+    size_t index = 2;
+
+    while (index + 2 < context_count(context) &&
+           !argument_is(context_argument(context, index), name))
+        index += 2;
+    return index;
+}
+
+static bool check_values(struct context *context, const struct config *config)
+{
+    struct config_error error;
+    const char *name = server_check_config(context->server, config, &error);
+
+    return name == NULL || refuse(context, argument_of(context, name), error.text);
+}
+
 /* All or none: they are set in a copy. */
 static enum outcome run_set(struct context *context)
 {
@@ -117,7 +136,7 @@ static enum outcome run_set(struct context *context)
         return OUTCOME_DONE;
     if (!config_copy(config, &changed))
         return context_status(context, DUEQ_NOMEM);
-    if (!set_values(context, &changed)) {
+    if (!set_values(context, &changed) || !check_values(context, &changed)) {
         config_release(&changed);
         return OUTCOME_DONE;
     }
@@ -149,10 +168,10 @@ static enum outcome run_rewrite(struct context *context)
         return OUTCOME_DONE;
     }
     if (config_rewrite(&context->server->config, &error)) {
-        log_write(LOG_NOTICE, "CONFIG REWRITE executed with success.");
+        log_write_limited(LOG_NOTICE, "CONFIG REWRITE executed with success.");
         return context_ok(context);
     }
-    log_write(LOG_WARNING, "CONFIG REWRITE failed: %s", error.text);
+    log_write_limited(LOG_WARNING, "CONFIG REWRITE failed: %s", error.text);
     resp_errorf(context->reply, "ERR Rewriting config file: %s", error.text);
     return OUTCOME_DONE;
 }

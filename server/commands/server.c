@@ -83,7 +83,7 @@ static enum outcome run_shutdown(struct context *context)
         resp_error(context->reply, "ERR No shutdown in progress.");
         return OUTCOME_DONE;
     }
-    log_write(LOG_NOTICE, "User requested shutdown...");
+    log_write_limited(LOG_NOTICE, "User requested shutdown...");
     server_shutdown(context->server, !(words & SHUTDOWN_NOSAVE));
     return OUTCOME_DONE;
 }

@@ -277,6 +277,52 @@ static void above_maxclients_a_connection_is_refused(void **state)
     expect(client_open(server), "PONG", "PING");
 }
 
+static size_t count_in_log(const struct server_process *server, const char *words)
+{
+    char *log = server_process_log(server);
+    size_t count = 0;
+    for (const char *at = log; (at = strstr(at, words)) != NULL; at += strlen(words))
+        count++;
+    free(log);
+    return count;
+}
+
+/* A page that knows the port: what stands in the body of its request would be commands. */
+static void a_web_page_commands_nothing(void **state)
+{
+    static const char *const requests[] = {
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\nSET page on\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\nSET page on\r\n",
+        "HEAD /\r\nhost:x\r\nHost: x\r\nSET page on\r\n", "*1\r\n$4\r\nPOST\r\nSET page on\r\n",
+        "PING\r\nMULTI\r\nhOsT: x\r\nEXEC\r\nSET page on\r\n"};
+    struct server_process *server = served_server(state);
+    for (int i = 0; i < 100; i++) {
+        const char *request = requests[(size_t)i % (sizeof(requests) / sizeof(requests[0]))];
+        struct raw_client page;
+        char rest[4096];
+        raw_open(&page, server);
+        raw_send(&page, request, strlen(request));
+        while (fgets(rest, sizeof(rest), page.input) != NULL) /* until it is closed */
+            assert_null(strstr(rest, "+OK\r\n+OK"));
+        raw_close(&page);
+    }
+    expect(served_client(state), "nil", "GET page");
+    server_process_stop(server);
+    assert_in_range(count_in_log(server, "Possible SECURITY ATTACK detected."), 2, 60);
+    assert_in_range(count_in_log(server, "more lines like this were left out"), 1, 5);
+}
+
+static void a_web_page_is_cut_off_before_login_too(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("requirepass secret");
+    struct raw_client page;
+    raw_open(&page, server);
+    raw_say(&page, "POST / HTTP/1.1\r\nAUTH secret");
+    raw_expect_closed(&page);
+    raw_close(&page);
+}
+
 static void idle_clients_are_closed_after_timeout(void **state)
 {
     (void)state;
@@ -309,6 +355,8 @@ int main(void)
         served_test(shutdown_wants_good_options),
         served_test(replies_before_a_sigterm_are_delivered),
         serving_test(above_maxclients_a_connection_is_refused),
+        served_test(a_web_page_commands_nothing),
+        serving_test(a_web_page_is_cut_off_before_login_too),
         serving_test(idle_clients_are_closed_after_timeout),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);

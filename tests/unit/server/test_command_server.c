@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -150,6 +151,28 @@ static void config_set_refuses_by_name(void **state)
     runner_expect(runner, "[\"maxclients\" \"10000\"]", "CONFIG GET maxclients");
 }
 
+/* As Redis: a client too many for the descriptors would only be met by accept(2). */
+static void maxclients_needs_descriptors(void **state)
+{
+    struct command_runner *runner = *state;
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = (struct rlimit){256, before.rlim_max < 1024 ? before.rlim_max : 1024};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    runner_expect(runner, "OK", "CONFIG SET maxclients 300");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(limit.rlim_cur >= 300);
+    runner_expect(runner,
+                  "!ERR CONFIG SET failed (possibly related to argument 'MaxClients') - The "
+                  "operating system is not able to handle the specified number of clients, try "
+                  "with 960",
+                  "CONFIG SET timeout 5 MaxClients 4294967295");
+    runner_expect(runner, "[\"timeout\" \"0\"]", "CONFIG GET timeout");
+    runner_expect(runner, "[\"maxclients\" \"300\"]", "CONFIG GET maxclients");
+    runner_expect(runner, "OK", "CONFIG SET maxclients 960");
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
 static void values_of_several_words_are_one_argument(void **state)
 {
     struct command_runner *runner = *state;
@@ -257,6 +280,7 @@ int main(void)
         runner_test(config_get_takes_names_and_globs),
         runner_test(config_set_sets_all_or_nothing),
         runner_test(config_set_refuses_by_name),
+        runner_test(maxclients_needs_descriptors),
         runner_test(values_of_several_words_are_one_argument),
         runner_test(queue_defaults_can_be_set),
         runner_test(config_rewrite_wants_a_file),

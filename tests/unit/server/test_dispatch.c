@@ -67,6 +67,25 @@ static void names_know_no_case(void **state)
     runner_expect(runner, "1", "cLiEnT iD");
 }
 
+/* What a web page can make a browser send. */
+static void http_ends_the_connection(void **state)
+{
+    static const char *const lines[] = {"POST / HTTP/1.1", "post /x", "Host: localhost:6379",
+                                        "HOST: x", "host:"};
+    struct command_runner *runner = *state;
+    runner_expect(runner, "!ERR wrong number of arguments for 'get' command", "GET / HTTP/1.1");
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct connection *client = runner_connect(runner);
+        runner_expect_of(runner, client, "", lines[i]);
+        assert_true(client->session.close_after_reply);
+    }
+    runner_expect(runner, "!ERR unknown command 'postx', *", "postx");
+    runner_expect(runner, "!ERR unknown command 'host', *", "host");
+    assert_false(runner->clients[0]->session.close_after_reply);
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "", "POST /");
+}
+
 static void arity_is_checked_for_commands_and_subcommands(void **state)
 {
     struct command_runner *runner = *state;
@@ -206,6 +225,7 @@ int main(void)
         runner_test(arguments_cannot_break_an_error_reply),
         runner_test(a_name_with_a_zero_byte_is_no_command),
         runner_test(names_know_no_case),
+        runner_test(http_ends_the_connection),
         runner_test(arity_is_checked_for_commands_and_subcommands),
         runner_test(an_unknown_subcommand_names_the_help),
         runner_test(without_login_only_names_and_arity_are_told),

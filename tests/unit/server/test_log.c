@@ -134,6 +134,65 @@ static void a_file_that_cannot_be_opened_is_told(void **state)
     assert_false(log_open(path_of("nosuch/log"), LOG_NOTICE));
 }
 
+static size_t count_of(const char *words)
+{
+    size_t count = 0;
+    const char *content = content_of("log");
+    for (const char *at = content; (at = strstr(at, words)) != NULL; at += strlen(words))
+        count++;
+    return count;
+}
+
+static void what_a_client_sent_cannot_look_like_a_line(void **state)
+{
+    (void)state;
+    log_write(LOG_WARNING, "bad: %s", "x\n1:M 01 Jan 2000 00:00:00.000 * forged\r\x1b[2J\x7f");
+    assert_int_equal(count_of("\n"), 1);
+    assert_int_equal(count_of("bad: x?1:M 01 Jan 2000 00:00:00.000 * forged??[2J?\n"), 1);
+}
+
+static void a_long_line_is_cut(void **state)
+{
+    (void)state;
+    static char text[3 * LOG_LINE_MAX];
+    memset(text, 'x', sizeof(text) - 1);
+    log_write(LOG_WARNING, "%s", text);
+    assert_int_equal(count_of("x"), LOG_LINE_MAX - 1);
+}
+
+/* Two places, each with a limit of its own. */
+static void attack(int times)
+{
+    for (int i = 0; i < times; i++)
+        log_write_limited(LOG_WARNING, "attack %d", i);
+}
+
+static void a_flood_is_a_few_lines_and_a_number(void **state)
+{
+    (void)state;
+    attack(100000);
+    log_write_limited(LOG_WARNING, "another place");
+    log_tell_left_out(false); /* the time is not over */
+    assert_in_range(count_of(" # attack "), LOG_LIMIT_LINES, 100);
+    assert_int_equal(count_of("another place"), 1);
+    log_tell_left_out(true);
+    assert_int_equal(count_of(" more lines like this were left out: \"attack %d\""), 1);
+    log_tell_left_out(true); /* told once */
+    assert_int_equal(count_of("left out"), 1);
+}
+
+static void lines_below_the_level_use_up_no_limit(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * LOG_LIMIT_LINES; i++) {
+        log_set_level(i % 2 ? LOG_WARNING : LOG_VERBOSE);
+        log_write_limited(LOG_VERBOSE, "quiet");
+    }
+    log_tell_left_out(true);
+    assert_int_equal(count_of(" - quiet\n"), LOG_LIMIT_LINES);
+    assert_int_equal(count_of("left out"), 0);
+}
+
 #define log_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -146,6 +205,10 @@ int main(void)
         log_test(a_file_moved_away_is_made_anew_when_reopened),
         log_test(a_log_that_cannot_be_reopened_goes_on_in_the_old_file),
         log_test(a_file_that_cannot_be_opened_is_told),
+        log_test(what_a_client_sent_cannot_look_like_a_line),
+        log_test(a_long_line_is_cut),
+        log_test(a_flood_is_a_few_lines_and_a_number),
+        log_test(lines_below_the_level_use_up_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
