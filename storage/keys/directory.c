@@ -236,7 +236,6 @@ static void drop_entry(struct keys *keys, struct keys_entry *entry)
         DL_DELETE(keys->changed, entry);
     HASH_DEL(keys->entries, entry);
     unlink_entry(keys, entry);
-    free(entry->gaps);
     free(entry);
 }
 

@@ -39,11 +39,10 @@ struct keys_entry {
     uint64_t object;
     uint64_t count;
     int64_t expires;
-    int64_t head;           /* list: index of the first element; zset: 1, it is wide */
-    struct zset_gaps *gaps; /* zset: where nothing lives (zset_gap.h); NULL: none known */
-    bool dirty;             /* differs from the record on disk */
-    bool stored;            /* has a record on disk */
-    uint16_t logical;       /* database at the time it was opened, for change events */
+    int64_t head;     /* list: index of the first element; zset: 1, it is wide */
+    bool dirty;       /* differs from the record on disk */
+    bool stored;      /* has a record on disk */
+    uint16_t logical; /* database at the time it was opened, for change events */
     uint64_t physical;
     size_t name_size;
     uint8_t name[];

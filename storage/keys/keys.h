@@ -220,7 +220,7 @@ struct zset_range {
     bool reverse;
 };
 /* Hands out the entries of the range in order (reverse: from the most). What was removed is
- * stepped over once, not by every call (zset_gap.h). fn must not change the store. O(log n +
+ * stepped over once, not by every call (kv/gaps.h). fn must not change the store. O(log n +
  * entries). */
 enum dueq_status zset_each(const struct keys_view *view, struct dueq_slice name,
                            const struct zset_range *range,

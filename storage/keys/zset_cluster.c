@@ -1,7 +1,5 @@
 #include "storage/keys/zset_cluster.h"
 
-#include "storage/keys/zset_gap.h"
-
 #include <stdlib.h>
 
 void zset_cluster_release(struct zset_cluster *cluster)
@@ -43,7 +41,7 @@ static enum dueq_status add_spot(struct zset_cluster *cluster, const struct kv_c
         cluster->room = room;
     }
     spot = &cluster->spots[cluster->count++];
-    zset_key_copy(&spot->key, kv_cursor_key(at));
+    kv_key_copy(&spot->key, kv_cursor_key(at));
     spot->member = zset_order_read(at).member;
     return DUEQ_OK;
 }
@@ -69,8 +67,8 @@ enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cur
 
     if (cluster->too_large && belongs(cluster, kv_cursor_key(at)))
         return DUEQ_OK;
-    zset_key_copy(&here, kv_cursor_key(at));
-    zset_key_copy(&cluster->prefix, dueq_slice(here.bytes, ORDER_KEY_SURE));
+    kv_key_copy(&here, kv_cursor_key(at));
+    kv_key_copy(&cluster->prefix, dueq_slice(here.bytes, ORDER_KEY_SURE));
     cluster->count = 0;
     status = add_all(cluster, at);
     cluster->too_large = cluster->count > ZSET_CLUSTER_MAX;

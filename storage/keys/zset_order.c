@@ -1,7 +1,5 @@
 #include "storage/keys/zset_order.h"
 
-#include "storage/keys/zset_gap.h"
-
 #include <math.h>
 
 enum { ORDER_PREFIX = 1 + 8 };
@@ -88,7 +86,6 @@ void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
     struct dueq_slice parts[2] = {dueq_slice(&flags, 1), member};
 
     kv_putv(keys->kv, kv_key_slice(&key), parts, flags == 0 ? 0 : 1 + key.folded, true);
-    zset_gap_put(entry, &key);
 }
 
 void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,
@@ -97,7 +94,6 @@ void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,
     struct kv_key key = zset_order_key(keys, entry, score, member);
 
     kv_del(keys->kv, kv_key_slice(&key));
-    zset_gap_del(entry, &key);
 }
 
 /* ---- records */

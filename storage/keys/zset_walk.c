@@ -1,24 +1,6 @@
 #include "storage/keys/zset_walk.h"
 
-#include "storage/keys/zset_gap.h"
-
 /* ---- moving */
-
-/* The cursor has moved away from `left`: what it stepped over began there (backward: ended). */
-static void note_passed(const struct zset_walk *walk, const struct kv_key *left, bool inside)
-{
-    struct kv_key reached =
-        walk->reverse ? zset_order_first(walk->owner) : zset_order_end(walk->owner);
-
-    if (inside)
-        zset_key_copy(&reached, kv_cursor_key(walk->at));
-    if (inside && walk->reverse)
-        zset_key_follow(&reached);
-    if (walk->reverse)
-        zset_gap_note(walk->owner, &reached, left);
-    else
-        zset_gap_note(walk->owner, left, &reached);
-}
 
 static enum dueq_status stand_in_cluster(struct zset_walk *walk)
 {
@@ -44,45 +26,22 @@ static enum dueq_status enter_cluster(struct zset_walk *walk)
     return stand_in_cluster(walk);
 }
 
-/* `around`: a gap on the way, which goes on to where the walk is now. */
-static enum dueq_status arrive(struct zset_walk *walk, enum dueq_status status,
-                               const struct kv_key *left, bool around)
+static enum dueq_status arrive(struct zset_walk *walk, enum dueq_status status)
 {
-    bool inside = status == DUEQ_OK && zset_order_holds(walk->owner, walk->at);
-
-    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+    if (status != DUEQ_OK)
         return status;
-    if (around || kv_cursor_passed(walk->at) >= ZSET_GAP_WORTH)
-        note_passed(walk, left, inside);
-    if (!inside)
+    if (!zset_order_holds(walk->owner, walk->at))
         return DUEQ_NOTFOUND;
     walk->here = zset_order_read(walk->at);
     return walk->here.member.size < ORDER_MEMBER_SURE ? DUEQ_OK : enter_cluster(walk);
 }
 
-static bool at_edge(const struct zset_walk *walk, const struct kv_key *key)
-{
-    struct kv_key edge =
-        walk->reverse ? zset_order_first(walk->owner) : zset_order_end(walk->owner);
-
-    return dueq_slice_equal(kv_key_slice(key), kv_key_slice(&edge));
-}
-
-/* To the first record at or behind `left`, around a gap; backward: to the last before it. */
+/* To the first record at or behind `left`; backward: to the last before it. */
 static enum dueq_status seek(struct zset_walk *walk, const struct kv_key *left)
 {
-    const struct zset_gap *gap = zset_gap_ahead(walk->owner, left, walk->reverse);
-    const struct kv_key *goal = left;
-
     walk->cluster.count = 0;
-    if (gap != NULL)
-        goal = walk->reverse ? &gap->from : &gap->to;
-    if (at_edge(walk, goal))
-        return DUEQ_NOTFOUND;
-    return arrive(walk,
-                  walk->reverse ? kv_cursor_seek_last(walk->at, kv_key_slice(goal))
-                                : kv_cursor_seek(walk->at, kv_key_slice(goal)),
-                  left, gap != NULL);
+    return arrive(walk, walk->reverse ? kv_cursor_seek_last(walk->at, kv_key_slice(left))
+                                      : kv_cursor_seek(walk->at, kv_key_slice(left)));
 }
 
 /* The last key of all that begin with it. */
@@ -103,24 +62,16 @@ static enum dueq_status step_in_cluster(struct zset_walk *walk)
     }
     if (!walk->reverse) {
         pad_key(&left);
-        zset_key_follow(&left);
+        kv_key_follow(&left);
     }
     return seek(walk, &left);
 }
 
 static enum dueq_status step(struct zset_walk *walk)
 {
-    struct kv_key left;
-
     if (walk->cluster.count > 0)
         return step_in_cluster(walk);
-    zset_key_copy(&left, kv_cursor_key(walk->at));
-    if (!walk->reverse)
-        zset_key_follow(&left);
-    if (zset_gap_ahead(walk->owner, &left, walk->reverse) != NULL)
-        return seek(walk, &left);
-    return arrive(walk, walk->reverse ? kv_cursor_prev(walk->at) : kv_cursor_next(walk->at),
-                  &left, false);
+    return arrive(walk, walk->reverse ? kv_cursor_prev(walk->at) : kv_cursor_next(walk->at));
 }
 
 /* ---- ranges */
@@ -206,7 +157,7 @@ static enum dueq_status seek_member(struct zset_walk *walk, const struct zset_bo
     if (reverse && bound->member.size >= ORDER_MEMBER_SURE)
         pad_key(&key);
     if (reverse)
-        zset_key_follow(&key);
+        kv_key_follow(&key);
     return seek(walk, &key);
 }
 

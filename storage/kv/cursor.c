@@ -19,6 +19,14 @@ struct level {
     bool lower_open;
 };
 
+/* What the move under way has stepped over or gone around. */
+struct passage {
+    bool any;        /* the keys below are set: nothing lives from one to before the other */
+    unsigned around; /* gaps */
+    uint64_t passed; /* tombstones */
+    struct kv_key from, to;
+};
+
 struct kv_cursor {
     struct kv *kv;
     struct lmdb_cursor *lmdb;
@@ -28,7 +36,7 @@ struct kv_cursor {
     uint8_t key[KV_KEY_MAX];
     size_t key_size;
     struct dueq_slice value;
-    uint64_t passed; /* tombstones, by the last move */
+    struct passage passage; /* of the last move */
 };
 
 struct kv_cursor *kv_cursor_new(struct kv *kv)
@@ -66,7 +74,7 @@ struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor)
 
 uint64_t kv_cursor_passed(const struct kv_cursor *cursor)
 {
-    return cursor->passed;
+    return cursor->passage.passed;
 }
 
 /* ---- one level */
@@ -229,40 +237,49 @@ static enum dueq_status pass_key(struct kv_cursor *cursor)
     return DUEQ_OK;
 }
 
-/* Takes the nearest candidate that is not deleted as the cursor's position. */
-static enum dueq_status settle(struct kv_cursor *cursor)
-{
-    cursor->passed = 0;
-    for (;;) {
-        const struct level *level = nearest(cursor);
-        bool tombstone;
-        enum dueq_status status;
+/* ---- what is passed over */
 
-        if (level == NULL) {
-            cursor->key_size = 0;
-            return DUEQ_NOTFOUND;
-        }
-        memcpy(cursor->key, level->key.data, level->key.size);
-        cursor->key_size = level->key.size;
-        cursor->value = level->value;
-        tombstone = level != &cursor->levels[LEVEL_LMDB] && level->tombstone;
-        if (!tombstone)
-            return DUEQ_OK;
-        cursor->passed++;
-        cursor->kv->stats.tombstones_passed++;
-        status = pass_key(cursor);
-        if (status != DUEQ_OK)
-            return status;
-    }
+/* It widens what has been passed, in the cursor's direction. */
+static void widen(struct kv_cursor *cursor, struct dueq_slice from, struct dueq_slice to)
+{
+    struct passage *passage = &cursor->passage;
+
+    if (!passage->any || cursor->direction == BACKWARD)
+        kv_key_copy(&passage->from, from);
+    if (!passage->any || cursor->direction == FORWARD)
+        kv_key_copy(&passage->to, to);
+    passage->any = true;
 }
 
-static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
-                             enum direction direction)
+/* The tombstone at the cursor's key. */
+static void widen_by_key(struct kv_cursor *cursor)
 {
-    bool onward = direction == FORWARD && cursor->direction == FORWARD;
+    struct kv_key behind;
 
-    cursor->direction = direction;
-    notice_changes(cursor);
+    if (cursor->passage.any && cursor->direction == BACKWARD) {
+        kv_key_copy(&cursor->passage.from, kv_cursor_key(cursor));
+        return;
+    }
+    kv_key_copy(&behind, kv_cursor_key(cursor));
+    kv_key_follow(&behind);
+    widen(cursor, kv_cursor_key(cursor), kv_key_slice(&behind));
+}
+
+/* The gap ends with its last tombstone, not where the next record is: what is put in between
+ * does not split it. */
+static void note_passage(struct kv_cursor *cursor, bool stopped)
+{
+    const struct passage *passage = &cursor->passage;
+
+    if (!passage->any || (passage->passed == 0 && passage->around < 2))
+        return;
+    if (stopped || passage->around > 0 || passage->passed >= GAP_WORTH)
+        gaps_note(&cursor->kv->gaps, &passage->from, &passage->to);
+}
+
+static enum dueq_status place_levels(struct kv_cursor *cursor, struct dueq_slice key,
+                                     bool onward)
+{
     for (int i = 0; i < LEVELS; i++) {
         enum dueq_status status =
             onward && covers(&cursor->levels[i], key) ? DUEQ_OK : seek_level(cursor, i, key);
@@ -270,27 +287,133 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
         if (status != DUEQ_OK)
             return status;
     }
-    return settle(cursor);
+    return DUEQ_OK;
+}
+
+/* Goes around the gap that holds `key` (backward: the place below it), if there is one. */
+static enum dueq_status go_around(struct kv_cursor *cursor, struct dueq_slice key, bool onward,
+                                  bool *ret_around)
+{
+    bool backward = cursor->direction == BACKWARD;
+    const struct gap *gap =
+        cursor->kv->gaps.count == 0 ? NULL : gaps_ahead(&cursor->kv->gaps, key, backward);
+
+    *ret_around = gap != NULL;
+    if (gap == NULL)
+        return DUEQ_OK;
+    widen(cursor, kv_key_slice(&gap->from), kv_key_slice(&gap->to));
+    cursor->passage.around++;
+    return place_levels(cursor, kv_key_slice(backward ? &gap->from : &gap->to), onward);
+}
+
+static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
+{
+    struct kv_key edge;
+    bool around = false;
+
+    if (cursor->passage.passed % GAP_WORTH == 0 && cursor->kv->gaps.count > 0) {
+        enum dueq_status status;
+
+        kv_key_copy(&edge, kv_cursor_key(cursor));
+        if (cursor->direction == BACKWARD)
+            kv_key_follow(&edge);
+        status = go_around(cursor, kv_key_slice(&edge), cursor->direction == FORWARD, &around);
+        if (status != DUEQ_OK || around)
+            return status;
+    }
+    widen_by_key(cursor);
+    cursor->passage.passed++;
+    cursor->kv->stats.tombstones_passed++;
+    return pass_key(cursor);
+}
+
+/* ---- moves */
+
+/* Takes the nearest candidate that is not deleted as the cursor's position. Over more than
+ * `limit` tombstones it does not go: the position is lost then, and *ret_stopped true. */
+static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit, bool *ret_stopped)
+{
+    *ret_stopped = false;
+    for (;;) {
+        const struct level *level = nearest(cursor);
+        enum dueq_status status;
+
+        *ret_stopped = level != NULL && cursor->passage.passed > limit;
+        if (level == NULL || *ret_stopped) {
+            cursor->key_size = 0;
+            note_passage(cursor, *ret_stopped);
+            return DUEQ_NOTFOUND;
+        }
+        memcpy(cursor->key, level->key.data, level->key.size);
+        cursor->key_size = level->key.size;
+        cursor->value = level->value;
+        if (level == &cursor->levels[LEVEL_LMDB] || !level->tombstone) {
+            note_passage(cursor, false);
+            return DUEQ_OK;
+        }
+        status = pass_tombstone(cursor);
+        if (status != DUEQ_OK)
+            return status;
+    }
+}
+
+static void begin_move(struct kv_cursor *cursor)
+{
+    cursor->passage.any = false;
+    cursor->passage.around = 0;
+    cursor->passage.passed = 0;
+    notice_changes(cursor);
+}
+
+static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
+                             enum direction direction, uint64_t limit, bool *ret_stopped)
+{
+    bool onward = direction == FORWARD && cursor->direction == FORWARD, around;
+    enum dueq_status status;
+
+    cursor->direction = direction;
+    *ret_stopped = false;
+    begin_move(cursor);
+    status = go_around(cursor, key, onward, &around);
+    if (status == DUEQ_OK && !around)
+        status = place_levels(cursor, key, onward);
+    return status == DUEQ_OK ? settle(cursor, limit, ret_stopped) : status;
 }
 
 enum dueq_status kv_cursor_seek(struct kv_cursor *cursor, struct dueq_slice key)
 {
-    return seek(cursor, key, FORWARD);
+    bool stopped;
+
+    return seek(cursor, key, FORWARD, UINT64_MAX, &stopped);
 }
 
 enum dueq_status kv_cursor_seek_last(struct kv_cursor *cursor, struct dueq_slice key)
 {
-    return seek(cursor, key, BACKWARD);
+    bool stopped;
+
+    return seek(cursor, key, BACKWARD, UINT64_MAX, &stopped);
+}
+
+bool kv_cursor_approach(struct kv_cursor *cursor, struct dueq_slice key, unsigned *budget)
+{
+    uint64_t limit = (uint64_t)*budget * KV_TOMBSTONES_A_STEP, spent;
+    bool stopped;
+
+    seek(cursor, key, FORWARD, limit, &stopped);
+    spent = cursor->passage.passed / KV_TOMBSTONES_A_STEP;
+    *budget -= spent < *budget ? (unsigned)spent : *budget;
+    return !stopped;
 }
 
 /* One step: levels whose place still holds are moved, the others sought anew. */
 static enum dueq_status step(struct kv_cursor *cursor, enum direction direction)
 {
     enum dueq_status status = DUEQ_OK;
+    bool stopped;
 
     if (cursor->key_size == 0)
         return DUEQ_NOTFOUND;
-    notice_changes(cursor);
+    begin_move(cursor);
     if (cursor->direction != direction)
         for (int i = 0; i < LEVELS; i++)
             cursor->levels[i].placed = false;
@@ -300,7 +423,7 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction)
             status = seek_level(cursor, i, kv_cursor_key(cursor));
     if (status == DUEQ_OK)
         status = pass_key(cursor);
-    return status == DUEQ_OK ? settle(cursor) : status;
+    return status == DUEQ_OK ? settle(cursor, UINT64_MAX, &stopped) : status;
 }
 
 enum dueq_status kv_cursor_next(struct kv_cursor *cursor)

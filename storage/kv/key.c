@@ -56,6 +56,27 @@ void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed)
     key->folded = true;
 }
 
+void kv_key_copy(struct kv_key *key, struct dueq_slice bytes)
+{
+    memcpy(key->bytes, bytes.data, bytes.size);
+    key->size = (uint16_t)bytes.size;
+    key->folded = bytes.size == KV_KEY_MAX;
+}
+
+void kv_key_follow(struct kv_key *key)
+{
+    if (key->size < KV_KEY_MAX) {
+        key->bytes[key->size++] = 0;
+        return;
+    }
+    while (key->size > 0 && key->bytes[key->size - 1] == UINT8_MAX)
+        key->size--;
+    if (key->size == 0)
+        key->size = KV_KEY_MAX; /* it is the last of all */
+    else
+        key->bytes[key->size - 1]++;
+}
+
 uint64_t kv_read_u64(const void *bytes)
 {
     uint64_t number;

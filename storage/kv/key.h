@@ -34,6 +34,11 @@ void kv_key_number(struct kv_key *key, uint64_t number); /* as kv_write_number *
 void kv_key_time(struct kv_key *key, int64_t time); /* sign flipped: negative sorts first */
 void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed); /* last part */
 
+void kv_key_copy(struct kv_key *key, struct dueq_slice bytes); /* of a whole key */
+/* Makes it the least key behind: with a zero byte appended or, as none is longer than
+ * KV_KEY_MAX, the next of that length. */
+void kv_key_follow(struct kv_key *key);
+
 uint64_t kv_read_u64(const void *bytes);
 int64_t kv_read_time(const void *bytes);
 void kv_write_u64(void *bytes, uint64_t number);

@@ -199,7 +199,7 @@ enum dueq_status kv_open(const char *dir, const struct kv_options *options, stru
     kv->lock_fd = -1;
     kv->dir = strdup(dir);
     kv->active = memtable_new();
-    status = kv->dir == NULL || kv->active == NULL
+    status = !gaps_init(&kv->gaps) || kv->dir == NULL || kv->active == NULL
                  ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
                  : data_dir_lock(dir, &kv->lock_fd, error);
     if (status == DUEQ_OK)
@@ -231,6 +231,7 @@ void kv_abandon(struct kv *kv)
     memtable_free(kv->active);
     memtable_free(kv->frozen);
     batch_release(&kv->batch);
+    gaps_release(&kv->gaps);
     data_dir_unlock(kv->lock_fd);
     free(kv->dir);
     free(kv);
@@ -290,6 +291,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
         fail(kv, DUEQ_TOOBIG, "a record is larger than 3 GiB");
         return;
     }
+    gaps_put(&kv->gaps, key);
     if (!detach(kv, key) ||
         memtable_put(kv->active, key, parts, count, absent, &stored) != DUEQ_OK ||
         !batch_put(&kv->batch, key, stored, size))
@@ -304,6 +306,7 @@ void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool 
 void kv_del(struct kv *kv, struct dueq_slice key)
 {
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    gaps_del(&kv->gaps, key); /* first: the key may lie in the record that goes */
     if (!batch_del(&kv->batch, key) || !detach(kv, key) ||
         memtable_del(kv->active, key) != DUEQ_OK)
         fail(kv, DUEQ_NOMEM, "out of memory");

@@ -67,8 +67,14 @@ struct dueq_slice kv_cursor_key(const struct kv_cursor *cursor);
 struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor);
 
 /* How many deleted records the last move stepped over: what it cost beyond O(log n). They are
- * gone with the next checkpoint. */
+ * remembered, so that no other move steps over them, and gone with the next checkpoint. */
 uint64_t kv_cursor_passed(const struct kv_cursor *cursor);
+
+/* Steps over the deleted records from `key` on, in at most *budget steps, each of
+ * KV_TOMBSTONES_A_STEP of them. True: a kv_cursor_seek to the key now is O(log n). False: the
+ * budget was not enough; another call goes on from where this one stopped. Position is lost. */
+enum { KV_TOMBSTONES_A_STEP = 8 };
+bool kv_cursor_approach(struct kv_cursor *cursor, struct dueq_slice key, unsigned *budget);
 
 /* ---- writing */
 

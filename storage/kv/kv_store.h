@@ -4,6 +4,7 @@
 
 #include "storage/kv/batch.h"
 #include "storage/kv/checkpoint.h"
+#include "storage/kv/gaps.h"
 #include "storage/kv/kv.h"
 
 struct kv {
@@ -17,6 +18,7 @@ struct kv {
     struct memtable *active, *frozen; /* frozen: NULL, or being merged into LMDB */
     uint64_t levels;                  /* grows when active or frozen become other tables */
     uint64_t commits_seen;            /* of the checkpoint, when the snapshot was renewed */
+    struct gaps gaps;                 /* of all levels together */
     struct batch batch;
     uint64_t lsn;
     int64_t time_floor;

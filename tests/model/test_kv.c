@@ -95,6 +95,15 @@ static void del_one(int i)
     test.now.cells[i].present = false;
 }
 
+/* Many in a row, so that there are gaps to go around. */
+static void del_some(int i)
+{
+    int end = i + (int)dice_roll(&test.dice, 120);
+
+    for (; i < end && i < KEYS; i++)
+        del_one(i);
+}
+
 static void get_one(int i)
 {
     char space[KV_KEY_MAX + 1];
@@ -121,7 +130,13 @@ static void walk(int i)
     enum dueq_status status = step > 0 ? kv_cursor_seek(test.cursor, key_of(i, space))
                                        : kv_cursor_seek_last(test.cursor, key_of(i, space));
     int at = next_present(step > 0 ? i : i - 1, step);
+    unsigned budget = (unsigned)dice_roll(&test.dice, 4);
 
+    if (dice_once_in(&test.dice, 3)) {
+        kv_cursor_approach(test.cursor, key_of(i, space), &budget);
+        status = step > 0 ? kv_cursor_seek(test.cursor, key_of(i, space))
+                          : kv_cursor_seek_last(test.cursor, key_of(i, space));
+    }
     for (int moves = 0; moves < 30; moves++) {
         assert_int_equal(status, at < 0 ? DUEQ_NOTFOUND : DUEQ_OK);
         if (at < 0)
@@ -187,8 +202,10 @@ static void random_step(void)
 
     if (face < 4000)
         put_one(i);
-    else if (face < 7000)
+    else if (face < 6000)
         del_one(i);
+    else if (face < 6020)
+        del_some(i);
     else if (face < 8500)
         get_one(i);
     else if (face < 9000)

@@ -1,0 +1,333 @@
+/* Gaps: found at their edges, split by puts, healed by deletes, bounded; and cursors that go
+ * around them: no tombstone is stepped over twice, a search stops when its budget is spent. */
+#include "storage/kv/gaps.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 5000, APART = 10 };
+
+static struct kv_key key_of(const char *text)
+{
+    struct kv_key key;
+
+    kv_key_copy(&key, dueq_slice(text, strlen(text)));
+    return key;
+}
+
+static void note(struct gaps *gaps, const char *from, const char *to)
+{
+    struct kv_key first = key_of(from), last = key_of(to);
+
+    gaps_note(gaps, &first, &last);
+}
+
+static void put(struct gaps *gaps, const char *text)
+{
+    gaps_put(gaps, dueq_slice(text, strlen(text)));
+}
+
+static void del(struct gaps *gaps, const char *text)
+{
+    gaps_del(gaps, dueq_slice(text, strlen(text)));
+}
+
+/* Where a walk from there goes on; "": there is no gap. */
+static const char *ahead(struct gaps *gaps, const char *text, bool backward)
+{
+    static char space[KV_KEY_MAX + 1];
+    const struct gap *gap = gaps_ahead(gaps, dueq_slice(text, strlen(text)), backward);
+    const struct kv_key *goal;
+
+    if (gap == NULL)
+        return "";
+    goal = backward ? &gap->from : &gap->to;
+    memcpy(space, goal->bytes, goal->size);
+    space[goal->size] = '\0';
+    return space;
+}
+
+static void a_gap_is_found_from_within_and_from_its_edge(void **state)
+{
+    struct gaps *gaps = *state;
+
+    note(gaps, "c", "f");
+    assert_string_equal(ahead(gaps, "b", false), "");
+    assert_string_equal(ahead(gaps, "c", false), "f");
+    assert_string_equal(ahead(gaps, "e", false), "f");
+    assert_string_equal(ahead(gaps, "f", false), "");
+    assert_string_equal(ahead(gaps, "c", true), "");
+    assert_string_equal(ahead(gaps, "d", true), "c");
+    assert_string_equal(ahead(gaps, "f", true), "c");
+    assert_string_equal(ahead(gaps, "g", true), "");
+}
+
+static void an_empty_gap_is_none(void **state)
+{
+    note(*state, "c", "c");
+    note(*state, "d", "c");
+    assert_string_equal(ahead(*state, "c", false), "");
+}
+
+static void gaps_that_meet_are_one(void **state)
+{
+    note(*state, "a", "c");
+    note(*state, "e", "g");
+    assert_string_equal(ahead(*state, "a", false), "c");
+    note(*state, "c", "e");
+    assert_string_equal(ahead(*state, "a", false), "g");
+    note(*state, "b", "z");
+    assert_string_equal(ahead(*state, "z", true), "a");
+}
+
+static void a_put_splits_and_its_delete_heals(void **state)
+{
+    note(*state, "a", "g");
+    put(*state, "d");
+    assert_string_equal(ahead(*state, "a", false), "d");
+    assert_string_equal(ahead(*state, "d", false), "");
+    assert_string_equal(ahead(*state, "d0", false), "g");
+    assert_string_equal(ahead(*state, "d", true), "a");
+    del(*state, "d");
+    assert_string_equal(ahead(*state, "a", false), "g");
+    put(*state, "a");
+    assert_string_equal(ahead(*state, "a", false), "");
+    assert_string_equal(ahead(*state, "b", false), "g");
+}
+
+static void a_delete_beside_a_gap_widens_it(void **state)
+{
+    note(*state, "a", "d");
+    del(*state, "f");
+    assert_string_equal(ahead(*state, "f", false), "");
+    del(*state, "d");
+    assert_string_equal(ahead(*state, "d", false), "d"); /* "d" and a zero byte */
+    assert_string_equal(ahead(*state, "d", true), "a");
+}
+
+static const char *numbered(int number)
+{
+    static char text[16];
+
+    snprintf(text, sizeof(text), "%08d", number * APART);
+    return text;
+}
+
+static void note_numbered(struct gaps *gaps, int number)
+{
+    struct kv_key from = key_of(numbered(number)), to = from;
+
+    to.bytes[to.size - 1]++;
+    gaps_note(gaps, &from, &to);
+}
+
+static void a_gap_that_nobody_goes_around_makes_room(void **state)
+{
+    struct gaps *gaps = *state;
+
+    for (int i = 0; i < GAPS_MAX; i++)
+        note_numbered(gaps, i);
+    for (int i = GAPS_MAX; i < 3 * GAPS_MAX; i++) {
+        assert_string_not_equal(ahead(gaps, numbered(0), false), "");
+        note_numbered(gaps, i);
+        assert_string_not_equal(ahead(gaps, numbered(i), false), "");
+        assert_int_equal(gaps->count, GAPS_MAX);
+    }
+    assert_string_equal(ahead(gaps, numbered(1), false), "");
+}
+
+/* All that is left of a stretch in which things come and go is one gap. */
+static void what_was_split_all_over_heals_to_one(void **state)
+{
+    struct gaps *gaps = *state;
+
+    note(gaps, "0", "9");
+    for (int i = 1; i < GAPS_MAX; i++)
+        put(gaps, numbered(i * 7919 % GAPS_MAX));
+    assert_int_equal(gaps->count, GAPS_MAX);
+    for (int i = 1; i < GAPS_MAX; i++)
+        del(gaps, numbered(i));
+    assert_int_equal(gaps->count, 1);
+    assert_string_equal(ahead(gaps, "0", false), "9");
+}
+
+static void nothing_lies_between_a_key_and_what_follows_it(void **state)
+{
+    struct kv_key key = key_of("a");
+
+    (void)state;
+    kv_key_follow(&key);
+    assert_int_equal(key.size, 2);
+    assert_memory_equal(key.bytes, "a\0", 2);
+    memset(key.bytes, 'k', KV_KEY_MAX);
+    key.bytes[KV_KEY_MAX - 1] = UINT8_MAX;
+    key.size = KV_KEY_MAX;
+    kv_key_follow(&key);
+    assert_int_equal(key.size, KV_KEY_MAX - 1);
+    assert_int_equal(key.bytes[KV_KEY_MAX - 2], 'l');
+}
+
+static void nothing_lies_behind_the_last_of_all_keys(void **state)
+{
+    struct kv_key key = {.size = KV_KEY_MAX};
+
+    (void)state;
+    memset(key.bytes, UINT8_MAX, KV_KEY_MAX);
+    kv_key_follow(&key);
+    assert_int_equal(key.size, KV_KEY_MAX);
+}
+
+static int set_up(void **state)
+{
+    static struct gaps gaps;
+
+    *state = &gaps;
+    return gaps_init(&gaps) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    gaps_release(*state);
+    return 0;
+}
+
+/* ---- cursors */
+
+static struct {
+    char *dir;
+    struct kv *kv;
+    struct kv_cursor *cursor;
+} test;
+
+static int set_up_kv(void **state)
+{
+    struct kv_options options;
+
+    (void)state;
+    kv_options_init(&options);
+    options.disk_reserve_bytes = 0;
+    test.dir = temp_dir_new();
+    if (kv_open(test.dir, &options, &test.kv, NULL) != DUEQ_OK)
+        return -1;
+    test.cursor = kv_cursor_new(test.kv);
+    return 0;
+}
+
+static int tear_down_kv(void **state)
+{
+    (void)state;
+    kv_cursor_free(test.cursor);
+    kv_abandon(test.kv);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+static void fill(void)
+{
+    uint64_t lsn;
+
+    for (int i = 0; i < MANY; i++)
+        kv_put(test.kv, text(numbered(i)), text("v"), true);
+    assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+}
+
+static void remove_all_but(int kept)
+{
+    for (int i = 0; i < MANY; i++)
+        if (i != kept)
+            kv_del(test.kv, text(numbered(i)));
+}
+
+static uint64_t passed(void)
+{
+    struct kv_stats stats;
+
+    kv_get_stats(test.kv, &stats);
+    return stats.tombstones_passed;
+}
+
+static void no_tombstone_is_stepped_over_twice(void **state)
+{
+    (void)state;
+    fill();
+    remove_all_but(MANY / 2);
+    for (int i = 0; i < MANY; i += 7) {
+        assert_int_equal(kv_cursor_seek(test.cursor, text(numbered(i))),
+                         i <= MANY / 2 ? DUEQ_OK : DUEQ_NOTFOUND);
+        assert_int_equal(kv_cursor_seek_last(test.cursor, text(numbered(i))),
+                         i > MANY / 2 ? DUEQ_OK : DUEQ_NOTFOUND);
+    }
+    assert_in_range(passed(), MANY - GAP_WORTH, MANY + GAP_WORTH);
+}
+
+static void a_cursor_that_drains_steps_over_each_once(void **state)
+{
+    (void)state;
+    fill();
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(kv_cursor_seek(test.cursor, text("0")), DUEQ_OK);
+        kv_del(test.kv, kv_cursor_key(test.cursor));
+    }
+    assert_in_range(passed(), 0, MANY + GAP_WORTH * GAP_WORTH);
+}
+
+static void a_search_stops_when_its_budget_is_spent_and_goes_on(void **state)
+{
+    unsigned budget = 10, calls = 1;
+
+    (void)state;
+    fill();
+    remove_all_but(MANY - 1);
+    for (; !kv_cursor_approach(test.cursor, text("0"), &budget); budget = 10, calls++) {
+        assert_int_equal(budget, 0);
+        assert_in_range(passed(), 0, calls * (10 * KV_TOMBSTONES_A_STEP + 1));
+    }
+    assert_in_range(calls, MANY / (11 * KV_TOMBSTONES_A_STEP), MANY);
+    assert_in_range(passed(), MANY - 1, MANY);
+    assert_int_equal(kv_cursor_seek(test.cursor, text("0")), DUEQ_OK);
+    assert_true(dueq_slice_equal(kv_cursor_key(test.cursor), text(numbered(MANY - 1))));
+    assert_int_equal(kv_cursor_passed(test.cursor), 0);
+}
+
+static void a_search_without_budget_goes_on_all_the_same(void **state)
+{
+    unsigned budget = 0, calls = 0;
+
+    (void)state;
+    fill();
+    remove_all_but(MANY - 1);
+    while (!kv_cursor_approach(test.cursor, text("0"), &budget))
+        assert_in_range(++calls, 0, MANY);
+    assert_in_range(passed(), MANY - 1, MANY);
+}
+
+#define gap_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define kv_test(function)  cmocka_unit_test_setup_teardown(function, set_up_kv, tear_down_kv)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        gap_test(a_gap_is_found_from_within_and_from_its_edge),
+        gap_test(an_empty_gap_is_none),
+        gap_test(gaps_that_meet_are_one),
+        gap_test(a_put_splits_and_its_delete_heals),
+        gap_test(a_delete_beside_a_gap_widens_it),
+        gap_test(a_gap_that_nobody_goes_around_makes_room),
+        gap_test(what_was_split_all_over_heals_to_one),
+        gap_test(nothing_lies_between_a_key_and_what_follows_it),
+        gap_test(nothing_lies_behind_the_last_of_all_keys),
+        kv_test(no_tombstone_is_stepped_over_twice),
+        kv_test(a_cursor_that_drains_steps_over_each_once),
+        kv_test(a_search_stops_when_its_budget_is_spent_and_goes_on),
+        kv_test(a_search_without_budget_goes_on_all_the_same),
+    };
+    return cmocka_run_group_tests_name("gaps", tests, NULL, NULL);
+}
