@@ -97,12 +97,12 @@ static uint64_t resident_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What was asked of malloc, and the memtables, which are mapped apart from it. */
+/* What was asked of malloc, and what the memtables hold apart from it. */
 static uint64_t used_bytes(const struct kv_stats *stats)
 {
     struct mallinfo2 info = mallinfo2();
 
-    return info.uordblks + info.hblkhd + stats->memtable_bytes + stats->frozen_bytes;
+    return info.uordblks + info.hblkhd + stats->mapped_bytes;
 }
 
 static void write_bytes(struct buffer *text, const char *name, uint64_t bytes)

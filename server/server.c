@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -63,8 +62,6 @@ static bool open_store(struct server *server)
     config_store_options(&server->config, &options);
     options.notify = on_notice;
     options.notify_arg = server;
-    if (getrandom(&options.seed, sizeof(options.seed), 0) != (ssize_t)sizeof(options.seed))
-        options.seed = (uint64_t)reading.wall;
     if (dueq_open(server->config.dir, &options, (struct dueq_time){reading.wall, reading.wall},
                   &server->store, &error) != DUEQ_OK) {
         log_write(LOG_WARNING, "Cannot open the store: %s", error.text);

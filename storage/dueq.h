@@ -69,9 +69,13 @@ void dueq_options_init(struct kv_options *options);
  * the directory of topics; no backlog is read. */
 enum dueq_status dueq_open(const char *dir, const struct kv_options *kv, struct dueq_time time,
                            struct dueq **ret_store, struct dueq_error *error);
-enum dueq_status
-dueq_close(struct dueq *store);        /* settles and checkpoints; store may be NULL */
-void dueq_abandon(struct dueq *store); /* as a crash would; for a failed store */
+/* Commits what has gathered, settles and checkpoints. The status is that of the commit, else of
+ * the checkpoint. Of a commit that fails nothing is left; what was committed before is in the
+ * journal, and the next opening replays it. Memory is freed whatever it is. store may be NULL.
+ */
+enum dueq_status dueq_close(struct dueq *store);
+/* As a crash would: what has gathered is lost. For a failed store, and to give up a batch. */
+void dueq_abandon(struct dueq *store);
 
 void dueq_get_defaults(const struct dueq *store, struct dueq_defaults *ret_defaults);
 void dueq_set_defaults(struct dueq *store, const struct dueq_defaults *defaults);

@@ -56,12 +56,19 @@ static void release(struct dueq *store)
     keys_free(store->keys);
 }
 
+/* What a failed commit leaves behind must not be checkpointed: the journal lacks it. */
 enum dueq_status dueq_close(struct dueq *store)
 {
     enum dueq_status status;
+    uint64_t lsn;
 
     if (store == NULL)
         return DUEQ_OK;
+    status = dueq_commit(store, queue_last_time(store), &lsn);
+    if (status != DUEQ_OK) {
+        dueq_abandon(store);
+        return status;
+    }
     release(store);
     status = kv_close(store->kv);
     free(store);

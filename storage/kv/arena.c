@@ -226,6 +226,7 @@ static bool add_chunk(struct arena *arena, size_t wanted)
     arena->end = (uint8_t *)chunk + size;
     ASAN_POISON_MEMORY_REGION(arena->next, left_in_chunk(arena));
     arena->reserved += size;
+    arena->mapped += size;
     if (arena->next_chunk < LAST_CHUNK)
         arena->next_chunk *= 2;
     return true;

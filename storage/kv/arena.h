@@ -19,6 +19,7 @@ struct arena {
     void *free_lists[ARENA_CLASSES];
     size_t used;       /* bytes handed out and not released, rounded to classes */
     size_t reserved;   /* bytes taken from the system */
+    size_t mapped;     /* of those, bytes of chunks; the rest is malloc's */
     size_t next_chunk; /* size of the next chunk: 4 KiB doubling to 2 MiB */
 };
 

@@ -123,7 +123,7 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     kv->since_freeze += record->size;
     if (record->time > kv->time_floor)
         kv->time_floor = record->time;
-    if (status == DUEQ_OK && memtable_bytes(kv->active) >= kv->options.memtable_bytes &&
+    if (status == DUEQ_OK && memtable_reserved(kv->active) >= kv->options.memtable_bytes &&
         !kv->replay_full)
         status = merge_replayed(kv);
     return status;
@@ -145,7 +145,9 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
     }
     if (status != DUEQ_NOTFOUND)
         return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, dueq_status_text(status));
-    kv->seed = kv->options.seed;
+    status = kv_options_seed(&kv->options, &kv->seed);
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "the system gives no random numbers");
     mark = mark_of(kv); /* without the seed on disk no record is worth anything */
     status = checkpoint_merge(kv->lmdb, kv->active, &mark);
     if (status == DUEQ_OK)
@@ -189,9 +191,12 @@ static uint64_t headroom(const struct kv *kv);
 enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
                          struct dueq_error *error)
 {
-    struct kv *kv = calloc(1, sizeof(*kv));
-    enum dueq_status status;
+    struct kv *kv;
+    enum dueq_status status = kv_options_check(options, error);
 
+    if (status != DUEQ_OK)
+        return status;
+    kv = calloc(1, sizeof(*kv));
     if (kv == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
     kv->options = *options;
@@ -237,13 +242,15 @@ void kv_abandon(struct kv *kv)
     free(kv);
 }
 
+/* The memtable holds what the batch has changed: with a batch under way the journal is all that
+ * can be left behind. */
 enum dueq_status kv_close(struct kv *kv)
 {
     enum dueq_status status;
 
     if (kv == NULL)
         return DUEQ_OK;
-    status = kv_checkpoint(kv);
+    status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : journal_sync(kv->journal);
     kv_abandon(kv);
     return status;
 }
@@ -345,14 +352,15 @@ static void renew_snapshot(struct kv *kv)
     kv->commits_seen = commits;
 }
 
-/* Only between batches. No-op when a checkpoint still runs or nothing has changed. */
+/* No-op when a checkpoint still runs, nothing has changed, or a batch is under way: what LMDB
+ * gets must be in the journal. */
 static void freeze(struct kv *kv)
 {
     struct checkpoint_mark mark = mark_of(kv);
     struct memtable *fresh;
 
     release_frozen(kv);
-    if (kv->frozen != NULL || kv->since_freeze == 0)
+    if (kv->frozen != NULL || kv->since_freeze == 0 || kv_batch_bytes(kv) > 0)
         return;
     fresh = memtable_new();
     if (fresh == NULL)
@@ -366,7 +374,7 @@ static void freeze(struct kv *kv)
 
 static bool want_freeze(const struct kv *kv)
 {
-    return memtable_bytes(kv->active) >= kv->options.memtable_bytes ||
+    return memtable_reserved(kv->active) >= kv->options.memtable_bytes ||
            kv->since_freeze >= kv->options.journal_bytes / 2;
 }
 
@@ -527,7 +535,7 @@ static void check_room_sometimes(struct kv *kv)
 
 static bool worth_a_checkpoint(const struct kv *kv)
 {
-    return memtable_bytes(kv->active) >= IDLE_MEMTABLE || kv->since_freeze >= IDLE_JOURNAL;
+    return memtable_reserved(kv->active) >= IDLE_MEMTABLE || kv->since_freeze >= IDLE_JOURNAL;
 }
 
 void kv_maintain(struct kv *kv, bool idle)
@@ -553,8 +561,11 @@ void kv_checkpoint_start(struct kv *kv)
 
 enum dueq_status kv_checkpoint(struct kv *kv)
 {
-    bool done = kv_status(kv) == DUEQ_OK && wait_for_checkpoint(kv, CLOSE_PATIENCE);
+    bool done;
 
+    if (kv_batch_bytes(kv) > 0)
+        return DUEQ_INVALID;
+    done = kv_status(kv) == DUEQ_OK && wait_for_checkpoint(kv, CLOSE_PATIENCE);
     if (done) {
         freeze(kv);
         done = wait_for_checkpoint(kv, CLOSE_PATIENCE);
@@ -583,9 +594,12 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
     ret_stats->syncs = journal.syncs;
     ret_stats->sync_usec_total = journal.sync_usec_total;
     ret_stats->sync_usec_max = journal.sync_usec_max;
-    ret_stats->memtable_bytes = memtable_bytes(kv->active);
+    ret_stats->memtable_bytes = memtable_reserved(kv->active);
     ret_stats->memtable_entries = memtable_entries(kv->active);
-    ret_stats->frozen_bytes = kv->frozen == NULL ? 0 : memtable_bytes(kv->frozen);
+    ret_stats->frozen_bytes = kv->frozen == NULL ? 0 : memtable_reserved(kv->frozen);
+    ret_stats->mapped_bytes = memtable_mapped(kv->active);
+    if (kv->frozen != NULL)
+        ret_stats->mapped_bytes += memtable_mapped(kv->frozen);
     ret_stats->checkpoints = checkpoint.count;
     ret_stats->checkpoint_usec_last = checkpoint.usec_last;
     ret_stats->checkpoint_failures = checkpoint.failures;

@@ -37,9 +37,10 @@ void kv_options_init(struct kv_options *options);
 enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
                          struct dueq_error *error);
 
-/* Commits nothing; settles what is committed, checkpoints it so that the next open replays
- * nothing, frees everything. The status is that of the checkpoint; memory is freed whatever it
- * is. kv may be NULL. */
+/* Settles what is committed, checkpoints it so that the next open replays nothing, frees
+ * everything. Commits nothing: a batch under way is dropped, and then there is no checkpoint
+ * either, the next open replays the journal. The status is that of the checkpoint or sync;
+ * memory is freed whatever it is. kv may be NULL. */
 enum dueq_status kv_close(struct kv *kv);
 
 /* Frees everything without checkpoint or sync: what is on disk stays as a crash would leave it.
@@ -135,7 +136,8 @@ void kv_maintain(struct kv *kv, bool idle);
 /* Starts a checkpoint of all that is committed (no-op when one runs or nothing is there). */
 void kv_checkpoint_start(struct kv *kv);
 
-/* The same, and waits until it is in LMDB and the journal is recycled. */
+/* The same, and waits until it is in LMDB and the journal is recycled. DUEQ_INVALID: a batch is
+ * under way. */
 enum dueq_status kv_checkpoint(struct kv *kv);
 
 /* Changes the sync mode of a running store. */
@@ -150,8 +152,9 @@ struct kv_stats {
     uint64_t sync_usec_total, sync_usec_max;
     uint64_t replayed_records;               /* at open */
     uint64_t cut_bytes;                      /* torn tail cut at open */
-    size_t memtable_bytes, memtable_entries; /* active */
-    size_t frozen_bytes;
+    size_t memtable_bytes, memtable_entries; /* active; bytes: held of the system's memory */
+    size_t frozen_bytes;                     /* of the one being merged into LMDB, likewise */
+    size_t mapped_bytes;                     /* of both: what is no part of malloc's heap */
     uint64_t checkpoints, checkpoint_usec_last, checkpoint_failures;
     int64_t checkpoint_unix_last; /* seconds; 0: none since open */
     bool checkpoint_running;

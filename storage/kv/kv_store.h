@@ -7,6 +7,11 @@
 #include "storage/kv/gaps.h"
 #include "storage/kv/kv.h"
 
+/* DUEQ_INVALID: a field is beyond its ends (options.c). */
+enum dueq_status kv_options_check(const struct kv_options *options, struct dueq_error *error);
+/* What a new directory is seeded with: the caller's entropy, else the system's. DUEQ_IO. */
+enum dueq_status kv_options_seed(const struct kv_options *options, uint64_t *ret_seed);
+
 struct kv {
     struct kv_options options;
     const struct kv_io *io;

@@ -79,6 +79,11 @@ size_t memtable_reserved(const struct memtable *table)
     return table->arena.reserved;
 }
 
+size_t memtable_mapped(const struct memtable *table)
+{
+    return table->arena.mapped;
+}
+
 size_t memtable_entries(const struct memtable *table)
 {
     return table->entries;

@@ -40,10 +40,14 @@ enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key);
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry);
 
-size_t
-memtable_bytes(const struct memtable *table); /* arena bytes in use, free lists excluded */
-size_t memtable_reserved(const struct memtable *table); /* arena bytes held from the system */
-size_t memtable_entries(const struct memtable *table);  /* tombstones included */
+/* Arena bytes in use, free lists excluded: what a checkpoint has to write. */
+size_t memtable_bytes(const struct memtable *table);
+/* Arena bytes held from the system, the measure of what the table costs: pieces of one size
+ * class are not used for another, so entries that grow wave by wave leave old classes behind.
+ */
+size_t memtable_reserved(const struct memtable *table);
+size_t memtable_mapped(const struct memtable *table);  /* of those, what is not malloc's */
+size_t memtable_entries(const struct memtable *table); /* tombstones included */
 
 /* Grows with every put and del: a cursor that saw another number must seek again. */
 uint64_t memtable_version(const struct memtable *table);

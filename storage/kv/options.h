@@ -13,16 +13,18 @@ enum kv_durability {
     KV_SYNC_NONE      /* settled when written; the kernel writes when it likes */
 };
 
+/* Beyond these ends an opening is DUEQ_INVALID. A memtable is frozen when it holds so much of
+ * the system's memory. */
 struct kv_options {
     enum kv_durability durability;
     unsigned interval_ms;        /* KV_SYNC_INTERVAL: 1 to 3,600,000 */
-    size_t memtable_bytes;       /* the active memtable is frozen at this size */
-    size_t segment_bytes;        /* journal segment; 1 MiB to 1 GiB */
-    uint64_t journal_bytes;      /* a checkpoint starts when the journal is longer */
-    uint64_t map_bytes;          /* LMDB map: sparse, the most the data file can grow to */
+    size_t memtable_bytes;       /* 32 KiB to 4 GiB */
+    size_t segment_bytes;        /* journal segment; 64 KiB to 1 GiB */
+    uint64_t journal_bytes;      /* a longer journal brings a checkpoint; from 128 KiB */
+    uint64_t map_bytes;          /* the most data.mdb can grow to; sparse; 1 MiB to 64 TiB */
     uint64_t disk_reserve_bytes; /* growth is refused when the file system has less free */
-    unsigned high_water_percent; /* growth is refused when the map is this full */
-    uint64_t seed;               /* entropy for a new directory (hash seed, journal salts) */
+    unsigned high_water_percent; /* growth is refused when the map is this full; 1 to 100 */
+    uint64_t seed;               /* entropy for a new directory; 0: the system's */
     const struct kv_io *io;      /* NULL: the operating system; tests put faults here */
     void (*notify)(void *arg);   /* any thread: something settled, failed, or room changed */
     void *notify_arg;

@@ -8,7 +8,7 @@
 enum { LAPSES_MAX = 64 };
 
 /* The best of the due jobs: lanes come by priority, and among the two clocks of one priority
- * the lesser due, then the earlier arrival, wins. */
+ * the lesser due (as moments of one clock), then the earlier arrival, wins. */
 static enum dueq_status pick(struct dueq *store, struct topic *topic, struct dueq_time time,
                              uint64_t *ret_seq)
 {
@@ -26,6 +26,7 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
             continue;
         if (status != DUEQ_OK)
             return status;
+        place.due = queue_clock_of(store, lane->clock, place.due);
         if (best == NULL || place_before(place, first)) {
             first = place;
             best = lane;

@@ -163,7 +163,7 @@ enum dueq_status job_give_back(struct dueq *store, struct topic *topic, struct j
  * that a follower would find the same. */
 int64_t job_backoff(const struct topic *topic, const struct job *job)
 {
-    int64_t wait = job->body.backoff, limit = job->body.backoff_max, spread;
+    int64_t wait = job->body.backoff, limit = moment_clamp(job->body.backoff_max), spread;
     uint8_t seed[3 * 8];
 
     for (int64_t i = 1; i < job->state.attempt && wait > 0 && wait < limit; i++)

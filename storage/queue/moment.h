@@ -15,7 +15,7 @@ static inline int64_t moment_clamp(int64_t moment)
     return moment < LONG_AGO ? LONG_AGO : moment;
 }
 
-/* wait: 0 or more. */
+/* wait: 0 or more. The moment is none beyond those above. */
 static inline int64_t moment_after(int64_t moment, int64_t wait)
 {
     return wait > MOMENT_MAX - moment ? MOMENT_MAX : moment + wait;

@@ -47,6 +47,12 @@ void queue_flush(struct dueq *store);
  * offset that changes when it was stepped, not with the rounding of two clocks. */
 struct dueq_time queue_time(struct dueq *store, struct dueq_time time);
 
+/* The last time that was given. */
+static inline struct dueq_time queue_last_time(const struct dueq *store)
+{
+    return (struct dueq_time){store->now, store->now + store->offset};
+}
+
 static inline int64_t queue_clock_of(const struct dueq *store, uint8_t clock, int64_t moment)
 {
     return clock == CLOCK_QUEUE ? moment : moment - store->offset;

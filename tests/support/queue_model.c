@@ -21,11 +21,13 @@ struct model_job *model_find(struct queue_model *model, int topic, struct dueq_s
     return NULL;
 }
 
-static bool better(const struct model_job *a, const struct model_job *b)
+static bool better(const struct model_job *a, const struct model_job *b, struct dueq_time time)
 {
+    int64_t due_a = model_shown_due(a, time), due_b = model_shown_due(b, time);
+
     if (a->priority != b->priority)
         return a->priority < b->priority;
-    return a->due != b->due ? a->due < b->due : a->seq < b->seq;
+    return due_a != due_b ? due_a < due_b : a->seq < b->seq;
 }
 
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time)
@@ -36,7 +38,7 @@ struct model_job *model_best(struct queue_model *model, int topic, struct dueq_t
         struct model_job *job = &model->jobs[i];
 
         if (job->there && job->topic == topic && model_state(job, time) == DUEQ_READY &&
-            (best == NULL || better(job, best)))
+            (best == NULL || better(job, best, time)))
             best = job;
     }
     return best;

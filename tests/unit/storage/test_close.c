@@ -1,0 +1,245 @@
+/* Closing a store with a batch under way: committed or dropped, never half of it. */
+#include "storage/dueq.h"
+#include "storage/queue/queue.h"
+#include "tests/support/fake_disk.h"
+#include "tests/support/temp_dir.h"
+
+#include <errno.h>
+
+#include "tests/support/cmocka.h"
+
+static const struct dueq_time time = {1000000, 1000000};
+
+static struct {
+    char *dir;
+    struct fake_disk *disk;
+    struct kv_options options;
+} test;
+
+static int set_up(void **state)
+{
+    (void)state;
+    test.dir = temp_dir_new();
+    test.disk = fake_disk_new();
+    dueq_options_init(&test.options);
+    test.options.segment_bytes = 1 << 20;
+    test.options.map_bytes = 64 << 20;
+    test.options.disk_reserve_bytes = 0;
+    test.options.io = fake_disk_io(test.disk);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fake_disk_free(test.disk);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+/* ---- jobs */
+
+static struct dueq *open_store(void)
+{
+    struct dueq *store;
+    struct dueq_error error;
+
+    if (dueq_open(test.dir, &test.options, time, &store, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+    return store;
+}
+
+static enum dueq_status push(struct dueq *store, const char *id)
+{
+    struct dueq_push push;
+    struct dueq_slice given;
+
+    dueq_push_init(&push);
+    push.topic = text("topic");
+    push.id = text(id);
+    push.body = text("a body");
+    push.priority = (int)strlen(id); /* lanes of their own */
+    return dueq_push(store, &push, time, &given);
+}
+
+static void commit(struct dueq *store)
+{
+    uint64_t lsn;
+
+    assert_int_equal(dueq_commit(store, time, &lsn), DUEQ_OK);
+}
+
+/* The store is sound, has the job or not, and takes both as new ones would be. */
+static void check_store(struct dueq *store, const char *id, bool present)
+{
+    struct dueq_job job;
+
+    assert_null(queue_check(store));
+    assert_int_equal(dueq_get(store, text("topic"), text(id), time, &job),
+                     present ? DUEQ_OK : DUEQ_NOTFOUND);
+    assert_int_equal(push(store, id), present ? DUEQ_DUPLICATE : DUEQ_OK);
+    assert_int_equal(push(store, "later"), DUEQ_OK);
+    commit(store);
+    assert_null(queue_check(store));
+    assert_int_equal(dueq_del(store, text("topic"), text(id), time), DUEQ_OK);
+    assert_int_equal(dueq_del(store, text("topic"), text("later"), time), DUEQ_OK);
+    commit(store);
+    assert_null(queue_check(store));
+}
+
+static void closing_commits_what_has_gathered(void **state)
+{
+    struct dueq *store = open_store();
+
+    (void)state;
+    assert_int_equal(push(store, "first"), DUEQ_OK);
+    commit(store);
+    assert_int_equal(push(store, "second"), DUEQ_OK);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+    store = open_store();
+    check_store(store, "second", true);
+    check_store(store, "first", true);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+}
+
+/* Also when the batch is all there ever was. */
+static void closing_commits_the_first_batch_of_all(void **state)
+{
+    struct dueq *store = open_store();
+
+    (void)state;
+    assert_int_equal(push(store, "first"), DUEQ_OK);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+    store = open_store();
+    check_store(store, "first", true);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+}
+
+static void abandoning_drops_what_has_gathered(void **state)
+{
+    struct dueq *store = open_store();
+
+    (void)state;
+    assert_int_equal(push(store, "first"), DUEQ_OK);
+    commit(store);
+    assert_int_equal(push(store, "second"), DUEQ_OK);
+    dueq_abandon(store);
+    store = open_store();
+    check_store(store, "second", false);
+    check_store(store, "first", true);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+}
+
+/* The journal takes no more: what it lacks must not come into data.mdb past it. */
+static void a_batch_that_cannot_be_committed_is_dropped_whole(enum disk_call call, int error)
+{
+    struct dueq *store = open_store();
+
+    assert_int_equal(push(store, "first"), DUEQ_OK);
+    commit(store);
+    assert_int_equal(push(store, "second"), DUEQ_OK);
+    fake_disk_fail(test.disk, call, 0, FAKE_DISK_ALWAYS, error);
+    assert_int_not_equal(dueq_close(store), DUEQ_OK);
+    fake_disk_fail(test.disk, call, 0, 0, 0);
+    store = open_store();
+    check_store(store, "second", false);
+    check_store(store, "first", true);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+}
+
+static void after_a_failed_write_nothing_of_the_batch_is_left(void **state)
+{
+    (void)state;
+    a_batch_that_cannot_be_committed_is_dropped_whole(DISK_WRITE, EIO);
+}
+
+/* A record that no segment has room for, with a commit that said so before. */
+static void after_a_full_commit_nothing_of_the_batch_is_left(void **state)
+{
+    static char body[3 << 20];
+    struct dueq *store = open_store();
+    struct dueq_slice given;
+    struct dueq_push large;
+    enum dueq_status status;
+    uint64_t lsn;
+
+    (void)state;
+    assert_int_equal(push(store, "first"), DUEQ_OK);
+    commit(store);
+    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    dueq_push_init(&large);
+    large.topic = text("topic");
+    large.id = text("second");
+    large.body = dueq_slice(body, sizeof(body));
+    status = dueq_push(store, &large, time, &given);
+    if (status == DUEQ_OK)
+        assert_int_not_equal(dueq_commit(store, time, &lsn), DUEQ_OK);
+    dueq_close(store);
+    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, 0, 0);
+    store = open_store();
+    check_store(store, "second", false);
+    check_store(store, "first", true);
+    assert_int_equal(dueq_close(store), DUEQ_OK);
+}
+
+/* ---- the key space beneath */
+
+static void put(struct kv *kv, const char *key)
+{
+    kv_put(kv, text(key), text("value"), true);
+}
+
+static void check_key(struct kv *kv, const char *key, enum dueq_status expected)
+{
+    struct dueq_slice value;
+
+    assert_int_equal(kv_get(kv, text(key), &value), expected);
+}
+
+static struct kv *open_kv(void)
+{
+    struct kv *kv;
+    struct dueq_error error;
+
+    if (kv_open(test.dir, &test.options, &kv, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+    return kv;
+}
+
+static void closing_a_key_space_drops_the_batch_and_keeps_the_rest(void **state)
+{
+    struct kv *kv = open_kv();
+    uint64_t lsn;
+
+    (void)state;
+    put(kv, "committed");
+    assert_int_equal(kv_commit(kv, 1, &lsn), DUEQ_OK);
+    put(kv, "under way");
+    assert_int_equal(kv_checkpoint(kv), DUEQ_INVALID);
+    kv_checkpoint_start(kv);
+    assert_int_equal(kv_close(kv), DUEQ_OK);
+    kv = open_kv();
+    check_key(kv, "committed", DUEQ_OK);
+    check_key(kv, "under way", DUEQ_NOTFOUND);
+    assert_int_equal(kv_close(kv), DUEQ_OK);
+}
+
+int main(void)
+{
+#define close_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        close_test(closing_commits_what_has_gathered),
+        close_test(closing_commits_the_first_batch_of_all),
+        close_test(abandoning_drops_what_has_gathered),
+        close_test(after_a_failed_write_nothing_of_the_batch_is_left),
+        close_test(after_a_full_commit_nothing_of_the_batch_is_left),
+        close_test(closing_a_key_space_drops_the_batch_and_keeps_the_rest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
