@@ -78,18 +78,55 @@ void client_line(struct server *server, const struct session *session, struct bu
 
 static bool add_id(struct client_filter *filter, int64_t id)
 {
-    int64_t *grown = realloc(filter->ids, (filter->id_count + 1) * sizeof(*grown));
+    size_t capacity = filter->id_capacity == 0 ? 8 : filter->id_capacity * 2;
+    int64_t *grown;
 
-    if (grown == NULL)
-        return false;
-    filter->ids = grown;
+    if (filter->id_count == filter->id_capacity) {
+        grown = realloc(filter->ids, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        filter->ids = grown;
+        filter->id_capacity = capacity;
+    }
     filter->ids[filter->id_count++] = id;
     return true;
+}
+
+/* False: the error is written. */
+static bool note_id(struct context *context, struct client_filter *filter, int64_t id)
+{
+    if (add_id(filter, id))
+        return true;
+    context_status(context, DUEQ_NOMEM);
+    return false;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A client may name as many ids as fit into a request: each session is looked up in them. */
+static void sort_ids(struct client_filter *filter)
+{
+    if (filter->id_count > 0)
+        qsort(filter->ids, filter->id_count, sizeof(*filter->ids), compare_ids);
+}
+
+static bool names_id(const struct client_filter *filter, uint64_t id)
+{
+    int64_t wanted = (int64_t)id;
+
+    return filter->ids == NULL ||
+           bsearch(&wanted, filter->ids, filter->id_count, sizeof(wanted), compare_ids) != NULL;
 }
 
 void client_filter_release(struct client_filter *filter)
 {
     free(filter->ids);
+    *filter = (struct client_filter){.ids = NULL};
 }
 
 static bool read_type(struct context *context, size_t index, struct client_filter *filter)
@@ -121,7 +158,7 @@ static bool read_ids(struct context *context, size_t index, struct client_filter
             resp_error(context->reply, "ERR Invalid client ID");
             return false;
         }
-        if (!add_id(filter, id))
+        if (!note_id(context, filter, id))
             return false;
     }
     return true;
@@ -142,6 +179,7 @@ bool client_filter_read(struct context *context, struct client_filter *filter)
         context_syntax_error(context);
     if (!good)
         client_filter_release(filter);
+    sort_ids(filter);
     return good;
 }
 
@@ -174,7 +212,7 @@ static bool read_kill_option(struct context *context, size_t at, struct client_f
 
     if (argument_is(option, "id")) {
         if (number_parse_integer(value.data, value.size, &id) && id > 0)
-            return add_id(filter, id);
+            return note_id(context, filter, id);
         resp_error(context->reply, "ERR client-id should be greater than 0");
         return false;
     }
@@ -208,6 +246,7 @@ bool client_filter_read_kill(struct context *context, struct client_filter *filt
     }
     if (!good)
         client_filter_release(filter);
+    sort_ids(filter);
     return good;
 }
 
@@ -234,11 +273,8 @@ static bool is_of_type(const struct client_filter *filter, const struct session 
 
 static bool passes(const struct client_filter *filter, const struct session *session)
 {
-    bool listed = filter->ids == NULL;
-
-    for (size_t i = 0; i < filter->id_count && !listed; i++)
-        listed = filter->ids[i] == (int64_t)session->id;
-    return listed && is_of_type(filter, session) && same(filter->address, session->address) &&
+    return names_id(filter, session->id) && is_of_type(filter, session) &&
+           same(filter->address, session->address) &&
            same(filter->local_address, session->local_address) &&
            same(filter->user, session->user);
 }

@@ -8,8 +8,8 @@
 #include "server/session.h"
 
 struct client_filter {
-    int64_t *ids; /* NULL: any */
-    size_t id_count;
+    int64_t *ids; /* NULL: any; sorted once the filter is read */
+    size_t id_count, id_capacity;
     struct argument address, local_address, user; /* data NULL: any */
     enum {
         FILTER_ANY,

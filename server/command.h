@@ -175,9 +175,8 @@ enum outcome context_status(struct context *context, enum dueq_status status);
  * deadline are kept). Returns OUTCOME_WAIT. */
 enum outcome context_wait(struct context *context, const struct dueq_slice *topics,
                           size_t count, int64_t deadline);
-/* The same for keys of the session's database, which stand at `count` arguments from `first`
- * on: woken when one of them changes. */
-enum outcome context_wait_keys(struct context *context, size_t first, size_t count,
-                               int64_t deadline);
+/* The names, at `*count` arguments from `*first` on, that a blocking command has to look at:
+ * all of them at first; when it runs again, the one that changed. */
+void context_narrow(const struct context *context, size_t *first, size_t *count);
 
 #endif

@@ -1,11 +1,11 @@
 /* The table of all commands, found by name. Built once, from the tables of the themes. */
 #include "server/command_stats.h"
+#include "server/seeded_table.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { NAME_MAX_SIZE = 32, ENTRIES_MAX = 1024 };
 
@@ -38,8 +38,12 @@ static void add_entry(const struct command *command, const struct command *conta
              container == NULL ? "" : container->name, container == NULL ? "" : "|",
              command->name);
     HASH_ADD(by_address, addresses, command, sizeof(entry->command), entry);
+    if (entry->by_address.tbl == NULL)
+        abort();
     if (container == NULL) {
         HASH_ADD_KEYPTR(by_name, names, command->name, strlen(command->name), entry);
+        if (entry->by_name.tbl == NULL)
+            abort();
         all[count++] = command;
     }
     for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;

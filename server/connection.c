@@ -60,8 +60,7 @@ static void leave_lists(struct connection *connection)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
     if (connection->is_doomed)
         LL_DELETE2(server->doomed, connection, doomed_next);
-    DL_DELETE(server->sessions, &connection->session);
-    server->session_count--;
+    server_remove_session(server, &connection->session);
 }
 
 /* ---- life */
@@ -107,8 +106,7 @@ static void init_session(struct connection *connection, int fd, const char *addr
     session->authenticated = server->config.requirepass[0] == '\0';
     session->protocol = 2;
     session->created = session->active = server->clock.last.monotonic;
-    DL_APPEND(server->sessions, session);
-    server->session_count++;
+    server_add_session(server, session);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);

@@ -107,11 +107,8 @@ enum dueq_status context_elements(struct context *context, struct dueq_slice key
 enum dueq_status context_offered(struct context *context, struct dueq_slice key,
                                  enum keys_type type, uint64_t *ret_count)
 {
-    enum dueq_status status;
+    enum dueq_status status = context_elements(context, key, type, ret_count);
 
-    if (context->waiter != NULL && !waiter_woken_by(context->waiter, key))
-        return DUEQ_NOTFOUND;
-    status = context_elements(context, key, type, ret_count);
     return status == DUEQ_WRONGTYPE && context->waiter != NULL ? DUEQ_NOTFOUND : status;
 }
 

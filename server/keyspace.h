@@ -30,10 +30,14 @@ bool context_check(struct context *context, enum dueq_status status);
 /* How many elements the key has. DUEQ_NOTFOUND and 0: there is no such key; DUEQ_WRONGTYPE. */
 enum dueq_status context_elements(struct context *context, struct dueq_slice key,
                                   enum keys_type type, uint64_t *ret_count);
-/* The same for a blocking command: one that runs again for a session that waits finds nothing
- * but under the key that has changed, and does not mind one of another type. */
+/* The same for a blocking command: one that runs again for a session that waits does not mind a
+ * key of another type. */
 enum dueq_status context_offered(struct context *context, struct dueq_slice key,
                                  enum keys_type type, uint64_t *ret_count);
+/* As context_wait, for keys of the session's database, which stand at `count` arguments from
+ * `first` on: woken when one of them changes and has the type. */
+enum outcome context_wait_keys(struct context *context, enum keys_type type, size_t first,
+                               size_t count, int64_t deadline);
 /* Of context_elements, with the error written; false: it was. */
 bool context_size(struct context *context, struct dueq_slice key, enum keys_type type,
                   uint64_t *ret_count);

@@ -4,7 +4,11 @@
 
 #include "server/command.h"
 
-/* Shows the request of the context to all monitors. No-op without any. */
+/* From now on the session sees them; no longer. No-op when that is so already. */
+void monitors_add(struct server *server, struct session *session);
+void monitors_remove(struct server *server, struct session *session);
+
+/* Shows the request of the context to all monitors. No-op without any; O(monitors). */
 void monitors_show(const struct context *context);
 
 #endif

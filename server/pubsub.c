@@ -2,17 +2,23 @@
 
 #include "protocol/glob.h"
 #include "server/connection.h"
+#include "server/seeded_table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 struct subject;
 
-struct subscription {
+/* To what by whom: what a subscription is found by. */
+struct subscription_identity {
     struct subject *subject;
     struct session *session;
+};
+
+struct subscription {
+    UT_hash_handle hh;
+    struct subscription_identity of;
     struct subscription *prev, *next;                 /* of the subject, in order */
     struct subscription *session_prev, *session_next; /* of the session, in order */
 };
@@ -28,6 +34,7 @@ struct subject {
 
 struct pubsub {
     struct subject *subjects[PUBSUB_KINDS];
+    struct subscription *all;
 };
 
 struct pubsub *pubsub_new(void)
@@ -71,7 +78,10 @@ static struct subject *open_subject(struct server *server, enum pubsub_kind kind
         memcpy(subject->name, name.data, name.size);
     HASH_ADD_KEYPTR(hh, server->pubsub->subjects[kind], subject->name, subject->name_size,
                     subject);
-    return subject;
+    if (seeded_table_holds(subject))
+        return subject;
+    free(subject);
+    return NULL;
 }
 
 static void close_subject(struct server *server, enum pubsub_kind kind, struct subject *subject)
@@ -82,22 +92,29 @@ static void close_subject(struct server *server, enum pubsub_kind kind, struct s
     free(subject);
 }
 
-/* The shorter of the two lists is searched. */
-static struct subscription *find_subscription(const struct session *session,
-                                              enum pubsub_kind kind,
-                                              const struct subject *subject)
+static struct subscription *find_subscription(const struct server *server,
+                                              struct session *session, struct subject *subject)
 {
-    struct subscription *at;
+    struct subscription_identity of = {subject, session};
+    struct subscription *found;
 
-    if (subject->count <= session->subscription_count[kind]) {
-        DL_FOREACH(subject->subscriptions, at)
-        if (at->session == session)
-            return at;
+    HASH_FIND(hh, server->pubsub->all, &of, sizeof(of), found);
+    return found;
+}
+
+/* NULL: out of memory. */
+static struct subscription *new_subscription(struct server *server, struct session *session,
+                                             struct subject *subject)
+{
+    struct subscription *subscription = calloc(1, sizeof(*subscription));
+
+    if (subscription == NULL)
         return NULL;
-    }
-    DL_FOREACH2(session->subscriptions[kind], at, session_next)
-    if (at->subject == subject)
-        return at;
+    subscription->of = (struct subscription_identity){subject, session};
+    HASH_ADD(hh, server->pubsub->all, of, sizeof(subscription->of), subscription);
+    if (seeded_table_holds(subscription))
+        return subscription;
+    free(subscription);
     return NULL;
 }
 
@@ -109,15 +126,13 @@ bool pubsub_subscribe(struct server *server, struct session *session, enum pubsu
 
     if (subject == NULL)
         return false;
-    if (find_subscription(session, kind, subject) != NULL)
+    if (find_subscription(server, session, subject) != NULL)
         return true;
-    subscription = calloc(1, sizeof(*subscription));
+    subscription = new_subscription(server, session, subject);
     if (subscription == NULL) {
         close_subject(server, kind, subject);
         return false;
     }
-    subscription->subject = subject;
-    subscription->session = session;
     DL_APPEND(subject->subscriptions, subscription);
     DL_APPEND2(session->subscriptions[kind], subscription, session_prev, session_next);
     subject->count++;
@@ -128,11 +143,12 @@ bool pubsub_subscribe(struct server *server, struct session *session, enum pubsu
 static void end_subscription(struct server *server, enum pubsub_kind kind,
                              struct subscription *subscription)
 {
-    struct subject *subject = subscription->subject;
-    struct session *session = subscription->session;
+    struct subject *subject = subscription->of.subject;
+    struct session *session = subscription->of.session;
 
     DL_DELETE(subject->subscriptions, subscription);
     DL_DELETE2(session->subscriptions[kind], subscription, session_prev, session_next);
+    HASH_DEL(server->pubsub->all, subscription);
     subject->count--;
     session->subscription_count[kind]--;
     close_subject(server, kind, subject);
@@ -144,7 +160,7 @@ bool pubsub_unsubscribe(struct server *server, struct session *session, enum pub
 {
     struct subject *subject = find(server, kind, name);
     struct subscription *subscription =
-        subject == NULL ? NULL : find_subscription(session, kind, subject);
+        subject == NULL ? NULL : find_subscription(server, session, subject);
 
     if (subscription == NULL)
         return false;
@@ -157,7 +173,7 @@ bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
 {
     if (session->subscriptions[kind] == NULL)
         return false;
-    *ret_name = name_of(session->subscriptions[kind]->session_prev->subject);
+    *ret_name = name_of(session->subscriptions[kind]->session_prev->of.subject);
     return true;
 }
 
@@ -200,7 +216,7 @@ static size_t publish_to_patterns(struct server *server, struct dueq_slice chann
         if (!glob_match(pattern.data, pattern.size, channel.data, channel.size, false))
             continue;
         DL_FOREACH(subject->subscriptions, at)
-        deliver(at->session, "pmessage", &pattern, channel, message);
+        deliver(at->of.session, "pmessage", &pattern, channel, message);
         receivers += subject->count;
     }
     return receivers;
@@ -214,7 +230,8 @@ size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_
 
     if (subject != NULL)
         DL_FOREACH(subject->subscriptions, at)
-    deliver(at->session, kind == PUBSUB_SHARD ? "smessage" : "message", NULL, channel, message);
+    deliver(at->of.session, kind == PUBSUB_SHARD ? "smessage" : "message", NULL, channel,
+            message);
     return (subject == NULL ? 0 : subject->count) +
            (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, channel, message) : 0);
 }

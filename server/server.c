@@ -370,10 +370,24 @@ struct session *server_find_session(struct server *server, uint64_t id)
 {
     struct session *session;
 
-    DL_FOREACH(server->sessions, session)
-    if (session->id == id)
-        return session;
-    return NULL;
+    HASH_FIND(by_id, server->sessions_by_id, &id, sizeof(id), session);
+    return session;
+}
+
+/* Without memory for the table it is found by nobody else. */
+void server_add_session(struct server *server, struct session *session)
+{
+    DL_APPEND(server->sessions, session);
+    HASH_ADD(by_id, server->sessions_by_id, id, sizeof(session->id), session);
+    server->session_count++;
+}
+
+void server_remove_session(struct server *server, struct session *session)
+{
+    DL_DELETE(server->sessions, session);
+    if (session->by_id.tbl != NULL)
+        HASH_DELETE(by_id, server->sessions_by_id, session);
+    server->session_count--;
 }
 
 void server_pause(struct server *server, int64_t until, bool writes)

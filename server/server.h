@@ -45,7 +45,8 @@ struct server {
     struct clock clock;
     int64_t house_kept; /* when it was, on the monotonic clock: once a second */
     struct dueq_time now;
-    struct session *sessions; /* all, oldest first (utlist) */
+    struct session *sessions;       /* all, oldest first (utlist) */
+    struct session *sessions_by_id; /* the same (uthash) */
     uint64_t session_count, next_session;
     struct connection *touched; /* have output of this turn */
     struct connection *gated;   /* have output that waits for an LSN */
@@ -56,13 +57,13 @@ struct server {
     struct pubsub *pubsub;
     struct server_stats stats;
     struct slowlog slowlog;
-    size_t held;         /* connections whose next request waits for a pause to end */
-    size_t monitors;     /* sessions that MONITOR */
-    unsigned running;    /* commands under way, one within another: nothing is committed */
-    int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */
-    bool pause_writes;   /* only those */
-    bool kills;          /* some sessions are to be killed at the end of this turn */
-    bool stopping;       /* at the end of this turn */
+    size_t held;              /* connections whose next request waits for a pause to end */
+    struct session *monitors; /* those that MONITOR (utlist) */
+    unsigned running;         /* commands under way, one within another: nothing is committed */
+    int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
+    bool pause_writes;        /* only those */
+    bool kills;               /* some sessions are to be killed at the end of this turn */
+    bool stopping;            /* at the end of this turn */
     bool checkpoint_on_exit;
     bool work_done; /* this turn ran a command: not idle */
     int exit_status;
@@ -73,7 +74,7 @@ int server_run(struct config *config);
 
 /* ---- for handlers */
 
-struct session *server_find_session(struct server *server, uint64_t id);
+struct session *server_find_session(struct server *server, uint64_t id); /* O(1) */
 void server_shutdown(struct server *server, bool checkpoint);
 /* Can the running server do what these options say? NULL: it can. Else the name of the one that
  * it cannot, with *error in Redis' words. */
@@ -90,6 +91,9 @@ const char *server_failure(const struct server *server);
 
 /* ---- for the loop's own files */
 
+/* A session that has its id, and one that goes away. O(1). */
+void server_add_session(struct server *server, struct session *session);
+void server_remove_session(struct server *server, struct session *session);
 /* Reads the clocks: when something happens after a wait, and before what falls due is done. */
 void server_update_clock(struct server *server);
 /* Commits now what the batch holds, when it has grown large. Within a command (an EXEC that

@@ -1,5 +1,6 @@
 #include "server/session.h"
 
+#include "server/monitors.h"
 #include "server/pubsub.h"
 #include "server/server.h"
 #include "server/transaction.h"
@@ -13,8 +14,7 @@ void session_leave(struct server *server, struct session *session)
     waiters_cancel(server, session);
     watches_drop(server, session);
     pubsub_drop(server, session);
-    server->monitors -= session->monitors;
-    session->monitors = false;
+    monitors_remove(server, session);
     transaction_free(session->transaction);
     session->transaction = NULL;
     free(session->name);

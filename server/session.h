@@ -3,6 +3,8 @@
 #ifndef DUEQ_SERVER_SESSION_H
 #define DUEQ_SERVER_SESSION_H
 
+#include "server/seeded_table.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +39,8 @@ struct session {
     bool watch_broken;                     /* something watched has changed */
     struct subscription *subscriptions[3]; /* by enum pubsub_kind, oldest first */
     size_t subscription_count[3];
-    bool monitors; /* MONITOR */
+    bool monitors;                               /* MONITOR */
+    struct session *monitor_next, *monitor_prev; /* list of all that do (utlist) */
     bool no_evict;
     bool reply_off;      /* CLIENT REPLY OFF */
     unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */
@@ -52,6 +55,7 @@ struct session {
     size_t memory_bytes; /* all of it, roughly */
 
     struct session *next, *prev; /* list of all sessions, in order of id (utlist) */
+    UT_hash_handle by_id;        /* table of the same */
 };
 
 /* The session ends: it waits, watches, listens and queues no more; what it holds is freed. */

@@ -1,10 +1,9 @@
 #include "server/slice_set.h"
 
+#include "server/seeded_table.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
-#include <uthash.h>
 
 struct slice_set {
     UT_hash_handle hh;
@@ -25,7 +24,7 @@ bool slice_set_add(struct slice_set **set, struct dueq_slice slice, bool *ret_ad
     if (slice.size > 0)
         memcpy(item->bytes, slice.data, slice.size);
     HASH_ADD_KEYPTR(hh, *set, item->bytes, slice.size, item);
-    if (item->hh.tbl != NULL)
+    if (seeded_table_holds(item))
         return true;
     free(item);
     return false;

@@ -1,14 +1,14 @@
 #include "server/waiters.h"
 
 #include "server/connection.h"
+#include "server/keyspace.h"
 #include "server/notify.h"
 #include "server/request_copy.h"
+#include "server/seeded_table.h"
 #include "server/watches.h"
-#include "storage/keys/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 struct line;
@@ -16,17 +16,25 @@ struct line;
 /* Where the names that sessions wait for live: a database's keys, or the topics. */
 enum { PLACE_TOPICS = KEYS_DATABASES_MAX, PLACES };
 
+enum {
+    TYPES = KEYS_HASH + 1,
+    SWEEP_LINES = 256 /* looked at in a go, after a whole database changed */
+};
+
 /* A place in the line for one name. */
 struct stand {
-    struct line *line;
+    struct line *line; /* NULL: none, the name came before among the waiter's */
     struct waiter *waiter;
     struct stand *prev, *next;
 };
 
-/* All who wait for one topic or key, first come first. */
+/* All who wait for one topic or key, first come first; those who wait for a key by the type
+ * that it must have for them. */
 struct line {
     UT_hash_handle hh;
-    struct stand *stands;
+    struct stand *stands[TYPES];
+    struct stand *next; /* to be served, while the line is */
+    size_t stand_count;
     unsigned place;
     bool pinned; /* being served: not to be freed */
     size_t name_size;
@@ -38,7 +46,9 @@ struct waiter {
     struct session *session;
     struct wheel_timer timer;
     int64_t deadline;
-    struct dueq_slice woken_by; /* what changed, while it runs again for that */
+    enum keys_type type; /* of the keys it waits for; KEYS_NONE: topics */
+    bool is_woken;       /* it runs again for that: */
+    size_t woken_at;     /* the first of its names that changed */
     struct request request;
     size_t stand_count;
     struct stand stands[];
@@ -46,8 +56,10 @@ struct waiter {
 
 struct waiters {
     struct line *lines[PLACES];
+    struct line *sweep[PLACES]; /* to be looked at, with those behind it; NULL: none */
     struct wheel wheel;
     size_t count;
+    uint64_t steps;
 };
 
 struct waiters *waiters_new(int64_t now)
@@ -69,12 +81,19 @@ size_t waiters_count(const struct waiters *waiters)
     return waiters->count;
 }
 
+uint64_t waiters_steps(const struct waiters *waiters)
+{
+    return waiters->steps;
+}
+
 /* ---- lines */
 
 static void drop_line(struct waiters *waiters, struct line *line)
 {
-    if (line->stands != NULL || line->pinned)
+    if (line->stand_count > 0 || line->pinned)
         return;
+    if (waiters->sweep[line->place] == line)
+        waiters->sweep[line->place] = line->hh.next;
     HASH_DEL(waiters->lines[line->place], line);
     free(line);
 }
@@ -101,19 +120,29 @@ static struct line *open_line(struct waiters *waiters, unsigned place, struct du
     if (name.size > 0)
         memcpy(line->name, name.data, name.size);
     HASH_ADD_KEYPTR(hh, waiters->lines[place], line->name, line->name_size, line);
-    return line;
+    if (seeded_table_holds(line))
+        return line;
+    free(line);
+    return NULL;
+}
+
+/* Whoever walks along the line goes on with the next. */
+static void leave_line(struct waiters *waiters, struct stand *stand)
+{
+    struct line *line = stand->line;
+
+    if (line->next == stand)
+        line->next = stand->next;
+    DL_DELETE(line->stands[stand->waiter->type], stand);
+    line->stand_count--;
+    drop_line(waiters, line);
 }
 
 static void leave_lines(struct waiters *waiters, struct waiter *waiter)
 {
-    for (size_t i = 0; i < waiter->stand_count; i++) {
-        struct stand *stand = &waiter->stands[i];
-
-        if (stand->line == NULL)
-            continue;
-        DL_DELETE(stand->line->stands, stand);
-        drop_line(waiters, stand->line);
-    }
+    for (size_t i = 0; i < waiter->stand_count; i++)
+        if (waiter->stands[i].line != NULL)
+            leave_line(waiters, &waiter->stands[i]);
 }
 
 /* ---- waiting */
@@ -126,7 +155,8 @@ static void arm(struct waiters *waiters, struct waiter *waiter)
         wheel_arm(&waiters->wheel, &waiter->timer, wheel_horizon(&waiters->wheel) - 1);
 }
 
-static struct waiter *new_waiter(const struct context *context, size_t topics)
+static struct waiter *new_waiter(const struct context *context, enum keys_type type,
+                                 size_t topics)
 {
     const struct request *request = context->request;
     size_t size =
@@ -136,23 +166,34 @@ static struct waiter *new_waiter(const struct context *context, size_t topics)
     if (waiter == NULL)
         return NULL;
     waiter->session = context->session;
+    waiter->type = type;
     waiter->stand_count = topics;
     waiter->request = request_copy(request, waiter->stands + topics);
     return waiter;
 }
 
-static void join_line(struct waiters *waiters, struct waiter *waiter, size_t index,
+/* Once in each line, however often it names it: who came last to a line stands at its end.
+ * False: out of memory. */
+static bool join_line(struct waiters *waiters, struct waiter *waiter, size_t index,
                       unsigned place, struct dueq_slice name)
 {
+    struct line *line = open_line(waiters, place, name);
     struct stand *stand = &waiter->stands[index];
+    struct stand **stands = line == NULL ? NULL : &line->stands[waiter->type];
 
+    waiters->steps++;
+    if (line == NULL)
+        return false;
+    if (*stands != NULL && (*stands)->prev->waiter == waiter)
+        return true;
     stand->waiter = waiter;
-    stand->line = open_line(waiters, place, name);
-    if (stand->line != NULL)
-        DL_APPEND(stand->line->stands, stand);
+    stand->line = line;
+    DL_APPEND(*stands, stand);
+    line->stand_count++;
+    return true;
 }
 
-static void begin_wait(struct context *context, struct waiter *waiter, int64_t deadline)
+static enum outcome begin_wait(struct context *context, struct waiter *waiter, int64_t deadline)
 {
     struct waiters *waiters = context->server->waiters;
 
@@ -161,6 +202,15 @@ static void begin_wait(struct context *context, struct waiter *waiter, int64_t d
     context->session->waiter = waiter;
     waiters->count++;
     context->server->stats.blocked_clients = waiters->count;
+    return OUTCOME_WAIT;
+}
+
+static enum outcome refuse_wait(struct context *context, struct waiter *waiter)
+{
+    if (waiter != NULL)
+        leave_lines(context->server->waiters, waiter);
+    free(waiter);
+    return context_status(context, DUEQ_NOMEM);
 }
 
 enum outcome context_wait(struct context *context, const struct dueq_slice *topics,
@@ -170,30 +220,34 @@ enum outcome context_wait(struct context *context, const struct dueq_slice *topi
 
     if (context->waiter != NULL)
         return OUTCOME_WAIT; /* it keeps its place */
-    waiter = new_waiter(context, count);
-    if (waiter == NULL)
-        return context_status(context, DUEQ_NOMEM);
-    for (size_t i = 0; i < count; i++)
-        join_line(context->server->waiters, waiter, i, PLACE_TOPICS, topics[i]);
-    begin_wait(context, waiter, deadline);
-    return OUTCOME_WAIT;
+    waiter = new_waiter(context, KEYS_NONE, count);
+    for (size_t i = 0; waiter != NULL && i < count; i++)
+        if (!join_line(context->server->waiters, waiter, i, PLACE_TOPICS, topics[i]))
+            return refuse_wait(context, waiter);
+    return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
 }
 
-enum outcome context_wait_keys(struct context *context, size_t first, size_t count,
-                               int64_t deadline)
+enum outcome context_wait_keys(struct context *context, enum keys_type type, size_t first,
+                               size_t count, int64_t deadline)
 {
     struct waiter *waiter;
 
     if (context->waiter != NULL)
         return OUTCOME_WAIT;
-    waiter = new_waiter(context, count);
-    if (waiter == NULL)
-        return context_status(context, DUEQ_NOMEM);
-    for (size_t i = 0; i < count; i++)
-        join_line(context->server->waiters, waiter, i, context->session->database,
-                  context_slice(context, first + i));
-    begin_wait(context, waiter, deadline);
-    return OUTCOME_WAIT;
+    waiter = new_waiter(context, type, count);
+    for (size_t i = 0; waiter != NULL && i < count; i++)
+        if (!join_line(context->server->waiters, waiter, i, context->session->database,
+                       context_slice(context, first + i)))
+            return refuse_wait(context, waiter);
+    return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
+}
+
+void context_narrow(const struct context *context, size_t *first, size_t *count)
+{
+    if (context->waiter == NULL || !context->waiter->is_woken)
+        return;
+    *first += context->waiter->woken_at;
+    *count = 1;
 }
 
 static void release(struct server *server, struct waiter *waiter)
@@ -214,16 +268,12 @@ void waiters_cancel(struct server *server, struct session *session)
 
 /* ---- serving */
 
-bool waiter_woken_by(const struct waiter *waiter, struct dueq_slice name)
-{
-    return dueq_slice_equal(waiter->woken_by, name);
-}
-
 /* Runs the command again; true: the waiter has its answer and is gone. */
 static bool run_again(struct server *server, struct waiter *waiter, bool timed_out)
 {
     struct connection *connection = connection_of(waiter->session);
 
+    server->waiters->steps++;
     if (connection_run(connection, &waiter->request, waiter, timed_out) == OUTCOME_WAIT)
         return false;
     release(server, waiter);
@@ -231,46 +281,51 @@ static bool run_again(struct server *server, struct waiter *waiter, bool timed_o
     return true;
 }
 
-static bool line_has_key(struct server *server, const struct line *line)
+/* Whom the name may have something for: those who wait for a key of its type, or for a topic.
+ */
+static struct stand *stands_of(struct server *server, const struct line *line)
 {
     struct keys_view view = {server->store, line->place, server->now.now};
     struct keys_info info;
 
-    return keys_info(&view, dueq_slice(line->name, line->name_size), &info) == DUEQ_OK;
+    if (line->place == PLACE_TOPICS)
+        return line->stands[KEYS_NONE];
+    if (keys_info(&view, dueq_slice(line->name, line->name_size), &info) != DUEQ_OK)
+        return NULL;
+    return line->stands[info.type];
 }
 
-static struct stand *stand_at(const struct line *line, size_t index)
+static bool serve_stand(struct server *server, struct stand *stand)
 {
-    struct stand *stand = line->stands;
+    struct waiter *waiter = stand->waiter;
+    bool served;
 
-    while (stand != NULL && index-- > 0)
-        stand = stand->next;
-    return stand;
+    waiter->is_woken = true;
+    waiter->woken_at = (size_t)(stand - waiter->stands);
+    served = run_again(server, waiter, false);
+    if (!served)
+        waiter->is_woken = false;
+    return served;
 }
 
 /* Each gets his turn, in order: one who finds nothing for him keeps his place. In line for a
- * topic he shows that there is nothing for those behind either; those who wait for a key may
- * want different things of it. Who got something has left the line. */
+ * topic he shows that there is nothing for those behind either. Who got something has left the
+ * line. */
 static void serve_stands(struct server *server, struct line *line)
 {
-    size_t passed = 0;
     struct stand *stand;
 
+    server->waiters->steps++;
     line->pinned = true;
-    while ((stand = stand_at(line, passed)) != NULL) {
-        stand->waiter->woken_by = dueq_slice(line->name, line->name_size);
-        if (run_again(server, stand->waiter, false))
-            continue;
-        stand->waiter->woken_by = dueq_slice(NULL, 0);
-        if (line->place == PLACE_TOPICS || !line_has_key(server, line))
+    line->next = stands_of(server, line);
+    while ((stand = line->next) != NULL) {
+        line->next = stand->next;
+        if (!serve_stand(server, stand) && line->place == PLACE_TOPICS)
             break;
-        passed++;
+        if (line->place != PLACE_TOPICS && stands_of(server, line) == NULL)
+            break;
     }
-}
-
-static void serve_line(struct server *server, struct line *line)
-{
-    serve_stands(server, line);
+    line->next = NULL;
     line->pinned = false;
     drop_line(server->waiters, line);
 }
@@ -281,33 +336,53 @@ static void serve_name(struct server *server, unsigned place, struct dueq_slice 
         server->waiters->count == 0 ? NULL : find_line(server->waiters, place, name);
 
     if (line != NULL && !line->pinned)
-        serve_line(server, line);
+        serve_stands(server, line);
 }
 
-/* Everything in the database may have become another: all who wait there look again. Pinned
- * lines stay, so that the walk can go on from them. */
-static void serve_database(struct server *server, unsigned place)
+/* Everything in the database may have become another: all who wait there look again, a few at
+ * a time. Where there is no key there is nothing to find. */
+static void begin_sweep(struct server *server, unsigned place)
 {
-    struct line *line = server->waiters->lines[place];
+    server->waiters->sweep[place] =
+        keys_count(server->store, place) == 0 ? NULL : server->waiters->lines[place];
+}
 
-    while (line != NULL) {
-        bool pinned = line->pinned;
-        struct line *next;
+/* The line may go away while it is served. */
+static void sweep(struct server *server, unsigned place, unsigned *budget)
+{
+    struct waiters *waiters = server->waiters;
 
-        if (!pinned)
+    while (*budget > 0 && waiters->sweep[place] != NULL) {
+        struct line *line = waiters->sweep[place];
+
+        waiters->sweep[place] = line->hh.next;
+        if (!line->pinned)
             serve_stands(server, line);
-        next = line->hh.next;
-        line->pinned = pinned;
-        drop_line(server->waiters, line);
-        line = next;
+        --*budget;
     }
+}
+
+static void sweep_databases(struct server *server)
+{
+    unsigned budget = SWEEP_LINES;
+
+    for (unsigned place = 0; place < PLACES && server->waiters->count > 0; place++)
+        sweep(server, place, &budget);
+}
+
+static bool is_sweeping(const struct waiters *waiters)
+{
+    for (unsigned place = 0; place < PLACES; place++)
+        if (waiters->sweep[place] != NULL)
+            return true;
+    return false;
 }
 
 static void serve_change(struct server *server, const struct keys_change *change)
 {
     watches_note(server, change);
     if (change->flushed)
-        serve_database(server, change->database);
+        begin_sweep(server, change->database);
     else if (!change->expired)
         serve_name(server, change->database, change->name);
 }
@@ -341,6 +416,8 @@ void waiters_serve(struct server *server)
         while (server->store != NULL && dueq_next_signal(server->store, &topic) == DUEQ_OK)
             serve_name(server, PLACE_TOPICS, topic);
     while (serve_changes(server));
+    if (server->store != NULL)
+        sweep_databases(server);
 }
 
 void waiters_expire(struct server *server)
@@ -376,6 +453,8 @@ int64_t waiters_next(const struct waiters *waiters, int64_t now)
 {
     int64_t next = wheel_next(&waiters->wheel);
 
+    if (is_sweeping(waiters))
+        return 0;
     if (next == WHEEL_NEVER)
         return DUEQ_NEVER;
     return next > now ? next - now : 0;

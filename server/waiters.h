@@ -11,7 +11,10 @@ struct waiters;
 struct waiters *waiters_new(int64_t now); /* NULL: out of memory */
 void waiters_free(struct waiters *waiters);
 
-/* Serves those whose topic was signalled by the store since the last call. */
+/* Serves those whose topic was signalled by the store, or whose key changed, since the last
+ * call: O(1) a change and a waiter that has use for it. After a change of a whole database
+ * (FLUSHDB, SWAPDB) the names that are waited for there are looked at, a few a call;
+ * waiters_next is 0 until that is done. */
 void waiters_serve(struct server *server);
 
 /* Ends the waiting of those whose deadline has passed. */
@@ -23,11 +26,10 @@ void waiters_cancel(struct server *server, struct session *session);
 /* Ends the wait as a time-out would (CLIENT UNBLOCK), or with an error. */
 void waiters_unblock(struct server *server, struct session *session, bool with_error);
 
-/* Whether it runs again because of that key (or topic), and not of another it waits for. */
-bool waiter_woken_by(const struct waiter *waiter, struct dueq_slice name);
-
 /* ms from `now` to the next deadline; DUEQ_NEVER. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now);
 size_t waiters_count(const struct waiters *waiters);
+/* Names joined and looked at, and commands run again, ever: what the work grows with. */
+uint64_t waiters_steps(const struct waiters *waiters);
 
 #endif

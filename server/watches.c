@@ -1,18 +1,25 @@
 #include "server/watches.h"
 
+#include "server/seeded_table.h"
 #include "server/server.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 struct watched;
 
-struct watch {
+/* Of which key by whom: what a watch is found by. */
+struct watch_identity {
     struct watched *watched;
     struct session *session;
-    bool absent; /* there was no such key when the watch began */
+};
+
+struct watch {
+    UT_hash_handle hh;
+    struct watch_identity of;
+    bool absent;      /* there was no such key when the watch began */
+    uint64_t flushes; /* of the key's database, until then */
     struct watch *prev, *next;
     struct watch *session_next;
 };
@@ -28,6 +35,9 @@ struct watched {
 
 struct watches {
     struct watched *keys[KEYS_DATABASES_MAX];
+    uint64_t flushes[KEYS_DATABASES_MAX]; /* how often it was emptied or replaced */
+    struct watch *all;
+    uint64_t steps;
 };
 
 struct watches *watches_new(void)
@@ -40,7 +50,12 @@ void watches_free(struct watches *watches)
     free(watches);
 }
 
-/* ---- watching */
+uint64_t watches_steps(const struct watches *watches)
+{
+    return watches->steps;
+}
+
+/* ---- watched keys */
 
 static struct watched *find(struct watches *watches, unsigned database, struct dueq_slice name)
 {
@@ -65,41 +80,79 @@ static struct watched *open_watched(struct watches *watches, unsigned database,
     if (name.size > 0)
         memcpy(watched->name, name.data, name.size);
     HASH_ADD_KEYPTR(hh, watches->keys[database], watched->name, watched->name_size, watched);
-    return watched;
+    if (seeded_table_holds(watched))
+        return watched;
+    free(watched);
+    return NULL;
 }
 
-static bool is_absent(struct server *server, unsigned database, struct dueq_slice name)
+static void close_watched(struct watches *watches, struct watched *watched)
 {
-    struct keys_view view = {server->store, database, server->now.now};
+    if (watched->watches != NULL)
+        return;
+    HASH_DEL(watches->keys[watched->database], watched);
+    free(watched);
+}
+
+static struct dueq_slice name_of(const struct watched *watched)
+{
+    return dueq_slice(watched->name, watched->name_size);
+}
+
+static bool is_absent(struct server *server, const struct watched *watched)
+{
+    struct keys_view view = {server->store, watched->database, server->now.now};
     struct keys_info info;
 
-    return keys_info(&view, name, &info) == DUEQ_NOTFOUND;
+    return keys_info(&view, name_of(watched), &info) == DUEQ_NOTFOUND;
 }
 
-static bool watches_already(const struct session *session, const struct watched *watched)
+/* ---- watching */
+
+static bool watches_already(struct watches *watches, struct session *session,
+                            struct watched *watched)
 {
-    for (const struct watch *watch = session->watches; watch != NULL;
-         watch = watch->session_next)
-        if (watch->watched == watched)
-            return true;
-    return false;
+    struct watch_identity of = {watched, session};
+    struct watch *watch;
+
+    watches->steps++;
+    HASH_FIND(hh, watches->all, &of, sizeof(of), watch);
+    return watch != NULL;
+}
+
+/* NULL: out of memory. */
+static struct watch *new_watch(struct watches *watches, struct session *session,
+                               struct watched *watched)
+{
+    struct watch *watch = calloc(1, sizeof(*watch));
+
+    if (watch == NULL)
+        return NULL;
+    watch->of = (struct watch_identity){watched, session};
+    HASH_ADD(hh, watches->all, of, sizeof(watch->of), watch);
+    if (seeded_table_holds(watch))
+        return watch;
+    free(watch);
+    return NULL;
 }
 
 bool watches_add(struct server *server, struct session *session, struct dueq_slice name)
 {
-    struct watched *watched = open_watched(server->watches, session->database, name);
+    struct watches *watches = server->watches;
+    struct watched *watched = open_watched(watches, session->database, name);
     struct watch *watch;
 
     if (watched == NULL)
         return false;
-    if (watches_already(session, watched))
+    if (watches_already(watches, session, watched))
         return true;
-    watch = calloc(1, sizeof(*watch));
-    if (watch == NULL)
+    watch = new_watch(watches, session, watched);
+    if (watch == NULL) {
+        close_watched(watches, watched);
         return false;
-    watch->watched = watched;
-    watch->session = session;
-    watch->absent = is_absent(server, session->database, name);
+    }
+    watch->absent = is_absent(server, watched);
+    watch->flushes = watches->flushes[watched->database];
     DL_APPEND(watched->watches, watch);
     watch->session_next = session->watches;
     session->watches = watch;
@@ -108,60 +161,70 @@ bool watches_add(struct server *server, struct session *session, struct dueq_sli
 
 void watches_drop(struct server *server, struct session *session)
 {
+    struct watches *watches = server->watches;
+
     while (session->watches != NULL) {
         struct watch *watch = session->watches;
-        struct watched *watched = watch->watched;
+        struct watched *watched = watch->of.watched;
 
         session->watches = watch->session_next;
         DL_DELETE(watched->watches, watch);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in the table */
+        HASH_DEL(watches->all, watch);
         free(watch);
-        if (watched->watches == NULL) {
-            HASH_DEL(server->watches->keys[watched->database], watched);
-            free(watched);
-        }
+        close_watched(watches, watched);
     }
     session->watch_broken = false;
 }
 
 /* ---- changes */
 
-static struct dueq_slice name_of(const struct watched *watched)
+static bool was_flushed(const struct watches *watches, const struct watch *watch)
 {
-    return dueq_slice(watched->name, watched->name_size);
+    return watch->flushes != watches->flushes[watch->of.watched->database];
 }
 
-/* What was absent from the start does not change by being reclaimed. */
-static void mark(struct watched *watched, bool only_present)
+/* What was absent from the start does not change by being reclaimed, unless another database
+ * was put in the place of the first since. */
+static void mark(struct watches *watches, struct watched *watched, bool expired)
 {
     struct watch *watch;
 
     DL_FOREACH(watched->watches, watch)
-    if (!only_present || !watch->absent)
-        watch->session->watch_broken = true;
+    {
+        watches->steps++;
+        if (!expired || !watch->absent || was_flushed(watches, watch))
+            watch->of.session->watch_broken = true;
+    }
 }
 
-/* A database was emptied, or another was put in its place. */
-static void mark_database(struct server *server, unsigned database)
-{
-    struct watched *watched, *next;
-
-    HASH_ITER(hh, server->watches->keys[database], watched, next)
-    mark(watched, is_absent(server, database, name_of(watched)));
-}
-
+/* A database that was emptied, or replaced by another, is counted: who watches keys there looks
+ * at them when he wants to know. */
 void watches_note(struct server *server, const struct keys_change *change)
 {
+    struct watches *watches = server->watches;
     struct watched *watched;
 
-    if (server->watches->keys[change->database] == NULL)
+    if (watches->keys[change->database] == NULL)
         return;
     if (change->flushed) {
-        mark_database(server, change->database);
+        watches->flushes[change->database]++;
         return;
     }
-    watched = find(server->watches, change->database, change->name);
+    watched = find(watches, change->database, change->name);
     if (watched != NULL)
-        mark(watched, change->expired);
+        mark(watches, watched, change->expired);
+}
+
+/* What was there is another after a flush, and must be there still without one; what was not
+ * there may have come with another database. */
+static bool is_intact(struct server *server, const struct watch *watch)
+{
+    bool flushed = was_flushed(server->watches, watch);
+
+    if (watch->absent)
+        return !flushed || is_absent(server, watch->of.watched);
+    return !flushed && !is_absent(server, watch->of.watched);
 }
 
 bool watches_intact(struct server *server, const struct session *session)
@@ -170,8 +233,7 @@ bool watches_intact(struct server *server, const struct session *session)
         return false;
     for (const struct watch *watch = session->watches; watch != NULL;
          watch = watch->session_next)
-        if (!watch->absent &&
-            is_absent(server, watch->watched->database, name_of(watch->watched)))
+        if (!is_intact(server, watch))
             return false;
     return true;
 }

@@ -17,10 +17,13 @@ bool watches_add(struct server *server, struct session *session, struct dueq_sli
 /* The session watches nothing any more, and is marked no longer. */
 void watches_drop(struct server *server, struct session *session);
 
-/* Marks who watches what changed. */
+/* Marks who watches what changed: O(those). Of a whole database: O(1). */
 void watches_note(struct server *server, const struct keys_change *change);
 
-/* Has nothing that the session watches changed, nor run out of time, since? */
+/* Has nothing that the session watches changed, nor run out of time, since? O(watches). */
 bool watches_intact(struct server *server, const struct session *session);
+
+/* Watches looked at, ever: what the work grows with. */
+uint64_t watches_steps(const struct watches *watches);
 
 #endif

@@ -88,11 +88,12 @@ static enum dueq_status claim_topic(struct context *context, const struct claim 
 static enum dueq_status claim_jobs(struct context *context, const struct claim *claim,
                                    size_t mark, int64_t *ret_taken)
 {
+    size_t first = claim->first_topic, topics = claim->topics;
     int64_t taken = 0;
 
-    for (size_t i = 0; i < claim->topics; i++) {
-        enum dueq_status status =
-            claim_topic(context, claim, claim->first_topic + i, mark, &taken);
+    context_narrow(context, &first, &topics);
+    for (size_t i = 0; i < topics; i++) {
+        enum dueq_status status = claim_topic(context, claim, first + i, mark, &taken);
 
         if (status == DUEQ_OK)
             break;

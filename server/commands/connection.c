@@ -1,5 +1,6 @@
 /* Commands about the connection itself. */
 #include "server/keyspace.h"
+#include "server/monitors.h"
 #include "server/pubsub.h"
 #include "server/transaction.h"
 #include "server/commands/connection.h"
@@ -57,8 +58,7 @@ static enum outcome run_reset(struct context *context)
 
     transaction_end(context);
     pubsub_drop(context->server, session);
-    context->server->monitors -= session->monitors;
-    session->monitors = false;
+    monitors_remove(context->server, session);
     session->database = 0;
     session->protocol = 2;
     session->reply_off = false;

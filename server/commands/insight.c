@@ -3,6 +3,7 @@
 #include "server/clients.h"
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
+#include "server/monitors.h"
 #include "server/server.h"
 #include "storage/kv/kv.h"
 
@@ -14,8 +15,7 @@ enum outcome run_monitor(struct context *context)
         resp_error(context->reply, "ERR MONITOR isn't allowed for DENY BLOCKING client");
         return OUTCOME_DONE;
     }
-    context->server->monitors += !context->session->monitors;
-    context->session->monitors = true;
+    monitors_add(context->server, context->session);
     return context_ok(context);
 }
 

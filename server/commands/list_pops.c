@@ -125,8 +125,11 @@ static void take_choice(struct context *context, const struct choice *choice,
 /* True: the reply is written. */
 static bool take_first(struct context *context, const struct choice *choice)
 {
-    for (size_t i = 0; i < choice->keys; i++) {
-        struct dueq_slice key = context_slice(context, choice->first_key + i);
+    size_t first = choice->first_key, keys = choice->keys;
+
+    context_narrow(context, &first, &keys);
+    for (size_t i = 0; i < keys; i++) {
+        struct dueq_slice key = context_slice(context, first + i);
         uint64_t size;
         enum dueq_status status = context_offered(context, key, KEYS_LIST, &size);
 
@@ -155,7 +158,7 @@ static enum outcome take_or_wait(struct context *context, const struct choice *c
         return OUTCOME_DONE;
     if (!context->may_wait)
         return null_array(context);
-    return context_wait_keys(context, choice->first_key, choice->keys, deadline);
+    return context_wait_keys(context, KEYS_LIST, choice->first_key, choice->keys, deadline);
 }
 
 static enum outcome blocking_pop(struct context *context, enum list_end end)
@@ -290,7 +293,7 @@ static enum outcome transfer_or_wait(struct context *context, const struct trans
         return null_array(context);
     status = context_offered(context, context_slice(context, 1), KEYS_LIST, &size);
     if (status == DUEQ_NOTFOUND && context->may_wait)
-        return context_wait_keys(context, 1, 1, deadline);
+        return context_wait_keys(context, KEYS_LIST, 1, 1, deadline);
     return transfer(context, ends);
 }
 

@@ -37,6 +37,10 @@ void scored_members_add(struct scored_members *members, struct dueq_slice member
     if (member.size > 0)
         memcpy(added->bytes, member.data, member.size);
     HASH_ADD_KEYPTR(hh, members->first, added->bytes, added->size, added);
+    if (seeded_table_holds(added))
+        return;
+    free(added);
+    members->failed = true;
 }
 
 static struct dueq_slice bytes_of(const struct scored_member *member)

@@ -4,8 +4,7 @@
 #define DUEQ_SERVER_SCORED_MEMBERS_H
 
 #include "server/keyspace.h"
-
-#include <uthash.h>
+#include "server/seeded_table.h"
 
 struct scored_member {
     UT_hash_handle hh; /* by member; hh.next: the order of a walk */

@@ -63,9 +63,11 @@ static void pop_entries(struct context *context, const struct pop *pop, struct d
 /* Pops from the first of the keys that there is. False: there is none, nothing is written. */
 static bool try_pop(struct context *context, const struct pop *pop)
 {
+    size_t first = pop->first, keys = pop->keys;
     uint64_t size;
 
-    for (size_t i = pop->first; i < pop->first + pop->keys; i++) {
+    context_narrow(context, &first, &keys);
+    for (size_t i = first; i < first + keys; i++) {
         enum dueq_status status =
             context_offered(context, context_slice(context, i), KEYS_ZSET, &size);
 
@@ -162,7 +164,7 @@ static enum outcome pop_or_wait(struct context *context, const struct pop *pop, 
     if (!context->timed_out && try_pop(context, pop))
         return OUTCOME_DONE;
     if (!context->timed_out && context->may_wait)
-        return context_wait_keys(context, pop->first, pop->keys, deadline);
+        return context_wait_keys(context, KEYS_ZSET, pop->first, pop->keys, deadline);
     resp_null_array(context->reply);
     return OUTCOME_DONE;
 }

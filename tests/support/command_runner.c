@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 enum { WORDS = 64, LINE_SIZE = 4096 };
 
@@ -53,8 +52,7 @@ struct connection *runner_connect(struct command_runner *runner)
              1000 + (int)session->id);
     snprintf(session->local_address, sizeof(session->local_address), "127.0.0.1:6379");
     snprintf(session->user, sizeof(session->user), "default");
-    DL_APPEND(runner->server.sessions, session);
-    runner->server.session_count++;
+    server_add_session(&runner->server, session);
     return client;
 }
 
@@ -82,6 +80,7 @@ int runner_teardown(void **state)
     for (size_t i = 0; i < runner->client_count; i++) {
         struct connection *client = runner->clients[i];
         session_leave(&runner->server, &client->session);
+        server_remove_session(&runner->server, &client->session);
         resp_reader_free(client->reader);
         buffer_release(&client->output);
         free(client);
