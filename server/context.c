@@ -101,7 +101,7 @@ static const char *error_text(enum dueq_status status)
         return "FULL there is no room: claims, acks and deletes go on, pushes when room "
                "returns";
     case DUEQ_TOOBIG:
-        return "TOOBIG larger than the limit of 512 MiB";
+        return "TOOBIG larger than the limit: 512 MiB a value, 3 GiB a transaction";
     case DUEQ_WRONGTYPE:
         return "WRONGTYPE Operation against a key holding the wrong kind of value";
     case DUEQ_INVALID:

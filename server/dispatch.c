@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_ARGUMENTS = 128 }; /* bytes of an unknown command's arguments in its error */
+enum {
+    SHOWN_ARGUMENTS = 128, /* bytes of an unknown command's arguments in its error */
+    RECORDS_MOST = 1024    /* bytes that an argument can add to the store beside its own */
+};
 
 /* ---- finding the command */
 
@@ -121,6 +124,28 @@ static const char *forbidden(const struct context *context)
     return NULL;
 }
 
+/* What a request may add to the store: its arguments, and for each of them records with keys of
+ * their own. What grows by more than that asks again itself. */
+static size_t growth(const struct context *context)
+{
+    const struct request *request = context->request;
+    const struct transaction *transaction = context->session->transaction;
+
+    if (is_exec(context))
+        return transaction_bytes(transaction) + transaction_count(transaction) * RECORDS_MOST;
+    return request->bytes + request->count * RECORDS_MOST;
+}
+
+/* False: the error is written. */
+static bool finds_room(struct context *context)
+{
+    enum dueq_status status = kv_room(dueq_kv(context->store), growth(context));
+
+    if (status != DUEQ_OK)
+        context_status(context, status);
+    return status == DUEQ_OK;
+}
+
 /* Has the store what it takes? False: the error is written. */
 static bool store_allows(struct context *context)
 {
@@ -131,11 +156,8 @@ static bool store_allows(struct context *context)
                     server_failure(context->server));
         return false;
     }
-    if ((wanted_flags(context) & COMMAND_DENYOOM) && context->store != NULL &&
-        kv_room(dueq_kv(context->store)) != DUEQ_OK) {
-        context_status(context, DUEQ_FULL);
-        return false;
-    }
+    if ((wanted_flags(context) & COMMAND_DENYOOM) && context->store != NULL)
+        return finds_room(context);
     return true;
 }
 

@@ -152,7 +152,8 @@ bool context_write_string(struct context *context, struct dueq_slice name,
 {
     struct keys_view view = context_view(context);
 
-    if (!context_check(context, string_set(&view, name, value, expires)))
+    if (!context_check(context, kv_room(dueq_kv(context->store), value.size)) ||
+        !context_check(context, string_set(&view, name, value, expires)))
         return false;
     context_notify(context, EVENT_STRING, event, name);
     return true;

@@ -32,7 +32,8 @@ struct checkpoint {
     struct checkpoint_stats stats;
     _Atomic(bool) running, stop;
     _Atomic(uint64_t) commits;
-    _Atomic(int) status;
+    _Atomic(int) status; /* never DUEQ_FULL */
+    _Atomic(bool) room;
 };
 
 /* ---- the mark: the one key that users of the space cannot have */
@@ -171,13 +172,17 @@ enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable
 
 /* ---- the thread */
 
-static void set_status(struct checkpoint *checkpoint, enum dueq_status status)
+/* Never under the lock: whoever is told may ask for something that takes it. */
+static void tell(const struct checkpoint *checkpoint)
 {
-    if ((int)status == atomic_load(&checkpoint->status))
-        return;
-    atomic_store(&checkpoint->status, (int)status);
     if (checkpoint->notify != NULL)
         checkpoint->notify(checkpoint->notify_arg);
+}
+
+static void set_room(struct checkpoint *checkpoint, bool room)
+{
+    if (atomic_exchange(&checkpoint->room, room) != room)
+        tell(checkpoint);
 }
 
 /* Under the lock. */
@@ -211,12 +216,12 @@ static enum dueq_status merge_all(struct checkpoint *checkpoint)
         status = merge_step(&merge);
         if (status == DUEQ_OK) {
             atomic_fetch_add(&checkpoint->commits, 1);
-            set_status(checkpoint, DUEQ_OK);
+            set_room(checkpoint, true);
             if (!merge.more)
                 break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
             if (least)
-                set_status(checkpoint, DUEQ_FULL);
+                set_room(checkpoint, false);
             pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
             status = DUEQ_OK;
         }
@@ -232,8 +237,8 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
 
     if (status == DUEQ_OK)
         status = merge_all(checkpoint);
-    if (status == DUEQ_OK)
-        status = lmdb_sync(checkpoint->lmdb);
+    if (status == DUEQ_OK && lmdb_sync(checkpoint->lmdb) != DUEQ_OK)
+        status = DUEQ_IO; /* for want of room too: what it was to write may be lost */
     if (status == DUEQ_OK && !atomic_load(&checkpoint->stop)) {
         journal_trim(checkpoint->journal, checkpoint->mark.lsn);
         journal_prepare(checkpoint->journal);
@@ -241,12 +246,10 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
     return status;
 }
 
-static void finish_locked(struct checkpoint *checkpoint, enum dueq_status status, uint64_t usec)
+static void finish(struct checkpoint *checkpoint, enum dueq_status status, uint64_t usec)
 {
-    uint64_t used;
+    uint64_t used = lmdb_used_bytes(checkpoint->lmdb);
 
-    pthread_mutex_unlock(&checkpoint->lock);
-    used = lmdb_used_bytes(checkpoint->lmdb);
     pthread_mutex_lock(&checkpoint->lock);
     checkpoint->stats.used_bytes = used;
     if (status == DUEQ_OK) {
@@ -256,16 +259,16 @@ static void finish_locked(struct checkpoint *checkpoint, enum dueq_status status
         checkpoint->table = NULL;
         atomic_store(&checkpoint->running, false);
     } else {
-        set_status(checkpoint, status);
+        atomic_store(&checkpoint->status, (int)status);
     }
     pthread_cond_broadcast(&checkpoint->ended);
+    pthread_mutex_unlock(&checkpoint->lock);
+    tell(checkpoint);
 }
 
 static bool failed(const struct checkpoint *checkpoint)
 {
-    int status = atomic_load(&checkpoint->status);
-
-    return status != DUEQ_OK && status != DUEQ_FULL;
+    return atomic_load(&checkpoint->status) != DUEQ_OK;
 }
 
 /* Waits for a table; meanwhile keeps trying to get room for the journal. */
@@ -280,8 +283,8 @@ static void wait_for_table(struct checkpoint *checkpoint)
         sleep_locked(checkpoint, ROOM_CHECK_USEC);
         pthread_mutex_unlock(&checkpoint->lock);
         journal_prepare(checkpoint->journal);
-        if (journal_has_room(checkpoint->journal) && checkpoint->notify != NULL)
-            checkpoint->notify(checkpoint->notify_arg);
+        if (journal_has_room(checkpoint->journal))
+            tell(checkpoint);
         pthread_mutex_lock(&checkpoint->lock);
     }
 }
@@ -303,12 +306,9 @@ static void *run_thread(void *arg)
         pthread_mutex_unlock(&checkpoint->lock);
         began = io->monotonic_usec(io->arg);
         status = run_one(checkpoint);
+        if (!atomic_load(&checkpoint->stop))
+            finish(checkpoint, status, io->monotonic_usec(io->arg) - began);
         pthread_mutex_lock(&checkpoint->lock);
-        if (atomic_load(&checkpoint->stop))
-            break;
-        finish_locked(checkpoint, status, io->monotonic_usec(io->arg) - began);
-        if (checkpoint->notify != NULL)
-            checkpoint->notify(checkpoint->notify_arg);
     }
     pthread_mutex_unlock(&checkpoint->lock);
     return NULL;
@@ -342,6 +342,7 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
     checkpoint->notify = notify;
     checkpoint->notify_arg = notify_arg;
     checkpoint->stats.used_bytes = lmdb_used_bytes(lmdb);
+    atomic_store(&checkpoint->room, true);
     init_sync(checkpoint);
     if (pthread_create(&checkpoint->thread, NULL, run_thread, checkpoint) != 0) {
         free(checkpoint);
@@ -402,6 +403,11 @@ uint64_t checkpoint_commits(const struct checkpoint *checkpoint)
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint)
 {
     return (enum dueq_status)atomic_load(&checkpoint->status);
+}
+
+bool checkpoint_has_room(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->room);
 }
 
 void checkpoint_get_stats(const struct checkpoint *checkpoint,

@@ -36,9 +36,10 @@ void checkpoint_wait(struct checkpoint *checkpoint, uint64_t usec);
 /* Transactions committed so far: the owner renews its snapshot when this has grown. */
 uint64_t checkpoint_commits(const struct checkpoint *checkpoint);
 
-/* DUEQ_OK; DUEQ_FULL while map or disk refuse (it tries again by itself); else failed for good.
- */
+/* DUEQ_OK, or why it failed, for good. */
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint);
+/* False while map or disk refuse: it tries again by itself. */
+bool checkpoint_has_room(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
     uint64_t count, usec_last, failures, used_bytes, lsn;

@@ -371,8 +371,10 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
     bool onward = direction == FORWARD && cursor->direction == FORWARD, around;
     enum dueq_status status;
 
-    cursor->direction = direction;
     *ret_stopped = false;
+    if (kv_failed(cursor->kv))
+        return cursor->kv->status;
+    cursor->direction = direction;
     begin_move(cursor);
     status = go_around(cursor, key, onward, &around);
     if (status == DUEQ_OK && !around)
@@ -411,6 +413,8 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction)
     enum dueq_status status = DUEQ_OK;
     bool stopped;
 
+    if (kv_failed(cursor->kv))
+        return cursor->kv->status;
     if (cursor->key_size == 0)
         return DUEQ_NOTFOUND;
     begin_move(cursor);

@@ -26,6 +26,7 @@ void kv_options_init(struct kv_options *options)
         .interval_ms = 1000,
         .memtable_bytes = 48 * MIB,
         .segment_bytes = 64 * MIB,
+        .record_bytes = KV_RECORD_MAX,
         .journal_bytes = 512 * MIB,
         .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 1024 * MIB,
         .disk_reserve_bytes = 256 * MIB,
@@ -37,43 +38,50 @@ void kv_options_init(struct kv_options *options)
 
 static enum dueq_status fail(struct kv *kv, enum dueq_status status, const char *why)
 {
-    if (kv->status == DUEQ_OK) {
+    if (kv->state != KV_FAILED) {
+        kv->state = KV_FAILED;
         kv->status = status;
         snprintf(kv->failure, sizeof(kv->failure), "%s", why);
     }
-    return status;
+    return kv->status;
 }
 
-/* Failures of the threads become the store's. */
-static void notice_failures(struct kv *kv)
+/* From the threads. */
+static void on_notice(void *arg)
 {
-    enum dueq_status status = journal_status(kv->journal);
+    struct kv *kv = arg;
 
+    atomic_store(&kv->noticed, true);
+    if (kv->options.notify != NULL)
+        kv->options.notify(kv->options.notify_arg);
+}
+
+void kv_notice(struct kv *kv)
+{
+    enum dueq_status status;
+
+    atomic_store(&kv->noticed, false);
+    status = journal_status(kv->journal);
     if (status != DUEQ_OK)
         fail(kv, status, journal_failure(kv->journal));
     status = checkpoint_status(kv->checkpoint);
-    if (status != DUEQ_OK && status != DUEQ_FULL)
+    if (status != DUEQ_OK)
         fail(kv, status, lmdb_error_text(kv->lmdb));
+}
+
+static struct kv *owned(const struct kv *kv)
+{
+    return (struct kv *)(uintptr_t)kv;
 }
 
 enum dueq_status kv_status(const struct kv *kv)
 {
-    enum dueq_status status = kv->status;
-
-    if (status == DUEQ_OK)
-        status = journal_status(kv->journal);
-    if (status == DUEQ_OK)
-        status = checkpoint_status(kv->checkpoint);
-    return status == DUEQ_FULL ? DUEQ_OK : status;
+    return kv_failed(owned(kv)) ? kv->status : DUEQ_OK;
 }
 
 const char *kv_failure(const struct kv *kv)
 {
-    if (kv->status != DUEQ_OK)
-        return kv->failure;
-    if (journal_status(kv->journal) != DUEQ_OK)
-        return journal_failure(kv->journal);
-    return kv_status(kv) == DUEQ_OK ? "" : lmdb_error_text(kv->lmdb);
+    return kv_failed(owned(kv)) ? kv->failure : "";
 }
 
 /* ---- opening */
@@ -165,8 +173,8 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
                                       .interval_ms = options->interval_ms,
                                       .salt = kv->seed,
                                       .io = kv->io,
-                                      .notify = options->notify,
-                                      .notify_arg = options->notify_arg};
+                                      .notify = on_notice,
+                                      .notify_arg = kv};
     struct journal_replay result;
     enum dueq_status status;
 
@@ -212,8 +220,7 @@ enum dueq_status kv_open(const char *dir, const struct kv_options *options, stru
     if (status == DUEQ_OK)
         status = open_journal(kv, error);
     if (status == DUEQ_OK) {
-        status = checkpoint_new(kv->lmdb, kv->journal, kv->io, options->notify,
-                                options->notify_arg, &kv->checkpoint);
+        status = checkpoint_new(kv->lmdb, kv->journal, kv->io, on_notice, kv, &kv->checkpoint);
         if (status != DUEQ_OK)
             dueq_fail(error, status, "cannot start the checkpoint thread");
     }
@@ -262,6 +269,8 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
     const struct memtable *levels[] = {kv->active, kv->frozen};
     struct memtable_entry entry;
 
+    if (kv_failed(kv))
+        return kv->status;
     for (size_t i = 0; i < 2 && levels[i] != NULL; i++) {
         if (!memtable_get(levels[i], key, &entry))
             continue;
@@ -292,10 +301,12 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
     size_t size = 0;
 
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    if (kv_failed(kv))
+        return;
     for (size_t i = 0; i < count; i++)
         size += parts[i].size;
-    if (size > UINT32_MAX || kv_batch_bytes(kv) + size > KV_RECORD_MAX) {
-        fail(kv, DUEQ_TOOBIG, "a record is larger than 3 GiB");
+    if (size > UINT32_MAX || kv_batch_bytes(kv) + size > kv->options.record_bytes) {
+        fail(kv, DUEQ_TOOBIG, "a batch is larger than one record of the journal can be");
         return;
     }
     gaps_put(&kv->gaps, key);
@@ -313,15 +324,29 @@ void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool 
 void kv_del(struct kv *kv, struct dueq_slice key)
 {
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    if (kv_failed(kv))
+        return;
     gaps_del(&kv->gaps, key); /* first: the key may lie in the record that goes */
     if (!batch_del(&kv->batch, key) || !detach(kv, key) ||
         memtable_del(kv->active, key) != DUEQ_OK)
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 
-enum dueq_status kv_room(const struct kv *kv)
+/* An eighth of a record is for what drains, and for what comes with what was asked for. */
+static bool fits_record(const struct kv *kv, size_t bytes)
 {
-    return kv->full ? DUEQ_FULL : DUEQ_OK;
+    uint64_t most = kv->options.record_bytes / 8 * 7, taken = kv_batch_bytes(kv);
+
+    return taken <= most && bytes <= most - taken;
+}
+
+enum dueq_status kv_room(struct kv *kv, size_t bytes)
+{
+    if (kv_failed(kv))
+        return kv->status;
+    if (!fits_record(kv, bytes))
+        return DUEQ_TOOBIG;
+    return kv->state == KV_FULL ? DUEQ_FULL : DUEQ_OK;
 }
 
 /* ---- levels */
@@ -383,9 +408,7 @@ static bool want_freeze(const struct kv *kv)
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
     while (checkpoint_running(kv->checkpoint)) {
-        enum dueq_status status = checkpoint_status(kv->checkpoint);
-
-        if (status != DUEQ_OK && (status != DUEQ_FULL || patience-- == 0))
+        if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) && patience-- == 0))
             return false;
         checkpoint_wait(kv->checkpoint, WAIT_USEC);
         renew_snapshot(kv);
@@ -438,8 +461,7 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
     size_t size = kv_batch_bytes(kv);
     enum dueq_status status;
 
-    notice_failures(kv);
-    if (kv->status != DUEQ_OK)
+    if (kv_failed(kv))
         return kv->status;
     if (size > 0) {
         status = append(kv, now);
@@ -510,16 +532,18 @@ static void check_room(struct kv *kv)
 {
     struct checkpoint_stats stats;
     uint64_t pending = memtable_bytes(kv->active) * 2;
+    bool full;
 
     if (kv->io->free_bytes(kv->io->arg, kv->dir, &kv->disk_free) != 0)
         kv->disk_free = 0;
     checkpoint_get_stats(kv->checkpoint, &stats);
     if (kv->frozen != NULL)
         pending += memtable_bytes(kv->frozen) * 2;
-    kv->full = !journal_has_room(kv->journal) ||
-               kv->disk_free < kv->options.disk_reserve_bytes ||
-               checkpoint_status(kv->checkpoint) == DUEQ_FULL ||
-               stats.used_bytes + pending + headroom(kv) > kv->options.map_bytes;
+    full = !journal_has_room(kv->journal) || kv->disk_free < kv->options.disk_reserve_bytes ||
+           !checkpoint_has_room(kv->checkpoint) ||
+           stats.used_bytes + pending + headroom(kv) > kv->options.map_bytes;
+    if (kv->state != KV_FAILED)
+        kv->state = full ? KV_FULL : KV_SOUND;
     kv->since_check = 0;
 }
 
@@ -540,8 +564,7 @@ static bool worth_a_checkpoint(const struct kv *kv)
 
 void kv_maintain(struct kv *kv, bool idle)
 {
-    notice_failures(kv);
-    if (kv->status != DUEQ_OK)
+    if (kv_failed(kv))
         return;
     release_frozen(kv);
     renew_snapshot(kv);
@@ -607,5 +630,5 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
     ret_stats->map_bytes = kv->options.map_bytes;
     ret_stats->map_used_bytes = checkpoint.used_bytes;
     ret_stats->disk_free_bytes = kv->disk_free;
-    ret_stats->full = kv->full;
+    ret_stats->full = kv->state == KV_FULL;
 }

@@ -7,9 +7,10 @@
  *
  * Writes: kv_put and kv_del change what kv_get and cursors see at once, and gather in the
  * current batch. kv_commit appends the batch to the journal as one atomic record. A write that
- * cannot be kept in memory or on disk makes the store failed, for good: kv_commit and kv_status
- * say so, nothing of the batch is ever settled, and the owner closes and reopens from what is
- * on disk. That is why kv_put and kv_del return nothing. */
+ * cannot be kept in memory or on disk makes the store failed, for good: from then on every call
+ * that reads or commits answers the reason, kv_put and kv_del change nothing, nothing of the
+ * batch is ever settled, and the owner closes and reopens from what is on disk. That is why
+ * kv_put and kv_del return nothing. */
 #ifndef DUEQ_STORAGE_KV_H
 #define DUEQ_STORAGE_KV_H
 
@@ -91,15 +92,17 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
 /* A key that is not present is no error. */
 void kv_del(struct kv *kv, struct dueq_slice key);
 
-/* DUEQ_OK, or DUEQ_FULL when pushes must be refused (map at its high-water mark, or the disk at
- * its reserve) so that what drains the store still fits. O(1). */
-enum dueq_status kv_room(const struct kv *kv);
+/* Asked before anything is changed: may the batch grow by about so many more bytes of keys and
+ * values? DUEQ_OK; DUEQ_FULL when growth must be refused (map at its high-water mark, or the
+ * disk at its reserve) so that what drains the store still fits; DUEQ_TOOBIG when one record
+ * would not hold it; or why the store failed. O(1). */
+enum dueq_status kv_room(struct kv *kv, size_t bytes);
 
 /* ---- the batch */
 
 /* Bytes gathered since the last commit; 0: nothing to commit. Owners commit early when a batch
- * grows past some MiB. A record holds at most KV_RECORD_MAX bytes; more makes the store failed.
- */
+ * grows past some MiB. A record holds at most options.record_bytes; more, which kv_room
+ * refuses, makes the store failed. */
 size_t kv_batch_bytes(const struct kv *kv);
 #define KV_RECORD_MAX ((size_t)3 << 30)
 

@@ -7,6 +7,15 @@
 #include "storage/kv/gaps.h"
 #include "storage/kv/kv.h"
 
+#include <stdatomic.h>
+
+/* What the store can do, in one place. */
+enum kv_state {
+    KV_SOUND,
+    KV_FULL,  /* takes what drains it, refuses what makes it grow, until room returns */
+    KV_FAILED /* for good: answers the reason to everything and changes no more */
+};
+
 /* DUEQ_INVALID: a field is beyond its ends (options.c). */
 enum dueq_status kv_options_check(const struct kv_options *options, struct dueq_error *error);
 /* What a new directory is seeded with: the caller's entropy, else the system's. DUEQ_IO. */
@@ -32,11 +41,23 @@ struct kv {
     uint64_t since_check;  /* journal bytes since room was looked at */
     bool replay_full;      /* no room to merge what is replayed: it stays in memory */
     unsigned idle_turns;
-    enum dueq_status status;
+    enum kv_state state;
+    enum dueq_status status; /* KV_FAILED: why */
     char failure[320];
-    bool full;
+    _Atomic(bool) noticed;            /* a thread has something to tell: kv_notice */
     uint64_t disk_free, disk_checked; /* bytes; usec */
     struct kv_stats stats;            /* the counters that kv.c keeps itself */
 };
+
+/* Takes over what the threads have to tell; a failure of theirs is the store's. */
+void kv_notice(struct kv *kv);
+
+/* Each function that reads or writes asks first. O(1). */
+static inline bool kv_failed(struct kv *kv)
+{
+    if (atomic_load_explicit(&kv->noticed, memory_order_relaxed))
+        kv_notice(kv);
+    return kv->state == KV_FAILED;
+}
 
 #endif

@@ -30,6 +30,7 @@ enum dueq_status kv_options_check(const struct kv_options *options, struct dueq_
         {"interval_ms", options->interval_ms, paced ? 1 : 0, paced ? 3600000 : UINT64_MAX},
         {"memtable_bytes", options->memtable_bytes, 32 * KIB, 4 * GIB},
         {"segment_bytes", options->segment_bytes, 64 * KIB, GIB},
+        {"record_bytes", options->record_bytes, 64 * KIB, KV_RECORD_MAX},
         {"journal_bytes", options->journal_bytes, 128 * KIB, UINT64_MAX},
         {"map_bytes", options->map_bytes, MIB, 64 * KIB * GIB},
         {"high_water_percent", options->high_water_percent, 1, 100},

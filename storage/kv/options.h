@@ -20,6 +20,7 @@ struct kv_options {
     unsigned interval_ms;        /* KV_SYNC_INTERVAL: 1 to 3,600,000 */
     size_t memtable_bytes;       /* 32 KiB to 4 GiB */
     size_t segment_bytes;        /* journal segment; 64 KiB to 1 GiB */
+    uint64_t record_bytes;       /* the most that one batch may hold; 64 KiB to 3 GiB */
     uint64_t journal_bytes;      /* a longer journal brings a checkpoint; from 128 KiB */
     uint64_t map_bytes;          /* the most data.mdb can grow to; sparse; 1 MiB to 64 TiB */
     uint64_t disk_reserve_bytes; /* growth is refused when the file system has less free */

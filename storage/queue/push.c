@@ -1,6 +1,10 @@
 #include "storage/queue/queue.h"
 
-enum { PRIORITY_DEFAULT = 128, PRIORITY_MAX = 255 };
+enum {
+    PRIORITY_DEFAULT = 128,
+    PRIORITY_MAX = 255,
+    RECORDS_MOST = 4096 /* what a job takes beside its body: five records with their keys */
+};
 
 void dueq_push_init(struct dueq_push *push)
 {
@@ -22,7 +26,7 @@ static enum dueq_status check(const struct dueq *store, const struct dueq_push *
         return DUEQ_INVALID;
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
-    return kv_room(store->kv) == DUEQ_OK ? DUEQ_OK : DUEQ_FULL;
+    return kv_room(store->kv, push->body.size + RECORDS_MOST);
 }
 
 /* A moment that has passed on the wall clock is now. */

@@ -118,6 +118,35 @@ static void a_command_that_fails_does_not_stop_the_others(void **state)
     runner_expect_all(*state, cases);
 }
 
+/* Seven times SETRANGE to 512 MB is a record of more than 3 GiB; here the record is smaller. */
+static void what_its_record_cannot_hold_is_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "SETRANGE a 3000000 x"},
+        {"QUEUED", "SETRANGE b 3000000 x"},
+        {"QUEUED", "SETRANGE c 3000000 x"},
+        {"QUEUED", "SET d small"},
+        {"[3000001 3000001 !TOOBIG * OK]", "EXEC"},
+        {"nil", "GET c"},
+        {"\"small\"", "GET d"},
+        {"3000001", "SETRANGE c 3000000 x"},
+    };
+    struct command_runner *runner = *state;
+    struct kv_options options;
+    uint64_t lsn;
+
+    dueq_options_init(&options);
+    options.record_bytes = 8 << 20;
+    runner_reopen(runner, &options);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        runner_expect(runner, cases[i][0], cases[i][1]);
+        if (i >= 5) /* the turn ends */
+            assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn),
+                             DUEQ_OK);
+    }
+}
+
 static void databases_are_chosen_inside(void **state)
 {
     static const char *const cases[][2] = {
@@ -710,6 +739,7 @@ int main(void)
         runner_test(what_cannot_be_queued_aborts),
         runner_test(a_watch_inside_is_refused_and_does_not_abort),
         runner_test(a_command_that_fails_does_not_stop_the_others),
+        runner_test(what_its_record_cannot_hold_is_refused),
         runner_test(databases_are_chosen_inside),
         runner_test(blocking_commands_do_not_wait_inside),
         runner_test(subscriptions_begin_inside),

@@ -116,6 +116,9 @@ static void every_option_has_ends(void **state)
     REFUSED(memtable_bytes, 32 * 1024 - 1);
     REFUSED(memtable_bytes, SIZE_MAX);
     ACCEPTED(memtable_bytes, 32 * 1024);
+    REFUSED(record_bytes, 0);
+    REFUSED(record_bytes, KV_RECORD_MAX + 1);
+    ACCEPTED(record_bytes, 64 * 1024);
     REFUSED(segment_bytes, 0);
     REFUSED(segment_bytes, 64 * 1024 - 1);
     REFUSED(segment_bytes, 1024 * MIB + 1);
