@@ -21,6 +21,7 @@ struct config {
     int64_t unixsocketperm;
     char *dir;
     char *requirepass; /* "": none */
+    int64_t protected_mode;
     int64_t maxclients;
     int64_t timeout; /* seconds; 0: none */
     int64_t tcp_backlog, tcp_keepalive;

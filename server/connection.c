@@ -1,14 +1,17 @@
 #include "server/connection.h"
 
+#include "server/listener.h"
 #include "server/waiters.h"
 
 #include <errno.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -152,20 +155,48 @@ void connection_limit_output(struct connection *connection)
         cut_off(connection);
 }
 
+static const char protected_mode_denied[] =
+    "-DENIED dueq is running in protected mode because protected mode is enabled and no "
+    "password is set for the default user. In this mode connections are only accepted from the "
+    "loopback interface. If you want to connect from external computers, do one of the "
+    "following: 1) set a password for the default user (requirepass); 2) send 'CONFIG SET "
+    "protected-mode no' from the machine the server runs on, and CONFIG REWRITE to keep it; 3) "
+    "set protected-mode to 'no' in the configuration file and restart; 4) restart with "
+    "'--protected-mode no'. Without a password make sure that the port cannot be reached from "
+    "the internet.\r\n";
+
+/* As long as no password keeps strangers out, the machine's border does. */
+static bool is_stranger(const struct config *config, const char *address)
+{
+    return config->protected_mode && config->requirepass[0] == '\0' &&
+           strchr(address, '/') == NULL && !listener_is_loopback(address);
+}
+
+/* Instead of being served. */
+static void turn_away(struct server *server, int fd, const char *address, const char *why)
+{
+    server->stats.connections_rejected++;
+    if (send(fd, why, strlen(why), MSG_NOSIGNAL) < 0)
+        log_write_limited(LOG_VERBOSE, "a client at %s was gone before it was turned away",
+                          address);
+    close(fd);
+}
+
 void connection_accept(struct server *server, int fd, const char *address,
                        const char *local_address)
 {
-    static const char refusal[] = "-ERR max number of clients reached\r\n";
     struct connection *connection;
     struct resp_limits limits;
 
     server->stats.connections_received++;
     if (server->session_count >= (uint64_t)server->config.maxclients) {
-        server->stats.connections_rejected++;
-        if (send(fd, refusal, sizeof(refusal) - 1, MSG_NOSIGNAL) < 0)
-            log_write_limited(LOG_VERBOSE,
-                              "a client beyond maxclients was gone before it was told");
-        close(fd);
+        turn_away(server, fd, address, "-ERR max number of clients reached\r\n");
+        return;
+    }
+    if (is_stranger(&server->config, address)) {
+        log_write_limited(LOG_WARNING, "A client at %s was turned away by protected-mode",
+                          address);
+        turn_away(server, fd, address, protected_mode_denied);
         return;
     }
     connection = calloc(1, sizeof(*connection));
@@ -361,6 +392,18 @@ void connection_release(struct connection *connection, uint64_t settled)
     }
     if (!connection->writing && !connection->is_doomed)
         send_released(connection);
+}
+
+/* Closing a socket with unread input makes the kernel drop what the peer has not got yet. */
+bool connection_drain(struct connection *connection)
+{
+    bool local = strchr(connection->session.address, '/') != NULL;
+    int unsent = 0;
+
+    event_del(connection->readable);
+    if (connection->sent < connection->written)
+        return true;
+    return !local && ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)

@@ -79,6 +79,9 @@ void connection_gate(struct connection *connection, uint64_t lsn);
 /* Sends what is settled. */
 void connection_release(struct connection *connection, uint64_t settled);
 
+/* The server stops: nothing more is read. True: something is owed that has yet to leave. */
+bool connection_drain(struct connection *connection);
+
 /* To be closed at the end of the turn. */
 void connection_doom(struct connection *connection);
 void connection_free(struct connection *connection);

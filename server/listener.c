@@ -21,7 +21,9 @@ struct listener {
     struct server *server;
     struct event *event;
     int fd;
-    char *path; /* of a unix socket; NULL: TCP */
+    char *path;   /* of a unix socket; NULL: TCP */
+    dev_t device; /* the socket that was made there */
+    ino_t inode;
 };
 
 /* ---- accepting */
@@ -66,6 +68,50 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
         format_address(&own, listener->path, local_address, sizeof(local_address));
         connection_accept(listener->server, client, address, local_address);
     }
+}
+
+/* ---- who may come */
+
+bool listener_is_loopback(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]:", 6) == 0 ||
+           strcmp(address, "::1") == 0 || strcmp(address, "localhost") == 0;
+}
+
+/* Of the addresses to listen at, the first that others can reach; NULL: there is none. */
+static bool find_reachable(const struct config *config, char *ret_host, size_t room)
+{
+    char *hosts = strdup(config->bind), *rest = NULL;
+    bool found = false;
+
+    for (char *host = hosts == NULL ? NULL : strtok_r(hosts, " ", &rest);
+         host != NULL && !found; host = strtok_r(NULL, " ", &rest)) {
+        host += host[0] == '-';
+        found = !listener_is_loopback(host);
+        if (found)
+            snprintf(ret_host, room, "%s", host);
+    }
+    free(hosts);
+    return found;
+}
+
+void listeners_warn(const struct config *config)
+{
+    char host[128];
+
+    if (config->port == 0 || config->requirepass[0] != '\0' ||
+        !find_reachable(config, host, sizeof(host)))
+        return;
+    if (config->protected_mode)
+        log_write(LOG_WARNING,
+                  "Listening on %s without a password: protected-mode refuses clients that are "
+                  "not on this machine. Set requirepass to let them in",
+                  host);
+    else
+        log_write(LOG_WARNING,
+                  "WARNING: listening on %s without a password and with protected-mode off: "
+                  "whoever reaches this port can read and change everything",
+                  host);
 }
 
 /* ---- opening */
@@ -142,17 +188,62 @@ static bool open_tcp(struct server *server, const char *host)
     return false;
 }
 
+/* Does a server answer there? A socket file outlives one that was killed. */
+static bool is_served(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool served =
+        fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+                    errno == EAGAIN); /* its backlog is full */
+
+    if (fd >= 0)
+        close(fd);
+    return served;
+}
+
+/* Another server may have put its own there since. */
+static void remove_socket(const struct listener *listener)
+{
+    struct stat found;
+
+    if (stat(listener->path, &found) == 0 && found.st_dev == listener->device &&
+        found.st_ino == listener->inode)
+        unlink(listener->path);
+}
+
+static bool add_unix_listener(struct server *server, int fd, const char *path)
+{
+    struct stat made;
+
+    if (!add_listener(server, fd, path))
+        return false;
+    if (stat(path, &made) == 0) {
+        server->listeners->device = made.st_dev;
+        server->listeners->inode = made.st_ino;
+    }
+    return true;
+}
+
 static bool open_unix(struct server *server, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct stat found;
 
     if (strlen(path) >= sizeof(address.sun_path) || fd < 0) {
         log_write(LOG_WARNING, "Cannot open the unix socket %s", path);
+        if (fd >= 0)
+            close(fd);
         return false;
     }
     strcpy(address.sun_path, path);
-    unlink(path);
+    if (is_served(&address)) {
+        log_write(LOG_WARNING, "The unix socket %s is taken by another program", path);
+        close(fd);
+        return false;
+    }
+    if (lstat(path, &found) == 0 && S_ISSOCK(found.st_mode))
+        unlink(path); /* of one that was killed */
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(fd, (int)server->config.tcp_backlog) != 0) {
         log_write(LOG_WARNING, "Cannot listen on %s: %s", path, strerror(errno));
@@ -161,7 +252,7 @@ static bool open_unix(struct server *server, const char *path)
     }
     if (server->config.unixsocketperm != 0)
         chmod(path, (mode_t)server->config.unixsocketperm);
-    return add_listener(server, fd, path);
+    return add_unix_listener(server, fd, path);
 }
 
 bool listeners_open(struct server *server)
@@ -188,7 +279,7 @@ void listeners_close(struct server *server)
             event_free(listener->event);
         close(listener->fd);
         if (listener->path != NULL)
-            unlink(listener->path);
+            remove_socket(listener);
         free(listener->path);
         free(listener);
     }

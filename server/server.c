@@ -2,7 +2,9 @@
 
 #include "server/connection.h"
 #include "server/listener.h"
+#include "server/pidfile.h"
 #include "server/pubsub.h"
+#include "server/stop_signals.h"
 #include "server/waiters.h"
 #include "server/watches.h"
 #include "storage/keys/keys.h"
@@ -25,6 +27,7 @@ enum {
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
+    DRAIN_MS = 20, /* between looks at what clients have yet to take */
     SPARE_DESCRIPTORS = 64
 };
 
@@ -325,43 +328,49 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
     release_settled(server);
 }
 
-static void on_signal(evutil_socket_t signal, short what, void *arg)
+static void on_hangup(evutil_socket_t signal, short what, void *arg)
+{
+    (void)signal;
+    (void)what;
+    (void)arg;
+    log_reopen();
+}
+
+static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
 {
     struct server *server = arg;
+    uint64_t count;
 
     (void)what;
-    if (signal == SIGHUP) {
-        log_reopen();
-        return;
-    }
-    if (server->stopping)
-        _exit(1);
+    if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        log_write(LOG_WARNING, "eventfd: %s", strerror(errno));
     log_write(LOG_NOTICE, "Received SIG%s, shutting down (again: at once)",
-              signal == SIGTERM ? "TERM" : "INT");
-    server_shutdown(server, true);
+              stop_signals_caught() == SIGTERM ? "TERM" : "INT");
+    if (!server->stopping)
+        server_shutdown(server, true, false);
+}
+
+static bool add_event(struct server *server, struct event **event, int fd, short what,
+                      event_callback_fn callback)
+{
+    *event = event_new(server->base, fd, what | EV_PERSIST, callback, server);
+    return *event != NULL && event_add(*event, NULL) == 0;
 }
 
 static bool init_events(struct server *server)
 {
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    int stop_fd = stop_signals_open();
 
     server->base = event_base_new();
     server->settled_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (server->base == NULL || server->settled_fd < 0)
+    if (server->base == NULL || server->settled_fd < 0 || stop_fd < 0)
         return false;
     server->timer = evtimer_new(server->base, on_timer, server);
-    server->settled_event =
-        event_new(server->base, server->settled_fd, EV_READ | EV_PERSIST, on_settled, server);
-    if (server->timer == NULL || server->settled_event == NULL)
-        return false;
-    event_add(server->settled_event, NULL);
-    for (int i = 0; i < 3; i++) {
-        server->signals[i] = evsignal_new(server->base, numbers[i], on_signal, server);
-        if (server->signals[i] == NULL || event_add(server->signals[i], NULL) != 0)
-            return false;
-    }
     signal(SIGPIPE, SIG_IGN);
-    return true;
+    return server->timer != NULL &&
+           add_event(server, &server->settled_event, server->settled_fd, EV_READ, on_settled) &&
+           add_event(server, &server->stop_event, stop_fd, EV_READ, on_stop_signal) &&
+           add_event(server, &server->hangup_event, SIGHUP, EV_SIGNAL, on_hangup);
 }
 
 /* ---- for handlers */
@@ -409,10 +418,11 @@ bool server_pauses(const struct server *server, unsigned command_flags)
            (!server->pause_writes || (command_flags & COMMAND_MAY_WRITE));
 }
 
-void server_shutdown(struct server *server, bool checkpoint)
+void server_shutdown(struct server *server, bool checkpoint, bool now)
 {
     server->stopping = true;
     server->checkpoint_on_exit = checkpoint;
+    server->stop_now = now;
 }
 
 /* Has descriptors for so many clients, if the system lets us. How many it lets us have. */
@@ -483,14 +493,15 @@ static void tune_malloc(void)
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
 }
 
-static void write_pidfile(const struct config *config)
+static void write_pidfile(struct server *server)
 {
-    FILE *file = config->pidfile[0] == '\0' ? NULL : fopen(config->pidfile, "we");
+    const char *path = server->config.pidfile;
 
-    if (file == NULL)
+    if (path[0] == '\0')
         return;
-    fprintf(file, "%d\n", (int)getpid());
-    fclose(file);
+    server->pidfile_written = pidfile_write(path);
+    if (!server->pidfile_written)
+        log_write(LOG_WARNING, "Cannot write the pid file %s: %s", path, strerror(errno));
 }
 
 static bool start(struct server *server)
@@ -508,20 +519,56 @@ static bool start(struct server *server)
     server->pubsub = pubsub_new();
     server->stats.start_wall = server->clock.last.wall;
     server->stats.start_monotonic = server->clock.last.monotonic;
-    write_pidfile(&server->config);
+    write_pidfile(server);
+    listeners_warn(&server->config);
     return server->waiters != NULL && server->watches != NULL && server->pubsub != NULL;
 }
 
-/* Replies that were promised leave, as far as their clients take them. */
+/* Nothing is read any more. Who is owed nothing goes now. */
+static void close_settled(struct server *server)
+{
+    struct session *session, *next;
+
+    DL_FOREACH_SAFE(server->sessions, session, next)
+    if (!connection_drain(connection_of(session)))
+        connection_free(connection_of(session));
+}
+
+/* Replies that were promised leave as fast as their clients take them, for shutdown-timeout
+ * seconds. */
+static void await_clients(struct server *server)
+{
+    int64_t end = clock_read().monotonic + server->config.shutdown_timeout * 1000, left;
+
+    close_settled(server);
+    while (server->sessions != NULL && (left = end - clock_read().monotonic) > 0) {
+        struct timeval until = {0, 1000 * (suseconds_t)(left < DRAIN_MS ? left : DRAIN_MS)};
+
+        event_add(server->timer, &until);
+        event_base_loop(server->base, EVLOOP_ONCE);
+        close_doomed(server);
+        close_settled(server);
+    }
+    if (server->sessions != NULL)
+        log_write(LOG_WARNING,
+                  "%" PRIu64 " clients did not take their replies within shutdown-timeout",
+                  server->session_count);
+}
+
+/* The last turn: what it did is settled, then told. */
 static void deliver(struct server *server)
 {
     uint64_t lsn;
 
-    if (server->store == NULL || dueq_commit(server->store, server->now, &lsn) != DUEQ_OK)
+    if (!commit(server, &lsn))
         return;
     gate_touched(server, lsn);
-    dueq_wait(server->store, lsn);
+    if (server->store != NULL && dueq_wait(server->store, lsn) != DUEQ_OK)
+        return;
     release_settled(server);
+    close_doomed(server);
+    if (!server->stop_now)
+        await_clients(server);
 }
 
 /* A full disk is no failure: the journal has it all. */
@@ -551,24 +598,24 @@ static void stop(struct server *server)
     waiters_free(server->waiters);
     watches_free(server->watches);
     pubsub_free(server->pubsub);
-    if (server->config.pidfile[0] != '\0')
-        unlink(server->config.pidfile);
+    if (server->pidfile_written)
+        pidfile_remove(server->config.pidfile);
     log_tell_left_out(true);
     log_write(LOG_NOTICE, "dueq is down, bye bye");
 }
 
 static void free_events(struct server *server)
 {
-    for (int i = 0; i < 3; i++)
-        if (server->signals[i] != NULL)
-            event_free(server->signals[i]);
-    if (server->settled_event != NULL)
-        event_free(server->settled_event);
-    if (server->timer != NULL)
-        event_free(server->timer);
+    struct event *events[] = {server->timer, server->settled_event, server->stop_event,
+                              server->hangup_event};
+
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+        if (events[i] != NULL)
+            event_free(events[i]);
     if (server->base != NULL)
         event_base_free(server->base);
     close(server->settled_fd);
+    stop_signals_close();
 }
 
 int server_run(struct config *config)

@@ -35,7 +35,7 @@ struct server {
     struct config config;
     struct event_base *base;
     struct event *timer, *settled_event;
-    struct event *signals[3];
+    struct event *stop_event, *hangup_event;
     int settled_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) settled_noticed; /* a write is under way: no second one needed */
     struct listener *listeners;
@@ -65,6 +65,8 @@ struct server {
     bool kills;               /* some sessions are to be killed at the end of this turn */
     bool stopping;            /* at the end of this turn */
     bool checkpoint_on_exit;
+    bool stop_now; /* without waiting for clients that are owed replies */
+    bool pidfile_written;
     bool work_done; /* this turn ran a command: not idle */
     int exit_status;
 };
@@ -75,7 +77,8 @@ int server_run(struct config *config);
 /* ---- for handlers */
 
 struct session *server_find_session(struct server *server, uint64_t id); /* O(1) */
-void server_shutdown(struct server *server, bool checkpoint);
+/* At the end of this turn. now: without waiting for clients to take what they are owed. */
+void server_shutdown(struct server *server, bool checkpoint, bool now);
 /* Can the running server do what these options say? NULL: it can. Else the name of the one that
  * it cannot, with *error in Redis' words. */
 const char *server_check_config(const struct server *server, const struct config *changed,

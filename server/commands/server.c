@@ -46,10 +46,16 @@ static enum outcome run_flushall(struct context *context)
     return status == DUEQ_OK ? context_ok(context) : context_status(context, status);
 }
 
-enum { SHUTDOWN_SAVE = 1, SHUTDOWN_NOSAVE = 2, SHUTDOWN_ABORT = 4, SHUTDOWN_OTHER = 8 };
+enum {
+    SHUTDOWN_SAVE = 1,
+    SHUTDOWN_NOSAVE = 2,
+    SHUTDOWN_ABORT = 4,
+    SHUTDOWN_NOW = 8,
+    SHUTDOWN_OTHER = 16
+};
 
-/* The word's bit; 0: it is none. NOW and FORCE ask for what is done anyhow: there is no replica
- * to wait for, and no failed save that could be passed over. */
+/* The word's bit; 0: it is none. FORCE asks for what is done anyhow: a checkpoint that fails
+ * holds nothing up. */
 static unsigned shutdown_word(const struct context *context, size_t index)
 {
     if (option_is(context, index, "save"))
@@ -58,9 +64,9 @@ static unsigned shutdown_word(const struct context *context, size_t index)
         return SHUTDOWN_NOSAVE;
     if (option_is(context, index, "abort"))
         return SHUTDOWN_ABORT;
-    return option_is(context, index, "now") || option_is(context, index, "force")
-               ? SHUTDOWN_OTHER
-               : 0;
+    if (option_is(context, index, "now"))
+        return SHUTDOWN_NOW;
+    return option_is(context, index, "force") ? SHUTDOWN_OTHER : 0;
 }
 
 /* Settles, delivers and exits; nothing acknowledged is lost without a checkpoint either, the
@@ -84,7 +90,7 @@ static enum outcome run_shutdown(struct context *context)
         return OUTCOME_DONE;
     }
     log_write_limited(LOG_NOTICE, "User requested shutdown...");
-    server_shutdown(context->server, !(words & SHUTDOWN_NOSAVE));
+    server_shutdown(context->server, !(words & SHUTDOWN_NOSAVE), words & SHUTDOWN_NOW);
     return OUTCOME_DONE;
 }
 

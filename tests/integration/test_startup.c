@@ -1,9 +1,12 @@
 /* The command line, configuration files, messages at start, and redis-cli as a user has it. */
 #include "tests/support/client.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <cmocka.h>
@@ -118,6 +121,125 @@ static void a_taken_port_is_named(void **state)
     expect(served_client(state), "PONG", "PING");
 }
 
+/* Of a file in the server's directory; -1: there is none. */
+static int read_pid(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int pid = -1;
+    if (file == NULL)
+        return -1;
+    if (fscanf(file, "%d", &pid) != 1)
+        pid = 0;
+    fclose(file);
+    return pid;
+}
+
+/* Somebody starts it again with the same configuration but for the port. */
+static void a_second_start_takes_nothing_from_the_first(void **state)
+{
+    (void)state;
+    char arguments[8192];
+    struct server_process *server = server_process_new();
+    char *pidfile = write_file(server, "dueq.pid", "1234567\n");
+    server_process_option(server, "pidfile", pidfile);
+    server_process_option(server, "unixsocket", server->unixsocket);
+    server_process_run(server);
+    assert_int_equal(read_pid(pidfile), server->pid);
+    for (int i = 0; i < 3; i++) {
+        /* the same directory; another one, the same socket; another one, the same port */
+        snprintf(arguments, sizeof(arguments),
+                 "server --bind 127.0.0.1 --port %d --dir %s%s --pidfile %s --unixsocket %s%s",
+                 i == 2 ? server->port : 0, server->data, i == 0 ? "" : "-other", pidfile,
+                 server->unixsocket, i == 1 ? "" : "-other");
+        assert_int_equal(dueq(arguments), 1);
+        assert_int_equal(read_pid(pidfile), server->pid);
+        expect(client_open_unix(server->unixsocket), "PONG", "PING");
+    }
+    server_process_kill(server);
+    server_process_run(server); /* what was left behind is replaced */
+    expect(client_open_unix(server->unixsocket), "PONG", "PING");
+    server_process_stop(server);
+    assert_int_equal(read_pid(pidfile), -1);
+    assert_int_not_equal(access(server->unixsocket, F_OK), 0);
+    free(pidfile);
+}
+
+static void a_file_is_not_replaced_by_a_socket(void **state)
+{
+    (void)state;
+    char arguments[8192];
+    struct server_process *server = server_process_new();
+    char *path = write_file(server, "precious", "42\n");
+    snprintf(arguments, sizeof(arguments), "server --port 0 --dir %s --unixsocket %s",
+             server->data, path);
+    assert_int_equal(dueq(arguments), 1);
+    output_says("precious");
+    assert_int_equal(read_pid(path), 42);
+    free(path);
+}
+
+/* An address of this machine that is not the loopback's; NULL: it has none. */
+static const char *reachable_address(void)
+{
+    static char host[INET_ADDRSTRLEN];
+    struct ifaddrs *all = NULL;
+    const char *found = NULL;
+    assert_int_equal(getifaddrs(&all), 0);
+    for (struct ifaddrs *at = all; at != NULL && found == NULL; at = at->ifa_next) {
+        const struct sockaddr_in *four = (const void *)at->ifa_addr;
+        if (four == NULL || four->sin_family != AF_INET)
+            continue;
+        inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
+        if (strncmp(host, "127.", 4) != 0)
+            found = host;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* What a client at that address is told first. */
+static void expect_there(const struct server_process *server, const char *host,
+                         const char *words)
+{
+    run_shell(output, OUTPUT, "timeout 60 redis-cli -h %s -p %d PING 2>&1", host, server->port);
+    output_says(words);
+}
+
+static void without_a_password_strangers_are_refused(void **state)
+{
+    (void)state;
+    const char *host = reachable_address();
+    struct server_process *server = server_process_start("bind 0.0.0.0");
+    redisContext *client = client_open(server);
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "Listening on 0.0.0.0 without a password: protected-mode"));
+    free(log);
+    expect(client, "PONG", "PING");
+    if (host == NULL)
+        skip(); /* nobody can come from outside here */
+    expect_there(server, host, "DENIED ");
+    expect(client, "OK", "CONFIG SET requirepass secret");
+    expect_there(server, host, "NOAUTH ");
+    expect(client, "OK", "CONFIG SET requirepass %s protected-mode no", "");
+    expect_there(server, host, "PONG");
+    expect(client, "OK", "CONFIG SET protected-mode yes");
+    expect_there(server, host, "DENIED ");
+    assert_int_equal(ask_info(client, "stats", "rejected_connections"), 2);
+}
+
+static void an_open_door_is_said_in_the_log(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("bind 0.0.0.0, protected-mode no");
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "WARNING: listening on 0.0.0.0 without a password"));
+    free(log);
+    server = server_process_start("bind 0.0.0.0, requirepass x");
+    log = server_process_log(server);
+    assert_null(strstr(log, "without a password"));
+    free(log);
+}
+
 static void a_directory_that_cannot_be_made_is_named(void **state)
 {
     (void)state;
@@ -217,6 +339,10 @@ int main(void)
         serving_test(bad_lines_are_refused_with_file_and_line),
         serving_test(bad_options_are_refused_by_name),
         served_test(a_taken_port_is_named),
+        serving_test(a_second_start_takes_nothing_from_the_first),
+        serving_test(a_file_is_not_replaced_by_a_socket),
+        serving_test(without_a_password_strangers_are_refused),
+        serving_test(an_open_door_is_said_in_the_log),
         serving_test(a_directory_that_cannot_be_made_is_named),
         served_test(the_log_says_what_was_recovered),
         served_test(redis_cli_takes_the_tour),

@@ -159,6 +159,7 @@ static const struct sample {
     {"unixsocketperm", "770"},
     {"dir", "/var/lib/dueq"},
     {"requirepass", "se\"cr\\et\n\x01 #"},
+    {"protected-mode", "no"},
     {"maxclients", "77"},
     {"timeout", "30"},
     {"tcp-backlog", "128"},
