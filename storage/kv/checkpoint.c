@@ -56,14 +56,47 @@ enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb, struct checkpoint
     return DUEQ_OK;
 }
 
+static struct dueq_slice write_mark(const struct checkpoint_mark *mark, uint8_t *bytes)
+{
+    kv_write_u64(bytes, mark->lsn);
+    kv_write_u64(bytes + 8, (uint64_t)mark->time);
+    kv_write_u64(bytes + 16, mark->seed);
+    return dueq_slice(bytes, MARK_SIZE);
+}
+
 static enum dueq_status put_mark(struct lmdb_txn *txn, const struct checkpoint_mark *mark)
 {
     uint8_t bytes[MARK_SIZE];
 
-    kv_write_u64(bytes, mark->lsn);
-    kv_write_u64(bytes + 8, (uint64_t)mark->time);
-    kv_write_u64(bytes + 16, mark->seed);
-    return lmdb_put(txn, dueq_slice(mark_key, sizeof(mark_key)), dueq_slice(bytes, MARK_SIZE));
+    return lmdb_put(txn, dueq_slice(mark_key, sizeof(mark_key)), write_mark(mark, bytes));
+}
+
+enum dueq_status checkpoint_create(const char *dir, const struct kv_io *io,
+                                   const struct checkpoint_mark *mark, struct dueq_error *error)
+{
+    uint8_t bytes[MARK_SIZE];
+
+    return lmdb_store_create(dir, io, dueq_slice(mark_key, sizeof(mark_key)),
+                             write_mark(mark, bytes), error);
+}
+
+enum dueq_status checkpoint_settle(struct lmdb_store *lmdb, const struct checkpoint_mark *mark)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (int meta = 0; meta < 2 && status == DUEQ_OK; meta++) {
+        struct lmdb_txn *txn;
+
+        status = lmdb_begin(lmdb, &txn);
+        if (status != DUEQ_OK)
+            break;
+        status = put_mark(txn, mark);
+        if (status == DUEQ_OK)
+            status = lmdb_commit(txn);
+        else
+            lmdb_abort(txn);
+    }
+    return status == DUEQ_OK ? lmdb_sync(lmdb) : status;
 }
 
 /* ---- merging */

@@ -17,6 +17,13 @@ struct checkpoint_mark {
 };
 enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
                                       struct checkpoint_mark *ret_mark);
+/* Makes a new DIR/data.mdb with that mark when there is none. */
+enum dueq_status checkpoint_create(const char *dir, const struct kv_io *io,
+                                   const struct checkpoint_mark *mark,
+                                   struct dueq_error *error);
+/* Writes the mark again until both of LMDB's meta pages lead to it, and syncs: whatever the
+ * disk held before, it holds this mark now. DUEQ_FULL: no room for that. */
+enum dueq_status checkpoint_settle(struct lmdb_store *lmdb, const struct checkpoint_mark *mark);
 
 /* notify: from the thread, when a checkpoint ended or room changed. */
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,

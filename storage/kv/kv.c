@@ -137,32 +137,39 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     return status;
 }
 
+/* Before anything of the journal is removed that the mark says is not needed, the mark is on
+ * the disk for certain. On a full disk it counts as it was read off it. */
+static enum dueq_status settle_mark(struct kv *kv, const struct checkpoint_mark *mark)
+{
+    enum dueq_status status = checkpoint_settle(kv->lmdb, mark);
+
+    return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_renew(kv->lmdb) : status;
+}
+
 static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
 {
-    struct checkpoint_mark mark;
-    enum dueq_status status = lmdb_store_open(kv->dir, kv->options.map_bytes, &kv->lmdb, error);
+    struct checkpoint_mark mark = {0};
+    enum dueq_status status = kv_options_seed(&kv->options, &mark.seed);
 
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "the system gives no random numbers");
+    status = checkpoint_create(kv->dir, kv->io, &mark, error);
+    if (status == DUEQ_OK)
+        status = lmdb_store_open(kv->dir, kv->options.map_bytes, kv->io, &kv->lmdb, error);
     if (status != DUEQ_OK)
         return status;
     status = checkpoint_read_mark(kv->lmdb, &mark);
-    if (status == DUEQ_OK) {
-        kv->lsn = mark.lsn;
-        kv->time_floor = mark.time;
-        kv->seed = mark.seed;
-        return DUEQ_OK;
-    }
-    if (status != DUEQ_NOTFOUND)
-        return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, dueq_status_text(status));
-    status = kv_options_seed(&kv->options, &kv->seed);
-    if (status != DUEQ_OK)
-        return dueq_fail(error, status, "the system gives no random numbers");
-    mark = mark_of(kv); /* without the seed on disk no record is worth anything */
-    status = checkpoint_merge(kv->lmdb, kv->active, &mark);
+    if (status == DUEQ_NOTFOUND)
+        return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no mark",
+                         kv->dir);
     if (status == DUEQ_OK)
-        status = lmdb_sync(kv->lmdb);
-    return status == DUEQ_OK ? lmdb_renew(kv->lmdb)
-                             : dueq_fail(error, status, "cannot write %s/data.mdb: %s", kv->dir,
-                                         lmdb_error_text(kv->lmdb));
+        status = settle_mark(kv, &mark);
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, lmdb_error_text(kv->lmdb));
+    kv->lsn = mark.lsn;
+    kv->time_floor = mark.time;
+    kv->seed = mark.seed;
+    return DUEQ_OK;
 }
 
 static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)

@@ -1,12 +1,20 @@
 #include "storage/kv/lmdb_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <lmdb.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Pages of a new file: its metas and a record. */
+#define NEW_MAP_BYTES ((size_t)1 << 20)
+
 struct lmdb_store {
+    const struct kv_io *io;
+    int fd; /* of data.mdb, besides LMDB's own: -1: none */
     MDB_env *env;
     MDB_dbi dbi;
     MDB_txn *snapshot;
@@ -45,7 +53,6 @@ static enum dueq_status status_of(struct lmdb_store *store, int error)
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
-    case MDB_PANIC:
         return DUEQ_CORRUPT;
     case MDB_VERSION_MISMATCH:
         return DUEQ_FORMAT;
@@ -69,43 +76,139 @@ static struct dueq_slice slice_of(MDB_val val)
     return dueq_slice(val.mv_data, val.mv_size);
 }
 
-/* ---- life */
-
 static int open_database(struct lmdb_store *store)
 {
-    MDB_txn *txn;
-    int error = mdb_txn_begin(store->env, NULL, 0, &txn);
+    int error = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->snapshot);
 
-    if (error != MDB_SUCCESS)
-        return error;
-    error = mdb_dbi_open(txn, NULL, 0, &store->dbi);
-    if (error != MDB_SUCCESS) {
-        mdb_txn_abort(txn);
-        return error;
-    }
-    error = mdb_txn_commit(txn);
-    return error == MDB_SUCCESS ? mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->snapshot)
-                                : error;
+    return error == MDB_SUCCESS ? mdb_dbi_open(store->snapshot, NULL, 0, &store->dbi) : error;
 }
 
-enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes,
+static int open_environment(struct lmdb_store *store, const char *path, size_t map_bytes,
+                            unsigned flags)
+{
+    int error = mdb_env_create(&store->env);
+
+    if (error == MDB_SUCCESS)
+        error = mdb_env_set_mapsize(store->env, map_bytes);
+    if (error == MDB_SUCCESS)
+        error = mdb_env_open(store->env, path, MDB_NOTLS | MDB_NORDAHEAD | flags, 0600);
+    return error;
+}
+
+/* ---- creation */
+
+/* One record in a file that nobody else knows of. */
+static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slice key,
+                    struct dueq_slice value)
+{
+    struct lmdb_txn txn = {.store = store};
+    int error = open_environment(store, path, NEW_MAP_BYTES, MDB_NOSUBDIR | MDB_NOLOCK);
+
+    if (error == MDB_SUCCESS)
+        error = mdb_txn_begin(store->env, NULL, 0, &txn.txn);
+    if (error != MDB_SUCCESS)
+        return error;
+    error = mdb_dbi_open(txn.txn, NULL, 0, &store->dbi);
+    if (error == MDB_SUCCESS)
+        error = mdb_cursor_open(txn.txn, store->dbi, &txn.cursor);
+    if (error == MDB_SUCCESS) {
+        MDB_val k = val_of(key), v = val_of(value);
+
+        error = mdb_cursor_put(txn.cursor, &k, &v, 0);
+        mdb_cursor_close(txn.cursor);
+    }
+    if (error != MDB_SUCCESS) {
+        mdb_txn_abort(txn.txn);
+        return error;
+    }
+    error = mdb_txn_commit(txn.txn);
+    return error == MDB_SUCCESS ? mdb_env_sync(store->env, 1) : error;
+}
+
+static int make_empty(const struct kv_io *io, const char *path)
+{
+    int fd = io->open(io->arg, path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    return fd < 0 ? errno : io->close(io->arg, fd) == 0 ? 0 : errno;
+}
+
+static int make_data_file(const char *dir, const char *path, const struct kv_io *io,
+                          struct dueq_slice key, struct dueq_slice value)
+{
+    struct lmdb_store store = {.io = io};
+    char beside[PATH_MAX];
+    int error;
+
+    snprintf(beside, sizeof(beside), "%.*s.new", PATH_MAX - 8, path);
+    error = make_empty(io, beside); /* one that a power cut has left begins again */
+    if (error == 0)
+        error = fill_new(&store, beside, key, value);
+    if (store.env != NULL)
+        mdb_env_close(store.env);
+    if (error == 0 && io->rename(io->arg, beside, path) != 0)
+        error = errno;
+    if (error == 0 && io->fsync_dir(io->arg, dir) != 0)
+        error = errno;
+    return error;
+}
+
+static bool data_path(const char *dir, char *path)
+{
+    return snprintf(path, PATH_MAX, "%s/data.mdb", dir) < PATH_MAX - 8;
+}
+
+enum dueq_status lmdb_store_create(const char *dir, const struct kv_io *io,
+                                   struct dueq_slice key, struct dueq_slice value,
+                                   struct dueq_error *error)
+{
+    struct lmdb_store store = {0};
+    char path[PATH_MAX];
+    int fd, result;
+
+    if (!data_path(dir, path))
+        return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
+    fd = io->open(io->arg, path, O_RDWR, 0);
+    if (fd >= 0) {
+        io->close(io->arg, fd);
+        return DUEQ_OK;
+    }
+    result = errno == ENOENT ? make_data_file(dir, path, io, key, value) : errno;
+    return result == 0 ? DUEQ_OK
+                       : dueq_fail(error, status_of(&store, result), "cannot create %s: %s",
+                                   path, mdb_strerror(result));
+}
+
+/* ---- life */
+
+/* Also when it is the first to open the file after a crash: what a dead process has left
+ * unsynced is synced here. 0, or errno. */
+static int read_off_disk(struct lmdb_store *store, const char *path)
+{
+    const struct kv_io *io = store->io;
+
+    store->fd = io->open(io->arg, path, O_RDWR, 0);
+    if (store->fd < 0 || io->fdatasync(io->arg, store->fd) != 0)
+        return errno;
+    io->forget(io->arg, store->fd);
+    return 0;
+}
+
+enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct kv_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error)
 {
     struct lmdb_store *store = calloc(1, sizeof(*store));
+    char path[PATH_MAX];
     int result;
 
     if (store == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
-    result = mdb_env_create(&store->env);
+    store->io = io;
+    store->fd = -1;
+    result = data_path(dir, path) ? read_off_disk(store, path) : ENAMETOOLONG;
     if (result == MDB_SUCCESS)
-        result = mdb_env_set_mapsize(store->env, map_bytes);
-    if (result == MDB_SUCCESS)
-        result =
-            mdb_env_open(store->env, dir, MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMETASYNC, 0600);
+        result = open_environment(store, dir, map_bytes, MDB_NOMETASYNC);
     if (result == MDB_SUCCESS)
         result = open_database(store);
-    if (result == MDB_SUCCESS) /* what is read now may be what a dead process left unsynced */
-        result = mdb_env_sync(store->env, 1);
     if (result != MDB_SUCCESS) {
         enum dueq_status status = status_of(store, result);
 
@@ -125,6 +228,8 @@ void lmdb_store_close(struct lmdb_store *store)
         mdb_txn_abort(store->snapshot);
     if (store->env != NULL)
         mdb_env_close(store->env);
+    if (store->fd >= 0)
+        store->io->close(store->io->arg, store->fd);
     free(store);
 }
 
@@ -266,19 +371,32 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
     return status_of(txn->store, error);
 }
 
+/* LMDB says ENOSPC when a write finds no room, which does no harm, and when a sync does, which
+ * loses what was written. The kernel tells every descriptor of a failed sync once: ours, too.
+ */
+static enum dueq_status doubt(struct lmdb_store *store, enum dueq_status status)
+{
+    if (status == DUEQ_FULL && store->io->fdatasync(store->io->arg, store->fd) != 0)
+        return DUEQ_IO;
+    return status;
+}
+
 enum dueq_status lmdb_commit(struct lmdb_txn *txn)
 {
+    struct lmdb_store *store = txn->store;
     enum dueq_status status;
 
     mdb_cursor_close(txn->cursor);
-    status = status_of(txn->store, mdb_txn_commit(txn->txn));
+    status = doubt(store, status_of(store, mdb_txn_commit(txn->txn)));
     free(txn);
     return status;
 }
 
 enum dueq_status lmdb_sync(struct lmdb_store *store)
 {
-    return status_of(store, mdb_env_sync(store->env, 1));
+    enum dueq_status status = status_of(store, mdb_env_sync(store->env, 1));
+
+    return status == DUEQ_FULL ? DUEQ_IO : status;
 }
 
 void lmdb_abort(struct lmdb_txn *txn)

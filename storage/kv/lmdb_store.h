@@ -5,6 +5,7 @@
 #ifndef DUEQ_STORAGE_LMDB_STORE_H
 #define DUEQ_STORAGE_LMDB_STORE_H
 
+#include "storage/kv/io.h"
 #include "storage/slice.h"
 #include "storage/status.h"
 
@@ -15,7 +16,15 @@ struct lmdb_store;
 struct lmdb_cursor;
 struct lmdb_txn;
 
-enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes,
+/* Makes DIR/data.mdb with that one record when there is none: beside, synced, renamed, so that
+ * a power cut at any moment leaves none or a whole one. */
+enum dueq_status lmdb_store_create(const char *dir, const struct kv_io *io,
+                                   struct dueq_slice key, struct dueq_slice value,
+                                   struct dueq_error *error);
+
+/* What is read is what the disk has: the file is synced and dropped from the page cache first,
+ * where a sync that failed may have left pages that are nowhere else. */
+enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct kv_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error);
 void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
 
@@ -45,9 +54,11 @@ enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
 /* txn is gone, also on failure. A power cut may undo the last commit, and only it, as a whole.
- */
+ * DUEQ_FULL: nothing was written that counts. DUEQ_IO also when the disk was full during a
+ * sync: what it has lost is in memory still, so nothing that is read may be believed. */
 enum dueq_status lmdb_commit(struct lmdb_txn *txn);
-/* All commits are durable afterwards; also after lmdb_store_open. */
+/* All commits are durable afterwards; also after lmdb_store_open. Never DUEQ_FULL: a sync that
+ * failed once does not fail again, and must not be tried again. */
 enum dueq_status lmdb_sync(struct lmdb_store *store);
 void lmdb_abort(struct lmdb_txn *txn);
 

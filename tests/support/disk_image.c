@@ -165,12 +165,21 @@ static void replace_platter(struct disk_file *file, uint8_t *bytes, size_t size)
     drop_requests(file);
 }
 
+/* In place: data.mdb is large, and what is asked of it between two syncs is not. */
 void disk_file_sync(struct disk_file *file)
 {
-    size_t size;
-    uint8_t *bytes = disk_file_bytes(file, &size);
+    size_t greatest = greatest_size(file);
 
-    replace_platter(file, bytes, size);
+    if (greatest > file->platter_size || file->platter == NULL) {
+        file->platter = realloc(file->platter, greatest + 1);
+        if (file->platter == NULL)
+            abort();
+        memset(file->platter + file->platter_size, 0, greatest - file->platter_size);
+    }
+    for (const struct request *request = file->first; request; request = request->next)
+        memcpy(file->platter + request->offset, request->bytes, request->size);
+    file->platter_size = file->size;
+    drop_requests(file);
 }
 
 /* Calls fn for each piece of the request that lies in one sector. */

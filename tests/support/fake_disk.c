@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { DESCRIPTORS = 1024, PARTS = 64 };
@@ -101,7 +102,7 @@ static void write_real(int fd, const struct disk_file *file)
     size_t size;
     uint8_t *bytes = disk_file_bytes(file, &size);
 
-    if (fd < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size ||
+    if (fd < 0 || syscall(SYS_pwrite64, fd, bytes, size, 0) != (long)size ||
         ftruncate(fd, (off_t)size) != 0)
         abort();
     free(bytes);
@@ -180,7 +181,8 @@ static ssize_t write_parts(struct fake_disk *disk, int fd, const struct iovec *p
     for (int i = 0; i < count && done < most; i++) {
         size_t size = parts[i].iov_len < most - done ? parts[i].iov_len : most - done;
 
-        if (pwrite(fd, parts[i].iov_base, size, offset + (off_t)done) != (ssize_t)size)
+        if (syscall(SYS_pwrite64, fd, parts[i].iov_base, size, offset + (off_t)done) !=
+            (long)size)
             abort();
         disk_file_write(disk->open[fd], (size_t)offset + done, parts[i].iov_base, size);
         done += size;
@@ -215,6 +217,56 @@ static int fake_fdatasync(void *arg, int fd)
         result = -1;
         if (!disk->dead && errno != EINTR)
             disk_file_lose(disk->open[fd], &disk->dice);
+    }
+    return leave(disk, result);
+}
+
+/* The real file is the page cache: what is written shows there, whatever comes of it. */
+static ssize_t write_cache(struct disk_file *file, int fd, const struct iovec *parts, int count,
+                           off_t offset)
+{
+    size_t done = 0;
+
+    for (int i = 0; i < count; i++) {
+        size_t size = parts[i].iov_len;
+
+        if (syscall(SYS_pwrite64, fd, parts[i].iov_base, size, offset + (off_t)done) !=
+            (long)size)
+            abort();
+        if (file != NULL)
+            disk_file_write(file, (size_t)offset + done, parts[i].iov_base, size);
+        done += size;
+    }
+    return (ssize_t)done;
+}
+
+ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
+                             const struct iovec *parts, int count, off_t offset)
+{
+    ssize_t put = -1;
+
+    pthread_mutex_lock(&disk->lock);
+    if (!fails(disk, DISK_DATA_WRITE))
+        put = write_cache(find(disk, path), fd, parts, count, offset);
+    else if (disk->dead) /* it will be gone */
+        put = write_cache(NULL, fd, parts, count, offset);
+    leave(disk, 0);
+    return put;
+}
+
+int fake_disk_data_sync(struct fake_disk *disk, const char *path)
+{
+    struct disk_file *file;
+    int result = 0;
+
+    pthread_mutex_lock(&disk->lock);
+    file = find(disk, path);
+    if (!fails(disk, DISK_DATA_SYNC)) {
+        disk_file_sync(file);
+    } else {
+        result = -1;
+        if (!disk->dead)
+            disk_file_lose(file, &disk->dice);
     }
     return leave(disk, result);
 }

@@ -20,6 +20,8 @@ enum disk_call {
     DISK_UNLINK,
     DISK_SYNC_NAMES,
     DISK_FORGET,
+    DISK_DATA_WRITE, /* LMDB's: lmdb_disk.h */
+    DISK_DATA_SYNC,
     DISK_CALLS
 };
 
@@ -49,5 +51,11 @@ void fake_disk_cut_after(struct fake_disk *disk, unsigned long calls);
 bool fake_disk_is_dead(struct fake_disk *disk);
 /* The power returns: the files become what the cut has left. Nothing may be open. */
 void fake_disk_restart(struct fake_disk *disk, struct dice *dice);
+
+/* ---- for lmdb_disk.h: what LMDB does to a file without asking struct kv_io */
+
+ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
+                             const struct iovec *parts, int count, off_t offset);
+int fake_disk_data_sync(struct fake_disk *disk, const char *path);
 
 #endif
