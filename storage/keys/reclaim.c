@@ -62,10 +62,12 @@ static void begin_at(struct kv_key *resume, const struct kv_key *prefix)
         *resume = *prefix;
 }
 
+/* To the first record from `resume` on that begins as `prefix` does. False: there is none, or
+ * the budget, which is less by what the search cost, is spent. */
 static bool seek_prefix(struct kv_cursor *at, const struct kv_key *resume,
-                        const struct kv_key *prefix)
+                        const struct kv_key *prefix, unsigned *budget)
 {
-    return kv_cursor_seek(at, kv_key_slice(resume)) == DUEQ_OK &&
+    return *budget > 0 && kv_cursor_seek_within(at, kv_key_slice(resume), budget) == DUEQ_OK &&
            kv_cursor_key(at).size >= prefix->size &&
            memcmp(kv_cursor_key(at).data, prefix->bytes, prefix->size) == 0;
 }
@@ -80,10 +82,10 @@ static unsigned erase_prefix(struct keys *keys, const struct kv_key *prefix,
     if (at == NULL)
         return 0;
     begin_at(resume, prefix);
-    while (budget > 0 && seek_prefix(at, resume, prefix)) {
+    while (seek_prefix(at, resume, prefix, &budget)) {
         copy_key(resume, kv_cursor_key(at));
         kv_del(keys->kv, kv_key_slice(resume));
-        budget--;
+        budget -= budget > 0;
     }
     keys_give_cursor(keys);
     return budget;
@@ -233,11 +235,9 @@ void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uin
         kv_del(keys->kv, kv_key_slice(&at));
         return;
     }
-    if (count > KEYS_SMALL) {
+    /* a small one may lie among the remains of many */
+    if (count > KEYS_SMALL || erase_object(keys, type, object, &at, KEYS_SMALL * 2 + 1) == 0)
         add_garbage(keys, object, (uint8_t)type);
-        return;
-    }
-    erase_object(keys, type, object, &at, KEYS_SMALL * 2 + 1);
 }
 
 void reclaim_database(struct keys *keys, uint64_t physical)
@@ -285,11 +285,11 @@ static unsigned erase_database(struct keys *keys, uint64_t physical, unsigned bu
     if (at == NULL)
         return 0;
     begin_at(&keys->garbage_at, &prefix);
-    while (budget > 0 && seek_prefix(at, &keys->garbage_at, &prefix)) {
+    while (seek_prefix(at, &keys->garbage_at, &prefix, &budget)) {
         copy_key(&keys->garbage_at, kv_cursor_key(at));
         erase_listed(keys, kv_key_slice(&keys->garbage_at), kv_cursor_value(at));
         kv_del(keys->kv, kv_key_slice(&keys->garbage_at));
-        budget--;
+        budget -= budget > 0;
     }
     keys_give_cursor(keys);
     return budget;
@@ -324,29 +324,31 @@ static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsi
 
 /* Finds the first garbage record, unless one is being worked on: another that comes before it
  * shall not take its place, which would be walked to again over all that is erased already. */
-static bool choose_garbage(struct keys *keys)
+static bool choose_garbage(struct keys *keys, unsigned *budget)
 {
     struct kv_cursor *at;
+    bool found;
 
     if (keys->garbage_now.size > 0)
         return true;
     at = keys_take_cursor(keys);
     if (at == NULL)
         return false;
-    keys->garbage = kv_cursor_seek(at, kv_key_slice(&keys->garbage_first)) == DUEQ_OK &&
-                    *(const uint8_t *)kv_cursor_key(at).data == TABLE_GARBAGE;
-    if (keys->garbage) {
+    found = kv_cursor_seek_within(at, kv_key_slice(&keys->garbage_first), budget) == DUEQ_OK &&
+            *(const uint8_t *)kv_cursor_key(at).data == TABLE_GARBAGE;
+    keys->garbage = found || *budget == 0;
+    if (found) {
         copy_key(&keys->garbage_first, kv_cursor_key(at));
         keys->garbage_now = keys->garbage_first;
         keys->garbage_at.size = 0;
     }
     keys_give_cursor(keys);
-    return keys->garbage;
+    return found;
 }
 
 static unsigned collect_garbage(struct keys *keys, unsigned budget)
 {
-    while (budget > 0 && choose_garbage(keys)) {
+    while (budget > 0 && choose_garbage(keys, &budget)) {
         budget = collect_one(keys, &keys->garbage_now, budget);
         if (budget == 0)
             break;
@@ -386,28 +388,41 @@ static bool logical_of(const struct keys *keys, uint64_t physical, unsigned *ret
     return false;
 }
 
+/* Finds the earliest expiry record and sets next_expiry by it. True: it is due, and the cursor
+ * there. A search that has spent the budget leaves next_expiry as it was. */
+static bool find_expired(struct keys *keys, struct kv_cursor *at, int64_t now, unsigned *budget)
+{
+    struct dueq_slice key;
+    enum dueq_status status =
+        kv_cursor_seek_within(at, kv_key_slice(&keys->expiry_first), budget);
+
+    if (status == DUEQ_NOTFOUND && *budget == 0)
+        return false;
+    keys->next_expiry = DUEQ_NEVER;
+    if (status != DUEQ_OK || *(const uint8_t *)kv_cursor_key(at).data != TABLE_EXPIRY)
+        return false;
+    key = kv_cursor_key(at);
+    copy_key(&keys->expiry_first, key);
+    keys->next_expiry = kv_read_time((const uint8_t *)key.data + 1);
+    return keys->next_expiry <= now;
+}
+
 /* Looks at the earliest expiry record; true: it was due and is dealt with. */
-static bool expire_first(struct dueq *store, struct keys *keys, int64_t now)
+static bool expire_first(struct dueq *store, struct keys *keys, int64_t now, unsigned *budget)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
     struct keys_view view = {.store = store, .now = now};
     struct dueq_slice key;
-    bool due = false;
+    bool due;
 
     if (at == NULL)
         return false;
-    keys->next_expiry = DUEQ_NEVER;
-    if (kv_cursor_seek(at, kv_key_slice(&keys->expiry_first)) == DUEQ_OK &&
-        *(const uint8_t *)kv_cursor_key(at).data == TABLE_EXPIRY) {
-        key = kv_cursor_key(at);
-        copy_key(&keys->expiry_first, key);
-        keys->next_expiry = kv_read_time((const uint8_t *)key.data + 1);
-        due = keys->next_expiry <= now;
-        if (due && logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
-            expire_key(keys, key, kv_cursor_value(at), &view);
-        else if (due)
-            kv_del(keys->kv, kv_key_slice(&keys->expiry_first));
-    }
+    due = find_expired(keys, at, now, budget);
+    key = kv_cursor_key(at);
+    if (due && logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
+        expire_key(keys, key, kv_cursor_value(at), &view);
+    else if (due)
+        kv_del(keys->kv, kv_key_slice(&keys->expiry_first));
     keys_give_cursor(keys);
     return due;
 }
@@ -416,8 +431,11 @@ void keys_tick(struct dueq *store, int64_t now, unsigned *budget)
 {
     struct keys *keys = store_keys(store);
 
-    while (*budget > 0 && keys->next_expiry <= now && expire_first(store, keys, now))
+    while (*budget > 0 && keys->next_expiry <= now) {
         --*budget;
+        if (!expire_first(store, keys, now, budget))
+            break;
+    }
     if (*budget > 0 && keys->garbage)
         *budget = collect_garbage(keys, *budget);
 }

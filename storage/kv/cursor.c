@@ -329,19 +329,18 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
 
 /* ---- moves */
 
-/* Takes the nearest candidate that is not deleted as the cursor's position. Over more than
- * `limit` tombstones it does not go: the position is lost then, and *ret_stopped true. */
-static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit, bool *ret_stopped)
+/* Takes the nearest candidate that is not deleted as the cursor's position, or stops after
+ * `limit` tombstones and one. */
+static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit)
 {
-    *ret_stopped = false;
     for (;;) {
         const struct level *level = nearest(cursor);
+        bool stopped = level != NULL && cursor->passage.passed > limit;
         enum dueq_status status;
 
-        *ret_stopped = level != NULL && cursor->passage.passed > limit;
-        if (level == NULL || *ret_stopped) {
+        if (level == NULL || stopped) {
             cursor->key_size = 0;
-            note_passage(cursor, *ret_stopped);
+            note_passage(cursor, stopped);
             return DUEQ_NOTFOUND;
         }
         memcpy(cursor->key, level->key.data, level->key.size);
@@ -357,6 +356,18 @@ static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit, bool *r
     }
 }
 
+/* settle() for a budget, which it is taken from. */
+static enum dueq_status settle_within(struct kv_cursor *cursor, unsigned *budget)
+{
+    uint64_t limit = budget == NULL ? UINT64_MAX : (uint64_t)*budget * KV_TOMBSTONES_A_STEP;
+    enum dueq_status status = settle(cursor, limit);
+    uint64_t spent = cursor->passage.passed / KV_TOMBSTONES_A_STEP;
+
+    if (budget != NULL)
+        *budget -= spent < *budget ? (unsigned)spent : *budget;
+    return status;
+}
+
 static void begin_move(struct kv_cursor *cursor)
 {
     cursor->passage.any = false;
@@ -366,12 +377,11 @@ static void begin_move(struct kv_cursor *cursor)
 }
 
 static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
-                             enum direction direction, uint64_t limit, bool *ret_stopped)
+                             enum direction direction, unsigned *budget)
 {
     bool onward = direction == FORWARD && cursor->direction == FORWARD, around;
     enum dueq_status status;
 
-    *ret_stopped = false;
     if (kv_failed(cursor->kv))
         return cursor->kv->status;
     cursor->direction = direction;
@@ -379,39 +389,36 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
     status = go_around(cursor, key, onward, &around);
     if (status == DUEQ_OK && !around)
         status = place_levels(cursor, key, onward);
-    return status == DUEQ_OK ? settle(cursor, limit, ret_stopped) : status;
+    return status == DUEQ_OK ? settle_within(cursor, budget) : status;
 }
 
 enum dueq_status kv_cursor_seek(struct kv_cursor *cursor, struct dueq_slice key)
 {
-    bool stopped;
-
-    return seek(cursor, key, FORWARD, UINT64_MAX, &stopped);
+    return seek(cursor, key, FORWARD, NULL);
 }
 
 enum dueq_status kv_cursor_seek_last(struct kv_cursor *cursor, struct dueq_slice key)
 {
-    bool stopped;
-
-    return seek(cursor, key, BACKWARD, UINT64_MAX, &stopped);
+    return seek(cursor, key, BACKWARD, NULL);
 }
 
-bool kv_cursor_approach(struct kv_cursor *cursor, struct dueq_slice key, unsigned *budget)
+enum dueq_status kv_cursor_seek_within(struct kv_cursor *cursor, struct dueq_slice key,
+                                       unsigned *budget)
 {
-    uint64_t limit = (uint64_t)*budget * KV_TOMBSTONES_A_STEP, spent;
-    bool stopped;
+    return seek(cursor, key, FORWARD, budget);
+}
 
-    seek(cursor, key, FORWARD, limit, &stopped);
-    spent = cursor->passage.passed / KV_TOMBSTONES_A_STEP;
-    *budget -= spent < *budget ? (unsigned)spent : *budget;
-    return !stopped;
+enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct dueq_slice key,
+                                            unsigned *budget)
+{
+    return seek(cursor, key, BACKWARD, budget);
 }
 
 /* One step: levels whose place still holds are moved, the others sought anew. */
-static enum dueq_status step(struct kv_cursor *cursor, enum direction direction)
+static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
+                             unsigned *budget)
 {
     enum dueq_status status = DUEQ_OK;
-    bool stopped;
 
     if (kv_failed(cursor->kv))
         return cursor->kv->status;
@@ -427,15 +434,20 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction)
             status = seek_level(cursor, i, kv_cursor_key(cursor));
     if (status == DUEQ_OK)
         status = pass_key(cursor);
-    return status == DUEQ_OK ? settle(cursor, UINT64_MAX, &stopped) : status;
+    return status == DUEQ_OK ? settle_within(cursor, budget) : status;
 }
 
 enum dueq_status kv_cursor_next(struct kv_cursor *cursor)
 {
-    return step(cursor, FORWARD);
+    return step(cursor, FORWARD, NULL);
 }
 
 enum dueq_status kv_cursor_prev(struct kv_cursor *cursor)
 {
-    return step(cursor, BACKWARD);
+    return step(cursor, BACKWARD, NULL);
+}
+
+enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budget)
+{
+    return step(cursor, FORWARD, budget);
 }

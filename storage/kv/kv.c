@@ -13,7 +13,8 @@ enum {
     CLOSE_PATIENCE = 200,        /* such looks at a full disk, before closing without one */
     IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
-    IDLE_JOURNAL = 8 * 1024 * 1024
+    IDLE_JOURNAL = 8 * 1024 * 1024,
+    TOMBSTONES_TIRING = 200 * 1000 /* stepped over: a checkpoint takes them away */
 };
 
 #define MIB            ((uint64_t)1 << 20)
@@ -401,6 +402,7 @@ static void freeze(struct kv *kv)
     kv->active = fresh;
     kv->levels++;
     kv->since_freeze = 0;
+    kv->passed_then = kv->stats.tombstones_passed;
     checkpoint_start(kv->checkpoint, kv->frozen, &mark);
 }
 
@@ -577,6 +579,9 @@ void kv_maintain(struct kv *kv, bool idle)
     renew_snapshot(kv);
     check_room_sometimes(kv);
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
+    if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING &&
+        kv_batch_bytes(kv) == 0)
+        freeze(kv);
     if (kv->idle_turns >= IDLE_TURNS && worth_a_checkpoint(kv) && kv_batch_bytes(kv) == 0) {
         kv->idle_turns = 0;
         freeze(kv);

@@ -72,11 +72,16 @@ struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor);
  * remembered, so that no other move steps over them, and gone with the next checkpoint. */
 uint64_t kv_cursor_passed(const struct kv_cursor *cursor);
 
-/* Steps over the deleted records from `key` on, in at most *budget steps, each of
- * KV_TOMBSTONES_A_STEP of them. True: a kv_cursor_seek to the key now is O(log n). False: the
- * budget was not enough; another call goes on from where this one stopped. Position is lost. */
+/* The same moves for those who must not take long: a step of the budget pays for
+ * KV_TOMBSTONES_A_STEP deleted records. When it is spent among them the answer is
+ * DUEQ_NOTFOUND, *budget is 0 and the position lost; a seek from there again goes on where this
+ * one stopped. NULL: any number of steps. */
 enum { KV_TOMBSTONES_A_STEP = 8 };
-bool kv_cursor_approach(struct kv_cursor *cursor, struct dueq_slice key, unsigned *budget);
+enum dueq_status kv_cursor_seek_within(struct kv_cursor *cursor, struct dueq_slice key,
+                                       unsigned *budget);
+enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct dueq_slice key,
+                                            unsigned *budget);
+enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budget);
 
 /* ---- writing */
 

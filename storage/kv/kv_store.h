@@ -39,6 +39,7 @@ struct kv {
     uint64_t seed;
     uint64_t since_freeze; /* journal bytes */
     uint64_t since_check;  /* journal bytes since room was looked at */
+    uint64_t passed_then;  /* tombstones stepped over, up to the last freeze */
     bool replay_full;      /* no room to merge what is replayed: it stays in memory */
     unsigned idle_turns;
     enum kv_state state;

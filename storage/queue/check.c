@@ -63,7 +63,8 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
         break;
     case RECORD_CLAIMED:
         audit->claimed++;
-        blame(audit, state->due >= topic->next_lease, "a lease ends before the topic's next");
+        blame(audit, !place_before(place, topic->next_lease),
+              "a lease ends before the topic's next");
         blame(audit, exists(audit, class_key(topic->id, CLASS_CLAIMED), place),
               "a claimed job is not in the schedule");
         break;
@@ -81,7 +82,9 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
     else
         blame(audit, state->expires == DUEQ_NEVER || state->state == RECORD_CLAIMED,
               "a job's ttl is not in the schedule");
-    blame(audit, state->expires >= topic->next_ttl || state->state == RECORD_CLAIMED,
+    blame(audit,
+          !place_before((struct place){state->expires, seq}, topic->next_ttl) ||
+              state->state == RECORD_CLAIMED,
           "a life ends before the topic's next");
 }
 
@@ -197,7 +200,8 @@ static void audit_timer(struct audit *audit)
     const struct topic *topic = audit->topic;
 
     blame(audit,
-          in_time(store, topic, topic->next_lease) && in_time(store, topic, topic->next_ttl),
+          in_time(store, topic, topic->next_lease.due) &&
+              in_time(store, topic, topic->next_ttl.due),
           "the topic's timer is late");
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];

@@ -21,7 +21,7 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
 
         if (best != NULL && lane->priority != best->priority)
             break;
-        status = schedule_first(store, topic, lane, time, &place);
+        status = schedule_first(store, topic, lane, time, NULL, &place);
         if (status == DUEQ_NOTFOUND)
             continue;
         if (status != DUEQ_OK)

@@ -19,13 +19,13 @@ static void begin_table(struct garbage *garbage, size_t table)
     garbage->at = topic_key(tables[table], garbage->topic);
 }
 
-/* Takes up the next flushed topic; false when there is none. */
-static bool begin_topic(struct dueq *store)
+/* Takes up the next flushed topic; false when there is none, or the budget is spent. */
+static bool begin_topic(struct dueq *store, unsigned *budget)
 {
     struct kv_key first = garbage_key(0);
     struct dueq_slice key;
 
-    if (kv_cursor_seek(store->cursor, kv_key_slice(&first)) != DUEQ_OK)
+    if (kv_cursor_seek_within(store->cursor, kv_key_slice(&first), budget) != DUEQ_OK)
         return false;
     key = kv_cursor_key(store->cursor);
     if (key.size != first.size || *(const uint8_t *)key.data != TABLE_GARBAGE)
@@ -43,25 +43,32 @@ static void end_topic(struct dueq *store)
     store->garbage.topic = 0;
 }
 
-/* False when the budget is used up before the table is empty. */
+/* False when the budget is used up before the table is known to be empty. */
 static bool empty_table(struct dueq *store, unsigned *budget)
 {
     struct kv_key head = topic_key(tables[store->garbage.table], store->garbage.topic);
     struct kv_key *at = &store->garbage.at;
 
-    while (kv_cursor_seek(store->cursor, kv_key_slice(at)) == DUEQ_OK) {
-        struct dueq_slice key = kv_cursor_key(store->cursor);
+    while (*budget > 0) {
+        struct dueq_slice key;
+        enum dueq_status status;
 
+        --*budget;
+        status = kv_cursor_seek_within(store->cursor, kv_key_slice(at), budget);
+        if (status == DUEQ_NOTFOUND)
+            return *budget > 0;
+        if (status != DUEQ_OK) {
+            store->garbage.any = false; /* it stays for the next opening */
+            return false;
+        }
+        key = kv_cursor_key(store->cursor);
         if (!kv_key_begins(key, &head))
             return true;
-        if (*budget == 0)
-            return false;
-        --*budget;
-        memcpy(at->bytes, key.data, key.size);
-        at->size = (uint16_t)key.size;
-        kv_del(store->kv, kv_key_slice(at));
+        kv_key_copy(at, key);
+        kv_del(store->kv, key);
+        kv_key_follow(at);
     }
-    return true;
+    return false;
 }
 
 void garbage_collect(struct dueq *store, unsigned *budget)
@@ -69,8 +76,8 @@ void garbage_collect(struct dueq *store, unsigned *budget)
     struct garbage *garbage = &store->garbage;
 
     while (*budget > 0 && garbage->any) {
-        if (garbage->topic == 0 && !begin_topic(store)) {
-            garbage->any = false;
+        if (garbage->topic == 0 && !begin_topic(store, budget)) {
+            garbage->any = *budget == 0;
             return;
         }
         if (!empty_table(store, budget))

@@ -80,8 +80,8 @@ static void put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64
 
     key_add_place(&key, expires, seq);
     kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
-    if (expires < topic->next_ttl)
-        topic->next_ttl = expires;
+    if (place_before((struct place){expires, seq}, topic->next_ttl))
+        topic->next_ttl = (struct place){expires, seq};
     queue_event_at(store, topic, expires);
 }
 

@@ -12,7 +12,7 @@ struct garbage {
     bool any;         /* there may be topics to reclaim */
     uint64_t topic;   /* the one being reclaimed; 0: none */
     size_t table;     /* of its tables, the one being emptied */
-    struct kv_key at; /* last key removed: the next search starts there */
+    struct kv_key at; /* everything before is removed: the next search starts there */
 };
 
 struct dueq {
@@ -93,9 +93,13 @@ void schedule_add(struct dueq *store, struct topic *topic, const struct job_stat
                   uint64_t seq, struct dueq_time time);
 void schedule_remove(struct dueq *store, struct topic *topic, const struct job_state *state,
                      uint64_t seq);
+/* Searches take a budget, as those of cursors do (kv_cursor_seek_within): DUEQ_NOTFOUND with
+ * nothing left of it says that another call may find more. NULL: without end. */
+
 /* The first entry of the lane that is due; DUEQ_NOTFOUND. */
 enum dueq_status schedule_first(struct dueq *store, struct topic *topic, struct lane *lane,
-                                struct dueq_time time, struct place *ret_place);
+                                struct dueq_time time, unsigned *budget,
+                                struct place *ret_place);
 /* Counts what has fallen due (or, with a wall clock set back, has not yet) in at most *budget
  * steps. *moved grows by the jobs that became ready. A budget of 0 afterwards: there may be
  * more. */
@@ -103,10 +107,11 @@ enum dueq_status schedule_count(struct dueq *store, struct topic *topic, struct 
                                 struct dueq_time time, unsigned *budget, uint64_t *moved);
 /* Makes lane->next_due exact; what is due must be counted. */
 enum dueq_status schedule_find_next_due(struct dueq *store, struct topic *topic,
-                                        struct lane *lane);
-/* The first entry of a class from `from` on; DUEQ_NOTFOUND. */
+                                        struct lane *lane, unsigned *budget);
+/* The first entry of a class from a place on; DUEQ_NOTFOUND. */
 enum dueq_status schedule_class_first(struct dueq *store, const struct topic *topic,
-                                      uint8_t class, int64_t from, struct place *ret_place);
+                                      uint8_t class, struct place from, unsigned *budget,
+                                      struct place *ret_place);
 
 /* ---- jobs (job.c) */
 

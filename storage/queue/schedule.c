@@ -15,13 +15,6 @@ static struct kv_key entry_key(const struct topic *topic, const struct job_state
 
 /* ---- places */
 
-static struct place place_behind(struct place place)
-{
-    if (place.seq == UINT64_MAX)
-        return (struct place){place.due + 1, 0};
-    return (struct place){place.due, place.seq + 1};
-}
-
 static struct place later(struct place a, struct place b)
 {
     return place_before(a, b) ? b : a;
@@ -41,46 +34,55 @@ static enum dueq_status read_place(const struct dueq *store, const struct kv_key
 
 /* The first place at or after `from`; leaves the cursor there. */
 static enum dueq_status first_place(struct dueq *store, const struct kv_key *prefix,
-                                    struct place from, struct place *ret_place)
+                                    struct place from, unsigned *budget,
+                                    struct place *ret_place)
 {
     struct kv_key key = *prefix;
     enum dueq_status status;
 
     key_add_place(&key, from.due, from.seq);
-    status = kv_cursor_seek(store->cursor, kv_key_slice(&key));
+    status = kv_cursor_seek_within(store->cursor, kv_key_slice(&key), budget);
     return status == DUEQ_OK ? read_place(store, prefix, ret_place) : status;
 }
 
 static enum dueq_status next_place(struct dueq *store, const struct kv_key *prefix,
-                                   struct place *ret_place)
+                                   unsigned *budget, struct place *ret_place)
 {
-    enum dueq_status status = kv_cursor_next(store->cursor);
+    enum dueq_status status = kv_cursor_next_within(store->cursor, budget);
 
     return status == DUEQ_OK ? read_place(store, prefix, ret_place) : status;
 }
 
 /* The last place before `end`. */
 static enum dueq_status last_place(struct dueq *store, const struct kv_key *prefix,
-                                   struct place end, struct place *ret_place)
+                                   struct place end, unsigned *budget, struct place *ret_place)
 {
     struct kv_key key = *prefix;
     enum dueq_status status;
 
     key_add_place(&key, end.due, end.seq);
-    status = kv_cursor_seek_last(store->cursor, kv_key_slice(&key));
+    status = kv_cursor_seek_last_within(store->cursor, kv_key_slice(&key), budget);
     return status == DUEQ_OK ? read_place(store, prefix, ret_place) : status;
 }
 
 enum dueq_status schedule_class_first(struct dueq *store, const struct topic *topic,
-                                      uint8_t class, int64_t from, struct place *ret_place)
+                                      uint8_t class, struct place from, unsigned *budget,
+                                      struct place *ret_place)
 {
     struct kv_key prefix = class_key(topic->id, class);
 
-    return first_place(store, &prefix, (struct place){from, 0}, ret_place);
+    return first_place(store, &prefix, from, budget, ret_place);
+}
+
+/* A search that has spent its budget has not found out that nothing is there. */
+static bool gave_up(enum dueq_status status, const unsigned *budget)
+{
+    return status == DUEQ_NOTFOUND && budget != NULL && *budget == 0;
 }
 
 enum dueq_status schedule_first(struct dueq *store, struct topic *topic, struct lane *lane,
-                                struct dueq_time time, struct place *ret_place)
+                                struct dueq_time time, unsigned *budget,
+                                struct place *ret_place)
 {
     struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
     struct place first;
@@ -89,9 +91,9 @@ enum dueq_status schedule_first(struct dueq *store, struct topic *topic, struct 
     if (lane->pending == 0 || (lane->ready == 0 && lane->next_due > lane_now(lane, time)) ||
         lane->head.due > lane_now(lane, time))
         return DUEQ_NOTFOUND;
-    status = first_place(store, &prefix, lane->head, &first);
+    status = first_place(store, &prefix, lane->head, budget, &first);
     if (status != DUEQ_OK)
-        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+        return status == DUEQ_NOTFOUND && !gave_up(status, budget) ? DUEQ_CORRUPT : status;
     lane->head = first;
     if (first.due > lane_now(lane, time))
         return DUEQ_NOTFOUND;
@@ -99,7 +101,8 @@ enum dueq_status schedule_first(struct dueq *store, struct topic *topic, struct 
     return DUEQ_OK;
 }
 
-/* ---- counting: what has fallen due is counted by walking over it, once */
+/* ---- counting: what has fallen due is counted by walking over it, once. It changes nothing on
+ * disk: where counts and lane stand there is told together, and when the topic is saved. */
 
 /* Nothing delayed is left at or before now: that needs no walk and no write. */
 static bool count_nothing(struct lane *lane, struct dueq_time time)
@@ -113,11 +116,12 @@ static bool count_nothing(struct lane *lane, struct dueq_time time)
 }
 
 static enum dueq_status find_delayed(struct dueq *store, const struct kv_key *prefix,
-                                     const struct lane *lane, struct place *ret_place)
+                                     const struct lane *lane, unsigned *budget,
+                                     struct place *ret_place)
 {
     struct place from = later(place_behind(lane->counted), lane->head);
 
-    return first_place(store, prefix, later(from, (struct place){lane->next_due, 0}),
+    return first_place(store, prefix, later(from, (struct place){lane->next_due, 0}), budget,
                        ret_place);
 }
 
@@ -126,7 +130,7 @@ static enum dueq_status count_forward(struct dueq *store, const struct kv_key *p
                                       uint64_t *moved)
 {
     struct place at;
-    enum dueq_status status = find_delayed(store, prefix, lane, &at);
+    enum dueq_status status = find_delayed(store, prefix, lane, budget, &at);
 
     while (status == DUEQ_OK && !place_before(until, at)) {
         if (*budget == 0)
@@ -136,8 +140,10 @@ static enum dueq_status count_forward(struct dueq *store, const struct kv_key *p
         lane->next_due = at.due;
         lane->ready++;
         ++*moved;
-        status = next_place(store, prefix, &at);
+        status = next_place(store, prefix, budget, &at);
     }
+    if (gave_up(status, budget))
+        return DUEQ_OK;
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
     lane->counted = until;
@@ -152,11 +158,14 @@ static enum dueq_status count_backward(struct dueq *store, const struct kv_key *
     struct place at;
 
     while (lane->ready > 0 && !place_before(lane->counted, lane->head)) {
-        enum dueq_status status = last_place(store, prefix, place_behind(lane->counted), &at);
+        enum dueq_status status =
+            last_place(store, prefix, place_behind(lane->counted), budget, &at);
 
+        if (*budget == 0)
+            return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
         if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && !place_before(until, at)))
             break;
-        if (status != DUEQ_OK || *budget == 0)
+        if (status != DUEQ_OK)
             return status;
         --*budget;
         lane->ready--;
@@ -176,7 +185,6 @@ enum dueq_status schedule_count(struct dueq *store, struct topic *topic, struct 
 
     if (count_nothing(lane, time))
         return DUEQ_OK;
-    queue_dirty(store, topic);
     if (place_before(until, lane->counted))
         status = count_backward(store, &prefix, lane, until, budget);
     if (status == DUEQ_OK && !place_before(until, lane->counted) && lane->next_due <= until.due)
@@ -185,7 +193,7 @@ enum dueq_status schedule_count(struct dueq *store, struct topic *topic, struct 
 }
 
 enum dueq_status schedule_find_next_due(struct dueq *store, struct topic *topic,
-                                        struct lane *lane)
+                                        struct lane *lane, unsigned *budget)
 {
     struct kv_key prefix = lane_key(topic->id, lane->priority, lane->clock);
     struct place first;
@@ -195,10 +203,10 @@ enum dueq_status schedule_find_next_due(struct dueq *store, struct topic *topic,
         lane->next_due = DUEQ_NEVER;
         return DUEQ_OK;
     }
-    status = find_delayed(store, &prefix, lane, &first);
+    status = find_delayed(store, &prefix, lane, budget, &first);
     if (status == DUEQ_OK)
         lane->next_due = first.due;
-    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    return status == DUEQ_NOTFOUND && !gave_up(status, budget) ? DUEQ_CORRUPT : status;
 }
 
 /* ---- adding and removing */
@@ -227,10 +235,13 @@ static void count_in(struct dueq *store, struct topic *topic, const struct job_s
 static void count_out(struct topic *topic, const struct job_state *state, uint64_t seq)
 {
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
+    struct place place = {state->due, seq};
 
     lane->pending--;
-    if (!place_before(lane->counted, (struct place){state->due, seq}))
+    if (!place_before(lane->counted, place))
         lane->ready--;
+    if (!place_before(lane->head, place))
+        lane->head = place_behind(place);
 }
 
 enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
@@ -253,8 +264,8 @@ void schedule_add(struct dueq *store, struct topic *topic, const struct job_stat
         break;
     case RECORD_CLAIMED:
         topic->claimed++;
-        if (state->due < topic->next_lease)
-            topic->next_lease = state->due;
+        if (place_before((struct place){state->due, seq}, topic->next_lease))
+            topic->next_lease = (struct place){state->due, seq};
         queue_event_at(store, topic, state->due);
         break;
     case RECORD_DEAD:

@@ -12,7 +12,7 @@ static enum dueq_status look_at_lane(struct dueq *store, struct topic *topic, st
     if (moved > 0)
         queue_signal(store, topic);
     if (status == DUEQ_OK)
-        status = schedule_find_next_due(store, topic, lane);
+        status = schedule_find_next_due(store, topic, lane, NULL);
     if (status != DUEQ_OK)
         return status;
     if (lane->next_due != DUEQ_NEVER) {
@@ -20,7 +20,7 @@ static enum dueq_status look_at_lane(struct dueq *store, struct topic *topic, st
 
         stats->next_due = next < stats->next_due ? next : stats->next_due;
     }
-    status = schedule_first(store, topic, lane, time, &first);
+    status = schedule_first(store, topic, lane, time, NULL, &first);
     if (status == DUEQ_OK && lane_now(lane, time) - first.due > stats->oldest_ready_age)
         stats->oldest_ready_age = lane_now(lane, time) - first.due;
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;

@@ -1,99 +1,125 @@
 /* What time brings: jobs fall due, leases and lives end. */
 #include "storage/queue/queue.h"
 
-/* ---- one topic. Each answers false when the budget is used up before the work is. */
+enum { RETRY_MS = 1000 };
 
-static bool count_lanes(struct dueq *store, struct topic *topic, struct dueq_time time,
-                        unsigned *budget)
+/* ---- one topic. What a budget was not enough for goes on from where it stopped: from the
+ * first place that may still hold something, not among what is gone. */
+
+static enum dueq_status count_lanes(struct dueq *store, struct topic *topic,
+                                    struct dueq_time time, unsigned *budget)
 {
+    enum dueq_status failed = DUEQ_OK;
     uint64_t moved = 0;
-    size_t i = 0;
 
-    for (; i<topic->lane_count && * budget> 0; i++)
-        schedule_count(store, topic, &topic->lanes[i], time, budget, &moved);
+    for (size_t i = 0; i<topic->lane_count && * budget> 0; i++) {
+        enum dueq_status status =
+            schedule_count(store, topic, &topic->lanes[i], time, budget, &moved);
+
+        if (status != DUEQ_OK)
+            failed = status;
+    }
     if (moved > 0)
         queue_signal(store, topic);
-    return *budget > 0;
+    return failed;
 }
 
 /* The token stays valid: a late ack with nobody in between is accepted. */
-static void end_lease(struct dueq *store, struct topic *topic, struct job *job,
-                      struct dueq_time time)
+static enum dueq_status end_lease(struct dueq *store, struct topic *topic, uint64_t seq,
+                                  struct dueq_time time)
 {
-    struct dueq_slice error = job->state.error;
+    struct job job;
+    struct dueq_slice error;
     enum dueq_state state;
+    enum dueq_status status = job_load(store, topic, seq, &job);
 
-    if (error.size == 0)
-        error = dueq_slice("lease expired", 13);
-    if (job_give_back(store, topic, job, job->state.due, false, error, time, &state) == DUEQ_OK)
+    if (status != DUEQ_OK)
+        return status;
+    error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
+    status = job_give_back(store, topic, &job, job.state.due, false, error, time, &state);
+    if (status == DUEQ_OK)
         topic->totals.expired++;
+    return status;
 }
 
-static bool end_leases(struct dueq *store, struct topic *topic, struct dueq_time time,
-                       unsigned *budget)
+/* One that cannot be read is passed over, so that the others go on. */
+static bool is_damage(enum dueq_status status)
 {
-    struct place place;
-    struct job job;
+    return status == DUEQ_NOTFOUND || status == DUEQ_CORRUPT;
+}
 
-    while (topic->next_lease <= time.now) {
-        if (*budget == 0)
-            return false;
-        --*budget;
-        if (schedule_class_first(store, topic, CLASS_CLAIMED, topic->next_lease, &place) !=
-            DUEQ_OK) {
-            topic->next_lease = DUEQ_NEVER;
-            break;
-        }
-        topic->next_lease = place.due;
-        if (place.due > time.now)
-            break;
-        if (job_load(store, topic, place.seq, &job) == DUEQ_OK)
-            end_lease(store, topic, &job, time);
-        else
-            topic->next_lease++; /* damaged: passed over, so that the others go on */
+/* The first entry that is due; DUEQ_NOTFOUND: there is none, or the budget is spent. *from: no
+ * entry comes before. */
+static enum dueq_status next_due(struct dueq *store, struct topic *topic, uint8_t class,
+                                 int64_t now, unsigned *budget, struct place *from)
+{
+    enum dueq_status status;
+
+    if (*budget == 0 || from->due > now)
+        return DUEQ_NOTFOUND;
+    --*budget;
+    status = schedule_class_first(store, topic, class, *from, budget, from);
+    if (status == DUEQ_NOTFOUND && *budget > 0)
+        *from = PLACE_NEVER;
+    if (status == DUEQ_OK && from->due > now)
+        return DUEQ_NOTFOUND;
+    return status;
+}
+
+static enum dueq_status end_leases(struct dueq *store, struct topic *topic,
+                                   struct dueq_time time, unsigned *budget)
+{
+    struct place *at = &topic->next_lease;
+    enum dueq_status status;
+
+    while ((status = next_due(store, topic, CLASS_CLAIMED, time.now, budget, at)) == DUEQ_OK) {
+        status = end_lease(store, topic, at->seq, time);
+        if (status != DUEQ_OK && !is_damage(status))
+            return status;
+        *at = place_behind(*at);
     }
-    return true;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 /* A claimed job's life is looked at again when it is given back. */
-static void end_life(struct dueq *store, struct topic *topic, struct place place,
-                     struct dueq_time time)
+static enum dueq_status end_life(struct dueq *store, struct topic *topic, struct place place,
+                                 struct dueq_time time)
 {
     struct kv_key key = class_key(topic->id, CLASS_TTL);
     struct job job;
+    enum dueq_status status = job_load(store, topic, place.seq, &job);
 
-    if (job_load(store, topic, place.seq, &job) == DUEQ_OK &&
-        job.state.state == RECORD_PENDING && job.state.expires == place.due) {
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    if (status == DUEQ_OK && job.state.state == RECORD_PENDING &&
+        job.state.expires == place.due) {
         job_lapse(store, topic, &job, time);
-        return;
+        return DUEQ_OK;
     }
     key_add_place(&key, place.due, place.seq);
     kv_del(store->kv, kv_key_slice(&key));
+    return DUEQ_OK;
 }
 
-static bool end_lives(struct dueq *store, struct topic *topic, struct dueq_time time,
-                      unsigned *budget)
+static enum dueq_status end_lives(struct dueq *store, struct topic *topic,
+                                  struct dueq_time time, unsigned *budget)
 {
-    struct place place;
+    struct place *at = &topic->next_ttl;
+    enum dueq_status status;
 
-    while (topic->next_ttl <= time.now) {
-        if (*budget == 0)
-            return false;
-        --*budget;
-        if (schedule_class_first(store, topic, CLASS_TTL, topic->next_ttl, &place) != DUEQ_OK) {
-            topic->next_ttl = DUEQ_NEVER;
-            break;
-        }
-        topic->next_ttl = place.due;
-        if (place.due <= time.now)
-            end_life(store, topic, place, time);
+    while ((status = next_due(store, topic, CLASS_TTL, time.now, budget, at)) == DUEQ_OK) {
+        status = end_life(store, topic, *at, time);
+        if (status != DUEQ_OK && !is_damage(status))
+            return status;
+        *at = place_behind(*at);
     }
-    return true;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 static int64_t next_event(const struct dueq *store, const struct topic *topic)
 {
-    int64_t next = topic->next_lease < topic->next_ttl ? topic->next_lease : topic->next_ttl;
+    int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
+                                                               : topic->next_ttl.due;
 
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];
@@ -105,15 +131,22 @@ static int64_t next_event(const struct dueq *store, const struct topic *topic)
     return next;
 }
 
+/* What fails is tried again in a while: the others go on, and the ticks do not spin. */
 static void run_topic(struct dueq *store, struct topic *topic, struct dueq_time time,
                       unsigned *budget)
 {
-    bool done = end_lives(store, topic, time, budget) &&
-                end_leases(store, topic, time, budget) &&
-                count_lanes(store, topic, time, budget);
+    enum dueq_status lives = end_lives(store, topic, time, budget),
+                     leases = end_leases(store, topic, time, budget),
+                     lanes = count_lanes(store, topic, time, budget);
+    bool failed = lives != DUEQ_OK || leases != DUEQ_OK || lanes != DUEQ_OK;
+    int64_t at = next_event(store, topic);
 
+    if (*budget == 0)
+        at = time.now;
+    else if (failed && at <= time.now)
+        at = moment_after(time.now, RETRY_MS);
     topic->next_event = DUEQ_NEVER;
-    queue_event_at(store, topic, done ? next_event(store, topic) : time.now);
+    queue_event_at(store, topic, at);
 }
 
 /* ---- all topics */

@@ -12,7 +12,8 @@ struct topic *topic_new(struct dueq_slice name, uint64_t id)
         return NULL;
     topic->id = id;
     topic->next_seq = topic->next_token = 1;
-    topic->next_lease = topic->next_ttl = topic->next_event = DUEQ_NEVER;
+    topic->next_lease = topic->next_ttl = PLACE_NEVER;
+    topic->next_event = DUEQ_NEVER;
     topic->name_size = name.size;
     memcpy(topic->name, name.data, name.size);
     return topic;
@@ -194,7 +195,7 @@ struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
         *numbers[i] = kv_read_u64(at);
     for (size_t i = 0; i < lane_count; i++)
         at = read_lane(at, &topic->lanes[i]);
-    topic->next_lease = topic->claimed > 0 ? LONG_AGO : DUEQ_NEVER;
-    topic->next_ttl = LONG_AGO;
+    topic->next_lease = topic->claimed > 0 ? (struct place){LONG_AGO, 0} : PLACE_NEVER;
+    topic->next_ttl = (struct place){LONG_AGO, 0};
     return topic;
 }

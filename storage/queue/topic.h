@@ -17,9 +17,18 @@ struct place {
     uint64_t seq;
 };
 
+#define PLACE_NEVER ((struct place){DUEQ_NEVER, 0})
+
 static inline bool place_before(struct place a, struct place b)
 {
     return a.due < b.due || (a.due == b.due && a.seq < b.seq);
+}
+
+static inline struct place place_behind(struct place place)
+{
+    if (place.seq == UINT64_MAX)
+        return (struct place){place.due + 1, 0};
+    return (struct place){place.due, place.seq + 1};
 }
 
 /* Pending jobs of one priority on one clock, ordered by place. Those at or before `counted` are
@@ -39,7 +48,7 @@ struct topic {
     struct dueq_topic_stats totals; /* the totals of it only */
     struct lane *lanes;             /* by priority, then clock */
     size_t lane_count;
-    int64_t next_lease, next_ttl; /* nothing ends before; DUEQ_NEVER: nothing at all */
+    struct place next_lease, next_ttl; /* nothing ends before: ticks go on from there */
     struct wheel_timer timer;
     int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
     bool lookalikes;    /* a caller has pushed ids that look like the store's own */

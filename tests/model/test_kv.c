@@ -132,8 +132,11 @@ static void walk(int i)
     int at = next_present(step > 0 ? i : i - 1, step);
     unsigned budget = (unsigned)dice_roll(&test.dice, 4);
 
-    if (dice_once_in(&test.dice, 3)) {
-        kv_cursor_approach(test.cursor, key_of(i, space), &budget);
+    if (dice_once_in(&test.dice, 3)) { /* what another finds out on the way is no secret */
+        if (dice_once_in(&test.dice, 2))
+            kv_cursor_seek_within(test.cursor, key_of(i, space), &budget);
+        else
+            kv_cursor_seek_last_within(test.cursor, key_of(i, space), &budget);
         status = step > 0 ? kv_cursor_seek(test.cursor, key_of(i, space))
                           : kv_cursor_seek_last(test.cursor, key_of(i, space));
     }

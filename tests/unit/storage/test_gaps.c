@@ -279,22 +279,42 @@ static void a_cursor_that_drains_steps_over_each_once(void **state)
     assert_in_range(passed(), 0, MANY + GAP_WORTH * GAP_WORTH);
 }
 
+/* In calls of that budget; returns how many they were. */
+static unsigned search_in_parts(unsigned budget, bool backward)
+{
+    struct dueq_slice from = text(backward ? "9" : "0");
+    enum dueq_status status;
+    unsigned left, calls = 0;
+
+    do {
+        left = budget;
+        status = backward ? kv_cursor_seek_last_within(test.cursor, from, &left)
+                          : kv_cursor_seek_within(test.cursor, from, &left);
+        assert_in_range(kv_cursor_passed(test.cursor), 0, budget * KV_TOMBSTONES_A_STEP + 1);
+        assert_in_range(++calls, 0, MANY);
+    } while (status == DUEQ_NOTFOUND && left == 0);
+    assert_int_equal(status, DUEQ_OK);
+    return calls;
+}
+
 static void a_search_stops_when_its_budget_is_spent_and_goes_on(void **state)
 {
-    unsigned budget = 10, calls = 1;
-
     (void)state;
     fill();
     remove_all_but(MANY - 1);
-    for (; !kv_cursor_approach(test.cursor, text("0"), &budget); budget = 10, calls++) {
-        assert_int_equal(budget, 0);
-        assert_in_range(passed(), 0, calls * (10 * KV_TOMBSTONES_A_STEP + 1));
-    }
-    assert_in_range(calls, MANY / (11 * KV_TOMBSTONES_A_STEP), MANY);
-    assert_in_range(passed(), MANY - 1, MANY);
-    assert_int_equal(kv_cursor_seek(test.cursor, text("0")), DUEQ_OK);
+    assert_in_range(search_in_parts(10, false), MANY / (11 * KV_TOMBSTONES_A_STEP), MANY);
     assert_true(dueq_slice_equal(kv_cursor_key(test.cursor), text(numbered(MANY - 1))));
-    assert_int_equal(kv_cursor_passed(test.cursor), 0);
+    assert_in_range(passed(), MANY - 1, MANY);
+}
+
+static void a_search_backward_goes_on_too(void **state)
+{
+    (void)state;
+    fill();
+    remove_all_but(0);
+    assert_in_range(search_in_parts(10, true), MANY / (11 * KV_TOMBSTONES_A_STEP), MANY);
+    assert_true(dueq_slice_equal(kv_cursor_key(test.cursor), text(numbered(0))));
+    assert_in_range(passed(), MANY - 1, MANY);
 }
 
 static void a_search_without_budget_goes_on_all_the_same(void **state)
@@ -304,9 +324,23 @@ static void a_search_without_budget_goes_on_all_the_same(void **state)
     (void)state;
     fill();
     remove_all_but(MANY - 1);
-    while (!kv_cursor_approach(test.cursor, text("0"), &budget))
+    while (kv_cursor_seek_within(test.cursor, text("0"), &budget) != DUEQ_OK)
         assert_in_range(++calls, 0, MANY);
     assert_in_range(passed(), MANY - 1, MANY);
+}
+
+static void a_step_stops_when_its_budget_is_spent(void **state)
+{
+    unsigned budget = 10;
+
+    (void)state;
+    fill();
+    for (int i = 1; i < MANY; i++)
+        kv_del(test.kv, text(numbered(i)));
+    assert_int_equal(kv_cursor_seek(test.cursor, text("0")), DUEQ_OK);
+    assert_int_equal(kv_cursor_next_within(test.cursor, &budget), DUEQ_NOTFOUND);
+    assert_int_equal(budget, 0);
+    assert_in_range(passed(), 0, 10 * KV_TOMBSTONES_A_STEP + 1);
 }
 
 #define gap_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -327,7 +361,9 @@ int main(void)
         kv_test(no_tombstone_is_stepped_over_twice),
         kv_test(a_cursor_that_drains_steps_over_each_once),
         kv_test(a_search_stops_when_its_budget_is_spent_and_goes_on),
+        kv_test(a_search_backward_goes_on_too),
         kv_test(a_search_without_budget_goes_on_all_the_same),
+        kv_test(a_step_stops_when_its_budget_is_spent),
     };
     return cmocka_run_group_tests_name("gaps", tests, NULL, NULL);
 }
