@@ -157,6 +157,9 @@ bool command_is_paused(const struct server *server, const struct session *sessio
 /* Each writes the error reply and answers false when the argument is bad. */
 bool context_integer(struct context *context, size_t index, int64_t *ret_number);
 bool context_duration(struct context *context, size_t index, int64_t *ret_ms);
+/* The moment on the queue's clock at which so many ms, 0 or more, will have gone by: not
+ * earlier. DUEQ_NEVER when there is no such number. */
+int64_t context_after(const struct context *context, int64_t ms);
 bool context_name(struct context *context, size_t index, const char *what); /* 1..255 bytes */
 
 enum outcome context_syntax_error(struct context *context); /* "ERR syntax error" */

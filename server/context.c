@@ -26,6 +26,13 @@ bool context_duration(struct context *context, size_t index, int64_t *ret_ms)
     return false;
 }
 
+int64_t context_after(const struct context *context, int64_t ms)
+{
+    int64_t moment;
+
+    return __builtin_add_overflow(context->now.ceiling, ms, &moment) ? DUEQ_NEVER : moment;
+}
+
 bool context_name(struct context *context, size_t index, const char *what)
 {
     struct argument argument = context_argument(context, index);

@@ -48,7 +48,7 @@ static void write_server(struct context *context, struct buffer *text)
               (uint64_t)server->stats.start_wall, (uint64_t)server->stats.start_monotonic,
               (unsigned)getpid());
     info_line(text, "tcp_port:%" PRId64, server->config.port);
-    info_line(text, "server_time_usec:%" PRId64, server->clock.last.wall * 1000);
+    info_line(text, "server_time_usec:%" PRId64, server->clock.wall_usec);
     info_line(text, "uptime_in_seconds:%" PRId64, uptime);
     info_line(text, "uptime_in_days:%" PRId64, uptime / 86400);
     info_line(text, "hz:10");

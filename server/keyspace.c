@@ -256,7 +256,6 @@ bool context_sum(struct context *context, long double number, long double amount
 bool context_timeout(struct context *context, size_t index, int64_t *ret_deadline)
 {
     struct argument argument = context_argument(context, index);
-    int64_t now = context->now.now;
     long double seconds, milliseconds;
 
     if (!number_parse_long_double(argument.data, argument.size, &seconds)) {
@@ -269,9 +268,8 @@ bool context_timeout(struct context *context, size_t index, int64_t *ret_deadlin
         resp_error(context->reply, "ERR timeout is negative");
         return false;
     }
-    *ret_deadline = milliseconds == 0 || milliseconds > (long double)(DUEQ_NEVER - now)
-                        ? DUEQ_NEVER
-                        : now + (int64_t)milliseconds;
+    *ret_deadline =
+        milliseconds == 0 ? DUEQ_NEVER : context_after(context, (int64_t)milliseconds);
     return true;
 }
 

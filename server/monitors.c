@@ -54,10 +54,11 @@ static void write_line(const struct context *context, struct buffer *line)
 {
     const struct request *request = context->request;
     const struct session *session = context->session;
+    int64_t usec = context->server->clock.wall_usec;
     char head[128];
 
-    snprintf(head, sizeof(head), "+%" PRId64 ".%06d [%u %s]", context->now.wall / 1000,
-             (int)(context->now.wall % 1000) * 1000, session->database, session->address);
+    snprintf(head, sizeof(head), "+%" PRId64 ".%06d [%u %s]", usec / 1000000,
+             (int)(usec % 1000000), session->database, session->address);
     append_text(line, head);
     for (size_t i = 0; i < request->count; i++)
         append_argument(line, redaction_shown(context->command, request, i));

@@ -55,9 +55,29 @@ static void set_defaults(struct server *server)
     dueq_set_defaults(server->store, &defaults);
 }
 
+/* The queue's clock goes on from where the store was; and then runs, whatever becomes of it. */
+static void begin_clock(struct server *server)
+{
+    struct dueq_timeline line;
+    bool kept = dueq_get_timeline(server->store, &line);
+    int64_t floor = dueq_time_floor(server->store);
+    struct clock_reading reading = clock_read();
+    uint8_t boot[DUEQ_BOOT_SIZE];
+
+    if (server->clock_runs)
+        return;
+    clock_read_boot(boot);
+    clock_init(&server->clock, reading, boot, kept ? &line : NULL, floor);
+    server->clock_runs = true;
+    if (kept && server->clock.last.wall < floor + line.ahead)
+        log_write(LOG_WARNING,
+                  "The wall clock is behind the last time this store knew: delays, "
+                  "leases and expiries go on as if no time had passed since");
+}
+
 static bool open_store(struct server *server)
 {
-    struct clock_reading reading = clock_read();
+    struct dueq_time unknown = {.now = DUEQ_DEFAULT, .wall = clock_read().wall / 1000};
     struct kv_options options;
     struct kv_stats stats;
     struct dueq_error error;
@@ -65,14 +85,14 @@ static bool open_store(struct server *server)
     config_store_options(&server->config, &options);
     options.notify = on_notice;
     options.notify_arg = server;
-    if (dueq_open(server->config.dir, &options, (struct dueq_time){reading.wall, reading.wall},
+    if (dueq_open(server->config.dir, &options, server->clock_runs ? server->now : unknown,
                   &server->store, &error) != DUEQ_OK) {
         log_write(LOG_WARNING, "Cannot open the store: %s", error.text);
         snprintf(server->failure, sizeof(server->failure), "%.300s", error.text);
         return false;
     }
-    clock_init(&server->clock, reading, dueq_time_floor(server->store));
-    clock_update(&server->clock, reading, &server->now);
+    begin_clock(server);
+    server_update_clock(server);
     set_defaults(server);
     keys_watch_changes(server->store, true);
     server->failure[0] = '\0';
@@ -81,10 +101,6 @@ static bool open_store(struct server *server)
         LOG_NOTICE, "Store open in %s: %zu topics, %" PRIu64 " journal records replayed%s",
         server->config.dir, dueq_topic_count(server->store), stats.replayed_records,
         stats.cut_bytes > 0 ? ", a torn tail was cut (it had not been acknowledged)" : "");
-    if (reading.wall < dueq_time_floor(server->store))
-        log_write(LOG_WARNING,
-                  "The wall clock is behind the last time this store knew: going on "
-                  "from there until it catches up");
     return true;
 }
 
@@ -139,6 +155,8 @@ void server_update_clock(struct server *server)
                   " ms. Delays and leases are not affected; "
                   "jobs with AT follow it",
                   server->clock.last_jump);
+    if (server->store != NULL)
+        dueq_keep_timeline(server->store, &server->clock.line);
 }
 
 static void close_doomed(struct server *server)
@@ -538,10 +556,10 @@ static void close_settled(struct server *server)
  * seconds. */
 static void await_clients(struct server *server)
 {
-    int64_t end = clock_read().monotonic + server->config.shutdown_timeout * 1000, left;
+    int64_t end = (int64_t)(clock_usec() / 1000) + server->config.shutdown_timeout * 1000, left;
 
     close_settled(server);
-    while (server->sessions != NULL && (left = end - clock_read().monotonic) > 0) {
+    while (server->sessions != NULL && (left = end - (int64_t)(clock_usec() / 1000)) > 0) {
         struct timeval until = {0, 1000 * (suseconds_t)(left < DRAIN_MS ? left : DRAIN_MS)};
 
         event_add(server->timer, &until);

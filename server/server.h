@@ -43,6 +43,7 @@ struct server {
     char failure[320];  /* why it is */
     int64_t reopen_at;  /* monotonic ms */
     struct clock clock;
+    bool clock_runs;    /* since the first opening of the store */
     int64_t house_kept; /* when it was, on the monotonic clock: once a second */
     struct dueq_time now;
     struct session *sessions;       /* all, oldest first (utlist) */

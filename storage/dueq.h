@@ -40,14 +40,26 @@ enum {
 #define DUEQ_NEVER    INT64_MAX
 #define DUEQ_DEFAULT  (-1) /* "as the store's defaults say" */
 
-/* The two clocks of one moment. `now`: the queue's clock, unix ms, never going backward, not
- * even across restarts (start it at dueq_time_floor or later): delays, leases and backoff are
+/* The two clocks of one moment, ms. `now`: the queue's clock, never going backward, not even
+ * across restarts (start it at dueq_time_floor or later): delays, leases and backoff are
  * measured on it. `wall`: the wall clock, unix ms, which may step either way: only jobs pushed
- * with `at` follow it. A millisecond lost between the two is taken for rounding. Where there is
- * but one clock give the same twice. */
+ * with `at` follow it. Both rounded down; a millisecond gained between the two is taken for
+ * rounding. `ceiling`: `now` rounded up: what takes a while is counted from there, so that it
+ * does not end early by the part of a ms that had gone by. Less than `now`, 0 say: `now`
+ * itself. Where there is but one clock, in whole ms, give the same thrice. */
 struct dueq_time {
     int64_t now;
     int64_t wall;
+    int64_t ceiling;
+};
+
+/* What ties the queue's clock to others, so that it can go on after a restart: the caller's,
+ * kept with the store. */
+enum { DUEQ_BOOT_SIZE = 16 };
+struct dueq_timeline {
+    int64_t ahead;      /* ms by which the wall clock is ahead of the queue's */
+    int64_t since_boot; /* usec by which it is ahead of the machine's clock since boot */
+    uint8_t boot[DUEQ_BOOT_SIZE]; /* of which boot; all zero: none */
 };
 
 /* What a push takes when it does not say; retries and backoff are copied into the job. */
@@ -66,7 +78,8 @@ struct dueq_defaults {
 void dueq_options_init(struct kv_options *options);
 
 /* kv: NULL for the defaults. The directory is made when it is not there. Topics are armed from
- * the directory of topics; no backlog is read. */
+ * the directory of topics; no backlog is read. time.now before dueq_time_floor, DUEQ_DEFAULT
+ * say, is taken for that; for a new store DUEQ_DEFAULT is the wall clock. */
 enum dueq_status dueq_open(const char *dir, const struct kv_options *kv, struct dueq_time time,
                            struct dueq **ret_store, struct dueq_error *error);
 /* Commits what has gathered, settles and checkpoints. The status is that of the commit, else of
@@ -80,8 +93,13 @@ void dueq_abandon(struct dueq *store);
 void dueq_get_defaults(const struct dueq *store, struct dueq_defaults *ret_defaults);
 void dueq_set_defaults(struct dueq *store, const struct dueq_defaults *defaults);
 
-/* The last moment this store knows of; 0 when new. */
+/* The last moment of the queue's clock that this store knows of; 0 when new. */
 int64_t dueq_time_floor(const struct dueq *store);
+
+/* What dueq_keep_timeline was given last; false: nothing yet. */
+bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line);
+/* Takes it into the batch when it is another than the one kept. */
+void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line);
 
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn);
 size_t dueq_batch_bytes(const struct dueq *store);

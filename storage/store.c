@@ -21,6 +21,8 @@ static enum dueq_status open_store(struct dueq *store, const char *dir,
     status = kv_open(dir, kv != NULL ? kv : &defaults, &store->kv, error);
     if (status != DUEQ_OK)
         return status;
+    if (time.now == DUEQ_DEFAULT && kv_time_floor(store->kv) == 0)
+        time.now = time.wall;
     if (time.now < kv_time_floor(store->kv))
         time.now = kv_time_floor(store->kv);
     status = queue_load(store, time);
@@ -102,6 +104,25 @@ void dueq_set_defaults(struct dueq *store, const struct dueq_defaults *defaults)
 int64_t dueq_time_floor(const struct dueq *store)
 {
     return kv_time_floor(store->kv);
+}
+
+bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line)
+{
+    if (!store->has_timeline)
+        return false;
+    *ret_line = store->timeline;
+    return true;
+}
+
+void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line)
+{
+    if (store->has_timeline && line->ahead == store->timeline.ahead &&
+        line->since_boot == store->timeline.since_boot &&
+        memcmp(line->boot, store->timeline.boot, DUEQ_BOOT_SIZE) == 0)
+        return;
+    store->timeline = *line;
+    store->has_timeline = true;
+    queue_put_timeline(store);
 }
 
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)

@@ -107,7 +107,7 @@ static enum dueq_status claim_jobs(struct context *context, const struct claim *
 static enum outcome wait_for_jobs(struct context *context, const struct claim *claim)
 {
     struct dueq_slice *topics = malloc(claim->topics * sizeof(*topics));
-    int64_t deadline = claim->block == 0 ? DUEQ_NEVER : context->now.now + claim->block;
+    int64_t deadline = claim->block == 0 ? DUEQ_NEVER : context_after(context, claim->block);
     enum outcome outcome;
 
     if (topics == NULL)

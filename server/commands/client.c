@@ -157,7 +157,7 @@ static enum outcome client_unblock(struct context *context)
 
 static enum outcome client_pause(struct context *context)
 {
-    int64_t now = context->now.now, wait;
+    int64_t wait;
     bool writes = false;
 
     if (context_count(context) > 4)
@@ -176,7 +176,7 @@ static enum outcome client_pause(struct context *context)
         resp_error(context->reply, "ERR timeout is negative");
         return OUTCOME_DONE;
     }
-    server_pause(context->server, wait > DUEQ_NEVER - now ? DUEQ_NEVER : now + wait, writes);
+    server_pause(context->server, context_after(context, wait), writes);
     return context_ok(context);
 }
 

@@ -226,7 +226,8 @@ enum outcome run_lastsave(struct context *context)
     if (stats.checkpoint_unix_last == 0)
         stats.checkpoint_unix_last =
             context->now.wall / 1000 -
-            (context->now.now - context->server->stats.start_wall) / 1000;
+            (context->server->clock.last.monotonic - context->server->stats.start_monotonic) /
+                1000;
     return context_integer_reply(context, stats.checkpoint_unix_last);
 }
 

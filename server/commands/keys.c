@@ -279,7 +279,5 @@ enum outcome run_wait(struct context *context)
     if (replicas <= 0 || !context->may_wait)
         return context_integer_reply(context, 0);
     return context_wait_keys(context, KEYS_NONE, 0, 0,
-                             timeout == 0 || timeout > INT64_MAX - 1 - context->now.now
-                                 ? DUEQ_NEVER
-                                 : context->now.now + timeout);
+                             timeout == 0 ? DUEQ_NEVER : context_after(context, timeout));
 }

@@ -6,14 +6,13 @@
 #include "server/info.h"
 #include "server/server.h"
 
-/* To the millisecond: handlers are given the time, and that is what the clock counts in. */
 static enum outcome run_time(struct context *context)
 {
-    int64_t wall = context->now.wall;
+    int64_t usec = context->server->clock.wall_usec;
 
     resp_array(context->reply, 2);
-    resp_bulk_integer(context->reply, wall / 1000);
-    resp_bulk_integer(context->reply, wall % 1000 * 1000);
+    resp_bulk_integer(context->reply, usec / 1000000);
+    resp_bulk_integer(context->reply, usec % 1000000);
     return OUTCOME_DONE;
 }
 

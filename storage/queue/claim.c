@@ -67,7 +67,7 @@ static enum dueq_status take(struct dueq *store, struct topic *topic, struct job
     struct job_state state = job->state;
 
     state.state = RECORD_CLAIMED;
-    state.due = moment_after(time.now, lease);
+    state.due = queue_after(time, lease);
     return job_reschedule(store, topic, job, state, time);
 }
 
@@ -180,8 +180,8 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
         return status;
     wait = nack->delay == DUEQ_DEFAULT ? job_backoff(found, &job) : nack->delay;
     job.state.token_valid = false;
-    status = job_give_back(store, found, &job, moment_after(time.now, wait), nack->dead,
-                           nack->error, time, ret_state);
+    status = job_give_back(store, found, &job, queue_after(time, wait), nack->dead, nack->error,
+                           time, ret_state);
     if (status == DUEQ_OK)
         found->totals.nacked++;
     return status;

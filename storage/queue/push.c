@@ -38,7 +38,7 @@ static void set_due(struct job_body *body, const struct dueq_push *push, struct 
         body->clock = CLOCK_WALL;
         body->due = moment_clamp(push->at);
     } else if (!push->absolute) {
-        body->due = moment_after(time.now, push->delay);
+        body->due = queue_after(time, push->delay);
     }
 }
 

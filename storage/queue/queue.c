@@ -13,6 +13,8 @@ static struct kv_key name_key(struct dueq_slice name)
     return key;
 }
 
+enum { META_TIMELINE = 't', TIMELINE_SIZE = 16 + DUEQ_BOOT_SIZE };
+
 static struct kv_key meta_key(void)
 {
     struct kv_key key;
@@ -166,6 +168,45 @@ static enum dueq_status load_meta(struct dueq *store)
     return status;
 }
 
+static struct kv_key timeline_key(void)
+{
+    struct kv_key key = meta_key();
+
+    kv_key_u8(&key, META_TIMELINE);
+    return key;
+}
+
+static enum dueq_status load_timeline(struct dueq *store)
+{
+    struct kv_key key = timeline_key();
+    struct dueq_slice value;
+    enum dueq_status status = kv_get(store->kv, kv_key_slice(&key), &value);
+    const uint8_t *at = value.data;
+
+    if (status == DUEQ_NOTFOUND)
+        return DUEQ_OK;
+    if (status == DUEQ_OK && value.size != TIMELINE_SIZE)
+        return DUEQ_CORRUPT;
+    if (status != DUEQ_OK)
+        return status;
+    store->timeline.ahead = (int64_t)kv_read_u64(at);
+    store->timeline.since_boot = (int64_t)kv_read_u64(at + 8);
+    memcpy(store->timeline.boot, at + 16, DUEQ_BOOT_SIZE);
+    store->has_timeline = true;
+    return DUEQ_OK;
+}
+
+void queue_put_timeline(struct dueq *store)
+{
+    struct kv_key key = timeline_key();
+    uint8_t bytes[TIMELINE_SIZE];
+
+    kv_write_u64(bytes, (uint64_t)store->timeline.ahead);
+    kv_write_u64(bytes + 8, (uint64_t)store->timeline.since_boot);
+    memcpy(bytes + 16, store->timeline.boot, DUEQ_BOOT_SIZE);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, sizeof(bytes)), false);
+}
+
 enum dueq_status queue_load(struct dueq *store, struct dueq_time time)
 {
     enum dueq_status status;
@@ -183,6 +224,8 @@ enum dueq_status queue_load(struct dueq *store, struct dueq_time time)
         .lease = 60000, .retries = 20, .backoff = 1000, .backoff_max = 3600000};
     wheel_init(&store->wheel, store->now);
     status = load_meta(store);
+    if (status == DUEQ_OK)
+        status = load_timeline(store);
     return status == DUEQ_OK ? load_topics(store) : status;
 }
 
@@ -237,9 +280,14 @@ struct dueq_time queue_time(struct dueq *store, struct dueq_time time)
 {
     int64_t now = moment_clamp(time.now), offset = moment_clamp(time.wall) - now;
 
-    if (offset > store->offset || offset < store->offset - ROUNDING_MS)
-        store->offset = offset;
+    if (offset < store->offset || offset > store->offset + ROUNDING_MS)
+        store->offset = offset; /* of two, the one by which nothing is early */
     if (now > store->now)
         store->now = now;
-    return (struct dueq_time){store->now, store->now + store->offset};
+    time.now = store->now;
+    time.wall = moment_clamp(time.wall);
+    time.ceiling = moment_clamp(time.ceiling);
+    if (time.ceiling < time.now)
+        time.ceiling = time.now;
+    return time;
 }

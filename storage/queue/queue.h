@@ -25,8 +25,10 @@ struct dueq {
     uint64_t next_topic;
     struct dueq_defaults defaults;
     struct wheel wheel;
-    int64_t now;           /* the greatest time given */
-    int64_t offset;        /* wall - now */
+    int64_t now;                   /* the greatest time given */
+    int64_t offset;                /* wall - now, rounded down */
+    struct dueq_timeline timeline; /* for the caller */
+    bool has_timeline;
     int64_t timers_offset; /* the offset that timers are set by */
     int64_t unarmed_until; /* topics beyond the wheel's horizon are offered again then */
     struct garbage garbage;
@@ -42,15 +44,23 @@ enum dueq_status queue_load(struct dueq *store, struct dueq_time time);
 void queue_release(struct dueq *store);
 void queue_save(struct dueq *store); /* puts the records of changed topics; before a commit */
 void queue_flush(struct dueq *store);
+void queue_put_timeline(struct dueq *store);
 
-/* Time as the store sees it: `now` never backward, both within reason, and the wall clock at an
- * offset that changes when it was stepped, not with the rounding of two clocks. */
+/* Time as the store sees it: `now` never backward, all within reason, `ceiling` not below
+ * `now`. The offset between the clocks changes when one was stepped, not with their rounding.
+ */
 struct dueq_time queue_time(struct dueq *store, struct dueq_time time);
 
 /* The last time that was given. */
 static inline struct dueq_time queue_last_time(const struct dueq *store)
 {
-    return (struct dueq_time){store->now, store->now + store->offset};
+    return (struct dueq_time){store->now, store->now + store->offset, store->now};
+}
+
+/* When something ends that begins now and takes that long, 0 or more. */
+static inline int64_t queue_after(struct dueq_time time, int64_t wait)
+{
+    return wait == 0 ? time.now : moment_after(time.ceiling, wait);
 }
 
 static inline int64_t queue_clock_of(const struct dueq *store, uint8_t clock, int64_t moment)

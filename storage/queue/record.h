@@ -11,7 +11,7 @@
 enum {
     TABLE_BODY = 'B',     /* topic, seq -> id, options, body: never rewritten */
     TABLE_GARBAGE = 'G',  /* topic -> nothing: its records are to be reclaimed */
-    TABLE_META = 'M',     /* -> next topic id */
+    TABLE_META = 'M',     /* -> next topic id; 't' -> the caller's time line */
     TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
     TABLE_STATE = 'S',    /* topic, seq -> state, once it is another than at the push */
     TABLE_TOPIC = 'T',    /* name -> topic */

@@ -883,7 +883,7 @@ static int set_up(void **state)
     (void)state;
     dice_begin(&test.dice);
     test.dir = temp_dir_new();
-    test.now = (struct dueq_time){1700000000000, 1700000000000};
+    test.now = (struct dueq_time){.now = 1700000000000, .wall = 1700000000000};
     model_init(&test.model);
     test.committed = test.model;
     open_store();

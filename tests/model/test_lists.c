@@ -347,7 +347,7 @@ static int set_up(void **state)
     dice_begin(&test.dice);
     memset(test.lists, 0, sizeof(test.lists));
     test.dir = temp_dir_new();
-    test.now = (struct dueq_time){1700000000000, 1700000000000};
+    test.now = (struct dueq_time){.now = 1700000000000, .wall = 1700000000000};
     open_store();
     return 0;
 }

@@ -91,16 +91,18 @@ static void open_store(void)
     options.map_bytes = 256 << 20;
     options.disk_reserve_bytes = 0;
     options.durability = KV_SYNC_NONE;
-    assert_int_equal(
-        dueq_open(test.dir, &options, (struct dueq_time){1000, 1000}, &test.store, &error),
-        DUEQ_OK);
+    assert_int_equal(dueq_open(test.dir, &options,
+                               (struct dueq_time){.now = 1000, .wall = 1000}, &test.store,
+                               &error),
+                     DUEQ_OK);
 }
 
 static void commit(void)
 {
     uint64_t lsn;
 
-    assert_int_equal(dueq_commit(test.store, (struct dueq_time){1000, 1000}, &lsn), DUEQ_OK);
+    assert_int_equal(
+        dueq_commit(test.store, (struct dueq_time){.now = 1000, .wall = 1000}, &lsn), DUEQ_OK);
 }
 
 static struct keys_view view(void)

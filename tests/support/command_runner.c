@@ -63,8 +63,9 @@ int runner_setup(void **state)
         return -1;
     runner->dir = temp_dir_new();
     config_init(&runner->server.config);
-    runner->server.now = (struct dueq_time){RUNNER_START, RUNNER_START};
-    runner->server.clock.last = (struct clock_reading){RUNNER_START, 0};
+    runner->server.now = (struct dueq_time){RUNNER_START, RUNNER_START, RUNNER_START};
+    runner->server.clock.last = (struct clock_moment){RUNNER_START, 0};
+    runner->server.clock.wall_usec = RUNNER_START * 1000;
     runner->server.waiters = waiters_new(RUNNER_START);
     runner->server.watches = watches_new();
     runner->server.pubsub = pubsub_new();
@@ -103,6 +104,8 @@ void runner_pass(struct command_runner *runner, int64_t ms)
     struct server *server = &runner->server;
     server->now.now += ms;
     server->now.wall += ms;
+    server->now.ceiling = server->now.now;
+    server->clock.wall_usec += ms * 1000;
     server->clock.last.wall += ms;
     server->clock.last.monotonic += ms;
     while (dueq_tick(server->store, server->now, 1000))

@@ -41,7 +41,7 @@ enum { JOBS = sizeof(jobs) / sizeof(jobs[0]), CHECKPOINT_AFTER = 4 };
 
 static struct dueq_time time_of(int64_t now)
 {
-    return (struct dueq_time){now, now};
+    return (struct dueq_time){.now = now, .wall = now};
 }
 
 static struct dueq_slice text(const char *words)

@@ -1,5 +1,7 @@
 #include "tests/support/queue_model.h"
 
+#include "storage/queue/moment.h"
+
 /* ---- finding */
 
 struct model_job *model_free_job(struct queue_model *model)
@@ -58,6 +60,13 @@ enum dueq_state model_state(const struct model_job *job, struct dueq_time time)
     if (job->state == MODEL_DEAD)
         return DUEQ_DEAD;
     return job->due <= clock_of(job, time) ? DUEQ_READY : DUEQ_DELAYED;
+}
+
+int64_t model_after(struct dueq_time time, int64_t wait)
+{
+    if (wait == 0)
+        return time.now;
+    return moment_after(time.ceiling > time.now ? time.ceiling : time.now, wait);
 }
 
 int64_t model_shown_due(const struct model_job *job, struct dueq_time time)

@@ -48,6 +48,9 @@ struct model_job *model_best(struct queue_model *model, int topic, struct dueq_t
 
 enum dueq_state model_state(const struct model_job *job, struct dueq_time time);
 /* On the wall clock, as callers are shown it. */
+/* When something ends that takes that long from now on. */
+int64_t model_after(struct dueq_time time, int64_t wait);
+
 int64_t model_shown_due(const struct model_job *job, struct dueq_time time);
 /* What ack, nack and extend must answer; ack: a dead job may be acked. */
 enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);

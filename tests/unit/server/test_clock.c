@@ -12,177 +12,464 @@
 
 #define START RUNNER_START
 #define HOUR  INT64_C(3600000)
+#define DAY   (24 * HOUR)
+#define YEAR  (365 * DAY)
 
-/* A clock that began so much on the wall, and a ms before that much of the monotonic clock:
- * what it had of its first ms is not counted. */
-static struct clock begun_at(int64_t wall, int64_t monotonic, int64_t floor)
-{
+/* ---- a machine, its clocks in usec, and the server on it */
+
+static struct {
+    int64_t wall, boot; /* usec */
+    uint8_t id[DUEQ_BOOT_SIZE];
     struct clock clock;
-    clock_init(&clock, (struct clock_reading){wall, monotonic - 1}, floor);
-    clock.last.monotonic = monotonic;
-    return clock;
+    struct dueq_time time;
+    struct dueq_timeline kept;
+    bool has_kept;
+    int64_t floor;
+} on;
+
+static struct clock_reading reading(void)
+{
+    return (struct clock_reading){on.wall, on.boot, on.boot};
 }
 
-static struct clock begun(int64_t floor)
+static bool look(void)
 {
-    return begun_at(START, 5000, floor);
+    return clock_update(&on.clock, reading(), &on.time);
 }
 
-static bool update(struct clock *clock, int64_t wall, int64_t monotonic,
-                   struct dueq_time *ret_time)
+/* What the store keeps with its records. */
+static void commit(void)
 {
-    return clock_update(clock, (struct clock_reading){wall, monotonic}, ret_time);
+    on.kept = on.clock.line;
+    on.has_kept = true;
+    on.floor = on.time.now;
 }
+
+static void start(void)
+{
+    clock_init(&on.clock, reading(), on.id, on.has_kept ? &on.kept : NULL, on.floor);
+    look();
+}
+
+static void pass(int64_t ms)
+{
+    on.wall += ms * 1000;
+    on.boot += ms * 1000;
+}
+
+static void step(int64_t ms)
+{
+    on.wall += ms * 1000;
+}
+
+/* The machine is off for so long; its wall clock comes back that much off. */
+static void reboot(int64_t away, int64_t off)
+{
+    on.wall += (away + off) * 1000;
+    on.boot = 3000000;
+    on.id[0]++;
+}
+
+static void begin(void)
+{
+    memset(&on, 0, sizeof(on));
+    on.wall = START * 1000;
+    on.boot = 5000000;
+    on.id[0] = 1;
+    start();
+}
+
+static void expect(int64_t now, int64_t wall)
+{
+    assert_int_equal(on.time.now, START + now);
+    assert_int_equal(on.time.wall, START + wall);
+}
+
+/* ---- while it runs */
 
 static void both_clocks_follow_time_that_goes_by(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(0);
+    begin();
     for (int64_t ms = 0; ms < 10000; ms += 7) {
-        assert_false(update(&clock, START + ms, 5000 + ms, &time));
-        assert_int_equal(time.now, START + ms);
-        assert_int_equal(time.wall, START + ms);
+        expect(ms, ms);
+        pass(7);
+        assert_false(look());
     }
-    assert_int_equal(clock.jumps, 0);
+    assert_int_equal(on.clock.jumps, 0);
 }
 
 static void a_jump_forward_moves_the_wall_only(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(0);
-    assert_true(update(&clock, START + HOUR, 5010, &time));
-    assert_int_equal(time.now, START + 10);
-    assert_int_equal(time.wall, START + HOUR);
-    assert_int_equal(clock.jumps, 1);
-    assert_int_equal(clock.last_jump, HOUR - 10);
-    assert_false(update(&clock, START + HOUR + 5, 5015, &time));
-    assert_int_equal(time.now, START + 15);
-    assert_int_equal(clock.jumps, 1);
+    begin();
+    pass(10);
+    step(HOUR);
+    assert_true(look());
+    expect(10, HOUR + 10);
+    assert_int_equal(on.clock.jumps, 1);
+    assert_int_equal(on.clock.last_jump, HOUR);
+    pass(5);
+    assert_false(look());
+    expect(15, HOUR + 15);
+    assert_int_equal(on.clock.jumps, 1);
 }
 
 static void a_jump_backward_stops_nothing(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(0);
-    assert_true(update(&clock, START - HOUR, 5010, &time));
-    assert_int_equal(time.now, START + 10);
-    assert_int_equal(time.wall, START - HOUR);
-    assert_int_equal(clock.last_jump, -HOUR - 10);
+    begin();
+    pass(10);
+    step(-HOUR);
+    assert_true(look());
+    expect(10, 10 - HOUR);
+    assert_int_equal(on.clock.last_jump, -HOUR);
+    pass(5);
+    look();
+    expect(15, 15 - HOUR);
 }
 
-static void what_ntp_slews_is_no_jump(void **state)
+static void a_small_step_is_none_to_speak_of(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(0);
-    assert_false(update(&clock, START + CLOCK_JUMP_MS + 10, 5010, &time));
-    assert_false(update(&clock, START + 20, 5020, &time));
-    assert_int_equal(clock.jumps, 0);
-    assert_true(update(&clock, START + 20 + CLOCK_JUMP_MS + 1, 5020, &time));
+    begin();
+    step(CLOCK_JUMP_MS);
+    assert_false(look());
+    expect(0, CLOCK_JUMP_MS);
+    assert_int_equal(on.clock.jumps, 0);
+    step(CLOCK_JUMP_MS + 1);
+    assert_true(look());
+    expect(0, 2 * CLOCK_JUMP_MS + 1);
 }
 
-static void a_wall_clock_a_little_ahead_is_rounding(void **state)
+/* What a client compares with its own clock. */
+static void the_wall_clock_is_shown_as_it_is(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(0);
-    for (int64_t apart = 0; apart <= 2; apart++) {
-        update(&clock, START + 10 + apart, 5010, &time);
-        assert_int_equal(time.wall, time.now);
+    begin();
+    for (int64_t usec = 0; usec < 3000; usec += 13) {
+        on.wall += 13;
+        on.boot += 13;
+        look();
+        assert_int_equal(on.clock.wall_usec, on.wall);
+        assert_int_equal(on.time.wall, on.wall / 1000);
     }
-    update(&clock, START + 13, 5010, &time);
-    assert_int_equal(time.wall, time.now + 3);
-    update(&clock, START + 9, 5010, &time);
-    assert_int_equal(time.wall, time.now - 1);
 }
 
-/* Or a job with AT would come before its moment. */
-static void the_queue_s_clock_is_not_ahead_of_the_wall_at_its_start(void **state)
+static void what_begins_within_a_millisecond_is_counted_from_its_end(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock;
-    clock_init(&clock, (struct clock_reading){START, 5000}, 0);
-    /* 0.9 ms of the monotonic ms had gone by at the start, none of the wall's */
-    update(&clock, START, 5001, &time);
-    assert_true(time.now <= START && time.wall <= START);
+    begin();
+    assert_int_equal(on.time.ceiling, START);
+    on.wall += 1;
+    on.boot += 1;
+    look();
+    expect(0, 0);
+    assert_int_equal(on.time.ceiling, START + 1);
+    on.wall += 998;
+    on.boot += 998;
+    look();
+    assert_int_equal(on.time.ceiling, START + 1);
+    on.wall += 1;
+    on.boot += 1;
+    look();
+    expect(1, 1);
+    assert_int_equal(on.time.ceiling, START + 1);
 }
 
+/* The two clocks are read one after the other: what happens in between is no step. */
+static void a_reading_that_took_long_is_no_step(void **state)
+{
+    (void)state;
+    begin();
+    pass(500);
+    for (int64_t at = 0; at <= 400; at += 100) {
+        struct clock_reading slow = {on.wall, on.boot - at * 1000, on.boot + (400 - at) * 1000};
+        clock_update(&on.clock, slow, &on.time);
+        expect(500, 500);
+    }
+    assert_int_equal(on.clock.line.ahead, 0);
+}
+
+static void sleep_counts(void **state)
+{
+    (void)state;
+    begin();
+    pass(10 * DAY); /* the clock since boot counts it too */
+    assert_false(look());
+    expect(10 * DAY, 10 * DAY);
+}
+
+/* ---- restarts of the server */
+
+static const int64_t steps[] = {HOUR,      10 * DAY,  30 * DAY,   74 * YEAR, -HOUR,
+                                -10 * DAY, -30 * DAY, -56 * YEAR, 1,         -1};
+enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+static void a_restart_goes_on(void **state)
+{
+    (void)state;
+    begin();
+    pass(100);
+    look();
+    commit();
+    pass(5000); /* nothing committed meanwhile */
+    start();
+    expect(5100, 5100);
+}
+
+static void a_step_before_a_restart_moves_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++) {
+        begin();
+        pass(100);
+        step(steps[i]);
+        look();
+        commit();
+        pass(5000);
+        start();
+        expect(5100, 5100 + steps[i]);
+    }
+}
+
+static void a_step_during_a_restart_moves_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++) {
+        begin();
+        pass(100);
+        look();
+        commit();
+        pass(2000);
+        step(steps[i]);
+        pass(3000);
+        start();
+        expect(5100, 5100 + steps[i]);
+    }
+}
+
+static void what_was_not_committed_of_a_step_is_found_out(void **state)
+{
+    (void)state;
+    begin();
+    commit();
+    step(HOUR);
+    look();
+    start();
+    expect(0, HOUR);
+}
+
+/* ---- restarts of the machine */
+
+static void a_reboot_counts_what_the_wall_clock_has_gained(void **state)
+{
+    (void)state;
+    begin();
+    pass(100);
+    look();
+    commit();
+    reboot(HOUR, 0);
+    start();
+    expect(HOUR + 100, HOUR + 100);
+}
+
+static void a_step_before_a_reboot_moves_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++) {
+        begin();
+        step(steps[i]);
+        look();
+        commit();
+        reboot(HOUR, 0);
+        start();
+        expect(HOUR, HOUR + steps[i]);
+    }
+}
+
+static void a_wall_clock_that_lost_time_counts_for_none(void **state)
+{
+    (void)state;
+    begin();
+    pass(100);
+    look();
+    commit();
+    reboot(HOUR, -2 * HOUR);
+    start();
+    expect(100, 100 - HOUR);
+    pass(50);
+    look();
+    expect(150, 150 - HOUR);
+}
+
+/* A device without a battery for its clock. */
 static void a_device_that_boots_in_1970_goes_on_from_what_it_knew(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun_at(1000, 5000, START);
-    update(&clock, 1500, 5500, &time);
-    assert_int_equal(time.now, START + 500);
-    assert_int_equal(time.wall,
-                     START + 500); /* a wall clock behind the floor is not believed */
+    begin();
+    commit();
+    reboot(HOUR, -START - HOUR);
+    start();
+    assert_int_equal(on.time.wall, 0);
+    assert_int_equal(on.time.now, START);
+    pass(60000);
+    step(START + HOUR); /* NTP has come */
+    assert_true(look());
+    expect(60000, HOUR + 60000);
+    commit();
+    pass(1000);
+    start();
+    expect(61000, HOUR + 61000);
 }
 
-static void a_wall_clock_that_passed_the_floor_is_believed(void **state)
+static void a_wrong_year_is_healed_by_the_right_one(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun_at(1000, 5000, START);
-    assert_true(update(&clock, START + HOUR, 6000, &time)); /* NTP has come */
-    assert_int_equal(time.now, START + 1000);
-    assert_int_equal(time.wall, START + HOUR);
+    begin();
+    commit();
+    reboot(0, 74 * YEAR);
+    start();
+    expect(74 * YEAR, 74 * YEAR);
+    commit();
+    reboot(HOUR, -74 * YEAR);
+    start();
+    expect(74 * YEAR,
+           HOUR); /* the queue's clock cannot go back, the wall clock is the wall's */
+    commit();
+    reboot(HOUR, 0);
+    start();
+    expect(74 * YEAR + HOUR, 2 * HOUR);
 }
 
-static void a_wall_clock_ahead_of_the_floor_is_where_the_queue_begins(void **state)
+static void an_unknown_boot_is_another_one(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(START - HOUR);
-    update(&clock, START, 5000, &time);
-    assert_int_equal(time.now, START);
-    clock = begun(START + HOUR);
-    update(&clock, START, 5000, &time);
-    assert_int_equal(time.now, START + HOUR);
+    begin();
+    memset(on.id, 0, sizeof(on.id));
+    start();
+    commit();
+    on.boot += DAY * 1000; /* of whatever */
+    pass(HOUR);
+    start();
+    expect(HOUR, HOUR);
 }
 
-static void whatever_the_wall_clock_does_the_queue_s_never_goes_backward(void **state)
+/* Of another program, or an older one. */
+static void a_store_without_a_time_line_goes_by_the_wall_clock(void **state)
 {
     (void)state;
-    struct dueq_time time;
-    struct clock clock = begun(0);
-    int64_t last = START, monotonic = 5000, wall = START;
-    struct dice dice;
-    dice_begin(&dice);
-    for (long i = 0; i < dice_setting("STEPS", 20000); i++) {
-        int64_t step = (int64_t)dice_roll(&dice, 50);
-        monotonic += step;
-        wall += dice_once_in(&dice, 100) ? (int64_t)dice_roll(&dice, 2 * HOUR) - HOUR : step;
-        update(&clock, wall, monotonic, &time);
-        assert_int_equal(time.now, last + step);
-        last = time.now;
+    begin();
+    on.floor = START - HOUR;
+    start();
+    expect(0, 0);
+    on.floor = START + HOUR;
+    start();
+    expect(HOUR, 0);
+}
+
+/* The sanitizers look for what overflows. */
+static void whatever_was_kept_does_no_harm(void **state)
+{
+    static const int64_t ends[] = {INT64_MIN, INT64_MIN / 2, -1,       0,
+                                   1,         INT64_MAX / 2, INT64_MAX};
+    enum { ENDS = sizeof(ends) / sizeof(ends[0]) };
+    (void)state;
+    for (size_t i = 0; i < ENDS * ENDS * ENDS * 2; i++) {
+        begin();
+        on.kept = (struct dueq_timeline){ends[i % ENDS], ends[i / ENDS % ENDS], {1}};
+        on.floor = ends[i / ENDS / ENDS % ENDS];
+        on.has_kept = true;
+        on.id[0] = i % 2 == 0;
+        start();
+        int64_t now = on.time.now;
+        pass(10);
+        look();
+        assert_true(on.time.now >= now && on.time.now <= now + 11);
+        assert_int_equal(on.time.wall, START + 10);
     }
 }
 
-static void the_real_monotonic_clock_goes_forward(void **state)
+/* ---- all of it */
+
+/* Of the time that has truly gone by the queue's clock may lose a ms with each step; it never
+ * gains any. */
+static void the_queue_s_clock_never_runs_ahead_of_time_nor_backward(void **state)
 {
+    struct dice dice;
     (void)state;
+    dice_begin(&dice);
+    begin();
+    int64_t truly = START * 1000, lost = 0, last = START;
+    for (long i = 0; i < dice_setting("STEPS", 20000); i++) {
+        int64_t usec = (int64_t)dice_roll(&dice, dice_once_in(&dice, 50) ? 90000000 : 2500);
+        on.wall += usec;
+        on.boot += usec;
+        truly += usec;
+        if (dice_once_in(&dice, 30)) {
+            on.wall += (int64_t)dice_roll(&dice, 2 * HOUR * 1000) - HOUR * 1000;
+            lost += 1000;
+        } else if (dice_once_in(&dice, 100)) {
+            on.id[0]++;
+            on.boot = (int64_t)dice_roll(&dice, 1000000);
+            on.wall += 60000000; /* off for a minute, its clock right */
+            truly += 60000000;
+            start();
+        }
+        if (dice_once_in(&dice, 20))
+            start();
+        look();
+        commit();
+        assert_true(on.time.now >= last);
+        assert_true(on.time.now * 1000 <= truly);
+        assert_true(on.time.now * 1000 >= truly - lost - 2000);
+        assert_true(on.time.ceiling == on.time.now || on.time.ceiling == on.time.now + 1);
+        last = on.time.now;
+    }
+}
+
+static void the_real_clocks_go_forward(void **state)
+{
     struct clock_reading last = clock_read();
+    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct clock_reading next = clock_read();
-        assert_true(next.monotonic >= last.monotonic);
+        assert_true(next.boot_before >= last.boot_after);
+        assert_true(next.boot_after >= next.boot_before);
         last = next;
     }
+}
+
+static void the_real_boot_is_known_and_stays(void **state)
+{
+    uint8_t unknown[DUEQ_BOOT_SIZE] = {0}, boot[DUEQ_BOOT_SIZE], again[DUEQ_BOOT_SIZE];
+    (void)state;
+    clock_read_boot(boot);
+    clock_read_boot(again);
+    assert_memory_equal(boot, again, DUEQ_BOOT_SIZE);
+    assert_memory_not_equal(boot, unknown, DUEQ_BOOT_SIZE);
 }
 
 /* ---- what clients are shown */
 
 /* So much passes on the wall, and so much in truth. */
-static void step(struct command_runner *runner, int64_t wall, int64_t truly)
+static void step_server(struct command_runner *runner, int64_t wall, int64_t truly)
 {
     struct server *server = &runner->server;
-    struct clock_reading reading = {server->clock.last.wall + wall,
-                                    server->clock.last.monotonic + truly};
+    server->clock.last.wall += wall;
+    server->clock.last.monotonic += truly;
+    struct clock_reading reading = {server->clock.last.wall * 1000,
+                                    server->clock.last.monotonic * 1000,
+                                    server->clock.last.monotonic * 1000};
     clock_update(&server->clock, reading, &server->now);
     runner_pass(runner, 0);
+}
+
+static void begin_server(struct command_runner *runner)
+{
+    static const uint8_t boot[DUEQ_BOOT_SIZE] = {1};
+    clock_init(&runner->server.clock, (struct clock_reading){START * 1000, 0, 0}, boot, NULL,
+               0);
 }
 
 /* The moment under that name of a map; NULL: the reply is nothing else. */
@@ -200,14 +487,15 @@ static void expect_moment(struct command_runner *runner, const char *name, int64
 static void every_reply_shows_the_wall_clock_after_a_step(void **state)
 {
     struct command_runner *runner = *state;
-    runner->server.clock = begun_at(START, 0, 0);
+    begin_server(runner);
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 60s");
-    step(runner, HOUR, 0);
+    step_server(runner, HOUR, 0);
     expect_moment(runner, "due", START + HOUR + 60000, "Q.GET mail a");
     expect_moment(runner, "next-due", START + HOUR + 60000, "Q.STATS mail");
     runner_expect(runner, "[*\"state\" \"delayed\" *]", "Q.GET mail a");
 
-    step(runner, 60000 - 2 * HOUR, 60000); /* it falls due; the clock goes back two hours */
+    step_server(runner, 60000 - 2 * HOUR,
+                60000); /* it falls due; the clock goes back two hours */
     runner_expect(runner, "[[\"a\" 1 *]]", "Q.CLAIM mail LEASE 30s");
     expect_moment(runner, "due", START - HOUR + 90000, "Q.GET mail a");
     expect_moment(runner, NULL, START - HOUR + 100000, "Q.EXTEND mail a 1 40s");
@@ -220,14 +508,14 @@ static void an_absolute_moment_is_shown_as_it_was_given(void **state)
 {
     struct command_runner *runner = *state;
     char line[128];
-    runner->server.clock = begun_at(START, 0, 0);
+    begin_server(runner);
     snprintf(line, sizeof(line), "Q.PUSH mail body ID a AT %lld",
              (long long)(START + 2 * HOUR));
     runner_expect(runner, "\"a\"", line);
-    step(runner, HOUR, 0);
+    step_server(runner, HOUR, 0);
     expect_moment(runner, "due", START + 2 * HOUR, "Q.GET mail a");
     expect_moment(runner, "next-due", START + 2 * HOUR, "Q.STATS mail");
-    step(runner, HOUR, 0);
+    step_server(runner, HOUR, 0);
     runner_expect(runner, "[[\"a\" 1 *]]", "Q.CLAIM mail LEASE 30s");
     expect_moment(runner, "due", START + 2 * HOUR + 30000, "Q.GET mail a");
 }
@@ -238,14 +526,26 @@ int main(void)
         cmocka_unit_test(both_clocks_follow_time_that_goes_by),
         cmocka_unit_test(a_jump_forward_moves_the_wall_only),
         cmocka_unit_test(a_jump_backward_stops_nothing),
-        cmocka_unit_test(what_ntp_slews_is_no_jump),
-        cmocka_unit_test(a_wall_clock_a_little_ahead_is_rounding),
-        cmocka_unit_test(the_queue_s_clock_is_not_ahead_of_the_wall_at_its_start),
+        cmocka_unit_test(a_small_step_is_none_to_speak_of),
+        cmocka_unit_test(the_wall_clock_is_shown_as_it_is),
+        cmocka_unit_test(what_begins_within_a_millisecond_is_counted_from_its_end),
+        cmocka_unit_test(a_reading_that_took_long_is_no_step),
+        cmocka_unit_test(sleep_counts),
+        cmocka_unit_test(a_restart_goes_on),
+        cmocka_unit_test(a_step_before_a_restart_moves_nothing),
+        cmocka_unit_test(a_step_during_a_restart_moves_nothing),
+        cmocka_unit_test(what_was_not_committed_of_a_step_is_found_out),
+        cmocka_unit_test(a_reboot_counts_what_the_wall_clock_has_gained),
+        cmocka_unit_test(a_step_before_a_reboot_moves_nothing),
+        cmocka_unit_test(a_wall_clock_that_lost_time_counts_for_none),
         cmocka_unit_test(a_device_that_boots_in_1970_goes_on_from_what_it_knew),
-        cmocka_unit_test(a_wall_clock_that_passed_the_floor_is_believed),
-        cmocka_unit_test(a_wall_clock_ahead_of_the_floor_is_where_the_queue_begins),
-        cmocka_unit_test(whatever_the_wall_clock_does_the_queue_s_never_goes_backward),
-        cmocka_unit_test(the_real_monotonic_clock_goes_forward),
+        cmocka_unit_test(a_wrong_year_is_healed_by_the_right_one),
+        cmocka_unit_test(an_unknown_boot_is_another_one),
+        cmocka_unit_test(a_store_without_a_time_line_goes_by_the_wall_clock),
+        cmocka_unit_test(whatever_was_kept_does_no_harm),
+        cmocka_unit_test(the_queue_s_clock_never_runs_ahead_of_time_nor_backward),
+        cmocka_unit_test(the_real_clocks_go_forward),
+        cmocka_unit_test(the_real_boot_is_known_and_stays),
         runner_test(every_reply_shows_the_wall_clock_after_a_step),
         runner_test(an_absolute_moment_is_shown_as_it_was_given),
     };

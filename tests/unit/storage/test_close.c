@@ -8,7 +8,7 @@
 
 #include "tests/support/cmocka.h"
 
-static const struct dueq_time time = {1000000, 1000000};
+static const struct dueq_time time = {.now = 1000000, .wall = 1000000};
 
 static struct {
     char *dir;

@@ -12,7 +12,7 @@
 
 enum { MANY = 10000, SLICE = 100 };
 
-static const struct dueq_time now = {1700000000000, 1700000000000};
+static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
 
 static struct {
     char *dir;

@@ -11,7 +11,7 @@
 
 enum { MANY = 20000, SLICE = 100, LARGE = 65, OLDER = 100, LARGE_KEYS = 1500 };
 
-static const struct dueq_time now = {1700000000000, 1700000000000};
+static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
 
 static struct {
     char *dir;
@@ -194,7 +194,7 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
 
 static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
 {
-    struct dueq_time later = {now.now + 1, now.wall + 1};
+    struct dueq_time later = {.now = now.now + 1, .wall = now.wall + 1};
     uint64_t before;
 
     (void)state;

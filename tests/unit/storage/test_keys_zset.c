@@ -29,8 +29,9 @@ static void open_store(struct fixture *fixture)
     options.map_bytes = 256 << 20;
     options.disk_reserve_bytes = 0;
     options.durability = KV_SYNC_NONE;
-    assert_int_equal(dueq_open(fixture->dir, &options, (struct dueq_time){NOW, NOW},
-                               &fixture->store, &error),
+    assert_int_equal(dueq_open(fixture->dir, &options,
+                               (struct dueq_time){.now = NOW, .wall = NOW}, &fixture->store,
+                               &error),
                      DUEQ_OK);
     fixture->view = (struct keys_view){fixture->store, 0, NOW};
 }
@@ -60,7 +61,9 @@ static void checkpoint(struct fixture *fixture)
 {
     uint64_t lsn;
 
-    assert_int_equal(dueq_commit(fixture->store, (struct dueq_time){NOW, NOW}, &lsn), DUEQ_OK);
+    assert_int_equal(
+        dueq_commit(fixture->store, (struct dueq_time){.now = NOW, .wall = NOW}, &lsn),
+        DUEQ_OK);
     assert_int_equal(kv_checkpoint(dueq_kv(fixture->store)), DUEQ_OK);
     kv_maintain(dueq_kv(fixture->store), false);
 }

@@ -33,7 +33,7 @@ static int set_up(void **state)
 {
     (void)state;
     test.dir = temp_dir_new();
-    test.time = (struct dueq_time){THEN, THEN};
+    test.time = (struct dueq_time){.now = THEN, .wall = THEN};
     return open_store();
 }
 

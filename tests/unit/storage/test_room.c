@@ -13,7 +13,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-static const struct dueq_time time = {1000000, 1000000};
+static const struct dueq_time time = {.now = 1000000, .wall = 1000000};
 
 static struct {
     char *dir;

@@ -270,7 +270,7 @@ static uint64_t measure(uint64_t (*work)(int count, bool checkpointed), int coun
     uint64_t steps;
 
     test.dir = temp_dir_new();
-    test.time = (struct dueq_time){THEN, THEN};
+    test.time = (struct dueq_time){.now = THEN, .wall = THEN};
     open_store();
     steps = work(count, checkpointed);
     dueq_abandon(test.store);

@@ -10,7 +10,7 @@
 
 enum { IDS = 5000, MEMTABLE = 256 * 1024, BATCH = 500 };
 
-static const struct dueq_time time = {1000000, 1000000};
+static const struct dueq_time time = {.now = 1000000, .wall = 1000000};
 
 static struct {
     char *dir;
