@@ -27,7 +27,9 @@ enum {
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
-    DRAIN_MS = 20, /* between looks at what clients have yet to take */
+    DRAIN_MS = 20,             /* between looks at what clients have yet to take */
+    COMMIT_PATIENCE_MS = 1000, /* while a commit finds no room */
+    COMMIT_RETRY_MS = 20,
     SPARE_DESCRIPTORS = 64
 };
 
@@ -106,11 +108,12 @@ static bool open_store(struct server *server)
 
 /* Nothing unsettled may be told: who waits for such a reply is cut off, and finds out by asking
  * again. What is true is on disk; it is read from there. */
-static void fail_store(struct server *server)
+static void fail_store(struct server *server, const char *why)
 {
     struct session *session, *next;
 
-    snprintf(server->failure, sizeof(server->failure), "%s", dueq_failure(server->store));
+    snprintf(server->failure, sizeof(server->failure), "%s", why);
+    server->commit_until = 0;
     log_write(
         LOG_WARNING,
         "The store failed: %s. Nothing is acknowledged that is not on disk; it is reopened "
@@ -139,7 +142,7 @@ const char *server_failure(const struct server *server)
 static void check_store(struct server *server)
 {
     if (server->store != NULL && dueq_status(server->store) != DUEQ_OK)
-        fail_store(server);
+        fail_store(server, dueq_failure(server->store));
     if (server->store == NULL && server->clock.last.monotonic >= server->reopen_at &&
         !open_store(server))
         server->reopen_at = server->clock.last.monotonic + REOPEN_MS;
@@ -182,16 +185,39 @@ static void release_settled(struct server *server)
     connection_release(connection, settled);
 }
 
-/* False: the store failed, and with it everybody who waited for this. */
+/* A commit that found no room, or no descriptor, is tried again: it changed nothing. What waits
+ * for it has no answer meanwhile, so not for long: then the batch is given up with the store,
+ * and what is on disk goes on from there. */
+static bool wait_for_commit(struct server *server, enum dueq_status status)
+{
+    int64_t now = server->clock.last.monotonic;
+
+    if (dueq_status(server->store) != DUEQ_OK) {
+        fail_store(server, dueq_failure(server->store));
+        return false;
+    }
+    if (server->commit_until == 0)
+        server->commit_until = now + COMMIT_PATIENCE_MS;
+    if (now >= server->commit_until)
+        fail_store(server, status == DUEQ_FULL
+                               ? "the disk is full, and so is what was set aside for this"
+                               : "no memory or no descriptor for the journal");
+    return false;
+}
+
+/* False: nothing is settled; the store may have failed, and with it everybody who waited. */
 static bool commit(struct server *server, uint64_t *ret_lsn)
 {
+    enum dueq_status status;
+
     *ret_lsn = 0;
     if (server->store == NULL)
         return true;
-    if (dueq_commit(server->store, server->now, ret_lsn) == DUEQ_OK)
-        return true;
-    fail_store(server);
-    return false;
+    status = dueq_commit(server->store, server->now, ret_lsn);
+    if (status != DUEQ_OK)
+        return wait_for_commit(server, status);
+    server->commit_until = 0;
+    return true;
 }
 
 static void gate_touched(struct server *server, uint64_t lsn)
@@ -304,6 +330,8 @@ static int64_t next_turn(struct server *server)
         next = dueq_next_tick(server->store, server->now);
         wait = next < wait ? next : wait;
     }
+    if (server->commit_until > 0)
+        wait = wait < COMMIT_RETRY_MS ? wait : COMMIT_RETRY_MS;
     next = waiters_next(server->waiters, server->now.now);
     wait = next < wait ? next : wait;
     if (server->held > 0) {

@@ -39,9 +39,10 @@ struct server {
     int settled_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) settled_noticed; /* a write is under way: no second one needed */
     struct listener *listeners;
-    struct dueq *store; /* NULL while it is being reopened */
-    char failure[320];  /* why it is */
-    int64_t reopen_at;  /* monotonic ms */
+    struct dueq *store;   /* NULL while it is being reopened */
+    char failure[320];    /* why it is */
+    int64_t reopen_at;    /* monotonic ms */
+    int64_t commit_until; /* monotonic ms: how long a commit is tried again; 0: none is late */
     struct clock clock;
     bool clock_runs;    /* since the first opening of the store */
     int64_t house_kept; /* when it was, on the monotonic clock: once a second */

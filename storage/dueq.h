@@ -101,6 +101,8 @@ bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line)
 /* Takes it into the batch when it is another than the one kept. */
 void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line);
 
+/* DUEQ_FULL, DUEQ_NOMEM: there is no room, memory or descriptor for the batch at this moment;
+ * it stays, commit again later, or give it up with dueq_abandon. Others: the store failed. */
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn);
 size_t dueq_batch_bytes(const struct dueq *store);
 uint64_t dueq_settled(const struct dueq *store);

@@ -304,21 +304,32 @@ static bool failed(const struct checkpoint *checkpoint)
     return atomic_load(&checkpoint->status) != DUEQ_OK;
 }
 
-/* Waits for a table; meanwhile keeps trying to get room for the journal. */
+/* Makes what the journal wants, and tells when there is room where there was none. Under the
+ * lock, which is let go meanwhile. */
+static void prepare_journal(struct checkpoint *checkpoint)
+{
+    struct journal *journal = checkpoint->journal;
+    bool had_room = journal_has_room(journal);
+
+    pthread_mutex_unlock(&checkpoint->lock);
+    journal_prepare(journal);
+    if (journal_has_room(journal) != had_room)
+        tell(checkpoint);
+    pthread_mutex_lock(&checkpoint->lock);
+}
+
+/* Waits for a table; meanwhile sees to the journal's files. */
 static void wait_for_table(struct checkpoint *checkpoint)
 {
     while (!atomic_load(&checkpoint->stop) &&
            (checkpoint->table == NULL || failed(checkpoint))) {
-        if (journal_has_room(checkpoint->journal)) {
+        if (!journal_wants_files(checkpoint->journal)) {
             pthread_cond_wait(&checkpoint->work, &checkpoint->lock);
             continue;
         }
-        sleep_locked(checkpoint, ROOM_CHECK_USEC);
-        pthread_mutex_unlock(&checkpoint->lock);
-        journal_prepare(checkpoint->journal);
-        if (journal_has_room(checkpoint->journal))
-            tell(checkpoint);
-        pthread_mutex_lock(&checkpoint->lock);
+        prepare_journal(checkpoint);
+        if (checkpoint->table == NULL && journal_wants_files(checkpoint->journal))
+            sleep_locked(checkpoint, ROOM_CHECK_USEC);
     }
 }
 
@@ -327,7 +338,6 @@ static void *run_thread(void *arg)
     struct checkpoint *checkpoint = arg;
     const struct kv_io *io = checkpoint->io;
 
-    journal_prepare(checkpoint->journal);
     pthread_mutex_lock(&checkpoint->lock);
     for (;;) {
         uint64_t began;
@@ -407,6 +417,13 @@ void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *froz
     checkpoint->table = frozen;
     checkpoint->mark = *mark;
     atomic_store(&checkpoint->running, true);
+    pthread_cond_signal(&checkpoint->work);
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
+void checkpoint_wake(struct checkpoint *checkpoint)
+{
+    pthread_mutex_lock(&checkpoint->lock);
     pthread_cond_signal(&checkpoint->work);
     pthread_mutex_unlock(&checkpoint->lock);
 }

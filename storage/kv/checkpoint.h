@@ -35,6 +35,8 @@ void checkpoint_free(
 /* Hands over a frozen table, which is only read until checkpoint_running is false. */
 void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
                       const struct checkpoint_mark *mark);
+/* The journal wants files: it looks after them when it has nothing else to do. */
+void checkpoint_wake(struct checkpoint *checkpoint);
 bool checkpoint_running(const struct checkpoint *checkpoint);
 /* Waits for the end, or a failure for good, but not longer than that. The caller renews its
  * snapshot in between: the pages that it holds cannot be used again. */

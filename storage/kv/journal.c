@@ -23,6 +23,7 @@ struct journal {
 
     /* the owner's */
     struct segment_file *current; /* NULL until the first append */
+    struct segment_file large;    /* set aside for a record beyond a segment; size 0: none */
     uint64_t last;
 
     /* shared, under the lock */
@@ -41,7 +42,6 @@ struct journal {
     _Atomic(int) durability;
     _Atomic(uint64_t) synced, settled;
     _Atomic(int) status;
-    _Atomic(bool) room;
     pthread_t thread;
     bool thread_runs;
 };
@@ -73,9 +73,42 @@ const char *journal_failure(const struct journal *journal)
     return journal_status(journal) == DUEQ_OK ? "" : journal->failure;
 }
 
+static struct journal *shared(const struct journal *journal)
+{
+    return (struct journal *)(uintptr_t)journal;
+}
+
 bool journal_has_room(const struct journal *journal)
 {
-    return atomic_load_explicit(&journal->room, memory_order_relaxed);
+    return journal_files_have_room(&shared(journal)->files);
+}
+
+bool journal_wants_files(const struct journal *journal)
+{
+    return journal_status(journal) == DUEQ_OK && journal_files_wanted(&shared(journal)->files);
+}
+
+bool journal_is_bare(const struct journal *journal)
+{
+    return journal_files_bare(&shared(journal)->files);
+}
+
+uint64_t journal_segment(const struct journal *journal)
+{
+    return journal->current == NULL ? 0 : journal->current->number;
+}
+
+bool journal_wants_trim(const struct journal *journal)
+{
+    struct journal *locked = shared(journal);
+    bool some;
+
+    if (journal_has_room(journal))
+        return false;
+    pthread_mutex_lock(&locked->lock);
+    some = locked->oldest != NULL && locked->oldest != locked->current;
+    pthread_mutex_unlock(&locked->lock);
+    return some;
 }
 
 /* The first failure stays; from then on nothing settles. Under the lock. */
@@ -282,10 +315,9 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     journal->notify_arg = options->notify_arg;
     journal->interval_ms = options->interval_ms;
     atomic_store(&journal->durability, (int)options->durability);
-    atomic_store(&journal->room, true);
     init_sync(journal);
     status = journal_files_open(&journal->files, dir, options->io, options->segment_bytes,
-                                &listing, error);
+                                options->disk_reserve, &listing, error);
     if (status == DUEQ_OK) {
         status = journal_replay(&journal->files, &listing, options->salt, after, fn, arg,
                                 &segments, ret_replay, error);
@@ -309,6 +341,13 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     return DUEQ_OK;
 }
 
+static void discard_large(struct journal *journal)
+{
+    if (journal->large.size > 0)
+        journal_files_discard_large(&journal->files, &journal->large);
+    journal->large.size = 0;
+}
+
 void journal_close(struct journal *journal)
 {
     if (journal == NULL)
@@ -328,6 +367,7 @@ void journal_close(struct journal *journal)
             journal->io->close(journal->io->arg, segment->fd);
         free(segment);
     }
+    discard_large(journal);
     journal_files_close(&journal->files);
     pthread_cond_destroy(&journal->work);
     pthread_cond_destroy(&journal->settled_changed);
@@ -383,19 +423,28 @@ static bool begin_segment(struct journal *journal)
     return write_parts(journal, &part, 1, 0);
 }
 
+/* A file for a record of that space: the large one that was set aside for it, or another. */
+static enum dueq_status take(struct journal *journal, size_t space,
+                             struct segment_file *ret_segment)
+{
+    size_t size = space + SEGMENT_HEADER_SIZE;
+
+    if (size <= journal->files.segment_bytes || size > journal->large.size)
+        return journal_files_take(&journal->files, size, ret_segment);
+    *ret_segment = journal->large;
+    journal->large.size = 0;
+    return journal_files_take_large(&journal->files, ret_segment);
+}
+
 /* A new current segment with room for a record of that space. */
 static enum dueq_status roll(struct journal *journal, size_t space)
 {
     struct segment_file *segment = calloc(1, sizeof(*segment));
     enum dueq_status status;
-    bool reserve = false;
 
     if (segment == NULL)
         return DUEQ_NOMEM;
-    status =
-        journal_files_take(&journal->files, space + SEGMENT_HEADER_SIZE, segment, &reserve);
-    if (reserve)
-        atomic_store(&journal->room, false);
+    status = take(journal, space, segment);
     if (status != DUEQ_OK) {
         free(segment);
         return status == DUEQ_IO ? fail(journal, "creating a segment", 0) : status;
@@ -409,6 +458,31 @@ static enum dueq_status roll(struct journal *journal, size_t space)
     journal->current = segment;
     pthread_mutex_unlock(&journal->lock);
     return begin_segment(journal) ? DUEQ_OK : fail(journal, "write", segment->number);
+}
+
+static bool fits_current(const struct journal *journal, size_t space)
+{
+    return journal->current != NULL && journal->current->used + space <= journal->current->size;
+}
+
+static enum dueq_status reserve_large(struct journal *journal, size_t size)
+{
+    if (journal->large.size >= size)
+        return DUEQ_OK;
+    discard_large(journal);
+    return journal_files_make_large(&journal->files, size, &journal->large);
+}
+
+enum dueq_status journal_reserve(struct journal *journal, size_t size)
+{
+    size_t space = record_space(size);
+    enum dueq_status status = journal_status(journal);
+
+    if (status != DUEQ_OK || fits_current(journal, space))
+        return status;
+    if (space + SEGMENT_HEADER_SIZE > journal->files.segment_bytes)
+        return reserve_large(journal, space + SEGMENT_HEADER_SIZE);
+    return journal_has_room(journal) ? journal_files_spare(&journal->files) : DUEQ_FULL;
 }
 
 static size_t parts_size(const struct iovec *parts, int count)
@@ -479,13 +553,15 @@ enum dueq_status journal_append(struct journal *journal, int64_t time,
         return status;
     if (size > KV_RECORD_MAX)
         return DUEQ_TOOBIG;
-    if (journal->current == NULL || journal->current->used + space > journal->current->size)
+    if (!fits_current(journal, space))
         status = roll(journal, space);
     if (status == DUEQ_OK)
         status = write_record(journal, time, parts, count, size);
-    if (status == DUEQ_OK)
-        *ret_lsn = journal->last;
-    return status;
+    if (status != DUEQ_OK)
+        return status;
+    discard_large(journal); /* of a batch that needed less after all */
+    *ret_lsn = journal->last;
+    return DUEQ_OK;
 }
 
 /* ---- waiting */
@@ -567,12 +643,12 @@ void journal_trim(struct journal *journal, uint64_t lsn)
 void journal_prepare(struct journal *journal)
 {
     if (journal_status(journal) == DUEQ_OK)
-        atomic_store(&journal->room, journal_files_prepare(&journal->files));
+        journal_files_prepare(&journal->files);
 }
 
 void journal_get_stats(const struct journal *journal, struct journal_stats *ret_stats)
 {
-    struct journal *locked = (struct journal *)(uintptr_t)journal;
+    struct journal *locked = shared(journal);
 
     pthread_mutex_lock(&locked->lock);
     *ret_stats = journal->stats;

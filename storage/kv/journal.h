@@ -18,6 +18,7 @@ struct journal_options {
     size_t segment_bytes;
     enum kv_durability durability;
     unsigned interval_ms;
+    uint64_t disk_reserve; /* bytes of the disk that are left free for what drains the store */
     uint64_t salt; /* entropy: each segment's checksum seed is derived from it and its number */
     const struct kv_io *io;
     void (*notify)(
@@ -55,7 +56,8 @@ void journal_close(struct journal *journal);
 
 /* Writes one record made of the parts, LSN = last + 1. The bytes are with the kernel on return;
  * settled when journal_settled() reaches the LSN. DUEQ_FULL: no segment could be had, reserve
- * included; nothing was written and the journal is sound. DUEQ_IO: failed for good. */
+ * included; DUEQ_NOMEM: not at this moment, for want of memory or a descriptor; nothing was
+ * written and the journal is sound. DUEQ_IO: failed for good. */
 enum dueq_status journal_append(struct journal *journal, int64_t time,
                                 const struct iovec *parts, int count, uint64_t *ret_lsn);
 
@@ -79,14 +81,30 @@ void journal_set_durability(struct journal *journal, enum kv_durability durabili
  * (renamed to spares, at most two kept; the rest deleted). Any thread. */
 void journal_trim(struct journal *journal, uint64_t lsn);
 
+/* Sees to it that a record of that size can be appended without the reserve, whatever happens
+ * to the disk: what has to be had for it is had at once. DUEQ_FULL, DUEQ_NOMEM: it cannot. */
+enum dueq_status journal_reserve(struct journal *journal, size_t size);
+
 /* Prepares a zero-filled spare segment when there is none, so that a sync into it writes no
  * metadata. Slow; called from the checkpoint thread. Also tries to get back the reserve segment
  * after it was used. */
 void journal_prepare(struct journal *journal);
 
-/* True while a new segment can be had without touching the reserve. False: growth must stop.
- * Any thread. */
+/* Is there something to prepare? Any thread. */
+bool journal_wants_files(const struct journal *journal);
+
+/* True while a new segment can be had without touching the reserve. Any thread. */
 bool journal_has_room(const struct journal *journal);
+
+/* Neither spare nor reserve is there: on a full disk nothing can be appended. */
+bool journal_is_bare(const struct journal *journal);
+
+/* The number of the segment that is appended to; 0: none yet. */
+uint64_t journal_segment(const struct journal *journal);
+
+/* The disk gives nothing more, and a trim would bring segments back: the owner makes room for
+ * one. Any thread. */
+bool journal_wants_trim(const struct journal *journal);
 
 struct journal_stats {
     uint64_t live_bytes, segments, written_bytes, syncs, sync_usec_total, sync_usec_max;

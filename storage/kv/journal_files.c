@@ -96,7 +96,7 @@ static enum dueq_status list(struct journal_files *files, struct journal_listing
 
 enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
                                     const struct kv_io *io, size_t segment_bytes,
-                                    struct journal_listing *ret_listing,
+                                    uint64_t disk_reserve, struct journal_listing *ret_listing,
                                     struct dueq_error *error)
 {
     enum dueq_status status;
@@ -105,6 +105,7 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
     pthread_mutex_init(&files->lock, NULL);
     files->io = io;
     files->segment_bytes = segment_bytes;
+    files->disk_reserve = disk_reserve;
     files->next_number = 1;
     if (snprintf(files->path, sizeof(files->path), "%s/journal", dir) >=
         (int)sizeof(files->path))
@@ -201,6 +202,32 @@ static bool no_room(int error)
     return error == ENOSPC || error == EDQUOT;
 }
 
+static enum dueq_status status_of(int error)
+{
+    if (no_room(error))
+        return DUEQ_FULL;
+    return error == EMFILE || error == ENFILE || error == ENOMEM ? DUEQ_NOMEM : DUEQ_IO;
+}
+
+static void note_refusal(struct journal_files *files, bool refused)
+{
+    pthread_mutex_lock(&files->lock);
+    files->refused = refused;
+    pthread_mutex_unlock(&files->lock);
+}
+
+/* May the disk have so many bytes less free? -1: errno. */
+static int leaves_reserve(const struct journal_files *files, size_t size)
+{
+    uint64_t available;
+
+    if (files->io->free_bytes(files->io->arg, files->path, &available) == 0 &&
+        available >= files->disk_reserve && available - files->disk_reserve >= size)
+        return 0;
+    errno = ENOSPC;
+    return -1;
+}
+
 /* Writes zeros, so that the blocks are there and later syncs have no metadata to write. */
 static int fill(const struct journal_files *files, int fd, size_t size)
 {
@@ -251,9 +278,9 @@ static int give_up(const struct journal_files *files, int fd, const char *path)
     return -1;
 }
 
-/* Makes a file of `size` bytes under a temporary name and renames it. -1: errno. */
-static int make_file(const struct journal_files *files, const char *path, uint64_t number,
-                     size_t size, bool zeros)
+/* Makes a file of `size` bytes under a temporary name. -1: errno. */
+static int make_unnamed(const struct journal_files *files, uint64_t number, size_t size,
+                        bool zeros)
 {
     const struct kv_io *io = files->io;
     char half_made[PATH_MAX];
@@ -261,10 +288,21 @@ static int make_file(const struct journal_files *files, const char *path, uint64
 
     half_made_path(files, number, half_made);
     fd = io->open(io->arg, half_made, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0)
-        return -1;
-    if (allocate(io, fd, size) == 0 && (!zeros || fill(files, fd, size) == 0) &&
-        io->rename(io->arg, half_made, path) == 0)
+    if (fd < 0 || (allocate(io, fd, size) == 0 && (!zeros || fill(files, fd, size) == 0)))
+        return fd;
+    return give_up(files, fd, half_made);
+}
+
+/* The same, and renames it. */
+static int make_file(const struct journal_files *files, const char *path, uint64_t number,
+                     size_t size, bool zeros)
+{
+    const struct kv_io *io = files->io;
+    char half_made[PATH_MAX];
+    int fd = make_unnamed(files, number, size, zeros);
+
+    half_made_path(files, number, half_made);
+    if (fd < 0 || io->rename(io->arg, half_made, path) == 0)
         return fd;
     return give_up(files, fd, half_made);
 }
@@ -302,14 +340,18 @@ static int wash(const struct journal_files *files, const char *path)
     return result;
 }
 
-static void tidy_spare(struct journal_files *files, const char *path)
+static void tidy_spare(struct journal_files *files, const char *path, uint64_t number)
 {
     const struct kv_io *io = files->io;
     char reserve[PATH_MAX];
+    struct stat stats;
 
     reserve_path(files, reserve);
     if (!files->reserve && wash(files, path) == 0 && io->rename(io->arg, path, reserve) == 0)
         files->reserve = true;
+    else if (files->stale == 0 && stat(path, &stats) == 0 &&
+             (size_t)stats.st_size == files->segment_bytes)
+        files->stale = number;
     else
         io->unlink(io->arg, path);
 }
@@ -328,7 +370,7 @@ void journal_files_tidy(struct journal_files *files)
             (int)sizeof(path))
             continue;
         if (spare != 0)
-            tidy_spare(files, path);
+            tidy_spare(files, path, spare);
         else if (strncmp(found->d_name, "new-", 4) == 0)
             files->io->unlink(files->io->arg, path);
     }
@@ -388,27 +430,46 @@ static bool keep_spare(struct journal_files *files, uint64_t number)
     return kept;
 }
 
-/* Renames and opens. -1: it could not be had. */
+/* Opens and renames, in this order: without a descriptor it stays where it is. -1: errno. */
 static int take_file(const struct journal_files *files, const char *from, const char *to)
 {
     const struct kv_io *io = files->io;
-    int fd;
+    int fd = io->open(io->arg, from, O_RDWR, 0), error;
 
-    if (io->rename(io->arg, from, to) != 0)
-        return -1;
-    fd = io->open(io->arg, to, O_RDWR, 0);
-    return fd >= 0 ? fd : give_up(files, fd, to);
+    if (fd < 0 || io->rename(io->arg, from, to) == 0)
+        return fd;
+    error = errno;
+    io->close(io->arg, fd);
+    errno = error;
+    return -1;
 }
 
+/* -1: errno, 0 when there is none. One that cannot be had for want of descriptors stays. */
 static int take_spare(struct journal_files *files, const char *path)
 {
     uint64_t number = pick_spare(files);
     char spare[PATH_MAX];
+    int fd;
 
+    errno = 0;
     if (number == 0)
         return -1;
     spare_path(files, number, spare);
-    return take_file(files, spare, path);
+    fd = take_file(files, spare, path);
+    if (fd < 0 && status_of(errno) == DUEQ_NOMEM)
+        keep_spare(files, number);
+    return fd;
+}
+
+static bool change_reserve(struct journal_files *files, bool there)
+{
+    bool before;
+
+    pthread_mutex_lock(&files->lock);
+    before = files->reserve;
+    files->reserve = there;
+    pthread_mutex_unlock(&files->lock);
+    return before;
 }
 
 /* The reserve outlives openings, so that a full disk can be drained after one. It must not come
@@ -418,45 +479,86 @@ static int take_reserve(struct journal_files *files, const char *path)
 {
     const struct kv_io *io = files->io;
     char reserve[PATH_MAX];
-    bool there;
     int fd;
 
-    pthread_mutex_lock(&files->lock);
-    there = files->reserve;
-    files->reserve = false;
-    pthread_mutex_unlock(&files->lock);
+    if (!change_reserve(files, false))
+        return -1;
     reserve_path(files, reserve);
-    fd = there ? take_file(files, reserve, path) : -1;
+    fd = take_file(files, reserve, path);
+    if (fd < 0 && status_of(errno) == DUEQ_NOMEM)
+        change_reserve(files, true);
     if (fd < 0 || io->fsync_dir(io->arg, files->path) == 0)
         return fd;
     return give_up(files, fd, path);
 }
 
-enum dueq_status journal_files_take(struct journal_files *files, size_t size,
-                                    struct segment_file *ret_segment, bool *ret_reserve)
+static bool is_ordinary(const struct journal_files *files, size_t size)
 {
-    bool ordinary = size <= files->segment_bytes;
+    return size <= files->segment_bytes;
+}
+
+enum dueq_status journal_files_take(struct journal_files *files, size_t size,
+                                    struct segment_file *ret_segment)
+{
+    bool ordinary = is_ordinary(files, size);
     uint64_t number = new_number(files);
     char path[PATH_MAX];
     int fd = -1;
 
+    errno = 0;
     if (ordinary)
         size = files->segment_bytes;
-    *ret_reserve = false;
     journal_files_live_path(files, number, path);
     if (ordinary)
         fd = take_spare(files, path);
-    if (fd < 0)
+    if (fd < 0 && status_of(errno) != DUEQ_NOMEM)
         fd = make_file(files, path, number, size, false);
     if (fd < 0 && no_room(errno)) {
-        *ret_reserve = true;
+        note_refusal(files, true);
         if (ordinary)
             fd = take_reserve(files, path);
     }
     if (fd < 0)
-        return no_room(errno) ? DUEQ_FULL : DUEQ_IO;
+        return status_of(errno);
     *ret_segment = (struct segment_file){.number = number, .size = size, .fd = fd};
     return DUEQ_OK;
+}
+
+enum dueq_status journal_files_make_large(struct journal_files *files, size_t size,
+                                          struct segment_file *ret_large)
+{
+    uint64_t number = new_number(files);
+    int fd = -1;
+
+    if (leaves_reserve(files, size) == 0)
+        fd = make_unnamed(files, number, size, false);
+    if (fd < 0)
+        return status_of(errno);
+    *ret_large = (struct segment_file){.number = number, .size = size, .fd = fd};
+    return DUEQ_OK;
+}
+
+/* Numbers are given in the order of use: it gets the next one. */
+enum dueq_status journal_files_take_large(struct journal_files *files,
+                                          struct segment_file *large)
+{
+    uint64_t number = new_number(files);
+    char half_made[PATH_MAX], path[PATH_MAX];
+
+    half_made_path(files, large->number, half_made);
+    journal_files_live_path(files, number, path);
+    if (files->io->rename(files->io->arg, half_made, path) != 0)
+        return DUEQ_IO;
+    large->number = number;
+    return DUEQ_OK;
+}
+
+void journal_files_discard_large(struct journal_files *files, const struct segment_file *large)
+{
+    char half_made[PATH_MAX];
+
+    half_made_path(files, large->number, half_made);
+    give_up(files, large->fd, half_made);
 }
 
 void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size)
@@ -472,7 +574,7 @@ void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t
         io->unlink(io->arg, spare);
 }
 
-static bool prepare_reserve(struct journal_files *files)
+static int prepare_reserve(struct journal_files *files)
 {
     char path[PATH_MAX];
     int fd;
@@ -480,45 +582,140 @@ static bool prepare_reserve(struct journal_files *files)
     reserve_path(files, path);
     fd = make_file(files, path, new_number(files), files->segment_bytes, false);
     if (fd < 0)
-        return false;
+        return -1;
     files->io->close(files->io->arg, fd);
-    pthread_mutex_lock(&files->lock);
-    files->reserve = true;
-    pthread_mutex_unlock(&files->lock);
-    return true;
+    change_reserve(files, true);
+    return 0;
 }
 
-static bool prepare_spare(struct journal_files *files)
+/* A spare of an earlier opening, overwritten; -1: there is none that is of use. */
+static int wash_stale(struct journal_files *files)
+{
+    uint64_t number;
+    char path[PATH_MAX];
+
+    pthread_mutex_lock(&files->lock);
+    number = files->stale;
+    files->stale = 0;
+    pthread_mutex_unlock(&files->lock);
+    if (number == 0)
+        return -1;
+    spare_path(files, number, path);
+    if (wash(files, path) == 0 && keep_spare(files, number))
+        return 0;
+    files->io->unlink(files->io->arg, path);
+    return -1;
+}
+
+static int make_spare(struct journal_files *files, bool zeros)
 {
     uint64_t number = new_number(files);
     char path[PATH_MAX];
-    int fd;
+    int fd = -1;
 
     spare_path(files, number, path);
-    fd = make_file(files, path, number, files->segment_bytes, true);
+    if (leaves_reserve(files, files->segment_bytes) == 0)
+        fd = make_file(files, path, number, files->segment_bytes, zeros);
     if (fd < 0)
-        return false;
+        return -1;
     files->io->close(files->io->arg, fd);
-    keep_spare(files, number);
-    return true;
+    if (!keep_spare(files, number))
+        files->io->unlink(files->io->arg, path);
+    return 0;
+}
+
+enum dueq_status journal_files_spare(struct journal_files *files)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (want_spare(files) && make_spare(files, false) != 0) {
+        status = status_of(errno);
+        if (status == DUEQ_FULL)
+            note_refusal(files, true);
+    }
+    return status;
+}
+
+static bool lacks_reserve(struct journal_files *files)
+{
+    bool lacks;
+
+    pthread_mutex_lock(&files->lock);
+    lacks = !files->reserve;
+    pthread_mutex_unlock(&files->lock);
+    return lacks;
+}
+
+/* On a full disk a recycled segment becomes the reserve; it must not come back written to. */
+static int turn_spare_into_reserve(struct journal_files *files)
+{
+    uint64_t number = pick_spare(files);
+    char spare[PATH_MAX], reserve[PATH_MAX];
+
+    errno = ENOSPC;
+    if (number == 0)
+        return -1;
+    spare_path(files, number, spare);
+    reserve_path(files, reserve);
+    if (wash(files, spare) == 0 && files->io->rename(files->io->arg, spare, reserve) == 0) {
+        change_reserve(files, true);
+        return 0;
+    }
+    return give_up(files, -1, spare);
+}
+
+/* The reserve first: what drains comes before what grows. */
+static int make_missing(struct journal_files *files, bool *ret_made)
+{
+    *ret_made = false;
+    if (lacks_reserve(files)) {
+        if (prepare_reserve(files) != 0 &&
+            !(no_room(errno) && turn_spare_into_reserve(files) == 0))
+            return -1;
+        *ret_made = true;
+    }
+    if (want_spare(files)) {
+        if (wash_stale(files) != 0 && make_spare(files, true) != 0)
+            return -1;
+        *ret_made = true;
+    }
+    return 0;
 }
 
 bool journal_files_prepare(struct journal_files *files)
 {
-    bool reserve, made = false;
+    bool made;
+
+    if (make_missing(files, &made) != 0) {
+        if (no_room(errno))
+            note_refusal(files, true);
+        return false;
+    }
+    note_refusal(files, false);
+    return !made || files->io->fsync_dir(files->io->arg, files->path) == 0;
+}
+
+bool journal_files_wanted(struct journal_files *files)
+{
+    return lacks_reserve(files) || want_spare(files);
+}
+
+bool journal_files_bare(struct journal_files *files)
+{
+    bool stale;
 
     pthread_mutex_lock(&files->lock);
-    reserve = files->reserve;
+    stale = files->stale != 0;
     pthread_mutex_unlock(&files->lock);
-    if (!reserve) {
-        if (!prepare_reserve(files))
-            return false;
-        made = true;
-    }
-    if (want_spare(files)) {
-        if (!prepare_spare(files))
-            return false;
-        made = true;
-    }
-    return !made || files->io->fsync_dir(files->io->arg, files->path) == 0;
+    return !stale && lacks_reserve(files) && want_spare(files);
+}
+
+bool journal_files_have_room(struct journal_files *files)
+{
+    bool refused;
+
+    pthread_mutex_lock(&files->lock);
+    refused = files->refused;
+    pthread_mutex_unlock(&files->lock);
+    return !refused || !journal_files_wanted(files);
 }

@@ -33,10 +33,13 @@ struct journal_files {
     const struct kv_io *io;
     char path[PATH_MAX - 64];
     size_t segment_bytes;
-    pthread_mutex_t lock; /* of what follows */
+    uint64_t disk_reserve; /* bytes of the disk that spares and large files leave free */
+    pthread_mutex_t lock;  /* of what follows */
     uint64_t next_number;
     uint64_t spares[JOURNAL_SPARES]; /* numbers; 0: none */
+    uint64_t stale;                  /* a spare of an earlier opening, to be overwritten; 0 */
     bool reserve;
+    bool refused; /* the last file that was to be made found no room */
 };
 
 /* What the directory holds when it is opened; numbers of live segments, sorted. */
@@ -48,17 +51,19 @@ struct journal_listing {
 /* Creates the directory when missing; changes nothing else. */
 enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
                                     const struct kv_io *io, size_t segment_bytes,
-                                    struct journal_listing *ret_listing,
+                                    uint64_t disk_reserve, struct journal_listing *ret_listing,
                                     struct dueq_error *error);
 
 void journal_files_close(struct journal_files *files);
 
 void journal_files_live_path(const struct journal_files *files, uint64_t number, char *path);
 
-/* Adopts the reserve; removes what is half made, and the spares of earlier openings: a power
- * cut may have undone the renaming of one, but not the writing to it, under a number that will
- * be given out again. Its records would then check. Without a reserve (the disk was full) one
- * of them is overwritten and becomes it. */
+/* Adopts the reserve; removes what is half made. The spares of earlier openings cannot be used
+ * as they are: a power cut may have undone the renaming of one, but not the writing to it,
+ * under a number that will be given out again. Its records would then check. Without a reserve
+ * (the disk was full) one of them is overwritten and becomes it; journal_files_prepare
+ * overwrites another, which takes no room on a disk that may be full; further ones are removed.
+ */
 void journal_files_tidy(struct journal_files *files);
 
 /* The first bytes of a live segment, `most` at the most, as they are on disk. The caller frees
@@ -68,15 +73,38 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
                                     struct dueq_error *error);
 
 /* A file for a new segment of at least `size` bytes: a spare, else a new one, else the reserve.
- * Its name is not on disk yet (fsync_dir). *ret_reserve: it was the reserve. DUEQ_FULL, DUEQ_IO
- * (errno). */
+ * Its name is not on disk yet (fsync_dir). DUEQ_FULL: no room; DUEQ_NOMEM: no descriptor or
+ * memory at this moment; both leave what is there. DUEQ_IO (errno). */
 enum dueq_status journal_files_take(struct journal_files *files, size_t size,
-                                    struct segment_file *ret_segment, bool *ret_reserve);
+                                    struct segment_file *ret_segment);
+
+/* A file larger than ordinary segments, made before it is needed and not of the room that is
+ * kept free. Under a temporary name until journal_files_take_large, which cannot lack room. The
+ * same statuses. */
+enum dueq_status journal_files_make_large(struct journal_files *files, size_t size,
+                                          struct segment_file *ret_large);
+enum dueq_status journal_files_take_large(struct journal_files *files,
+                                          struct segment_file *large);
+/* Closes and removes it, unused. */
+void journal_files_discard_large(struct journal_files *files, const struct segment_file *large);
+
+/* Sees to it that there is a spare, making one at once if need be. The same statuses. */
+enum dueq_status journal_files_spare(struct journal_files *files);
 
 /* Turns a live segment into a spare when one is wanted, else deletes it. */
 void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size);
 
 /* Makes what is missing of one spare and the reserve. False: no room on the disk. Slow. */
 bool journal_files_prepare(struct journal_files *files);
+
+/* Is one of the two missing? */
+bool journal_files_wanted(struct journal_files *files);
+
+/* There is nothing that a segment could be made of but the disk. */
+bool journal_files_bare(struct journal_files *files);
+
+/* False: the last file that was to be made found no room, and there is no spare beside the
+ * reserve. */
+bool journal_files_have_room(struct journal_files *files);
 
 #endif

@@ -11,6 +11,7 @@ enum {
     DISK_CHECK_USEC = 200 * 1000,
     WAIT_USEC = 10 * 1000,       /* between looks at a checkpoint that is waited for */
     CLOSE_PATIENCE = 200,        /* such looks at a full disk, before closing without one */
+    APPEND_PATIENCE = 20,        /* and before a commit says that there is no room */
     IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
     IDLE_JOURNAL = 8 * 1024 * 1024,
@@ -179,6 +180,7 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
     struct journal_options journal = {.segment_bytes = options->segment_bytes,
                                       .durability = options->durability,
                                       .interval_ms = options->interval_ms,
+                                      .disk_reserve = options->disk_reserve_bytes,
                                       .salt = kv->seed,
                                       .io = kv->io,
                                       .notify = on_notice,
@@ -203,6 +205,7 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
 
 static void check_room(struct kv *kv);
 static uint64_t headroom(const struct kv *kv);
+static void freeze(struct kv *kv);
 
 enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
                          struct dueq_error *error)
@@ -236,6 +239,8 @@ enum dueq_status kv_open(const char *dir, const struct kv_options *options, stru
         kv_abandon(kv);
         return status;
     }
+    if (journal_is_bare(kv->journal)) /* of what is replayed, segments come back */
+        freeze(kv);
     check_room(kv);
     *ret_kv = kv;
     return DUEQ_OK;
@@ -340,6 +345,12 @@ void kv_del(struct kv *kv, struct dueq_slice key)
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 
+/* What drains the store, and comes with what was asked for, goes into the same record. */
+static size_t drain_slack(const struct kv *kv)
+{
+    return kv->options.segment_bytes / 16;
+}
+
 /* An eighth of a record is for what drains, and for what comes with what was asked for. */
 static bool fits_record(const struct kv *kv, size_t bytes)
 {
@@ -350,11 +361,18 @@ static bool fits_record(const struct kv *kv, size_t bytes)
 
 enum dueq_status kv_room(struct kv *kv, size_t bytes)
 {
+    enum dueq_status status;
+
     if (kv_failed(kv))
         return kv->status;
     if (!fits_record(kv, bytes))
         return DUEQ_TOOBIG;
-    return kv->state == KV_FULL ? DUEQ_FULL : DUEQ_OK;
+    if (kv->state == KV_FULL)
+        return DUEQ_FULL;
+    status = journal_reserve(kv->journal, kv_batch_bytes(kv) + bytes + drain_slack(kv));
+    if (status == DUEQ_FULL && bytes < drain_slack(kv))
+        kv->state = KV_FULL;
+    return status;
 }
 
 /* ---- levels */
@@ -449,20 +467,41 @@ size_t kv_batch_bytes(const struct kv *kv)
     return batch_bytes(&kv->batch);
 }
 
-/* With no segment to be had, a checkpoint gives the old ones back. */
-static enum dueq_status append(struct kv *kv, int64_t now)
+static enum dueq_status append_batch(struct kv *kv, int64_t now)
 {
     int count;
     struct iovec *parts = batch_parts(&kv->batch, &count);
-    enum dueq_status status;
 
-    if (parts == NULL)
-        return DUEQ_NOMEM;
-    status = journal_append(kv->journal, now, parts, count, &kv->lsn);
-    if (status != DUEQ_FULL)
-        return status;
-    wait_for_checkpoint(kv, CLOSE_PATIENCE);
-    return journal_append(kv->journal, now, parts, count, &kv->lsn);
+    return parts == NULL ? DUEQ_NOMEM
+                         : journal_append(kv->journal, now, parts, count, &kv->lsn);
+}
+
+/* With no segment to be had, a checkpoint that runs gives the old ones back. */
+static enum dueq_status append(struct kv *kv, int64_t now)
+{
+    enum dueq_status status = append_batch(kv, now);
+
+    if (status == DUEQ_FULL && wait_for_checkpoint(kv, APPEND_PATIENCE))
+        status = append_batch(kv, now);
+    if (journal_segment(kv->journal) != kv->segment_seen) {
+        kv->segment_seen = journal_segment(kv->journal);
+        checkpoint_wake(kv->checkpoint);
+    }
+    return status;
+}
+
+static void note_commit(struct kv *kv, size_t size, int64_t now)
+{
+    batch_clear(&kv->batch);
+    kv->since_freeze += size;
+    kv->since_check += size;
+    if (now > kv->time_floor)
+        kv->time_floor = now;
+    if (journal_wants_trim(kv->journal))
+        freeze(kv);
+    freeze_when_full(kv);
+    if (kv->since_check >= headroom(kv) / 8)
+        check_room(kv);
 }
 
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
@@ -474,18 +513,13 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
         return kv->status;
     if (size > 0) {
         status = append(kv, now);
+        if (status == DUEQ_FULL || status == DUEQ_NOMEM)
+            return status;
         if (status != DUEQ_OK)
             return fail(kv, status,
                         status == DUEQ_IO ? journal_failure(kv->journal)
                                           : dueq_status_text(status));
-        batch_clear(&kv->batch);
-        kv->since_freeze += size;
-        kv->since_check += size;
-        if (now > kv->time_floor)
-            kv->time_floor = now;
-        freeze_when_full(kv);
-        if (kv->since_check >= headroom(kv) / 8)
-            check_room(kv);
+        note_commit(kv, size, now);
     }
     *ret_lsn = kv->lsn;
     return DUEQ_OK;

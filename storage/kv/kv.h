@@ -99,8 +99,10 @@ void kv_del(struct kv *kv, struct dueq_slice key);
 
 /* Asked before anything is changed: may the batch grow by about so many more bytes of keys and
  * values? DUEQ_OK; DUEQ_FULL when growth must be refused (map at its high-water mark, or the
- * disk at its reserve) so that what drains the store still fits; DUEQ_TOOBIG when one record
- * would not hold it; or why the store failed. O(1). */
+ * disk at its reserve) so that what drains the store still fits, DUEQ_NOMEM for want of a
+ * descriptor; DUEQ_TOOBIG when one record
+ * would not hold it; or why the store failed. What DUEQ_OK has promised room to in the journal
+ * is set aside until the commit. O(1), and now and then a file that is made. */
 enum dueq_status kv_room(struct kv *kv, size_t bytes);
 
 /* ---- the batch */
@@ -113,7 +115,9 @@ size_t kv_batch_bytes(const struct kv *kv);
 
 /* Appends the batch as one record that carries `now` (unix ms; for whoever reads the journal).
  * An empty batch commits nothing. *ret_lsn: the last LSN committed, also on an empty batch. May
- * wait for the checkpoint when both memtables are full. */
+ * wait for the checkpoint when both memtables are full. DUEQ_FULL, DUEQ_NOMEM: there is no
+ * room, memory or descriptor for the record at this moment; the store is sound and the batch
+ * stays as it is: commit again later, or abandon the store. */
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
 
 /* Replies to what was read or committed up to this LSN may leave. Never goes back. O(1). */

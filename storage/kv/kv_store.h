@@ -41,6 +41,7 @@ struct kv {
     uint64_t since_check;  /* journal bytes since room was looked at */
     uint64_t passed_then;  /* tombstones stepped over, up to the last freeze */
     bool replay_full;      /* no room to merge what is replayed: it stays in memory */
+    uint64_t segment_seen; /* of the journal, when the checkpoint thread was last woken */
     unsigned idle_turns;
     enum kv_state state;
     enum dueq_status status; /* KV_FAILED: why */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -121,6 +122,161 @@ static void what_one_record_cannot_hold_is_refused(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
+/* The disk gives nothing more: no file can be made or grow. */
+static void fill_disk(void)
+{
+    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    fake_disk_set_free_bytes(test.disk, 0);
+}
+
+static void give_room(void)
+{
+    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, 0, 0);
+    fake_disk_set_free_bytes(test.disk, UINT64_MAX);
+}
+
+/* What a server does without traffic, until that is so. */
+static void await_full(bool full)
+{
+    for (int waited = 0; waited < 10000 && stats().full != full; waited++) {
+        dueq_maintain(test.store, true);
+        usleep(1000);
+    }
+    assert_int_equal(stats().full, full);
+}
+
+static void await_files(void)
+{
+    for (int waited = 0; waited < 10000 && fake_disk_count(test.disk, DISK_RENAME) < 2;
+         waited++)
+        usleep(1000);
+}
+
+static void claim_one(int64_t *ret_token)
+{
+    struct dueq_job job;
+
+    assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), 1000000, time, &job),
+                     DUEQ_OK);
+    *ret_token = job.token;
+}
+
+static enum dueq_status extend(int64_t token)
+{
+    int64_t end;
+
+    return dueq_extend(test.store, dueq_slice("topic", 5), dueq_slice("job", 3), token, 1000000,
+                       time, &end);
+}
+
+static enum dueq_status push_job(void)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    dueq_push_init(&push);
+    push.topic = dueq_slice("topic", 5);
+    push.id = dueq_slice("job", 3);
+    push.body = dueq_slice("body", 4);
+    return dueq_push(test.store, &push, time, &id);
+}
+
+/* Extends write to the journal and never to what is new: 100 journals' worth of them. */
+static void heartbeats_go_on_for_ever_on_a_full_disk(void **state)
+{
+    uint64_t before, written;
+    int64_t token;
+
+    (void)state;
+    open_store();
+    await_files();
+    assert_int_equal(push_job(), DUEQ_OK);
+    claim_one(&token);
+    assert_int_equal(commit(), DUEQ_OK);
+    fill_disk();
+    before = stats().journal_written_bytes;
+    for (written = 0; written < 100 * MIB; written = stats().journal_written_bytes - before) {
+        uint64_t lsn;
+
+        for (int i = 0; i < 1000; i++)
+            assert_int_equal(extend(token), DUEQ_OK);
+        assert_int_equal(dueq_commit(test.store, time, &lsn), DUEQ_OK);
+        dueq_maintain(test.store, false);
+    }
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_true(stats().journal_segments <= 5);
+    assert_int_equal(
+        dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice("job", 3), token, time),
+        DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    give_room();
+    await_full(false);
+    assert_int_equal(push(100), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
+static void room_that_returns_is_noticed_without_traffic(void **state)
+{
+    int pushed = 0;
+
+    (void)state;
+    test.options.disk_reserve_bytes = MIB;
+    open_store();
+    await_files();
+    fill_disk();
+    for (; push(20000) == DUEQ_OK; pushed++)
+        assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(push(20000), DUEQ_FULL);
+    assert_int_equal(commit(), DUEQ_OK);
+    give_room();
+    await_full(false);
+    assert_int_equal(push(20000), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
+/* A body that the disk has no room for is refused, not found out about at the commit. */
+static void a_large_push_is_refused_before_it_is_taken(void **state)
+{
+    (void)state;
+    test.options.disk_reserve_bytes = 4 * MIB;
+    open_store();
+    await_files();
+    fake_disk_set_free_bytes(test.disk, 12 * MIB);
+    assert_int_equal(push(10 * MIB), DUEQ_FULL);
+    assert_int_equal(push(100), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(push(4 * MIB), DUEQ_OK);
+    fill_disk();
+    assert_int_equal(commit(), DUEQ_OK); /* its room had been set aside */
+    give_room();
+    await_full(false);
+    assert_int_equal(push(10 * MIB), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
+/* A program that has no descriptor left at that moment tries again. */
+static void a_moment_without_descriptors_passes(void **state)
+{
+    uint64_t lsn;
+    enum dueq_status status = DUEQ_OK;
+    int refused = 0;
+
+    (void)state;
+    open_store();
+    await_files();
+    fake_disk_fail(test.disk, DISK_OPEN, 0, FAKE_DISK_ALWAYS, EMFILE);
+    for (int i = 0; i < 200; i++) {
+        refused += push(20000) != DUEQ_OK;
+        status = dueq_commit(test.store, time, &lsn);
+    }
+    assert_true(refused > 0 || status == DUEQ_NOMEM);
+    assert_int_equal(dueq_status(test.store), DUEQ_OK);
+    fake_disk_fail(test.disk, DISK_OPEN, 0, 0, 0);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(push(20000), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
 #define test_of(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -128,6 +284,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test_of(a_failed_store_answers_no_ok_and_does_not_grow),
         test_of(what_one_record_cannot_hold_is_refused),
+        test_of(heartbeats_go_on_for_ever_on_a_full_disk),
+        test_of(room_that_returns_is_noticed_without_traffic),
+        test_of(a_large_push_is_refused_before_it_is_taken),
+        test_of(a_moment_without_descriptors_passes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
