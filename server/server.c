@@ -102,7 +102,9 @@ static bool open_store(struct server *server)
     log_write(
         LOG_NOTICE, "Store open in %s: %zu topics, %" PRIu64 " journal records replayed%s",
         server->config.dir, dueq_topic_count(server->store), stats.replayed_records,
-        stats.cut_bytes > 0 ? ", a torn tail was cut (it had not been acknowledged)" : "");
+        stats.cut_bytes > 0 ? "; its end was torn and is cut: what was under way when power or "
+                              "process went, or a last record that was damaged right after"
+                            : "");
     return true;
 }
 

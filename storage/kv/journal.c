@@ -33,7 +33,8 @@ struct journal {
     struct segment_file *oldest, *youngest; /* live ones */
     uint64_t written;                       /* LSN that is with the kernel */
     uint64_t wanted; /* LSN that somebody waits to be synced, whatever the mode */
-    unsigned interval_ms;
+    uint64_t noted;  /* LSN that a note says is durable */
+    unsigned interval_ms, note_ms;
     bool idle; /* the sync thread waits for work */
     bool stop;
     char failure[256];
@@ -155,35 +156,21 @@ static bool sync_due(const struct journal *journal)
     return atomic_load(&journal->durability) == KV_SYNC_ALWAYS || journal->wanted > synced;
 }
 
+static struct timespec moment_in(const struct journal *journal, unsigned ms)
+{
+    uint64_t usec = journal->io->monotonic_usec(journal->io->arg) + (uint64_t)ms * 1000;
+
+    return (struct timespec){(time_t)(usec / 1000000), (long)(usec % 1000000) * 1000};
+}
+
 static void wait_interval(struct journal *journal)
 {
-    struct timespec until;
-    uint64_t usec =
-        journal->io->monotonic_usec(journal->io->arg) + (uint64_t)journal->interval_ms * 1000;
+    struct timespec until = moment_in(journal, journal->interval_ms);
 
-    until.tv_sec = (time_t)(usec / 1000000);
-    until.tv_nsec = (long)(usec % 1000000) * 1000;
     while (!journal->stop && !sync_due(journal) &&
            atomic_load(&journal->durability) == KV_SYNC_INTERVAL)
         if (pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT)
             break;
-}
-
-/* Returns under the lock when there is something to sync, or it is time to stop. */
-static void wait_for_work(struct journal *journal)
-{
-    while (!journal->stop && !sync_due(journal)) {
-        if (atomic_load(&journal->durability) == KV_SYNC_INTERVAL &&
-            journal->written > journal_synced(journal) && journal_status(journal) == DUEQ_OK) {
-            wait_interval(journal);
-            if (journal_status(journal) == DUEQ_OK)
-                return;
-            continue; /* failed meanwhile, and perhaps told to stop */
-        }
-        journal->idle = true;
-        pthread_cond_wait(&journal->work, &journal->lock);
-        journal->idle = false;
-    }
 }
 
 /* Syncs one segment and, when it is new, its name. The lock is let go meanwhile; the segment
@@ -223,6 +210,63 @@ static bool sync_all(struct journal *journal)
             break;
     }
     return true;
+}
+
+static bool note_wanted(const struct journal *journal)
+{
+    return journal->note_ms > 0 && journal_synced(journal) > journal->noted &&
+           journal->youngest != NULL && journal->youngest->fd >= 0 &&
+           journal_status(journal) == DUEQ_OK;
+}
+
+/* True: nothing has come meanwhile. Under the lock. */
+static bool wait_a_while(struct journal *journal)
+{
+    struct timespec until = moment_in(journal, journal->note_ms);
+
+    return pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT &&
+           !journal->stop && !sync_due(journal);
+}
+
+/* Says in the youngest segment what is durable: no record may follow for long that would. A
+ * note that cannot be written says nothing, which does no harm; its sync is like any other,
+ * because a record may have been written meanwhile. Under the lock, which the sync lets go. */
+static void note_durable(struct journal *journal)
+{
+    struct segment_file *segment = journal->youngest;
+    uint8_t bytes[SEGMENT_NOTE_SIZE];
+    struct iovec part = {bytes, sizeof(bytes)};
+
+    journal->noted = journal_synced(journal);
+    segment_write_note(bytes, journal->noted, segment_salt(journal->salt, segment->number));
+    if (journal->io->pwritev(journal->io->arg, segment->fd, &part, 1, SEGMENT_FIXED_SIZE) < 0)
+        return;
+    segment->dirty = true;
+    if (sync_all(journal) || journal->notify == NULL)
+        return;
+    pthread_mutex_unlock(&journal->lock);
+    journal->notify(journal->notify_arg);
+    pthread_mutex_lock(&journal->lock);
+}
+
+/* Returns under the lock when there is something to sync, or it is time to stop. */
+static void wait_for_work(struct journal *journal)
+{
+    while (!journal->stop && !sync_due(journal)) {
+        if (atomic_load(&journal->durability) == KV_SYNC_INTERVAL &&
+            journal->written > journal_synced(journal) && journal_status(journal) == DUEQ_OK) {
+            wait_interval(journal);
+            if (journal_status(journal) == DUEQ_OK)
+                return;
+            continue; /* failed meanwhile, and perhaps told to stop */
+        }
+        journal->idle = true;
+        if (!note_wanted(journal))
+            pthread_cond_wait(&journal->work, &journal->lock);
+        else if (wait_a_while(journal))
+            note_durable(journal);
+        journal->idle = false;
+    }
 }
 
 /* A full segment that is synced needs its descriptor no more. Under the lock. */
@@ -314,6 +358,7 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     journal->notify = options->notify;
     journal->notify_arg = options->notify_arg;
     journal->interval_ms = options->interval_ms;
+    journal->note_ms = options->note_ms;
     atomic_store(&journal->durability, (int)options->durability);
     init_sync(journal);
     status = journal_files_open(&journal->files, dir, options->io, options->segment_bytes,
@@ -325,7 +370,7 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     }
     adopt_segments(journal, segments);
     if (status == DUEQ_OK) {
-        journal->last = journal->written = ret_replay->last_lsn;
+        journal->last = journal->written = journal->noted = ret_replay->last_lsn;
         atomic_store(&journal->synced, journal->last);
         atomic_store(&journal->settled, journal->last);
         journal->thread_runs =

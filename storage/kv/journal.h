@@ -20,6 +20,7 @@ struct journal_options {
     unsigned interval_ms;
     uint64_t disk_reserve; /* bytes of the disk that are left free for what drains the store */
     uint64_t salt; /* entropy: each segment's checksum seed is derived from it and its number */
+    unsigned note_ms; /* so long after the last sync it is noted what is durable; 0: never */
     const struct kv_io *io;
     void (*notify)(
         void *arg); /* from the sync thread, after the settled LSN or status changed */
@@ -36,16 +37,17 @@ struct journal_record {
 typedef enum dueq_status (*journal_replay_fn)(void *arg, const struct journal_record *record);
 
 struct journal_replay {
-    uint64_t records;   /* handed to the function */
-    uint64_t cut_bytes; /* torn tail that was dropped */
+    uint64_t records;       /* handed to the function */
+    uint64_t cut_bytes;     /* torn tail that was dropped */
+    uint64_t checked_bytes; /* that checksums were computed of: what reading has cost */
     uint64_t last_lsn;
 };
 
 /* Opens DIR/journal (created if missing), reads all records with an LSN above `after` in order
  * through `fn`, cuts a torn tail, and stands ready to append LSN last + 1 (or after + 1). A bad
- * record that a later good record proves to have been durable (each record carries the durable
- * LSN of its time), or a gap in the LSNs, is DUEQ_CORRUPT: nothing on disk is changed, `error`
- * names file, offset and what to do. An error from `fn` is passed on. */
+ * record that a later record or a segment's note proves to have been durable (each carries the
+ * durable LSN of its time), or a gap in the LSNs, is DUEQ_CORRUPT: nothing on disk is changed,
+ * `error` names file, offset and what to do. An error from `fn` is passed on. */
 enum dueq_status journal_open(const char *dir, const struct journal_options *options,
                               uint64_t after, journal_replay_fn fn, void *arg,
                               struct journal **ret_journal, struct journal_replay *ret_replay,

@@ -22,6 +22,7 @@ struct reading {
     size_t size, offset;
     bool header_sound;
     struct segment_header header;
+    uint64_t noted; /* LSN that its note says was durable; 0: none */
 };
 
 /* The segment's first bytes, `most` at the most. */
@@ -41,6 +42,9 @@ static enum dueq_status load_some(struct reading *reading, size_t index, size_t 
         reading->size >= SEGMENT_HEADER_SIZE &&
         segment_read_header(reading->bytes, reading->salt, &reading->header) &&
         reading->header.number == reading->number;
+    reading->noted = reading->size >= SEGMENT_HEADER_SIZE
+                         ? segment_read_note(reading->bytes + SEGMENT_FIXED_SIZE, reading->salt)
+                         : 0;
     reading->offset = reading->header_sound ? SEGMENT_HEADER_SIZE : 0;
     return DUEQ_OK;
 }
@@ -70,6 +74,7 @@ static enum dueq_status read_records(struct reading *reading)
             status = reading->fn(reading->arg, &record);
             reading->replay->records++;
         }
+        reading->replay->checked_bytes += RECORD_HEADER_SIZE + (uint64_t)header.size;
         if (status != DUEQ_OK)
             return status;
         reading->expected++;
@@ -80,19 +85,37 @@ static enum dueq_status read_records(struct reading *reading)
     return DUEQ_OK;
 }
 
+/* The next record of the loaded segment at or behind *offset whose header checks; false: none.
+ * A body may be made to look like headers, but not to check like one, and what it costs to find
+ * that out does not depend on the sizes that it names. */
+static bool find_record(const struct reading *reading, size_t *offset,
+                        struct record_header *ret_header)
+{
+    for (; *offset < reading->size; *offset += RECORD_ALIGN) {
+        const uint8_t *bytes = reading->bytes + *offset;
+        size_t room = reading->size - *offset;
+
+        if (!record_begins(bytes, room))
+            continue;
+        reading->replay->checked_bytes += RECORD_HEADER_SIZE;
+        if (record_read_header(bytes, room, reading->salt, ret_header))
+            return true;
+    }
+    return false;
+}
+
 /* Does the loaded segment hold proof that the missing record was durable? Also sums up the
- * bytes of whole records that a cut would drop. */
+ * bytes of records that a cut would drop. */
 static bool proves_loss(const struct reading *reading, uint64_t *dropped)
 {
     struct record_header header;
+    size_t offset = reading->offset;
 
-    if (reading->header_sound && reading->header.durable >= reading->expected)
+    if (reading->noted >= reading->expected ||
+        (reading->header_sound && reading->header.durable >= reading->expected))
         return true;
-    for (size_t offset = reading->offset; offset < reading->size; offset += RECORD_ALIGN) {
-        if (!record_begins(reading->bytes + offset, reading->size - offset) ||
-            !record_read(reading->bytes + offset, reading->size - offset, reading->salt,
-                         &header) ||
-            header.lsn < reading->expected)
+    for (; find_record(reading, &offset, &header); offset += record_space(header.size)) {
+        if (header.lsn < reading->expected)
             continue;
         if (header.durable >= reading->expected)
             return true;
@@ -109,8 +132,8 @@ static enum dueq_status damaged(struct reading *reading, uint64_t number, size_t
     return dueq_fail(
         reading->error, DUEQ_CORRUPT,
         "%s is damaged at byte %zu: record %" PRIu64
-        " was durable and is not to be read, and later ones are. Restore a backup; "
-        "or, to lose what follows, move the files of journal/ aside and start again",
+        " was durable and is not to be read. Restore a backup; "
+        "or, to lose it and what follows, move the files of journal/ aside and start again",
         path, offset, reading->expected);
 }
 

@@ -12,6 +12,7 @@ enum {
     WAIT_USEC = 10 * 1000,       /* between looks at a checkpoint that is waited for */
     CLOSE_PATIENCE = 200,        /* such looks at a full disk, before closing without one */
     APPEND_PATIENCE = 20,        /* and before a commit says that there is no room */
+    NOTE_MS = 100,               /* of rest, before the journal notes what is durable */
     IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
     IDLE_JOURNAL = 8 * 1024 * 1024,
@@ -182,6 +183,7 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
                                       .interval_ms = options->interval_ms,
                                       .disk_reserve = options->disk_reserve_bytes,
                                       .salt = kv->seed,
+                                      .note_ms = NOTE_MS,
                                       .io = kv->io,
                                       .notify = on_notice,
                                       .notify_arg = kv};

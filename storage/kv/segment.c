@@ -7,9 +7,15 @@
 #include <xxhash.h>
 
 static const uint8_t segment_magic[8] = {'D', 'U', 'E', 'Q', 'S', 'E', 'G', '1'};
+static const uint8_t note_magic[8] = {'D', 'U', 'E', 'Q', 'N', 'O', 'T', 'E'};
 static const uint8_t record_magic[4] = {'D', 'Q', 'R', '1'};
 
-enum { HEADER_CHECKED = SEGMENT_HEADER_SIZE - 8, RECORD_CHECKED = RECORD_HEADER_SIZE - 8 };
+enum {
+    HEADER_CHECKED = SEGMENT_FIXED_SIZE - 8,
+    NOTE_CHECKED = 16,
+    PAYLOAD_SUM = 32, /* where the payload's checksum stands */
+    RECORD_CHECKED = RECORD_HEADER_SIZE - 8
+};
 
 uint64_t segment_salt(uint64_t store_salt, uint64_t number)
 {
@@ -43,19 +49,33 @@ bool segment_claims(const uint8_t *bytes, struct segment_header *ret_header)
     return true;
 }
 
+void segment_write_note(uint8_t *bytes, uint64_t durable, uint64_t salt)
+{
+    memset(bytes, 0, SEGMENT_NOTE_SIZE);
+    memcpy(bytes, note_magic, sizeof(note_magic));
+    kv_write_u64(bytes + 8, durable);
+    kv_write_u64(bytes + NOTE_CHECKED, XXH3_64bits_withSeed(bytes, NOTE_CHECKED, salt));
+}
+
+uint64_t segment_read_note(const uint8_t *bytes, uint64_t salt)
+{
+    if (memcmp(bytes, note_magic, sizeof(note_magic)) != 0 ||
+        kv_read_u64(bytes + NOTE_CHECKED) != XXH3_64bits_withSeed(bytes, NOTE_CHECKED, salt))
+        return 0;
+    return kv_read_u64(bytes + 8);
+}
+
 size_t record_space(size_t payload)
 {
     return (RECORD_HEADER_SIZE + payload + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
 }
 
-static uint64_t checksum(const uint8_t *head, const struct iovec *parts, int count,
-                         uint64_t salt)
+static uint64_t payload_sum(const struct iovec *parts, int count, uint64_t salt)
 {
     XXH3_state_t state;
 
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset_withSeed(&state, salt);
-    XXH3_64bits_update(&state, head, RECORD_CHECKED);
     for (int i = 0; i < count; i++)
         XXH3_64bits_update(&state, parts[i].iov_base, parts[i].iov_len);
     return XXH3_64bits_digest(&state);
@@ -81,7 +101,8 @@ void record_write_header(uint8_t *bytes, const struct record_header *header,
     kv_write_u64(bytes + 8, header->lsn);
     kv_write_u64(bytes + 16, header->durable);
     kv_write_u64(bytes + 24, (uint64_t)header->time);
-    kv_write_u64(bytes + RECORD_CHECKED, checksum(bytes, parts, count, salt));
+    kv_write_u64(bytes + PAYLOAD_SUM, payload_sum(parts, count, salt));
+    kv_write_u64(bytes + RECORD_CHECKED, XXH3_64bits_withSeed(bytes, RECORD_CHECKED, salt));
 }
 
 bool record_begins(const uint8_t *bytes, size_t room)
@@ -94,14 +115,29 @@ bool record_begins_as(const uint8_t *bytes, size_t room, uint64_t lsn)
     return record_begins(bytes, room) && kv_read_u64(bytes + 8) == lsn;
 }
 
+static void read_header(const uint8_t *bytes, struct record_header *header)
+{
+    header->size = read_u32(bytes + 4);
+    header->lsn = kv_read_u64(bytes + 8);
+    header->durable = kv_read_u64(bytes + 16);
+    header->time = (int64_t)kv_read_u64(bytes + 24);
+}
+
 bool record_claims(const uint8_t *bytes, size_t room, struct record_header *ret_header)
 {
     if (!record_begins(bytes, room) || read_u32(bytes + 4) > room - RECORD_HEADER_SIZE)
         return false;
-    ret_header->size = read_u32(bytes + 4);
-    ret_header->lsn = kv_read_u64(bytes + 8);
-    ret_header->durable = kv_read_u64(bytes + 16);
-    ret_header->time = (int64_t)kv_read_u64(bytes + 24);
+    read_header(bytes, ret_header);
+    return true;
+}
+
+bool record_read_header(const uint8_t *bytes, size_t room, uint64_t salt,
+                        struct record_header *ret_header)
+{
+    if (!record_begins(bytes, room) || kv_read_u64(bytes + RECORD_CHECKED) !=
+                                           XXH3_64bits_withSeed(bytes, RECORD_CHECKED, salt))
+        return false;
+    read_header(bytes, ret_header);
     return true;
 }
 
@@ -109,13 +145,11 @@ bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
                  struct record_header *ret_header)
 {
     struct record_header header;
-    struct iovec payload;
 
-    if (!record_claims(bytes, room, &header))
-        return false;
-    payload.iov_base = (void *)(uintptr_t)(bytes + RECORD_HEADER_SIZE);
-    payload.iov_len = header.size;
-    if (kv_read_u64(bytes + RECORD_CHECKED) != checksum(bytes, &payload, 1, salt))
+    if (!record_read_header(bytes, room, salt, &header) ||
+        header.size > room - RECORD_HEADER_SIZE ||
+        kv_read_u64(bytes + PAYLOAD_SUM) !=
+            XXH3_64bits_withSeed(bytes + RECORD_HEADER_SIZE, header.size, salt))
         return false;
     *ret_header = header;
     return true;

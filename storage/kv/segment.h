@@ -10,7 +10,13 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-enum { SEGMENT_HEADER_SIZE = 64, RECORD_HEADER_SIZE = 40, RECORD_ALIGN = 8 };
+enum {
+    SEGMENT_FIXED_SIZE = 64,  /* of the header, written once */
+    SEGMENT_NOTE_SIZE = 32,   /* behind it, written again and again */
+    SEGMENT_HEADER_SIZE = 96, /* both */
+    RECORD_HEADER_SIZE = 48,
+    RECORD_ALIGN = 8
+};
 
 struct segment_header {
     uint64_t number;    /* grows with each segment of the store, never used twice */
@@ -27,12 +33,19 @@ struct record_header {
 
 uint64_t segment_salt(uint64_t store_salt, uint64_t number);
 
+/* Fills in SEGMENT_HEADER_SIZE bytes, with a note that says nothing. */
 void segment_write_header(uint8_t *bytes, const struct segment_header *header, uint64_t salt);
 bool segment_read_header(const uint8_t *bytes, uint64_t salt,
                          struct segment_header *ret_header);
 
 /* The same without the checksum: what the bytes say of themselves. */
 bool segment_claims(const uint8_t *bytes, struct segment_header *ret_header);
+
+/* The note says which LSN has become durable since: written when nothing else is, so that the
+ * last record before a pause can be told from one that was torn. */
+void segment_write_note(uint8_t *bytes, uint64_t durable, uint64_t salt);
+/* `bytes`: SEGMENT_NOTE_SIZE. 0: it says nothing. */
+uint64_t segment_read_note(const uint8_t *bytes, uint64_t salt);
 
 /* Bytes that a record takes, padding included. */
 size_t record_space(size_t payload);
@@ -45,7 +58,12 @@ void record_write_header(uint8_t *bytes, const struct record_header *header,
 bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
                  struct record_header *ret_header);
 
-/* The same without the checksum. */
+/* The header alone, whose checksum is its own: a record of this segment was begun here,
+ * whatever has become of its payload, which may be larger than `room`. O(1). */
+bool record_read_header(const uint8_t *bytes, size_t room, uint64_t salt,
+                        struct record_header *ret_header);
+
+/* What the bytes say, without any checksum. */
 bool record_claims(const uint8_t *bytes, size_t room, struct record_header *ret_header);
 
 /* Does a record seem to begin here, whole or torn? */

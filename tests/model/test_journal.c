@@ -4,6 +4,7 @@
 #include "tests/support/journal_rig.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -79,6 +80,8 @@ static void random_step(void)
         trim_some();
     else if (face < 93)
         journal_sync(test.rig.journal);
+    else if (face < 94)
+        usleep(1500);
     note_settled();
 }
 
@@ -114,6 +117,7 @@ static void live_once(void)
     enum dueq_status status;
 
     rig->options.durability = (enum kv_durability)dice_roll(&test.dice, 3);
+    rig->options.note_ms = (unsigned)dice_roll(&test.dice, 2); /* now and then there is rest */
     if (dice_once_in(&test.dice, 2))
         fake_disk_cut_after(rig->disk, 1 + dice_roll(&test.dice, 120));
     trouble();

@@ -11,7 +11,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { PAYLOAD = 100, SPACE = 144, RECORDS = 5 };
+enum { PAYLOAD = 108, SPACE = 160, RECORDS = 5 };
 
 static struct journal_rig rig;
 
@@ -241,6 +241,90 @@ static void any_bit_flipped_in_a_durable_record_is_damage(void **state)
     free(path);
 }
 
+/* Until the sync thread, left alone, has noted what is durable. */
+static void await_note(void)
+{
+    unsigned long syncs = fake_disk_count(rig.disk, DISK_SYNC);
+
+    while (fake_disk_count(rig.disk, DISK_SYNC) == syncs)
+        usleep(1000);
+}
+
+static void write_records_and_rest(uint64_t count)
+{
+    rig.options.note_ms = 3600 * 1000;
+    rig_reopen(&rig);
+    write_records(count - 1);
+    rig_close(&rig);
+    rig.options.note_ms = 1;
+    rig_reopen(&rig);
+    write_records(1);
+    await_note();
+    rig_close(&rig);
+}
+
+/* The last record of all, which no other follows. */
+static void any_bit_flipped_in_the_last_record_of_a_journal_at_rest_is_damage(void **state)
+{
+    char *path, where[32];
+    size_t begin = offset_of(1) * 8;
+
+    (void)state;
+    write_records_and_rest(RECORDS);
+    path = rig_segment(&rig, 2); /* an opening begins a segment */
+    snprintf(where, sizeof(where), "at byte %zu", offset_of(1));
+    for (size_t bit = begin; bit < begin + (RECORD_HEADER_SIZE + PAYLOAD) * 8; bit++) {
+        rig_flip(path, bit);
+        expect_refusal(2, where);
+        rig_flip(path, bit);
+    }
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, RECORDS);
+    free(path);
+}
+
+static void a_flipped_note_says_nothing(void **state)
+{
+    char *path;
+
+    (void)state;
+    write_records_and_rest(RECORDS);
+    path = rig_segment(&rig, 2);
+    for (size_t bit = SEGMENT_FIXED_SIZE * 8; bit < SEGMENT_HEADER_SIZE * 8; bit++) {
+        rig_flip(path, bit);
+        rig_reopen(&rig);
+        assert_int_equal(rig.read_to, RECORDS);
+        rig_close(&rig);
+        rig_flip(path, bit);
+    }
+    free(path);
+}
+
+/* A body can be anything, also a megabyte of what looks like the heads of large records. */
+static void imitations_of_records_cost_what_other_bytes_cost(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    static uint8_t bytes[SIZE];
+    char *path = rig_segment(&rig, 1);
+    uint8_t *found;
+    size_t size;
+
+    (void)state;
+    write_records(RECORDS);
+    rig_close(&rig);
+    found = rig_read(path, &size);
+    memcpy(bytes, found, offset_of(RECORDS + 1));
+    for (size_t at = offset_of(RECORDS + 1); at < SIZE; at += 8)
+        memcpy(bytes + at, "DQR1\0\x08\0\0", 8); /* half a megabyte, it says */
+    rig_write(path, bytes, SIZE);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, RECORDS);
+    assert_true(rig.replay.checked_bytes >= SIZE);
+    assert_true(rig.replay.checked_bytes <= 8 * SIZE);
+    free(found);
+    free(path);
+}
+
 static void any_bit_flipped_in_a_segment_header_is_damage(void **state)
 {
     char *path = rig_segment(&rig, 2);
@@ -248,7 +332,7 @@ static void any_bit_flipped_in_a_segment_header_is_damage(void **state)
     (void)state;
     write_segments(3);
     rig_close(&rig);
-    for (size_t bit = 0; bit < SEGMENT_HEADER_SIZE * 8; bit++) {
+    for (size_t bit = 0; bit < SEGMENT_FIXED_SIZE * 8; bit++) {
         rig_flip(path, bit);
         expect_refusal(2, "at byte 0");
         rig_flip(path, bit);
@@ -374,6 +458,9 @@ int main(void)
         TEST(a_segment_that_was_never_begun_is_passed_over),
         TEST(an_empty_file_is_an_honest_end),
         TEST(any_bit_flipped_in_a_durable_record_is_damage),
+        TEST(any_bit_flipped_in_the_last_record_of_a_journal_at_rest_is_damage),
+        TEST(a_flipped_note_says_nothing),
+        TEST(imitations_of_records_cost_what_other_bytes_cost),
         TEST(any_bit_flipped_in_a_segment_header_is_damage),
         TEST(a_flipped_header_of_the_first_segment_is_damage),
         TEST(a_missing_first_segment_is_damage),

@@ -55,7 +55,7 @@ static void a_segment_header_with_any_bit_flipped_does_not_check(void **state)
 
     (void)state;
     segment_write_header(bytes, &header, SALT);
-    for (int bit = 0; bit < SEGMENT_HEADER_SIZE * 8; bit++) {
+    for (int bit = 0; bit < SEGMENT_FIXED_SIZE * 8; bit++) {
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         assert_false(segment_read_header(bytes, SALT, &found));
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -119,6 +119,42 @@ static void a_record_needs_room_for_its_payload_but_not_for_its_padding(void **s
     assert_true(record_read(bytes, RECORD_HEADER_SIZE + PAYLOAD, SALT, &found));
 }
 
+/* However much of the payload is there, and whatever it is. */
+static void the_header_of_a_record_checks_by_itself(void **state)
+{
+    struct record_header found;
+
+    (void)state;
+    write_record();
+    memset(bytes + RECORD_HEADER_SIZE, 0xaa, PAYLOAD);
+    assert_true(record_read_header(bytes, RECORD_HEADER_SIZE, SALT, &found));
+    assert_int_equal(found.lsn, record.lsn);
+    assert_int_equal(found.size, PAYLOAD);
+    assert_false(record_read(bytes, sizeof(bytes), SALT, &found));
+    assert_false(record_read_header(bytes, RECORD_HEADER_SIZE, SALT + 1, &found));
+    assert_false(record_read_header(bytes, RECORD_HEADER_SIZE - 1, SALT, &found));
+    for (int bit = 0; bit < RECORD_HEADER_SIZE * 8; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_false(record_read_header(bytes, RECORD_HEADER_SIZE, SALT, &found));
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
+static void a_note_says_what_is_durable_or_nothing(void **state)
+{
+    (void)state;
+    segment_write_header(bytes, &header, SALT);
+    assert_int_equal(segment_read_note(bytes + SEGMENT_FIXED_SIZE, SALT), 0);
+    segment_write_note(bytes, 998, SALT);
+    assert_int_equal(segment_read_note(bytes, SALT), 998);
+    assert_int_equal(segment_read_note(bytes, SALT + 1), 0);
+    for (int bit = 0; bit < 24 * 8; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(segment_read_note(bytes, SALT), 0);
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
 static void records_take_multiples_of_eight_bytes(void **state)
 {
     (void)state;
@@ -152,6 +188,8 @@ int main(void)
         cmocka_unit_test(a_record_written_in_parts_reads_as_one),
         cmocka_unit_test(a_record_with_any_bit_flipped_does_not_check),
         cmocka_unit_test(a_record_needs_room_for_its_payload_but_not_for_its_padding),
+        cmocka_unit_test(the_header_of_a_record_checks_by_itself),
+        cmocka_unit_test(a_note_says_what_is_durable_or_nothing),
         cmocka_unit_test(records_take_multiples_of_eight_bytes),
         cmocka_unit_test(a_torn_record_still_says_which_it_is),
     };
