@@ -140,7 +140,7 @@ const struct option config_options[] = {
     FIXED_FROM_START("dbfilename", "data.mdb"),
     FIXED_FROM_START("appenddirname", "journal"),
 
-    /* Every element of a type is on disk in one way; OBJECT ENCODING goes by these. */
+    /* Up to where collections are what Redis calls small (keys_set_limits). */
     ENCODING(kind_number, "list-max-listpack-size", list_max_listpack_size, "-2", INT_MIN,
              INT_MAX),
     ALIAS("list-max-ziplist-size", "list-max-listpack-size"),

@@ -148,12 +148,13 @@ bool context_read_string(struct context *context, struct dueq_slice name,
 }
 
 bool context_write_string(struct context *context, struct dueq_slice name,
-                          struct dueq_slice value, int64_t expires, const char *event)
+                          struct dueq_slice value, int64_t expires, enum string_origin origin,
+                          const char *event)
 {
     struct keys_view view = context_view(context);
 
     if (!context_check(context, kv_room(dueq_kv(context->store), value.size)) ||
-        !context_check(context, string_set(&view, name, value, expires)))
+        !context_check(context, string_set(&view, name, value, expires, origin)))
         return false;
     context_notify(context, EVENT_STRING, event, name);
     return true;

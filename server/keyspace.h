@@ -68,9 +68,10 @@ bool context_timeout(struct context *context, size_t index, int64_t *ret_deadlin
 /* A missing string reads as empty; ret_found may be NULL. False: the error is written. */
 bool context_read_string(struct context *context, struct dueq_slice name,
                          struct dueq_slice *ret_value, bool *ret_found);
-/* Sets and notifies of `event`. expires: as string_set. */
+/* Sets and notifies of `event`. expires, origin: as string_set. */
 bool context_write_string(struct context *context, struct dueq_slice name,
-                          struct dueq_slice value, int64_t expires, const char *event);
+                          struct dueq_slice value, int64_t expires, enum string_origin origin,
+                          const char *event);
 
 /* FLUSHDB and FLUSHALL: nothing, ASYNC or SYNC. False: the error is written. */
 bool context_flush_form(struct context *context);

@@ -162,10 +162,9 @@ static bool write_scored(void *arg, const struct zset_entry *entry)
 static void scan_zset(const struct keys_view *view, struct dueq_slice name,
                       struct scanning *scanning, uint64_t *ret_next)
 {
-    bool wide = true;
+    struct keys_info info;
 
-    zset_wide(view, name, &wide);
-    scanning->small = !wide;
+    scanning->small = keys_info(view, name, &info) == DUEQ_OK && info.encoding == KEYS_LISTPACK;
     zset_scan(view, name, scanning->options->cursor, scanning->options->count, write_scored,
               scanning, ret_next);
 }

@@ -47,6 +47,18 @@ static void on_notice(void *arg)
         ;
 }
 
+static void set_limits(struct server *server)
+{
+    const struct config *config = &server->config;
+    struct keys_limits limits = {.hash_entries = (uint64_t)config->hash_max_listpack_entries,
+                                 .hash_value = (uint64_t)config->hash_max_listpack_value,
+                                 .intset_entries = (uint64_t)config->set_max_intset_entries,
+                                 .zset_entries = (uint64_t)config->zset_max_listpack_entries,
+                                 .zset_value = (uint64_t)config->zset_max_listpack_value};
+
+    keys_set_limits(server->store, &limits);
+}
+
 static void set_defaults(struct server *server)
 {
     struct dueq_defaults defaults = {.lease = server->config.queue_lease,
@@ -55,6 +67,7 @@ static void set_defaults(struct server *server)
                                      .backoff_max = server->config.queue_backoff_max};
 
     dueq_set_defaults(server->store, &defaults);
+    set_limits(server);
 }
 
 /* The queue's clock goes on from where the store was; and then runs, whatever becomes of it. */

@@ -42,6 +42,7 @@ static uint8_t *widened(struct dueq_slice value, size_t size)
 
 enum outcome run_setbit(struct context *context)
 {
+    struct keys_view view = context_view(context);
     struct dueq_slice name = context_slice(context, 1), value;
     uint64_t offset;
     int64_t bit;
@@ -60,12 +61,13 @@ enum outcome run_setbit(struct context *context)
     old = bit_of(value, offset);
     if (old == bit && size == value.size) {
         free(bytes);
+        string_make_raw(&view, name);
         return context_integer_reply(context, old); /* nothing changes, nobody is told */
     }
     bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(1U << (7 - offset % 8))) |
                                   (unsigned)bit << (7 - offset % 8));
     if (context_write_string(context, name, dueq_slice(bytes, size), KEYS_KEEP_EXPIRY,
-                             "setbit"))
+                             STRING_EDITED, "setbit"))
         resp_integer(context->reply, old);
     free(bytes);
     return OUTCOME_DONE;
@@ -301,7 +303,7 @@ static enum outcome store_bits(struct context *context, const uint8_t *bytes, si
         if (keys_del(&view, name) == DUEQ_OK)
             context_notify(context, EVENT_GENERIC, "del", name);
     } else if (!context_write_string(context, name, dueq_slice(bytes, size), DUEQ_NEVER,
-                                     "set")) {
+                                     STRING_EDITED, "set")) {
         return OUTCOME_DONE;
     }
     return context_integer_reply(context, (int64_t)size);

@@ -2,7 +2,10 @@
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
 
+#include "protocol/number.h"
 #include "server/slice_list.h"
+
+#include <stdlib.h>
 
 enum operation { INTERSECTION, UNION, DIFFERENCE };
 
@@ -15,6 +18,7 @@ struct algebra {
     size_t first_key, keys; /* arguments */
     size_t smallest;        /* of the keys */
     bool any_empty;
+    bool integers; /* all sets are KEYS_INTSET */
     size_t walked; /* the key whose members come now */
     keys_element_fn found;
     void *found_arg;
@@ -73,10 +77,14 @@ static void walk(struct algebra *algebra, size_t index)
 static bool prepare(struct algebra *algebra)
 {
     uint64_t size, least = UINT64_MAX;
+    struct keys_info info;
 
+    algebra->integers = true;
     for (size_t i = 0; i < algebra->keys; i++) {
         if (!context_size(algebra->context, key_at(algebra, i), KEYS_SET, &size))
             return false;
+        if (size > 0 && keys_info(&algebra->view, key_at(algebra, i), &info) == DUEQ_OK)
+            algebra->integers = algebra->integers && info.encoding == KEYS_INTSET;
         if (size < least) {
             least = size;
             algebra->smallest = i;
@@ -129,13 +137,68 @@ static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice 
     return true;
 }
 
+/* The union of sets of integers is one, which comes in order. (What a walk over one of them
+ * leaves of it does anyway.) */
+struct sorting {
+    int64_t *numbers;
+    size_t count, capacity;
+    bool no_memory;
+};
+
+static bool sort_member(void *arg, struct dueq_slice member, struct dueq_slice unused)
+{
+    struct sorting *sorting = arg;
+
+    (void)unused;
+    if (sorting->count == sorting->capacity) {
+        size_t capacity = sorting->capacity == 0 ? 64 : sorting->capacity * 2;
+        int64_t *grown = realloc(sorting->numbers, capacity * sizeof(*grown));
+
+        sorting->no_memory = grown == NULL;
+        if (grown == NULL)
+            return false;
+        sorting->numbers = grown;
+        sorting->capacity = capacity;
+    }
+    return number_parse_integer(member.data, member.size, &sorting->numbers[sorting->count++]);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static void reply_sorted(struct algebra *algebra)
+{
+    struct sorting sorting = {.numbers = NULL};
+
+    if (run(algebra, sort_member, &sorting) &&
+        context_check(algebra->context, sorting.no_memory ? DUEQ_NOMEM : DUEQ_OK)) {
+        if (sorting.count > 0)
+            qsort(sorting.numbers, sorting.count, sizeof(*sorting.numbers), compare_numbers);
+        resp_set(algebra->context->reply, sorting.count);
+        for (size_t i = 0; i < sorting.count; i++)
+            resp_bulk_integer(algebra->context->reply, sorting.numbers[i]);
+    }
+    free(sorting.numbers);
+}
+
 static enum outcome reply_members(struct context *context, enum operation operation)
 {
     struct algebra algebra = algebra_of(context, operation, 1, context_count(context) - 1);
     struct writing writing = {context->reply, 0};
-    size_t mark = resp_deferred(context->reply);
+    size_t mark;
 
-    if (prepare(&algebra) && run(&algebra, write_member, &writing))
+    if (!prepare(&algebra))
+        return OUTCOME_DONE;
+    if (operation == UNION && algebra.integers) {
+        reply_sorted(&algebra);
+        return OUTCOME_DONE;
+    }
+    mark = resp_deferred(context->reply);
+    if (run(&algebra, write_member, &writing))
         resp_deferred_set(context->reply, mark, writing.count);
     return OUTCOME_DONE;
 }

@@ -11,6 +11,10 @@
  * many; a greater part by walking over the whole set. */
 enum { SMALL_PART = 8 };
 
+/* SPOP that leaves less than one in this many of those it takes makes the set anew, in Redis,
+ * which shows in its encoding. */
+enum { SMALL_REST = 5 };
+
 static struct dueq_slice set_key(const struct context *context)
 {
     return context_slice(context, 1);
@@ -297,6 +301,8 @@ static void pop_few(struct context *context, uint64_t count)
 
 static void pop_many(struct context *context, uint64_t size, uint64_t count)
 {
+    struct keys_view view = context_view(context);
+
     if (count >= size) {
         resp_set(context->reply, size);
         pop_all(context);
@@ -305,6 +311,8 @@ static void pop_many(struct context *context, uint64_t size, uint64_t count)
     } else {
         pop_few(context, count);
     }
+    if (count < size && size - count <= count / SMALL_REST)
+        set_remake(&view, set_key(context));
     context_notify(context, EVENT_SET, "spop", set_key(context));
     context_notify_emptied(context, set_key(context));
 }

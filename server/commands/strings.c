@@ -121,7 +121,8 @@ enum outcome run_set(struct context *context)
         return OUTCOME_DONE;
     }
     if (!context_write_string(context, name, context_slice(context, 2),
-                              options.keep ? KEYS_KEEP_EXPIRY : options.expires, "set"))
+                              options.keep ? KEYS_KEEP_EXPIRY : options.expires, STRING_GIVEN,
+                              "set"))
         return OUTCOME_DONE;
     if (expiry_at > 0)
         context_notify(context, EVENT_GENERIC, "expire", name);
@@ -135,7 +136,7 @@ static enum outcome set_with_ttl(struct context *context, bool seconds)
     if (!context_expiry(context, 2, seconds, false, 1, &expires))
         return OUTCOME_DONE;
     if (!context_write_string(context, context_slice(context, 1), context_slice(context, 3),
-                              expires, "set"))
+                              expires, STRING_GIVEN, "set"))
         return OUTCOME_DONE;
     context_notify(context, EVENT_GENERIC, "expire", context_slice(context, 1));
     return context_ok(context);
@@ -159,7 +160,7 @@ enum outcome run_setnx(struct context *context)
     if (keys_info(&view, context_slice(context, 1), &info) == DUEQ_OK)
         return context_integer_reply(context, 0);
     if (!context_write_string(context, context_slice(context, 1), context_slice(context, 2),
-                              DUEQ_NEVER, "set"))
+                              DUEQ_NEVER, STRING_GIVEN, "set"))
         return OUTCOME_DONE;
     return context_integer_reply(context, 1);
 }
@@ -176,7 +177,7 @@ enum outcome run_getset(struct context *context)
     else
         resp_null(context->reply);
     context_write_string(context, context_slice(context, 1), context_slice(context, 2),
-                         DUEQ_NEVER, "set");
+                         DUEQ_NEVER, STRING_GIVEN, "set");
     return OUTCOME_DONE;
 }
 
@@ -249,7 +250,8 @@ static bool set_pairs(struct context *context)
 {
     for (size_t i = 1; i < context_count(context); i += 2)
         if (!context_write_string(context, context_slice(context, i),
-                                  context_slice(context, i + 1), DUEQ_NEVER, "set"))
+                                  context_slice(context, i + 1), DUEQ_NEVER, STRING_GIVEN,
+                                  "set"))
             return false;
     return true;
 }
@@ -294,7 +296,7 @@ static enum outcome add_integer(struct context *context, int64_t amount)
         return OUTCOME_DONE;
     }
     value = dueq_slice(text, number_format_integer(text, number));
-    if (!context_write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrby"))
+    if (!context_write_string(context, name, value, KEYS_KEEP_EXPIRY, STRING_GIVEN, "incrby"))
         return OUTCOME_DONE;
     return context_integer_reply(context, number);
 }
@@ -346,7 +348,8 @@ enum outcome run_incrbyfloat(struct context *context)
     }
     if (!context_sum(context, number, amount, text, &value))
         return OUTCOME_DONE;
-    if (context_write_string(context, name, value, KEYS_KEEP_EXPIRY, "incrbyfloat"))
+    if (context_write_string(context, name, value, KEYS_KEEP_EXPIRY, STRING_MADE,
+                             "incrbyfloat"))
         resp_slice(context->reply, value);
     return OUTCOME_DONE;
 }
@@ -361,7 +364,7 @@ static enum outcome too_long(struct context *context)
 
 /* Writes the old value with `piece` laid over it at `offset`, zeros in any gap. */
 static bool overlay(struct context *context, struct dueq_slice old, size_t offset,
-                    struct dueq_slice piece, const char *event)
+                    struct dueq_slice piece, enum string_origin origin, const char *event)
 {
     size_t end = offset + piece.size, size = end > old.size ? end : old.size;
     char *whole = calloc(1, size > 0 ? size : 1);
@@ -374,7 +377,7 @@ static bool overlay(struct context *context, struct dueq_slice old, size_t offse
     if (piece.size > 0)
         memcpy(whole + offset, piece.data, piece.size);
     written = context_write_string(context, context_slice(context, 1), dueq_slice(whole, size),
-                                   KEYS_KEEP_EXPIRY, event);
+                                   KEYS_KEEP_EXPIRY, origin, event);
     free(whole);
     return written ? (resp_integer(context->reply, (int64_t)size), true) : false;
 }
@@ -382,12 +385,13 @@ static bool overlay(struct context *context, struct dueq_slice old, size_t offse
 enum outcome run_append(struct context *context)
 {
     struct dueq_slice value, tail = context_slice(context, 2);
+    bool found;
 
-    if (!context_read_string(context, context_slice(context, 1), &value, NULL))
+    if (!context_read_string(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
     if (value.size + tail.size > STRING_MAX)
         return too_long(context);
-    overlay(context, value, value.size, tail, "append");
+    overlay(context, value, value.size, tail, found ? STRING_EDITED : STRING_GIVEN, "append");
     return OUTCOME_DONE;
 }
 
@@ -408,7 +412,7 @@ enum outcome run_setrange(struct context *context)
         return context_integer_reply(context, (int64_t)value.size);
     if ((uint64_t)offset > STRING_MAX || (uint64_t)offset + piece.size > STRING_MAX)
         return too_long(context);
-    overlay(context, value, (size_t)offset, piece, "setrange");
+    overlay(context, value, (size_t)offset, piece, STRING_EDITED, "setrange");
     return OUTCOME_DONE;
 }
 

@@ -48,65 +48,201 @@ static void expiry_key(const struct keys *keys, const struct keys_entry *entry,
         kv_key_name(ret_key, keys_entry_name(entry), keys->seed);
 }
 
-/* Behind the fixed part stands the whole name when the key is folded, or the value of a short
- * string, whose key never is. */
-struct dueq_slice directory_record_name(struct dueq_slice key, size_t fixed,
-                                        struct dueq_slice value, size_t value_fixed)
+struct dueq_slice directory_expiring_name(struct dueq_slice key, struct dueq_slice record)
 {
     if (key.size == KV_KEY_MAX)
-        return dueq_slice((const uint8_t *)value.data + value_fixed, value.size - value_fixed);
-    return dueq_slice((const uint8_t *)key.data + fixed, key.size - fixed);
+        return record;
+    return dueq_slice((const uint8_t *)key.data + EXPIRY_KEY_FIXED,
+                      key.size - EXPIRY_KEY_FIXED);
+}
+
+/* ---- records */
+
+enum {
+    RECORD_VERSION = 1,
+    RECORD_FIXED = 4, /* version, type, encoding, flags */
+    RECORD_HEAD_MAX = RECORD_FIXED + 8 + 2 * KV_NUMBER_MAX + 8 + KV_NUMBER_MAX
+};
+enum { RECORD_EXPIRES = 1, RECORD_NAMED = 2, RECORD_PACKED = 4 };
+
+/* What stands before name and value. Returns its size. */
+static size_t write_head(uint8_t *bytes, const struct keys_entry *entry, bool named)
+{
+    uint8_t *at = bytes + RECORD_FIXED;
+
+    bytes[0] = RECORD_VERSION;
+    bytes[1] = (uint8_t)entry->type;
+    bytes[2] = (uint8_t)entry->encoding;
+    bytes[3] = (uint8_t)((entry->expires != DUEQ_NEVER ? RECORD_EXPIRES : 0) |
+                         (named ? RECORD_NAMED : 0) | (entry->packed ? RECORD_PACKED : 0));
+    if (entry->expires != DUEQ_NEVER) {
+        kv_write_u64(at, (uint64_t)entry->expires);
+        at += 8;
+    }
+    at += kv_write_number(at, entry->count);
+    if (!entry->packed) {
+        at += kv_write_number(at, entry->object);
+        kv_write_u64(at, (uint64_t)entry->head);
+        at += 8;
+    }
+    if (named)
+        at += kv_write_number(at, entry->name_size);
+    return (size_t)(at - bytes);
+}
+
+static const uint8_t *read_number_of_8(const uint8_t *at, const uint8_t *end,
+                                       int64_t *ret_number)
+{
+    if (at == NULL || end - at < 8)
+        return NULL;
+    *ret_number = (int64_t)kv_read_u64(at);
+    return at + 8;
+}
+
+/* The name stands in the record when the key is folded. */
+static const uint8_t *read_name(struct dueq_slice key, const uint8_t *at, const uint8_t *end,
+                                bool named, struct dueq_slice *ret_name)
+{
+    uint64_t size;
+
+    if (!named) {
+        *ret_name = dueq_slice((const uint8_t *)key.data + DIRECTORY_KEY_FIXED,
+                               key.size - DIRECTORY_KEY_FIXED);
+        return at;
+    }
+    at = kv_read_number(at, end, &size);
+    if (at == NULL || size > (size_t)(end - at))
+        return NULL;
+    *ret_name = dueq_slice(at, size);
+    return at + size;
+}
+
+bool directory_read_record(struct dueq_slice key, struct dueq_slice record,
+                           struct directory_record *ret_record)
+{
+    const uint8_t *bytes = record.data, *at = bytes + RECORD_FIXED, *end = bytes + record.size;
+    struct directory_record read = {.expires = DUEQ_NEVER};
+
+    if (record.size < RECORD_FIXED || bytes[0] != RECORD_VERSION || bytes[1] < KEYS_STRING ||
+        bytes[1] > KEYS_HASH || bytes[2] > KEYS_SKIPLIST)
+        return false;
+    read.type = (enum keys_type)bytes[1];
+    read.encoding = (enum keys_encoding)bytes[2];
+    read.packed = bytes[3] & RECORD_PACKED;
+    if (bytes[3] & RECORD_EXPIRES)
+        at = read_number_of_8(at, end, &read.expires);
+    at = kv_read_number(at, end, &read.count);
+    if (!read.packed) {
+        at = kv_read_number(at, end, &read.object);
+        at = read_number_of_8(at, end, &read.head);
+    }
+    at = at == NULL ? NULL : read_name(key, at, end, bytes[3] & RECORD_NAMED, &read.name);
+    if (at == NULL)
+        return false;
+    read.value = dueq_slice(at, (size_t)(end - at));
+    *ret_record = read;
+    return true;
 }
 
 static void put_record(struct keys *keys, struct keys_entry *entry, const struct kv_key *key,
-                       struct dueq_slice tail)
+                       struct dueq_slice value)
 {
-    uint8_t fixed[DIRECTORY_VALUE_FIXED];
-    struct dueq_slice parts[2] = {dueq_slice(fixed, sizeof(fixed)), tail};
+    uint8_t head[RECORD_HEAD_MAX];
+    struct dueq_slice parts[3] = {dueq_slice(head, write_head(head, entry, key->folded))};
+    size_t count = 1;
 
-    fixed[0] = (uint8_t)entry->type;
-    kv_write_u64(fixed + 1, entry->object);
-    kv_write_u64(fixed + 9, entry->count);
-    kv_write_u64(fixed + 17, (uint64_t)entry->expires);
-    kv_write_u64(fixed + 25, (uint64_t)entry->head);
-    kv_putv(keys->kv, kv_key_slice(key), parts, tail.size > 0 ? 2 : 1, !entry->stored);
+    if (key->folded)
+        parts[count++] = keys_entry_name(entry);
+    if (value.size > 0)
+        parts[count++] = value;
+    kv_putv(keys->kv, kv_key_slice(key), parts, count, !entry->stored);
     entry->stored = true;
 }
 
-static void save_entry(struct keys *keys, struct keys_entry *entry)
+/* ---- packed values */
+
+static enum dueq_status stored_value(struct keys *keys, const struct keys_entry *entry,
+                                     struct dueq_slice *ret_value)
 {
-    struct kv_key key;
-    struct dueq_slice tail = {NULL, 0};
-
-    directory_key(keys, entry->physical, keys_entry_name(entry), &key);
-    if (key.folded)
-        tail = keys_entry_name(entry);
-    else if (directory_has_value(entry) && directory_read_value(keys, entry, &tail) == DUEQ_OK)
-        tail = keys_keep(keys, tail);
-    put_record(keys, entry, &key, tail);
-}
-
-/* ---- short strings, whose value is in the entry's own record */
-
-bool directory_takes_value(const struct keys_entry *entry, struct dueq_slice value)
-{
-    return value.size <= KEYS_INLINE_MAX && entry->name_size <= KEYS_INLINE_NAME;
-}
-
-enum dueq_status directory_read_value(struct keys *keys, const struct keys_entry *entry,
-                                      struct dueq_slice *ret_value)
-{
+    struct directory_record read;
     struct dueq_slice record;
     struct kv_key key;
     enum dueq_status status;
 
     directory_key(keys, entry->physical, keys_entry_name(entry), &key);
     status = kv_get(keys->kv, kv_key_slice(&key), &record);
-    if (status == DUEQ_OK && record.size < DIRECTORY_VALUE_FIXED)
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    if (!directory_read_record(kv_key_slice(&key), record, &read) || !read.packed)
         return DUEQ_CORRUPT;
+    *ret_value = read.value;
+    return DUEQ_OK;
+}
+
+enum dueq_status directory_value(struct keys *keys, const struct keys_entry *entry,
+                                 struct dueq_slice *ret_value)
+{
+    if (entry->value.bytes == NULL && entry->stored)
+        return stored_value(keys, entry, ret_value);
+    *ret_value = packed_slice(&entry->value);
+    return DUEQ_OK;
+}
+
+static void drop_value(struct keys *keys, struct keys_entry *entry)
+{
+    if (entry->value.bytes == NULL)
+        return;
+    keys->unsaved--;
+    packed_release(&entry->value);
+}
+
+static enum dueq_status load_value(struct keys *keys, struct keys_entry *entry,
+                                   struct dueq_slice value)
+{
+    if (!packed_load(&entry->value, value))
+        return DUEQ_NOMEM;
+    keys->unsaved++;
+    return DUEQ_OK;
+}
+
+static void unmark(struct keys *keys, struct keys_entry *entry)
+{
+    if (entry->dirty)
+        DL_DELETE(keys->changed, entry);
+    entry->dirty = false;
+    drop_value(keys, entry);
+}
+
+/* Who marks an entry whose value is packed and has a record brings in the value before. */
+static void save_entry(struct keys *keys, struct keys_entry *entry)
+{
+    struct kv_key key;
+
+    directory_key(keys, entry->physical, keys_entry_name(entry), &key);
+    if (!entry->packed || !entry->stored || entry->value.bytes != NULL)
+        put_record(keys, entry, &key, packed_slice(&entry->value));
+    unmark(keys, entry);
+}
+
+static void save_entries(struct keys *keys)
+{
+    while (keys->changed != NULL)
+        save_entry(keys, keys->changed);
+}
+
+enum dueq_status directory_edit(struct keys *keys, struct keys_entry *entry)
+{
+    struct dueq_slice value = {NULL, 0};
+    enum dueq_status status = DUEQ_OK;
+
+    if (entry->value.bytes == NULL && keys->unsaved >= KEYS_UNSAVED_MAX)
+        save_entries(keys);
+    if (entry->value.bytes == NULL && entry->stored)
+        status = stored_value(keys, entry, &value);
+    if (entry->value.bytes == NULL && status == DUEQ_OK)
+        status = load_value(keys, entry, value);
     if (status == DUEQ_OK)
-        *ret_value = dueq_slice((const uint8_t *)record.data + DIRECTORY_VALUE_FIXED,
-                                record.size - DIRECTORY_VALUE_FIXED);
+        directory_mark(keys, entry);
     return status;
 }
 
@@ -114,21 +250,76 @@ void directory_write_value(struct keys *keys, struct keys_entry *entry, struct d
 {
     struct kv_key key;
 
+    entry->packed = true;
     directory_key(keys, entry->physical, keys_entry_name(entry), &key);
     put_record(keys, entry, &key, value);
-    if (entry->dirty)
-        DL_DELETE(keys->changed, entry);
-    entry->dirty = false;
+    unmark(keys, entry);
 }
 
-static void read_entry(struct keys_entry *entry, const uint8_t *record)
+enum dueq_status directory_unpack(struct keys *keys, struct keys_entry *entry,
+                                  struct packed *ret_value)
 {
-    entry->type = record[0];
-    entry->object = kv_read_u64(record + 1);
-    entry->count = kv_read_u64(record + 9);
-    entry->expires = (int64_t)kv_read_u64(record + 17);
-    entry->head = (int64_t)kv_read_u64(record + 25);
+    enum dueq_status status = ret_value == NULL ? DUEQ_OK : directory_edit(keys, entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (ret_value != NULL) {
+        *ret_value = entry->value;
+        entry->value = (struct packed){.bytes = NULL};
+        keys->unsaved--;
+    }
+    drop_value(keys, entry);
+    entry->packed = false;
+    entry->object = keys->next_object++;
+    keys->counters_dirty = true;
+    directory_mark(keys, entry);
+    return DUEQ_OK;
+}
+
+void directory_pack(struct keys *keys, struct keys_entry *entry, struct packed *value)
+{
+    drop_value(keys, entry);
+    entry->packed = true;
+    entry->object = 0;
+    entry->value = *value;
+    *value = (struct packed){.bytes = NULL};
+    keys->unsaved++;
+    directory_mark(keys, entry);
+}
+
+bool directory_outgrows(const struct keys_entry *entry, size_t size)
+{
+    switch (entry->type) {
+    case KEYS_STRING:
+        return size > KEYS_PACKED_STRING;
+    case KEYS_LIST:
+        return size > KEYS_PACKED_LIST;
+    case KEYS_SET:
+        return size > (entry->encoding == KEYS_INTSET ? KEYS_PACKED_ORDER : KEYS_PACKED_LOOSE);
+    case KEYS_HASH:
+        return size >
+               (entry->encoding == KEYS_LISTPACK ? KEYS_PACKED_ORDER : KEYS_PACKED_LOOSE);
+    default:
+        return size > KEYS_PACKED_LOOSE;
+    }
+}
+
+static bool read_entry(struct keys_entry *entry, struct dueq_slice key,
+                       struct dueq_slice record)
+{
+    struct directory_record read;
+
+    if (!directory_read_record(key, record, &read))
+        return false;
+    entry->type = read.type;
+    entry->encoding = read.encoding;
+    entry->packed = read.packed;
+    entry->object = read.object;
+    entry->count = read.count;
+    entry->expires = read.expires;
+    entry->head = read.head;
     entry->stored = true;
+    return true;
 }
 
 /* ---- the cache of open entries */
@@ -232,8 +423,7 @@ void directory_mark(struct keys *keys, struct keys_entry *entry)
 
 static void drop_entry(struct keys *keys, struct keys_entry *entry)
 {
-    if (entry->dirty)
-        DL_DELETE(keys->changed, entry);
+    unmark(keys, entry);
     HASH_DEL(keys->entries, entry);
     unlink_entry(keys, entry);
     free(entry);
@@ -283,12 +473,13 @@ static enum dueq_status find_any(const struct keys_view *view, struct dueq_slice
     status = kv_get(keys->kv, kv_key_slice(&key), &record);
     if (status != DUEQ_OK)
         return status;
-    if (record.size < DIRECTORY_VALUE_FIXED)
-        return DUEQ_CORRUPT;
     entry = new_entry(keys, view->database, physical, name);
     if (entry == NULL)
         return DUEQ_NOMEM;
-    read_entry(entry, record.data);
+    if (!read_entry(entry, kv_key_slice(&key), record)) {
+        drop_entry(keys, entry);
+        return DUEQ_CORRUPT;
+    }
     *ret_entry = entry;
     return DUEQ_OK;
 }
@@ -307,6 +498,16 @@ enum dueq_status directory_find(const struct keys_view *view, struct dueq_slice 
         return DUEQ_WRONGTYPE;
     *ret_entry = entry;
     return DUEQ_OK;
+}
+
+/* Of an empty value. */
+static enum keys_encoding first_encoding(enum keys_type type)
+{
+    static const enum keys_encoding encodings[] = {
+        [KEYS_NONE] = KEYS_RAW,   [KEYS_STRING] = KEYS_RAW,    [KEYS_LIST] = KEYS_QUICKLIST,
+        [KEYS_SET] = KEYS_INTSET, [KEYS_ZSET] = KEYS_LISTPACK, [KEYS_HASH] = KEYS_LISTPACK,
+    };
+    return encodings[type];
 }
 
 enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice name,
@@ -328,9 +529,9 @@ enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice 
         if (entry == NULL)
             return DUEQ_NOMEM;
         entry->type = type;
-        entry->object = keys->next_object++;
+        entry->encoding = first_encoding(type);
+        entry->packed = true;
         directory_mark(keys, entry);
-        keys->counters_dirty = true;
         database->count++;
         database->dirty = true;
         if (!keys->making_way)
@@ -416,12 +617,37 @@ static void unlist(struct keys *keys, struct keys_entry *entry)
     drop_entry(keys, entry);
 }
 
+void directory_drop_empty(struct keys *keys, struct keys_entry *entry)
+{
+    if (entry->count == 0)
+        directory_remove(keys, entry, false);
+}
+
 void directory_remove(struct keys *keys, struct keys_entry *entry, bool expired)
 {
-    reclaim_object(keys, entry->type, entry->object, entry->count);
+    if (!entry->packed)
+        reclaim_object(keys, entry->type, entry->object, entry->count);
     changes_add(keys, entry->logical, keys_entry_name(entry),
                 expired ? CHANGE_EXPIRED : CHANGE_VALUE);
     unlist(keys, entry);
+}
+
+enum dueq_status directory_take_value(struct keys *keys, struct keys_entry *to,
+                                      const struct keys_entry *from)
+{
+    struct dueq_slice value = {NULL, 0};
+    enum dueq_status status = DUEQ_OK;
+
+    to->type = from->type;
+    to->encoding = from->encoding;
+    to->packed = from->packed;
+    to->object = from->object;
+    to->count = from->count;
+    to->head = from->head;
+    if (!from->packed)
+        return DUEQ_OK;
+    status = directory_value(keys, from, &value);
+    return status == DUEQ_OK ? load_value(keys, to, value) : status;
 }
 
 enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, unsigned database,
@@ -429,24 +655,19 @@ enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, un
 {
     struct keys_entry *to = new_entry(keys, database, keys->databases[database].physical, name);
     int64_t expires = from->expires;
-    struct dueq_slice value = {NULL, 0};
+    enum dueq_status status = to == NULL ? DUEQ_NOMEM : directory_take_value(keys, to, from);
 
-    if (to == NULL)
-        return DUEQ_NOMEM;
-    if (directory_has_value(from) && directory_read_value(keys, from, &value) == DUEQ_OK)
-        value = keys_keep(keys, value);
-    to->type = from->type;
-    to->object = from->object;
-    to->count = from->count;
-    to->head = from->head;
+    if (status != DUEQ_OK) {
+        if (to != NULL)
+            drop_entry(keys, to);
+        return status;
+    }
     directory_mark(keys, to);
     keys->databases[database].count++;
     keys->databases[database].dirty = true;
     changes_add(keys, from->logical, keys_entry_name(from), CHANGE_VALUE);
     changes_add(keys, database, name, CHANGE_CREATED);
     unlist(keys, from);
-    if (directory_has_value(to))
-        string_put(keys, to, value);
     if (expires != DUEQ_NEVER)
         directory_expire(keys, to, expires);
     return DUEQ_OK;
@@ -497,13 +718,7 @@ static void save_counters(struct keys *keys)
 
 void directory_save(struct keys *keys)
 {
-    while (keys->changed != NULL) {
-        struct keys_entry *entry = keys->changed;
-
-        save_entry(keys, entry);
-        DL_DELETE(keys->changed, entry);
-        entry->dirty = false;
-    }
+    save_entries(keys);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
         if (keys->databases[i].dirty)
             save_database(keys, i);

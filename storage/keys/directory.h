@@ -7,6 +7,7 @@
 #define DUEQ_STORAGE_DIRECTORY_H
 
 #include "storage/keys/keys.h"
+#include "storage/keys/packed.h"
 #include "storage/keys/store_keys.h"
 #include "storage/kv/key.h"
 
@@ -27,8 +28,14 @@ enum {
     KEYS_CACHE_MAX = 4096, /* open entries kept between commits */
     KEYS_SMALL = 64,       /* elements that are reclaimed at once */
     KEYS_HASH_BYTES = 6,
-    KEYS_INLINE_MAX = 256, /* values up to this size stand in the key's own record */
-    KEYS_INLINE_NAME = 255 /* of names up to this size */
+
+    /* Up to these sizes, bytes, values stand in the key's own record, which is written anew
+     * once a turn when they change: whatever the options for encodings say. */
+    KEYS_PACKED_STRING = 256,
+    KEYS_PACKED_LIST = 1024,
+    KEYS_PACKED_LOOSE = 2048, /* where the order of the cells tells nobody anything */
+    KEYS_PACKED_ORDER = 8192, /* where it does: small hashes and sets of integers */
+    KEYS_UNSAVED_MAX = 1024   /* such values that are changed and not yet in their records */
 };
 
 struct keys_entry {
@@ -36,10 +43,13 @@ struct keys_entry {
     struct keys_entry *newer, *older; /* least recently used order */
     struct keys_entry *prev, *next;   /* changed ones (utlist), while dirty */
     enum keys_type type;
-    uint64_t object;
-    uint64_t count;
+    enum keys_encoding encoding; /* what Redis would call it */
+    bool packed;                 /* the value stands in the key's own record */
+    struct packed value;         /* packed and changed: it, until it is in the record */
+    uint64_t object;             /* of the value's own records; 0: it never had any */
+    uint64_t count;              /* elements; 1: of a string, 0: of a new one */
     int64_t expires;
-    int64_t head;     /* list: index of the first element; zset: 1, it is wide */
+    int64_t head;     /* list: index of the first element */
     bool dirty;       /* differs from the record on disk */
     bool stored;      /* has a record on disk */
     uint16_t logical; /* database at the time it was opened, for change events */
@@ -74,8 +84,10 @@ struct keys {
     struct kv_cursor *cursors[4];
     unsigned cursors_taken;
     struct change_log changes;
+    struct keys_limits limits;
     uint8_t *scratch; /* a value that must outlive the change that follows */
     size_t scratch_size;
+    size_t unsaved;              /* packed values that are changed */
     int64_t next_expiry;         /* no key expires before; DUEQ_NEVER: none does */
     struct kv_key expiry_first;  /* no expiry record comes before */
     bool garbage;                /* there may be garbage records */
@@ -128,33 +140,58 @@ enum dueq_status directory_relink(struct keys *keys, struct keys_entry *from, un
                                   struct dueq_slice name);
 void directory_save(struct keys *keys);
 
-/* Reads the whole name that belongs to a directory or expiry record. */
-struct dueq_slice directory_record_name(struct dueq_slice key, size_t fixed,
-                                        struct dueq_slice value, size_t value_fixed);
+/* What the record of a key says; the slices lie in key and record. */
+struct directory_record {
+    enum keys_type type;
+    enum keys_encoding encoding;
+    bool packed;
+    uint64_t object, count;
+    int64_t expires, head;
+    struct dueq_slice name, value; /* value: packed */
+};
+/* False: it is damaged. */
+bool directory_read_record(struct dueq_slice key, struct dueq_slice record,
+                           struct directory_record *ret_record);
+/* The whole name that belongs to an expiry record. */
+struct dueq_slice directory_expiring_name(struct dueq_slice key, struct dueq_slice record);
 
 enum dueq_status directory_load(struct keys *keys);
 /* Forgets the open entries of a physical database, unsaved changes too. */
 void directory_forget(struct keys *keys, uint64_t physical);
-/* Short strings have count 0 and no record of their own. */
-static inline bool directory_has_value(const struct keys_entry *entry)
-{
-    return entry->type == KEYS_STRING && entry->count == 0;
-}
-bool directory_takes_value(const struct keys_entry *entry, struct dueq_slice value);
-enum dueq_status directory_read_value(struct keys *keys, const struct keys_entry *entry,
-                                      struct dueq_slice *ret_value);
-/* Saves the entry with the value. */
+
+/* ---- packed values */
+
+/* The value, which lives until the next change. */
+enum dueq_status directory_value(struct keys *keys, const struct keys_entry *entry,
+                                 struct dueq_slice *ret_value);
+/* Brings the value into entry->value, to be changed there, and marks the entry for saving.
+ * Others that are changed may be saved, and their values leave memory. On failure nothing has
+ * changed. */
+enum dueq_status directory_edit(struct keys *keys, struct keys_entry *entry);
+/* Saves the entry with that value instead of the one it has. */
 void directory_write_value(struct keys *keys, struct keys_entry *entry,
                            struct dueq_slice value);
-/* Writes the value to where it fits (string.c). */
-void string_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value);
+/* From now on the value stands in records of its own under entry->object, where the caller puts
+ * what he takes over in *ret_value and releases. NULL: nothing of it is wanted, and it cannot
+ * fail. On failure nothing has changed. */
+enum dueq_status directory_unpack(struct keys *keys, struct keys_entry *entry,
+                                  struct packed *ret_value);
+/* The other way: takes over the value. The records that it had are the caller's to delete. */
+void directory_pack(struct keys *keys, struct keys_entry *entry, struct packed *value);
+/* Would a packed value of that size, bytes, be too large? */
+bool directory_outgrows(const struct keys_entry *entry, size_t size);
+/* `to`, which is new, has what `from` has: type, count, and the value when it is packed; else
+ * the records are shared. */
+enum dueq_status directory_take_value(struct keys *keys, struct keys_entry *to,
+                                      const struct keys_entry *from);
+/* After a failure: an entry that was opened for what then did not come is taken out again. */
+void directory_drop_empty(struct keys *keys, struct keys_entry *entry);
 
 /* Builds the record's key. */
 void directory_key(const struct keys *keys, uint64_t physical, struct dueq_slice name,
                    struct kv_key *ret_key);
 enum {
     DIRECTORY_KEY_FIXED = 1 + 8 + KEYS_HASH_BYTES,
-    DIRECTORY_VALUE_FIXED = 1 + 8 + 8 + 8 + 8,
     EXPIRY_KEY_FIXED = 1 + 8 + 8 + KEYS_HASH_BYTES
 };
 

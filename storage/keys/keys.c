@@ -3,11 +3,21 @@
 
 #include <stdlib.h>
 
+static const struct keys_limits default_limits = {512, 64, 512, 128, 64};
+
 const char *keys_type_name(enum keys_type type)
 {
     static const char *const names[] = {"none", "string", "list", "set", "zset", "hash"};
 
     return names[type];
+}
+
+const char *keys_encoding_name(enum keys_encoding encoding)
+{
+    static const char *const names[] = {"raw",    "int",      "embstr",    "quicklist",
+                                        "intset", "listpack", "hashtable", "skiplist"};
+
+    return names[encoding];
 }
 
 /* ---- life */
@@ -21,6 +31,7 @@ enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
         return DUEQ_NOMEM;
     keys->kv = kv;
     keys->seed = kv_seed(kv);
+    keys->limits = default_limits;
     keys->garbage = true;
     keys->next_expiry = 0; /* to be found out by the first tick */
     kv_key_start(&keys->garbage_first, TABLE_GARBAGE);
@@ -45,6 +56,11 @@ void keys_free(struct keys *keys)
     free(keys->changes.bytes);
     free(keys->scratch);
     free(keys);
+}
+
+void keys_set_limits(struct dueq *store, const struct keys_limits *limits)
+{
+    store_keys(store)->limits = *limits;
 }
 
 void keys_save(struct keys *keys)
@@ -115,7 +131,7 @@ enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
 
     if (status != DUEQ_OK)
         return status;
-    *ret_info = (struct keys_info){entry->type, entry->count, entry->expires};
+    *ret_info = (struct keys_info){entry->type, entry->count, entry->expires, entry->encoding};
     if (entry->type != KEYS_STRING)
         return DUEQ_OK;
     status = string_get(view, name, &value);
@@ -153,6 +169,10 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
         directory_remove(keys, entry, false);
         return DUEQ_OK;
     }
+    if (entry->packed)
+        status = directory_edit(keys, entry);
+    if (status != DUEQ_OK)
+        return status;
     directory_expire(keys, entry, at);
     directory_touched(view, entry);
     return DUEQ_OK;
@@ -252,15 +272,16 @@ static enum dueq_status copy_object(struct keys *keys, const struct keys_entry *
     return status;
 }
 
+/* The copy's records are its own. */
 static enum dueq_status copy_value(struct keys *keys, const struct keys_entry *from,
                                    struct keys_entry *to)
 {
-    struct dueq_slice value;
-    enum dueq_status status = directory_read_value(keys, from, &value);
+    enum dueq_status status = directory_take_value(keys, to, from);
 
-    if (status == DUEQ_OK)
-        string_put(keys, to, keys_keep(keys, value));
-    return status;
+    if (status != DUEQ_OK || from->packed)
+        return status;
+    directory_unpack(keys, to, NULL);
+    return copy_object(keys, from, to->object);
 }
 
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
@@ -282,10 +303,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
         return status;
     if (entry->expires != DUEQ_NEVER)
         directory_expire(keys, copy, entry->expires);
-    copy->count = entry->count;
-    copy->head = entry->head;
-    status = directory_has_value(entry) ? copy_value(keys, entry, copy)
-                                        : copy_object(keys, entry, copy->object);
+    status = copy_value(keys, entry, copy);
     directory_changed(&there, copy);
     return status;
 }
@@ -360,21 +378,18 @@ static bool in_database(const struct kv_cursor *cursor, const struct kv_key *fro
     return key.size >= DIRECTORY_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
 }
 
-/* Hands out one record, unless it has expired. */
+/* Hands out one record, unless it has expired or cannot be read. */
 static bool hand_out(const struct keys_view *view, const struct kv_cursor *cursor, keys_fn fn,
                      void *arg)
 {
-    struct dueq_slice value = kv_cursor_value(cursor);
-    const uint8_t *record = value.data;
-    struct keys_info info = {record[0], kv_read_u64(record + 9),
-                             (int64_t)kv_read_u64(record + 17)};
+    struct directory_record record;
+    struct keys_info info;
 
-    if (info.expires <= view->now)
+    if (!directory_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record) ||
+        record.expires <= view->now)
         return true;
-    return fn(arg,
-              directory_record_name(kv_cursor_key(cursor), DIRECTORY_KEY_FIXED, value,
-                                    DIRECTORY_VALUE_FIXED),
-              &info);
+    info = (struct keys_info){record.type, record.count, record.expires, record.encoding};
+    return fn(arg, record.name, &info);
 }
 
 enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64_t count,

@@ -16,6 +16,31 @@ enum { KEYS_DATABASES_MAX = 16 };
 enum keys_type { KEYS_NONE, KEYS_STRING, KEYS_LIST, KEYS_SET, KEYS_ZSET, KEYS_HASH };
 const char *keys_type_name(enum keys_type type); /* "none", "string", ... */
 
+/* How Redis would keep the value. It shows in the order of hashes and sets, in places, and in
+ * OBJECT ENCODING. A value only ever goes from the compact one of its type to the other. The
+ * numbers are those on disk. */
+enum keys_encoding {
+    KEYS_RAW,    /* strings */
+    KEYS_INT,    /* of a 64-bit integer as it is printed */
+    KEYS_EMBSTR, /* short, and never edited */
+    KEYS_QUICKLIST,
+    KEYS_INTSET,    /* of integers alone, ascending */
+    KEYS_LISTPACK,  /* small: a hash in the order in which fields came */
+    KEYS_HASHTABLE, /* in no order */
+    KEYS_SKIPLIST
+};
+const char *keys_encoding_name(enum keys_encoding encoding); /* "raw", "int", ... */
+
+/* Where the compact encodings end; looked at when something is added. Nothing that has passed
+ * one comes back when it is raised. Hashes and sets also pass them beyond 8 KiB. */
+struct keys_limits {
+    uint64_t hash_entries, hash_value; /* fields; bytes of a field or value */
+    uint64_t intset_entries;
+    uint64_t zset_entries, zset_value; /* members; bytes of one */
+};
+/* The store begins with those of Redis: 512, 64, 512, 128, 64. */
+void keys_set_limits(struct dueq *store, const struct keys_limits *limits);
+
 struct keys_view {
     struct dueq *store;
     unsigned database;
@@ -26,6 +51,7 @@ struct keys_info {
     enum keys_type type;
     uint64_t count;  /* elements; bytes of a string */
     int64_t expires; /* unix ms; DUEQ_NEVER: does not */
+    enum keys_encoding encoding;
 };
 
 /* ---- keys of any type */
@@ -89,11 +115,21 @@ enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_cha
 
 enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice *ret_value);
+/* Where the text of a string comes from decides its encoding. */
+enum string_origin {
+    STRING_GIVEN, /* by a client, whole: what looks like an integer is one */
+    STRING_MADE,  /* by the server, whole */
+    STRING_EDITED /* in part */
+};
 /* Replaces whatever is there, of any type. expires: unix ms, DUEQ_NEVER or KEYS_KEEP_EXPIRY. */
 enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name,
-                            struct dueq_slice value, int64_t expires);
+                            struct dueq_slice value, int64_t expires,
+                            enum string_origin origin);
+/* It was opened to be edited, but nothing was: no change to those who watch. */
+enum dueq_status string_make_raw(const struct keys_view *view, struct dueq_slice name);
 
-/* ---- hashes. O(log n) a field. Order of iteration: of the fields' hashes. */
+/* ---- hashes. O(log n) a field. Order of iteration: of KEYS_LISTPACK that in which the fields
+ * came, else any. */
 
 enum dueq_status hash_get(const struct keys_view *view, struct dueq_slice name,
                           struct dueq_slice field, struct dueq_slice *ret_value);
@@ -110,7 +146,7 @@ enum dueq_status hash_random(const struct keys_view *view, struct dueq_slice nam
                              uint64_t random, struct dueq_slice *ret_field,
                              struct dueq_slice *ret_value);
 
-/* ---- sets */
+/* ---- sets. Order of iteration: of KEYS_INTSET that of the numbers, else any. */
 
 enum dueq_status set_add(const struct keys_view *view, struct dueq_slice name,
                          struct dueq_slice member, bool *ret_added);
@@ -124,6 +160,9 @@ enum dueq_status set_scan(const struct keys_view *view, struct dueq_slice name, 
                           uint64_t count, keys_element_fn fn, void *arg, uint64_t *ret_cursor);
 enum dueq_status set_random(const struct keys_view *view, struct dueq_slice name,
                             uint64_t random, struct dueq_slice *ret_member);
+/* Gives it the encoding that it would have if its members had just been added to a new one: of
+ * a KEYS_HASHTABLE in which only integers are left, few enough, a KEYS_INTSET. */
+enum dueq_status set_remake(const struct keys_view *view, struct dueq_slice name);
 
 /* ---- lists. Indexes 0 .. count - 1 from the head. Ends and index O(log n), nothing rewritten;
  * insert moves the shorter side, remove what is not between the two of the removed that are
@@ -170,11 +209,6 @@ enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name
 /* Sets the score; *ret_added: was not there. score is not NaN. */
 enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
                           struct dueq_slice member, double score, bool *ret_added);
-
-/* Has it ever had more than 128 entries, or a member of more than 64 bytes? Redis shows in
- * places whether a sorted set is such a one. */
-enum dueq_status zset_wide(const struct keys_view *view, struct dueq_slice name,
-                           bool *ret_wide);
 
 /* Replaces whatever is there, of any type, by these entries: at least one, no member twice.
  * They may not lie in the store. `grown`: as if added one after the other, which shows in -0.

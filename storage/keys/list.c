@@ -1,5 +1,6 @@
-/* Lists: elements at contiguous indexes, the head's in the directory entry. */
-#include "storage/keys/directory.h"
+/* Lists: short ones are packed (list_packed.h), others have elements at contiguous indexes, the
+ * head's in the directory entry. */
+#include "storage/keys/list_packed.h"
 
 #include <stdlib.h>
 
@@ -11,11 +12,15 @@ static struct kv_key element_key(const struct keys_entry *entry, uint64_t index)
 static enum dueq_status read_element(struct keys *keys, const struct keys_entry *entry,
                                      uint64_t index, struct dueq_slice *ret_value)
 {
-    struct kv_key key = element_key(entry, index);
+    struct kv_key key;
 
+    if (entry->packed)
+        return list_packed_at(keys, entry, index, ret_value);
+    key = element_key(entry, index);
     return kv_get(keys->kv, kv_key_slice(&key), ret_value);
 }
 
+/* Of a list that is not packed. */
 static void write_element(struct keys *keys, const struct keys_entry *entry, uint64_t index,
                           struct dueq_slice value, bool absent)
 {
@@ -42,31 +47,48 @@ static enum dueq_status keep_element(struct keys *keys, const struct keys_entry 
 
 /* ---- the ends */
 
-static void add_element(const struct keys_view *view, struct keys_entry *entry,
-                        enum list_end end, struct dueq_slice value)
+static enum dueq_status add_element(const struct keys_view *view, struct keys_entry *entry,
+                                    enum list_end end, struct dueq_slice value)
 {
     struct keys *keys = keys_of(view);
     uint64_t index = end == LIST_HEAD ? 0 : entry->count;
+    enum dueq_status status = list_unpack_for(keys, entry, value.size);
     bool taken;
 
-    if (end == LIST_HEAD)
-        entry->head--;
-    taken = reclaim_take_back(keys, entry->object, end, entry->head + (int64_t)index);
-    write_element(keys, entry, index, value, !taken);
+    if (status == DUEQ_OK && entry->packed) {
+        status = list_packed_splice(keys, entry, index, 0, &value);
+    } else if (status == DUEQ_OK) {
+        if (end == LIST_HEAD)
+            entry->head--;
+        taken = reclaim_take_back(keys, entry->object, end, entry->head + (int64_t)index);
+        write_element(keys, entry, index, value, !taken);
+    }
+    if (status != DUEQ_OK) {
+        directory_drop_empty(keys, entry);
+        return status;
+    }
     entry->count++;
     directory_changed(view, entry);
+    return DUEQ_OK;
 }
 
 /* Takes elements off one end. The entry is not saved yet. */
-static void cut_end(struct keys *keys, struct keys_entry *entry, enum list_end end,
-                    uint64_t count)
+static enum dueq_status cut_end(struct keys *keys, struct keys_entry *entry, enum list_end end,
+                                uint64_t count)
 {
     uint64_t first = end == LIST_HEAD ? 0 : entry->count - count;
+    enum dueq_status status = DUEQ_OK;
 
-    reclaim_elements(keys, entry->object, end, entry->head + (int64_t)first, count);
+    if (entry->packed)
+        status = list_packed_splice(keys, entry, first, count, NULL);
+    else
+        reclaim_elements(keys, entry->object, end, entry->head + (int64_t)first, count);
+    if (status != DUEQ_OK)
+        return status;
     entry->count -= count;
-    if (end == LIST_HEAD)
+    if (end == LIST_HEAD && !entry->packed)
         entry->head += (int64_t)count;
+    return DUEQ_OK;
 }
 
 static uint64_t end_index(const struct keys_entry *entry, enum list_end end)
@@ -80,9 +102,7 @@ enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
     struct keys_entry *entry;
     enum dueq_status status = directory_open(view, name, KEYS_LIST, &entry);
 
-    if (status == DUEQ_OK)
-        add_element(view, entry, end, value);
-    return status;
+    return status == DUEQ_OK ? add_element(view, entry, end, value) : status;
 }
 
 enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
@@ -94,11 +114,11 @@ enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
 
     if (status == DUEQ_OK)
         status = keep_element(keys, entry, end_index(entry, end), ret_value);
-    if (status != DUEQ_OK)
-        return status;
-    cut_end(keys, entry, end, 1);
-    directory_changed(view, entry);
-    return DUEQ_OK;
+    if (status == DUEQ_OK)
+        status = cut_end(keys, entry, end, 1);
+    if (status == DUEQ_OK)
+        directory_changed(view, entry);
+    return status;
 }
 
 /* The element is in its new place before it leaves the old one, so that a list of one element
@@ -116,10 +136,14 @@ enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
         status = keep_element(keys, source, end_index(source, from_end), &value);
     if (status == DUEQ_OK)
         status = directory_open(view, to, KEYS_LIST, &target);
+    if (status == DUEQ_OK && source->packed)
+        status = directory_edit(keys, source); /* what is left to do there cannot fail */
+    if (status == DUEQ_OK)
+        status = add_element(view, target, to_end, value);
+    if (status == DUEQ_OK)
+        status = cut_end(keys, source, from_end, 1);
     if (status != DUEQ_OK)
         return status;
-    add_element(view, target, to_end, value);
-    cut_end(keys, source, from_end, 1);
     directory_changed(view, source);
     *ret_value = value;
     return DUEQ_OK;
@@ -153,14 +177,19 @@ enum dueq_status list_at(const struct keys_view *view, struct dueq_slice name, u
 enum dueq_status list_put(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                           struct dueq_slice value)
 {
+    struct keys *keys = keys_of(view);
     struct keys_entry *entry;
     enum dueq_status status = find_index(view, name, index, &entry);
 
-    if (status != DUEQ_OK)
-        return status;
-    write_element(keys_of(view), entry, index, value, false);
-    directory_touched(view, entry);
-    return DUEQ_OK;
+    if (status == DUEQ_OK)
+        status = list_unpack_for(keys, entry, value.size);
+    if (status == DUEQ_OK && entry->packed)
+        status = list_packed_splice(keys, entry, index, 1, &value);
+    else if (status == DUEQ_OK)
+        write_element(keys, entry, index, value, false);
+    if (status == DUEQ_OK)
+        directory_touched(view, entry);
+    return status;
 }
 
 enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name, uint64_t index,
@@ -175,6 +204,8 @@ enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name,
 
     if (status != DUEQ_OK)
         return status;
+    if (entry->packed)
+        return list_packed_each(keys, entry, index, towards, fn, arg);
     at = keys_take_cursor(keys);
     if (at == NULL)
         return DUEQ_NOMEM;
@@ -213,9 +244,9 @@ static enum dueq_status open_gap(const struct keys_view *view, struct keys_entry
     struct keys *keys = keys_of(view);
     bool at_head = index < entry->count / 2;
     uint64_t last = entry->count;
-    enum dueq_status status = DUEQ_OK;
+    enum dueq_status status =
+        add_element(view, entry, at_head ? LIST_HEAD : LIST_TAIL, dueq_slice(NULL, 0));
 
-    add_element(view, entry, at_head ? LIST_HEAD : LIST_TAIL, dueq_slice(NULL, 0));
     if (at_head)
         for (uint64_t i = 0; i < index && status == DUEQ_OK; i++)
             status = copy_element(keys, entry, i + 1, i);
@@ -223,6 +254,18 @@ static enum dueq_status open_gap(const struct keys_view *view, struct keys_entry
         for (uint64_t i = last; i > index && status == DUEQ_OK; i--)
             status = copy_element(keys, entry, i - 1, i);
     return status;
+}
+
+static enum dueq_status insert_packed(const struct keys_view *view, struct keys_entry *entry,
+                                      uint64_t index, struct dueq_slice value)
+{
+    enum dueq_status status = list_packed_splice(keys_of(view), entry, index, 0, &value);
+
+    if (status != DUEQ_OK)
+        return status;
+    entry->count++;
+    directory_changed(view, entry);
+    return DUEQ_OK;
 }
 
 enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice name,
@@ -233,6 +276,10 @@ enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice nam
 
     if (status == DUEQ_OK && index > entry->count)
         return DUEQ_NOTFOUND;
+    if (status == DUEQ_OK)
+        status = list_unpack_for(keys_of(view), entry, value.size);
+    if (status == DUEQ_OK && entry->packed)
+        return insert_packed(view, entry, index, value);
     if (status == DUEQ_OK)
         status = open_gap(view, entry, index);
     if (status == DUEQ_OK)
@@ -255,10 +302,12 @@ enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name,
     }
     if (count > entry->count - first)
         count = entry->count - first;
-    cut_end(keys, entry, LIST_HEAD, first);
-    cut_end(keys, entry, LIST_TAIL, entry->count - count);
-    directory_changed(view, entry);
-    return DUEQ_OK;
+    status = cut_end(keys, entry, LIST_HEAD, first);
+    if (status == DUEQ_OK)
+        status = cut_end(keys, entry, LIST_TAIL, entry->count - count);
+    if (status == DUEQ_OK)
+        directory_changed(view, entry);
+    return status;
 }
 
 /* ---- removing what equals a value */
@@ -376,6 +425,14 @@ static enum dueq_status remove_matches(const struct keys_view *view, struct keys
 
     if (matches->count == entry->count) {
         directory_remove(keys, entry, false);
+        return DUEQ_OK;
+    }
+    if (entry->packed) {
+        status = list_packed_remove(keys, entry, matches->indexes, matches->count);
+        if (status != DUEQ_OK)
+            return status;
+        entry->count -= matches->count;
+        directory_changed(view, entry);
         return DUEQ_OK;
     }
     before = still_point(matches, entry->count);

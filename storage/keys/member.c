@@ -1,5 +1,7 @@
 #include "storage/keys/member.h"
 
+#include "storage/keys/zset_order.h"
+
 enum { MEMBER_PLAIN = 0, MEMBER_FOLDED = 1 };
 
 static struct kv_key start_key(const struct keys_entry *entry, uint64_t hash)
@@ -39,8 +41,8 @@ void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_sl
     *ret_value = dueq_slice(bytes + 9 + name_size, record.size - 9 - name_size);
 }
 
-enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
-                            struct dueq_slice name, struct dueq_slice *ret_value)
+static enum dueq_status get_record(struct keys *keys, const struct keys_entry *entry,
+                                   struct dueq_slice name, struct dueq_slice *ret_value)
 {
     struct kv_key key = member_key(keys, entry, name);
     struct dueq_slice record, whole;
@@ -51,8 +53,8 @@ enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
     return status;
 }
 
-void member_put(struct keys *keys, const struct keys_entry *entry, struct dueq_slice name,
-                struct dueq_slice value, bool absent)
+static void put_record(struct keys *keys, const struct keys_entry *entry,
+                       struct dueq_slice name, struct dueq_slice value, bool absent)
 {
     struct kv_key key = member_key(keys, entry, name);
     uint8_t head[9] = {key.folded ? MEMBER_FOLDED : MEMBER_PLAIN};
@@ -68,26 +70,228 @@ void member_put(struct keys *keys, const struct keys_entry *entry, struct dueq_s
     kv_putv(keys->kv, kv_key_slice(&key), parts, count, absent);
 }
 
-void member_del(struct keys *keys, const struct keys_entry *entry, struct dueq_slice name)
-{
-    struct kv_key key = member_key(keys, entry, name);
+/* ---- packed */
 
-    kv_del(keys->kv, kv_key_slice(&key));
+bool member_next_packed(enum keys_type type, struct dueq_slice cells, size_t *at,
+                        struct dueq_slice *ret_name, struct dueq_slice *ret_value)
+{
+    *ret_value = dueq_slice(NULL, 0);
+    if (!packed_next(cells, at, ret_name))
+        return false;
+    if (type == KEYS_SET)
+        return true;
+    return packed_next(cells, at, ret_value) &&
+           (type != KEYS_ZSET || ret_value->size == sizeof(uint64_t));
+}
+
+/* Where a member stands, or is to stand, among the cells. */
+struct spot {
+    size_t from, to; /* equal: it is not there */
+    struct dueq_slice value;
+};
+
+static struct spot find_spot(enum keys_type type, struct dueq_slice cells,
+                             struct dueq_slice name)
+{
+    struct dueq_slice here, value;
+    size_t from = 0, to = 0;
+
+    for (; member_next_packed(type, cells, &to, &here, &value); from = to)
+        if (dueq_slice_equal(here, name))
+            return (struct spot){from, to, value};
+    return (struct spot){cells.size, cells.size, {NULL, 0}};
+}
+
+/* Does the member (left) belong behind the one that is there? */
+static bool is_behind(const struct keys_entry *entry, struct dueq_slice left,
+                      struct dueq_slice left_value, struct dueq_slice right,
+                      struct dueq_slice right_value)
+{
+    double left_score, right_score;
+
+    if (entry->type == KEYS_SET)
+        return packed_compare_integers(left, right) > 0;
+    left_score = zset_read_score(left_value);
+    right_score = zset_read_score(right_value);
+    if (left_score != right_score)
+        return left_score > right_score;
+    return dueq_slice_compare(left, right) > 0;
+}
+
+static bool is_sorted(const struct keys_entry *entry, struct dueq_slice name)
+{
+    return entry->type == KEYS_ZSET ||
+           (entry->encoding == KEYS_INTSET && packed_is_integer(name));
+}
+
+/* Where a member that is not there belongs. */
+static size_t place_for(const struct keys_entry *entry, struct dueq_slice name,
+                        struct dueq_slice value)
+{
+    struct dueq_slice cells = packed_slice(&entry->value), here, here_value;
+    size_t from = 0, to = 0;
+
+    if (!is_sorted(entry, name))
+        return cells.size;
+    for (; member_next_packed(entry->type, cells, &to, &here, &here_value); from = to)
+        if (!is_behind(entry, name, value, here, here_value))
+            break;
+    return from;
+}
+
+static size_t cells_size(enum keys_type type, struct dueq_slice name, struct dueq_slice value)
+{
+    return packed_cell_size(name.size) + (type == KEYS_SET ? 0 : packed_cell_size(value.size));
+}
+
+/* A sorted set's member leaves its place first: its new one may be another. What is put there
+ * is as long as what left, so it finds room. */
+static enum dueq_status put_packed(struct keys *keys, struct keys_entry *entry,
+                                   struct dueq_slice name, struct dueq_slice value)
+{
+    struct dueq_slice contents[2] = {name, value};
+    enum dueq_status status = directory_edit(keys, entry);
+    struct spot spot;
+
+    if (status != DUEQ_OK)
+        return status;
+    spot = find_spot(entry->type, packed_slice(&entry->value), name);
+    if (entry->type == KEYS_ZSET && spot.to > spot.from) {
+        packed_splice(&entry->value, spot.from, spot.to, NULL, 0);
+        spot.to = spot.from;
+    }
+    if (spot.to == spot.from)
+        spot.from = spot.to = place_for(entry, name, value);
+    return packed_splice(&entry->value, spot.from, spot.to, contents,
+                         entry->type == KEYS_SET ? 1 : 2)
+               ? DUEQ_OK
+               : DUEQ_NOMEM;
+}
+
+/* Each packed member gets records of its own. */
+static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
+{
+    struct dueq_slice name, value;
+    struct packed cells;
+    enum dueq_status status = directory_unpack(keys, entry, &cells);
+    size_t at = 0;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (entry->type != KEYS_ZSET)
+        entry->encoding = KEYS_HASHTABLE;
+    while (member_next_packed(entry->type, packed_slice(&cells), &at, &name, &value)) {
+        put_record(keys, entry, name, value, true);
+        if (entry->type == KEYS_ZSET)
+            zset_order_put(keys, entry, zset_read_score(value), name);
+    }
+    packed_release(&cells);
+    return DUEQ_OK;
+}
+
+static enum dueq_status unpack_if_too_large(struct keys *keys, struct keys_entry *entry,
+                                            struct dueq_slice name, struct dueq_slice value)
+{
+    struct dueq_slice cells;
+    enum dueq_status status = directory_value(keys, entry, &cells);
+    struct spot spot;
+    size_t size;
+
+    if (status != DUEQ_OK)
+        return status;
+    size = cells.size + cells_size(entry->type, name, value);
+    if (!directory_outgrows(entry, size))
+        return DUEQ_OK;
+    spot = find_spot(entry->type, cells, name);
+    return directory_outgrows(entry, size - (spot.to - spot.from)) ? unpack(keys, entry)
+                                                                   : DUEQ_OK;
+}
+
+/* ---- either */
+
+enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
+                            struct dueq_slice name, struct dueq_slice *ret_value)
+{
+    struct dueq_slice cells;
+    struct spot spot;
+    enum dueq_status status;
+
+    if (!entry->packed)
+        return get_record(keys, entry, name, ret_value);
+    status = directory_value(keys, entry, &cells);
+    if (status != DUEQ_OK)
+        return status;
+    spot = find_spot(entry->type, cells, name);
+    if (spot.from == spot.to)
+        return DUEQ_NOTFOUND;
+    *ret_value = spot.value;
+    return DUEQ_OK;
+}
+
+enum dueq_status member_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice name,
+                            struct dueq_slice value, bool absent)
+{
+    enum dueq_status status =
+        entry->packed ? unpack_if_too_large(keys, entry, name, value) : DUEQ_OK;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (entry->packed)
+        return put_packed(keys, entry, name, value);
+    put_record(keys, entry, name, value, absent);
+    return DUEQ_OK;
+}
+
+enum dueq_status member_del(struct keys *keys, struct keys_entry *entry, struct dueq_slice name)
+{
+    struct kv_key key;
+    struct spot spot;
+    enum dueq_status status;
+
+    if (!entry->packed) {
+        key = member_key(keys, entry, name);
+        kv_del(keys->kv, kv_key_slice(&key));
+        return DUEQ_OK;
+    }
+    status = directory_edit(keys, entry);
+    if (status != DUEQ_OK)
+        return status;
+    spot = find_spot(entry->type, packed_slice(&entry->value), name);
+    packed_splice(&entry->value, spot.from, spot.to, NULL, 0);
+    return DUEQ_OK;
+}
+
+static enum dueq_status scan_packed(struct keys *keys, const struct keys_entry *entry,
+                                    keys_element_fn fn, void *arg)
+{
+    struct dueq_slice cells, name, value;
+    enum dueq_status status = directory_value(keys, entry, &cells);
+
+    for (size_t at = 0; status == DUEQ_OK && at < cells.size;) {
+        if (!member_next_packed(entry->type, cells, &at, &name, &value))
+            status = DUEQ_CORRUPT;
+        else if (!fn(arg, name, value))
+            break;
+    }
+    return status;
 }
 
 enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, uint64_t cursor,
                              uint64_t count, keys_element_fn fn, void *arg,
                              uint64_t *ret_cursor)
 {
-    struct kv_cursor *at = keys_take_cursor(keys);
     struct kv_key from = start_key(entry, cursor);
     struct dueq_slice key, name, value;
     uint64_t seen = 0, hash = cursor;
     enum dueq_status status;
+    struct kv_cursor *at;
 
+    *ret_cursor = 0;
+    if (entry->packed)
+        return scan_packed(keys, entry, fn, arg);
+    at = keys_take_cursor(keys);
     if (at == NULL)
         return DUEQ_NOMEM;
-    *ret_cursor = 0;
     for (status = kv_cursor_seek(at, kv_key_slice(&from)); status == DUEQ_OK;
          status = kv_cursor_next(at)) {
         uint64_t here;
@@ -150,7 +354,7 @@ enum dueq_status member_random(struct keys *keys, const struct keys_entry *entry
     uint64_t next, start = random >> 16;
     enum dueq_status status;
 
-    if (entry->count <= MEMBER_SCAN_WHOLE) {
+    if (entry->packed || entry->count <= MEMBER_SCAN_WHOLE) {
         pick.skip = random % entry->count;
         start = 0;
     } else {
@@ -180,29 +384,57 @@ enum dueq_status member_find(const struct keys_view *view, struct dueq_slice nam
     return status == DUEQ_OK ? member_get(keys_of(view), entry, member, ret_value) : status;
 }
 
+/* Whether a hash or set to which this member was added is compact no more. */
+static bool is_past_limits(const struct keys_limits *limits, const struct keys_entry *entry,
+                           struct dueq_slice member, struct dueq_slice value)
+{
+    if (entry->encoding == KEYS_INTSET)
+        return entry->count > limits->intset_entries || !packed_is_integer(member);
+    return entry->encoding == KEYS_LISTPACK &&
+           (entry->count > limits->hash_entries || member.size > limits->hash_value ||
+            value.size > limits->hash_value);
+}
+
+static void settle_encoding(struct keys *keys, struct keys_entry *entry,
+                            struct dueq_slice member, struct dueq_slice value)
+{
+    if (!is_past_limits(&keys->limits, entry, member, value))
+        return;
+    entry->encoding = KEYS_HASHTABLE;
+    directory_mark(keys, entry);
+}
+
 enum dueq_status member_set(const struct keys_view *view, struct dueq_slice name,
                             enum keys_type type, struct dueq_slice member,
                             struct dueq_slice value, bool *ret_added)
 {
+    struct keys *keys = keys_of(view);
     struct keys_entry *entry;
     struct dueq_slice old;
     enum dueq_status status = directory_open(view, name, type, &entry), found;
+    bool added;
 
     if (status != DUEQ_OK)
         return status;
-    found = entry->count == 0 ? DUEQ_NOTFOUND : member_get(keys_of(view), entry, member, &old);
+    found = entry->count == 0 ? DUEQ_NOTFOUND : member_get(keys, entry, member, &old);
     if (found != DUEQ_OK && found != DUEQ_NOTFOUND)
         return found;
-    *ret_added = found == DUEQ_NOTFOUND;
-    if (!*ret_added && type == KEYS_SET)
-        return DUEQ_OK;
-    member_put(keys_of(view), entry, member, value, *ret_added);
-    if (!*ret_added) {
-        directory_touched(view, entry);
-        return DUEQ_OK;
+    added = found == DUEQ_NOTFOUND;
+    if (added || type != KEYS_SET)
+        status = member_put(keys, entry, member, value, added);
+    if (status != DUEQ_OK) {
+        directory_drop_empty(keys, entry);
+        return status;
     }
-    entry->count++;
-    directory_changed(view, entry);
+    *ret_added = added;
+    if (!added && type == KEYS_SET)
+        return DUEQ_OK;
+    entry->count += added;
+    settle_encoding(keys, entry, member, value);
+    if (added)
+        directory_changed(view, entry);
+    else
+        directory_touched(view, entry);
     return DUEQ_OK;
 }
 
@@ -217,7 +449,9 @@ enum dueq_status member_remove(const struct keys_view *view, struct dueq_slice n
         status = member_get(keys_of(view), entry, member, &value);
     if (status != DUEQ_OK)
         return status;
-    member_del(keys_of(view), entry, member);
+    status = member_del(keys_of(view), entry, member);
+    if (status != DUEQ_OK)
+        return status;
     entry->count--;
     directory_changed(view, entry);
     return DUEQ_OK;

@@ -264,17 +264,14 @@ static void drop_index(struct keys *keys, struct dueq_slice key, struct dueq_sli
 /* `value` is gone after the first change. */
 static void erase_listed(struct keys *keys, struct dueq_slice key, struct dueq_slice value)
 {
-    const uint8_t *record = value.data;
-    enum keys_type type = record[0];
-    uint64_t object = kv_read_u64(record + 1), count = kv_read_u64(record + 9);
-    int64_t expires = (int64_t)kv_read_u64(record + 17);
+    struct directory_record record;
 
-    if (expires != DUEQ_NEVER)
-        drop_index(
-            keys, key,
-            directory_record_name(key, DIRECTORY_KEY_FIXED, value, DIRECTORY_VALUE_FIXED),
-            expires);
-    reclaim_object(keys, type, object, count);
+    if (!directory_read_record(key, value, &record))
+        return;
+    if (record.expires != DUEQ_NEVER)
+        drop_index(keys, key, record.name, record.expires);
+    if (!record.packed)
+        reclaim_object(keys, record.type, record.object, record.count);
 }
 
 static unsigned erase_database(struct keys *keys, uint64_t physical, unsigned budget)
@@ -364,7 +361,7 @@ static unsigned collect_garbage(struct keys *keys, unsigned budget)
 static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_slice value,
                        const struct keys_view *view)
 {
-    struct dueq_slice name = directory_record_name(key, EXPIRY_KEY_FIXED, value, 0);
+    struct dueq_slice name = directory_expiring_name(key, value);
     struct keys_view before = {view->store, view->database, INT64_MIN};
     struct keys_entry *entry;
     struct kv_key record;

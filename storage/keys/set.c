@@ -41,3 +41,71 @@ enum dueq_status set_random(const struct keys_view *view, struct dueq_slice name
 
     return member_random_key(view, name, KEYS_SET, random, ret_member, &value);
 }
+
+/* ---- made anew */
+
+/* The integers of a set, in their order. */
+struct remaking {
+    const struct keys_limits *limits;
+    struct packed cells;
+    uint64_t count;
+    bool compact, no_memory;
+};
+
+static size_t place_for(struct dueq_slice cells, struct dueq_slice member)
+{
+    struct dueq_slice here;
+    size_t from = 0;
+
+    for (size_t to = 0; packed_next(cells, &to, &here); from = to)
+        if (packed_compare_integers(member, here) < 0)
+            break;
+    return from;
+}
+
+static bool take_integer(void *arg, struct dueq_slice member, struct dueq_slice unused)
+{
+    struct remaking *remaking = arg;
+    size_t place;
+
+    (void)unused;
+    remaking->compact =
+        packed_is_integer(member) && ++remaking->count <= remaking->limits->intset_entries &&
+        remaking->cells.size + packed_cell_size(member.size) <= KEYS_PACKED_ORDER;
+    if (!remaking->compact)
+        return false;
+    place = place_for(packed_slice(&remaking->cells), member);
+    remaking->no_memory = !packed_splice(&remaking->cells, place, place, &member, 1);
+    return !remaking->no_memory;
+}
+
+static void erase_members(struct keys *keys, struct keys_entry *entry, struct dueq_slice cells)
+{
+    struct dueq_slice member;
+
+    for (size_t at = 0; packed_next(cells, &at, &member);)
+        member_del(keys, entry, member);
+}
+
+enum dueq_status set_remake(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys *keys = keys_of(view);
+    struct remaking remaking = {.limits = &keys->limits};
+    struct keys_entry *entry;
+    uint64_t next;
+    enum dueq_status status = directory_find(view, name, KEYS_SET, &entry);
+
+    if (status != DUEQ_OK || entry->encoding == KEYS_INTSET)
+        return status;
+    status = member_scan(keys, entry, 0, UINT64_MAX, take_integer, &remaking, &next);
+    if (status == DUEQ_OK && remaking.no_memory)
+        status = DUEQ_NOMEM;
+    if (status == DUEQ_OK && remaking.compact) {
+        if (!entry->packed)
+            erase_members(keys, entry, packed_slice(&remaking.cells));
+        directory_pack(keys, entry, &remaking.cells);
+        entry->encoding = KEYS_INTSET;
+    }
+    packed_release(&remaking.cells);
+    return status;
+}

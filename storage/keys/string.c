@@ -2,13 +2,11 @@
  * id. */
 #include "storage/keys/directory.h"
 
-static struct kv_key value_key(uint64_t object)
-{
-    struct kv_key key;
+enum { STRING_EMBEDDED_MAX = 44, STRING_INTEGER_MAX = 20 }; /* bytes */
 
-    kv_key_start(&key, TABLE_STRING);
-    kv_key_u64(&key, object);
-    return key;
+static struct kv_key value_key(const struct keys_entry *entry)
+{
+    return keys_object_key(TABLE_STRING, entry->object);
 }
 
 enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name,
@@ -20,43 +18,43 @@ enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name
 
     if (status != DUEQ_OK)
         return status;
-    if (directory_has_value(entry))
-        return directory_read_value(keys_of(view), entry, ret_value);
-    key = value_key(entry->object);
+    if (entry->packed)
+        return directory_value(keys_of(view), entry, ret_value);
+    key = value_key(entry);
     return kv_get(keys_of(view)->kv, kv_key_slice(&key), ret_value);
 }
 
-static void write_value(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
+static enum keys_encoding encoding_of(struct dueq_slice value, enum string_origin origin)
 {
-    struct kv_key key = value_key(entry->object);
+    if (origin == STRING_GIVEN && value.size <= STRING_INTEGER_MAX && packed_is_integer(value))
+        return KEYS_INT;
+    return origin == STRING_EDITED || value.size > STRING_EMBEDDED_MAX ? KEYS_RAW : KEYS_EMBSTR;
+}
 
-    kv_put(keys->kv, kv_key_slice(&key), value, entry->count == 0);
-    entry->count = 1;
+static void write_long(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
+{
+    bool absent = entry->packed;
+    struct kv_key key;
+
+    if (absent)
+        directory_unpack(keys, entry, NULL);
+    key = value_key(entry);
+    kv_put(keys->kv, kv_key_slice(&key), value, absent);
     directory_mark(keys, entry);
 }
 
-static void erase_value(struct keys *keys, struct keys_entry *entry)
+static void write_short(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
 {
-    struct kv_key key = value_key(entry->object);
+    struct kv_key key = value_key(entry);
 
-    kv_del(keys->kv, kv_key_slice(&key));
-    entry->count = 0;
-}
-
-void string_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
-{
-    if (!directory_takes_value(entry, value)) {
-        write_value(keys, entry, value);
-        return;
-    }
-    if (entry->count > 0)
-        erase_value(keys, entry);
+    if (!entry->packed)
+        kv_del(keys->kv, kv_key_slice(&key));
     directory_write_value(keys, entry, value);
 }
 
 /* The expiry first: writing a short value saves the entry as it is. */
 enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name,
-                            struct dueq_slice value, int64_t expires)
+                            struct dueq_slice value, int64_t expires, enum string_origin origin)
 {
     struct keys *keys = keys_of(view);
     struct keys_entry *entry;
@@ -70,7 +68,29 @@ enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name
         return status;
     if (expires != KEYS_KEEP_EXPIRY && expires != entry->expires)
         directory_expire(keys, entry, expires);
-    string_put(keys, entry, value);
+    entry->encoding = encoding_of(value, origin);
+    entry->count = 1;
+    if (directory_outgrows(entry, value.size))
+        write_long(keys, entry, value);
+    else
+        write_short(keys, entry, value);
     directory_touched(view, entry);
+    return DUEQ_OK;
+}
+
+enum dueq_status string_make_raw(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_entry *entry;
+    enum dueq_status status = directory_find(view, name, KEYS_STRING, &entry);
+
+    if (status != DUEQ_OK || entry->encoding == KEYS_RAW)
+        return status;
+    if (entry->packed)
+        status = directory_edit(keys, entry);
+    if (status != DUEQ_OK)
+        return status;
+    entry->encoding = KEYS_RAW;
+    directory_mark(keys, entry);
     return DUEQ_OK;
 }

@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* zset-max-listpack-entries and -value */
-enum { ZSET_SMALL = 128, ZSET_SHORT = 64 };
-
 enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice member, double *ret_score)
 {
@@ -14,23 +11,6 @@ enum dueq_status zset_score(const struct keys_view *view, struct dueq_slice name
 
     if (status == DUEQ_OK)
         *ret_score = zset_read_score(value);
-    return status;
-}
-
-/* Once it has had many entries, or a long one, Redis keeps the set in another form, and never
- * goes back. In the small form -0 is 0. */
-static bool is_wide(const struct keys_entry *entry)
-{
-    return entry->head != 0;
-}
-
-enum dueq_status zset_wide(const struct keys_view *view, struct dueq_slice name, bool *ret_wide)
-{
-    struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
-
-    if (status == DUEQ_OK)
-        *ret_wide = is_wide(entry);
     return status;
 }
 
@@ -52,25 +32,38 @@ static enum zset_effect judge(const struct zset_rule *rule, bool present, double
     return *score == current ? ZSET_SAME : ZSET_MOVED;
 }
 
-static void widen(struct keys_entry *entry, uint64_t count, struct dueq_slice member)
+/* Once it has had many entries, or a long one, Redis keeps the set in another form, and never
+ * goes back. In the small form -0 is 0. */
+static void widen(const struct keys *keys, struct keys_entry *entry, uint64_t count,
+                  struct dueq_slice member)
 {
-    if (count > ZSET_SMALL || member.size > ZSET_SHORT)
-        entry->head = 1;
+    if (count > keys->limits.zset_entries || member.size > keys->limits.zset_value)
+        entry->encoding = KEYS_SKIPLIST;
 }
 
-/* The caller tells the directory. */
-static void put_score(struct keys *keys, struct keys_entry *entry, struct dueq_slice member,
-                      double score, bool added)
+/* The order of a packed set is that of its cells. `old`: the score that it has, or NULL. The
+ * caller tells the directory. */
+static enum dueq_status put_score(struct keys *keys, struct keys_entry *entry,
+                                  struct dueq_slice member, double score, const double *old)
 {
+    enum dueq_status status;
     uint8_t bits[8];
 
-    entry->count += added;
-    widen(entry, entry->count, member);
-    if (score == 0 && !is_wide(entry))
+    if (old == NULL)
+        widen(keys, entry, entry->count + 1, member);
+    if (score == 0 && entry->encoding == KEYS_LISTPACK)
         score = 0;
     zset_write_score(bits, score);
-    member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), added);
+    status = member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), old == NULL);
+    if (status != DUEQ_OK)
+        return status;
+    entry->count += old == NULL;
+    if (entry->packed)
+        return DUEQ_OK;
+    if (old != NULL)
+        zset_order_del(keys, entry, *old, member);
     zset_order_put(keys, entry, score, member);
+    return DUEQ_OK;
 }
 
 enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
@@ -93,15 +86,18 @@ enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
     if (status == DUEQ_OK)
         current = zset_read_score(old);
     *ret_effect = judge(rule, status == DUEQ_OK, current, score);
-    if (*ret_effect == ZSET_ADDED) {
-        put_score(keys, entry, member, *score, true);
+    status = DUEQ_OK;
+    if (*ret_effect == ZSET_ADDED)
+        status = put_score(keys, entry, member, *score, NULL);
+    else if (*ret_effect == ZSET_MOVED)
+        status = put_score(keys, entry, member, *score, &current);
+    if (status != DUEQ_OK)
+        directory_drop_empty(keys, entry);
+    else if (*ret_effect == ZSET_ADDED)
         directory_changed(view, entry);
-    } else if (*ret_effect == ZSET_MOVED) {
-        zset_order_del(keys, entry, current, member);
-        put_score(keys, entry, member, *score, false);
+    else if (*ret_effect == ZSET_MOVED)
         directory_touched(view, entry);
-    }
-    return DUEQ_OK;
+    return status;
 }
 
 enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice name,
@@ -115,11 +111,11 @@ enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice na
     if (status != DUEQ_OK)
         return status;
     for (size_t i = 0; i < count && !grown; i++)
-        widen(entry, count, entries[i].member);
-    for (size_t i = 0; i < count; i++)
-        put_score(keys_of(view), entry, entries[i].member, entries[i].score, true);
+        widen(keys_of(view), entry, count, entries[i].member);
+    for (size_t i = 0; i < count && status == DUEQ_OK; i++)
+        status = put_score(keys_of(view), entry, entries[i].member, entries[i].score, NULL);
     directory_changed(view, entry);
-    return DUEQ_OK;
+    return status;
 }
 
 enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
@@ -135,12 +131,17 @@ enum dueq_status zset_put(const struct keys_view *view, struct dueq_slice name,
 }
 
 /* The caller tells the directory. */
-static void take_out(struct keys *keys, struct keys_entry *entry, struct dueq_slice member,
-                     double score)
+static enum dueq_status take_out(struct keys *keys, struct keys_entry *entry,
+                                 struct dueq_slice member, double score)
 {
-    zset_order_del(keys, entry, score, member);
-    member_del(keys, entry, member);
+    enum dueq_status status = member_del(keys, entry, member);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (!entry->packed)
+        zset_order_del(keys, entry, score, member);
     entry->count--;
+    return DUEQ_OK;
 }
 
 enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice name,
@@ -154,9 +155,10 @@ enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice nam
         status = member_get(keys_of(view), entry, member, &value);
     if (status != DUEQ_OK)
         return status;
-    take_out(keys_of(view), entry, member, zset_read_score(value));
-    directory_changed(view, entry);
-    return DUEQ_OK;
+    status = take_out(keys_of(view), entry, member, zset_read_score(value));
+    if (status == DUEQ_OK)
+        directory_changed(view, entry);
+    return status;
 }
 
 /* ---- by hash of the member */
@@ -294,12 +296,14 @@ enum dueq_status zset_rank(const struct keys_view *view, struct dueq_slice name,
 static enum dueq_status take_out_here(struct zset_walk *walk, struct zset_entry *ret_entry)
 {
     struct zset_entry kept = {keys_keep(walk->keys, walk->here.member), walk->here.score};
+    enum dueq_status status;
 
     if (kept.member.data == NULL)
         return DUEQ_NOMEM;
-    take_out(walk->keys, walk->owner, kept.member, kept.score);
-    *ret_entry = kept;
-    return DUEQ_OK;
+    status = take_out(walk->keys, walk->owner, kept.member, kept.score);
+    if (status == DUEQ_OK)
+        *ret_entry = kept;
+    return status;
 }
 
 /* The same with what follows, up to `most` entries. Ends the walk. */

@@ -67,8 +67,37 @@ static enum dueq_status step_in_cluster(struct zset_walk *walk)
     return seek(walk, &left);
 }
 
+/* ---- packed */
+
+static enum dueq_status begin_packed(struct zset_walk *walk)
+{
+    struct zset_packed *packed = &walk->packed;
+    enum dueq_status status = zset_packed_read(packed, walk->keys, walk->owner);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (packed->count == 0)
+        return DUEQ_NOTFOUND;
+    packed->at = walk->reverse ? packed->count - 1 : 0;
+    walk->here = zset_packed_here(packed);
+    return DUEQ_OK;
+}
+
+static enum dueq_status step_packed(struct zset_walk *walk)
+{
+    struct zset_packed *packed = &walk->packed;
+
+    if (walk->reverse ? packed->at == 0 : packed->at + 1 == packed->count)
+        return DUEQ_NOTFOUND;
+    packed->at = walk->reverse ? packed->at - 1 : packed->at + 1;
+    walk->here = zset_packed_here(packed);
+    return DUEQ_OK;
+}
+
 static enum dueq_status step(struct zset_walk *walk)
 {
+    if (walk->at == NULL)
+        return step_packed(walk);
     if (walk->cluster.count > 0)
         return step_in_cluster(walk);
     return arrive(walk, walk->reverse ? kv_cursor_prev(walk->at) : kv_cursor_next(walk->at));
@@ -169,13 +198,15 @@ enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
 
     *walk = (struct zset_walk){.keys = keys,
                                .owner = owner,
-                               .at = keys_take_cursor(keys),
+                               .at = owner->packed ? NULL : keys_take_cursor(keys),
                                .range = range,
                                .reverse = range->reverse};
-    if (walk->at == NULL)
+    if (walk->at == NULL && !owner->packed)
         return DUEQ_NOMEM;
     if (range->least.kind == ZSET_LAST || range->most.kind == ZSET_FIRST)
         return DUEQ_NOTFOUND;
+    if (owner->packed)
+        return enter(walk, begin_packed(walk));
     bound = near_bound(walk);
     if (bound->kind == ZSET_LEX)
         return enter(walk, seek_member(walk, bound));

@@ -13,15 +13,17 @@
 #define DUEQ_STORAGE_ZSET_WALK_H
 
 #include "storage/keys/zset_cluster.h"
+#include "storage/keys/zset_packed.h"
 
 struct zset_walk {
     struct keys *keys;
     struct keys_entry *owner;
-    struct kv_cursor *at;
+    struct kv_cursor *at; /* NULL: the set is packed */
     const struct zset_range *range;
     bool reverse;           /* may be turned on the way, in a range without bounds */
     struct zset_entry here; /* the member lives until the next step or change */
     struct zset_cluster cluster;
+    struct zset_packed packed; /* all there was when the walk began */
 };
 enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
                                  struct keys_entry *owner, const struct zset_range *range);

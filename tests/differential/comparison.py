@@ -208,7 +208,7 @@ RULES = {
 }
 
 SUBCOMMAND_RULES = {
-    "OBJECT": dict.fromkeys(["ENCODING", "REFCOUNT", "IDLETIME", "FREQ", "HELP"], _same_type),
+    "OBJECT": dict.fromkeys(["IDLETIME", "FREQ", "HELP"], _same_type),
     "CLIENT": dict.fromkeys(["ID", "LIST", "INFO", "HELP"], _same_type),
     "COMMAND": {**dict.fromkeys(["COUNT", "DOCS", "HELP", "LIST"], _same_type), "INFO": _command_info},
     "MEMORY": dict.fromkeys(["USAGE", "HELP", "STATS", "DOCTOR"], _same_type),

@@ -177,11 +177,11 @@ static void set_string(struct target *at)
     int64_t kept = at->key->type == KEYS_STRING ? at->key->expires : DUEQ_NEVER;
     int64_t expires = once_in(2) ? DUEQ_NEVER : once_in(2) ? KEYS_KEEP_EXPIRY : soon();
 
-    assert_int_equal(string_set(&at->view, at->name, model_text(value), expires), DUEQ_OK);
+    assert_int_equal(string_set(&at->view, at->name, model_text(value), expires, STRING_GIVEN),
+                     DUEQ_OK);
     model_open(&test.model, at->key, KEYS_STRING);
     at->key->expires = expires == KEYS_KEEP_EXPIRY ? kept : expires;
-    at->key->slots[0] = value;
-    at->key->count = 1;
+    model_set_string(at->key, value);
     told(at, MUST_TELL);
 }
 
@@ -197,10 +197,17 @@ static void get_string(struct target *at)
 
 /* ---- members of sets, hashes and sorted sets */
 
-/* Mostly few, so that the key comes and goes. */
-static int any_member(void)
+/* Mostly few, so that the key comes and goes; for some keys mostly short ones, for some sets
+ * integers, so that they stay small or grow beyond that by their count. */
+static int any_member_of(const struct target *at, enum keys_type type)
 {
-    return roll(once_in(3) ? TEXTS : 12);
+    int member = roll(once_in(3) ? TEXTS : 12);
+
+    if (type == KEYS_SET && at->number % 3 == 0 && !once_in(200))
+        return KEYS_MODEL_INTEGERS + roll(TEXTS - KEYS_MODEL_INTEGERS);
+    if (at->number % 2 == 0 && !once_in(100))
+        return member & ~1;
+    return member;
 }
 
 static enum dueq_status put_member(const struct target *at, enum keys_type type, int member,
@@ -216,13 +223,13 @@ static enum dueq_status put_member(const struct target *at, enum keys_type type,
     }
 }
 
-static int any_value(enum keys_type type)
+static int any_value(const struct target *at, enum keys_type type)
 {
     switch (type) {
     case KEYS_SET:
         return 0;
     case KEYS_HASH:
-        return roll(TEXTS);
+        return any_member_of(at, type);
     default:
         return roll(KEYS_MODEL_SCORES);
     }
@@ -240,7 +247,7 @@ static bool is_change(const struct target *at, enum keys_type type, int member, 
 
 static void add_member(struct target *at, enum keys_type type)
 {
-    int member = any_member(), value = any_value(type);
+    int member = any_member_of(at, type), value = any_value(at, type);
     bool added, clash = status_for(at, type) == DUEQ_WRONGTYPE;
     enum dueq_status status = put_member(at, type, member, value, &added);
 
@@ -250,7 +257,7 @@ static void add_member(struct target *at, enum keys_type type)
     if (is_change(at, type, member, value))
         told(at, MUST_TELL);
     model_open(&test.model, at->key, type);
-    assert_int_equal(model_set_slot(at->key, member, value), added);
+    assert_int_equal(model_set_slot(&test.model, at->key, member, value), added);
 }
 
 static enum keys_type any_keyed_type(const struct target *at)
@@ -283,7 +290,7 @@ static enum dueq_status take_member(const struct target *at, enum keys_type type
 
 static void remove_member(struct target *at, enum keys_type type)
 {
-    int member = any_member();
+    int member = any_member_of(at, type);
     enum dueq_status status = take_member(at, type, member), wanted = status_for(at, type);
 
     if (wanted == DUEQ_OK && !model_clear_slot(at->key, member))
@@ -304,7 +311,7 @@ static void remove_members(struct target *at)
 static void find_member(struct target *at)
 {
     enum keys_type type = any_keyed_type(at);
-    int member = any_member();
+    int member = any_member_of(at, type);
     struct dueq_slice value = {NULL, 0};
     double score = 0;
     enum dueq_status wanted = status_for(at, type), status;
@@ -423,7 +430,7 @@ static void scan_all_members(struct target *at)
 static void increment(struct target *at)
 {
     static const struct zset_rule add = {.increment = true};
-    int member = any_member();
+    int member = any_member_of(at, KEYS_ZSET);
     double before, score, after;
     enum zset_effect effect;
 
@@ -505,7 +512,7 @@ static enum list_end any_end(void)
 static void push_element(struct target *at)
 {
     enum list_end end = any_end();
-    int element = roll(TEXTS);
+    int element = any_member_of(at, KEYS_LIST);
     bool clash = status_for(at, KEYS_LIST) == DUEQ_WRONGTYPE;
 
     if (at->key->type == KEYS_LIST && at->key->count == TEXTS)
@@ -684,6 +691,19 @@ static void swap(struct target *at)
     test.flushed[at->view.database] = test.flushed[other] = true;
 }
 
+/* What is there stays as it is until something is added. */
+static void change_limits(struct target *at)
+{
+    struct keys_limits *limits = &test.model.limits;
+
+    *limits = (struct keys_limits){512, 64, 512, 128, 64};
+    if (once_in(2))
+        *limits =
+            (struct keys_limits){(uint64_t)roll(60), (uint64_t)roll(30), (uint64_t)roll(60),
+                                 (uint64_t)roll(60), (uint64_t)roll(30)};
+    keys_set_limits(at->view.store, limits);
+}
+
 static void choose_key(struct target *at)
 {
     struct dueq_slice name;
@@ -706,13 +726,13 @@ static void compare(struct target *at)
 static const struct step {
     void (*run)(struct target *at);
     int weight;
-} steps[] = {
-    {set_string, 12},   {get_string, 5},    {add_members, 40},   {remove_members, 30},
-    {find_member, 10},  {choose_member, 5}, {increment, 3},      {pop_entry, 8},
-    {rank_entry, 3},    {remove_scores, 3}, {push_elements, 15}, {pop_element, 10},
-    {move_element, 10}, {trim_list, 4},     {delete_key, 8},     {expire_key, 20},
-    {rename_key, 8},    {move_key, 8},      {copy_key, 8},       {flush, 1},
-    {swap, 2},          {choose_key, 5},    {compare, 10},       {scan_all_members, 4}};
+} steps[] = {{set_string, 12},   {get_string, 5},    {add_members, 40},   {remove_members, 30},
+             {find_member, 10},  {choose_member, 5}, {increment, 3},      {pop_entry, 8},
+             {rank_entry, 3},    {remove_scores, 3}, {push_elements, 15}, {pop_element, 10},
+             {move_element, 10}, {trim_list, 4},     {delete_key, 8},     {expire_key, 20},
+             {rename_key, 8},    {move_key, 8},      {copy_key, 8},       {flush, 1},
+             {swap, 2},          {choose_key, 5},    {compare, 10},       {scan_all_members, 4},
+             {change_limits, 2}};
 
 static void step(void)
 {
@@ -796,6 +816,7 @@ static void open_store(void)
     if (dueq_open(test.dir, &options, test.now, &test.store, &error) != DUEQ_OK)
         fail_msg("%s", error.text);
     keys_watch_changes(test.store, true);
+    keys_set_limits(test.store, &test.model.limits);
 }
 
 static void commit(void)

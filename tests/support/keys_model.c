@@ -1,6 +1,7 @@
 #include "tests/support/keys_model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,15 @@ static uint8_t filler(int number)
     return fillers[number % 8];
 }
 
+/* Of some digits, with either sign, and in another order than the numbers of the texts. */
+static struct dueq_slice integer_text(char *text, int number)
+{
+    long long scale = number % 3 == 0 ? 1 : number % 3 == 1 ? 1001 : 92233720368547758;
+    int size = snprintf(text, TEXT_MAX, "%lld", (number - 250) * scale);
+
+    return dueq_slice(text, (size_t)size);
+}
+
 struct dueq_slice model_text(int number)
 {
     static uint8_t texts[KEYS_MODEL_TEXTS][TEXT_MAX];
@@ -37,6 +47,8 @@ struct dueq_slice model_text(int number)
 
     if (number == 0)
         return dueq_slice("", 0);
+    if (number >= KEYS_MODEL_INTEGERS)
+        return integer_text((char *)text, number);
     memset(text, filler(number), size);
     text[size] = (uint8_t)(number >> 8);
     text[size + 1] = (uint8_t)number;
@@ -50,8 +62,12 @@ int model_number(struct dueq_slice text)
 
     if (text.size >= NUMBER_SIZE)
         number = end[-2] << 8 | end[-1];
-    return number < KEYS_MODEL_TEXTS && dueq_slice_equal(text, model_text(number)) ? number
-                                                                                   : -1;
+    if (number < KEYS_MODEL_INTEGERS && dueq_slice_equal(text, model_text(number)))
+        return number;
+    for (number = KEYS_MODEL_INTEGERS; number < KEYS_MODEL_TEXTS; number++)
+        if (dueq_slice_equal(text, model_text(number)))
+            return number;
+    return -1;
 }
 
 double model_score(int number)
@@ -75,16 +91,25 @@ void model_drop(struct model_key *key)
 void model_init(struct keys_model *model)
 {
     memset(model, 0, sizeof(*model));
+    model->limits = (struct keys_limits){512, 64, 512, 128, 64};
     for (unsigned database = 0; database < KEYS_MODEL_DATABASES; database++)
         model_flush(model, database);
 }
 
 void model_open(struct keys_model *model, struct model_key *key, enum keys_type type)
 {
+    static const enum keys_encoding encodings[] = {[KEYS_STRING] = KEYS_RAW,
+                                                   [KEYS_LIST] = KEYS_QUICKLIST,
+                                                   [KEYS_SET] = KEYS_INTSET,
+                                                   [KEYS_ZSET] = KEYS_LISTPACK,
+                                                   [KEYS_HASH] = KEYS_LISTPACK};
+
     if (key->type == type)
         return;
     model_drop(key);
     key->type = type;
+    key->encoding = encodings[type];
+    key->packed = true;
     key->life = ++model->lives;
 }
 
@@ -136,13 +161,100 @@ static void drop_when_empty(struct model_key *key)
         model_drop(key);
 }
 
-bool model_set_slot(struct model_key *key, int member, int value)
+static size_t cell(size_t size)
+{
+    return size + (size < 248 ? 1 : size < 256 ? 2 : 3);
+}
+
+static size_t member_size(const struct model_key *key, int member, int value)
+{
+    size_t name = cell(model_text(member).size);
+
+    switch (key->type) {
+    case KEYS_SET:
+        return name;
+    case KEYS_HASH:
+        return name + cell(model_text(value).size);
+    default:
+        return name + cell(sizeof(double));
+    }
+}
+
+/* What the key's own record may hold. */
+static size_t packed_max(const struct model_key *key)
+{
+    bool ordered = (key->type == KEYS_HASH && key->encoding == KEYS_LISTPACK) ||
+                   (key->type == KEYS_SET && key->encoding == KEYS_INTSET);
+
+    return key->type == KEYS_LIST ? 1024 : ordered ? 8192 : 2048;
+}
+
+/* Before the member is set. */
+static void unpack_for(struct model_key *key, int member, int value)
+{
+    size_t size = member_size(key, member, value);
+
+    for (int i = 0; i < KEYS_MODEL_TEXTS; i++)
+        if (i != member && key->slots[i] >= 0)
+            size += member_size(key, i, key->slots[i]);
+    if (!key->packed || size <= packed_max(key))
+        return;
+    key->packed = false;
+    if (key->type != KEYS_ZSET)
+        key->encoding = KEYS_HASHTABLE;
+}
+
+static void widen(const struct keys_limits *limits, struct model_key *key, int member)
+{
+    if (key->count + 1 > limits->zset_entries || model_text(member).size > limits->zset_value)
+        key->encoding = KEYS_SKIPLIST;
+}
+
+/* After it was. */
+static void settle(const struct keys_limits *limits, struct model_key *key, int member,
+                   int value)
+{
+    bool large =
+        key->encoding == KEYS_LISTPACK &&
+        (key->count > limits->hash_entries || model_text(member).size > limits->hash_value ||
+         model_text(value).size > limits->hash_value);
+    bool mixed = key->encoding == KEYS_INTSET &&
+                 (key->count > limits->intset_entries || member < KEYS_MODEL_INTEGERS);
+
+    if (large || mixed)
+        key->encoding = KEYS_HASHTABLE;
+}
+
+bool model_set_slot(struct keys_model *model, struct model_key *key, int member, int value)
 {
     bool added = key->slots[member] < 0;
 
+    if (!added && key->type == KEYS_SET)
+        return false;
+    if (key->type == KEYS_ZSET && added)
+        widen(&model->limits, key, member);
+    if (key->type != KEYS_ZSET || added ||
+        model_score(value) != model_score(key->slots[member]))
+        unpack_for(key, member, value);
+    if (added)
+        key->serials[member] = ++model->serial;
     key->slots[member] = value;
     key->count += added;
+    if (key->type != KEYS_ZSET)
+        settle(&model->limits, key, member, value);
     return added;
+}
+
+void model_set_string(struct model_key *key, int value)
+{
+    size_t size = model_text(value).size;
+
+    key->slots[0] = value;
+    key->count = 1;
+    key->encoding = value >= KEYS_MODEL_INTEGERS ? KEYS_INT
+                    : size <= 44                 ? KEYS_EMBSTR
+                                                 : KEYS_RAW;
+    key->packed = size <= 256;
 }
 
 bool model_clear_slot(struct model_key *key, int member)
@@ -157,6 +269,11 @@ bool model_clear_slot(struct model_key *key, int member)
 
 void model_insert(struct model_key *list, size_t index, int element)
 {
+    size_t size = cell(model_text(element).size);
+
+    for (size_t i = 0; i < list->count; i++)
+        size += cell(model_text(list->slots[i]).size);
+    list->packed = list->packed && size <= packed_max(list);
     memmove(list->slots + index + 1, list->slots + index,
             (list->count - index) * sizeof(list->slots[0]));
     list->slots[index] = element;

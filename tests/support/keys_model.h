@@ -9,6 +9,7 @@ enum {
     KEYS_MODEL_DATABASES = 3,
     KEYS_MODEL_NAMES = 24, /* the first of the texts */
     KEYS_MODEL_TEXTS = 300,
+    KEYS_MODEL_INTEGERS = 200, /* from this one on the texts are integers */
     KEYS_MODEL_SCORES = 10
 };
 
@@ -17,16 +18,20 @@ struct model_key {
     int64_t expires;
     uint64_t life; /* unlike that of any other key that ever was */
     bool lapsed;   /* the key before this one has expired and the store has not said so yet */
-    size_t count;  /* of elements */
+    enum keys_encoding encoding;
+    bool packed;  /* in the key's own record */
+    size_t count; /* of elements */
     /* The text of each element; string: of the value, in the first. Sets, hashes and sorted
      * sets, by member: 0, the text of the value, the number of the score; -1: no such member.
      */
     int slots[KEYS_MODEL_TEXTS];
+    uint64_t serials[KEYS_MODEL_TEXTS]; /* of members: ascending as they came */
 };
 
 struct keys_model {
     struct model_key keys[KEYS_MODEL_DATABASES][KEYS_MODEL_NAMES];
-    uint64_t lives;
+    uint64_t lives, serial;
+    struct keys_limits limits;
 };
 
 /* 0 is empty; others are short, binary, long, alike but for their end, or about as long as a
@@ -47,8 +52,9 @@ void model_swap(struct keys_model *model, unsigned a, unsigned b);
 /* Drops what has expired. */
 void model_pass(struct keys_model *model, int64_t now);
 
+void model_set_string(struct model_key *key, int value);
 /* True: was not there. */
-bool model_set_slot(struct model_key *key, int member, int value);
+bool model_set_slot(struct keys_model *model, struct model_key *key, int member, int value);
 /* False: was not there. The last one takes the key with it. */
 bool model_clear_slot(struct model_key *key, int member);
 void model_insert(struct model_key *list, size_t index, int element);

@@ -269,14 +269,39 @@ static void a_hash_keeps_its_expiry(void **state)
     runner_expect_all(*state, cases);
 }
 
+static void a_small_hash_lists_fields_as_they_came(void **state)
+{
+    static const char *const cases[][2] = {
+        {"5", "HSET h zulu 1 alpha 2 \"\" 3 mike 4 bravo 5"},
+        {"1", "HDEL h alpha"},
+        {"1", "HSET h mike 6 alpha 7"},
+        {"[\"zulu\" \"\" \"mike\" \"bravo\" \"alpha\"]", "HKEYS h"},
+        {"[\"1\" \"3\" \"6\" \"5\" \"7\"]", "HVALS h"},
+        {"[\"zulu\" \"1\" \"\" \"3\" \"mike\" \"6\" \"bravo\" \"5\" \"alpha\" \"7\"]",
+         "HGETALL h"},
+        {"[\"0\" [\"zulu\" \"1\" \"\" \"3\" \"mike\" \"6\" \"bravo\" \"5\" \"alpha\" "
+         "\"7\"]]",
+         "HSCAN h 0 COUNT 1"},
+        {"[\"0\" [\"mike\" \"6\"]]", "HSCAN h 12345 MATCH m*"},
+        {"[\"zulu\" \"\" \"mike\" \"bravo\" \"alpha\"]", "HRANDFIELD h 10"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        runner_test(fields_are_set_and_got),      runner_test(fields_may_be_empty_or_binary),
-        runner_test(a_whole_hash_is_read),        runner_test(hashes_are_scanned),
-        runner_test(fields_are_picked_by_chance), runner_test(fields_are_counted),
-        runner_test(other_types_are_refused),     runner_test(changes_of_hashes_are_published),
+        runner_test(fields_are_set_and_got),
+        runner_test(fields_may_be_empty_or_binary),
+        runner_test(a_whole_hash_is_read),
+        runner_test(hashes_are_scanned),
+        runner_test(fields_are_picked_by_chance),
+        runner_test(fields_are_counted),
+        runner_test(other_types_are_refused),
+        runner_test(changes_of_hashes_are_published),
         runner_test(a_hash_keeps_its_expiry),
+        runner_test(a_small_hash_lists_fields_as_they_came),
     };
     return cmocka_run_group_tests_name("hash commands", tests, NULL, NULL);
 }

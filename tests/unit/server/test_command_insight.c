@@ -68,6 +68,91 @@ static void encodings_are_those_of_redis(void **state)
     runner_expect_all(*state, cases);
 }
 
+/* What is true of it, whatever the value looks like now. */
+static void encodings_remember_what_was_done(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "SET k 12"},
+        {"2147483647", "OBJECT REFCOUNT k"},
+        {"3", "APPEND k 3"},
+        {"\"raw\"", "OBJECT ENCODING k"},
+        {"1", "OBJECT REFCOUNT k"},
+        {"124", "INCR k"},
+        {"\"int\"", "OBJECT ENCODING k"},
+        {"3", "APPEND k \"\""},
+        {"\"raw\"", "OBJECT ENCODING k"},
+        {"2", "APPEND new 12"},
+        {"\"int\"", "OBJECT ENCODING new"},
+        {"2", "SETRANGE new 1 3"},
+        {"\"raw\"", "OBJECT ENCODING new"},
+        {"\"14\"", "INCRBYFLOAT new 1"},
+        {"\"embstr\"", "OBJECT ENCODING new"},
+        {"15", "INCR new"},
+        {"2", "SETRANGE new 5 \"\""},
+        {"\"int\"", "OBJECT ENCODING new"},
+        {"1", "SETBIT new 7 1"},
+        {"\"raw\"", "OBJECT ENCODING new"},
+        {"0", "SETBIT bits 7 1"},
+        {"\"raw\"", "OBJECT ENCODING bits"},
+        {"OK", "SET number 5"},
+        {"1", "BITOP OR copied number"},
+        {"\"raw\"", "OBJECT ENCODING copied"},
+        {"1", "COPY copied again"},
+        {"OK", "RENAME again renamed"},
+        {"\"raw\"", "OBJECT ENCODING renamed"},
+        {"OK", "MSET a 1 b x"},
+        {"\"int\"", "OBJECT ENCODING a"},
+        {"\"embstr\"", "OBJECT ENCODING b"},
+        {"1", "EXPIRE copied 100"},
+        {"\"raw\"", "OBJECT ENCODING copied"},
+        {"3", "SADD set 3 1 2"},
+        {"1", "SADD set word"},
+        {"1", "SREM set word"},
+        {"\"hashtable\"", "OBJECT ENCODING set"},
+        {"3", "SINTERSTORE fresh set set"},
+        {"\"intset\"", "OBJECT ENCODING fresh"},
+        {"1", "HSET hash f 12345678901234567890123456789012345678901234567890123456789012345"},
+        {"0", "HSET hash f v"},
+        {"\"hashtable\"", "OBJECT ENCODING hash"},
+        {"1", "COPY hash hash2"},
+        {"\"hashtable\"", "OBJECT ENCODING hash2"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* By its old name, too. What is there stays what it is. */
+static void options_set_where_the_compact_encodings_end(void **state)
+{
+    static const char *const cases[][2] = {
+        {"2", "HSET before a 1 b 2"},
+        {"OK", "CONFIG SET hash-max-listpack-entries 2 hash-max-ziplist-value 3"},
+        {"OK", "CONFIG SET set-max-intset-entries 2 zset-max-ziplist-entries 2"},
+        {"OK", "CONFIG SET zset-max-listpack-value 3"},
+        {"2", "HSET hash a 123 b 2"},
+        {"\"listpack\"", "OBJECT ENCODING hash"},
+        {"1", "HSET hash c 1"},
+        {"\"hashtable\"", "OBJECT ENCODING hash"},
+        {"1", "HSET value a 1234"},
+        {"\"hashtable\"", "OBJECT ENCODING value"},
+        {"2", "SADD set 1 2"},
+        {"\"intset\"", "OBJECT ENCODING set"},
+        {"1", "SADD set 3"},
+        {"\"hashtable\"", "OBJECT ENCODING set"},
+        {"2", "ZADD zset 1 abc 2 b"},
+        {"\"listpack\"", "OBJECT ENCODING zset"},
+        {"1", "ZADD zset 1 c"},
+        {"\"skiplist\"", "OBJECT ENCODING zset"},
+        {"1", "ZADD long 1 abcd"},
+        {"\"skiplist\"", "OBJECT ENCODING long"},
+        {"\"listpack\"", "OBJECT ENCODING before"},
+        {"1", "HSET before c 3"},
+        {"\"hashtable\"", "OBJECT ENCODING before"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
 static void memory_is_estimated(void **state)
 {
     static const char *const cases[][2] = {
@@ -561,6 +646,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         runner_test(encodings_are_those_of_redis),
+        runner_test(encodings_remember_what_was_done),
+        runner_test(options_set_where_the_compact_encodings_end),
         runner_test(memory_is_estimated),
         runner_test(categories_are_listed),
         runner_test(the_slowlog_is_trimmed),

@@ -371,6 +371,49 @@ static void every_change_is_told(void **state)
     }
 }
 
+static void integers_come_in_their_order(void **state)
+{
+    static const char *const cases[][2] = {
+        {"5", "SADD a 30 -4 100 5 0"},
+        {"3", "SADD b 31 -5 5"},
+        {"[\"-4\" \"0\" \"5\" \"30\" \"100\"]", "SMEMBERS a"},
+        {"[\"0\" [\"-4\" \"0\" \"5\" \"30\" \"100\"]]", "SSCAN a 0 COUNT 1"},
+        {"[\"-4\" \"0\" \"5\" \"30\" \"100\"]", "SRANDMEMBER a 5"},
+        {"[\"-5\" \"-4\" \"0\" \"5\" \"30\" \"31\" \"100\"]", "SUNION a none b"},
+        {"[\"-4\" \"0\" \"30\" \"100\"]", "SDIFF a b"},
+        {"[\"5\"]", "SINTER a b"},
+        {"7", "SUNIONSTORE c a b"},
+        {"[\"-5\" \"-4\" \"0\" \"5\" \"30\" \"31\" \"100\"]", "SMEMBERS c"},
+        {"2", "SREM c 0 31"},
+        {"1", "SMOVE b c 31"},
+        {"[\"-5\" \"-4\" \"5\" \"30\" \"31\" \"100\"]", "SMEMBERS c"},
+        {"[\"-4\" \"0\" \"5\" \"30\" \"100\"]", "SPOP a 9"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+/* Redis makes a set anew of what little a pop has left. */
+static void what_a_pop_leaves_of_a_set_may_be_integers(void **state)
+{
+    static const char *const cases[][2] = {
+        {"7", "SADD s a b c d e f 1"},
+        {"6", "SREM s a b c d e f"},
+        {"5", "SADD s 2 3 4 5 6"},
+        {"\"hashtable\"", "OBJECT ENCODING s"},
+        {"1", "EXPIRE s 100"},
+        {"*", "SPOP s 4"},
+        {"\"hashtable\"", "OBJECT ENCODING s"},
+        {"4", "SADD s 11 12 13 14"},
+        {"*", "SPOP s 5"},
+        {"1", "SCARD s"},
+        {"\"intset\"", "OBJECT ENCODING s"},
+        {"100", "TTL s"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +432,8 @@ int main(void)
         runner_test(a_scan_hands_out_every_member),
         runner_test(cursors_are_read_as_redis_reads_them),
         runner_test(every_change_is_told),
+        runner_test(integers_come_in_their_order),
+        runner_test(what_a_pop_leaves_of_a_set_may_be_integers),
     };
     return cmocka_run_group_tests_name("set commands", tests, NULL, NULL);
 }

@@ -115,9 +115,9 @@ static void a_large_cut_is_reclaimed_in_slices(void **state)
 static void a_small_cut_leaves_nothing_to_reclaim(void **state)
 {
     (void)state;
-    fill("k", 100);
-    assert_int_equal(list_trim(&test.view, text("k"), 10, 50), DUEQ_OK);
-    assert_int_equal(records(), 50);
+    fill("k", 1000);
+    assert_int_equal(list_trim(&test.view, text("k"), 10, 950), DUEQ_OK);
+    assert_int_equal(records(), 950);
     assert_false(dueq_tick(test.store, now, SLICE));
 }
 

@@ -183,7 +183,7 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
     (void)state;
     for (int i = 0; i < MANY; i++)
         assert_int_equal(
-            string_set(&test.view, numbered(i), text("v"), i % 2 ? DUEQ_NEVER : now.now + 1000),
+            string_set(&test.view, numbered(i), text("v"), i % 2 ? DUEQ_NEVER : now.now + 1000, STRING_GIVEN),
             DUEQ_OK);
     checkpoint();
     assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
@@ -199,7 +199,7 @@ static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
 
     (void)state;
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(string_set(&test.view, numbered(i), text("v"), later.now), DUEQ_OK);
+        assert_int_equal(string_set(&test.view, numbered(i), text("v"), later.now, STRING_GIVEN), DUEQ_OK);
     checkpoint();
     before = tombstones_passed();
     while (dueq_tick(test.store, later, SLICE))
@@ -213,7 +213,7 @@ static void a_copy_of_nothing_leaves_the_target_alone(void **state)
     struct dueq_slice value;
 
     (void)state;
-    string_set(&test.view, text("to"), text("v"), DUEQ_NEVER);
+    string_set(&test.view, text("to"), text("v"), DUEQ_NEVER, STRING_GIVEN);
     assert_int_equal(keys_copy(&test.view, text("none"), 0, text("to")), DUEQ_NOTFOUND);
     assert_int_equal(string_get(&test.view, text("to"), &value), DUEQ_OK);
     assert_int_equal(keys_copy(&test.view, text("to"), 0, text("to")), DUEQ_OK);
