@@ -182,9 +182,9 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
 {
     (void)state;
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(
-            string_set(&test.view, numbered(i), text("v"), i % 2 ? DUEQ_NEVER : now.now + 1000, STRING_GIVEN),
-            DUEQ_OK);
+        assert_int_equal(string_set(&test.view, numbered(i), text("v"),
+                                    i % 2 ? DUEQ_NEVER : now.now + 1000, STRING_GIVEN),
+                         DUEQ_OK);
     checkpoint();
     assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
     assert_int_equal(keys_count(test.store, 0), 0);
@@ -199,7 +199,8 @@ static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
 
     (void)state;
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(string_set(&test.view, numbered(i), text("v"), later.now, STRING_GIVEN), DUEQ_OK);
+        assert_int_equal(
+            string_set(&test.view, numbered(i), text("v"), later.now, STRING_GIVEN), DUEQ_OK);
     checkpoint();
     before = tombstones_passed();
     while (dueq_tick(test.store, later, SLICE))

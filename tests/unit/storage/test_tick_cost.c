@@ -249,8 +249,9 @@ static uint64_t keys(int count, bool checkpointed)
     uint64_t steps;
 
     for (int i = 0; i < count; i++) {
-        assert_int_equal(
-            string_set(&view, numbered(i), dueq_slice("v", 1), test.time.now + 1000), DUEQ_OK);
+        assert_int_equal(string_set(&view, numbered(i), dueq_slice("v", 1),
+                                    test.time.now + 1000, STRING_GIVEN),
+                         DUEQ_OK);
         commit_sometimes(i);
     }
     if (checkpointed)
