@@ -11,7 +11,7 @@
 
 #include "tests/support/cmocka.h"
 
-static const struct dueq_time now = {1700000000000, 1700000000000};
+static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
 static const struct keys_limits redis_limits = {512, 64, 512, 128, 64};
 
 static struct {
