@@ -117,6 +117,8 @@ static const char *error_text(enum dueq_status status)
         return "ERR the data on disk is damaged: see the log";
     case DUEQ_NOMEM:
         return "ERR out of memory";
+    case DUEQ_BUSY:
+        return "ERR other work comes first: try again";
     case DUEQ_OK:
     case DUEQ_LOCKED:
     case DUEQ_FORMAT:

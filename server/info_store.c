@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { TOPICS_COUNTED = 1000 };
-
 void info_persistence(struct context *context, struct buffer *text)
 {
     struct kv_stats stats = {0};
@@ -67,52 +65,22 @@ void info_journal(struct context *context, struct buffer *text)
     info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
 }
 
-static void add_topic(struct dueq_topic_stats *sum, const struct dueq_topic_stats *stats)
-{
-    for (int state = 0; state < DUEQ_STATES; state++)
-        sum->counts[state] += stats->counts[state];
-    sum->pushed += stats->pushed;
-    sum->claimed += stats->claimed;
-    sum->acked += stats->acked;
-    sum->nacked += stats->nacked;
-    sum->expired += stats->expired;
-    sum->dead += stats->dead;
-    if (stats->oldest_ready_age > sum->oldest_ready_age)
-        sum->oldest_ready_age = stats->oldest_ready_age;
-}
-
-/* Sums over the first topics: INFO is asked for every few seconds by monitors, and must not
- * hold up the loop however many topics there are. Returns how many were counted. */
-static size_t sum_topics(struct context *context, struct dueq_topic_stats *sum)
-{
-    struct dueq_topic_stats stats;
-    struct dueq_slice name = {NULL, 0};
-    char copy[DUEQ_NAME_MAX]; /* the statistics move what the name points into */
-    size_t topics = 0;
-
-    while (context->store != NULL && topics < TOPICS_COUNTED &&
-           dueq_topic_after(context->store, name, &name) == DUEQ_OK) {
-        memcpy(copy, name.data, name.size);
-        name.data = copy;
-        topics++;
-        if (dueq_topic_stats(context->store, name, context->now, &stats) == DUEQ_OK)
-            add_topic(sum, &stats);
-    }
-    return topics;
-}
-
+/* Kept by the store, whatever the number of topics: INFO is asked for every few seconds by
+ * monitors. What is not known is not shown. */
 void info_queue(struct context *context, struct buffer *text)
 {
-    struct dueq_topic_stats sum = {0};
-    size_t counted = sum_topics(context, &sum);
+    struct dueq_topic_stats sum = {.oldest_ready_age = DUEQ_DEFAULT};
 
+    if (context->store != NULL)
+        dueq_total_stats(context->store, context->now, &sum);
     info_line(text, "topics:%zu",
               context->store == NULL ? 0 : dueq_topic_count(context->store));
-    info_line(text, "topics_counted:%zu", counted);
     for (int state = 0; state < DUEQ_STATES; state++)
         info_line(text, "jobs_%s:%" PRIu64, dueq_state_name((enum dueq_state)state),
                   sum.counts[state]);
-    info_line(text, "oldest_ready_age_ms:%" PRId64, sum.oldest_ready_age);
+    info_line(text, "jobs_counting:%d", sum.counting);
+    if (sum.oldest_ready_age >= 0)
+        info_line(text, "oldest_ready_age_ms:%" PRId64, sum.oldest_ready_age);
     info_line(text, "total_pushed:%" PRIu64, sum.pushed);
     info_line(text, "total_claimed:%" PRIu64, sum.claimed);
     info_line(text, "total_acked:%" PRIu64, sum.acked);

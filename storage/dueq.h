@@ -149,6 +149,8 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
  * queue's clock is shown at another moment. */
 struct dueq_job {
     struct dueq_slice id, body, error; /* error: of the last nack or expiry; size 0: none */
+    char given_id[24]; /* where `id` lies, when the store gave it: a copy of this structure has
+                          the id of the original */
     enum dueq_state state;
     int64_t due; /* when it can be claimed; claimed: end of the lease; dead: when it died */
     int64_t pushed;
@@ -160,7 +162,9 @@ struct dueq_job {
 };
 
 /* Gives out one due job of the topic: least priority number first, then due, then order of
- * arrival. lease: DUEQ_DEFAULT for the job's own. DUEQ_NOTFOUND when nothing is due. The token
+ * arrival. lease: DUEQ_DEFAULT for the job's own. DUEQ_NOTFOUND when nothing is due;
+ * DUEQ_BUSY when a thousand jobs whose ttl has run out were in the way and more may be: call
+ * again, after a dueq_tick if there is other work. The token
  * is greater than every token given in this topic before. O(log n). */
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job);
@@ -202,11 +206,22 @@ struct dueq_topic_stats {
     uint64_t expired; /* leases that ran out */
     uint64_t lapsed;  /* jobs whose ttl ran out */
     uint64_t dead;    /* jobs that became dead, for whatever reason */
+    bool counting;    /* delayed and ready are not yet exact: see below */
 };
-/* Delayed and ready are exact at the given time. Leases and lives that have ended count when
- * dueq_tick has come to them. O(log n), and what fell due since the last tick. */
+/* Delayed and ready are exact at the given time, unless thousands have fallen due since the
+ * last tick: then `counting` is true, some that are ready count as delayed, the age and
+ * next_due are of what has been counted, and dueq_tick or another call goes on. The sum of both
+ * is exact always. Leases and lives that have ended count when dueq_tick has come to them.
+ * Bounded, a millisecond or so. */
 enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
                                   struct dueq_time time, struct dueq_topic_stats *ret_stats);
+
+/* The same of all topics together; totals also of those that are no more. Above
+ * DUEQ_TOPICS_AGED topics delayed and ready are as of the last dueq_tick (`counting`: it has
+ * not come to everything), next_due is DUEQ_NEVER and the age DUEQ_DEFAULT: not known. */
+enum { DUEQ_TOPICS_AGED = 1000 };
+enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
+                                  struct dueq_topic_stats *ret_stats);
 
 /* Names of all topics ever pushed to, in byte order: the first after `after` (size 0: the
  * first). DUEQ_NOTFOUND at the end. */

@@ -15,6 +15,7 @@
     X(DUEQ_LOCKED, "the data directory is in use by another process")                          \
     X(DUEQ_FORMAT, "the data directory has a format this version does not know")               \
     X(DUEQ_CORRUPT, "the data on disk is damaged")                                             \
+    X(DUEQ_BUSY, "other work comes first: try again")                                          \
     X(DUEQ_IO, "the disk failed")                                                              \
     X(DUEQ_NOMEM, "out of memory")
 

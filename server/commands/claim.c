@@ -15,6 +15,7 @@ enum {
 struct claim {
     size_t first_topic, topics;
     bool named;                  /* each job with its topic */
+    bool put_off;                /* the store has other work first */
     int64_t count, lease, block; /* block DUEQ_DEFAULT: does not wait */
 };
 
@@ -65,7 +66,8 @@ static void write_job(struct context *context, const struct claim *claim,
 }
 
 /* Claims from one topic until *taken is what is wanted, the reply is full, or nothing is due,
- * which is DUEQ_NOTFOUND. Each job is written before the next is claimed. */
+ * which is DUEQ_NOTFOUND. Each job is written before the next is claimed. DUEQ_BUSY is left to
+ * those who can wait. */
 static enum dueq_status claim_topic(struct context *context, const struct claim *claim,
                                     size_t index, size_t mark, int64_t *taken)
 {
@@ -76,6 +78,8 @@ static enum dueq_status claim_topic(struct context *context, const struct claim 
         enum dueq_status status =
             dueq_claim(context->store, topic, claim->lease, context->now, &job);
 
+        if (status == DUEQ_BUSY && !context->may_wait)
+            continue;
         if (status != DUEQ_OK)
             return status;
         write_job(context, claim, topic, &job);
@@ -84,9 +88,9 @@ static enum dueq_status claim_topic(struct context *context, const struct claim 
     return DUEQ_OK;
 }
 
-/* From the topics in order. */
-static enum dueq_status claim_jobs(struct context *context, const struct claim *claim,
-                                   size_t mark, int64_t *ret_taken)
+/* From the topics in order; one that the store has other work in first is passed over. */
+static enum dueq_status claim_jobs(struct context *context, struct claim *claim, size_t mark,
+                                   int64_t *ret_taken)
 {
     size_t first = claim->first_topic, topics = claim->topics;
     int64_t taken = 0;
@@ -97,17 +101,19 @@ static enum dueq_status claim_jobs(struct context *context, const struct claim *
 
         if (status == DUEQ_OK)
             break;
-        if (status != DUEQ_NOTFOUND)
+        claim->put_off |= status == DUEQ_BUSY;
+        if (status != DUEQ_NOTFOUND && status != DUEQ_BUSY)
             return status;
     }
     *ret_taken = taken;
     return DUEQ_OK;
 }
 
+/* One who would not wait is only put off until the store knows what there is. */
 static enum outcome wait_for_jobs(struct context *context, const struct claim *claim)
 {
     struct dueq_slice *topics = malloc(claim->topics * sizeof(*topics));
-    int64_t deadline = claim->block == 0 ? DUEQ_NEVER : context_after(context, claim->block);
+    int64_t deadline = claim->block <= 0 ? DUEQ_NEVER : context_after(context, claim->block);
     enum outcome outcome;
 
     if (topics == NULL)
@@ -119,7 +125,7 @@ static enum outcome wait_for_jobs(struct context *context, const struct claim *c
     return outcome;
 }
 
-static enum outcome run_claim(struct context *context, const struct claim *claim)
+static enum outcome run_claim(struct context *context, struct claim *claim)
 {
     size_t mark = resp_deferred(context->reply);
     enum dueq_status status;
@@ -134,7 +140,7 @@ static enum outcome run_claim(struct context *context, const struct claim *claim
         buffer_truncate(context->reply->out, mark);
         return context_status(context, status);
     }
-    if (taken == 0 && claim->block != DUEQ_DEFAULT) {
+    if (taken == 0 && (claim->block != DUEQ_DEFAULT || claim->put_off)) {
         if (context->may_wait)
             return wait_for_jobs(context, claim);
         resp_null_array(context->reply);

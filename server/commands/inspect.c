@@ -127,7 +127,7 @@ enum outcome queue_stats(struct context *context)
 
     if (!read_stats(context, &stats))
         return OUTCOME_DONE;
-    resp_map(reply, DUEQ_STATES + 10);
+    resp_map(reply, DUEQ_STATES + 11);
     for (int state = 0; state < DUEQ_STATES; state++)
         write_number(reply, dueq_state_name((enum dueq_state)state),
                      (int64_t)stats.counts[state]);
@@ -141,6 +141,7 @@ enum outcome queue_stats(struct context *context)
     write_number(reply, "total-dead", (int64_t)stats.dead);
     write_number(reply, "total-lapsed", (int64_t)stats.lapsed);
     write_number(reply, "total-deleted", (int64_t)stats.deleted);
+    write_number(reply, "counting", stats.counting);
     return OUTCOME_DONE;
 }
 

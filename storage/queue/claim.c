@@ -4,8 +4,8 @@
 /* ---- picking */
 
 /* Jobs whose ttl ran out and that no tick has come to yet die here; at most so many at a time,
- * so that a claim stays short. */
-enum { LAPSES_MAX = 64 };
+ * so that a claim stays short: some 4 ms. */
+enum { LAPSES_MAX = 1000 };
 
 /* The best of the due jobs: lanes come by priority, and among the two clocks of one priority
  * the lesser due (as moments of one clock), then the earlier arrival, wins. */
@@ -38,7 +38,8 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
     return DUEQ_OK;
 }
 
-/* The best of the due jobs that are still to live. */
+/* The best of the due jobs that are still to live. DUEQ_BUSY: there may be one behind those
+ * that died now; the ticks go on and signal the topic. */
 static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
                                     struct dueq_time time, struct job *ret_job)
 {
@@ -55,8 +56,9 @@ static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
             return DUEQ_OK;
         job_lapse(store, topic, ret_job, time);
     }
-    queue_signal(store, topic); /* there may be more behind */
-    return DUEQ_NOTFOUND;
+    topic->put_off = true;
+    queue_event_at(store, topic, time.now);
+    return DUEQ_BUSY;
 }
 
 /* ---- claiming is rescheduling */
@@ -90,7 +92,7 @@ enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t
     job.state.attempt++;
     job.state.token = (int64_t)found->next_token++;
     job.state.token_valid = true;
-    found->totals.claimed++;
+    QUEUE_COUNT(store, found, claimed);
     status = take(store, found, &job, lease, time);
     if (status == DUEQ_OK)
         lookup_show(store, &job, time, ret_job);
@@ -158,7 +160,7 @@ enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct du
     queue_time(store, time);
     if (status != DUEQ_OK)
         return status;
-    found->totals.acked++;
+    QUEUE_COUNT(store, found, acked);
     job_remove(store, found, &job);
     return DUEQ_OK;
 }
@@ -183,7 +185,7 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
     status = job_give_back(store, found, &job, queue_after(time, wait), nack->dead, nack->error,
                            time, ret_state);
     if (status == DUEQ_OK)
-        found->totals.nacked++;
+        QUEUE_COUNT(store, found, nacked);
     return status;
 }
 

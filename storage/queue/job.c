@@ -120,13 +120,13 @@ static void die(struct dueq *store, struct topic *topic, struct job *job,
     state.expires = DUEQ_NEVER;
     state.error = error;
     drop_ttl(store, topic, job);
-    topic->totals.dead++;
+    QUEUE_COUNT(store, topic, dead);
     (void)job_reschedule(store, topic, job, state, time); /* to be dead needs no memory */
 }
 
 void job_lapse(struct dueq *store, struct topic *topic, struct job *job, struct dueq_time time)
 {
-    topic->totals.lapsed++;
+    QUEUE_COUNT(store, topic, lapsed);
     die(store, topic, job, dueq_slice("expired", 7), time);
 }
 

@@ -117,8 +117,8 @@ void lookup_show(struct dueq *store, const struct job *job, struct dueq_time tim
                                  .ttl = job->body.ttl};
     if (job->body.id.size > 0)
         return;
-    given_id_write(store->id, job->body.stamp, job->seq);
-    ret_job->id = dueq_slice(store->id, GIVEN_ID_SIZE);
+    given_id_write(ret_job->given_id, job->body.stamp, job->seq);
+    ret_job->id = dueq_slice(ret_job->given_id, GIVEN_ID_SIZE);
 }
 
 enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -143,7 +143,7 @@ enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct du
     queue_time(store, time);
     if (status != DUEQ_OK)
         return status;
-    found->totals.deleted++;
+    QUEUE_COUNT(store, found, deleted);
     job_remove(store, found, &job);
     return DUEQ_OK;
 }

@@ -136,7 +136,7 @@ static void add_job(struct dueq *store, struct topic *topic, const struct job_bo
 {
     uint64_t seq = topic->next_seq++;
 
-    topic->totals.pushed++;
+    QUEUE_COUNT(store, topic, pushed);
     schedule_add(store, topic, state, seq, time);
     put_body(store, topic, seq, body);
     if (state->expires != DUEQ_NEVER)

@@ -129,11 +129,15 @@ static enum dueq_status load_topic(struct dueq *store)
     struct dueq_slice key = kv_cursor_key(store->cursor);
     struct dueq_slice name = dueq_slice((const uint8_t *)key.data + 1, key.size - 1);
     struct topic *topic = topic_read(name, kv_cursor_value(store->cursor));
+    struct job_counts counts;
 
     if (topic == NULL)
         return DUEQ_CORRUPT;
     if (adopt_topic(store, topic) != DUEQ_OK)
         return DUEQ_NOMEM;
+    counts = topic_counts(topic);
+    topic_add_counts(&store->jobs, &counts);
+    topic_add_totals(&store->totals, &topic->totals);
     queue_event_at(store, topic, LONG_AGO); /* the first tick looks when its next event is */
     return DUEQ_OK;
 }
@@ -241,6 +245,7 @@ static void drop_topics(struct dueq *store)
         wheel_cancel(&store->wheel, &topic->timer);
         topic_free(topic);
     }
+    store->jobs = (struct job_counts){0, 0, 0, 0};
     store->dirty = NULL;
     store->first_signal = NULL;
     store->last_signal = &store->first_signal;

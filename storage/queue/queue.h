@@ -24,6 +24,8 @@ struct dueq {
     struct topic *first_signal, **last_signal;
     uint64_t next_topic;
     struct dueq_defaults defaults;
+    struct job_counts jobs;         /* in all topics */
+    struct dueq_topic_stats totals; /* of all topics, the totals of it only */
     struct wheel wheel;
     int64_t now;                   /* the greatest time given */
     int64_t offset;                /* wall - now, rounded down */
@@ -33,7 +35,7 @@ struct dueq {
     int64_t unarmed_until; /* topics beyond the wheel's horizon are offered again then */
     struct garbage garbage;
     struct unique unique;
-    char id[GIVEN_ID_SIZE];        /* of the job returned last, when the store gave it */
+    char id[GIVEN_ID_SIZE];        /* given to the job pushed last */
     uint8_t error[DUEQ_ERROR_MAX]; /* of the job returned last */
 };
 
@@ -73,6 +75,10 @@ static inline int64_t queue_wall_of(const struct dueq *store, uint8_t clock, int
 {
     return clock == CLOCK_WALL ? moment : moment + store->offset;
 }
+
+/* Counts an event in the topic's totals and the store's. */
+#define QUEUE_COUNT(store, topic, total)                                                       \
+    ((void)((topic)->totals.total++, (store)->totals.total++))
 
 static inline bool queue_valid_name(struct dueq_slice name)
 {

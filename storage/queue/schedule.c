@@ -139,6 +139,7 @@ static enum dueq_status count_forward(struct dueq *store, const struct kv_key *p
         lane->counted = at;
         lane->next_due = at.due;
         lane->ready++;
+        store->jobs.ready++;
         ++*moved;
         status = next_place(store, prefix, budget, &at);
     }
@@ -169,6 +170,7 @@ static enum dueq_status count_backward(struct dueq *store, const struct kv_key *
             return status;
         --*budget;
         lane->ready--;
+        store->jobs.ready--;
         lane->next_due = at.due;
         lane->counted = (struct place){at.due, at.seq - 1}; /* the first seq is 1 */
     }
@@ -219,12 +221,14 @@ static void count_in(struct dueq *store, struct topic *topic, const struct job_s
 
     count_nothing(lane, time);
     lane->pending++;
+    store->jobs.pending++;
     if (place_before(place, lane->head))
         lane->head = place;
     if (place.due <= lane_now(lane, time))
         queue_signal(store, topic);
     if (!place_before(lane->counted, place)) {
         lane->ready++;
+        store->jobs.ready++;
         return;
     }
     if (place.due < lane->next_due)
@@ -232,14 +236,18 @@ static void count_in(struct dueq *store, struct topic *topic, const struct job_s
     queue_event_at(store, topic, queue_clock_of(store, lane->clock, place.due));
 }
 
-static void count_out(struct topic *topic, const struct job_state *state, uint64_t seq)
+static void count_out(struct dueq *store, struct topic *topic, const struct job_state *state,
+                      uint64_t seq)
 {
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
     struct place place = {state->due, seq};
 
     lane->pending--;
-    if (!place_before(lane->counted, place))
+    store->jobs.pending--;
+    if (!place_before(lane->counted, place)) {
         lane->ready--;
+        store->jobs.ready--;
+    }
     if (!place_before(lane->head, place))
         lane->head = place_behind(place);
 }
@@ -264,12 +272,14 @@ void schedule_add(struct dueq *store, struct topic *topic, const struct job_stat
         break;
     case RECORD_CLAIMED:
         topic->claimed++;
+        store->jobs.claimed++;
         if (place_before((struct place){state->due, seq}, topic->next_lease))
             topic->next_lease = (struct place){state->due, seq};
         queue_event_at(store, topic, state->due);
         break;
     case RECORD_DEAD:
         topic->dead++;
+        store->jobs.dead++;
         break;
     }
     kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
@@ -283,13 +293,15 @@ void schedule_remove(struct dueq *store, struct topic *topic, const struct job_s
 
     switch (state->state) {
     case RECORD_PENDING:
-        count_out(topic, state, seq);
+        count_out(store, topic, state, seq);
         break;
     case RECORD_CLAIMED:
         topic->claimed--;
+        store->jobs.claimed--;
         break;
     case RECORD_DEAD:
         topic->dead--;
+        store->jobs.dead--;
         break;
     }
     kv_del(store->kv, kv_key_slice(&key));

@@ -1,29 +1,50 @@
 #include "storage/queue/queue.h"
 
-/* Exact, whatever the ticks have not come to yet: the clocks are caught up with here. */
+enum { STEPS_MAX = 5000 }; /* of one call: what has fallen due is counted so far */
+
+/* *budget is spent: there may be more to count or find. */
 static enum dueq_status look_at_lane(struct dueq *store, struct topic *topic, struct lane *lane,
-                                     struct dueq_time time, struct dueq_topic_stats *stats)
+                                     struct dueq_time time, unsigned *budget,
+                                     struct dueq_topic_stats *stats)
 {
-    unsigned unlimited = UINT32_MAX;
     uint64_t moved = 0;
     struct place first;
-    enum dueq_status status = schedule_count(store, topic, lane, time, &unlimited, &moved);
+    enum dueq_status status = schedule_count(store, topic, lane, time, budget, &moved);
 
     if (moved > 0)
         queue_signal(store, topic);
-    if (status == DUEQ_OK)
-        status = schedule_find_next_due(store, topic, lane, NULL);
-    if (status != DUEQ_OK)
+    if (status == DUEQ_OK && *budget > 0)
+        status = schedule_find_next_due(store, topic, lane, budget);
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
-    if (lane->next_due != DUEQ_NEVER) {
+    if (*budget > 0 && lane->next_due != DUEQ_NEVER) {
         int64_t next = queue_wall_of(store, lane->clock, lane->next_due);
 
         stats->next_due = next < stats->next_due ? next : stats->next_due;
     }
-    status = schedule_first(store, topic, lane, time, NULL, &first);
+    status = schedule_first(store, topic, lane, time, budget, &first);
     if (status == DUEQ_OK && lane_now(lane, time) - first.due > stats->oldest_ready_age)
         stats->oldest_ready_age = lane_now(lane, time) - first.due;
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+/* The clocks are caught up with here, as far as the budget goes. */
+static enum dueq_status look_at_topic(struct dueq *store, struct topic *topic,
+                                      struct dueq_time time, unsigned *budget,
+                                      struct dueq_topic_stats *stats)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (size_t i = 0; i < topic->lane_count && status == DUEQ_OK; i++)
+        status = look_at_lane(store, topic, &topic->lanes[i], time, budget, stats);
+    stats->counting = *budget == 0;
+    return status;
+}
+
+static void fill_in(struct dueq_topic_stats *stats, const struct job_counts *counts)
+{
+    for (int state = 0; state < DUEQ_STATES; state++)
+        stats->counts[state] = job_count(counts, (enum dueq_state)state);
 }
 
 enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
@@ -31,6 +52,8 @@ enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
 {
     struct topic *found;
     struct dueq_topic_stats stats;
+    struct job_counts counts;
+    unsigned budget = STEPS_MAX;
     enum dueq_status status = queue_find_topic(store, topic, &found);
 
     if (status != DUEQ_OK)
@@ -39,11 +62,45 @@ enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
     stats = found->totals;
     stats.oldest_ready_age = 0;
     stats.next_due = DUEQ_NEVER;
-    for (size_t i = 0; i < found->lane_count && status == DUEQ_OK; i++)
-        status = look_at_lane(store, found, &found->lanes[i], time, &stats);
-    for (int state = 0; state < DUEQ_STATES; state++)
-        stats.counts[state] = topic_count(found, (enum dueq_state)state);
-    if (status == DUEQ_OK)
-        *ret_stats = stats;
+    status = look_at_topic(store, found, time, &budget, &stats);
+    if (status != DUEQ_OK)
+        return status;
+    counts = topic_counts(found);
+    fill_in(&stats, &counts);
+    *ret_stats = stats;
+    return DUEQ_OK;
+}
+
+/* ---- all topics */
+
+static enum dueq_status look_at_all(struct dueq *store, struct dueq_time time,
+                                    struct dueq_topic_stats *stats)
+{
+    unsigned budget = STEPS_MAX;
+    enum dueq_status status = DUEQ_OK;
+
+    stats->oldest_ready_age = 0;
+    for (struct topic *topic = store->topics; topic != NULL && status == DUEQ_OK && budget > 0;
+         topic = topic->hh.next)
+        status = look_at_topic(store, topic, time, &budget, stats);
     return status;
+}
+
+enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
+                                  struct dueq_topic_stats *ret_stats)
+{
+    struct dueq_topic_stats stats = store->totals;
+    enum dueq_status status = DUEQ_OK;
+
+    time = queue_time(store, time);
+    stats.next_due = DUEQ_NEVER;
+    stats.oldest_ready_age = DUEQ_DEFAULT;
+    stats.counting = wheel_next(&store->wheel) <= time.now;
+    if (HASH_COUNT(store->topics) <= DUEQ_TOPICS_AGED)
+        status = look_at_all(store, time, &stats);
+    if (status != DUEQ_OK)
+        return status;
+    fill_in(&stats, &store->jobs);
+    *ret_stats = stats;
+    return DUEQ_OK;
 }

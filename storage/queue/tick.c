@@ -38,7 +38,7 @@ static enum dueq_status end_lease(struct dueq *store, struct topic *topic, uint6
     error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
     status = job_give_back(store, topic, &job, job.state.due, false, error, time, &state);
     if (status == DUEQ_OK)
-        topic->totals.expired++;
+        QUEUE_COUNT(store, topic, expired);
     return status;
 }
 
@@ -138,9 +138,13 @@ static void run_topic(struct dueq *store, struct topic *topic, struct dueq_time 
     enum dueq_status lives = end_lives(store, topic, time, budget),
                      leases = end_leases(store, topic, time, budget),
                      lanes = count_lanes(store, topic, time, budget);
+    bool put_off = topic->put_off;
     bool failed = lives != DUEQ_OK || leases != DUEQ_OK || lanes != DUEQ_OK;
     int64_t at = next_event(store, topic);
 
+    topic->put_off = false;
+    if (put_off)
+        queue_signal(store, topic);
     if (*budget == 0)
         at = time.now;
     else if (failed && at <= time.now)
@@ -204,20 +208,11 @@ static void run_due(struct dueq *store, struct dueq_time time, unsigned *budget)
     }
 }
 
-static uint64_t count_jobs(const struct dueq *store)
-{
-    uint64_t jobs = 0;
-
-    for (const struct topic *topic = store->topics; topic != NULL; topic = topic->hh.next)
-        for (int state = DUEQ_DELAYED; state <= DUEQ_DEAD; state++)
-            jobs += topic_count(topic, (enum dueq_state)state);
-    return jobs;
-}
-
 static void tend_ids(struct dueq *store, unsigned *budget)
 {
     if (unique_wants_filter(&store->unique))
-        unique_begin_filter(&store->unique, count_jobs(store));
+        unique_begin_filter(&store->unique,
+                            store->jobs.pending + store->jobs.claimed + store->jobs.dead);
     unique_fill_filter(&store->unique, store->cursor, budget);
 }
 

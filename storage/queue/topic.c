@@ -87,20 +87,35 @@ void topic_drop_empty_lanes(struct topic *topic)
     topic->lane_count = kept;
 }
 
-uint64_t topic_count(const struct topic *topic, enum dueq_state state)
+struct job_counts topic_counts(const struct topic *topic)
 {
-    uint64_t count = 0;
+    struct job_counts counts = {.claimed = topic->claimed, .dead = topic->dead};
 
-    if (state == DUEQ_CLAIMED)
-        return topic->claimed;
-    if (state == DUEQ_DEAD)
-        return topic->dead;
     for (size_t i = 0; i < topic->lane_count; i++) {
-        const struct lane *lane = &topic->lanes[i];
-
-        count += state == DUEQ_READY ? lane->ready : lane->pending - lane->ready;
+        counts.pending += topic->lanes[i].pending;
+        counts.ready += topic->lanes[i].ready;
     }
-    return count;
+    return counts;
+}
+
+void topic_add_counts(struct job_counts *sum, const struct job_counts *counts)
+{
+    sum->pending += counts->pending;
+    sum->ready += counts->ready;
+    sum->claimed += counts->claimed;
+    sum->dead += counts->dead;
+}
+
+void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stats *totals)
+{
+    sum->pushed += totals->pushed;
+    sum->claimed += totals->claimed;
+    sum->acked += totals->acked;
+    sum->nacked += totals->nacked;
+    sum->deleted += totals->deleted;
+    sum->expired += totals->expired;
+    sum->lapsed += totals->lapsed;
+    sum->dead += totals->dead;
 }
 
 /* ---- the record */

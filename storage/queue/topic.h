@@ -41,6 +41,10 @@ struct lane {
     int64_t next_due;  /* no delayed job is due before; DUEQ_NEVER: there is none */
 };
 
+struct job_counts {
+    uint64_t pending, ready, claimed, dead; /* ready: of the pending */
+};
+
 struct topic {
     UT_hash_handle hh;
     uint64_t id, next_seq, next_token;
@@ -52,6 +56,7 @@ struct topic {
     struct wheel_timer timer;
     int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
     bool lookalikes;    /* a caller has pushed ids that look like the store's own */
+    bool put_off;       /* a claim gave up here: the next tick signals the topic */
     bool dirty, signalled;
     struct topic *dirty_next, *signal_next;
     size_t name_size;
@@ -94,6 +99,23 @@ size_t topic_write(struct topic *topic, uint8_t *bytes);
 /* NULL: malformed, or out of memory. */
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record);
 
-uint64_t topic_count(const struct topic *topic, enum dueq_state state);
+struct job_counts topic_counts(const struct topic *topic);
+static inline uint64_t job_count(const struct job_counts *counts, enum dueq_state state)
+{
+    switch (state) {
+    case DUEQ_DELAYED:
+        return counts->pending - counts->ready;
+    case DUEQ_READY:
+        return counts->ready;
+    case DUEQ_CLAIMED:
+        return counts->claimed;
+    case DUEQ_DEAD:
+        break;
+    }
+    return counts->dead;
+}
+/* Adds numbers of jobs, or totals. */
+void topic_add_counts(struct job_counts *sum, const struct job_counts *counts);
+void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stats *totals);
 
 #endif

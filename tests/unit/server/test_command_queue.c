@@ -378,14 +378,15 @@ static void stats_of_a_topic_are_a_map(void **state)
         "[\"delayed\" 1 \"ready\" 1 \"claimed\" 0 \"dead\" 0 \"oldest-ready-age\" 250 "
         "\"next-due\" 1700003600000 \"total-pushed\" 2 \"total-claimed\" 0 "
         "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
-        "\"total-lapsed\" 0 \"total-deleted\" 0]",
+        "\"total-lapsed\" 0 \"total-deleted\" 0 \"counting\" 0]",
         "Q.STATS topic");
     runner_expect(runner,
                   "[\"delayed\" 0 \"ready\" 0 \"claimed\" 0 \"dead\" 0 \"oldest-ready-age\" 0 "
                   "\"next-due\" nil \"total-pushed\" 0 *]",
                   "Q.STATS nosuch");
     runner_expect(runner, "{*}", "HELLO 3");
-    runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0}", "Q.STATS topic");
+    runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0 \"counting\": 0}",
+                  "Q.STATS topic");
 }
 
 static void topics_are_listed_and_matched(void **state)

@@ -36,6 +36,36 @@ static void who_came_first_is_served_first(void **state)
     assert_int_equal(waiters_of(runner), 1);
 }
 
+/* The store may have to clear away what is in the way first. */
+static void who_does_not_wait_gets_what_lies_behind_many_that_lapsed(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    for (int i = 0; i < 2500; i++)
+        runner_expect(runner, "*", "Q.PUSH mail body TTL 10ms");
+    runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 20ms");
+    runner->server.now.now += 1000; /* and no tick */
+    runner->server.now.wall += 1000;
+    runner_expect_of(runner, client, "", "Q.CLAIM mail");
+    runner_pass(runner, 0);
+    runner_expect_reply(client, "[[\"a\" *]]");
+    assert_int_equal(waiters_of(runner), 0);
+}
+
+static void who_does_not_wait_hears_that_all_have_lapsed(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    for (int i = 0; i < 2500; i++)
+        runner_expect(runner, "*", "Q.PUSH mail body TTL 10ms");
+    runner->server.now.now += 1000;
+    runner->server.now.wall += 1000;
+    runner_expect_of(runner, client, "", "Q.CLAIM mail");
+    runner_pass(runner, 0);
+    runner_expect_reply(client, "[]");
+    assert_int_equal(waiters_of(runner), 0);
+}
+
 static void who_is_not_satisfied_keeps_the_place(void **state)
 {
     struct command_runner *runner = *state;
@@ -201,6 +231,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         runner_test(who_came_first_is_served_first),
+        runner_test(who_does_not_wait_gets_what_lies_behind_many_that_lapsed),
+        runner_test(who_does_not_wait_hears_that_all_have_lapsed),
         runner_test(who_is_not_satisfied_keeps_the_place),
         runner_test(a_waiter_on_two_topics_is_served_by_either_and_leaves_both),
         runner_test(a_topic_named_twice_does_no_harm),

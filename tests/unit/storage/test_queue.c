@@ -10,7 +10,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { MANY = 1000 };
+enum { MANY = 1000, THOUSANDS = 20000, LAPSED = 2500 };
 #define THEN INT64_C(1700000000000)
 
 static struct {
@@ -69,7 +69,7 @@ static struct dueq_slice numbered(int number)
     return dueq_slice(name, (size_t)snprintf(name, sizeof(name), "topic-%d", number));
 }
 
-static void push(struct dueq_slice topic, int64_t delay)
+static struct dueq_slice push_mortal(struct dueq_slice topic, int64_t delay, int64_t ttl)
 {
     struct dueq_push push;
     struct dueq_slice id;
@@ -77,7 +77,14 @@ static void push(struct dueq_slice topic, int64_t delay)
     dueq_push_init(&push);
     push.topic = topic;
     push.delay = delay;
+    push.ttl = ttl;
     assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
+    return id;
+}
+
+static struct dueq_slice push(struct dueq_slice topic, int64_t delay)
+{
+    return push_mortal(topic, delay, DUEQ_DEFAULT);
 }
 
 static void commit(void)
@@ -130,6 +137,113 @@ static void opening_writes_nothing(void **state)
     assert_int_equal(kv_lsn(dueq_kv(test.store)), 1);
 }
 
+/* ---- what is counted */
+
+static void what_fell_due_is_counted_in_parts(void **state)
+{
+    struct dueq_topic_stats stats, sum;
+
+    (void)state;
+    for (int i = 0; i < THOUSANDS; i++)
+        push(text("t"), 1000);
+    commit();
+    wait_ms(1000);
+    assert_int_equal(dueq_topic_stats(test.store, text("t"), test.time, &stats), DUEQ_OK);
+    assert_true(stats.counting);
+    assert_in_range(stats.counts[DUEQ_READY], 1, THOUSANDS - 1);
+    assert_int_equal(stats.counts[DUEQ_READY] + stats.counts[DUEQ_DELAYED], THOUSANDS);
+    assert_int_equal(dueq_total_stats(test.store, test.time, &sum), DUEQ_OK);
+    assert_true(sum.counting);
+    assert_true(sum.counts[DUEQ_READY] > stats.counts[DUEQ_READY]);
+    tick_all();
+    assert_int_equal(dueq_topic_stats(test.store, text("t"), test.time, &stats), DUEQ_OK);
+    assert_int_equal(dueq_total_stats(test.store, test.time, &sum), DUEQ_OK);
+    assert_false(stats.counting || sum.counting);
+    assert_int_equal(stats.counts[DUEQ_READY], THOUSANDS);
+    assert_int_equal(sum.counts[DUEQ_READY], THOUSANDS);
+}
+
+static void totals_are_of_every_topic(void **state)
+{
+    struct dueq_topic_stats sum;
+
+    (void)state;
+    for (int i = 0; i < DUEQ_TOPICS_AGED + 10; i++)
+        push(numbered(i), i % 2 == 0 ? 0 : 1000);
+    for (int i = 0; i < 2; i++) {
+        tick_all();
+        assert_int_equal(dueq_total_stats(test.store, test.time, &sum), DUEQ_OK);
+        assert_int_equal(sum.counts[DUEQ_READY], (DUEQ_TOPICS_AGED + 10) / 2);
+        assert_int_equal(sum.counts[DUEQ_DELAYED], (DUEQ_TOPICS_AGED + 10) / 2);
+        assert_int_equal(sum.pushed, DUEQ_TOPICS_AGED + 10);
+        assert_int_equal(sum.oldest_ready_age, DUEQ_DEFAULT);
+        commit();
+        reopen();
+    }
+}
+
+/* ---- what is given out */
+
+static void jobs_that_are_looked_at_keep_their_ids(void **state)
+{
+    struct dueq_job first, second;
+    char ids[2][GIVEN_ID_SIZE];
+
+    (void)state;
+    memcpy(ids[0], push(text("t"), 0).data, GIVEN_ID_SIZE);
+    memcpy(ids[1], push(text("t"), 0).data, GIVEN_ID_SIZE);
+    assert_int_equal(
+        dueq_get(test.store, text("t"), dueq_slice(ids[0], GIVEN_ID_SIZE), test.time, &first),
+        DUEQ_OK);
+    assert_int_equal(
+        dueq_get(test.store, text("t"), dueq_slice(ids[1], GIVEN_ID_SIZE), test.time, &second),
+        DUEQ_OK);
+    assert_memory_equal(first.id.data, ids[0], GIVEN_ID_SIZE);
+    assert_memory_equal(second.id.data, ids[1], GIVEN_ID_SIZE);
+}
+
+/* It says so when it does not know whether there is one. */
+static void a_job_behind_many_that_lapsed_is_found(void **state)
+{
+    enum dueq_status status;
+    struct dueq_slice name;
+    struct dueq_job job;
+    int calls = 0;
+
+    (void)state;
+    for (int i = 0; i < LAPSED; i++)
+        push_mortal(text("t"), 0, 10);
+    push(text("t"), 1);
+    wait_ms(1000);
+    while (dueq_next_signal(test.store, &name) == DUEQ_OK)
+        continue;
+    while ((status = dueq_claim(test.store, text("t"), 1000, test.time, &job)) == DUEQ_BUSY) {
+        assert_in_range(++calls, 1, LAPSED / 1000);
+        dueq_tick(test.store, test.time, 1);
+        assert_int_equal(dueq_next_signal(test.store, &name), DUEQ_OK);
+    }
+    assert_int_equal(status, DUEQ_OK);
+    assert_int_equal(job.ttl, DUEQ_DEFAULT);
+    assert_int_equal(calls, LAPSED / 1000);
+}
+
+/* ---- what is damaged */
+
+static void a_tick_that_fails_does_not_spin(void **state)
+{
+    struct kv_key key = lane_key(1, 128, CLOCK_QUEUE);
+
+    (void)state;
+    push(text("t"), 10);
+    push(text("t"), 20);
+    key_add_place(&key, THEN + 10, 1);
+    kv_key_u8(&key, 9); /* behind the first, and no place */
+    kv_put(dueq_kv(test.store), kv_key_slice(&key), text(""), true);
+    wait_ms(20);
+    tick_all();
+    assert_in_range(dueq_next_tick(test.store, test.time), 1, 1000);
+}
+
 #define queue_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -137,6 +251,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         queue_test(falling_due_writes_nothing),
         queue_test(opening_writes_nothing),
+        queue_test(what_fell_due_is_counted_in_parts),
+        queue_test(totals_are_of_every_topic),
+        queue_test(jobs_that_are_looked_at_keep_their_ids),
+        queue_test(a_job_behind_many_that_lapsed_is_found),
+        queue_test(a_tick_that_fails_does_not_spin),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }
