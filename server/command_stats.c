@@ -17,6 +17,22 @@ static struct error_stats *find_error(const char *code, size_t size)
     return &errors[error_count++];
 }
 
+/* Redis keeps two digits of nanoseconds, in powers of two from 1024 on. */
+uint64_t command_stats_bound(int bucket)
+{
+    return ((((uint64_t)1024 << bucket) / 128) * 129 - 1) / 1000;
+}
+
+void command_stats_time(struct command_stats *stats, uint64_t usec)
+{
+    int bucket = 0;
+
+    while (bucket < HISTOGRAM_BUCKETS - 1 && usec > command_stats_bound(bucket))
+        bucket++;
+    stats->timed++;
+    stats->histogram[bucket]++;
+}
+
 void error_stats_count(const char *reply, size_t size)
 {
     struct error_stats *error;

@@ -36,21 +36,33 @@ void config_release(struct config *config)
 }
 
 /* False: out of memory; *text is its own in any case. */
-static bool own(char **text)
+static bool own(char **text, size_t size)
 {
-    if (*text != NULL)
-        return (*text = strdup(*text)) != NULL;
-    return true;
+    char *copy = *text == NULL ? NULL : malloc(size + 1);
+    bool good = copy != NULL || *text == NULL;
+
+    if (copy != NULL)
+        memcpy(copy, *text, size + 1);
+    *text = copy;
+    return good;
+}
+
+static bool own_text(struct config *copy, const struct option *option)
+{
+    char **text = option_text(copy, option);
+    size_t size = *text == NULL ? 0 : strlen(*text);
+
+    return own(text, option->kind == &kind_secret ? copy->requirepass_size : size);
 }
 
 bool config_copy(const struct config *config, struct config *ret_copy)
 {
     struct config copy = *config;
-    bool good = own(&copy.file);
+    bool good = own(&copy.file, copy.file == NULL ? 0 : strlen(copy.file));
 
     for (size_t i = 0; i < config_option_count; i++)
         if (option_owns_text(option_at(i)))
-            good &= own(option_text(&copy, option_at(i)));
+            good &= own_text(&copy, option_at(i));
     if (good)
         *ret_copy = copy;
     else
@@ -59,16 +71,6 @@ bool config_copy(const struct config *config, struct config *ret_copy)
 }
 
 /* ---- setting */
-
-bool config_set(struct config *config, const char *name, const struct argument *words,
-                size_t count, struct config_error *error)
-{
-    int index = config_find((struct argument){name, strlen(name)});
-
-    if (index < 0)
-        return config_refuse(error, "Bad directive or wrong number of arguments");
-    return option_set(config, option_at((size_t)index), words, count, error);
-}
 
 enum { VALUE_WORDS_MAX = 64 };
 
@@ -96,38 +98,56 @@ static int split_value(struct argument value, struct argument *words)
     return count;
 }
 
+/* Several words may come as one, with spaces between them. */
+static bool set_words(struct config *config, const struct option *option,
+                      const struct argument *words, size_t count, struct config_error *error)
+{
+    struct argument parts[VALUE_WORDS_MAX];
+    int part_count;
+
+    if (count != 1 || !option->kind->several)
+        return option_set(config, option, words, count, error);
+    part_count = split_value(words[0], parts);
+    if (part_count < 0)
+        return config_refuse(error, "wrong number of arguments");
+    return option_set(config, option, parts, (size_t)part_count, error);
+}
+
+bool config_set(struct config *config, const char *name, const struct argument *words,
+                size_t count, struct config_error *error)
+{
+    int index = config_find((struct argument){name, strlen(name)});
+
+    if (index < 0)
+        return config_refuse(error, "Bad directive or wrong number of arguments");
+    return set_words(config, option_at((size_t)index), words, count, error);
+}
+
 bool config_set_value(struct config *config, size_t index, struct argument value,
                       struct config_error *error)
 {
-    const struct option *option = option_at(index);
-    struct argument words[VALUE_WORDS_MAX] = {value};
-    int count = 1;
-
-    if (option->kind->several)
-        count = split_value(value, words);
-    if (count < 0)
-        return config_refuse(error, "wrong number of arguments");
-    return option_set(config, option, words, (size_t)count, error);
+    return set_words(config, option_at(index), &value, 1, error);
 }
 
 bool config_may_change(const struct config *config, size_t index, struct argument value)
 {
     const struct option *option = option_at(index);
     char now[CONFIG_TEXT_MAX];
+    size_t size;
 
     if (option->change != CHANGE_TO_SAME || option->kind == &kind_fixed)
         return option->change != CHANGE_NEVER; /* kind_fixed has words of its own for it */
-    config_get(config, index, now);
-    return value.size == strlen(now) && memcmp(value.data, now, value.size) == 0;
+    size = config_get(config, index, now);
+    return value.size == size && memcmp(value.data, now, size) == 0;
 }
 
 /* ---- getting */
 
-void config_get(const struct config *config, size_t index, char *text)
+size_t config_get(const struct config *config, size_t index, char *text)
 {
     const struct option *option = option_at(index);
 
-    option->kind->format(config, option, text);
+    return option->kind->format(config, option, text);
 }
 
 void config_store_options(const struct config *config, struct kv_options *options)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CONFIG_BIND_MAX = 16, CONFIG_TEXT_MAX = 4096 };
+enum { CONFIG_TEXT_MAX = 4096 };
 
 struct config {
     char *bind; /* addresses, separated by spaces */
@@ -20,7 +20,8 @@ struct config {
     char *unixsocket;
     int64_t unixsocketperm;
     char *dir;
-    char *requirepass; /* "": none */
+    char *requirepass;       /* of any bytes, and a zero behind them */
+    size_t requirepass_size; /* 0: none */
     int64_t protected_mode;
     int64_t maxclients;
     int64_t timeout; /* seconds; 0: none */
@@ -56,6 +57,12 @@ struct config_error {
     char text[512];
 };
 
+/* Is there a password that clients must give? */
+static inline bool config_wants_login(const struct config *config)
+{
+    return config->requirepass_size > 0;
+}
+
 /* Fills in the defaults. */
 void config_init(struct config *config);
 void config_release(struct config *config);
@@ -90,8 +97,8 @@ bool config_set_value(struct config *config, size_t index, struct argument value
  * are. */
 bool config_may_change(const struct config *config, size_t index, struct argument value);
 
-/* Writes the value's text, CONFIG_TEXT_MAX bytes at most. */
-void config_get(const struct config *config, size_t index, char *text);
+/* Writes the value's text, CONFIG_TEXT_MAX bytes at most with the zero behind it; its size. */
+size_t config_get(const struct config *config, size_t index, char *text);
 
 /* What the store is opened with. */
 void config_store_options(const struct config *config, struct kv_options *options);

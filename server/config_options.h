@@ -14,13 +14,15 @@ struct option_kind {
     /* Untouched on failure, with *error in Redis' words. */
     bool (*parse)(struct config *config, const struct option *option,
                   const struct argument *words, size_t count, struct config_error *error);
-    void (*format)(const struct config *config, const struct option *option, char *text);
+    /* Writes CONFIG_TEXT_MAX bytes at most, a zero behind them included; returns the size. */
+    size_t (*format)(const struct config *config, const struct option *option, char *text);
     /* As a file has it; NULL: as `format` has it. */
-    void (*format_line)(const struct config *config, const struct option *option, char *text);
+    size_t (*format_line)(const struct config *config, const struct option *option, char *text);
 };
 
-extern const struct option_kind kind_text;  /* one word */
-extern const struct option_kind kind_words; /* several, kept with spaces between */
+extern const struct option_kind kind_text;   /* one word */
+extern const struct option_kind kind_words;  /* several, kept with spaces between */
+extern const struct option_kind kind_secret; /* one word of any bytes: requirepass */
 extern const struct option_kind kind_number, kind_octal, kind_bytes, kind_duration;
 extern const struct option_kind kind_yesno, kind_level;
 extern const struct option_kind kind_durability;

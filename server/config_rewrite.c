@@ -32,13 +32,15 @@ struct rewrite {
 
 /* ---- one line */
 
-static bool is_plain(const char *text)
+static bool is_plain(const char *text, size_t size)
 {
-    if (*text == '\0' || *text == '#')
+    if (size == 0 || *text == '#')
         return false;
-    while (isgraph((unsigned char)*text) && *text != '"' && *text != '\'' && *text != '\\')
-        text++;
-    return *text == '\0';
+    for (size_t i = 0; i < size; i++)
+        if (!isgraph((unsigned char)text[i]) || text[i] == '"' || text[i] == '\'' ||
+            text[i] == '\\')
+            return false;
+    return true;
 }
 
 static char *quote_byte(char *out, unsigned char byte)
@@ -51,11 +53,11 @@ static char *quote_byte(char *out, unsigned char byte)
     return out + sprintf(out, isprint(byte) ? "%c" : "\\x%02x", byte);
 }
 
-static void quote(char *out, const char *text)
+static void quote(char *out, const char *text, size_t size)
 {
     *out++ = '"';
-    while (*text != '\0')
-        out = quote_byte(out, (unsigned char)*text++);
+    for (size_t i = 0; i < size; i++)
+        out = quote_byte(out, (unsigned char)text[i]);
     strcpy(out, "\"");
 }
 
@@ -63,15 +65,14 @@ void option_line(const struct config *config, const struct option *option, char 
 {
     char text[CONFIG_TEXT_MAX];
     char *value = line + sprintf(line, "%s ", option->name);
+    size_t size = option->kind->format_line != NULL
+                      ? option->kind->format_line(config, option, text)
+                      : option->kind->format(config, option, text);
 
-    if (option->kind->format_line != NULL)
-        option->kind->format_line(config, option, text);
-    else
-        option->kind->format(config, option, text);
-    if (is_plain(text) || (option->kind->several && text[0] != '\0'))
+    if (is_plain(text, size) || (option->kind->several && size > 0))
         strcpy(value, text);
     else
-        quote(value, text);
+        quote(value, text, size);
 }
 
 static bool is_same(const struct config *one, const struct config *other,

@@ -26,7 +26,8 @@ char **option_text(const struct config *config, const struct option *option)
 
 bool option_owns_text(const struct option *option)
 {
-    return option->kind == &kind_text || option->kind == &kind_words;
+    return option->kind == &kind_text || option->kind == &kind_words ||
+           option->kind == &kind_secret;
 }
 
 bool option_set(struct config *config, const struct option *option,
@@ -61,6 +62,11 @@ static bool refuse_word(struct config_error *error, const char *const *names)
 
 /* ---- text */
 
+static size_t copy_text(char *text, const char *from)
+{
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%s", from);
+}
+
 /* Joined by spaces; false: too long, or not a string of C. */
 static bool join(const struct argument *words, size_t count, char *text)
 {
@@ -94,14 +100,43 @@ static bool parse_text(struct config *config, const struct option *option,
     return true;
 }
 
-static void format_text(const struct config *config, const struct option *option, char *text)
+static size_t format_text(const struct config *config, const struct option *option, char *text)
 {
-    snprintf(text, CONFIG_TEXT_MAX, "%s", *option_text(config, option));
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%s", *option_text(config, option));
 }
 
 const struct option_kind kind_text = {.parse = parse_text, .format = format_text};
 const struct option_kind kind_words = {
     .several = true, .parse = parse_text, .format = format_text};
+
+/* A password may hold any byte. */
+static bool parse_secret(struct config *config, const struct option *option,
+                         const struct argument *words, size_t count, struct config_error *error)
+{
+    char *copy;
+
+    (void)count;
+    if (words[0].size >= CONFIG_TEXT_MAX)
+        return config_refuse(error, "argument is too long");
+    copy = malloc(words[0].size + 1);
+    if (copy == NULL)
+        return config_refuse(error, "out of memory");
+    memcpy(copy, words[0].data, words[0].size);
+    copy[words[0].size] = '\0';
+    free(*option_text(config, option));
+    *option_text(config, option) = copy;
+    config->requirepass_size = words[0].size;
+    return true;
+}
+
+static size_t format_secret(const struct config *config, const struct option *option,
+                            char *text)
+{
+    memcpy(text, *option_text(config, option), config->requirepass_size + 1);
+    return config->requirepass_size;
+}
+
+const struct option_kind kind_secret = {.parse = parse_secret, .format = format_secret};
 
 /* ---- numbers */
 
@@ -129,9 +164,10 @@ static bool parse_number(struct config *config, const struct option *option,
     return store_number(config, option, number, error);
 }
 
-static void format_number(const struct config *config, const struct option *option, char *text)
+static size_t format_number(const struct config *config, const struct option *option,
+                            char *text)
 {
-    snprintf(text, CONFIG_TEXT_MAX, "%" PRId64, *number_at(config, option));
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%" PRId64, *number_at(config, option));
 }
 
 const struct option_kind kind_number = {.parse = parse_number, .format = format_number};
@@ -155,9 +191,10 @@ static bool parse_octal(struct config *config, const struct option *option,
     return false;
 }
 
-static void format_octal(const struct config *config, const struct option *option, char *text)
+static size_t format_octal(const struct config *config, const struct option *option, char *text)
 {
-    snprintf(text, CONFIG_TEXT_MAX, "%" PRIo64, (uint64_t)*number_at(config, option));
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%" PRIo64,
+                            (uint64_t)*number_at(config, option));
 }
 
 const struct option_kind kind_octal = {.parse = parse_octal, .format = format_octal};
@@ -168,11 +205,12 @@ struct unit {
     const char *name;
 };
 
-static void format_units(const struct unit *unit, int64_t number, char *text)
+static size_t format_units(const struct unit *unit, int64_t number, char *text)
 {
     while (number == 0 ? unit->size > 1 : number % unit->size != 0)
         unit++;
-    snprintf(text, CONFIG_TEXT_MAX, "%" PRId64 "%s", number / unit->size, unit->name);
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%" PRId64 "%s", number / unit->size,
+                            unit->name);
 }
 
 static bool parse_bytes(struct config *config, const struct option *option,
@@ -186,13 +224,13 @@ static bool parse_bytes(struct config *config, const struct option *option,
     return store_number(config, option, (int64_t)bytes, error);
 }
 
-static void format_bytes_line(const struct config *config, const struct option *option,
-                              char *text)
+static size_t format_bytes_line(const struct config *config, const struct option *option,
+                                char *text)
 {
     static const struct unit units[] = {
         {(int64_t)1 << 30, "gb"}, {1 << 20, "mb"}, {1 << 10, "kb"}, {1, ""}};
 
-    format_units(units, *number_at(config, option), text);
+    return format_units(units, *number_at(config, option), text);
 }
 
 const struct option_kind kind_bytes = {
@@ -208,13 +246,13 @@ static bool parse_duration(struct config *config, const struct option *option,
                          "argument must be a duration: milliseconds, or with ms, s, m, h, d");
 }
 
-static void format_duration_line(const struct config *config, const struct option *option,
-                                 char *text)
+static size_t format_duration_line(const struct config *config, const struct option *option,
+                                   char *text)
 {
     static const struct unit units[] = {
         {86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, ""}};
 
-    format_units(units, *number_at(config, option), text);
+    return format_units(units, *number_at(config, option), text);
 }
 
 const struct option_kind kind_duration = {
@@ -235,9 +273,9 @@ static bool parse_yesno(struct config *config, const struct option *option,
     return true;
 }
 
-static void format_yesno(const struct config *config, const struct option *option, char *text)
+static size_t format_yesno(const struct config *config, const struct option *option, char *text)
 {
-    strcpy(text, *number_at(config, option) ? "yes" : "no");
+    return copy_text(text, *number_at(config, option) ? "yes" : "no");
 }
 
 const struct option_kind kind_yesno = {.parse = parse_yesno, .format = format_yesno};
@@ -256,9 +294,9 @@ static bool parse_level(struct config *config, const struct option *option,
     return true;
 }
 
-static void format_level(const struct config *config, const struct option *option, char *text)
+static size_t format_level(const struct config *config, const struct option *option, char *text)
 {
-    strcpy(text, level_names[*number_at(config, option)]);
+    return copy_text(text, level_names[*number_at(config, option)]);
 }
 
 const struct option_kind kind_level = {.parse = parse_level, .format = format_level};
@@ -286,14 +324,14 @@ static bool parse_durability(struct config *config, const struct option *option,
     return true;
 }
 
-static void format_durability(const struct config *config, const struct option *option,
-                              char *text)
+static size_t format_durability(const struct config *config, const struct option *option,
+                                char *text)
 {
     (void)option;
-    if (config->durability == KV_SYNC_INTERVAL)
-        snprintf(text, CONFIG_TEXT_MAX, "interval %" PRId64, config->durability_interval);
-    else
-        strcpy(text, durability_names[config->durability]);
+    if (config->durability != KV_SYNC_INTERVAL)
+        return copy_text(text, durability_names[config->durability]);
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "interval %" PRId64,
+                            config->durability_interval);
 }
 
 const struct option_kind kind_durability = {
@@ -321,11 +359,11 @@ static bool parse_appendfsync(struct config *config, const struct option *option
     return true;
 }
 
-static void format_appendfsync(const struct config *config, const struct option *option,
-                               char *text)
+static size_t format_appendfsync(const struct config *config, const struct option *option,
+                                 char *text)
 {
     (void)option;
-    strcpy(text, fsync_of_modes[config->durability]);
+    return copy_text(text, fsync_of_modes[config->durability]);
 }
 
 const struct option_kind kind_appendfsync = {.parse = parse_appendfsync,
@@ -343,11 +381,12 @@ static bool parse_output_limits(struct config *config, const struct option *opti
     return why == NULL || config_refuse(error, why);
 }
 
-static void format_output_limits(const struct config *config, const struct option *option,
-                                 char *text)
+static size_t format_output_limits(const struct config *config, const struct option *option,
+                                   char *text)
 {
     (void)option;
     output_limits_format(&config->output_limits, text, CONFIG_TEXT_MAX);
+    return strlen(text);
 }
 
 const struct option_kind kind_output_limits = {
@@ -365,9 +404,11 @@ static bool parse_events(struct config *config, const struct option *option,
     return true;
 }
 
-static void format_events(const struct config *config, const struct option *option, char *text)
+static size_t format_events(const struct config *config, const struct option *option,
+                            char *text)
 {
     keyspace_events_format((unsigned)*number_at(config, option), text);
+    return strlen(text);
 }
 
 const struct option_kind kind_events = {.parse = parse_events, .format = format_events};
@@ -385,10 +426,10 @@ static bool parse_fixed(struct config *config, const struct option *option,
     return false;
 }
 
-static void format_fixed(const struct config *config, const struct option *option, char *text)
+static size_t format_fixed(const struct config *config, const struct option *option, char *text)
 {
     (void)config;
-    strcpy(text, option->initial);
+    return copy_text(text, option->initial);
 }
 
 const struct option_kind kind_fixed = {

@@ -106,7 +106,7 @@ static void init_session(struct connection *connection, int fd, const char *addr
     snprintf(session->address, sizeof(session->address), "%s", address);
     snprintf(session->local_address, sizeof(session->local_address), "%s", local_address);
     snprintf(session->user, sizeof(session->user), "default");
-    session->authenticated = server->config.requirepass[0] == '\0';
+    session->authenticated = !config_wants_login(&server->config);
     session->protocol = 2;
     session->created = session->active = server->clock.last.monotonic;
     server_add_session(server, session);
@@ -168,7 +168,7 @@ static const char protected_mode_denied[] =
 /* As long as no password keeps strangers out, the machine's border does. */
 static bool is_stranger(const struct config *config, const char *address)
 {
-    return config->protected_mode && config->requirepass[0] == '\0' &&
+    return config->protected_mode && !config_wants_login(config) &&
            strchr(address, '/') == NULL && !listener_is_loopback(address);
 }
 

@@ -1,6 +1,7 @@
 /* From a request to its handler: lookup, login, arity, room, and the state of the store. */
 #include "server/command_stats.h"
 #include "server/commands/handlers.h"
+#include "server/keyspace.h"
 #include "server/monitors.h"
 #include "server/server.h"
 #include "server/transaction.h"
@@ -10,7 +11,8 @@
 
 enum {
     SHOWN_ARGUMENTS = 128, /* bytes of an unknown command's arguments in its error */
-    RECORDS_MOST = 1024    /* bytes that an argument can add to the store beside its own */
+    RECORDS_MOST = 1024,   /* bytes that an argument can add to the store beside its own */
+    RECORD_LEAST = 128     /* and what it adds mostly: there may be millions in an EXEC */
 };
 
 /* ---- finding the command */
@@ -132,14 +134,27 @@ static size_t growth(const struct context *context)
     const struct transaction *transaction = context->session->transaction;
 
     if (is_exec(context))
-        return transaction_bytes(transaction) + transaction_count(transaction) * RECORDS_MOST;
+        return transaction_bytes(transaction) + transaction_count(transaction) * RECORDS_MOST +
+               transaction_arguments(transaction) * RECORD_LEAST;
     return request->bytes + request->count * RECORDS_MOST;
+}
+
+/* proto-max-bulk-len may let through more than the store keeps as one value. */
+static bool is_too_large(const struct request *request)
+{
+    if (request->bytes > STRING_MAX)
+        for (size_t i = 0; i < request->count; i++)
+            if (request->arguments[i].size > STRING_MAX)
+                return true;
+    return false;
 }
 
 /* False: the error is written. */
 static bool finds_room(struct context *context)
 {
-    enum dueq_status status = kv_room(dueq_kv(context->store), growth(context));
+    enum dueq_status status = is_too_large(context->request)
+                                  ? DUEQ_TOOBIG
+                                  : kv_room(dueq_kv(context->store), growth(context));
 
     if (status != DUEQ_OK)
         context_status(context, status);
@@ -245,10 +260,15 @@ static bool replied_error(const struct context *context, size_t mark)
 static void note_run(const struct context *context, struct command_stats *stats, uint64_t usec,
                      enum outcome outcome)
 {
+    bool fast = context->command->flags & COMMAND_FAST;
+
     stats->calls += context->waiter == NULL;
     stats->usec += usec;
     if (outcome == OUTCOME_WAIT)
         return;
+    command_stats_time(stats, usec);
+    latency_note(&context->server->latency, fast ? LATENCY_FAST_COMMAND : LATENCY_COMMAND, usec,
+                 context->server->config.latency_threshold, context->now.wall / 1000);
     if (!(context->command->flags & COMMAND_SKIP_SLOWLOG))
         slowlog_note(context, usec);
     monitors_show(context);
@@ -284,10 +304,7 @@ enum outcome command_dispatch(struct context *context)
     struct server_stats *stats = &context->server->stats;
     enum outcome outcome = OUTCOME_DONE;
 
-    if (context->waiter == NULL) {
-        stats->commands_processed++;
-        context->session->commands++;
-    }
+    stats->commands_processed += context->waiter == NULL;
     if (find_command(context)) {
         context->session->last_command = context->command;
         outcome = admit_and_run(context, mark);

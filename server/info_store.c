@@ -9,6 +9,7 @@
 
 void info_persistence(struct context *context, struct buffer *text)
 {
+    const struct checkpoint_watch *checkpoints = &context->server->checkpoints;
     struct kv_stats stats = {0};
 
     if (context->store != NULL)
@@ -17,9 +18,9 @@ void info_persistence(struct context *context, struct buffer *text)
     info_line(text, "async_loading:0");
     info_line(text, "rdb_changes_since_last_save:%zu", stats.memtable_entries);
     info_line(text, "rdb_bgsave_in_progress:%d", stats.checkpoint_running);
-    /* what is acknowledged is saved: the last save is now */
-    info_line(text, "rdb_last_save_time:%" PRId64, context->now.wall / 1000);
-    info_line(text, "rdb_last_bgsave_status:ok");
+    info_line(text, "rdb_last_save_time:%" PRId64, server_last_save(context->server));
+    info_line(text, "rdb_last_bgsave_status:%s",
+              context->store == NULL || checkpoints->failing ? "err" : "ok");
     info_line(text, "rdb_last_bgsave_time_sec:%" PRIu64, stats.checkpoint_usec_last / 1000000);
     info_line(text, "rdb_current_bgsave_time_sec:-1");
     info_line(text, "aof_enabled:1");

@@ -99,7 +99,7 @@ void listeners_warn(const struct config *config)
 {
     char host[128];
 
-    if (config->port == 0 || config->requirepass[0] != '\0' ||
+    if (config->port == 0 || config_wants_login(config) ||
         !find_reachable(config, host, sizeof(host)))
         return;
     if (config->protected_mode)

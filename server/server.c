@@ -220,6 +220,31 @@ static bool wait_for_commit(struct server *server, enum dueq_status status)
     return false;
 }
 
+static void note_latency(struct server *server, enum latency_event event, uint64_t began)
+{
+    latency_note(&server->latency, event, clock_usec() - began,
+                 server->config.latency_threshold, server->now.wall / 1000);
+}
+
+static enum dueq_status commit_batch(struct server *server, uint64_t *ret_lsn)
+{
+    uint64_t began = clock_usec();
+    enum dueq_status status = dueq_commit(server->store, server->now, ret_lsn);
+
+    note_latency(server, LATENCY_COMMIT, began);
+    return status;
+}
+
+/* True: there is more that is due. */
+static bool tick(struct server *server)
+{
+    uint64_t began = clock_usec();
+    bool more = dueq_tick(server->store, server->now, TICK_BUDGET);
+
+    note_latency(server, LATENCY_TICK, began);
+    return more;
+}
+
 /* False: nothing is settled; the store may have failed, and with it everybody who waited. */
 static bool commit(struct server *server, uint64_t *ret_lsn)
 {
@@ -228,7 +253,7 @@ static bool commit(struct server *server, uint64_t *ret_lsn)
     *ret_lsn = 0;
     if (server->store == NULL)
         return true;
-    status = dueq_commit(server->store, server->now, ret_lsn);
+    status = commit_batch(server, ret_lsn);
     if (status != DUEQ_OK)
         return wait_for_commit(server, status);
     server->commit_until = 0;
@@ -247,7 +272,7 @@ void server_commit_if_large(struct server *server)
 
     if (server->running == 0 && server->store != NULL &&
         dueq_batch_bytes(server->store) > BATCH_LARGE)
-        dueq_commit(server->store, server->now, &lsn); /* a failure shows at the turn's end */
+        commit_batch(server, &lsn); /* a failure shows at the turn's end */
 }
 
 /* Those whose next request was held back go on, in order of their age. */
@@ -305,6 +330,21 @@ static void keep_house(struct server *server)
     server->house_kept = server->clock.last.monotonic;
     check_sessions(server);
     log_tell_left_out(false);
+    server_last_save(server);
+}
+
+/* Of what this turn has committed: a checkpoint under way does not contain it. */
+static void start_checkpoint(struct server *server)
+{
+    struct kv_stats stats;
+
+    if (!server->checkpoint_wanted || server->store == NULL)
+        return;
+    kv_get_stats(dueq_kv(server->store), &stats);
+    if (stats.checkpoint_running)
+        return;
+    kv_checkpoint_start(dueq_kv(server->store));
+    server->checkpoint_wanted = false;
 }
 
 /* Nothing reaches a socket before its record is settled: first everything that this turn has to
@@ -320,7 +360,7 @@ static void finish_turn(struct server *server)
     end_pause(server);
     resume_some(server);
     if (server->store != NULL)
-        more = dueq_tick(server->store, server->now, TICK_BUDGET);
+        more = tick(server);
     waiters_serve(server);
     waiters_expire(server);
     if (commit(server, &lsn)) {
@@ -329,6 +369,7 @@ static void finish_turn(struct server *server)
     }
     close_doomed(server);
     check_store(server);
+    start_checkpoint(server);
     if (server->store != NULL)
         dueq_maintain(server->store, !server->work_done && !more);
     server->work_done = false;
@@ -435,6 +476,20 @@ static bool init_events(struct server *server)
 }
 
 /* ---- for handlers */
+
+int64_t server_last_save(struct server *server)
+{
+    const struct clock_moment *now = &server->clock.last;
+    struct kv_stats stats;
+
+    if (server->store != NULL) {
+        kv_get_stats(dueq_kv(server->store), &stats);
+        checkpoint_watch_look(&server->checkpoints, &stats, now->wall);
+    }
+    if (server->checkpoints.last > 0)
+        return server->checkpoints.last;
+    return (now->wall - (now->monotonic - server->stats.start_monotonic)) / 1000;
+}
 
 struct session *server_find_session(struct server *server, uint64_t id)
 {

@@ -3,8 +3,10 @@
 #ifndef DUEQ_SERVER_SERVER_H
 #define DUEQ_SERVER_SERVER_H
 
+#include "server/checkpoint_watch.h"
 #include "server/clock.h"
 #include "server/config.h"
+#include "server/latency.h"
 #include "server/session.h"
 #include "server/slowlog.h"
 #include "storage/dueq.h"
@@ -24,7 +26,7 @@ struct server_stats {
     uint64_t connections_received, connections_rejected;
     uint64_t commands_processed, errors;
     uint64_t input_bytes, output_bytes;
-    uint64_t turns, commits;
+    uint64_t turns;
     uint64_t blocked_clients;
     int64_t start_wall, start_monotonic; /* ms */
     uint64_t store_failures;
@@ -59,6 +61,8 @@ struct server {
     struct pubsub *pubsub;
     struct server_stats stats;
     struct slowlog slowlog;
+    struct latency latency;
+    struct checkpoint_watch checkpoints;
     size_t held;              /* connections whose next request waits for a pause to end */
     struct session *monitors; /* those that MONITOR (utlist) */
     unsigned running;         /* commands under way, one within another: nothing is committed */
@@ -69,7 +73,8 @@ struct server {
     bool checkpoint_on_exit;
     bool stop_now; /* without waiting for clients that are owed replies */
     bool pidfile_written;
-    bool work_done; /* this turn ran a command: not idle */
+    bool checkpoint_wanted; /* BGSAVE: after the commit, when none is running */
+    bool work_done;         /* this turn ran a command: not idle */
     int exit_status;
 };
 
@@ -91,6 +96,9 @@ void server_apply_config(struct server *server);
  * clock; 0: no longer. A pause under way is not made shorter or milder. */
 void server_pause(struct server *server, int64_t until, bool writes);
 bool server_pauses(const struct server *server, unsigned command_flags);
+/* Brings `checkpoints` up to date. When the last one ended, unix s; before the first: the
+ * start. */
+int64_t server_last_save(struct server *server);
 /* "" while the store is sound. */
 const char *server_failure(const struct server *server);
 

@@ -31,7 +31,6 @@ struct session {
     int64_t created; /* monotonic ms */
     int64_t active;  /* monotonic ms of the last request */
     const struct command *last_command;
-    uint64_t commands; /* run so far */
 
     struct waiter *waiter;                 /* blocked in a command; NULL: not */
     struct transaction *transaction;       /* since MULTI; NULL: none */

@@ -8,7 +8,7 @@
 
 struct transaction {
     struct request **requests; /* each its own allocation */
-    size_t count, capacity, bytes;
+    size_t count, capacity, bytes, arguments;
     unsigned flags;
     bool needs_store;
     bool failed;
@@ -60,6 +60,7 @@ bool transaction_queue(struct transaction *transaction, const struct request *re
     transaction->flags |= command->flags;
     transaction->needs_store |= command_needs_store(command);
     transaction->bytes += request_copy_size(request);
+    transaction->arguments += request->count;
     return true;
 }
 
@@ -86,6 +87,11 @@ bool transaction_failed(const struct transaction *transaction)
 size_t transaction_count(const struct transaction *transaction)
 {
     return transaction->count;
+}
+
+size_t transaction_arguments(const struct transaction *transaction)
+{
+    return transaction->arguments;
 }
 
 size_t transaction_bytes(const struct transaction *transaction)

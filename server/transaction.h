@@ -26,6 +26,7 @@ bool transaction_failed(const struct transaction *transaction);
 void transaction_end(struct context *context);
 
 size_t transaction_count(const struct transaction *transaction);
+size_t transaction_arguments(const struct transaction *transaction); /* of all requests */
 size_t transaction_bytes(const struct transaction *transaction);
 const struct request *transaction_request(const struct transaction *transaction, size_t index);
 

@@ -35,12 +35,13 @@ static enum outcome run_get(struct context *context)
 
     for (size_t i = 0; i < config_count(); i++) {
         struct argument name = asked_name(context, config_name(i));
+        size_t size;
 
         if (name.data == NULL)
             continue;
-        config_get(&context->server->config, i, text);
+        size = config_get(&context->server->config, i, text);
         resp_bulk(context->reply, name.data, name.size);
-        resp_string(context->reply, text);
+        resp_bulk(context->reply, text, size);
         found++;
     }
     resp_deferred_map(context->reply, mark, found);

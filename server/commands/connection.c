@@ -64,7 +64,7 @@ static enum outcome run_reset(struct context *context)
     session->reply_off = false;
     session->reply_skip = 0;
     session->no_evict = false;
-    session->authenticated = context->server->config.requirepass[0] == '\0';
+    session->authenticated = !config_wants_login(&context->server->config);
     connection_set_text(&session->name, (struct argument){"", 0});
     context->reply->version = 2;
     resp_simple(context->reply, "RESET");

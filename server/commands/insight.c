@@ -1,4 +1,4 @@
-/* Looking into the server: MONITOR, SLOWLOG, LATENCY, MEMORY; and checkpoints, under the names
+/* Looking into the server: MONITOR, SLOWLOG, MEMORY; and checkpoints, under the names
  * that Redis has for saving. */
 #include "server/clients.h"
 #include "server/commands/handlers.h"
@@ -66,57 +66,6 @@ enum outcome run_slowlog_reset(struct context *context)
 }
 
 enum outcome run_slowlog_help(struct context *context)
-{
-    return write_help(context);
-}
-
-/* ---- LATENCY: no event is recorded */
-
-static enum outcome empty_array(struct context *context)
-{
-    resp_array(context->reply, 0);
-    return OUTCOME_DONE;
-}
-
-enum outcome run_latency_history(struct context *context)
-{
-    return empty_array(context);
-}
-
-enum outcome run_latency_latest(struct context *context)
-{
-    return empty_array(context);
-}
-
-enum outcome run_latency_histogram(struct context *context)
-{
-    resp_map(context->reply, 0);
-    return OUTCOME_DONE;
-}
-
-enum outcome run_latency_reset(struct context *context)
-{
-    return context_integer_reply(context, 0);
-}
-
-enum outcome run_latency_graph(struct context *context)
-{
-    resp_errorf(context->reply, "ERR No samples available for event '%.128s'",
-                context_argument(context, 2).data);
-    return OUTCOME_DONE;
-}
-
-enum outcome run_latency_doctor(struct context *context)
-{
-    static const char text[] =
-        "dueq records no latency events. INFO journal has what syncs and "
-        "checkpoints took, SLOWLOG the slow commands.\n";
-
-    resp_verbatim(context->reply, "txt", text, sizeof(text) - 1);
-    return OUTCOME_DONE;
-}
-
-enum outcome run_latency_help(struct context *context)
 {
     return write_help(context);
 }
@@ -220,15 +169,7 @@ enum outcome run_memory_help(struct context *context)
 
 enum outcome run_lastsave(struct context *context)
 {
-    struct kv_stats stats;
-
-    kv_get_stats(dueq_kv(context->store), &stats);
-    if (stats.checkpoint_unix_last == 0)
-        stats.checkpoint_unix_last =
-            context->now.wall / 1000 -
-            (context->server->clock.last.monotonic - context->server->stats.start_monotonic) /
-                1000;
-    return context_integer_reply(context, stats.checkpoint_unix_last);
+    return context_integer_reply(context, server_last_save(context->server));
 }
 
 /* All that was accepted is on disk already; a checkpoint makes the next start a quick one. */
@@ -239,12 +180,17 @@ enum outcome run_save(struct context *context)
     return status == DUEQ_OK ? context_ok(context) : context_status(context, status);
 }
 
+/* Nothing is committed within a command, so the checkpoint begins when the turn ends. */
 enum outcome run_bgsave(struct context *context)
 {
+    struct kv_stats stats;
+
     if (context_count(context) > 2 ||
         (context_count(context) == 2 && !context_is(context, 1, "schedule")))
         return context_syntax_error(context);
-    kv_checkpoint_start(dueq_kv(context->store));
-    resp_simple(context->reply, "Background saving started");
+    kv_get_stats(dueq_kv(context->store), &stats);
+    context->server->checkpoint_wanted = true;
+    resp_simple(context->reply, stats.checkpoint_running ? "Background saving scheduled"
+                                                         : "Background saving started");
     return OUTCOME_DONE;
 }

@@ -51,9 +51,8 @@ bool connection_set_name(struct context *context, struct argument name)
 /* ---- passwords */
 
 /* Takes as long for a wrong password as for the right one, whatever they have in common. */
-static bool same_text(struct argument given, const char *wanted)
+static bool same_text(struct argument given, const char *wanted, size_t size)
 {
-    size_t size = strlen(wanted);
     unsigned char difference = given.size != size;
 
     for (size_t i = 0; i < given.size; i++)
@@ -64,9 +63,11 @@ static bool same_text(struct argument given, const char *wanted)
 /* There is one user, whom any password lets in when none is set. */
 static bool log_in(struct context *context, struct argument user, struct argument password)
 {
-    const char *wanted = context->server->config.requirepass;
+    const struct config *config = &context->server->config;
 
-    if (!same_text(user, "default") || (wanted[0] != '\0' && !same_text(password, wanted))) {
+    if (!same_text(user, "default", 7) ||
+        (config_wants_login(config) &&
+         !same_text(password, config->requirepass, config->requirepass_size))) {
         resp_error(context->reply,
                    "WRONGPASS invalid username-password pair or user is disabled.");
         return false;
@@ -82,7 +83,7 @@ enum outcome connection_auth(struct context *context)
 
     if (context_count(context) > 3)
         return context_syntax_error(context);
-    if (!named && context->server->config.requirepass[0] == '\0') {
+    if (!named && !config_wants_login(&context->server->config)) {
         resp_error(context->reply,
                    "ERR AUTH <password> called without any password configured for the default "
                    "user. Are you sure your configuration is correct?");

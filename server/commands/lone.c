@@ -53,7 +53,7 @@ enum outcome run_acl_users(struct context *context)
 
 static bool has_password(const struct context *context)
 {
-    return context->server->config.requirepass[0] != '\0';
+    return config_wants_login(&context->server->config);
 }
 
 /* No hash of the password is shown: it is in the configuration or nowhere. */

@@ -168,7 +168,6 @@ struct kv_stats {
     size_t frozen_bytes;                     /* of the one being merged into LMDB, likewise */
     size_t mapped_bytes;                     /* of both: what is no part of malloc's heap */
     uint64_t checkpoints, checkpoint_usec_last, checkpoint_failures;
-    int64_t checkpoint_unix_last; /* seconds; 0: none since open */
     bool checkpoint_running;
     uint64_t map_bytes, map_used_bytes;
     uint64_t disk_free_bytes;

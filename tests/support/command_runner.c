@@ -47,7 +47,7 @@ struct connection *runner_connect(struct command_runner *runner)
     session->id = ++runner->server.next_session;
     session->fd = -1;
     session->protocol = 2;
-    session->authenticated = runner->server.config.requirepass[0] == '\0';
+    session->authenticated = !config_wants_login(&runner->server.config);
     snprintf(session->address, sizeof(session->address), "127.0.0.1:%d",
              1000 + (int)session->id);
     snprintf(session->local_address, sizeof(session->local_address), "127.0.0.1:6379");

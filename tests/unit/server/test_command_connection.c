@@ -73,6 +73,23 @@ static void auth_compares_the_whole_password(void **state)
     assert_true(client->session.authenticated);
 }
 
+static void a_password_of_any_bytes_is_compared(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "CONFIG SET requirepass \"a\\x00b\"");
+    struct connection *client = runner_connect(runner);
+    runner_expect_of(runner, client, "!WRONGPASS *", "AUTH a");
+    runner_expect_of(runner, client, "!WRONGPASS *", "AUTH \"a\\x00\"");
+    runner_expect_of(runner, client, "!WRONGPASS *", "AUTH \"a\\x00c\"");
+    runner_expect_of(runner, client, "!WRONGPASS *", "AUTH \"a\\x00ba\"");
+    runner_expect_of(runner, client, "!WRONGPASS *", "AUTH \"\"");
+    runner_expect_of(runner, client, "!NOAUTH *", "PING");
+    runner_expect_of(runner, client, "OK", "AUTH \"a\\x00b\"");
+    runner_expect_of(runner, client, "RESET", "RESET");
+    runner_expect_of(runner, client, "!NOAUTH *", "PING");
+    runner_expect_of(runner, client, "[*\"proto\" 2 *]", "HELLO 2 AUTH default \"a\\x00b\"");
+}
+
 static void hello_describes_the_server(void **state)
 {
     struct command_runner *runner = *state;
@@ -279,6 +296,7 @@ int main(void)
         runner_test(select_takes_16_databases),
         runner_test(auth_without_a_password_set),
         runner_test(auth_compares_the_whole_password),
+        runner_test(a_password_of_any_bytes_is_compared),
         runner_test(hello_describes_the_server),
         runner_test(hello_refuses_what_it_does_not_know),
         runner_test(hello_logs_in_and_names),

@@ -1,5 +1,6 @@
 /* Looking into the server: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
  * saving. Expected is what Redis 7.0.15 answers. */
+#include "server/command_stats.h"
 #include "tests/support/command_runner.h"
 
 #include "tests/support/cmocka.h"
@@ -250,19 +251,160 @@ static void long_commands_are_cut_in_the_slowlog(void **state)
 
 /* ---- LATENCY */
 
-static void no_latency_is_recorded(void **state)
+static void nothing_is_watched_before_a_threshold_is_set(void **state)
 {
     static const char *const cases[][2] = {
+        {"OK", "DEBUG SLEEP 0.02"},
         {"[]", "LATENCY LATEST"},
         {"[]", "LATENCY HISTORY command"},
+        {"[]", "LATENCY HISTORY nosuch"},
         {"0", "LATENCY RESET"},
-        {"0", "LATENCY RESET command"},
+        {"0", "LATENCY RESET command nosuch"},
         {"!ERR No samples available for event 'command'", "LATENCY GRAPH command"},
+        {"!ERR No samples available for event 'nosuch'", "LATENCY GRAPH nosuch"},
+        {"\"Latency is not watched. *\"", "LATENCY DOCTOR"},
         {"!ERR unknown subcommand 'NOSUCH'. Try LATENCY HELP.", "LATENCY NOSUCH"},
         {"!ERR wrong number of arguments for 'latency' command", "LATENCY"},
     };
+    struct command_runner *runner = *state;
+
+    runner->server.config.enable_debug_command = 1;
+    runner_expect_all(runner, cases);
+}
+
+static void what_takes_long_is_remembered(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "CONFIG SET latency-monitor-threshold 100000"},
+        {"OK", "DEBUG SLEEP 0.02"},
+        {"[]", "LATENCY LATEST"},
+        {"\"Nothing has taken as long *\"", "LATENCY DOCTOR"},
+        {"OK", "CONFIG SET latency-monitor-threshold 20"},
+        {"OK", "DEBUG SLEEP 0.02"},
+        {"[*[\"command\" 1700000000 * *]*]", "LATENCY LATEST"},
+        {"[[1700000000 *]]", "LATENCY HISTORY command"},
+        {"\"command - high * ms, low * ms (all time high * ms)\\n----*\"",
+         "LATENCY GRAPH command"},
+        {"\"*1. command: 1 latency spikes *\"", "LATENCY DOCTOR"},
+        {"1", "LATENCY RESET nosuch COMMAND"},
+        {"[]", "LATENCY HISTORY command"},
+    };
+    struct command_runner *runner = *state;
+
+    runner->server.config.enable_debug_command = 1;
+    runner_expect_all(runner, cases);
+}
+
+static void the_worst_of_each_second_is_kept(void **state)
+{
+    static struct latency latency;
+    struct latency_series *series = &latency.series[LATENCY_COMMIT];
+    (void)state;
+    for (int64_t second = 1; second <= 1000; second++) {
+        latency_note(&latency, LATENCY_COMMIT, 10000, 10, second);
+        latency_note(&latency, LATENCY_COMMIT, 9999, 10, second);
+        latency_note(&latency, LATENCY_COMMIT, (uint64_t)(second + 100) * 1000, 10, second);
+        latency_note(&latency, LATENCY_COMMIT, 20000, 10, second);
+    }
+    assert_int_equal(series->count, LATENCY_SAMPLES);
+    assert_int_equal(latency_sample_at(series, 0)->time, 1001 - LATENCY_SAMPLES);
+    assert_int_equal(latency_sample_at(series, LATENCY_SAMPLES - 1)->time, 1000);
+    assert_int_equal(latency_sample_at(series, LATENCY_SAMPLES - 1)->ms, 1100);
+    assert_int_equal(series->worst, 1100);
+    assert_int_equal(latency.series[LATENCY_COMMAND].count, 0);
+}
+
+/* Bounds as redis-server 7.0.15 has them. */
+static void times_of_commands_are_counted_by_powers_of_two(void **state)
+{
+    static const uint64_t bounds[HISTOGRAM_BUCKETS] = {
+        1,    2,    4,    8,     16,    33,    66,     132,    264,    528,    1056,
+        2113, 4227, 8454, 16908, 33816, 67633, 135266, 270532, 541065, 1082130};
+    struct command_stats stats = {0};
+    (void)state;
+    for (int i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        assert_int_equal(command_stats_bound(i), bounds[i]);
+        command_stats_time(&stats, bounds[i]);
+        assert_int_equal(stats.histogram[i], 1);
+    }
+    command_stats_time(&stats, 0);
+    command_stats_time(&stats, 3);
+    command_stats_time(&stats, UINT64_MAX);
+    assert_int_equal(stats.histogram[0], 2);
+    assert_int_equal(stats.histogram[2], 2);
+    assert_int_equal(stats.histogram[HISTOGRAM_BUCKETS - 1], 2);
+    assert_int_equal(stats.timed, HISTOGRAM_BUCKETS + 3);
+}
+
+static void the_histogram_has_what_ran(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "CONFIG RESETSTAT"},
+        {"[]", "LATENCY HISTOGRAM set nosuch client"},
+        {"OK", "SET k v"},
+        {"OK", "SET k v"},
+        {"1", "CLIENT ID"},
+        {"[\"set\" [\"calls\" 2 \"histogram_usec\" [*2]]]", "LATENCY HISTOGRAM SET nosuch"},
+        {"[\"client|id\" [\"calls\" 1 \"histogram_usec\" [* 1]]]", "LATENCY HISTOGRAM client"},
+        {"[*\"config|resetstat\" [*]*\"set\" [\"calls\" 2 *]*]", "LATENCY HISTOGRAM"},
+        {"OK", "CONFIG RESETSTAT"},
+        {"[]", "LATENCY HISTOGRAM set"},
+    };
 
     runner_expect_all(*state, cases);
+}
+
+/* ---- checkpoints */
+
+static void a_save_is_known_by_its_end(void **state)
+{
+    struct checkpoint_watch watch = {0};
+    struct kv_stats stats = {0};
+    (void)state;
+    checkpoint_watch_look(&watch, &stats, 5000);
+    assert_int_equal(watch.last, 0);
+    assert_false(watch.failing);
+    stats.checkpoint_failures = 3;
+    checkpoint_watch_look(&watch, &stats, 6000);
+    checkpoint_watch_look(&watch, &stats, 7000); /* it goes on failing until it succeeds */
+    assert_true(watch.failing);
+    stats.checkpoint_failures = 5;
+    stats.checkpoints = 1;
+    checkpoint_watch_look(&watch, &stats, 8000);
+    assert_int_equal(watch.last, 8);
+    assert_false(watch.failing);
+    checkpoint_watch_look(&watch, &(struct kv_stats){0}, 9000); /* the store was opened again */
+    checkpoint_watch_look(&watch, &(struct kv_stats){.checkpoints = 1}, 10000);
+    assert_int_equal(watch.last, 10);
+}
+
+static void a_save_that_fails_is_told(void **state)
+{
+    struct command_runner *runner = *state;
+    struct kv_options small;
+    char *info;
+    runner_expect(runner,
+                  "\"*rdb_last_save_time:1700000000\\r\\nrdb_last_bgsave_status:ok\\r*\"",
+                  "INFO persistence");
+    runner_pass(runner, 5000);
+    runner_expect(runner, "1700000000", "LASTSAVE");
+    runner_expect(runner, "OK", "SET k v");
+    runner_expect(runner, "OK", "SAVE");
+    runner_expect(runner, "1700000005", "LASTSAVE");
+    info = runner_bytes(runner, "INFO persistence");
+    assert_non_null(strstr(info, "rdb_last_save_time:1700000005\r\n"));
+    free(info);
+    dueq_options_init(&small);
+    small.map_bytes = 8 << 20;
+    runner_reopen(runner, &small);
+    for (int i = 0; i < 20; i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "SETRANGE k%d 1000000 x", i);
+        runner_expect(runner, "*", line);
+    }
+    runner_expect(runner, "!FULL *", "SAVE");
+    runner_expect(runner, "\"*rdb_last_bgsave_status:err*\"", "INFO persistence");
+    runner_expect(runner, "1700000005", "LASTSAVE");
 }
 
 /* ---- CLIENT */
@@ -652,7 +794,13 @@ int main(void)
         runner_test(categories_are_listed),
         runner_test(the_slowlog_is_trimmed),
         runner_test(long_commands_are_cut_in_the_slowlog),
-        runner_test(no_latency_is_recorded),
+        runner_test(nothing_is_watched_before_a_threshold_is_set),
+        runner_test(what_takes_long_is_remembered),
+        cmocka_unit_test(the_worst_of_each_second_is_kept),
+        cmocka_unit_test(times_of_commands_are_counted_by_powers_of_two),
+        runner_test(the_histogram_has_what_ran),
+        cmocka_unit_test(a_save_is_known_by_its_end),
+        runner_test(a_save_that_fails_is_told),
         runner_test(clients_have_names_and_kinds),
         runner_test(replies_can_be_turned_off),
         runner_test(keys_of_a_command_are_told),

@@ -4,6 +4,7 @@
 #include "tests/support/cmocka.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- MULTI and EXEC */
 
@@ -145,6 +146,24 @@ static void what_its_record_cannot_hold_is_refused(void **state)
             assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn),
                              DUEQ_OK);
     }
+}
+
+/* Each argument becomes records of its own, larger than itself. */
+static void what_many_arguments_become_is_reckoned_with(void **state)
+{
+    struct command_runner *runner = *state;
+    struct kv_options options;
+    char line[256] = "SADD s";
+    for (int i = 0; i < 60; i++)
+        sprintf(line + strlen(line), " %d", i);
+    dueq_options_init(&options);
+    options.record_bytes = 4 << 20;
+    runner_reopen(runner, &options);
+    runner_expect(runner, "OK", "MULTI");
+    for (int i = 0; i < 1000; i++)
+        runner_expect(runner, "QUEUED", line);
+    runner_expect(runner, "!EXECABORT Transaction discarded because of: TOOBIG *", "EXEC");
+    runner_expect(runner, "0", "EXISTS s");
 }
 
 static void databases_are_chosen_inside(void **state)
@@ -740,6 +759,7 @@ int main(void)
         runner_test(a_watch_inside_is_refused_and_does_not_abort),
         runner_test(a_command_that_fails_does_not_stop_the_others),
         runner_test(what_its_record_cannot_hold_is_refused),
+        runner_test(what_many_arguments_become_is_reckoned_with),
         runner_test(databases_are_chosen_inside),
         runner_test(blocking_commands_do_not_wait_inside),
         runner_test(subscriptions_begin_inside),

@@ -403,7 +403,7 @@ static void numbers_are_refused_in_redis_words(void **state)
     expect_refused(scene, "proto-max-bulk-len", "-5", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1q", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1",
-                   "argument must be between 1048576 and 536870912 inclusive");
+                   "argument must be between 1048576 and 9223372036854775807 inclusive");
     expect_refused(scene, "hash-max-ziplist-value", "x", "argument must be a memory value");
     expect_refused(scene, "unixsocketperm", "8",
                    "argument couldn't be parsed as an octal number");
@@ -446,13 +446,68 @@ static void text_has_no_zero_byte_and_an_end(void **state)
 {
     struct scene *scene = *state;
     char longest[CONFIG_TEXT_MAX + 1];
-    size_t index = index_of("requirepass");
-    assert_false(
-        config_set_value(&scene->config, index, (struct argument){"a\0b", 3}, &scene->error));
     memset(longest, 'x', sizeof(longest));
-    assert_false(config_set_value(&scene->config, index,
+    assert_false(config_set_value(&scene->config, index_of("bind"),
+                                  (struct argument){"a\0b", 3}, &scene->error));
+    assert_false(config_set_value(&scene->config, index_of("bind"),
                                   (struct argument){longest, sizeof(longest)}, &scene->error));
+    assert_false(config_set_value(&scene->config, index_of("requirepass"),
+                                  (struct argument){longest, CONFIG_TEXT_MAX}, &scene->error));
     expect_option(scene, "requirepass", "");
+    assert_false(config_wants_login(&scene->config));
+    assert_true(config_set_value(&scene->config, index_of("requirepass"),
+                                 (struct argument){longest, CONFIG_TEXT_MAX - 1},
+                                 &scene->error));
+}
+
+static void expect_secret(const struct config *config, const char *bytes, size_t size)
+{
+    char text[CONFIG_TEXT_MAX];
+    assert_int_equal(config->requirepass_size, size);
+    assert_memory_equal(config->requirepass, bytes, size + 1);
+    assert_int_equal(config_get(config, index_of("requirepass"), text), size);
+    assert_memory_equal(text, bytes, size + 1);
+}
+
+static void a_password_may_hold_zero_bytes(void **state)
+{
+    static const char secret[] = "\0a\0\0b\0";
+    enum { SIZE = sizeof(secret) - 1 };
+    struct scene *scene = *state;
+    struct config copy;
+    read_text(scene, "requirepass x\n");
+    assert_true(config_set_value(&scene->config, index_of("requirepass"),
+                                 (struct argument){secret, SIZE}, &scene->error));
+    expect_secret(&scene->config, secret, SIZE);
+    assert_true(config_copy(&scene->config, &copy));
+    expect_secret(&copy, secret, SIZE);
+    config_release(&copy);
+    expect_rewritten(scene, "requirepass \"\\x00a\\x00\\x00b\\x00\"\n");
+    begin_anew(scene);
+    assert_true(read_file(scene, "dueq.conf"));
+    expect_secret(&scene->config, secret, SIZE);
+    must_set(scene, "requirepass", "");
+    assert_false(config_wants_login(&scene->config));
+}
+
+/* As the README shows it: dueq server --durability 'interval 1000' */
+static void several_words_may_come_as_one(void **state)
+{
+    struct scene *scene = *state;
+    struct argument words[2] = {argument("interval 250"), argument("x")};
+    assert_true(config_set(&scene->config, "durability", words, 1, &scene->error));
+    expect_option(scene, "durability", "interval 250");
+    assert_false(config_set(&scene->config, "durability", words, 2, &scene->error));
+    words[0] = argument("  127.0.0.1   ::1 ");
+    assert_true(config_set(&scene->config, "bind", words, 1, &scene->error));
+    expect_option(scene, "bind", "127.0.0.1 ::1");
+    words[0] = argument("");
+    assert_true(config_set(&scene->config, "save", words, 1, &scene->error));
+    read_text(scene, "durability \"interval 300\"\n");
+    expect_option(scene, "durability", "interval 300");
+    words[0] = argument("a b");
+    assert_true(config_set(&scene->config, "requirepass", words, 1, &scene->error));
+    expect_option(scene, "requirepass", "a b"); /* one word, spaces and all */
 }
 
 static void appendfsync_is_durability_by_another_name(void **state)
@@ -824,6 +879,8 @@ int main(void)
         scene_test(words_are_refused_in_redis_words),
         scene_test(sizes_take_units),
         scene_test(text_has_no_zero_byte_and_an_end),
+        scene_test(a_password_may_hold_zero_bytes),
+        scene_test(several_words_may_come_as_one),
         scene_test(appendfsync_is_durability_by_another_name),
         scene_test(an_alias_is_the_option_itself),
         scene_test(event_letters_are_shown_in_redis_order),
