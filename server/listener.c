@@ -14,12 +14,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ACCEPT_AT_ONCE = 1000 };
+enum { ACCEPT_AT_ONCE = 1000, PAUSE_MS = 100 };
 
 struct listener {
     struct listener *next;
     struct server *server;
     struct event *event;
+    struct event *again; /* a timer, while it accepts nobody */
     int fd;
     char *path;   /* of a unix socket; NULL: TCP */
     dev_t device; /* the socket that was made there */
@@ -46,6 +47,34 @@ static void format_address(const struct sockaddr_storage *address, const char *p
     }
 }
 
+/* Without descriptors or memory the one who knocks stays at the door, and would be announced
+ * again and again: nobody is accepted for a while. */
+static void pause_accepting(struct listener *listener)
+{
+    struct timeval pause = {0, PAUSE_MS * 1000};
+
+    if (event_add(listener->again, &pause) == 0)
+        event_del(listener->event);
+}
+
+static void on_pause_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct listener *listener = arg;
+
+    (void)fd;
+    (void)what;
+    if (event_add(listener->event, NULL) != 0)
+        pause_accepting(listener);
+}
+
+static void note_failure(struct listener *listener, int error)
+{
+    if (error == EAGAIN || error == EWOULDBLOCK || error == ECONNABORTED || error == EINTR)
+        return;
+    log_write_limited(LOG_WARNING, "accept: %s", strerror(error));
+    pause_accepting(listener);
+}
+
 static void on_acceptable(evutil_socket_t fd, short what, void *arg)
 {
     struct listener *listener = arg;
@@ -59,8 +88,7 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
             accept4(fd, (struct sockaddr *)&peer, &peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (client < 0) {
-            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ECONNABORTED)
-                log_write_limited(LOG_WARNING, "accept: %s", strerror(errno));
+            note_failure(listener, errno);
             return;
         }
         getsockname(client, (struct sockaddr *)&own, &own_size);
@@ -127,9 +155,11 @@ static bool add_listener(struct server *server, int fd, const char *path)
     listener->path = path == NULL ? NULL : strdup(path);
     listener->event =
         event_new(server->base, fd, EV_READ | EV_PERSIST, on_acceptable, listener);
+    listener->again = evtimer_new(server->base, on_pause_over, listener);
     listener->next = server->listeners;
     server->listeners = listener;
-    return listener->event != NULL && event_add(listener->event, NULL) == 0;
+    return listener->event != NULL && listener->again != NULL &&
+           event_add(listener->event, NULL) == 0;
 }
 
 static int listen_at(const struct addrinfo *where, int backlog)
@@ -277,6 +307,8 @@ void listeners_close(struct server *server)
         server->listeners = listener->next;
         if (listener->event != NULL)
             event_free(listener->event);
+        if (listener->again != NULL)
+            event_free(listener->again);
         close(listener->fd);
         if (listener->path != NULL)
             remove_socket(listener);
