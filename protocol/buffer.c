@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_FIRST = 256, BUFFER_COMPACT = 4096 };
+enum { BUFFER_FIRST = 256, BUFFER_COMPACT = 4096, BUFFER_DOUBLED = 1024 * 1024 };
 
 void buffer_init(struct buffer *buffer, size_t maximum)
 {
@@ -27,15 +27,21 @@ static void compact(struct buffer *buffer)
     buffer->end = size;
 }
 
+/* Doubles while that is cheap; above, by an eighth, which keeps the cost of a byte bounded. */
+static size_t next_capacity(size_t capacity, size_t needed)
+{
+    size_t grown = capacity == 0 ? BUFFER_FIRST : capacity;
+
+    while (grown < needed)
+        grown = grown < BUFFER_DOUBLED ? grown * 2 : needed + needed / 8;
+    return grown;
+}
+
 static bool grow(struct buffer *buffer, size_t size)
 {
-    size_t needed = buffer->end + size, capacity = buffer->capacity;
+    size_t needed = buffer->end + size, capacity = next_capacity(buffer->capacity, needed);
     char *data;
 
-    if (capacity == 0)
-        capacity = BUFFER_FIRST;
-    while (capacity < needed)
-        capacity *= 2;
     data = realloc(buffer->data, capacity);
     if (data == NULL)
         return false;

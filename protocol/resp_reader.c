@@ -6,6 +6,7 @@
 
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
+#include <hiredis/sds.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,12 +184,19 @@ size_t resp_reader_unread(const struct resp_reader *reader)
     return buffer_size(&reader->input);
 }
 
-size_t resp_reader_memory(const struct resp_reader *reader)
+void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *ret_memory)
 {
-    size_t redis = reader->redis == NULL ? 0 : sizeof(*reader->redis) + reader->redis->len;
+    size_t taken = reader->redis == NULL ? 0 : reader->redis->len - reader->redis->pos;
+    size_t space = reader->redis == NULL ? 0 : sdsalloc(reader->redis->buf);
+    size_t input = buffer_size(&reader->input);
 
-    return sizeof(*reader) + redis + reader->input.capacity + reader->block.capacity +
-           reader->capacity * (sizeof(*reader->spans) + sizeof(*reader->arguments));
+    ret_memory->input = input + taken;
+    ret_memory->input_free = reader->input.capacity - input + space - taken;
+    ret_memory->arguments = buffer_size(&reader->block);
+    ret_memory->total =
+        sizeof(*reader) + (space == 0 ? 0 : sizeof(*reader->redis) + space) +
+        reader->input.capacity + reader->block.capacity +
+        reader->capacity * (sizeof(*reader->spans) + sizeof(*reader->arguments));
 }
 
 static enum resp_read fail(struct resp_reader *reader, const char *why)
@@ -216,21 +224,47 @@ bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
     return true;
 }
 
+/* hiredis keeps its buffer until the next bytes come. */
+static void shrink_redis(struct resp_reader *reader, size_t keep)
+{
+    if (reader->redis == NULL || reader->redis->pos < reader->redis->len ||
+        sdsalloc(reader->redis->buf) <= keep)
+        return;
+    redisReaderFree(reader->redis);
+    reader->redis = NULL;
+}
+
+static void shrink_arguments(struct resp_reader *reader, size_t keep)
+{
+    if (reader->capacity <= keep)
+        return;
+    free(reader->spans);
+    free(reader->arguments);
+    reader->spans = NULL;
+    reader->arguments = NULL;
+    reader->capacity = 0;
+}
+
 /* Starts the next request; the last one's memory is kept when it is small. */
 static void clear(struct resp_reader *reader)
 {
     buffer_clear(&reader->block);
     buffer_shrink(&reader->block, KEEP_BYTES);
     buffer_shrink(&reader->input, KEEP_BYTES);
-    if (reader->capacity > KEEP_ARGUMENTS) {
-        free(reader->spans);
-        free(reader->arguments);
-        reader->spans = NULL;
-        reader->arguments = NULL;
-        reader->capacity = 0;
-    }
+    shrink_arguments(reader, KEEP_ARGUMENTS);
     reader->count = 0;
     reader->taken = 0;
+}
+
+void resp_reader_rest(struct resp_reader *reader)
+{
+    if (reader->state != SCAN_START || buffer_size(&reader->input) > 0)
+        return;
+    clear(reader);
+    shrink_redis(reader, 0);
+    buffer_release(&reader->block);
+    buffer_release(&reader->input);
+    shrink_arguments(reader, 0);
 }
 
 /* ---- scanning */
@@ -344,6 +378,8 @@ static enum resp_read parse_redis(struct resp_reader *reader, bool *ret_whole)
         return fail(reader, reader->out_of_memory ? "out of memory"
                                                   : redisReaderGetError(reader->redis));
     *ret_whole = object != NULL;
+    if (*ret_whole)
+        shrink_redis(reader, KEEP_BYTES);
     return RESP_MORE;
 }
 

@@ -40,7 +40,20 @@ enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_
  * own words. Lives as long as the reader. */
 const char *resp_reader_error(const struct resp_reader *reader);
 
-size_t resp_reader_unread(const struct resp_reader *reader); /* bytes fed, not yet requests */
-size_t resp_reader_memory(const struct resp_reader *reader); /* bytes held */
+size_t resp_reader_unread(const struct resp_reader *reader); /* bytes fed, not yet scanned */
+
+/* What it holds, in bytes. */
+struct resp_memory {
+    size_t input;      /* bytes of requests that were not handed out yet */
+    size_t input_free; /* allocated for more of them */
+    size_t arguments;  /* of the request handed out last, or the next so far */
+    size_t total;      /* allocated for everything */
+};
+
+void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *ret_memory);
+
+/* Nothing has come for a while: gives back what is kept for the next request, unless that has
+ * begun. The request handed out last ends. */
+void resp_reader_rest(struct resp_reader *reader);
 
 #endif

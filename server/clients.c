@@ -1,16 +1,20 @@
 #include "server/clients.h"
 
 #include "protocol/number.h"
+#include "server/connection.h"
 #include "server/pubsub.h"
 #include "server/server.h"
 #include "server/transaction.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+enum { OUTPUT_SMALL = 16 * 1024 };
 
 /* ---- the line */
 
@@ -20,18 +24,19 @@ static const char *shown(const char *text)
 }
 
 /* In Redis' order. */
-static void write_flags(const struct session *session, char *flags)
+static void write_flags(const struct connection *connection, char *flags)
 {
+    const struct session *session = &connection->session;
     const struct {
         bool set;
         char letter;
     } all[] = {{session->monitors, 'O'},
                {session_subscriptions(session) > 0, 'P'},
                {session->transaction != NULL, 'x'},
-               {session->waiter != NULL, 'b'},
+               {session->waiter != NULL || connection->is_held, 'b'},
                {session->watch_broken, 'd'},
-               {session->close_after_reply, 'c'},
-               {session->kill, 'A'},
+               {session->life == SESSION_CLOSING, 'c'},
+               {session->life == SESSION_GONE, 'A'},
                {strchr(session->address, '/') != NULL, 'U'},
                {session->no_evict, 'e'}};
     char *at = flags;
@@ -44,34 +49,81 @@ static void write_flags(const struct session *session, char *flags)
     *at = '\0';
 }
 
-void client_line(struct server *server, const struct session *session, struct buffer *text)
+/* As Redis has it: a small buffer for replies, and beyond it a list, here of one block. */
+struct shown_output {
+    size_t small, small_size, blocks, large;
+};
+
+static struct shown_output show_output(const struct connection_memory *memory)
+{
+    if (memory->output_buffer <= OUTPUT_SMALL)
+        return (struct shown_output){.small = memory->output,
+                                     .small_size = memory->output_buffer};
+    return (struct shown_output){.blocks = 1, .large = memory->output_buffer};
+}
+
+static const char *awaited(const struct connection *connection)
+{
+    if (connection->reads)
+        return connection->writes ? "rw" : "r";
+    return connection->writes ? "w" : "";
+}
+
+static void append_line(struct buffer *text, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    int size;
+
+    va_start(arguments, format);
+    size = vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    buffer_append(text, line, size < (int)sizeof(line) ? (size_t)size : sizeof(line) - 1);
+}
+
+static void append_who(struct server *server, const struct session *session,
+                       struct buffer *text)
 {
     const struct transaction *transaction = session->transaction;
     int64_t now = server->clock.last.monotonic;
-    char line[1024], flags[16];
-    int size;
+    char flags[16];
 
-    write_flags(session, flags);
-    size = snprintf(
-        line, sizeof(line),
+    write_flags(connection_of((struct session *)session), flags);
+    append_line(
+        text,
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.200s age=%" PRId64 " idle=%" PRId64
-        " flags=%s db=%u sub=%zu psub=%zu ssub=%zu multi=%d qbuf=%zu qbuf-free=%zu "
-        "argv-mem=%zu "
-        "multi-mem=%zu rbs=1024 rbp=0 obl=0 oll=0 omem=%zu tot-mem=%zu events=r cmd=%s user=%s "
-        "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s",
+        " flags=%s db=%u sub=%zu psub=%zu ssub=%zu multi=%d",
         session->id, session->address, session->local_address, session->fd,
         shown(session->name), (now - session->created) / 1000, (now - session->active) / 1000,
         flags, session->database, session->subscription_count[PUBSUB_CHANNEL],
         session->subscription_count[PUBSUB_PATTERN], session->subscription_count[PUBSUB_SHARD],
-        transaction == NULL ? -1 : (int)transaction_count(transaction), session->query_bytes,
-        session->query_free, session->argument_bytes,
-        transaction == NULL ? 0 : transaction_bytes(transaction), session->output_bytes,
-        session->memory_bytes,
-        session->last_command == NULL ? "NULL" : command_full_name(session->last_command),
-        session->user, session->protocol, shown(session->library_name),
-        shown(session->library_version));
+        transaction == NULL ? -1 : (int)transaction_count(transaction));
+}
 
-    buffer_append(text, line, size < (int)sizeof(line) ? (size_t)size : sizeof(line) - 1);
+static void append_memory(const struct connection *connection, struct buffer *text)
+{
+    struct connection_memory memory;
+    struct shown_output output;
+
+    connection_measure(connection, &memory);
+    output = show_output(&memory);
+    append_line(text,
+                " qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu rbs=%zu rbp=%zu obl=%zu "
+                "oll=%zu omem=%zu tot-mem=%zu events=%s",
+                memory.input, memory.input_free, memory.arguments, memory.queued,
+                output.small_size, output.small, output.small, output.blocks, output.large,
+                memory.total, awaited(connection));
+}
+
+void client_line(struct server *server, const struct session *session, struct buffer *text)
+{
+    append_who(server, session, text);
+    append_memory(connection_of((struct session *)session), text);
+    append_line(text, " cmd=%s user=%s redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s",
+                session->last_command == NULL ? "NULL"
+                                              : command_full_name(session->last_command),
+                session->user, session->protocol, shown(session->library_name),
+                shown(session->library_version));
 }
 
 /* ---- filters */
@@ -273,8 +325,8 @@ static bool is_of_type(const struct client_filter *filter, const struct session 
 
 static bool passes(const struct client_filter *filter, const struct session *session)
 {
-    return names_id(filter, session->id) && is_of_type(filter, session) &&
-           same(filter->address, session->address) &&
+    return session->life != SESSION_GONE && names_id(filter, session->id) &&
+           is_of_type(filter, session) && same(filter->address, session->address) &&
            same(filter->local_address, session->local_address) &&
            same(filter->user, session->user);
 }
@@ -296,6 +348,18 @@ void clients_write_list(struct context *context, const struct client_filter *fil
     buffer_release(&text);
 }
 
+/* Whoever kills himself hears of it. Others wait and listen no more from here on, also for what
+ * stands behind in the same pipeline. */
+static void end_client(struct context *context, struct session *session)
+{
+    if (session == context->session) {
+        connection_close(connection_of(session));
+        return;
+    }
+    connection_doom(connection_of(session));
+    session_leave(context->server, session);
+}
+
 int64_t clients_kill(struct context *context, const struct client_filter *filter)
 {
     struct session *session;
@@ -306,10 +370,7 @@ int64_t clients_kill(struct context *context, const struct client_filter *filter
         if (!passes(filter, session) || (session == context->session && filter->skip_me))
             continue;
         killed++;
-        if (session == context->session)
-            session->close_after_reply = true;
-        else
-            session->kill = context->server->kills = true;
+        end_client(context, session);
     }
     return killed;
 }

@@ -33,6 +33,7 @@ struct config {
     int64_t databases;
     int64_t proto_max_bulk_len, client_query_buffer_limit;
     struct output_limits output_limits;
+    int64_t maxmemory_clients; /* bytes; negative: percent of the machine's; 0: no bound */
     int64_t pipeline_limit;
     int64_t shutdown_timeout;    /* seconds */
     int64_t slowlog_slower_than; /* usec; 0: everything, -1: nothing */

@@ -71,6 +71,9 @@ const struct option config_options[] = {
     OF_KIND(kind_output_limits, "client-output-buffer-limit", output_limits,
             "normal 1gb 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60", CHANGE_FREELY,
             "unread replies at which a client is closed, by class"),
+    OF_KIND(kind_share, "maxmemory-clients", maxmemory_clients, "1gb", CHANGE_FREELY,
+            "all input and output of clients together, or N% of the machine's memory; 0: no "
+            "bound"),
     NUMBER("pipeline-limit", pipeline_limit, "1000", 1, 1000000, CHANGE_FREELY,
            "requests of one client in one turn"),
     NUMBER("shutdown-timeout", shutdown_timeout, "10", 0, INT_MAX, CHANGE_FREELY,
@@ -116,7 +119,6 @@ const struct option config_options[] = {
     FIXED("maxmemory", "0"),
     FIXED("maxmemory-policy", "noeviction"),
     FIXED("maxmemory-samples", "5"),
-    FIXED("maxmemory-clients", "0"),
     FIXED("maxmemory-eviction-tenacity", "10"),
     FIXED("lfu-log-factor", "10"),
     FIXED("lfu-decay-time", "1"),

@@ -24,6 +24,7 @@ extern const struct option_kind kind_text;   /* one word */
 extern const struct option_kind kind_words;  /* several, kept with spaces between */
 extern const struct option_kind kind_secret; /* one word of any bytes: requirepass */
 extern const struct option_kind kind_number, kind_octal, kind_bytes, kind_duration;
+extern const struct option_kind kind_share; /* bytes, or percent as a negative number */
 extern const struct option_kind kind_yesno, kind_level;
 extern const struct option_kind kind_durability;
 extern const struct option_kind kind_appendfsync; /* the same thing, in Redis' words */

@@ -236,6 +236,49 @@ static size_t format_bytes_line(const struct config *config, const struct option
 const struct option_kind kind_bytes = {
     .parse = parse_bytes, .format = format_number, .format_line = format_bytes_line};
 
+static bool parse_percent(struct argument word, int64_t *ret_percent)
+{
+    return word.size > 1 && word.data[word.size - 1] == '%' &&
+           number_parse_integer(word.data, word.size - 1, ret_percent) && *ret_percent > 0 &&
+           *ret_percent <= 100;
+}
+
+static bool parse_share(struct config *config, const struct option *option,
+                        const struct argument *words, size_t count, struct config_error *error)
+{
+    uint64_t bytes;
+    int64_t percent;
+
+    (void)count;
+    if (parse_percent(words[0], &percent))
+        *number_at(config, option) = -percent;
+    else if (number_parse_bytes(words[0].data, words[0].size, &bytes) && bytes <= INT64_MAX)
+        *number_at(config, option) = (int64_t)bytes;
+    else
+        return config_refuse(error, "argument must be a memory or percent value");
+    return true;
+}
+
+static size_t format_share(const struct config *config, const struct option *option, char *text)
+{
+    int64_t number = *number_at(config, option);
+
+    if (number >= 0)
+        return format_number(config, option, text);
+    return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%" PRId64 "%%", -number);
+}
+
+static size_t format_share_line(const struct config *config, const struct option *option,
+                                char *text)
+{
+    if (*number_at(config, option) < 0)
+        return format_share(config, option, text);
+    return format_bytes_line(config, option, text);
+}
+
+const struct option_kind kind_share = {
+    .parse = parse_share, .format = format_share, .format_line = format_share_line};
+
 static bool parse_duration(struct config *config, const struct option *option,
                            const struct argument *words, size_t count,
                            struct config_error *error)

@@ -1,13 +1,15 @@
 #include "server/connection.h"
 
 #include "server/listener.h"
+#include "server/transaction.h"
 #include "server/waiters.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +19,78 @@
 #include <utlist.h>
 
 enum {
-    READ_SIZE = 64 * 1024,
-    OUTPUT_SOFT = 1024 * 1024, /* unsent output at which no more requests are run */
-    OUTPUT_KEEP = 1024,        /* memory kept by an idle connection */
     LOGIN_ARGUMENTS = 10,
     LOGIN_BULK = 16384,
-    INLINE_MAX = 64 * 1024
+    INLINE_MAX = 64 * 1024,
+    WAITING_BACKLOG = 64 * 1024, /* up to which a waiting client is read */
+    GOODBYE = 64 * 1024
 };
 
-/* ---- lists */
+/* ---- what a connection awaits
+ *
+ * An open connection is in one of these states, and each has the event that ends it:
+ *
+ *   reading  its socket is awaited, and nothing that may be run lies in its reader;
+ *   queued   it has a backlog and may run it: it is in the server's list `resumed`, and the
+ *            turn comes to it;
+ *   parked   it has a backlog but may not run it, or too much of its output is unsent. It waits
+ *            in a command (whose end calls connection_mark_resumed), or its request is held by
+ *            a pause (whose end does), or its socket is to take output (connection_send calls
+ *            connection_steer).
+ *
+ * Only the first reads: so a client has one piece of input in memory beside the request that it
+ * is sending, and no event is awaited for which the state has no use and which would come again
+ * and again. One that waits in a command reads on while its backlog is small, to learn of its
+ * peer's end. */
 
-static void touch(struct connection *connection)
+static bool is_open(const struct connection *connection)
 {
-    if (connection->is_touched)
-        return;
-    connection->is_touched = true;
-    DL_APPEND2(connection->server->touched, connection, touched_prev, touched_next);
+    return connection->session.life == SESSION_OPEN;
 }
 
-void connection_mark_resumed(struct connection *connection)
+static bool should_read(const struct connection *connection)
+{
+    if (!is_open(connection) || connection->reader == NULL || connection->server->stopping)
+        return false;
+    if (connection->session.waiter != NULL)
+        return resp_reader_unread(connection->reader) < WAITING_BACKLOG;
+    return !connection->has_backlog && connection_has_room(connection);
+}
+
+static bool is_parked(const struct connection *connection)
+{
+    return connection->session.waiter != NULL || connection->is_held ||
+           !connection_has_room(connection);
+}
+
+static bool should_run(const struct connection *connection)
+{
+    return is_open(connection) && connection->has_backlog && !is_parked(connection);
+}
+
+static void check_state(const struct connection *connection)
+{
+    assert(!connection->reads || is_open(connection));
+    assert(!connection->reads || !connection->has_backlog ||
+           connection->session.waiter != NULL);
+    assert(!is_open(connection) || connection->readable == NULL || connection->reads ||
+           connection->is_resumed || is_parked(connection) || connection->server->stopping);
+}
+
+/* False: out of memory. */
+static bool await_input(struct connection *connection, bool wanted)
+{
+    if (connection->reads == wanted || connection->readable == NULL)
+        return true;
+    if (wanted && event_add(connection->readable, NULL) != 0)
+        return false;
+    if (!wanted)
+        event_del(connection->readable);
+    connection->reads = wanted;
+    return true;
+}
+
+static void queue(struct connection *connection)
 {
     if (connection->is_resumed)
         return;
@@ -43,12 +98,150 @@ void connection_mark_resumed(struct connection *connection)
     DL_APPEND2(connection->server->resumed, connection, resumed_prev, resumed_next);
 }
 
+void connection_steer(struct connection *connection)
+{
+    if (should_run(connection))
+        queue(connection);
+    if (!await_input(connection, should_read(connection)))
+        connection_doom(connection);
+    check_state(connection);
+}
+
+/* A held request is looked at again: the pause may be over, or another. */
+void connection_mark_resumed(struct connection *connection)
+{
+    if (connection->is_held && is_open(connection))
+        queue(connection);
+    connection_steer(connection);
+}
+
+/* ---- memory */
+
+void connection_measure(const struct connection *connection,
+                        struct connection_memory *ret_memory)
+{
+    const struct session *session = &connection->session;
+    struct connection_memory memory = {0};
+    struct resp_memory reader = {0};
+
+    if (connection->reader != NULL)
+        resp_reader_measure(connection->reader, &reader);
+    memory.input = reader.input;
+    memory.input_free = reader.input_free;
+    memory.arguments = reader.arguments;
+    memory.queued = session->transaction == NULL ? 0 : transaction_bytes(session->transaction);
+    memory.output = buffer_size(&connection->output) + buffer_size(&connection->aside);
+    memory.output_buffer = connection->output.capacity + connection->aside.capacity;
+    memory.total = sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
+                   connection->gate_capacity * sizeof(struct gate);
+    if (session->waiter != NULL) {
+        memory.arguments = waiter_bytes(session->waiter);
+        memory.total += memory.arguments;
+    }
+    *ret_memory = memory;
+}
+
+void connection_account(struct connection *connection)
+{
+    struct connection_memory memory;
+
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection_measure(connection, &memory);
+    client_memory_note(connection, &memory);
+}
+
+void connection_rest(struct connection *connection)
+{
+    struct resp_memory memory;
+
+    if (connection->is_held || connection->has_backlog || connection->reader == NULL)
+        return;
+    resp_reader_measure(connection->reader, &memory);
+    if (memory.input_free + memory.arguments == 0)
+        return;
+    resp_reader_rest(connection->reader);
+    connection_account(connection);
+}
+
+/* ---- the end */
+
+void connection_close(struct connection *connection)
+{
+    struct session *session = &connection->session;
+
+    if (session->life != SESSION_OPEN)
+        return;
+    session->life = SESSION_CLOSING;
+    connection->server->held -= connection->is_held;
+    connection->is_held = false;
+    session_leave(connection->server, session);
+    connection_steer(connection);
+    if (!connection->is_running && connection_said_all(connection))
+        connection_doom(connection);
+}
+
+void connection_let_go(struct connection *connection, bool waits_on)
+{
+    if (!waits_on)
+        waiters_cancel(connection->server, &connection->session);
+    resp_reader_free(connection->reader);
+    connection->reader = NULL;
+    connection_release_output(connection);
+}
+
 void connection_doom(struct connection *connection)
 {
-    if (connection->is_doomed)
+    struct server *server = connection->server;
+
+    if (connection->session.life == SESSION_GONE)
         return;
-    connection->is_doomed = true;
-    LL_PREPEND2(connection->server->doomed, connection, doomed_next);
+    connection->session.life = SESSION_GONE;
+    LL_PREPEND2(server->doomed, connection, doomed_next);
+    client_memory_forget(connection);
+    connection_steer(connection);
+    if (connection->writes)
+        event_del(connection->writable);
+    connection->writes = false;
+    if (!connection->is_running)
+        connection_let_go(connection, false);
+}
+
+void connection_end_input(struct connection *connection)
+{
+    connection_close(connection);
+}
+
+void connection_look_for_end(struct connection *connection)
+{
+    struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
+
+    if (connection->session.waiter == NULL || connection->reads)
+        return;
+    if (poll(&peer, 1, 0) > 0)
+        connection_end_input(connection);
+}
+
+/* Closing a socket with unread input makes the kernel drop what the peer has not got yet. */
+bool connection_drain(struct connection *connection)
+{
+    bool local = strchr(connection->session.address, '/') != NULL;
+    int unsent = 0;
+
+    connection_steer(connection);
+    if (connection->sent < connection->written)
+        return true;
+    return !local && ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+}
+
+/* What a closing client has sent and nobody read would turn the goodbye into a reset. */
+static void say_goodbye(const struct connection *connection)
+{
+    static char unread[GOODBYE];
+
+    if (recv(connection->session.fd, unread, sizeof(unread), MSG_DONTWAIT) > 0)
+        shutdown(connection->session.fd, SHUT_WR);
+    close(connection->session.fd);
 }
 
 static void leave_lists(struct connection *connection)
@@ -61,12 +254,35 @@ static void leave_lists(struct connection *connection)
         DL_DELETE2(server->gated, connection, gated_prev, gated_next);
     if (connection->is_resumed)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
-    if (connection->is_doomed)
+    if (connection->session.life == SESSION_GONE)
         LL_DELETE2(server->doomed, connection, doomed_next);
+    client_memory_forget(connection);
     server_remove_session(server, &connection->session);
 }
 
-/* ---- life */
+static void free_event(struct event *event)
+{
+    if (event != NULL)
+        event_free(event);
+}
+
+void connection_free(struct connection *connection)
+{
+    struct session *session = &connection->session;
+
+    connection->server->held -= connection->is_held;
+    session_leave(connection->server, session);
+    leave_lists(connection);
+    free_event(connection->readable);
+    free_event(connection->writable);
+    say_goodbye(connection);
+    resp_reader_free(connection->reader);
+    connection_release_output(connection);
+    session_release(session);
+    free(connection);
+}
+
+/* ---- the beginning */
 
 static struct resp_limits limits_of(const struct connection *connection)
 {
@@ -84,15 +300,36 @@ static struct resp_limits limits_of(const struct connection *connection)
     return limits;
 }
 
+void connection_limit_input(struct connection *connection)
+{
+    struct resp_limits limits = limits_of(connection);
+
+    if (connection->reader != NULL)
+        resp_reader_set_limits(connection->reader, &limits);
+}
+
+static void set_number(int fd, int level, int option, int number)
+{
+    setsockopt(fd, level, option, &number, sizeof(number));
+}
+
+/* A dead host is noticed after twice the time of tcp-keepalive: as in Redis three probes, a
+ * third of the time apart, after a time of silence; as long for what was sent and is not
+ * acknowledged, for which there are no probes. */
 static void set_socket_options(int fd, const struct config *config)
 {
-    int one = 1, seconds = (int)config->tcp_keepalive;
+    int64_t seconds = config->tcp_keepalive, most = INT32_MAX / 2000;
+    int third = seconds < 3 ? 1 : (int)(seconds / 3);
 
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    set_number(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (seconds == 0)
         return;
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+    set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)seconds);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, third);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+               (int)(seconds < most ? seconds : most) * 2000);
 }
 
 static void init_session(struct connection *connection, int fd, const char *address,
@@ -112,47 +349,31 @@ static void init_session(struct connection *connection, int fd, const char *addr
     server_add_session(server, session);
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg);
-static void on_writable(evutil_socket_t fd, short what, void *arg);
-
-void connection_init_output(struct connection *connection)
+static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-    buffer_init(&connection->output, SIZE_MAX / 2);
-    buffer_init(&connection->aside, SIZE_MAX / 2);
-    connection->writer = (struct resp_writer){&connection->output, 2};
-    connection->aside_writer = (struct resp_writer){&connection->aside, 2};
+    (void)fd;
+    (void)what;
+    connection_read(arg);
 }
 
-static void cut_off(struct connection *connection)
+static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
-    if (connection->is_doomed)
-        return;
-    log_write_limited(LOG_WARNING,
-                      "client id=%llu addr=%s closed: its unread replies passed "
-                      "client-output-buffer-limit",
-                      (unsigned long long)connection->session.id, connection->session.address);
-    connection_doom(connection);
+    struct connection *connection = arg;
+
+    (void)fd;
+    (void)what;
+    connection->writes = false;
+    connection_send(connection);
 }
 
-/* As the configuration and the subscriptions are now. What is above the soft limit may stay a
- * while. */
-void connection_limit_output(struct connection *connection)
+static bool open_events(struct connection *connection)
 {
-    const struct session *session = &connection->session;
-    const struct output_limits *limits = &connection->server->config.output_limits;
-    int64_t now = connection->server->clock.last.monotonic;
-    const struct output_limit *limit =
-        &limits->of[session_subscriptions(session) > 0 ? CLIENT_PUBSUB : CLIENT_NORMAL];
+    struct event_base *base = connection->server->base;
+    int fd = connection->session.fd;
 
-    connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
-    connection->aside.maximum = connection->output.maximum;
-    if (limit->soft == 0 || session->output_bytes <= (size_t)limit->soft)
-        connection->soft_since = 0;
-    else if (connection->soft_since == 0)
-        connection->soft_since = now;
-    if (session->output_bytes > connection->output.maximum ||
-        (connection->soft_since > 0 && now - connection->soft_since > limit->seconds * 1000))
-        cut_off(connection);
+    connection->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, connection);
+    connection->writable = event_new(base, fd, EV_WRITE, on_writable, connection);
+    return connection->readable != NULL && connection->writable != NULL;
 }
 
 static const char protected_mode_denied[] =
@@ -210,358 +431,11 @@ void connection_accept(struct server *server, int fd, const char *address,
     limits = limits_of(connection);
     connection->reader = resp_reader_new(&limits);
     connection_init_output(connection);
-    connection_limit_output(connection);
-    connection->readable =
-        event_new(server->base, fd, EV_READ | EV_PERSIST, on_readable, connection);
-    connection->writable = event_new(server->base, fd, EV_WRITE, on_writable, connection);
-    if (connection->reader == NULL || connection->readable == NULL ||
-        connection->writable == NULL || event_add(connection->readable, NULL) != 0)
+    if (connection->reader == NULL || !open_events(connection)) {
         connection_free(connection);
-}
-
-void connection_free(struct connection *connection)
-{
-    struct session *session = &connection->session;
-
-    connection->server->held -= connection->is_held;
-    session_leave(connection->server, session);
-    leave_lists(connection);
-    if (connection->readable != NULL)
-        event_free(connection->readable);
-    if (connection->writable != NULL)
-        event_free(connection->writable);
-    close(session->fd);
-    resp_reader_free(connection->reader);
-    buffer_release(&connection->output);
-    buffer_release(&connection->aside);
-    free(connection->gates);
-    free(connection);
-}
-
-/* ---- output */
-
-/* Counts what was written since `before`. */
-static void count_output(struct connection *connection, size_t before)
-{
-    struct session *session = &connection->session;
-
-    connection->written += buffer_size(&connection->output) - before;
-    session->output_bytes = buffer_size(&connection->output);
-    if (session->output_bytes > OUTPUT_KEEP)
-        connection_limit_output(connection);
-    if (connection->output.overflowed) {
-        cut_off(connection);
         return;
     }
-    touch(connection);
-}
-
-/* The same, and takes it back when the client wants no replies. */
-static void account_output(struct connection *connection, size_t before)
-{
-    struct session *session = &connection->session;
-
-    if (session->reply_off || session->reply_skip > 0)
-        buffer_truncate(&connection->output, before);
-    if (session->reply_skip > 0)
-        session->reply_skip--;
-    count_output(connection, before);
-}
-
-/* What a command brings about for its own connection comes before the reply, or behind it once
- * that has begun. */
-struct resp_writer *connection_push_begin(struct connection *connection)
-{
-    connection->writer.version = connection->session.protocol;
-    connection->aside_writer.version = connection->session.protocol;
-    connection->push_mark = buffer_size(&connection->output);
-    return connection->is_running && connection->push_mark > connection->run_mark
-               ? &connection->aside_writer
-               : &connection->writer;
-}
-
-void connection_push_end(struct connection *connection)
-{
-    if (!connection->is_running)
-        count_output(connection, connection->push_mark);
-    else if (connection->push_mark == connection->run_mark)
-        connection->run_mark = buffer_size(&connection->output); /* the reply is yet to begin */
-}
-
-static void append_aside(struct connection *connection)
-{
-    size_t before = buffer_size(&connection->output);
-
-    if (buffer_size(&connection->aside) == 0)
-        return;
-    buffer_append(&connection->output, buffer_content(&connection->aside),
-                  buffer_size(&connection->aside));
-    buffer_release(&connection->aside);
-    buffer_init(&connection->aside, connection->output.maximum);
-    count_output(connection, before);
-}
-
-static bool push_gate(struct connection *connection, struct gate gate)
-{
-    size_t capacity = connection->gate_capacity == 0 ? 4 : connection->gate_capacity * 2;
-    struct gate *grown;
-
-    if (connection->gates == NULL || connection->gate_count == connection->gate_capacity) {
-        grown = realloc(connection->gates, capacity * sizeof(*grown));
-        if (grown == NULL)
-            return false;
-        connection->gates = grown;
-        connection->gate_capacity = capacity;
-    }
-    connection->gates[connection->gate_count++] = gate;
-    return true;
-}
-
-void connection_gate(struct connection *connection, uint64_t lsn)
-{
-    struct gate *last =
-        connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
-
-    DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
-    connection->is_touched = false;
-    if (last != NULL && last->lsn == lsn)
-        last->upto = connection->written;
-    else if (!push_gate(connection, (struct gate){connection->written, lsn})) {
-        connection_doom(connection);
-        return;
-    }
-    if (connection->is_gated)
-        return;
-    connection->is_gated = true;
-    DL_APPEND2(connection->server->gated, connection, gated_prev, gated_next);
-}
-
-/* Closes when all is said; gives memory back when there is nothing more to say for now. */
-static void rest(struct connection *connection)
-{
-    struct session *session = &connection->session;
-
-    if (session->close_after_reply && connection->sent == connection->written)
-        connection_doom(connection);
-    buffer_shrink(&connection->output, OUTPUT_KEEP);
-    if (!session->close_after_reply && resp_reader_unread(connection->reader) > 0 &&
-        session->waiter == NULL)
-        connection_mark_resumed(connection);
-}
-
-static void send_released(struct connection *connection)
-{
-    while (connection->sent < connection->released) {
-        ssize_t put = send(connection->session.fd, buffer_content(&connection->output),
-                           (size_t)(connection->released - connection->sent), MSG_NOSIGNAL);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            connection->writing = event_add(connection->writable, NULL) == 0;
-            return;
-        }
-        if (put < 0) {
-            connection_doom(connection);
-            return;
-        }
-        connection->sent += (uint64_t)put;
-        connection->server->stats.output_bytes += (uint64_t)put;
-        buffer_consume(&connection->output, (size_t)put);
-        connection->session.output_bytes = buffer_size(&connection->output);
-    }
-    rest(connection);
-}
-
-void connection_release(struct connection *connection, uint64_t settled)
-{
-    size_t passed = 0;
-
-    if (connection->gates == NULL)
-        return;
-    while (passed < connection->gate_count && connection->gates[passed].lsn <= settled)
-        connection->released = connection->gates[passed++].upto;
-    if (passed == 0)
-        return;
-    connection->gate_count -= passed;
-    memmove(connection->gates, connection->gates + passed,
-            connection->gate_count * sizeof(struct gate));
-    if (connection->gate_count == 0) {
-        DL_DELETE2(connection->server->gated, connection, gated_prev, gated_next);
-        connection->is_gated = false;
-    }
-    if (!connection->writing && !connection->is_doomed)
-        send_released(connection);
-}
-
-/* Closing a socket with unread input makes the kernel drop what the peer has not got yet. */
-bool connection_drain(struct connection *connection)
-{
-    bool local = strchr(connection->session.address, '/') != NULL;
-    int unsent = 0;
-
-    event_del(connection->readable);
-    if (connection->sent < connection->written)
-        return true;
-    return !local && ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
-}
-
-static void on_writable(evutil_socket_t fd, short what, void *arg)
-{
-    struct connection *connection = arg;
-
-    (void)fd;
-    (void)what;
-    connection->writing = false;
-    send_released(connection);
-}
-
-/* ---- input */
-
-enum outcome connection_run(struct connection *connection, const struct request *request,
-                            const struct waiter *waiter, bool timed_out)
-{
-    struct server *server = connection->server;
-    struct session *session = &connection->session;
-    size_t before = buffer_size(&connection->output);
-    bool was_authenticated = session->authenticated;
-    struct context context = {.server = server,
-                              .session = session,
-                              .store = server->store,
-                              .request = request,
-                              .reply = &connection->writer,
-                              .now = server->now,
-                              .waiter = waiter,
-                              .timed_out = timed_out,
-                              .may_wait = true};
-    enum outcome outcome;
-
-    connection->writer.version = session->protocol;
-    connection->is_running = true;
-    connection->run_mark = before;
-    outcome = command_dispatch(&context);
-    connection->is_running = false;
-    server->work_done = true;
-    if (outcome != OUTCOME_WAIT)
-        account_output(connection, before); /* a reply yet to come is yet to be skipped */
-    append_aside(connection);
-    if (outcome == OUTCOME_CLOSE)
-        session->close_after_reply = true;
-    if (session->authenticated != was_authenticated) {
-        struct resp_limits limits = limits_of(connection);
-
-        resp_reader_set_limits(connection->reader, &limits);
-    }
-    server_commit_if_large(server);
-    return outcome;
-}
-
-void connection_reply_error(struct connection *connection, const char *text)
-{
-    size_t before = buffer_size(&connection->output);
-
-    resp_error(&connection->writer, text);
-    account_output(connection, before);
-}
-
-static void refuse_input(struct connection *connection)
-{
-    log_write_limited(LOG_VERBOSE, "client id=%llu addr=%s: %s",
-                      (unsigned long long)connection->session.id, connection->session.address,
-                      resp_reader_error(connection->reader));
-    connection_reply_error(connection, resp_reader_error(connection->reader));
-    connection->session.close_after_reply = true;
-}
-
-static bool may_run(const struct connection *connection)
-{
-    const struct session *session = &connection->session;
-
-    return !connection->is_doomed && !session->kill && !session->close_after_reply &&
-           session->waiter == NULL && buffer_size(&connection->output) < OUTPUT_SOFT;
-}
-
-static void note_input(struct connection *connection)
-{
-    struct session *session = &connection->session;
-
-    session->query_bytes = resp_reader_unread(connection->reader);
-    session->memory_bytes = sizeof(*connection) + resp_reader_memory(connection->reader) +
-                            connection->output.capacity;
-}
-
-/* The next request; while it is held back, RESP_MORE. */
-static enum resp_read next_request(struct connection *connection, struct request *ret_request)
-{
-    struct server *server = connection->server;
-    enum resp_read read = RESP_REQUEST;
-
-    if (!connection->is_held)
-        read = resp_reader_next(connection->reader, &connection->request);
-    if (read != RESP_REQUEST)
-        return read;
-    *ret_request = connection->request;
-    server->held -= connection->is_held;
-    connection->is_held =
-        server->pause_until > 0 && command_is_paused(server, &connection->session, ret_request);
-    server->held += connection->is_held;
-    return connection->is_held ? RESP_MORE : RESP_REQUEST;
-}
-
-void connection_resume(struct connection *connection)
-{
-    struct server *server = connection->server;
-    int64_t left = server->config.pipeline_limit;
-
-    while (may_run(connection)) {
-        struct request request;
-        enum resp_read read;
-
-        if (left-- == 0) {
-            connection_mark_resumed(connection);
-            break;
-        }
-        read = next_request(connection, &request);
-        if (read == RESP_ERROR)
-            refuse_input(connection);
-        if (read != RESP_REQUEST)
-            break;
-        connection->session.active = server->clock.last.monotonic;
-        connection->session.argument_bytes = request.bytes;
-        connection_run(connection, &request, NULL, false);
-        waiters_serve(server);
-    }
-    note_input(connection);
-}
-
-/* A peer that is gone is noticed also while its session waits. While too much output is unread,
- * input stays in the socket. */
-static void on_readable(evutil_socket_t fd, short what, void *arg)
-{
-    static char bytes[READ_SIZE];
-    struct connection *connection = arg;
-    ssize_t got;
-
-    (void)what;
-    if (buffer_size(&connection->output) >= OUTPUT_SOFT) {
-        event_del(connection->readable);
-        connection_mark_resumed(connection);
-        return;
-    }
-    got = recv(fd, bytes, sizeof(bytes), 0);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return;
-    if (got <= 0) {
-        connection_doom(connection);
-        return;
-    }
-    server_update_clock(connection->server);
-    connection->server->stats.input_bytes += (uint64_t)got;
-    if (connection->session.close_after_reply)
-        return;
-    if (!resp_reader_feed(connection->reader, bytes, (size_t)got)) {
-        refuse_input(connection);
-        return;
-    }
-    connection_resume(connection);
+    connection_limit_output(connection);
+    connection_account(connection);
+    connection_steer(connection);
 }

@@ -1,5 +1,6 @@
 /* One client's socket: bytes in, requests run, replies out when what they tell of is settled.
- */
+ * Three files: connection.c has its life and what it listens to, connection_input.c reads and
+ * runs, connection_output.c writes and sends. */
 #ifndef DUEQ_SERVER_CONNECTION_H
 #define DUEQ_SERVER_CONNECTION_H
 
@@ -18,7 +19,7 @@ struct connection {
     struct session session; /* first: a session's connection is found by its address */
     struct server *server;
     struct event *readable, *writable;
-    struct resp_reader *reader;
+    struct resp_reader *reader; /* NULL once it is gone */
     struct buffer output;
     struct resp_writer writer;
     uint64_t written;   /* bytes ever put into output */
@@ -27,21 +28,24 @@ struct connection {
     struct gate *gates; /* a queue, oldest first */
     size_t gate_count, gate_capacity;
     int64_t soft_since; /* monotonic ms: when the output passed the soft limit; 0: it has not */
-    bool writing;       /* waits for the socket to take more */
-    bool peer_closed;
-    /* membership in the server's lists (utlist) */
-    bool is_touched, is_gated, is_resumed, is_doomed;
-    bool is_held; /* `request` waits for the end of a CLIENT PAUSE */
+    bool reads;         /* `readable` is awaited */
+    bool writes;        /* `writable` is: the socket is to take more */
+    bool has_backlog;   /* there may be a request in the reader, or one is held */
+    bool is_held;       /* `request` waits for the end of a CLIENT PAUSE */
     struct request request;
     bool is_running; /* a command: messages that reach it meanwhile wait in `aside` */
     struct buffer aside;
     size_t push_mark; /* where the output ended at push_begin */
     size_t run_mark;  /* and before the running command's reply */
     struct resp_writer aside_writer;
+    /* membership in the server's lists (utlist) */
+    bool is_touched, is_gated, is_resumed;
     struct connection *touched_prev, *touched_next;
     struct connection *gated_prev, *gated_next;
     struct connection *resumed_prev, *resumed_next;
     struct connection *doomed_next;
+    struct client_share share; /* of the memory of all clients */
+    size_t counted_output;     /* capacity of its output when that was counted last */
 };
 
 static inline struct connection *connection_of(struct session *session)
@@ -49,23 +53,85 @@ static inline struct connection *connection_of(struct session *session)
     return (struct connection *)(void *)session;
 }
 
+/* ---- life */
+
 /* Takes the socket over; closes it when it cannot. */
 void connection_accept(struct server *server, int fd, const char *address,
                        const char *local_address);
 
-/* Empty buffers without limits. */
-void connection_init_output(struct connection *connection);
-/* Once a second: the limits of its class, as they are configured now. */
-void connection_limit_output(struct connection *connection);
+/* Nothing new is run for it or sent to it: it leaves all waits, subscriptions and watches at
+ * once, and closes when what it is owed has left. */
+void connection_close(struct connection *connection);
+/* It waits no more at once, is sent nothing, and closes at the end of the turn; its memory goes
+ * now, or when its running command is over. */
+void connection_doom(struct connection *connection);
+/* Its command is over in which it was doomed: its memory goes. `waits_on`: its waiter is the
+ * caller's to end. */
+void connection_let_go(struct connection *connection, bool waits_on);
+void connection_free(struct connection *connection);
+
+/* The peer sends no more: what it sent before is run already, or it waits in a command, which
+ * ends, as in Redis. What it is owed is sent. */
+void connection_end_input(struct connection *connection);
+/* It has been idle: gives back what it keeps for its next request. */
+void connection_rest(struct connection *connection);
+/* Once a second: finds the end of a peer whose socket is not read. */
+void connection_look_for_end(struct connection *connection);
+
+/* What it awaits follows from its state: to be called after each change of that (connection.c
+ * has the rule). */
+void connection_steer(struct connection *connection);
+/* A wait or a pause is over: it goes on in this or the next turn with what it has read. */
+void connection_mark_resumed(struct connection *connection);
+
+/* Limits of requests as they are configured, and tighter before login. */
+void connection_limit_input(struct connection *connection);
+
+/* ---- memory */
+
+/* What CLIENT LIST tells, in bytes. */
+struct connection_memory {
+    size_t input, input_free; /* read and not yet run; allocated beyond that */
+    size_t arguments;         /* of the request that runs or waits */
+    size_t queued;            /* since MULTI */
+    size_t output;            /* replies that have not left */
+    size_t output_buffer;     /* what they lie in */
+    size_t total;
+};
+
+void connection_measure(const struct connection *connection,
+                        struct connection_memory *ret_memory);
+/* Its memory has changed: it is counted, and when all clients have too much the largest go. */
+void connection_account(struct connection *connection);
+
+/* ---- input */
 
 /* Runs requests that are already read, up to the limits of a turn. */
 void connection_resume(struct connection *connection);
-/* Has input and may go on in this or the next turn. */
-void connection_mark_resumed(struct connection *connection);
 
 /* Runs a command for the connection, replies going to its output. */
 enum outcome connection_run(struct connection *connection, const struct request *request,
                             const struct waiter *waiter, bool timed_out);
+
+/* Reads from the socket: connection_steer says when. */
+void connection_read(struct connection *connection);
+
+/* ---- output */
+
+/* Empty buffers without limits. */
+void connection_init_output(struct connection *connection);
+void connection_release_output(struct connection *connection);
+/* Once a second: the limits of its class, as they are configured now. */
+void connection_limit_output(struct connection *connection);
+/* Little enough of its output is unsent for more of its requests to be run. */
+bool connection_has_room(const struct connection *connection);
+bool connection_said_all(const struct connection *connection);
+
+/* Counts what was written since the output had that size; `is_reply`: takes it back when the
+ * client wants no replies. */
+void connection_count_output(struct connection *connection, size_t before, bool is_reply);
+/* Messages that reached it while its command ran come behind the reply. */
+void connection_append_aside(struct connection *connection);
 
 /* Writes an error that answers a request of the connection. */
 void connection_reply_error(struct connection *connection, const char *text);
@@ -78,12 +144,10 @@ void connection_push_end(struct connection *connection);
 void connection_gate(struct connection *connection, uint64_t lsn);
 /* Sends what is settled. */
 void connection_release(struct connection *connection, uint64_t settled);
+/* Sends what may leave, as far as the socket takes it. */
+void connection_send(struct connection *connection);
 
 /* The server stops: nothing more is read. True: something is owed that has yet to leave. */
 bool connection_drain(struct connection *connection);
-
-/* To be closed at the end of the turn. */
-void connection_doom(struct connection *connection);
-void connection_free(struct connection *connection);
 
 #endif

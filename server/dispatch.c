@@ -71,13 +71,25 @@ static bool find_command(struct context *context)
     return true;
 }
 
+/* NULL: there is none; the subcommand, where one is named. */
+static const struct command *look_up(const struct request *request)
+{
+    const struct command *command = command_find(request->arguments[0]);
+
+    if (command == NULL || command->subcommands == NULL || request->count == 1)
+        return command;
+    return command_find_sub(command, request->arguments[1]);
+}
+
+/* What would be refused for its form, or before login, is refused at once. */
 bool command_is_paused(const struct server *server, const struct session *session,
                        const struct request *request)
 {
-    const struct command *command = command_find(request->arguments[0]);
+    const struct command *command = look_up(request);
     unsigned flags;
 
-    if (command == NULL)
+    if (command == NULL || !command_arity_fits(command, request->count) ||
+        (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)))
         return false;
     flags = command->flags;
     if (command->run == run_exec && session->transaction != NULL)

@@ -65,9 +65,11 @@ static void write_clients(struct context *context, struct buffer *text)
     info_line(text, "connected_clients:%" PRIu64, server->session_count);
     info_line(text, "cluster_connections:0");
     info_line(text, "maxclients:%" PRId64, server->config.maxclients);
-    info_line(text, "client_recent_max_input_buffer:0");
-    info_line(text, "client_recent_max_output_buffer:0");
-    info_line(text, "blocked_clients:%" PRIu64, server->stats.blocked_clients);
+    info_line(text, "client_recent_max_input_buffer:%zu",
+              client_memory_recent_input(&server->client_memory));
+    info_line(text, "client_recent_max_output_buffer:%zu",
+              client_memory_recent_output(&server->client_memory));
+    info_line(text, "blocked_clients:%" PRIu64, server->stats.blocked_clients + server->held);
     info_line(text, "tracking_clients:0");
     info_line(text, "clients_in_timeout_table:%" PRIu64, server->stats.blocked_clients);
 }
@@ -135,6 +137,8 @@ static void write_memory(struct context *context, struct buffer *text)
     info_line(text, "maxmemory_policy:noeviction");
     info_line(text, "mem_fragmentation_ratio:%.2f",
               used == 0 ? 0 : (double)resident / (double)used);
+    info_line(text, "mem_clients_slaves:0");
+    info_line(text, "mem_clients_normal:%zu", context->server->client_memory.total);
     info_line(text, "mem_allocator:libc");
 }
 
@@ -182,6 +186,7 @@ static void write_stats(struct context *context, struct buffer *text)
     info_line(text, "rejected_connections:%" PRIu64, stats->connections_rejected);
     info_line(text, "expired_keys:%" PRIu64, stats->expired_keys);
     info_line(text, "evicted_keys:0");
+    info_line(text, "evicted_clients:%" PRIu64, context->server->client_memory.evicted);
     info_line(text, "keyspace_hits:0");
     info_line(text, "keyspace_misses:0");
     info_line(text, "pubsub_channels:%zu", pubsub_names(context->server, PUBSUB_CHANNEL));

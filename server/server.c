@@ -30,6 +30,7 @@ enum {
     DRAIN_MS = 20,             /* between looks at what clients have yet to take */
     COMMIT_PATIENCE_MS = 1000, /* while a commit finds no room */
     COMMIT_RETRY_MS = 20,
+    REST_MS = 2000, /* idle so long, a client needs no memory for its next request */
     SPARE_DESCRIPTORS = 64
 };
 
@@ -179,14 +180,6 @@ void server_update_clock(struct server *server)
 
 static void close_doomed(struct server *server)
 {
-    struct session *session, *next;
-
-    if (server->kills) {
-        DL_FOREACH_SAFE(server->sessions, session, next)
-        if (session->kill)
-            connection_free(connection_of(session));
-        server->kills = false;
-    }
     while (server->doomed != NULL)
         connection_free(server->doomed);
 }
@@ -280,9 +273,11 @@ static void end_pause(struct server *server)
 {
     struct session *session;
 
-    if (server->held == 0 || server->pause_until > server->now.now)
+    if (server->pause_until > server->now.now)
         return;
     server->pause_until = 0;
+    if (server->held == 0)
+        return;
     DL_FOREACH(server->sessions, session)
     if (connection_of(session)->is_held)
         connection_mark_resumed(connection_of(session));
@@ -298,7 +293,6 @@ static void resume_some(struct server *server)
 
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
         connection->is_resumed = false;
-        event_add(connection->readable, NULL);
         connection_resume(connection);
         if (connection == last)
             break;
@@ -307,20 +301,34 @@ static void resume_some(struct server *server)
 
 /* ---- housekeeping, once a second */
 
+/* Who listens or waits may be silent for ever. */
+static bool is_idle_too_long(const struct server *server, const struct connection *connection)
+{
+    const struct session *session = &connection->session;
+    int64_t limit = server->config.timeout * 1000;
+
+    return limit > 0 && session->waiter == NULL && !connection->is_held && !session->monitors &&
+           session_subscriptions(session) == 0 &&
+           server->clock.last.monotonic - session->active > limit;
+}
+
+static void check_session(struct server *server, struct connection *connection)
+{
+    connection_limit_input(connection);
+    connection_limit_output(connection);
+    connection_look_for_end(connection);
+    if (server->clock.last.monotonic - connection->session.active > REST_MS)
+        connection_rest(connection);
+    if (is_idle_too_long(server, connection))
+        connection_doom(connection);
+}
+
 static void check_sessions(struct server *server)
 {
-    int64_t limit = server->config.timeout * 1000;
     struct session *session;
 
     DL_FOREACH(server->sessions, session)
-    {
-        struct connection *connection = connection_of(session);
-
-        connection_limit_output(connection);
-        if (limit > 0 && session->waiter == NULL && session_subscriptions(session) == 0 &&
-            server->clock.last.monotonic - session->active > limit)
-            connection_doom(connection);
-    }
+    check_session(server, connection_of(session));
 }
 
 static void keep_house(struct server *server)
@@ -329,6 +337,7 @@ static void keep_house(struct server *server)
         return;
     server->house_kept = server->clock.last.monotonic;
     check_sessions(server);
+    client_memory_keep(server);
     log_tell_left_out(false);
     server_last_save(server);
 }
@@ -390,7 +399,7 @@ static int64_t next_turn(struct server *server)
         wait = wait < COMMIT_RETRY_MS ? wait : COMMIT_RETRY_MS;
     next = waiters_next(server->waiters, server->now.now);
     wait = next < wait ? next : wait;
-    if (server->held > 0) {
+    if (server->pause_until > 0) {
         next = server->pause_until - server->now.now;
         wait = next < wait ? next : wait;
     }

@@ -4,6 +4,7 @@
 #define DUEQ_SERVER_SERVER_H
 
 #include "server/checkpoint_watch.h"
+#include "server/client_memory.h"
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/latency.h"
@@ -63,12 +64,12 @@ struct server {
     struct slowlog slowlog;
     struct latency latency;
     struct checkpoint_watch checkpoints;
+    struct client_memory client_memory;
     size_t held;              /* connections whose next request waits for a pause to end */
     struct session *monitors; /* those that MONITOR (utlist) */
     unsigned running;         /* commands under way, one within another: nothing is committed */
     int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
     bool pause_writes;        /* only those */
-    bool kills;               /* some sessions are to be killed at the end of this turn */
     bool stopping;            /* at the end of this turn */
     bool checkpoint_on_exit;
     bool stop_now; /* without waiting for clients that are owed replies */

@@ -17,6 +17,10 @@ void session_leave(struct server *server, struct session *session)
     monitors_remove(server, session);
     transaction_free(session->transaction);
     session->transaction = NULL;
+}
+
+void session_release(struct session *session)
+{
     free(session->name);
     free(session->library_name);
     free(session->library_version);

@@ -1,5 +1,4 @@
-/* What the server knows of one client, apart from its socket. Handlers see this; the connection
- * (connection.c) keeps the counters true and acts on the requests (kill, close). */
+/* What the server knows of one client, apart from its socket. Handlers see this. */
 #ifndef DUEQ_SERVER_SESSION_H
 #define DUEQ_SERVER_SESSION_H
 
@@ -15,6 +14,13 @@ struct subscription;
 struct transaction;
 struct waiter;
 struct watch;
+
+/* Whether it is there: one state, which connection.c alone changes, and only forward. */
+enum session_life {
+    SESSION_OPEN,
+    SESSION_CLOSING, /* runs and is sent nothing new; closes when its output has left */
+    SESSION_GONE     /* is sent nothing at all; closes at the end of the turn */
+};
 
 struct session {
     uint64_t id;
@@ -44,26 +50,26 @@ struct session {
     bool reply_off;      /* CLIENT REPLY OFF */
     unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */
 
-    bool kill;              /* close at the end of this turn, whatever is pending */
-    bool close_after_reply; /* close when the output has left */
-
-    size_t query_bytes; /* unread input held */
-    size_t query_free;
-    size_t argument_bytes;
-    size_t output_bytes; /* replies not yet taken by the kernel */
-    size_t memory_bytes; /* all of it, roughly */
+    enum session_life life;
 
     struct session *next, *prev; /* list of all sessions, in order of id (utlist) */
     UT_hash_handle by_id;        /* table of the same */
 };
 
-/* The session ends: it waits, watches, listens and queues no more; what it holds is freed. */
+/* The session ends: it waits, watches, listens and queues no more. May be called again. */
 void session_leave(struct server *server, struct session *session);
+void session_release(struct session *session); /* what it holds is freed */
 
 static inline size_t session_subscriptions(const struct session *session)
 {
     return session->subscription_count[0] + session->subscription_count[1] +
            session->subscription_count[2];
+}
+
+/* Wants no reply to what it says now; messages it wants all the same. */
+static inline bool session_is_silent(const struct session *session)
+{
+    return session->reply_off || session->reply_skip > 0;
 }
 
 /* A RESP2 client with subscriptions: it could not tell a reply from a message. */

@@ -86,6 +86,12 @@ uint64_t waiters_steps(const struct waiters *waiters)
     return waiters->steps;
 }
 
+size_t waiter_bytes(const struct waiter *waiter)
+{
+    return sizeof(*waiter) + waiter->stand_count * sizeof(struct stand) +
+           request_copy_size(&waiter->request);
+}
+
 /* ---- lines */
 
 static void drop_line(struct waiters *waiters, struct line *line)
@@ -408,12 +414,18 @@ static bool serve_changes(struct server *server)
     return any;
 }
 
+/* Claiming writes: what becomes ready while writes are paused is given out after the pause. */
+static bool may_claim(const struct server *server)
+{
+    return server->store != NULL && !server_pauses(server, COMMAND_WRITE);
+}
+
 void waiters_serve(struct server *server)
 {
     struct dueq_slice topic;
 
     do
-        while (server->store != NULL && dueq_next_signal(server->store, &topic) == DUEQ_OK)
+        while (may_claim(server) && dueq_next_signal(server->store, &topic) == DUEQ_OK)
             serve_name(server, PLACE_TOPICS, topic);
     while (serve_changes(server));
     if (server->store != NULL)
@@ -444,8 +456,8 @@ void waiters_unblock(struct server *server, struct session *session, bool with_e
         run_again(server, session->waiter, true);
         return;
     }
+    waiters_cancel(server, session);
     connection_reply_error(connection, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
-    release(server, session->waiter);
     connection_mark_resumed(connection);
 }
 

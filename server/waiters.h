@@ -29,6 +29,7 @@ void waiters_unblock(struct server *server, struct session *session, bool with_e
 /* ms from `now` to the next deadline; DUEQ_NEVER. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now);
 size_t waiters_count(const struct waiters *waiters);
+size_t waiter_bytes(const struct waiter *waiter); /* that it holds: its request, its places */
 /* Names joined and looked at, and commands run again, ever: what the work grows with. */
 uint64_t waiters_steps(const struct waiters *waiters);
 

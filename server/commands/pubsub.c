@@ -4,7 +4,7 @@
 #include "protocol/glob.h"
 #include "server/clients.h"
 #include "server/commands/handlers.h"
-#include "server/session.h"
+#include "server/connection.h"
 
 struct verb {
     enum pubsub_kind kind;
@@ -26,17 +26,24 @@ static int64_t count_of(const struct session *session, enum pubsub_kind kind)
                      session->subscription_count[PUBSUB_PATTERN]);
 }
 
-/* name: data NULL for none at all. */
-static void confirm(struct context *context, const char *word, enum pubsub_kind kind,
-                    struct dueq_slice name)
+/* A confirmation is a message, which comes also to a client that wants no replies. One that
+ * wants them has it in its place among them, as in an EXEC. name: data NULL for none at all. */
+static void confirm(struct context *context, const char *word, struct dueq_slice name,
+                    int64_t count)
 {
-    resp_push(context->reply, 3);
-    resp_string(context->reply, word);
+    bool silent = session_is_silent(context->session);
+    struct connection *connection = connection_of(context->session);
+    struct resp_writer *writer = silent ? connection_push_begin(connection) : context->reply;
+
+    resp_push(writer, 3);
+    resp_string(writer, word);
     if (name.data == NULL)
-        resp_null(context->reply);
+        resp_null(writer);
     else
-        resp_bulk(context->reply, name.data, name.size);
-    resp_integer(context->reply, count_of(context->session, kind));
+        resp_bulk(writer, name.data, name.size);
+    resp_integer(writer, count);
+    if (silent)
+        connection_push_end(connection);
 }
 
 static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
@@ -46,7 +53,7 @@ static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
 
         if (!pubsub_subscribe(context->server, context->session, kind, name))
             return context_status(context, DUEQ_NOMEM);
-        confirm(context, verbs[kind].subscribe, kind, name);
+        confirm(context, verbs[kind].subscribe, name, count_of(context->session, kind));
     }
     return OUTCOME_DONE;
 }
@@ -58,17 +65,15 @@ static void unsubscribe_newest(struct context *context, enum pubsub_kind kind)
 
     if (!pubsub_newest(context->session, kind, &name))
         return;
-    resp_push(context->reply, 3);
-    resp_string(context->reply, verbs[kind].unsubscribe);
-    resp_bulk(context->reply, name.data, name.size);
-    resp_integer(context->reply, count_of(context->session, kind) - 1);
+    confirm(context, verbs[kind].unsubscribe, name, count_of(context->session, kind) - 1);
     pubsub_unsubscribe(context->server, context->session, kind, name);
 }
 
 static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind kind)
 {
     if (context->session->subscriptions[kind] == NULL)
-        confirm(context, verbs[kind].unsubscribe, kind, dueq_slice(NULL, 0));
+        confirm(context, verbs[kind].unsubscribe, dueq_slice(NULL, 0),
+                count_of(context->session, kind));
     while (context->session->subscriptions[kind] != NULL)
         unsubscribe_newest(context, kind);
     return OUTCOME_DONE;
@@ -82,7 +87,7 @@ static enum outcome unsubscribe(struct context *context, enum pubsub_kind kind)
         struct dueq_slice name = context_slice(context, i);
 
         pubsub_unsubscribe(context->server, context->session, kind, name);
-        confirm(context, verbs[kind].unsubscribe, kind, name);
+        confirm(context, verbs[kind].unsubscribe, name, count_of(context->session, kind));
     }
     return OUTCOME_DONE;
 }

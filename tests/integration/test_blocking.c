@@ -275,6 +275,52 @@ static void many_waiters_and_many_jobs_pair_up(void **state)
     expect(client, "200", "Q.LEN mail");
 }
 
+/* Claiming writes, whoever brings it about. */
+static void jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *worker = client_open(served_server(state));
+    say(worker, "Q.CLAIM mail BLOCK 0");
+    await_blocked(client, 1);
+    expect(client, "*", "Q.PUSH mail body ID a DELAY 50ms");
+    expect(client, "OK", "CLIENT PAUSE 1000000 WRITE");
+    expect_silence(worker, 300);
+    expect(client, "[\"id\" \"a\" *\"state\" \"ready\"*]", "Q.GET mail a");
+    expect(client, "OK", "CLIENT UNPAUSE");
+    expect_reply(worker, "[[\"a\" * \"body\" 1]]");
+    say(worker, "Q.CLAIM mail BLOCK 0");
+    await_blocked(client, 1);
+    expect(client, "*", "Q.PUSH mail body ID b DELAY 50ms");
+    expect(client, "OK", "CLIENT PAUSE 300 WRITE"); /* its end is enough */
+    expect_reply(worker, "[[\"b\" * \"body\" 1]]");
+}
+
+static void paused_clients_count_as_blocked(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *paused = client_open(served_server(state));
+    int64_t id = ask_integer(paused, "CLIENT ID");
+    expect(client, "OK", "CLIENT PAUSE 1000000 WRITE");
+    say(paused, "SET a b");
+    await_blocked(client, 1);
+    expect(client, "\"*flags=b*\"", "CLIENT LIST ID %lld", (long long)id);
+    expect(client, "OK", "CLIENT UNPAUSE");
+    expect_reply(paused, "OK");
+    await_blocked(client, 0);
+}
+
+static void a_pause_holds_back_no_request_that_is_refused(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "OK", "CLIENT PAUSE 1000000 WRITE");
+    expect(client, "!ERR wrong number of arguments for 'set' command", "SET a");
+    expect(client, "!ERR unknown command *", "NOSUCH a");
+    expect(client, "nil", "GET a");
+    expect(client, "OK", "CLIENT PAUSE 1000000 ALL");
+    expect(client, "!ERR wrong number of arguments for 'get' command", "GET");
+    expect(client, "!ERR unknown subcommand *", "CLIENT NOSUCH");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +346,9 @@ int main(void)
         served_test(deleting_a_topic_s_jobs_leaves_waiters_waiting),
         served_test(a_blocked_client_can_be_killed),
         served_test(many_waiters_and_many_jobs_pair_up),
+        served_test(jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards),
+        served_test(paused_clients_count_as_blocked),
+        served_test(a_pause_holds_back_no_request_that_is_refused),
     };
     return cmocka_run_group_tests_name("blocking", tests, NULL, NULL);
 }

@@ -266,6 +266,33 @@ static void idle_clients_are_closed_on_a_busy_server(void **state)
     expect_closed(idle);
 }
 
+static void a_monitor_may_be_idle(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *monitor = client_open(served_server(state));
+    redisContext *idle = client_open(served_server(state));
+    say(monitor, "MONITOR");
+    expect_reply(monitor, "OK");
+    expect(client, "OK", "CONFIG SET timeout 1");
+    int64_t id = ask_integer(idle, "CLIENT ID");
+    expect_reply(monitor, "*CLIENT*ID*");
+    for (int waited = 0;; waited++) {
+        char *line = ask_string(client, "CLIENT LIST ID %lld", (long long)id);
+        bool there = line[0] != '\0';
+        free(line);
+        if (!there)
+            break;
+        assert_true(waited < 60000);
+        sleep_ms(1);
+    }
+    expect(client, "\"x\"", "ECHO x");
+    redisReply *reply = NULL;
+    for (bool heard = false; !heard; freeReplyObject(reply)) {
+        assert_int_equal(redisGetReply(monitor, (void **)&reply), REDIS_OK);
+        heard = strstr(reply->str, "ECHO") != NULL;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +316,7 @@ int main(void)
         served_test(a_client_that_kills_itself_hears_of_it),
         served_test(an_unknown_subcommand_names_the_help),
         served_test(a_unix_socket_serves_as_well),
+        served_test(a_monitor_may_be_idle),
     };
     return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
 }

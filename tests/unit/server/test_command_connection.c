@@ -23,7 +23,7 @@ static void quit_closes_after_its_reply(void **state)
 {
     struct command_runner *runner = *state;
     runner_expect(runner, "OK", "QUIT");
-    assert_true(runner->clients[0]->session.close_after_reply);
+    assert_true(runner->clients[0]->session.life == SESSION_CLOSING);
 }
 
 static void select_takes_16_databases(void **state)
@@ -176,7 +176,7 @@ static void client_list_has_a_line_for_each(void **state)
     runner_expect_of(runner, other, "", "Q.CLAIM topic BLOCK 0");
     runner_expect(runner,
                   "\"id=1 addr=127.0.0.1:1001 laddr=127.0.0.1:6379 fd=-1 name= age=0 idle=0 "
-                  "flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 *events=r cmd=client|list "
+                  "flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 *events=* cmd=client|list "
                   "user=default redir=-1 resp=2 *\\nid=2 *flags=b *cmd=q.claim *\\n\"",
                   "CLIENT LIST");
     runner_expect(runner, "\"id=2 *\\n\"", "CLIENT LIST ID 2 99");
@@ -204,12 +204,13 @@ static void clients_are_killed_by_what_they_are(void **state)
     runner_expect(runner, "0", "CLIENT KILL ID 99");
     runner_expect(runner, "0", "CLIENT KILL ID 2 ADDR 1.2.3.4:5");
     runner_expect(runner, "0", "CLIENT KILL TYPE replica");
-    assert_false(second->session.kill || third->session.kill);
+    assert_true(second->session.life == SESSION_OPEN);
+    assert_true(third->session.life == SESSION_OPEN);
     runner_expect(runner, "1", "CLIENT KILL ID 2");
-    assert_true(second->session.kill);
+    assert_true(second->session.life == SESSION_GONE);
     runner_expect(runner, "1", "CLIENT KILL USER default ADDR 127.0.0.1:1003");
-    assert_true(third->session.kill);
-    runner_expect(runner, "OK", "CLIENT KILL 127.0.0.1:1003");
+    assert_true(third->session.life == SESSION_GONE);
+    runner_expect(runner, "!ERR No such client", "CLIENT KILL 127.0.0.1:1003"); /* any more */
     runner_expect(runner, "!ERR No such client", "CLIENT KILL 1.2.3.4:5");
 }
 
@@ -218,9 +219,9 @@ static void a_client_kills_itself_only_when_it_says_so(void **state)
     struct command_runner *runner = *state;
     struct session *session = &runner->clients[0]->session;
     runner_expect(runner, "0", "CLIENT KILL TYPE normal");
-    assert_false(session->kill || session->close_after_reply);
+    assert_true(session->life == SESSION_OPEN);
     runner_expect(runner, "1", "CLIENT KILL ID 1 SKIPME no");
-    assert_true(session->close_after_reply);
+    assert_true(session->life == SESSION_CLOSING);
 }
 
 static void bad_kills_kill_nobody(void **state)
@@ -241,7 +242,7 @@ static void bad_kills_kill_nobody(void **state)
         snprintf(pattern, sizeof(pattern), "!%s", lines[i][0]);
         runner_expect(runner, pattern, lines[i][1]);
     }
-    assert_false(other->session.kill);
+    assert_true(other->session.life == SESSION_OPEN);
 }
 
 static void replies_can_be_switched_off(void **state)

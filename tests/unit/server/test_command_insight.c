@@ -762,9 +762,9 @@ static void clients_are_killed_by_kind(void **state)
     };
 
     runner_follow(runner, steps);
-    assert_false(runner->clients[0]->session.kill);
+    assert_true(runner->clients[0]->session.life == SESSION_OPEN);
     for (size_t i = 1; i < 4; i++)
-        assert_true(runner->clients[i]->session.kill);
+        assert_true(runner->clients[i]->session.life == SESSION_GONE);
 }
 
 static void a_waiting_client_is_unblocked(void **state)

@@ -3,6 +3,8 @@
 
 #include "tests/support/cmocka.h"
 
+#include <stdlib.h>
+
 /* ---- subscribing */
 
 static void confirmations_count_channels_and_patterns(void **state)
@@ -295,6 +297,46 @@ static void patterns_are_globs(void **state)
     runner_follow(*state, steps);
 }
 
+/* They are messages, not replies. */
+static void confirmations_come_to_who_wants_no_replies(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", "CLIENT REPLY OFF"},
+        {"[\"subscribe\" \"a\" 1] [\"subscribe\" \"b\" 2]", "SUBSCRIBE a b"},
+        {"[\"psubscribe\" \"p*\" 3]", "PSUBSCRIBE p*"},
+        {"", "PING"},
+        {"[\"unsubscribe\" \"a\" 2]", "UNSUBSCRIBE a"},
+        {"[\"unsubscribe\" \"b\" 1]", "UNSUBSCRIBE"},
+        {"[\"punsubscribe\" \"p*\" 0]", "PUNSUBSCRIBE"},
+        {"[\"unsubscribe\" nil 0]", "UNSUBSCRIBE"},
+        {"OK", "CLIENT REPLY ON"},
+        {"", "CLIENT REPLY SKIP"},
+        {"[\"subscribe\" \"a\" 1]", "SUBSCRIBE a"},
+        {"[\"unsubscribe\" \"a\" 0]", "UNSUBSCRIBE a"},
+        {"PONG", "PING"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
+static void a_message_to_itself_comes_to_who_wants_no_replies(void **state)
+{
+    struct command_runner *runner = *state;
+
+    free(runner_bytes(runner, "HELLO 3"));
+    free(runner_bytes(runner, "SUBSCRIBE a"));
+    runner_expect(runner, "", "CLIENT REPLY OFF");
+    runner_expect_bytes(runner, ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n", "PUBLISH a x");
+    runner_expect(runner, "", "MULTI");
+    runner_expect(runner, "", "PUBLISH a x");
+    runner_expect(runner, "", "SUBSCRIBE b");
+    runner_expect_bytes(runner,
+                        ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"
+                        ">3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:2\r\n",
+                        "EXEC");
+    runner_expect(runner, "OK", "CLIENT REPLY ON");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +352,8 @@ int main(void)
         runner_test(channels_and_subscribers_are_counted),
         runner_test(events_say_key_or_event),
         runner_test(patterns_are_globs),
+        runner_test(confirmations_come_to_who_wants_no_replies),
+        runner_test(a_message_to_itself_comes_to_who_wants_no_replies),
     };
     return cmocka_run_group_tests_name("publish and subscribe", tests, NULL, NULL);
 }

@@ -161,6 +161,7 @@ static const struct sample {
     {"requirepass", "se\"cr\\et\n\x01 #"},
     {"protected-mode", "no"},
     {"maxclients", "77"},
+    {"maxmemory-clients", "25%"},
     {"timeout", "30"},
     {"tcp-backlog", "128"},
     {"tcp-keepalive", "60"},

@@ -77,11 +77,11 @@ static void http_ends_the_connection(void **state)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         struct connection *client = runner_connect(runner);
         runner_expect_of(runner, client, "", lines[i]);
-        assert_true(client->session.close_after_reply);
+        assert_true(client->session.life == SESSION_CLOSING);
     }
     runner_expect(runner, "!ERR unknown command 'postx', *", "postx");
     runner_expect(runner, "!ERR unknown command 'host', *", "host");
-    assert_false(runner->clients[0]->session.close_after_reply);
+    assert_true(runner->clients[0]->session.life == SESSION_OPEN);
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "", "POST /");
 }

@@ -216,7 +216,7 @@ static void many_ids_pick_the_same_clients(void **state)
     runner_expect(runner, "*id=2 *", "CLIENT LIST ID 9 2 7 2 -1");
     runner_expect(runner, "0", "CLIENT KILL ID 9 ID 8");
     runner_expect(runner, "1", "CLIENT KILL ID 9 ID 2 ID 8");
-    assert_true(client->session.kill);
+    assert_true(client->session.life == SESSION_GONE);
 }
 
 static void sessions_are_found_by_id(void **state)

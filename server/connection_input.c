@@ -1,0 +1,158 @@
+/* A connection's input: reading it, and running the requests in it. */
+#include "server/connection.h"
+
+#include "server/waiters.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+enum { READ_SIZE = 64 * 1024 };
+
+/* ---- running */
+
+/* What it waited for, if anything, is the caller's to release: `waiter` is on its stack. */
+static enum outcome end_run(struct connection *connection, const struct waiter *waiter,
+                            enum outcome outcome)
+{
+    connection->is_running = false;
+    if (connection->session.life != SESSION_GONE)
+        return outcome;
+    connection_let_go(connection, waiter != NULL);
+    return OUTCOME_DONE;
+}
+
+enum outcome connection_run(struct connection *connection, const struct request *request,
+                            const struct waiter *waiter, bool timed_out)
+{
+    struct server *server = connection->server;
+    struct session *session = &connection->session;
+    bool was_authenticated = session->authenticated;
+    struct context context = {.server = server,
+                              .session = session,
+                              .store = server->store,
+                              .request = request,
+                              .reply = &connection->writer,
+                              .now = server->now,
+                              .waiter = waiter,
+                              .timed_out = timed_out,
+                              .may_wait = true};
+    enum outcome outcome;
+
+    connection->writer.version = session->protocol;
+    connection->is_running = true;
+    connection->run_mark = buffer_size(&connection->output);
+    outcome = command_dispatch(&context);
+    server->work_done = true;
+    /* a reply yet to come is yet to be skipped */
+    connection_count_output(connection, connection->run_mark, outcome != OUTCOME_WAIT);
+    connection_append_aside(connection);
+    if (outcome == OUTCOME_CLOSE)
+        connection_close(connection);
+    if (session->authenticated != was_authenticated)
+        connection_limit_input(connection);
+    outcome = end_run(connection, waiter, outcome);
+    server_commit_if_large(server);
+    return outcome;
+}
+
+static void refuse_input(struct connection *connection)
+{
+    log_write_limited(LOG_VERBOSE, "client id=%llu addr=%s: %s",
+                      (unsigned long long)connection->session.id, connection->session.address,
+                      resp_reader_error(connection->reader));
+    connection_reply_error(connection, resp_reader_error(connection->reader));
+    connection_close(connection);
+}
+
+static bool may_run(const struct connection *connection)
+{
+    return connection->session.life == SESSION_OPEN && connection->session.waiter == NULL &&
+           connection_has_room(connection);
+}
+
+/* The next request; while it is held back, RESP_MORE. */
+static enum resp_read next_request(struct connection *connection, struct request *ret_request)
+{
+    struct server *server = connection->server;
+    enum resp_read read = RESP_REQUEST;
+
+    if (!connection->is_held)
+        read = resp_reader_next(connection->reader, &connection->request);
+    connection->has_backlog = read == RESP_REQUEST;
+    if (read != RESP_REQUEST)
+        return read;
+    *ret_request = connection->request;
+    server->held -= connection->is_held;
+    connection->is_held =
+        server->pause_until > 0 && command_is_paused(server, &connection->session, ret_request);
+    server->held += connection->is_held;
+    return connection->is_held ? RESP_MORE : RESP_REQUEST;
+}
+
+static void run_request(struct connection *connection, const struct request *request)
+{
+    struct server *server = connection->server;
+
+    connection->session.active = server->clock.last.monotonic;
+    connection_run(connection, request, NULL, false);
+    waiters_serve(server);
+}
+
+/* False: there is no whole request, or it may not run. */
+static bool run_next(struct connection *connection)
+{
+    struct request request;
+    enum resp_read read = next_request(connection, &request);
+
+    if (read == RESP_ERROR)
+        refuse_input(connection);
+    if (read == RESP_REQUEST)
+        run_request(connection, &request);
+    return read == RESP_REQUEST;
+}
+
+/* What is unread may be the beginning of a request only: the next look at it tells. */
+static void note_backlog(struct connection *connection)
+{
+    connection->has_backlog =
+        connection->is_held || (connection->reader != NULL && connection->has_backlog &&
+                                resp_reader_unread(connection->reader) > 0);
+}
+
+void connection_resume(struct connection *connection)
+{
+    int64_t left = connection->server->config.pipeline_limit;
+
+    while (may_run(connection) && left > 0 && run_next(connection))
+        left--;
+    note_backlog(connection);
+    connection_account(connection);
+    connection_steer(connection);
+}
+
+/* ---- reading */
+
+static void take_input(struct connection *connection, const char *bytes, size_t size)
+{
+    server_update_clock(connection->server);
+    connection->server->stats.input_bytes += size;
+    if (!resp_reader_feed(connection->reader, bytes, size)) {
+        refuse_input(connection);
+        return;
+    }
+    connection->has_backlog = true;
+    connection_resume(connection);
+}
+
+void connection_read(struct connection *connection)
+{
+    static char bytes[READ_SIZE];
+    ssize_t got = recv(connection->session.fd, bytes, sizeof(bytes), 0);
+
+    if (got > 0)
+        take_input(connection, bytes, (size_t)got);
+    else if (got == 0)
+        connection_end_input(connection);
+    else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        connection_doom(connection);
+}
