@@ -85,7 +85,13 @@ enum command_flag {
     COMMAND_PAUSED = 1 << 21,
     COMMAND_MAY_WRITE = COMMAND_WRITE | COMMAND_PAUSED,
     /* Not printed: only with enable-debug-command. */
-    COMMAND_PROTECTED = 1 << 22
+    COMMAND_PROTECTED = 1 << 22,
+    /* Not printed: looking at a key is not using it. */
+    COMMAND_NO_TOUCH = 1 << 23,
+    /* Not printed: a write that counts as a read in keyspace_hits and keyspace_misses. */
+    COMMAND_LOOKS_UP = 1 << 24,
+    /* Not printed: using keys is what it is for, CLIENT NO-TOUCH or not. */
+    COMMAND_TOUCHES = 1 << 25
 };
 
 /* Where the keys (for Q. commands: the topics) stand, as clients from before key specifications

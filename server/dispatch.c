@@ -286,6 +286,34 @@ static void note_run(const struct context *context, struct command_stats *stats,
     monitors_show(context);
 }
 
+static unsigned key_use(const struct context *context)
+{
+    unsigned flags = context->command->flags, use = 0;
+
+    if ((flags & COMMAND_TOUCHES) ||
+        (!(flags & COMMAND_NO_TOUCH) && !context->session->no_touch))
+        use |= KEYS_USE_TOUCH;
+    if (flags & (COMMAND_READONLY | COMMAND_LOOKS_UP))
+        use |= KEYS_USE_COUNT;
+    return use;
+}
+
+static enum outcome run(struct context *context)
+{
+    bool uses_keys = context->store != NULL &&
+                     (context->command->flags & (COMMAND_READONLY | COMMAND_WRITE)) != 0;
+    enum outcome outcome;
+
+    if (uses_keys)
+        keys_use_begin(context->store, key_use(context), context->now.now);
+    context->server->running++;
+    outcome = context->command->run(context);
+    context->server->running--;
+    if (uses_keys)
+        keys_use_end(context->store);
+    return outcome;
+}
+
 static enum outcome admit_and_run(struct context *context, size_t mark)
 {
     struct command_stats *stats = command_stats_of(context->command);
@@ -302,9 +330,7 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
     if (is_queued(context))
         return queue(context);
     began = clock_usec();
-    context->server->running++;
-    outcome = context->command->run(context);
-    context->server->running--;
+    outcome = run(context);
     note_run(context, stats, clock_usec() - began, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;

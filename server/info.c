@@ -4,6 +4,7 @@
 #include "server/pubsub.h"
 #include "server/info_sections.h"
 #include "server/server.h"
+#include "storage/keys/keys.h"
 
 #include <inttypes.h>
 #include <malloc.h>
@@ -175,7 +176,10 @@ static void write_stats(struct context *context, struct buffer *text)
 {
     const struct server_stats *stats = &context->server->stats;
     const struct rates *rates = sample_rates(context->server);
+    struct keys_lookups lookups = {0};
 
+    if (context->store != NULL)
+        lookups = keys_get_lookups(context->store);
     info_line(text, "total_connections_received:%" PRIu64, stats->connections_received);
     info_line(text, "total_commands_processed:%" PRIu64, stats->commands_processed);
     info_line(text, "instantaneous_ops_per_sec:%.0f", rates->commands_rate);
@@ -187,8 +191,8 @@ static void write_stats(struct context *context, struct buffer *text)
     info_line(text, "expired_keys:%" PRIu64, stats->expired_keys);
     info_line(text, "evicted_keys:0");
     info_line(text, "evicted_clients:%" PRIu64, context->server->client_memory.evicted);
-    info_line(text, "keyspace_hits:0");
-    info_line(text, "keyspace_misses:0");
+    info_line(text, "keyspace_hits:%" PRIu64, lookups.hits);
+    info_line(text, "keyspace_misses:%" PRIu64, lookups.misses);
     info_line(text, "pubsub_channels:%zu", pubsub_names(context->server, PUBSUB_CHANNEL));
     info_line(text, "pubsub_patterns:%zu", pubsub_names(context->server, PUBSUB_PATTERN));
     info_line(text, "pubsubshard_channels:%zu", pubsub_names(context->server, PUBSUB_SHARD));

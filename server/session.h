@@ -47,6 +47,7 @@ struct session {
     bool monitors;                               /* MONITOR */
     struct session *monitor_next, *monitor_prev; /* list of all that do (utlist) */
     bool no_evict;
+    bool no_touch;       /* CLIENT NO-TOUCH: what it looks at is not used */
     bool reply_off;      /* CLIENT REPLY OFF */
     unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */
 

@@ -126,6 +126,8 @@ static enum outcome client_on_off(struct context *context)
         return context_syntax_error(context);
     if (strcmp(context->command->name, "no-evict") == 0)
         context->session->no_evict = on;
+    else
+        context->session->no_touch = on;
     return context_ok(context);
 }
 
@@ -262,7 +264,7 @@ const struct command client_commands[] = {
     CLIENT_COMMAND("no-evict", 3, OTHERS, "7.0.0", "O(1)", NULL, "<ON|OFF>",
                    "Set client eviction mode for the current connection", client_on_off),
     CLIENT_COMMAND("no-touch", 3, OWN, "7.2.0", "O(1)", NULL, "<ON|OFF>",
-                   "Accepted; nothing here has an access time", client_on_off),
+                   "Set whether what the connection looks at counts as used", client_on_off),
     CLIENT_COMMAND("pause", -3, OTHERS, "3.0.0", "O(1)", NULL, "timeout [WRITE|ALL]",
                    "Stop processing commands from clients for some time", client_pause),
     CLIENT_COMMAND("reply", 3, OWN, "3.2.0", "O(1)", NULL, "<ON|OFF|SKIP>",

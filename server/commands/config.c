@@ -6,6 +6,7 @@
 #include "server/command_stats.h"
 #include "server/commands/options.h"
 #include "server/server.h"
+#include "storage/keys/keys.h"
 
 #include <string.h>
 
@@ -156,6 +157,8 @@ static enum outcome run_resetstat(struct context *context)
     stats->connections_received = stats->connections_rejected = 0;
     stats->commands_processed = stats->errors = 0;
     stats->input_bytes = stats->output_bytes = 0;
+    if (context->store != NULL)
+        keys_reset_lookups(context->store);
     command_stats_reset();
     return context_ok(context);
 }

@@ -64,6 +64,7 @@ static enum outcome run_reset(struct context *context)
     session->reply_off = false;
     session->reply_skip = 0;
     session->no_evict = false;
+    session->no_touch = false;
     session->authenticated = !config_wants_login(&context->server->config);
     connection_set_text(&session->name, (struct argument){"", 0});
     context->reply->version = 2;

@@ -46,14 +46,17 @@ enum outcome run_object_refcount(struct context *context)
     return context_integer_reply(context, 1);
 }
 
-/* Nothing is evicted, so nobody notes when a key was used. */
+/* At the least, for a key that is not among those used of late. */
 enum outcome run_object_idletime(struct context *context)
 {
+    struct keys_view view = context_view(context);
     struct keys_info info;
+    int64_t used = 0;
 
-    if (find(context, &info))
-        resp_integer(context->reply, 0);
-    return OUTCOME_DONE;
+    if (!find(context, &info))
+        return OUTCOME_DONE;
+    keys_last_use(&view, context_slice(context, 2), &used);
+    return context_integer_reply(context, used < view.now ? (view.now - used) / 1000 : 0);
 }
 
 enum outcome run_object_freq(struct context *context)

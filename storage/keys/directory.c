@@ -398,6 +398,7 @@ static struct keys_entry *new_entry(struct keys *keys, unsigned logical, uint64_
     entry->logical = (uint16_t)logical;
     entry->physical = physical;
     entry->expires = DUEQ_NEVER;
+    entry->used = keys->use.how & KEYS_USE_TOUCH ? keys->use.now : keys->use.closed;
     entry->name_size = name.size;
     if (name.size > 0)
         memcpy(entry->name, name.data, name.size);
@@ -431,8 +432,11 @@ static void drop_entry(struct keys *keys, struct keys_entry *entry)
 
 static void trim_cache(struct keys *keys)
 {
-    while (HASH_COUNT(keys->entries) > KEYS_CACHE_MAX)
+    while (HASH_COUNT(keys->entries) > KEYS_CACHE_MAX) {
+        if (keys->oldest->used > keys->use.closed)
+            keys->use.closed = keys->oldest->used;
         drop_entry(keys, keys->oldest);
+    }
 }
 
 void directory_forget(struct keys *keys, uint64_t physical)
@@ -490,10 +494,13 @@ enum dueq_status directory_find(const struct keys_view *view, struct dueq_slice 
     struct keys_entry *entry;
     enum dueq_status status = find_any(view, name, &entry);
 
+    if (status == DUEQ_OK && entry->expires <= view->now)
+        status = DUEQ_NOTFOUND;
+    if (status == DUEQ_NOTFOUND)
+        use_missed(keys_of(view), name);
     if (status != DUEQ_OK)
         return status;
-    if (entry->expires <= view->now)
-        return DUEQ_NOTFOUND;
+    use_found(keys_of(view), entry);
     if (wanted != KEYS_NONE && entry->type != wanted)
         return DUEQ_WRONGTYPE;
     *ret_entry = entry;
@@ -522,6 +529,8 @@ enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice 
         directory_remove(keys, entry, true);
         status = DUEQ_NOTFOUND;
     }
+    if (status == DUEQ_OK)
+        use_found(keys, entry);
     if (status == DUEQ_OK && entry->type != type)
         return DUEQ_WRONGTYPE;
     if (status == DUEQ_NOTFOUND) {

@@ -49,6 +49,8 @@ struct keys_entry {
     uint64_t object;             /* of the value's own records; 0: it never had any */
     uint64_t count;              /* elements; 1: of a string, 0: of a new one */
     int64_t expires;
+    int64_t used;     /* when it was last, at the latest */
+    uint64_t counted; /* by this use: each once */
     int64_t head;     /* list: index of the first element */
     bool dirty;       /* differs from the record on disk */
     bool stored;      /* has a record on disk */
@@ -71,6 +73,17 @@ struct change_log {
     bool on;
 };
 
+/* Of keys by who is running now. */
+struct keys_using {
+    unsigned how; /* enum keys_use; 0 outside */
+    int64_t now;
+    int64_t closed;  /* no key that is not open was used after this */
+    uint64_t serial; /* of this use */
+    uint64_t missed; /* hash of the name that was not found last */
+    uint64_t missed_by;
+    struct keys_lookups lookups;
+};
+
 struct keys {
     struct kv *kv;
     uint64_t seed;
@@ -85,6 +98,7 @@ struct keys {
     unsigned cursors_taken;
     struct change_log changes;
     struct keys_limits limits;
+    struct keys_using use;
     uint8_t *scratch; /* a value that must outlive the change that follows */
     size_t scratch_size;
     size_t unsaved;              /* packed values that are changed */
@@ -194,6 +208,10 @@ enum {
     DIRECTORY_KEY_FIXED = 1 + 8 + KEYS_HASH_BYTES,
     EXPIRY_KEY_FIXED = 1 + 8 + 8 + KEYS_HASH_BYTES
 };
+
+/* use.c: a lookup ended so. */
+void use_found(struct keys *keys, struct keys_entry *entry);
+void use_missed(struct keys *keys, struct dueq_slice name);
 
 /* changes.c */
 enum change_kind { CHANGE_VALUE, CHANGE_CREATED, CHANGE_EXPIRED, CHANGE_FLUSHED };

@@ -109,6 +109,27 @@ enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_ch
  */
 enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_change);
 
+/* ---- use: when a key was last used, and whether what was looked for was there
+ *
+ * Between begin and end, finding a key is using it. What is known is in RAM: of keys that are
+ * not among the open entries only that they were not used since they were closed, or since the
+ * store was opened. */
+
+enum keys_use { KEYS_USE_TOUCH = 1 << 0, KEYS_USE_COUNT = 1 << 1 };
+/* use: enum keys_use, or 0 for one that leaves no trace. now: the queue's clock. */
+void keys_use_begin(struct dueq *store, unsigned use, int64_t now);
+void keys_use_end(struct dueq *store);
+/* The moment of the last use; for a key that is not open, the latest it can be. */
+enum dueq_status keys_last_use(const struct keys_view *view, struct dueq_slice name,
+                               int64_t *ret_moment);
+/* Since the opening or the reset: names that were looked for and found, and not found; each
+ * once between begin and end. */
+struct keys_lookups {
+    uint64_t hits, misses;
+};
+struct keys_lookups keys_get_lookups(const struct dueq *store);
+void keys_reset_lookups(struct dueq *store);
+
 /* ---- strings */
 
 #define KEYS_KEEP_EXPIRY INT64_MIN

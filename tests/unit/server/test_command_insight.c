@@ -354,6 +354,111 @@ static void the_histogram_has_what_ran(void **state)
     runner_expect_all(*state, cases);
 }
 
+/* ---- use of keys */
+
+static void an_idle_key_has_its_time(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "SET k v"},
+        {'a', "OK", "MSET other 1 gone 2"},
+        {'a', "0", "OBJECT IDLETIME k"},
+        {'+', NULL, "12900"},
+        {'a', "12", "OBJECT IDLETIME k"},
+        /* none of these uses it */
+        {'a', "string", "TYPE k"},
+        {'a', "-1", "TTL k"},
+        {'a', "1", "EXISTS k"},
+        {'a', "*", "MEMORY USAGE k"},
+        {'a', "\"embstr\"", "OBJECT ENCODING k"},
+        {'b', "OK", "CLIENT NO-TOUCH ON"},
+        {'b', "\"v\"", "GET k"},
+        {'a', "12", "OBJECT IDLETIME k"},
+        {'b', "1", "TOUCH k"},
+        {'a', "0", "OBJECT IDLETIME k"},
+        {'+', NULL, "5000"},
+        {'a', "!WRONGTYPE *", "LPUSH k x"},
+        {'a', "0", "OBJECT IDLETIME k"},
+        {'a', "17", "OBJECT IDLETIME other"},
+        {'a', "OK", "RENAME gone k2"},
+        {'a', "0", "OBJECT IDLETIME k2"},
+        {'a', "OK", "MULTI"},
+        {'a', "QUEUED", "GET other"},
+        {'a', "QUEUED", "OBJECT IDLETIME other"},
+        {'a', "[\"1\" 0]", "EXEC"},
+        {'+', NULL, "1000"},
+        {'a', "nil", "OBJECT IDLETIME none"},
+    };
+
+    runner_follow(*state, steps);
+}
+
+static void commit(struct command_runner *runner)
+{
+    uint64_t lsn;
+    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
+}
+
+/* Memory is bounded: of what was closed only a bound is known, and that is told. */
+static void a_key_that_was_closed_is_idle_since_then_at_least(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "SET k v");
+    runner_pass(runner, 100000);
+    for (int i = 0; i < 10000; i++) {
+        char line[32];
+        snprintf(line, sizeof(line), "SET x%d v", i);
+        runner_expect(runner, "OK", line);
+        if (i % 1000 == 999)
+            commit(runner);
+    }
+    commit(runner);
+    runner_pass(runner, 20000);
+    runner_expect(runner, "20", "OBJECT IDLETIME k"); /* 120, which nobody knows */
+    runner_expect(runner, "20", "OBJECT IDLETIME x0");
+    runner_expect(runner, "20", "OBJECT IDLETIME x9999");
+    runner_reopen(runner, NULL);
+    runner_expect(runner, "0", "OBJECT IDLETIME k");
+    runner_pass(runner, 3000);
+    runner_expect(runner, "3", "OBJECT IDLETIME x5");
+}
+
+static void hits_and_misses_are_counted(void **state)
+{
+    static const struct {
+        const char *line;
+        int hits, misses;
+    } cases[] = {{"GET k", 1, 0},
+                 {"GET none", 0, 1},
+                 {"HGETALL h", 1, 0},
+                 {"LRANGE none 0 -1", 0, 1},
+                 {"GET h", 1, 0},
+                 {"MGET k none k2 nope", 2, 2},
+                 {"EXISTS k none", 1, 1},
+                 {"TTL k", 1, 0},
+                 {"OBJECT IDLETIME none", 0, 1},
+                 {"GETSET k v", 1, 0},
+                 {"GETEX none", 0, 1},
+                 {"SET k v", 0, 0},
+                 {"LPUSH l x", 0, 0},
+                 {"DEL none", 0, 0},
+                 {"SUNIONSTORE s2 none", 0, 0},
+                 {"Q.LEN topic", 0, 0},
+                 {"PING", 0, 0}};
+    struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "MSET k v k2 v");
+    runner_expect(runner, "2", "HSET h a 1 b 2");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char expected[128];
+        runner_expect(runner, "OK", "CONFIG RESETSTAT");
+        runner_expect(runner, "*", cases[i].line);
+        runner_pass(runner, 1);
+        snprintf(expected, sizeof(expected),
+                 "\"*keyspace_hits:%d\\r\\nkeyspace_misses:%d\\r*\"", cases[i].hits,
+                 cases[i].misses);
+        runner_expect(runner, expected, "INFO stats");
+    }
+}
+
 /* ---- checkpoints */
 
 static void a_save_is_known_by_its_end(void **state)
@@ -799,6 +904,9 @@ int main(void)
         cmocka_unit_test(the_worst_of_each_second_is_kept),
         cmocka_unit_test(times_of_commands_are_counted_by_powers_of_two),
         runner_test(the_histogram_has_what_ran),
+        runner_test(an_idle_key_has_its_time),
+        runner_test(a_key_that_was_closed_is_idle_since_then_at_least),
+        runner_test(hits_and_misses_are_counted),
         cmocka_unit_test(a_save_is_known_by_its_end),
         runner_test(a_save_that_fails_is_told),
         runner_test(clients_have_names_and_kinds),
