@@ -223,7 +223,8 @@ enum { DUEQ_TOPICS_AGED = 1000 };
 enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
                                   struct dueq_topic_stats *ret_stats);
 
-/* Names of all topics ever pushed to, in byte order: the first after `after` (size 0: the
+/* Names of the topics, in byte order; one without jobs is dropped when a thousand others became
+ * empty after it, and its totals with it: the first after `after` (size 0: the
  * first). DUEQ_NOTFOUND at the end. */
 enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
                                   struct dueq_slice *ret_name);

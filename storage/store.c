@@ -1,4 +1,4 @@
-/* A store as a whole: its life, its batches, its time, its topics by name. */
+/* A store as a whole: its life, its batches, its time. */
 #include "storage/keys/store_keys.h"
 #include "storage/queue/queue.h"
 
@@ -127,7 +127,7 @@ void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line)
 
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)
 {
-    queue_save(store);
+    queue_settle(store);
     keys_save(store->keys);
     return kv_commit(store->kv, queue_time(store, time).now, ret_lsn);
 }
@@ -170,40 +170,7 @@ const char *dueq_failure(const struct dueq *store)
     return kv_failure(store->kv);
 }
 
-/* ---- topics */
-
-/* Topics pushed to in this turn are in the directory before they are on disk. */
-enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
-                                  struct dueq_slice *ret_name)
-{
-    struct kv_cursor *cursor = store->cursor;
-    struct kv_key key;
-    struct dueq_slice found;
-    struct topic *topic;
-    enum dueq_status status;
-
-    queue_save(store);
-    kv_key_start(&key, TABLE_TOPIC);
-    kv_key_name(&key, after, 0);
-    key.bytes[key.size++] = 0; /* the least name above; below any when `after` is empty */
-    status = kv_cursor_seek(cursor, kv_key_slice(&key));
-    if (status != DUEQ_OK)
-        return status;
-    found = kv_cursor_key(cursor);
-    if (*(const uint8_t *)found.data != TABLE_TOPIC)
-        return DUEQ_NOTFOUND;
-    status = queue_find_topic(
-        store, dueq_slice((const uint8_t *)found.data + 1, found.size - 1), &topic);
-    if (status != DUEQ_OK)
-        return DUEQ_CORRUPT;
-    *ret_name = topic_name(topic); /* the topic's own, which other calls leave alone */
-    return DUEQ_OK;
-}
-
-size_t dueq_topic_count(const struct dueq *store)
-{
-    return HASH_COUNT(store->topics);
-}
+/* ---- everything */
 
 enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 {
@@ -242,14 +209,11 @@ int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
 
 enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_topic)
 {
-    struct topic *topic = store->first_signal;
+    struct topic *topic = store->signals;
 
     if (topic == NULL)
         return DUEQ_NOTFOUND;
-    store->first_signal = topic->signal_next;
-    if (store->first_signal == NULL)
-        store->last_signal = &store->first_signal;
-    topic->signalled = false;
+    queue_unsignal(store, topic);
     *ret_topic = topic_name(topic);
     return DUEQ_OK;
 }

@@ -230,6 +230,19 @@ static const char *check_topic(struct dueq *store, struct topic *topic)
     return audit.wrong;
 }
 
+/* The sums of all topics are those of each. */
+static bool sums_agree(const struct dueq *store)
+{
+    struct job_counts jobs = {0, 0, 0, 0}, counts;
+
+    for (struct topic *topic = store->topics; topic != NULL; topic = topic->hh.next) {
+        counts = topic_counts(topic);
+        topic_add_counts(&jobs, &counts);
+    }
+    return jobs.pending == store->jobs.pending && jobs.ready == store->jobs.ready &&
+           jobs.claimed == store->jobs.claimed && jobs.dead == store->jobs.dead;
+}
+
 const char *queue_check(struct dueq *store)
 {
     const char *wrong = wheel_check(&store->wheel);
@@ -240,5 +253,5 @@ const char *queue_check(struct dueq *store)
         if (wrong == NULL)
             wrong = check_topic(store, topic);
     }
-    return wrong;
+    return wrong != NULL || sums_agree(store) ? wrong : "the sums over topics are wrong";
 }

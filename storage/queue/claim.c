@@ -91,6 +91,8 @@ enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t
     lease = or_default(lease, or_default(job.body.lease, store->defaults.lease));
     job.state.attempt++;
     job.state.token = (int64_t)found->next_token++;
+    if (found->next_token > store->most_token)
+        store->most_token = found->next_token;
     job.state.token_valid = true;
     QUEUE_COUNT(store, found, claimed);
     status = take(store, found, &job, lease, time);

@@ -136,6 +136,9 @@ static void add_job(struct dueq *store, struct topic *topic, const struct job_bo
 {
     uint64_t seq = topic->next_seq++;
 
+    if (topic->next_seq > store->most_seq)
+        store->most_seq = topic->next_seq;
+
     QUEUE_COUNT(store, topic, pushed);
     schedule_add(store, topic, state, seq, time);
     put_body(store, topic, seq, body);

@@ -9,10 +9,18 @@
 
 /* Where the reclaiming of flushed topics has got to. */
 struct garbage {
-    bool any;         /* there may be topics to reclaim */
-    uint64_t topic;   /* the one being reclaimed; 0: none */
-    size_t table;     /* of its tables, the one being emptied */
+    bool any;         /* there may be something of topics below the first that lives */
+    size_t table;     /* the one being emptied of it */
     struct kv_key at; /* everything before is removed: the next search starts there */
+};
+
+/* What outlives topics. One record on disk. */
+struct counters {
+    uint64_t next_topic;            /* id of the next topic */
+    uint64_t first_topic;           /* all with ids below are flushed */
+    uint64_t next_seq, next_token;  /* above those of all topics that are no more */
+    struct dueq_topic_stats totals; /* of topics that are no more */
+    bool dirty;
 };
 
 struct dueq {
@@ -21,8 +29,12 @@ struct dueq {
     struct kv_cursor *cursor; /* for whoever needs one; never held across calls */
     struct topic *topics;     /* by name (uthash) */
     struct topic *dirty;
-    struct topic *first_signal, **last_signal;
-    uint64_t next_topic;
+    struct topic *signals; /* in order (utlist) */
+    struct topic *empty;   /* without jobs, those used last at the end (utlist) */
+    struct topic *flushed; /* to be freed, by hh.next */
+    unsigned empty_count, empty_kept;
+    struct counters counters;
+    uint64_t most_seq, most_token; /* above those of all topics */
     struct dueq_defaults defaults;
     struct job_counts jobs;         /* in all topics */
     struct dueq_topic_stats totals; /* of all topics, the totals of it only */
@@ -39,13 +51,11 @@ struct dueq {
     uint8_t error[DUEQ_ERROR_MAX]; /* of the job returned last */
 };
 
-/* ---- topics (queue.c) */
+/* ---- the queue as a whole (queue.c) */
 
 /* Reads the topics of store->kv; the rest of *store is zero. */
 enum dueq_status queue_load(struct dueq *store, struct dueq_time time);
 void queue_release(struct dueq *store);
-void queue_save(struct dueq *store); /* puts the records of changed topics; before a commit */
-void queue_flush(struct dueq *store);
 void queue_put_timeline(struct dueq *store);
 
 /* Time as the store sees it: `now` never backward, all within reason, `ceiling` not below
@@ -85,15 +95,33 @@ static inline bool queue_valid_name(struct dueq_slice name)
     return name.size > 0 && name.size <= DUEQ_NAME_MAX;
 }
 
-enum dueq_status queue_find_topic(struct dueq *store, struct dueq_slice name,
-                                  struct topic **ret_topic);
-/* Makes the topic when there is none. */
-enum dueq_status queue_open_topic(struct dueq *store, struct dueq_slice name,
-                                  struct topic **ret_topic);
 void queue_dirty(struct dueq *store, struct topic *topic);
 void queue_signal(struct dueq *store, struct topic *topic);
+/* It is not, or no longer, among those signalled. */
+void queue_unsignal(struct dueq *store, struct topic *topic);
 /* The topic's next event may have come nearer. */
 void queue_event_at(struct dueq *store, struct topic *topic, int64_t at);
+
+/* ---- the directory of topics (topics.c) */
+
+/* A topic without jobs is kept for its totals, but no more than so many are: those that were
+ * used last. */
+enum { TOPICS_EMPTY_KEPT = 1000 };
+
+enum dueq_status topics_load(struct dueq *store);
+void topics_release(struct dueq *store);
+enum dueq_status queue_find_topic(struct dueq *store, struct dueq_slice name,
+                                  struct topic **ret_topic);
+/* Makes the topic when there is none: its seqs and tokens go on above those that a topic of
+ * that name may have had before. */
+enum dueq_status queue_open_topic(struct dueq *store, struct dueq_slice name,
+                                  struct topic **ret_topic);
+/* Puts the records of changed topics. */
+void queue_save(struct dueq *store);
+/* The same before a commit, and drops empty topics. Pointers to topics are void. */
+void queue_settle(struct dueq *store);
+/* Drops all topics. O(1): ticks give back memory and space. */
+void queue_flush(struct dueq *store);
 
 /* ---- schedule (schedule.c) */
 
@@ -194,8 +222,15 @@ static inline int64_t or_default(int64_t given, int64_t otherwise)
 void queue_tick(struct dueq *store, struct dueq_time time, unsigned *budget);
 int64_t queue_next_tick(const struct dueq *store, struct dueq_time time);
 
-/* Removes records of flushed topics in at most *budget steps. */
+/* Gives back memory and records of flushed topics in at most *budget steps. */
 void garbage_collect(struct dueq *store, unsigned *budget);
+void garbage_free(struct dueq *store, unsigned *budget); /* their memory only */
+void garbage_begin(struct dueq *store);                  /* topics have been flushed */
+void garbage_load(struct dueq *store);                   /* they may have been, before */
+static inline bool garbage_any(const struct dueq *store)
+{
+    return store->garbage.any || store->flushed != NULL;
+}
 
 /* Walks everything and compares counts, entries, indexes and timers: NULL when sound, else what
  * is wrong (static text). For tests (check.c). */

@@ -10,8 +10,8 @@
 /* The tables: first byte of a key. Those of storage/keys are lower case. */
 enum {
     TABLE_BODY = 'B',     /* topic, seq -> id, options, body: never rewritten */
-    TABLE_GARBAGE = 'G',  /* topic -> nothing: its records are to be reclaimed */
-    TABLE_META = 'M',     /* -> next topic id; 't' -> the caller's time line */
+    TABLE_GARBAGE = 'G',  /* -> nothing: flushed topics have left something behind */
+    TABLE_META = 'M',     /* -> counters; 't' -> the caller's time line */
     TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
     TABLE_STATE = 'S',    /* topic, seq -> state, once it is another than at the push */
     TABLE_TOPIC = 'T',    /* name -> topic */

@@ -233,7 +233,7 @@ int64_t queue_next_tick(const struct dueq *store, struct dueq_time time)
     int64_t next = wheel_next(&store->wheel),
             now = time.now > store->now ? time.now : store->now;
 
-    if (store->garbage.any || unique_busy(&store->unique) ||
+    if (garbage_any(store) || unique_busy(&store->unique) ||
         store->offset != store->timers_offset)
         return 0;
     if (store->unarmed_until < next)

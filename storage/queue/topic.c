@@ -186,6 +186,11 @@ static size_t count_lanes(struct dueq_slice record)
     return record.size == TOPIC_HEAD_SIZE + count * TOPIC_LANE_SIZE ? count : SIZE_MAX;
 }
 
+uint64_t topic_read_id(struct dueq_slice record)
+{
+    return count_lanes(record) == SIZE_MAX ? 0 : kv_read_u64((const uint8_t *)record.data + 4);
+}
+
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
 {
     const uint8_t *at = record.data;

@@ -58,7 +58,9 @@ struct topic {
     bool lookalikes;    /* a caller has pushed ids that look like the store's own */
     bool put_off;       /* a claim gave up here: the next tick signals the topic */
     bool dirty, signalled;
-    struct topic *dirty_next, *signal_next;
+    struct topic *dirty_next, *signal_next, *signal_prev;
+    struct topic *next, *prev; /* among those without jobs, when is_empty */
+    bool is_empty;
     size_t name_size;
     char name[];
 };
@@ -96,6 +98,8 @@ enum {
 };
 /* bytes: TOPIC_RECORD_MAX of them. Returns how many were written. */
 size_t topic_write(struct topic *topic, uint8_t *bytes);
+/* The id in a record; 0: malformed. */
+uint64_t topic_read_id(struct dueq_slice record);
 /* NULL: malformed, or out of memory. */
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record);
 

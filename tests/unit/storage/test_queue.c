@@ -227,6 +227,167 @@ static void a_job_behind_many_that_lapsed_is_found(void **state)
     assert_int_equal(calls, LAPSED / 1000);
 }
 
+/* ---- topics that come and go */
+
+static int64_t claim(struct dueq_slice topic)
+{
+    struct dueq_job job;
+
+    assert_int_equal(dueq_claim(test.store, topic, 1000, test.time, &job), DUEQ_OK);
+    assert_int_equal(dueq_ack(test.store, topic, job.id, job.token, test.time), DUEQ_OK);
+    return job.token;
+}
+
+static int records_of_topics(void)
+{
+    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    int count = 0;
+
+    for (enum dueq_status status = kv_cursor_seek(cursor, text("T"));
+         status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'T';
+         status = kv_cursor_next(cursor))
+        count++;
+    kv_cursor_free(cursor);
+    return count;
+}
+
+static void topics_without_jobs_are_dropped_but_for_the_last(void **state)
+{
+    struct dueq_topic_stats stats;
+
+    (void)state;
+    push(text("busy"), 1000);
+    for (int i = 0; i < 3 * TOPICS_EMPTY_KEPT; i++) {
+        push(numbered(i), 0);
+        claim(numbered(i));
+        push(text("first"), 0);
+        claim(text("first"));
+        commit();
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(dueq_topic_count(test.store), TOPICS_EMPTY_KEPT + 1);
+        assert_int_equal(records_of_topics(), TOPICS_EMPTY_KEPT + 1);
+        assert_int_equal(dueq_topic_stats(test.store, text("first"), test.time, &stats),
+                         DUEQ_OK);
+        assert_int_equal(stats.acked, 3 * TOPICS_EMPTY_KEPT);
+        assert_int_equal(dueq_topic_stats(test.store, numbered(0), test.time, &stats),
+                         DUEQ_NOTFOUND);
+        assert_int_equal(dueq_total_stats(test.store, test.time, &stats), DUEQ_OK);
+        assert_int_equal(stats.acked, 6 * TOPICS_EMPTY_KEPT);
+        assert_int_equal(stats.pushed, 6 * TOPICS_EMPTY_KEPT + 1);
+        reopen();
+    }
+}
+
+/* Within one millisecond, so that ids differ by their seq only. */
+static void a_topic_made_again_gives_nothing_twice(void **state)
+{
+    int64_t token, last = 0;
+    char id[GIVEN_ID_SIZE] = {0};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct dueq_slice given = push(text("t"), 0);
+
+        assert_true(memcmp(given.data, id, GIVEN_ID_SIZE) > 0);
+        memcpy(id, given.data, GIVEN_ID_SIZE);
+        token = claim(text("t"));
+        assert_true(token > last);
+        last = token;
+        if (i % 2 == 0)
+            test.store->empty_kept = 0;
+        else
+            assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
+        commit();
+        assert_int_equal(dueq_topic_count(test.store), 0);
+        assert_int_equal(i % 2 == 0 ? records_of_topics() : 0, 0);
+        if (i >= 3)
+            reopen();
+    }
+}
+
+/* Whoever was signalled, changed or armed is out of every list. */
+static void a_dropped_topic_leaves_nothing_behind(void **state)
+{
+    struct dueq_slice name;
+
+    (void)state;
+    test.store->empty_kept = 0;
+    for (int i = 0; i < 10; i++)
+        push(numbered(i), 0);
+    for (int i = 0; i < 10; i += 2)
+        claim(numbered(i));
+    commit();
+    for (int i = 1; i < 10; i += 2) {
+        assert_int_equal(dueq_next_signal(test.store, &name), DUEQ_OK);
+        assert_true(dueq_slice_equal(name, numbered(i)));
+    }
+    assert_int_equal(dueq_next_signal(test.store, &name), DUEQ_NOTFOUND);
+    wait_ms(5000);
+    tick_all();
+    assert_null(queue_check(test.store));
+}
+
+static void a_flush_costs_the_same_for_few_and_many(void **state)
+{
+    struct dueq_topic_stats stats;
+
+    (void)state;
+    for (int i = 0; i < THOUSANDS; i++)
+        push(numbered(i), 1000);
+    commit();
+    assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
+    push(numbered(7), 0);
+    assert_int_equal(dueq_topic_count(test.store), 1);
+    assert_in_range(dueq_batch_bytes(test.store), 1, 500);
+    commit();
+    assert_int_equal(dueq_total_stats(test.store, test.time, &stats), DUEQ_OK);
+    assert_int_equal(stats.counts[DUEQ_DELAYED], 0);
+    assert_int_equal(stats.counts[DUEQ_READY], 1);
+}
+
+/* It is done, whatever comes before the records are gone. */
+static void a_flush_outlives_a_crash(void **state)
+{
+    struct dueq_slice name;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        push(numbered(i), 1000);
+    commit();
+    assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
+    push(numbered(7), 0);
+    commit();
+    dueq_tick(test.store, test.time, MANY / 2);
+    commit();
+    reopen();
+    assert_int_equal(dueq_topic_count(test.store), 1);
+    assert_int_equal(dueq_topic_after(test.store, text(""), &name), DUEQ_OK);
+    assert_true(dueq_slice_equal(name, numbered(7)));
+    assert_int_equal(dueq_topic_after(test.store, name, &name), DUEQ_NOTFOUND);
+    tick_all();
+    assert_int_equal(records_of_topics(), 1);
+    assert_int_equal(claim(numbered(7)), 1);
+}
+
+static void names_are_hashed_by_a_secret(void **state)
+{
+    struct topic *topic;
+    unsigned hashes[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        push(text("t"), 0);
+        assert_int_equal(queue_find_topic(test.store, text("t"), &topic), DUEQ_OK);
+        hashes[i] = topic->hh.hashv;
+        dueq_abandon(test.store);
+        temp_dir_remove(test.dir);
+        test.dir = temp_dir_new();
+        assert_int_equal(open_store(), 0);
+    }
+    assert_int_not_equal(hashes[0], hashes[1]);
+}
+
 /* ---- what is damaged */
 
 static void a_tick_that_fails_does_not_spin(void **state)
@@ -255,6 +416,12 @@ int main(void)
         queue_test(totals_are_of_every_topic),
         queue_test(jobs_that_are_looked_at_keep_their_ids),
         queue_test(a_job_behind_many_that_lapsed_is_found),
+        queue_test(topics_without_jobs_are_dropped_but_for_the_last),
+        queue_test(a_topic_made_again_gives_nothing_twice),
+        queue_test(a_dropped_topic_leaves_nothing_behind),
+        queue_test(a_flush_costs_the_same_for_few_and_many),
+        queue_test(a_flush_outlives_a_crash),
+        queue_test(names_are_hashed_by_a_secret),
         queue_test(a_tick_that_fails_does_not_spin),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
