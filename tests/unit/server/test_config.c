@@ -148,60 +148,93 @@ static void expect_refused(struct scene *scene, const char *name, const char *va
     expect_option(scene, name, before);
 }
 
-/* A value for each option that is not its default, as CONFIG GET shows it. Those that have but
- * one are not here. */
+/* A value for each option that is not its default, as CONFIG GET shows it, and the test that
+ * shows what the option does, by file and name. Those that have but one value are not here. */
+struct pair {
+    const char *name, *value;
+};
+
 static const struct sample {
     const char *name, *value;
+    const char *file, *test;
 } samples[] = {
-    {"bind", "10.0.0.1 -::2"},
-    {"port", "7000"},
-    {"unixsocket", "/run/a b/dueq.sock"},
-    {"unixsocketperm", "770"},
-    {"dir", "/var/lib/dueq"},
-    {"requirepass", "se\"cr\\et\n\x01 #"},
-    {"protected-mode", "no"},
-    {"maxclients", "77"},
-    {"maxmemory-clients", "25%"},
-    {"timeout", "30"},
-    {"tcp-backlog", "128"},
-    {"tcp-keepalive", "60"},
-    {"loglevel", "verbose"},
-    {"logfile", "/var/log/dueq.log"},
-    {"daemonize", "yes"},
-    {"pidfile", "/run/dueq.pid"},
-    {"proto-max-bulk-len", "2097152"},
-    {"client-query-buffer-limit", "3000000"},
-    {"client-output-buffer-limit", "normal 1 2 3 slave 4 5 6 pubsub 7 8 9"},
-    {"pipeline-limit", "10"},
-    {"shutdown-timeout", "3"},
-    {"slowlog-log-slower-than", "-1"},
-    {"slowlog-max-len", "7"},
-    {"latency-monitor-threshold", "100"},
-    {"notify-keyspace-events", "g$KE"},
-    {"durability", "interval 250"},
-    {"memtable-size", "4194304"},
-    {"segment-size", "1048576"},
-    {"journal-size", "8388608"},
-    {"map-size", "1073741824"},
-    {"disk-reserve", "0"},
-    {"high-water-percent", "80"},
-    {"queue-lease", "90000"},
-    {"queue-retries", "3"},
-    {"queue-backoff", "1500"},
-    {"queue-backoff-max", "86400000"},
-    {"appendfsync", "everysec"},
-    {"list-max-listpack-size", "128"},
-    {"list-max-ziplist-size", "-3"},
-    {"list-compress-depth", "1"},
-    {"hash-max-listpack-entries", "0"},
-    {"hash-max-ziplist-entries", "9"},
-    {"hash-max-listpack-value", "65"},
-    {"hash-max-ziplist-value", "66"},
-    {"set-max-intset-entries", "9"},
-    {"zset-max-listpack-entries", "10"},
-    {"zset-max-ziplist-entries", "11"},
-    {"zset-max-listpack-value", "12"},
-    {"zset-max-ziplist-value", "13"},
+    {"bind", "10.0.0.1 -::2", "integration/test_startup",
+     "without_a_password_strangers_are_refused"},
+    {"port", "7000", "integration/test_startup", "a_taken_port_is_named"},
+    {"unixsocket", "/run/a b/dueq.sock", "integration/test_startup",
+     "a_second_start_takes_nothing_from_the_first"},
+    {"unixsocketperm", "770", "integration/test_options", "a_unix_socket_has_the_mode"},
+    {"dir", "/var/lib/dueq", "integration/test_startup", "the_log_says_what_was_recovered"},
+    {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
+     "auth_compares_the_whole_password"},
+    {"protected-mode", "no", "integration/test_startup",
+     "without_a_password_strangers_are_refused"},
+    {"maxclients", "77", "integration/test_server", "above_maxclients_a_connection_is_refused"},
+    {"maxmemory-clients", "25%", "integration/test_client_memory",
+     "the_largest_client_goes_first"},
+    {"timeout", "30", "integration/test_server", "idle_clients_are_closed_after_timeout"},
+    {"tcp-backlog", "128", "integration/test_options", "the_backlog_is_that_of_the_listener"},
+    {"tcp-keepalive", "60", "integration/test_options", "keep_alive_is_what_was_configured"},
+    {"loglevel", "verbose", "integration/test_options",
+     "the_log_goes_to_the_file_from_the_level_on"},
+    {"logfile", "/var/log/dueq.log", "integration/test_options",
+     "the_log_goes_to_the_file_from_the_level_on"},
+    {"daemonize", "yes", "integration/test_options", "a_daemon_lives_on_its_own"},
+    {"pidfile", "/run/dueq.pid", "integration/test_startup",
+     "a_second_start_takes_nothing_from_the_first"},
+    {"proto-max-bulk-len", "2097152", "integration/test_options",
+     "an_argument_has_a_largest_size"},
+    {"client-query-buffer-limit", "3000000", "integration/test_options",
+     "a_request_has_a_largest_size"},
+    {"client-output-buffer-limit", "normal 1 2 3 slave 4 5 6 pubsub 7 8 9",
+     "integration/test_keys", "who_does_not_read_is_cut_off"},
+    {"pipeline-limit", "10", "integration/test_options", "a_pipeline_has_its_share_of_a_turn"},
+    {"shutdown-timeout", "3", "integration/test_server",
+     "who_does_not_read_is_waited_for_so_long"},
+    {"slowlog-log-slower-than", "-1", "unit/server/test_command_insight",
+     "the_slowlog_is_trimmed"},
+    {"slowlog-max-len", "7", "unit/server/test_command_insight", "the_slowlog_is_trimmed"},
+    {"latency-monitor-threshold", "100", "unit/server/test_command_insight",
+     "what_takes_long_is_remembered"},
+    {"notify-keyspace-events", "g$KE", "unit/server/test_command_pubsub",
+     "events_say_key_or_event"},
+    {"durability", "interval 250", "integration/test_options",
+     "durability_is_how_often_is_synced"},
+    {"memtable-size", "4194304", "integration/test_options",
+     "a_full_memtable_brings_a_checkpoint"},
+    {"segment-size", "1048576", "integration/test_options", "segments_have_their_size"},
+    {"journal-size", "8388608", "integration/test_options",
+     "a_long_journal_brings_a_checkpoint"},
+    {"map-size", "1073741824", "integration/test_options",
+     "the_map_is_filled_up_to_its_high_water"},
+    {"disk-reserve", "0", "fault/test_full_disk", "the_disk_reserve_is_kept"},
+    {"high-water-percent", "80", "integration/test_options",
+     "the_map_is_filled_up_to_its_high_water"},
+    {"queue-lease", "90000", "integration/test_lease", "configured_defaults_are_taken"},
+    {"queue-retries", "3", "integration/test_lease", "configured_defaults_are_taken"},
+    {"queue-backoff", "1500", "integration/test_options", "jobs_take_the_configured_backoff"},
+    {"queue-backoff-max", "86400000", "integration/test_options",
+     "jobs_take_the_configured_backoff"},
+    {"appendfsync", "everysec", "integration/test_options",
+     "durability_is_how_often_is_synced"},
+    {"hash-max-listpack-entries", "0", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"hash-max-ziplist-entries", "9", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"hash-max-listpack-value", "65", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"hash-max-ziplist-value", "66", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"set-max-intset-entries", "9", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"zset-max-listpack-entries", "10", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"zset-max-ziplist-entries", "11", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"zset-max-listpack-value", "12", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"zset-max-ziplist-value", "13", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
 };
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
@@ -225,6 +258,30 @@ static void every_option_has_a_sample_or_one_value(void **state)
         must_set(scene, config_name(i), text);
         assert_false(set(scene, config_name(i), "something else"));
     }
+}
+
+static bool has_test(const struct sample *sample)
+{
+    char path[256], line[512], wanted[256];
+    bool found = false;
+    snprintf(path, sizeof(path), "tests/%s.c", sample->file);
+    snprintf(wanted, sizeof(wanted), "static void %s(", sample->test);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        fail_msg("%s: no file %s", sample->name, path);
+    while (!found && fgets(line, sizeof(line), file) != NULL)
+        found = strncmp(line, wanted, strlen(wanted)) == 0;
+    fclose(file);
+    return found;
+}
+
+/* An option without an effect is one that lies. */
+static void every_option_has_a_test_of_its_effect(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++)
+        if (!has_test(&samples[i]))
+            fail_msg("%s: no test %s in %s", samples[i].name, samples[i].test, samples[i].file);
 }
 
 static void every_option_is_shown_as_it_was_set(void **state)
@@ -399,8 +456,7 @@ static void numbers_are_refused_in_redis_words(void **state)
                    "argument must be between 0 and 2147483647 inclusive");
     expect_refused(scene, "slowlog-log-slower-than", "-2",
                    "argument must be between -1 and 9223372036854775807 inclusive");
-    expect_refused(scene, "list-max-ziplist-size", "-99999999999",
-                   "argument must be between -2147483648 and 2147483647 inclusive");
+    expect_refused(scene, "list-max-ziplist-size", "5", "dueq has this one way only: '-2'");
     expect_refused(scene, "proto-max-bulk-len", "-5", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1q", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1",
@@ -433,9 +489,9 @@ static void words_are_refused_in_redis_words(void **state)
 
 static void sizes_take_units(void **state)
 {
-    static const struct sample sizes[] = {{"2mb", "2097152"},      {"2M", "2000000"},
-                                          {"2097152b", "2097152"}, {"2Mb", "2097152"},
-                                          {"3000k", "3000000"},    {"2048KB", "2097152"}};
+    static const struct pair sizes[] = {{"2mb", "2097152"},      {"2M", "2000000"},
+                                        {"2097152b", "2097152"}, {"2Mb", "2097152"},
+                                        {"3000k", "3000000"},    {"2048KB", "2097152"}};
     struct scene *scene = *state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         must_set(scene, "proto-max-bulk-len", sizes[i].name);
@@ -537,13 +593,13 @@ static void an_alias_is_the_option_itself(void **state)
 /* As redis-server 7.0.15 answers. */
 static void event_letters_are_shown_in_redis_order(void **state)
 {
-    static const struct sample events[] = {{"KEA", "AKE"},       {"Kn", "nK"},
-                                           {"KEAmn", "AKEm"},    {"", ""},
-                                           {"Ex", "xE"},         {"K$", "$K"},
-                                           {"gxeKEt", "gxetKE"}, {"lshzxetdmK", "lshzxetdKm"},
-                                           {"gK", "gK"},         {"KEg$lshzxetd", "AKE"},
-                                           {"An", "A"},          {"m", "m"},
-                                           {"KKEEgg", "gKE"}};
+    static const struct pair events[] = {{"KEA", "AKE"},       {"Kn", "nK"},
+                                         {"KEAmn", "AKEm"},    {"", ""},
+                                         {"Ex", "xE"},         {"K$", "$K"},
+                                         {"gxeKEt", "gxetKE"}, {"lshzxetdmK", "lshzxetdKm"},
+                                         {"gK", "gK"},         {"KEg$lshzxetd", "AKE"},
+                                         {"An", "A"},          {"m", "m"},
+                                         {"KKEEgg", "gKE"}};
     struct scene *scene = *state;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
         must_set(scene, "notify-keyspace-events", events[i].name);
@@ -810,9 +866,10 @@ static void config_set_refuses_as_redis_does(void **state)
                   "CONFIG SET databases 16 bogus 1");
     runner_expect(runner, "!ERR Unknown option or number of arguments for CONFIG SET - 'bogus'",
                   "CONFIG SET timeout x bogus 1");
-    runner_expect(runner, "OK", "CONFIG SET list-max-listpack-size 5 list-max-ziplist-size 6");
-    runner_expect(runner, "[\"list-max-listpack-size\" \"6\"]",
-                  "CONFIG GET list-max-listpack-size");
+    runner_expect(runner, "OK",
+                  "CONFIG SET hash-max-listpack-entries 5 hash-max-ziplist-entries 6");
+    runner_expect(runner, "[\"hash-max-listpack-entries\" \"6\"]",
+                  "CONFIG GET hash-max-listpack-entries");
     runner_expect(runner, "[\"timeout\" \"0\"]", "CONFIG GET timeout");
 }
 
@@ -834,20 +891,20 @@ static void config_get_gives_each_option_once(void **state)
 /* What StackExchange.Redis, redis-benchmark, Spring Session and Bull look at. */
 static void frameworks_are_told_what_is_true(void **state)
 {
-    static const struct sample answers[] = {{"save", ""},
-                                            {"appendonly", "yes"},
-                                            {"appendfsync", "always"},
-                                            {"maxmemory", "0"},
-                                            {"maxmemory-policy", "noeviction"},
-                                            {"databases", "16"},
-                                            {"timeout", "0"},
-                                            {"slave-read-only", "yes"},
-                                            {"replica-read-only", "yes"},
-                                            {"notify-keyspace-events", ""},
-                                            {"proto-max-bulk-len", "536870912"},
-                                            {"cluster-enabled", "no"},
-                                            {"lfu-log-factor", "10"},
-                                            {"set-max-intset-entries", "512"}};
+    static const struct pair answers[] = {{"save", ""},
+                                          {"appendonly", "yes"},
+                                          {"appendfsync", "always"},
+                                          {"maxmemory", "0"},
+                                          {"maxmemory-policy", "noeviction"},
+                                          {"databases", "16"},
+                                          {"timeout", "0"},
+                                          {"slave-read-only", "yes"},
+                                          {"replica-read-only", "yes"},
+                                          {"notify-keyspace-events", ""},
+                                          {"proto-max-bulk-len", "536870912"},
+                                          {"cluster-enabled", "no"},
+                                          {"lfu-log-factor", "10"},
+                                          {"set-max-intset-entries", "512"}};
     struct command_runner *runner = *state;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         char line[128], expected[128];
@@ -866,6 +923,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         scene_test(every_option_has_a_sample_or_one_value),
+        scene_test(every_option_has_a_test_of_its_effect),
         scene_test(every_option_is_shown_as_it_was_set),
         scene_test(every_option_survives_being_written_and_read),
         scene_test(all_options_together_are_included_from_another_file),
