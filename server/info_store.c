@@ -10,6 +10,7 @@
 void info_persistence(struct context *context, struct buffer *text)
 {
     const struct checkpoint_watch *checkpoints = &context->server->checkpoints;
+    bool sound = context->store != NULL && dueq_status(context->store) == DUEQ_OK;
     struct kv_stats stats = {0};
 
     if (context->store != NULL)
@@ -19,13 +20,12 @@ void info_persistence(struct context *context, struct buffer *text)
     info_line(text, "rdb_changes_since_last_save:%zu", stats.memtable_entries);
     info_line(text, "rdb_bgsave_in_progress:%d", stats.checkpoint_running);
     info_line(text, "rdb_last_save_time:%" PRId64, server_last_save(context->server));
-    info_line(text, "rdb_last_bgsave_status:%s",
-              context->store == NULL || checkpoints->failing ? "err" : "ok");
+    info_line(text, "rdb_last_bgsave_status:%s", !sound || checkpoints->failing ? "err" : "ok");
     info_line(text, "rdb_last_bgsave_time_sec:%" PRIu64, stats.checkpoint_usec_last / 1000000);
     info_line(text, "rdb_current_bgsave_time_sec:-1");
     info_line(text, "aof_enabled:1");
     info_line(text, "aof_rewrite_in_progress:0");
-    info_line(text, "aof_last_write_status:%s", context->store == NULL ? "err" : "ok");
+    info_line(text, "aof_last_write_status:%s", sound ? "ok" : "err");
 }
 
 void info_journal(struct context *context, struct buffer *text)
@@ -63,6 +63,7 @@ void info_journal(struct context *context, struct buffer *text)
     info_line(text, "commit_stall_usec:%" PRIu64, stats.stall_usec_total);
     info_line(text, "map_bytes:%" PRIu64, stats.map_bytes);
     info_line(text, "map_used_bytes:%" PRIu64, stats.map_used_bytes);
+    info_line(text, "data_file_bytes:%" PRIu64, stats.data_file_bytes);
     info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
 }
 

@@ -281,10 +281,11 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
 
 static void finish(struct checkpoint *checkpoint, enum dueq_status status, uint64_t usec)
 {
-    uint64_t used = lmdb_used_bytes(checkpoint->lmdb);
+    struct lmdb_room room;
 
+    lmdb_get_room(checkpoint->lmdb, &room);
     pthread_mutex_lock(&checkpoint->lock);
-    checkpoint->stats.used_bytes = used;
+    checkpoint->stats.room = room;
     if (status == DUEQ_OK) {
         checkpoint->stats.count++;
         checkpoint->stats.usec_last = usec;
@@ -292,6 +293,7 @@ static void finish(struct checkpoint *checkpoint, enum dueq_status status, uint6
         checkpoint->table = NULL;
         atomic_store(&checkpoint->running, false);
     } else {
+        checkpoint->stats.failures++;
         atomic_store(&checkpoint->status, (int)status);
     }
     pthread_cond_broadcast(&checkpoint->ended);
@@ -384,7 +386,7 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
     checkpoint->io = io;
     checkpoint->notify = notify;
     checkpoint->notify_arg = notify_arg;
-    checkpoint->stats.used_bytes = lmdb_used_bytes(lmdb);
+    lmdb_get_room(lmdb, &checkpoint->stats.room);
     atomic_store(&checkpoint->room, true);
     init_sync(checkpoint);
     if (pthread_create(&checkpoint->thread, NULL, run_thread, checkpoint) != 0) {

@@ -51,7 +51,8 @@ enum dueq_status checkpoint_status(const struct checkpoint *checkpoint);
 bool checkpoint_has_room(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
-    uint64_t count, usec_last, failures, used_bytes, lsn;
+    uint64_t count, usec_last, failures, lsn;
+    struct lmdb_room room; /* when the last one ended */
 };
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);

@@ -48,12 +48,6 @@ static int system_fallocate(void *arg, int fd, off_t offset, off_t size)
     return error == 0 ? 0 : -1;
 }
 
-static int system_ftruncate(void *arg, int fd, off_t size)
-{
-    (void)arg;
-    return ftruncate(fd, size);
-}
-
 static int system_rename(void *arg, const char *from, const char *to)
 {
     (void)arg;
@@ -114,7 +108,6 @@ const struct kv_io kv_io_system = {
     .pwritev = system_pwritev,
     .fdatasync = system_fdatasync,
     .fallocate = system_fallocate,
-    .ftruncate = system_ftruncate,
     .rename = system_rename,
     .unlink = system_unlink,
     .fsync_dir = system_fsync_dir,

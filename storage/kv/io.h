@@ -15,7 +15,6 @@ struct kv_io {
     ssize_t (*pwritev)(void *arg, int fd, const struct iovec *parts, int count, off_t offset);
     int (*fdatasync)(void *arg, int fd);
     int (*fallocate)(void *arg, int fd, off_t offset, off_t size); /* real blocks, mode 0 */
-    int (*ftruncate)(void *arg, int fd, off_t size);
     int (*rename)(void *arg, const char *from, const char *to);
     int (*unlink)(void *arg, const char *path);
     int (*fsync_dir)(void *arg, const char *path); /* opens, syncs, closes a directory */

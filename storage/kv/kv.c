@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 enum {
-    DISK_CHECK_USEC = 200 * 1000,
     WAIT_USEC = 10 * 1000,       /* between looks at a checkpoint that is waited for */
     CLOSE_PATIENCE = 200,        /* such looks at a full disk, before closing without one */
     APPEND_PATIENCE = 20,        /* and before a commit says that there is no room */
@@ -19,8 +18,7 @@ enum {
     TOMBSTONES_TIRING = 200 * 1000 /* stepped over: a checkpoint takes them away */
 };
 
-#define MIB            ((uint64_t)1 << 20)
-#define HEADROOM_LEAST (2 * MIB)
+#define MIB ((uint64_t)1 << 20)
 
 void kv_options_init(struct kv_options *options)
 {
@@ -98,6 +96,7 @@ static enum dueq_status replay_operations(struct kv *kv, const struct journal_re
     while (at < end && status == DUEQ_OK) {
         if (!batch_read(&at, end, &operation))
             return DUEQ_CORRUPT;
+        kv_room_put(kv, operation.value.size);
         status = operation.put
                      ? memtable_put(kv->active, operation.key, &operation.value, 1, false, NULL)
                      : memtable_del(kv->active, operation.key);
@@ -121,6 +120,7 @@ static enum dueq_status merge_replayed(struct kv *kv)
         return kv->replay_full ? DUEQ_OK : status; /* the journal still has it all */
     memtable_free(kv->active);
     kv->active = memtable_new();
+    kv->room.active = (struct kv_large){0, 0};
     kv->since_freeze = 0;
     return kv->active == NULL ? DUEQ_NOMEM : DUEQ_OK;
 }
@@ -205,8 +205,6 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
     return DUEQ_OK;
 }
 
-static void check_room(struct kv *kv);
-static uint64_t headroom(const struct kv *kv);
 static void freeze(struct kv *kv);
 
 enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
@@ -243,7 +241,7 @@ enum dueq_status kv_open(const char *dir, const struct kv_options *options, stru
     }
     if (journal_is_bare(kv->journal)) /* of what is replayed, segments come back */
         freeze(kv);
-    check_room(kv);
+    kv_room_open(kv);
     *ret_kv = kv;
     return DUEQ_OK;
 }
@@ -325,6 +323,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
         return;
     }
     gaps_put(&kv->gaps, key);
+    kv_room_put(kv, size);
     if (!detach(kv, key) ||
         memtable_put(kv->active, key, parts, count, absent, &stored) != DUEQ_OK ||
         !batch_put(&kv->batch, key, stored, size))
@@ -347,36 +346,6 @@ void kv_del(struct kv *kv, struct dueq_slice key)
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 
-/* What drains the store, and comes with what was asked for, goes into the same record. */
-static size_t drain_slack(const struct kv *kv)
-{
-    return kv->options.segment_bytes / 16;
-}
-
-/* An eighth of a record is for what drains, and for what comes with what was asked for. */
-static bool fits_record(const struct kv *kv, size_t bytes)
-{
-    uint64_t most = kv->options.record_bytes / 8 * 7, taken = kv_batch_bytes(kv);
-
-    return taken <= most && bytes <= most - taken;
-}
-
-enum dueq_status kv_room(struct kv *kv, size_t bytes)
-{
-    enum dueq_status status;
-
-    if (kv_failed(kv))
-        return kv->status;
-    if (!fits_record(kv, bytes))
-        return DUEQ_TOOBIG;
-    if (kv->state == KV_FULL)
-        return DUEQ_FULL;
-    status = journal_reserve(kv->journal, kv_batch_bytes(kv) + bytes + drain_slack(kv));
-    if (status == DUEQ_FULL && bytes < drain_slack(kv))
-        kv->state = KV_FULL;
-    return status;
-}
-
 /* ---- levels */
 
 /* Lets go of a frozen table that has been merged. */
@@ -392,6 +361,7 @@ static void release_frozen(struct kv *kv)
     memtable_free(kv->frozen);
     kv->frozen = NULL;
     kv->levels++;
+    kv_room_release(kv);
 }
 
 static void renew_snapshot(struct kv *kv)
@@ -420,6 +390,7 @@ static void freeze(struct kv *kv)
         return; /* later, when there is memory */
     kv->frozen = kv->active;
     kv->active = fresh;
+    kv_room_freeze(kv);
     kv->levels++;
     kv->since_freeze = 0;
     kv->passed_then = kv->stats.tombstones_passed;
@@ -496,14 +467,11 @@ static void note_commit(struct kv *kv, size_t size, int64_t now)
 {
     batch_clear(&kv->batch);
     kv->since_freeze += size;
-    kv->since_check += size;
     if (now > kv->time_floor)
         kv->time_floor = now;
     if (journal_wants_trim(kv->journal))
         freeze(kv);
     freeze_when_full(kv);
-    if (kv->since_check >= headroom(kv) / 8)
-        check_room(kv);
 }
 
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
@@ -564,44 +532,6 @@ void kv_set_durability(struct kv *kv, enum kv_durability durability, unsigned in
 
 /* ---- housekeeping */
 
-/* Bytes of the map that are kept for what drains the store. */
-static uint64_t headroom(const struct kv *kv)
-{
-    uint64_t share = kv->options.map_bytes / 100 * (100 - kv->options.high_water_percent);
-
-    return share > HEADROOM_LEAST ? share : HEADROOM_LEAST;
-}
-
-/* Room is kept for what the memtables will add to LMDB, generously: pages are copied. */
-static void check_room(struct kv *kv)
-{
-    struct checkpoint_stats stats;
-    uint64_t pending = memtable_bytes(kv->active) * 2;
-    bool full;
-
-    if (kv->io->free_bytes(kv->io->arg, kv->dir, &kv->disk_free) != 0)
-        kv->disk_free = 0;
-    checkpoint_get_stats(kv->checkpoint, &stats);
-    if (kv->frozen != NULL)
-        pending += memtable_bytes(kv->frozen) * 2;
-    full = !journal_has_room(kv->journal) || kv->disk_free < kv->options.disk_reserve_bytes ||
-           !checkpoint_has_room(kv->checkpoint) ||
-           stats.used_bytes + pending + headroom(kv) > kv->options.map_bytes;
-    if (kv->state != KV_FAILED)
-        kv->state = full ? KV_FULL : KV_SOUND;
-    kv->since_check = 0;
-}
-
-static void check_room_sometimes(struct kv *kv)
-{
-    uint64_t now = kv->io->monotonic_usec(kv->io->arg);
-
-    if (now - kv->disk_checked < DISK_CHECK_USEC)
-        return;
-    kv->disk_checked = now;
-    check_room(kv);
-}
-
 static bool worth_a_checkpoint(const struct kv *kv)
 {
     return memtable_reserved(kv->active) >= IDLE_MEMTABLE || kv->since_freeze >= IDLE_JOURNAL;
@@ -613,7 +543,7 @@ void kv_maintain(struct kv *kv, bool idle)
         return;
     release_frozen(kv);
     renew_snapshot(kv);
-    check_room_sometimes(kv);
+    kv_room_check(kv);
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING &&
         kv_batch_bytes(kv) == 0)
@@ -676,7 +606,9 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
     ret_stats->checkpoint_failures = checkpoint.failures;
     ret_stats->checkpoint_running = checkpoint_running(kv->checkpoint);
     ret_stats->map_bytes = kv->options.map_bytes;
-    ret_stats->map_used_bytes = checkpoint.used_bytes;
-    ret_stats->disk_free_bytes = kv->disk_free;
+    ret_stats->map_used_bytes = checkpoint.room.used;
+    ret_stats->data_file_bytes = kv->room.data.file;
+    if (kv->io->free_bytes(kv->io->arg, kv->dir, &ret_stats->disk_free_bytes) != 0)
+        ret_stats->disk_free_bytes = 0;
     ret_stats->full = kv->state == KV_FULL;
 }

@@ -170,6 +170,7 @@ struct kv_stats {
     uint64_t checkpoints, checkpoint_usec_last, checkpoint_failures;
     bool checkpoint_running;
     uint64_t map_bytes, map_used_bytes;
+    uint64_t data_file_bytes; /* of data.mdb, free pages and what is set aside included */
     uint64_t disk_free_bytes;
     uint64_t stalls, stall_usec_total; /* commits that waited for a checkpoint */
     uint64_t tombstones_passed;        /* by cursors, since open */

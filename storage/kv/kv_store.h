@@ -21,6 +21,20 @@ enum dueq_status kv_options_check(const struct kv_options *options, struct dueq_
 /* What a new directory is seeded with: the caller's entropy, else the system's. DUEQ_IO. */
 enum dueq_status kv_options_seed(const struct kv_options *options, uint64_t *ret_seed);
 
+/* Bytes of values that lie in pages one behind the other, and of those that are longer than the
+ * runs of free pages that are counted. */
+struct kv_large {
+    uint64_t large, huge;
+};
+
+enum { KV_LARGE = 2000, KV_HUGE = 256 * 1024 };
+
+struct kv_space {
+    struct lmdb_room data;          /* after the last checkpoint, and what it grew by since */
+    struct kv_large active, frozen; /* of the memtables */
+    uint64_t checked;               /* usec */
+};
+
 struct kv {
     struct kv_options options;
     const struct kv_io *io;
@@ -38,18 +52,35 @@ struct kv {
     int64_t time_floor;
     uint64_t seed;
     uint64_t since_freeze; /* journal bytes */
-    uint64_t since_check;  /* journal bytes since room was looked at */
     uint64_t passed_then;  /* tombstones stepped over, up to the last freeze */
     bool replay_full;      /* no room to merge what is replayed: it stays in memory */
     uint64_t segment_seen; /* of the journal, when the checkpoint thread was last woken */
     unsigned idle_turns;
+    struct kv_space room;
     enum kv_state state;
     enum dueq_status status; /* KV_FAILED: why */
     char failure[320];
-    _Atomic(bool) noticed;            /* a thread has something to tell: kv_notice */
-    uint64_t disk_free, disk_checked; /* bytes; usec */
-    struct kv_stats stats;            /* the counters that kv.c keeps itself */
+    _Atomic(bool) noticed; /* a thread has something to tell: kv_notice */
+    struct kv_stats stats; /* the counters that kv.c keeps itself */
 };
+
+/* ---- room.c */
+
+void kv_room_open(struct kv *kv);
+/* Now and then: is there room again, or none any more? */
+void kv_room_check(struct kv *kv);
+void kv_room_measure(struct kv *kv); /* a checkpoint has ended */
+/* The active memtable became the frozen one; the frozen one is gone. */
+void kv_room_freeze(struct kv *kv);
+void kv_room_release(struct kv *kv);
+
+static inline void kv_room_put(struct kv *kv, size_t size)
+{
+    if (size > KV_LARGE)
+        kv->room.active.large += size;
+    if (size > KV_HUGE)
+        kv->room.active.huge += size;
+}
 
 /* Takes over what the threads have to tell; a failure of theirs is the store's. */
 void kv_notice(struct kv *kv);

@@ -8,13 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum {
+    PROBE_BYTES = 256 * 1024, /* what a short write has left of a full disk is less */
+    RUN_WORDS = 4,            /* 1 MiB of pages */
+    LOCK_FILE_BYTES = 16 * 1024
+};
 
 /* Pages of a new file: its metas and a record. */
 #define NEW_MAP_BYTES ((size_t)1 << 20)
 
 struct lmdb_store {
     const struct kv_io *io;
-    int fd; /* of data.mdb, besides LMDB's own: -1: none */
+    int fd;                      /* of data.mdb, besides LMDB's own: -1: none */
+    _Atomic(uint64_t) allocated; /* bytes of it that have blocks on the disk for certain */
     MDB_env *env;
     MDB_dbi dbi;
     MDB_txn *snapshot;
@@ -193,6 +201,37 @@ static int read_off_disk(struct lmdb_store *store, const char *path)
     return 0;
 }
 
+/* LMDB writes its table of readers through a map: without blocks beneath it, a full disk would
+ * end the process by a signal. 0, or errno. */
+static int allocate_lock_file(const struct kv_io *io, const char *dir)
+{
+    char path[PATH_MAX + 16];
+    int fd, error = 0;
+
+    snprintf(path, sizeof(path), "%s/lock.mdb", dir);
+    fd = io->open(io->arg, path, O_RDWR | O_CREAT, 0600);
+    if (fd < 0)
+        return errno;
+    if (io->fallocate(io->arg, fd, 0, LOCK_FILE_BYTES) != 0)
+        error = errno;
+    io->close(io->arg, fd);
+    return error;
+}
+
+/* A lock file that is as large as ours is, and has all its blocks, is not touched: a full disk
+ * may say that it has no room for what is there. */
+static int prepare_lock_file(const struct kv_io *io, const char *dir)
+{
+    char path[PATH_MAX + 16];
+    struct stat stats;
+
+    snprintf(path, sizeof(path), "%s/lock.mdb", dir);
+    if (stat(path, &stats) == 0 && stats.st_size >= LOCK_FILE_BYTES &&
+        (int64_t)stats.st_blocks * 512 >= stats.st_size)
+        return 0;
+    return allocate_lock_file(io, dir);
+}
+
 enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct kv_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error)
 {
@@ -205,6 +244,8 @@ enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const stru
     store->io = io;
     store->fd = -1;
     result = data_path(dir, path) ? read_off_disk(store, path) : ENAMETOOLONG;
+    if (result == MDB_SUCCESS)
+        result = prepare_lock_file(io, dir);
     if (result == MDB_SUCCESS)
         result = open_environment(store, dir, map_bytes, MDB_NOMETASYNC);
     if (result == MDB_SUCCESS)
@@ -372,13 +413,20 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
 }
 
 /* LMDB says ENOSPC when a write finds no room, which does no harm, and when a sync does, which
- * loses what was written. The kernel tells every descriptor of a failed sync once: ours, too.
- */
+ * loses what was written. The kernel tells every descriptor of a failed sync once: ours, too. A
+ * write that finds room for a part it calls EIO: so it is when the file cannot be longer by
+ * what was to be written. */
 static enum dueq_status doubt(struct lmdb_store *store, enum dueq_status status)
 {
-    if (status == DUEQ_FULL && store->io->fdatasync(store->io->arg, store->fd) != 0)
+    uint64_t file;
+
+    if (status != DUEQ_FULL && status != DUEQ_IO)
+        return status;
+    if (store->io->fdatasync(store->io->arg, store->fd) != 0)
         return DUEQ_IO;
-    return status;
+    if (status == DUEQ_FULL)
+        return status;
+    return lmdb_grow(store, PROBE_BYTES, &file) == DUEQ_FULL ? DUEQ_FULL : DUEQ_IO;
 }
 
 enum dueq_status lmdb_commit(struct lmdb_txn *txn)
@@ -408,8 +456,14 @@ void lmdb_abort(struct lmdb_txn *txn)
 
 /* ---- space */
 
-/* Each record of the free list (dbi 0) begins with the number of pages it names. */
-static uint64_t free_pages(MDB_txn *txn)
+/* A bit for each page; the caller frees it. NULL: out of memory. */
+static uint64_t *new_bitmap(uint64_t pages)
+{
+    return calloc(pages / 64 + 1, sizeof(uint64_t));
+}
+
+/* Each record of the free list (dbi 0) is a number of pages and their numbers. */
+static uint64_t read_free_list(MDB_txn *txn, uint64_t *bitmap, uint64_t end)
 {
     MDB_cursor *cursor;
     MDB_val key, value;
@@ -418,28 +472,97 @@ static uint64_t free_pages(MDB_txn *txn)
     if (mdb_cursor_open(txn, 0, &cursor) != MDB_SUCCESS)
         return 0;
     while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) {
-        size_t count;
+        const uint8_t *at = value.mv_data;
+        size_t count, page;
 
-        memcpy(&count, value.mv_data, sizeof(count));
+        memcpy(&count, at, sizeof(count));
         pages += count;
+        for (size_t i = 1; bitmap != NULL && i <= count && (i + 1) * 8 <= value.mv_size; i++) {
+            memcpy(&page, at + i * sizeof(page), sizeof(page));
+            if (page < end)
+                bitmap[page / 64] |= (uint64_t)1 << page % 64;
+        }
     }
     mdb_cursor_close(cursor);
     return pages;
 }
 
-uint64_t lmdb_used_bytes(struct lmdb_store *store)
+/* Whole words of 64 pages, four behind one another at least. */
+static uint64_t count_runs(const uint64_t *bitmap, uint64_t end)
+{
+    uint64_t pages = 0, words = 0;
+
+    for (uint64_t i = 0; bitmap != NULL && i <= end / 64; i++) {
+        if (bitmap[i] == UINT64_MAX) {
+            words++;
+            continue;
+        }
+        pages += words >= RUN_WORDS ? words * 64 : 0;
+        words = 0;
+    }
+    return pages + (words >= RUN_WORDS ? words * 64 : 0);
+}
+
+/* Blocks from where they are known to be up to `size`. */
+static int allocate_up_to(struct lmdb_store *store, uint64_t size)
+{
+    const struct kv_io *io = store->io;
+    uint64_t from = atomic_load(&store->allocated);
+    int result = 0;
+
+    while (from < size &&
+           (result = io->fallocate(io->arg, store->fd, (off_t)from, (off_t)(size - from))) !=
+               0 &&
+           errno == EINTR)
+        ;
+    while (result == 0 && from < size &&
+           !atomic_compare_exchange_weak(&store->allocated, &from, size))
+        ;
+    return result;
+}
+
+enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file)
+{
+    uint64_t size = atomic_load(&store->allocated) + bytes;
+
+    if (allocate_up_to(store, size) != 0)
+        return status_of(store, errno);
+    *ret_file = size;
+    return DUEQ_OK;
+}
+
+/* What LMDB has made longer by itself may have holes: they are filled, or do not count. */
+static uint64_t allocated_bytes(struct lmdb_store *store)
+{
+    struct stat stats;
+
+    if (fstat(store->fd, &stats) != 0)
+        return 0;
+    if (atomic_load(&store->allocated) == 0 &&
+        (uint64_t)stats.st_blocks * 512 >= (uint64_t)stats.st_size)
+        atomic_store(&store->allocated, (uint64_t)stats.st_size);
+    if ((uint64_t)stats.st_size > atomic_load(&store->allocated))
+        allocate_up_to(store, (uint64_t)stats.st_size);
+    return atomic_load(&store->allocated);
+}
+
+void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room)
 {
     MDB_envinfo info;
     MDB_stat stat;
     MDB_txn *txn;
-    uint64_t pages;
+    uint64_t end, *bitmap;
 
     mdb_env_info(store->env, &info);
     mdb_env_stat(store->env, &stat);
-    pages = info.me_last_pgno + 1;
+    end = info.me_last_pgno + 1;
+    bitmap = new_bitmap(end);
+    *ret_room = (struct lmdb_room){.file = allocated_bytes(store), .end = end * stat.ms_psize};
+    ret_room->used = ret_room->end;
     if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn) == MDB_SUCCESS) {
-        pages -= free_pages(txn);
+        ret_room->used -= read_free_list(txn, bitmap, end) * stat.ms_psize;
         mdb_txn_abort(txn);
     }
-    return pages * stat.ms_psize;
+    ret_room->runs = count_runs(bitmap, end) * stat.ms_psize;
+    free(bitmap);
 }

@@ -54,16 +54,32 @@ enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
 /* txn is gone, also on failure. A power cut may undo the last commit, and only it, as a whole.
- * DUEQ_FULL: nothing was written that counts. DUEQ_IO also when the disk was full during a
- * sync: what it has lost is in memory still, so nothing that is read may be believed. */
+ * DUEQ_FULL: nothing was written that counts; also when a write was short, which LMDB calls
+ * EIO, and the disk is full. DUEQ_IO also when the disk was full during a sync: what it has
+ * lost is in memory still, so nothing that is read may be believed. */
 enum dueq_status lmdb_commit(struct lmdb_txn *txn);
 /* All commits are durable afterwards; also after lmdb_store_open. Never DUEQ_FULL: a sync that
  * failed once does not fail again, and must not be tried again. */
 enum dueq_status lmdb_sync(struct lmdb_store *store);
 void lmdb_abort(struct lmdb_txn *txn);
 
-/* Bytes of the map in use: pages ever used less the free ones. Reads the free list: O(free). */
-uint64_t lmdb_used_bytes(struct lmdb_store *store);
+/* ---- space */
+
+/* Bytes of data.mdb. */
+struct lmdb_room {
+    uint64_t file; /* its length, all of which has blocks on the disk */
+    uint64_t end;  /* pages ever used */
+    uint64_t used; /* the same, less the free ones */
+    uint64_t runs; /* free pages of which many lie one behind the other */
+};
+
+/* Reads the free list: O(free). Fills what is not yet on the disk. Any thread. */
+void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
+
+/* Makes the file so much longer, with blocks: what is within *ret_file can be written whatever
+ * happens to the disk. DUEQ_FULL, DUEQ_IO: nothing has changed. Any thread. */
+enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file);
+
 /* The last error in LMDB's words; static text. */
 const char *lmdb_error_text(const struct lmdb_store *store);
 

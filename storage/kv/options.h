@@ -23,7 +23,7 @@ struct kv_options {
     uint64_t record_bytes;       /* the most that one batch may hold; 64 KiB to 3 GiB */
     uint64_t journal_bytes;      /* a longer journal brings a checkpoint; from 128 KiB */
     uint64_t map_bytes;          /* the most data.mdb can grow to; sparse; 1 MiB to 64 TiB */
-    uint64_t disk_reserve_bytes; /* growth is refused when the file system has less free */
+    uint64_t disk_reserve_bytes; /* of the file system that growth leaves free */
     unsigned high_water_percent; /* growth is refused when the map is this full; 1 to 100 */
     uint64_t seed;               /* entropy for a new directory; 0: the system's */
     const struct kv_io *io;      /* NULL: the operating system; tests put faults here */

@@ -271,6 +271,7 @@ int fake_disk_data_sync(struct fake_disk *disk, const char *path)
     return leave(disk, result);
 }
 
+/* What is there takes no room. */
 static int fake_fallocate(void *arg, int fd, off_t offset, off_t size)
 {
     struct fake_disk *disk = arg;
@@ -278,25 +279,11 @@ static int fake_fallocate(void *arg, int fd, off_t offset, off_t size)
     int result = -1;
 
     pthread_mutex_lock(&disk->lock);
-    if (!fails(disk, DISK_ALLOCATE)) {
+    if (end <= disk_file_size(disk->open[fd])) {
         result = 0;
-        if (end > disk_file_size(disk->open[fd])) {
-            disk_file_resize(disk->open[fd], end);
-            result = ftruncate(fd, (off_t)end);
-        }
-    }
-    return leave(disk, result);
-}
-
-static int fake_ftruncate(void *arg, int fd, off_t size)
-{
-    struct fake_disk *disk = arg;
-    int result = -1;
-
-    pthread_mutex_lock(&disk->lock);
-    if (!fails(disk, DISK_TRUNCATE)) {
-        disk_file_resize(disk->open[fd], (size_t)size);
-        result = ftruncate(fd, size);
+    } else if (!fails(disk, DISK_ALLOCATE)) {
+        disk_file_resize(disk->open[fd], end);
+        result = ftruncate(fd, (off_t)end);
     }
     return leave(disk, result);
 }
@@ -403,7 +390,6 @@ struct fake_disk *fake_disk_new(void)
                               .pwritev = fake_pwritev,
                               .fdatasync = fake_fdatasync,
                               .fallocate = fake_fallocate,
-                              .ftruncate = fake_ftruncate,
                               .rename = fake_rename,
                               .unlink = fake_unlink,
                               .fsync_dir = fake_fsync_dir,

@@ -15,7 +15,6 @@ enum disk_call {
     DISK_WRITE,
     DISK_SYNC,
     DISK_ALLOCATE,
-    DISK_TRUNCATE,
     DISK_RENAME,
     DISK_UNLINK,
     DISK_SYNC_NAMES,

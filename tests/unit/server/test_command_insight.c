@@ -2,11 +2,13 @@
  * saving. Expected is what Redis 7.0.15 answers. */
 #include "server/command_stats.h"
 #include "tests/support/command_runner.h"
+#include "tests/support/fake_disk.h"
 
 #include "tests/support/cmocka.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -486,7 +488,8 @@ static void a_save_is_known_by_its_end(void **state)
 static void a_save_that_fails_is_told(void **state)
 {
     struct command_runner *runner = *state;
-    struct kv_options small;
+    struct fake_disk *disk = fake_disk_new();
+    struct kv_options options;
     char *info;
     runner_expect(runner,
                   "\"*rdb_last_save_time:1700000000\\r\\nrdb_last_bgsave_status:ok\\r*\"",
@@ -499,17 +502,17 @@ static void a_save_that_fails_is_told(void **state)
     info = runner_bytes(runner, "INFO persistence");
     assert_non_null(strstr(info, "rdb_last_save_time:1700000005\r\n"));
     free(info);
-    dueq_options_init(&small);
-    small.map_bytes = 8 << 20;
-    runner_reopen(runner, &small);
-    for (int i = 0; i < 20; i++) {
-        char line[64];
-        snprintf(line, sizeof(line), "SETRANGE k%d 1000000 x", i);
-        runner_expect(runner, "*", line);
-    }
-    runner_expect(runner, "!FULL *", "SAVE");
+    dueq_options_init(&options);
+    options.io = fake_disk_io(disk);
+    runner_reopen(runner, &options);
+    runner_expect(runner, "OK", "SET k w");
+    fake_disk_fail(disk, DISK_SYNC, 0, FAKE_DISK_ALWAYS, EIO);
+    runner_expect(runner, "!MISCONF *", "SAVE");
     runner_expect(runner, "\"*rdb_last_bgsave_status:err*\"", "INFO persistence");
     runner_expect(runner, "1700000005", "LASTSAVE");
+    dueq_abandon(runner->server.store);
+    runner->server.store = NULL;
+    fake_disk_free(disk);
 }
 
 /* ---- CLIENT */

@@ -277,6 +277,106 @@ static void a_moment_without_descriptors_passes(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
+static void use_small_tables(void)
+{
+    test.options.memtable_bytes = 256 * 1024;
+    test.options.journal_bytes = 4 * MIB;
+    test.options.map_bytes = 256 * MIB;
+}
+
+static int push_until_full(size_t size)
+{
+    enum dueq_status status;
+    int pushed = 0;
+
+    for (; (status = push(size)) == DUEQ_OK; pushed++) {
+        assert_int_equal(commit(), DUEQ_OK);
+        dueq_maintain(test.store, false);
+    }
+    assert_int_equal(status, DUEQ_FULL);
+    assert_int_equal(commit(), DUEQ_OK);
+    return pushed;
+}
+
+static void drain_all(int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct dueq_job job;
+        char id[64];
+        size_t size;
+
+        assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), -1, time, &job),
+                         DUEQ_OK);
+        size = job.id.size;
+        memcpy(id, job.id.data, size);
+        assert_int_equal(commit(), DUEQ_OK);
+        assert_int_equal(
+            dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice(id, size), job.token, time),
+            DUEQ_OK);
+        assert_int_equal(commit(), DUEQ_OK);
+        dueq_maintain(test.store, i % 2);
+    }
+}
+
+/* The disk stays as full as it is: free pages of data.mdb are room, and used segments. */
+static void fill_and_drain(size_t size)
+{
+    int pushed;
+
+    open_store();
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(push(size), DUEQ_OK);
+        assert_int_equal(commit(), DUEQ_OK);
+    }
+    fill_disk();
+    pushed = push_until_full(size);
+    for (int round = 0; round < 3; round++) {
+        drain_all(round == 0 ? pushed + 500 : pushed);
+        assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_OK);
+        await_full(false);
+        pushed = push_until_full(size);
+        assert_true(pushed > 100);
+    }
+    dueq_abandon(test.store); /* and on from there, with the disk still full */
+    open_store();
+    drain_all(pushed);
+}
+
+static void what_is_drained_is_room_again(void **state)
+{
+    (void)state;
+    use_small_tables();
+    fill_and_drain(500);
+}
+
+static void what_is_drained_is_room_again_for_large_bodies(void **state)
+{
+    (void)state;
+    use_small_tables();
+    test.options.memtable_bytes = 2 * MIB;
+    test.options.segment_bytes = 4 * MIB;
+    fill_and_drain(10000);
+}
+
+/* Whatever the disk does after a push was taken, the checkpoint of it has its room. */
+static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
+{
+    (void)state;
+    use_small_tables();
+    open_store();
+    for (int round = 0; round < 20; round++) {
+        give_room();
+        await_full(false);
+        for (int i = 0; i < 100; i++) {
+            assert_int_equal(push((size_t)(i * 41)), DUEQ_OK);
+            assert_int_equal(commit(), DUEQ_OK);
+        }
+        fill_disk();
+        assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_OK);
+    }
+    assert_int_equal(stats().checkpoint_failures, 0);
+}
+
 #define test_of(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -288,6 +388,9 @@ int main(void)
         test_of(room_that_returns_is_noticed_without_traffic),
         test_of(a_large_push_is_refused_before_it_is_taken),
         test_of(a_moment_without_descriptors_passes),
+        test_of(what_is_drained_is_room_again),
+        test_of(what_is_drained_is_room_again_for_large_bodies),
+        test_of(what_was_taken_is_checkpointed_on_a_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,213 @@
+/* What the store may take. Everything that is taken has its room already: a segment of the
+ * journal for its record, and blocks of data.mdb for what the checkpoint will make of it. They
+ * are set aside when growth is asked for, so that nothing which happens to the disk later can
+ * stop what was taken, nor what drains the store. Free pages of data.mdb are room. */
+#include "storage/kv/kv_store.h"
+
+enum { CHECK_USEC = 200 * 1000 };
+
+#define MIB            ((uint64_t)1 << 20)
+#define HEADROOM_LEAST (2 * MIB)
+#define DRAIN_MOST     (64 * MIB)
+#define STEP_LEAST     (MIB / 4)
+#define STEP_MOST      (32 * MIB)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t difference(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* ---- what is needed */
+
+/* Bytes of the map that are kept for what drains the store. */
+static uint64_t headroom(const struct kv *kv)
+{
+    uint64_t share = kv->options.map_bytes / 100 * (100 - kv->options.high_water_percent);
+
+    return share > HEADROOM_LEAST ? share : HEADROOM_LEAST;
+}
+
+/* Bytes of data.mdb that are kept for it: claims add a little to each job, and a transaction
+ * copies each page it changes. */
+static uint64_t drain_room(const struct kv *kv)
+{
+    uint64_t share = kv->options.memtable_bytes / 8 + kv->room.data.used / 8;
+
+    return least(least(share, DRAIN_MOST), headroom(kv));
+}
+
+/* What the memtables, and so many bytes more, will take of data.mdb, generously: pages are
+ * half full at the worst. */
+static uint64_t pending(const struct kv *kv, uint64_t bytes)
+{
+    uint64_t held = memtable_bytes(kv->active);
+
+    if (kv->frozen != NULL)
+        held += memtable_bytes(kv->frozen);
+    return 2 * (held + bytes);
+}
+
+static uint64_t lacking(const struct kv *kv, uint64_t bytes)
+{
+    const struct lmdb_room *data = &kv->room.data;
+
+    return difference(pending(kv, bytes) + drain_room(kv), difference(data->file, data->used));
+}
+
+/* Large values lie in pages one behind the other: free ones here and there are no use to them.
+ */
+static uint64_t lacking_in_a_row(const struct kv *kv, uint64_t bytes)
+{
+    const struct lmdb_room *data = &kv->room.data;
+    uint64_t behind = difference(data->file, data->end);
+    uint64_t large = kv->room.active.large + kv->room.frozen.large,
+             huge = kv->room.active.huge + kv->room.frozen.huge;
+    uint64_t lacks;
+
+    large += bytes > KV_LARGE ? bytes : 0;
+    huge += bytes > KV_HUGE ? bytes : 0;
+    lacks = difference(large, behind + data->runs / 4 * 3);
+    huge = difference(huge, behind);
+    return lacks > huge ? lacks : huge;
+}
+
+static bool map_is_full(const struct kv *kv, uint64_t bytes)
+{
+    return kv->room.data.used + pending(kv, bytes) + headroom(kv) > kv->options.map_bytes;
+}
+
+/* ---- getting it */
+
+/* Makes data.mdb longer by at least so much, when that leaves `reserve` bytes of the disk. */
+static enum dueq_status grow(struct kv *kv, uint64_t bytes, uint64_t reserve)
+{
+    struct lmdb_room *data = &kv->room.data;
+    uint64_t step = data->file / 8, available, most;
+
+    step = step < STEP_LEAST ? STEP_LEAST : least(step, STEP_MOST);
+    if (kv->io->free_bytes(kv->io->arg, kv->dir, &available) != 0)
+        available = 0;
+    most = least(difference(available, reserve), difference(kv->options.map_bytes, data->file));
+    if (most < bytes)
+        return DUEQ_FULL;
+    return lmdb_grow(kv->lmdb, least(most, bytes > step ? bytes : step), &data->file);
+}
+
+static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
+{
+    uint64_t lacks = lacking(kv, bytes), in_a_row = lacking_in_a_row(kv, bytes);
+
+    if (map_is_full(kv, bytes))
+        return DUEQ_FULL;
+    if (in_a_row > lacks)
+        lacks = in_a_row;
+    return lacks == 0 ? DUEQ_OK : grow(kv, lacks, kv->options.disk_reserve_bytes);
+}
+
+/* What drains the store, and comes with what was asked for, goes into the same record. */
+static size_t drain_slack(const struct kv *kv)
+{
+    return kv->options.segment_bytes / 16;
+}
+
+static enum dueq_status reserve(struct kv *kv, size_t bytes)
+{
+    enum dueq_status status;
+
+    if (!checkpoint_has_room(kv->checkpoint))
+        return DUEQ_FULL;
+    status = journal_reserve(kv->journal, kv_batch_bytes(kv) + bytes + drain_slack(kv));
+    return status == DUEQ_OK ? reserve_data(kv, bytes) : status;
+}
+
+/* ---- the state */
+
+static void set_full(struct kv *kv, bool full)
+{
+    if (kv->state != KV_FAILED)
+        kv->state = full ? KV_FULL : KV_SOUND;
+}
+
+static bool is_time(struct kv *kv)
+{
+    uint64_t now = kv->io->monotonic_usec(kv->io->arg);
+
+    if (now - kv->room.checked < CHECK_USEC)
+        return false;
+    kv->room.checked = now;
+    return true;
+}
+
+void kv_room_check(struct kv *kv)
+{
+    if (is_time(kv))
+        set_full(kv, reserve(kv, 0) == DUEQ_FULL);
+}
+
+/* An eighth of a record is for what drains, and for what comes with what was asked for. */
+static bool fits_record(const struct kv *kv, size_t bytes)
+{
+    uint64_t most = kv->options.record_bytes / 8 * 7, taken = kv_batch_bytes(kv);
+
+    return taken <= most && bytes <= most - taken;
+}
+
+enum dueq_status kv_room(struct kv *kv, size_t bytes)
+{
+    enum dueq_status status;
+
+    if (kv_failed(kv))
+        return kv->status;
+    if (!fits_record(kv, bytes))
+        return DUEQ_TOOBIG;
+    if (kv->state == KV_FULL)
+        kv_room_check(kv);
+    if (kv->state == KV_FULL)
+        return DUEQ_FULL;
+    status = reserve(kv, bytes);
+    if (status == DUEQ_FULL && bytes < drain_slack(kv)) /* not only what is large */
+        set_full(kv, true);
+    return status;
+}
+
+/* ---- keeping count */
+
+void kv_room_open(struct kv *kv)
+{
+    uint64_t lacks;
+
+    kv_room_measure(kv);
+    lacks = lacking(kv, 0);
+    if (lacks > 0)
+        grow(kv, lacks, 0); /* without it growth is refused */
+    kv->room.checked = kv->io->monotonic_usec(kv->io->arg) - CHECK_USEC;
+    kv_room_check(kv);
+}
+
+void kv_room_measure(struct kv *kv)
+{
+    struct checkpoint_stats stats;
+    uint64_t file = kv->room.data.file;
+
+    checkpoint_get_stats(kv->checkpoint, &stats);
+    kv->room.data = stats.room;
+    if (file > stats.room.file)
+        kv->room.data.file = file;
+}
+
+void kv_room_freeze(struct kv *kv)
+{
+    kv->room.frozen = kv->room.active;
+    kv->room.active = (struct kv_large){0, 0};
+}
+
+void kv_room_release(struct kv *kv)
+{
+    kv->room.frozen = (struct kv_large){0, 0};
+    kv_room_measure(kv);
+}
