@@ -55,7 +55,12 @@ static void set_limits(struct server *server)
                                  .hash_value = (uint64_t)config->hash_max_listpack_value,
                                  .intset_entries = (uint64_t)config->set_max_intset_entries,
                                  .zset_entries = (uint64_t)config->zset_max_listpack_entries,
-                                 .zset_value = (uint64_t)config->zset_max_listpack_value};
+                                 .zset_value = (uint64_t)config->zset_max_listpack_value,
+                                 .list_entries = UINT64_MAX};
+
+    /* Below 0 it stands for 4 KiB and more, which no list reaches in one piece here. */
+    if (config->list_max_listpack_size >= 0)
+        limits.list_entries = (uint64_t)config->list_max_listpack_size;
 
     keys_set_limits(server->store, &limits);
 }

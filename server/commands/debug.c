@@ -18,6 +18,8 @@ enum outcome run_debug(struct context *context)
 {
     double seconds;
 
+    if (context_is(context, 1, "object") && context_count(context) == 3)
+        return run_debug_object(context);
     if (!context_is(context, 1, "sleep") || context_count(context) != 3)
         return context_subcommand_error(context);
     if (!context_double(context, 2, &seconds))

@@ -208,6 +208,7 @@ enum outcome run_memory_purge(struct context *context);
 enum outcome run_memory_help(struct context *context);
 enum outcome run_memory_usage(struct context *context);
 enum outcome run_debug(struct context *context);
+enum outcome run_debug_object(struct context *context); /* object.c */
 enum outcome run_lastsave(struct context *context);
 enum outcome run_save(struct context *context);
 enum outcome run_bgsave(struct context *context);

@@ -2,6 +2,7 @@
  * that Redis has for saving. */
 #include "server/clients.h"
 #include "server/commands/handlers.h"
+#include "server/commands/insight.h"
 #include "server/keyspace.h"
 #include "server/monitors.h"
 #include "server/server.h"
@@ -121,6 +122,17 @@ static int64_t estimate(const struct keys_view *view, struct dueq_slice name,
         return (int64_t)(KEY_COST + name.size);
     return (int64_t)(KEY_COST + name.size +
                      info->count * (ELEMENT_COST + sampling.bytes / sampling.seen));
+}
+
+uint64_t key_size_estimate(const struct keys_view *view, struct dueq_slice name,
+                           const struct keys_info *info)
+{
+    struct sampling sampling = {.left = SAMPLES_DEFAULT};
+
+    if (info->type == KEYS_STRING)
+        return info->count;
+    sample(view, name, info->type, &sampling);
+    return sampling.seen == 0 ? 0 : info->count * sampling.bytes / sampling.seen;
 }
 
 enum outcome run_memory_usage(struct context *context)

@@ -5,6 +5,10 @@
 #include "server/server.h"
 
 #include "protocol/number.h"
+#include "server/commands/insight.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 enum { SHARED_INTEGERS = 10000 };
 
@@ -29,21 +33,36 @@ enum outcome run_object_encoding(struct context *context)
 }
 
 /* Redis shares the small integers among all strings, and says so by the greatest number. */
+static int64_t refcount(const struct keys_view *view, struct dueq_slice name,
+                        const struct keys_info *info)
+{
+    struct dueq_slice value = {NULL, 0};
+    int64_t number;
+
+    if (info->encoding == KEYS_INT)
+        string_get(view, name, &value);
+    return number_parse_integer(value.data, value.size, &number) && number >= 0 &&
+                   number < SHARED_INTEGERS
+               ? INT32_MAX
+               : 1;
+}
+
 enum outcome run_object_refcount(struct context *context)
 {
     struct keys_view view = context_view(context);
     struct keys_info info;
-    struct dueq_slice value = {NULL, 0};
-    int64_t number;
 
     if (!find(context, &info))
         return OUTCOME_DONE;
-    if (info.encoding == KEYS_INT)
-        string_get(&view, context_slice(context, 2), &value);
-    if (number_parse_integer(value.data, value.size, &number) && number >= 0 &&
-        number < SHARED_INTEGERS)
-        return context_integer_reply(context, INT32_MAX);
-    return context_integer_reply(context, 1);
+    return context_integer_reply(context, refcount(&view, context_slice(context, 2), &info));
+}
+
+static int64_t idle_seconds(const struct keys_view *view, struct dueq_slice name)
+{
+    int64_t used = 0;
+
+    keys_last_use(view, name, &used);
+    return used < view->now ? (view->now - used) / 1000 : 0;
 }
 
 /* At the least, for a key that is not among those used of late. */
@@ -51,12 +70,10 @@ enum outcome run_object_idletime(struct context *context)
 {
     struct keys_view view = context_view(context);
     struct keys_info info;
-    int64_t used = 0;
 
     if (!find(context, &info))
         return OUTCOME_DONE;
-    keys_last_use(&view, context_slice(context, 2), &used);
-    return context_integer_reply(context, used < view.now ? (view.now - used) / 1000 : 0);
+    return context_integer_reply(context, idle_seconds(&view, context_slice(context, 2)));
 }
 
 enum outcome run_object_freq(struct context *context)
@@ -68,6 +85,36 @@ enum outcome run_object_freq(struct context *context)
                    "ERR An LFU maxmemory policy is not selected, access frequency not tracked. "
                    "Please note that when switching between policies at runtime LRU and LFU "
                    "data will take some time to adjust.");
+    return OUTCOME_DONE;
+}
+
+/* ---- DEBUG OBJECT */
+
+static void write_object(struct context *context, const struct keys_info *info)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 2);
+    char line[256];
+
+    snprintf(line, sizeof(line),
+             "Value at:0x0 refcount:%" PRId64 " encoding:%s serializedlength:%" PRIu64
+             " lru:0 lru_seconds_idle:%" PRId64,
+             refcount(&view, name, info), keys_encoding_name(info->encoding),
+             key_size_estimate(&view, name, info), idle_seconds(&view, name));
+    resp_simple(context->reply, line);
+}
+
+/* In the words of Redis; there is no address, and the length is by a sample. */
+enum outcome run_debug_object(struct context *context)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info;
+    enum dueq_status status = keys_info(&view, context_slice(context, 2), &info);
+
+    if (status == DUEQ_NOTFOUND)
+        resp_error(context->reply, "ERR no such key");
+    else if (context_check(context, status))
+        write_object(context, &info);
     return OUTCOME_DONE;
 }
 

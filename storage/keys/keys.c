@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static const struct keys_limits default_limits = {512, 64, 512, 128, 64};
+static const struct keys_limits default_limits = {512, 64, 512, 128, 64, UINT64_MAX};
 
 const char *keys_type_name(enum keys_type type)
 {

@@ -37,8 +37,9 @@ struct keys_limits {
     uint64_t hash_entries, hash_value; /* fields; bytes of a field or value */
     uint64_t intset_entries;
     uint64_t zset_entries, zset_value; /* members; bytes of one */
+    uint64_t list_entries; /* of a list in one piece; shows in what it takes on disk alone */
 };
-/* The store begins with those of Redis: 512, 64, 512, 128, 64. */
+/* The store begins with those of Redis: 512, 64, 512, 128, 64, UINT64_MAX. */
 void keys_set_limits(struct dueq *store, const struct keys_limits *limits);
 
 struct keys_view {

@@ -131,7 +131,8 @@ enum dueq_status list_unpack_for(struct keys *keys, struct keys_entry *entry, si
     if (!entry->packed)
         return DUEQ_OK;
     status = directory_value(keys, entry, &cells);
-    if (status == DUEQ_OK && directory_outgrows(entry, cells.size + packed_cell_size(size)))
+    if (status == DUEQ_OK && (entry->count >= keys->limits.list_entries ||
+                              directory_outgrows(entry, cells.size + packed_cell_size(size))))
         status = unpack(keys, entry);
     return status;
 }

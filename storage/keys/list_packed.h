@@ -20,7 +20,7 @@ enum dueq_status list_packed_each(struct keys *keys, const struct keys_entry *en
                                   void *arg);
 
 /* Puts the elements into records of their own when the list with another one of that size,
- * bytes, would be too large. */
+ * bytes, would be too large or have too many. */
 enum dueq_status list_unpack_for(struct keys *keys, struct keys_entry *entry, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ size_t packed_cell_size(size_t content)
     return kv_write_number(number, content) + content;
 }
 
-bool packed_next(struct dueq_slice cells, size_t *at, struct dueq_slice *ret_content)
+bool packed_read(struct dueq_slice cells, size_t *at, struct dueq_slice *ret_content)
 {
     const uint8_t *bytes = cells.data, *content;
     uint64_t size;

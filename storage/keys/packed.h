@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { PACKED_SIZE_LONG = 248 }; /* sizes below take one byte */
+
 /* A zeroed one is empty. */
 struct packed {
     uint8_t *bytes; /* NULL: nothing was ever put into it */
@@ -24,8 +26,25 @@ static inline struct dueq_slice packed_slice(const struct packed *packed)
 /* Bytes that a cell takes whose content has that size. */
 size_t packed_cell_size(size_t content);
 
-/* The cell at *at, which moves behind it. False: there is none, or none that is whole. */
-bool packed_next(struct dueq_slice cells, size_t *at, struct dueq_slice *ret_content);
+/* Of a cell of any size. */
+bool packed_read(struct dueq_slice cells, size_t *at, struct dueq_slice *ret_content);
+
+/* The cell at *at, which moves behind it. False: there is none, or none that is whole. Small
+ * ones without a call, as looking for one means passing many. */
+static inline bool packed_next(struct dueq_slice cells, size_t *at,
+                               struct dueq_slice *ret_content)
+{
+    const uint8_t *bytes;
+
+    if (*at >= cells.size)
+        return false;
+    bytes = (const uint8_t *)cells.data + *at;
+    if (*bytes >= PACKED_SIZE_LONG || *bytes >= cells.size - *at)
+        return packed_read(cells, at, ret_content);
+    *ret_content = dueq_slice(bytes + 1, *bytes);
+    *at += 1 + (size_t)*bytes;
+    return true;
+}
 
 /* Cells with these contents take the place of the bytes between two places of cells. The
  * contents may not lie in `packed`. False: out of memory, and nothing has changed. */

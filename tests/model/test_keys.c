@@ -522,7 +522,7 @@ static void push_element(struct target *at)
     if (clash)
         return;
     model_open(&test.model, at->key, KEYS_LIST);
-    model_insert(at->key, end == LIST_HEAD ? 0 : at->key->count, element);
+    model_insert(&test.model, at->key, end == LIST_HEAD ? 0 : at->key->count, element);
     told(at, MUST_TELL);
 }
 
@@ -573,7 +573,7 @@ static void move_element(struct target *at)
     moved = at->key->slots[from_end == LIST_HEAD ? 0 : at->key->count - 1];
     assert_int_equal(model_number(value), moved);
     model_open(&test.model, to.key, KEYS_LIST);
-    model_insert(to.key, to_end == LIST_HEAD ? 0 : to.key->count, moved);
+    model_insert(&test.model, to.key, to_end == LIST_HEAD ? 0 : to.key->count, moved);
     model_pop(at->key, from_end);
     told(at, MUST_TELL);
     told(&to, MUST_TELL);
@@ -696,11 +696,11 @@ static void change_limits(struct target *at)
 {
     struct keys_limits *limits = &test.model.limits;
 
-    *limits = (struct keys_limits){512, 64, 512, 128, 64};
+    *limits = (struct keys_limits){512, 64, 512, 128, 64, UINT64_MAX};
     if (once_in(2))
         *limits =
             (struct keys_limits){(uint64_t)roll(60), (uint64_t)roll(30), (uint64_t)roll(60),
-                                 (uint64_t)roll(60), (uint64_t)roll(30)};
+                                 (uint64_t)roll(60), (uint64_t)roll(30), (uint64_t)roll(60)};
     keys_set_limits(at->view.store, limits);
 }
 

@@ -91,7 +91,7 @@ void model_drop(struct model_key *key)
 void model_init(struct keys_model *model)
 {
     memset(model, 0, sizeof(*model));
-    model->limits = (struct keys_limits){512, 64, 512, 128, 64};
+    model->limits = (struct keys_limits){512, 64, 512, 128, 64, UINT64_MAX};
     for (unsigned database = 0; database < KEYS_MODEL_DATABASES; database++)
         model_flush(model, database);
 }
@@ -267,13 +267,15 @@ bool model_clear_slot(struct model_key *key, int member)
     return true;
 }
 
-void model_insert(struct model_key *list, size_t index, int element)
+void model_insert(const struct keys_model *model, struct model_key *list, size_t index,
+                  int element)
 {
     size_t size = cell(model_text(element).size);
 
     for (size_t i = 0; i < list->count; i++)
         size += cell(model_text(list->slots[i]).size);
-    list->packed = list->packed && size <= packed_max(list);
+    list->packed =
+        list->packed && size <= packed_max(list) && list->count < model->limits.list_entries;
     memmove(list->slots + index + 1, list->slots + index,
             (list->count - index) * sizeof(list->slots[0]));
     list->slots[index] = element;

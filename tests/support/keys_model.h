@@ -57,7 +57,8 @@ void model_set_string(struct model_key *key, int value);
 bool model_set_slot(struct keys_model *model, struct model_key *key, int member, int value);
 /* False: was not there. The last one takes the key with it. */
 bool model_clear_slot(struct model_key *key, int member);
-void model_insert(struct model_key *list, size_t index, int element);
+void model_insert(const struct keys_model *model, struct model_key *list, size_t index,
+                  int element);
 /* Keeps `count` elements from `first` on. */
 void model_trim(struct model_key *list, size_t first, size_t count);
 

@@ -148,6 +148,7 @@ static void options_set_where_the_compact_encodings_end(void **state)
         {"\"skiplist\"", "OBJECT ENCODING zset"},
         {"1", "ZADD long 1 abcd"},
         {"\"skiplist\"", "OBJECT ENCODING long"},
+        {"OK", "CONFIG SET list-max-ziplist-size 2"},
         {"\"listpack\"", "OBJECT ENCODING before"},
         {"1", "HSET before c 3"},
         {"\"hashtable\"", "OBJECT ENCODING before"},
@@ -706,6 +707,29 @@ static void debug_is_for_those_who_enable_it(void **state)
     runner_expect_all(*state, cases);
 }
 
+static void debug_object_says_how_a_key_is_kept(void **state)
+{
+    static const char *const cases[][2] = {
+        {"2", "HSET h a 1 b 2"},
+        {"Value at:0x0 refcount:1 encoding:listpack serializedlength:4 lru:0 "
+         "lru_seconds_idle:0",
+         "DEBUG OBJECT h"},
+        {"OK", "SET n 7"},
+        {"Value at:0x0 refcount:2147483647 encoding:int *", "DEBUG OBJECT n"},
+        {"2", "APPEND n 8"},
+        {"Value at:0x0 refcount:1 encoding:raw serializedlength:2 *", "DEBUG OBJECT n"},
+        {"2", "SADD s 1 2"},
+        {"1", "SADD s word"},
+        {"Value at:0x0 refcount:1 encoding:hashtable *", "DEBUG OBJECT s"},
+        {"!ERR no such key", "DEBUG OBJECT none"},
+        {"!ERR *", "DEBUG OBJECT"},
+    };
+    struct command_runner *runner = *state;
+
+    runner->server.config.enable_debug_command = 1;
+    runner_expect_all(runner, cases);
+}
+
 /* ---- what is not the same on every server */
 
 static long integer_of(struct command_runner *runner, const char *line)
@@ -918,6 +942,7 @@ int main(void)
         runner_test(the_keyspace_is_counted),
         runner_test(saving_is_a_checkpoint),
         runner_test(debug_is_for_those_who_enable_it),
+        runner_test(debug_object_says_how_a_key_is_kept),
         runner_test(more_elements_take_more_memory),
         runner_test(categories_hold_commands),
         runner_test(a_monitor_is_shown_commands_as_they_run),

@@ -12,7 +12,7 @@
 #include "tests/support/cmocka.h"
 
 static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
-static const struct keys_limits redis_limits = {512, 64, 512, 128, 64};
+static const struct keys_limits redis_limits = {512, 64, 512, 128, 64, UINT64_MAX};
 
 static struct {
     char *dir;
@@ -436,7 +436,7 @@ static void a_sorted_set_with_too_much_is_a_skiplist(void **state)
 /* Options that change touch what is there when something is added to it, and not before. */
 static void limits_count_when_something_is_added(void **state)
 {
-    struct keys_limits none = {0, 0, 0, 0, 0};
+    struct keys_limits none = {0, 0, 0, 0, 0, 0};
 
     (void)state;
     set_field("h", "a", "1");
@@ -511,7 +511,8 @@ static void a_small_value_is_one_record(void **state)
 /* However small they are by the options for encodings: each change writes all there is. */
 static void what_is_packed_is_a_few_kilobytes_at_the_most(void **state)
 {
-    struct keys_limits endless = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    struct keys_limits endless = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                  UINT64_MAX, UINT64_MAX, UINT64_MAX};
     enum { MANY = 5000 };
 
     (void)state;
@@ -544,6 +545,29 @@ static void what_is_packed_is_a_few_kilobytes_at_the_most(void **state)
         assert_int_equal(list_at(&test.view, text("list"), (uint64_t)i, &value), DUEQ_OK);
         assert_true(dueq_slice_equal(value, text(numbered("", i))));
     }
+}
+
+static void a_list_of_too_many_elements_is_not_packed(void **state)
+{
+    struct keys_limits three = redis_limits;
+
+    (void)state;
+    three.list_entries = 3;
+    for (int i = 0; i < 10; i++)
+        push("before", numbered("", i));
+    keys_set_limits(test.store, &three);
+    for (int i = 0; i < 3; i++)
+        push("list", numbered("", i));
+    commit();
+    assert_int_equal(records_in(element_tables), 0);
+    push("list", "3");
+    commit();
+    assert_int_equal(records_in(element_tables), 4);
+    expect_order("list", "0 1 2 3 ");
+    expect_order("before", "0 1 2 3 4 5 6 7 8 9 ");
+    push("before", "10");
+    commit();
+    assert_int_equal(records_in(element_tables), 15);
 }
 
 static uint64_t written(void)
@@ -746,6 +770,7 @@ int main(void)
         packed_test(a_set_made_anew_is_what_its_members_are),
         packed_test(a_small_value_is_one_record),
         packed_test(what_is_packed_is_a_few_kilobytes_at_the_most),
+        packed_test(a_list_of_too_many_elements_is_not_packed),
         packed_test(a_packed_value_is_written_once_a_turn),
         packed_test(many_keys_change_in_a_turn),
         packed_test(a_value_is_unpacked_in_one_piece),
