@@ -47,6 +47,7 @@ struct config {
     int64_t high_water_percent;
     int64_t queue_lease, queue_retries, queue_backoff, queue_backoff_max;
     /* Only OBJECT ENCODING looks at these: there is one encoding of each type on disk. */
+    int64_t list_max_listpack_size;
     int64_t hash_max_listpack_entries, hash_max_listpack_value;
     int64_t set_max_intset_entries;
     int64_t zset_max_listpack_entries, zset_max_listpack_value;

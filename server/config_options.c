@@ -129,8 +129,6 @@ const struct option config_options[] = {
     FIXED("lazyfree-lazy-user-flush", "yes"),
     FIXED("activedefrag", "no"),
     FIXED("tls-port", "0"),
-    FIXED("list-max-listpack-size", "-2"),
-    ALIAS("list-max-ziplist-size", "list-max-listpack-size"),
     FIXED("list-compress-depth", "0"),
     FIXED("min-replicas-to-write", "0"),
     ALIAS("min-slaves-to-write", "min-replicas-to-write"),
@@ -147,6 +145,9 @@ const struct option config_options[] = {
     FIXED_FROM_START("appenddirname", "journal"),
 
     /* Up to where collections are what Redis calls small (keys_set_limits). */
+    ENCODING(kind_number, "list-max-listpack-size", list_max_listpack_size, "-2", INT_MIN,
+             INT_MAX),
+    ALIAS("list-max-ziplist-size", "list-max-listpack-size"),
     ENCODING(kind_number, "hash-max-listpack-entries", hash_max_listpack_entries, "512", 0,
              INT64_MAX),
     ALIAS("hash-max-ziplist-entries", "hash-max-listpack-entries"),

@@ -90,17 +90,33 @@ enum outcome run_object_freq(struct context *context)
 
 /* ---- DEBUG OBJECT */
 
+/* What Redis adds of a list: a node stands for each piece that the list is kept in. */
+static void describe_list(const struct context *context, const struct keys_info *info,
+                          uint64_t bytes, char *text, size_t size)
+{
+    uint64_t nodes = info->packed ? 1 : info->count;
+
+    snprintf(text, size,
+             " ql_nodes:%" PRIu64 " ql_avg_node:%.2f ql_listpack_max:%" PRId64
+             " ql_compressed:0 ql_uncompressed_size:%" PRIu64,
+             nodes, (double)info->count / (double)nodes,
+             context->server->config.list_max_listpack_size, bytes);
+}
+
 static void write_object(struct context *context, const struct keys_info *info)
 {
     struct keys_view view = context_view(context);
     struct dueq_slice name = context_slice(context, 2);
-    char line[256];
+    uint64_t bytes = key_size_estimate(&view, name, info);
+    char line[512], list[192] = "";
 
+    if (info->type == KEYS_LIST)
+        describe_list(context, info, bytes, list, sizeof(list));
     snprintf(line, sizeof(line),
              "Value at:0x0 refcount:%" PRId64 " encoding:%s serializedlength:%" PRIu64
-             " lru:0 lru_seconds_idle:%" PRId64,
-             refcount(&view, name, info), keys_encoding_name(info->encoding),
-             key_size_estimate(&view, name, info), idle_seconds(&view, name));
+             " lru:0 lru_seconds_idle:%" PRId64 "%s",
+             refcount(&view, name, info), keys_encoding_name(info->encoding), bytes,
+             idle_seconds(&view, name), list);
     resp_simple(context->reply, line);
 }
 

@@ -131,7 +131,8 @@ enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
 
     if (status != DUEQ_OK)
         return status;
-    *ret_info = (struct keys_info){entry->type, entry->count, entry->expires, entry->encoding};
+    *ret_info = (struct keys_info){entry->type, entry->count, entry->expires, entry->encoding,
+                                   entry->packed};
     if (entry->type != KEYS_STRING)
         return DUEQ_OK;
     status = string_get(view, name, &value);
@@ -388,7 +389,8 @@ static bool hand_out(const struct keys_view *view, const struct kv_cursor *curso
     if (!directory_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record) ||
         record.expires <= view->now)
         return true;
-    info = (struct keys_info){record.type, record.count, record.expires, record.encoding};
+    info = (struct keys_info){record.type, record.count, record.expires, record.encoding,
+                              record.packed};
     return fn(arg, record.name, &info);
 }
 

@@ -53,6 +53,7 @@ struct keys_info {
     uint64_t count;  /* elements; bytes of a string */
     int64_t expires; /* unix ms; DUEQ_NEVER: does not */
     enum keys_encoding encoding;
+    bool packed; /* the value is in one piece, not in records of its own */
 };
 
 /* ---- keys of any type */

@@ -148,13 +148,23 @@ static void options_set_where_the_compact_encodings_end(void **state)
         {"\"skiplist\"", "OBJECT ENCODING zset"},
         {"1", "ZADD long 1 abcd"},
         {"\"skiplist\"", "OBJECT ENCODING long"},
-        {"OK", "CONFIG SET list-max-ziplist-size 2"},
         {"\"listpack\"", "OBJECT ENCODING before"},
         {"1", "HSET before c 3"},
         {"\"hashtable\"", "OBJECT ENCODING before"},
+        {"4", "RPUSH list a b c d"},
+        {"Value at:* encoding:quicklist * ql_nodes:1 ql_avg_node:4.00 ql_listpack_max:-2 *",
+         "DEBUG OBJECT list"},
+        {"OK", "CONFIG SET list-max-ziplist-size 4"},
+        {"5", "RPUSH list e"},
+        {"Value at:* ql_nodes:5 ql_avg_node:1.00 ql_listpack_max:4 *", "DEBUG OBJECT list"},
+        {"OK", "CONFIG SET list-max-listpack-size -1"},
+        {"5", "RPUSH list2 a b c d e"},
+        {"Value at:* ql_nodes:1 ql_avg_node:5.00 ql_listpack_max:-1 *", "DEBUG OBJECT list2"},
     };
+    struct command_runner *runner = *state;
 
-    runner_expect_all(*state, cases);
+    runner->server.config.enable_debug_command = 1;
+    runner_expect_all(runner, cases);
 }
 
 static void memory_is_estimated(void **state)

@@ -217,6 +217,10 @@ static const struct sample {
      "jobs_take_the_configured_backoff"},
     {"appendfsync", "everysec", "integration/test_options",
      "durability_is_how_often_is_synced"},
+    {"list-max-listpack-size", "128", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
+    {"list-max-ziplist-size", "-3", "unit/server/test_command_insight",
+     "options_set_where_the_compact_encodings_end"},
     {"hash-max-listpack-entries", "0", "unit/server/test_command_insight",
      "options_set_where_the_compact_encodings_end"},
     {"hash-max-ziplist-entries", "9", "unit/server/test_command_insight",
@@ -456,7 +460,7 @@ static void numbers_are_refused_in_redis_words(void **state)
                    "argument must be between 0 and 2147483647 inclusive");
     expect_refused(scene, "slowlog-log-slower-than", "-2",
                    "argument must be between -1 and 9223372036854775807 inclusive");
-    expect_refused(scene, "list-max-ziplist-size", "5", "dueq has this one way only: '-2'");
+    expect_refused(scene, "list-compress-depth", "5", "dueq has this one way only: '0'");
     expect_refused(scene, "proto-max-bulk-len", "-5", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1q", "argument must be a memory value");
     expect_refused(scene, "proto-max-bulk-len", "1",
