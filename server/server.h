@@ -18,6 +18,7 @@
 struct event;
 struct event_base;
 struct connection;
+struct long_works;
 struct waiters;
 struct watches;
 struct pubsub;
@@ -58,6 +59,7 @@ struct server {
     struct connection *resumed; /* have input to go on with */
     struct connection *doomed;  /* to be closed at the end of the turn */
     struct waiters *waiters;
+    struct long_works *long_works;
     struct watches *watches;
     struct pubsub *pubsub;
     struct server_stats stats;

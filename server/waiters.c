@@ -2,6 +2,7 @@
 
 #include "server/connection.h"
 #include "server/keyspace.h"
+#include "server/long_work.h"
 #include "server/notify.h"
 #include "server/request_copy.h"
 #include "server/seeded_table.h"
@@ -49,6 +50,7 @@ struct waiter {
     enum keys_type type; /* of the keys it waits for; KEYS_NONE: topics */
     bool is_woken;       /* it runs again for that: */
     size_t woken_at;     /* the first of its names that changed */
+    struct long_work *work; /* it waits for its next slice; NULL: for something to happen */
     struct request request;
     size_t stand_count;
     struct stand stands[];
@@ -199,6 +201,12 @@ static bool join_line(struct waiters *waiters, struct waiter *waiter, size_t ind
     return true;
 }
 
+static void count_blocked(struct server *server)
+{
+    server->stats.blocked_clients =
+        server->waiters->count - long_works_count(server->long_works);
+}
+
 static enum outcome begin_wait(struct context *context, struct waiter *waiter, int64_t deadline)
 {
     struct waiters *waiters = context->server->waiters;
@@ -207,7 +215,7 @@ static enum outcome begin_wait(struct context *context, struct waiter *waiter, i
     arm(waiters, waiter);
     context->session->waiter = waiter;
     waiters->count++;
-    context->server->stats.blocked_clients = waiters->count;
+    count_blocked(context->server);
     return OUTCOME_WAIT;
 }
 
@@ -248,6 +256,26 @@ enum outcome context_wait_keys(struct context *context, enum keys_type type, siz
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
 }
 
+enum outcome waiters_begin_work(struct context *context, struct long_work *work)
+{
+    struct waiter *waiter = new_waiter(context, KEYS_NONE, 0);
+
+    if (waiter == NULL)
+        return refuse_wait(context, NULL);
+    waiter->work = work;
+    return begin_wait(context, waiter, DUEQ_NEVER);
+}
+
+struct long_work *waiter_work(const struct waiter *waiter)
+{
+    return waiter->work;
+}
+
+bool waiters_is_blocked(const struct session *session)
+{
+    return session->waiter != NULL && session->waiter->work == NULL;
+}
+
 void context_narrow(const struct context *context, size_t *first, size_t *count)
 {
     if (context->waiter == NULL || !context->waiter->is_woken)
@@ -262,7 +290,8 @@ static void release(struct server *server, struct waiter *waiter)
     leave_lines(server->waiters, waiter);
     waiter->session->waiter = NULL;
     server->waiters->count--;
-    server->stats.blocked_clients = server->waiters->count;
+    long_work_release(server, waiter->work);
+    count_blocked(server);
     free(waiter);
 }
 
@@ -285,6 +314,11 @@ static bool run_again(struct server *server, struct waiter *waiter, bool timed_o
     release(server, waiter);
     connection_mark_resumed(connection);
     return true;
+}
+
+void waiters_run(struct server *server, struct session *session)
+{
+    run_again(server, session->waiter, false);
 }
 
 /* Whom the name may have something for: those who wait for a key of its type, or for a topic.

@@ -6,6 +6,7 @@
 #include "server/command.h"
 #include "storage/queue/wheel.h"
 
+struct long_work;
 struct waiters;
 
 struct waiters *waiters_new(int64_t now); /* NULL: out of memory */
@@ -25,6 +26,14 @@ void waiters_cancel(struct server *server, struct session *session);
 
 /* Ends the wait as a time-out would (CLIENT UNBLOCK), or with an error. */
 void waiters_unblock(struct server *server, struct session *session, bool with_error);
+
+/* Does the session wait for something to happen? Not in the middle of a long command. */
+bool waiters_is_blocked(const struct session *session);
+
+/* For long_work.c: the command waits for its next slice, is run again for it. */
+enum outcome waiters_begin_work(struct context *context, struct long_work *work);
+void waiters_run(struct server *server, struct session *session);
+struct long_work *waiter_work(const struct waiter *waiter); /* NULL: none */
 
 /* ms from `now` to the next deadline; DUEQ_NEVER. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now);

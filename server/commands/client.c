@@ -146,7 +146,7 @@ static enum outcome client_unblock(struct context *context)
     if (!context_integer(context, 2, &id))
         return OUTCOME_DONE;
     session = server_find_session(context->server, (uint64_t)id);
-    if (session == NULL || session->waiter == NULL) {
+    if (session == NULL || !waiters_is_blocked(session)) {
         resp_integer(context->reply, 0);
         return OUTCOME_DONE;
     }

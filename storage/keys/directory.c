@@ -565,7 +565,11 @@ static struct keys_database *database_of(struct keys *keys, uint64_t physical)
 
 void directory_touched(const struct keys_view *view, const struct keys_entry *entry)
 {
-    changes_add(keys_of(view), view->database, keys_entry_name(entry), CHANGE_VALUE);
+    struct keys *keys = keys_of(view);
+
+    if (keys->builds != NULL)
+        keys_spoil_builds(keys, entry->object);
+    changes_add(keys, view->database, keys_entry_name(entry), CHANGE_VALUE);
 }
 
 void directory_changed(const struct keys_view *view, struct keys_entry *entry)

@@ -108,6 +108,7 @@ struct keys {
     struct kv_key garbage_first; /* none comes before */
     struct kv_key garbage_now;   /* the one being worked on; size 0: none */
     struct kv_key garbage_at;    /* everything of that before this is gone; size 0: nothing */
+    struct keys_build *builds;   /* objects that grow in slices (utlist) */
 };
 
 static inline struct dueq_slice keys_entry_name(const struct keys_entry *entry)
@@ -228,6 +229,21 @@ void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int
 /* The list grows at that end to the index. True: an element that was cut off may still be
  * there; it is to be written over and will not be reclaimed. */
 bool reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end, int64_t index);
+
+/* The object is to be reclaimed, from its garbage record, which has this key. */
+void reclaim_later(struct keys *keys, uint64_t object, enum keys_type type);
+/* It was passed over while it was built, and is built no more. */
+void reclaim_passed(struct keys *keys, uint64_t object, enum keys_type type);
+struct kv_key reclaim_record(uint64_t object, uint8_t kind);
+
+/* build.c: nobody erases an object that is being built. What is built from one that changes has
+ * to begin anew. Builds that outlive the store find nothing any more. */
+bool keys_is_building(const struct keys *keys, uint64_t object);
+void keys_spoil_builds(struct keys *keys, uint64_t object);
+void keys_forget_builds(struct keys *keys);
+
+/* Deletes what stands under the name, expired or not, so that it is free. */
+enum dueq_status keys_make_free(const struct keys_view *view, struct dueq_slice name);
 
 /* Brings a place down to the key, if that comes before it. Records are looked for from such a
  * place on, and not over all that have been deleted. */

@@ -49,6 +49,7 @@ void keys_free(struct keys *keys)
 {
     if (keys == NULL)
         return;
+    keys_forget_builds(keys);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
         directory_forget(keys, keys->databases[i].physical);
     for (size_t i = 0; i < sizeof(keys->cursors) / sizeof(keys->cursors[0]); i++)
@@ -179,8 +180,7 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
     return DUEQ_OK;
 }
 
-/* Deletes what stands under the name, expired or not, so that it is free. */
-static enum dueq_status make_free(const struct keys_view *view, struct dueq_slice name)
+enum dueq_status keys_make_free(const struct keys_view *view, struct dueq_slice name)
 {
     struct keys_view any_time = {view->store, view->database, INT64_MIN};
     struct keys_entry *entry;
@@ -203,7 +203,7 @@ enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice fro
         directory_touched(view, entry);
         return DUEQ_OK;
     }
-    status = make_free(view, to);
+    status = keys_make_free(view, to);
     return status == DUEQ_OK ? directory_relink(keys_of(view), entry, view->database, to)
                              : status;
 }
@@ -222,7 +222,7 @@ enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
     status = directory_find(view, name, KEYS_NONE, &entry);
     if (status != DUEQ_OK)
         return status;
-    status = make_free(&there, name);
+    status = keys_make_free(&there, name);
     return status == DUEQ_OK ? directory_relink(keys_of(view), entry, to_database, name)
                              : status;
 }
@@ -297,7 +297,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
         return status;
     if (view->database == to_database && dueq_slice_equal(from, to))
         return DUEQ_OK;
-    status = make_free(&there, to);
+    status = keys_make_free(&there, to);
     if (status == DUEQ_OK)
         status = directory_open(&there, to, entry->type, &copy);
     if (status != DUEQ_OK)

@@ -76,6 +76,35 @@ enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
                            unsigned to_database, struct dueq_slice to); /* replaces. O(n) */
 
+/* ---- large keys in slices: a copy, or a list that is changed in the middle. It grows under
+ * the hood, bounded work a step, while everything else goes on; nobody sees it until the last
+ * step puts it in its place, all at once. A crash leaves the old state, and what was built is
+ * reclaimed. Commits may come between the steps. Not for strings. */
+enum list_end { LIST_HEAD, LIST_TAIL };
+
+struct keys_build;
+
+struct list_edit {
+    enum { LIST_INSERTED, LIST_REMOVED } kind;
+    enum list_end towards;   /* in which direction it is looked through; LIST_TAIL to insert */
+    struct dueq_slice value; /* what is inserted, or removed; copied */
+    uint64_t index, limit;   /* inserted before the index; at most so many removed */
+};
+
+/* edit NULL: a copy. One edit of a list that is there. */
+enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
+                                const struct list_edit *edit, struct keys_build **ret_build);
+/* About `budget` elements. DUEQ_NOTFOUND: the key has changed since, or is gone: build anew. */
+enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
+                                 unsigned budget, bool *ret_finished);
+/* When it is finished: under a name, in place of whatever is there; */
+enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_view *view,
+                                 unsigned to_database, struct dueq_slice to);
+/* or in the place of the list itself. *ret_count: its elements now. */
+enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_view *view,
+                                    uint64_t *ret_count);
+void keys_build_free(struct keys_build *build); /* NULL is fine */
+
 uint64_t keys_count(const struct dueq *store, unsigned database);
 uint64_t keys_expiring(const struct dueq *store, unsigned database); /* keys with an expiry */
 enum dueq_status keys_flush(struct dueq *store, unsigned database);  /* O(1), reclaimed later */
@@ -190,8 +219,6 @@ enum dueq_status set_remake(const struct keys_view *view, struct dueq_slice name
 /* ---- lists. Indexes 0 .. count - 1 from the head. Ends and index O(log n), nothing rewritten;
  * insert moves the shorter side, remove what is not between the two of the removed that are
  * farthest apart. */
-
-enum list_end { LIST_HEAD, LIST_TAIL };
 
 enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
                            enum list_end end, struct dueq_slice value);

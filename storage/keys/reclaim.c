@@ -40,7 +40,7 @@ struct kv_key keys_element_key(uint64_t object, int64_t index)
     return key;
 }
 
-static struct kv_key garbage_key(uint64_t object, uint8_t kind)
+struct kv_key reclaim_record(uint64_t object, uint8_t kind)
 {
     struct kv_key key = keys_object_key(TABLE_GARBAGE, object);
 
@@ -116,9 +116,22 @@ static void put_garbage(struct keys *keys, const struct kv_key *record, struct d
 
 static void add_garbage(struct keys *keys, uint64_t object, uint8_t kind)
 {
-    struct kv_key record = garbage_key(object, kind);
+    struct kv_key record = reclaim_record(object, kind);
 
     put_garbage(keys, &record, dueq_slice(NULL, 0), true);
+}
+
+void reclaim_later(struct keys *keys, uint64_t object, enum keys_type type)
+{
+    add_garbage(keys, object, (uint8_t)type);
+}
+
+void reclaim_passed(struct keys *keys, uint64_t object, enum keys_type type)
+{
+    struct kv_key record = reclaim_record(object, (uint8_t)type);
+
+    keys_lower(&keys->garbage_first, &record);
+    keys->garbage = true;
 }
 
 /* ---- elements cut off the ends of a list */
@@ -129,7 +142,7 @@ struct cut {
 
 static struct kv_key cut_key(uint64_t object, enum list_end end)
 {
-    return garbage_key(object, end == LIST_HEAD ? GARBAGE_HEAD : GARBAGE_TAIL);
+    return reclaim_record(object, end == LIST_HEAD ? GARBAGE_HEAD : GARBAGE_TAIL);
 }
 
 static bool read_cut(struct keys *keys, const struct kv_key *record, struct cut *ret_cut)
@@ -319,6 +332,23 @@ static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsi
     }
 }
 
+/* The first garbage record; that of an object that is being built is passed over. */
+static bool seek_garbage(const struct keys *keys, struct kv_cursor *at, unsigned *budget)
+{
+    struct kv_key from = keys->garbage_first;
+
+    while (kv_cursor_seek_within(at, kv_key_slice(&from), budget) == DUEQ_OK) {
+        const uint8_t *key = kv_cursor_key(at).data;
+
+        if (key[0] != TABLE_GARBAGE)
+            return false;
+        if (!keys_is_building(keys, kv_read_u64(key + 1)))
+            return true;
+        from = reclaim_record(kv_read_u64(key + 1), (uint8_t)(key[9] + 1));
+    }
+    return false;
+}
+
 /* Finds the first garbage record, unless one is being worked on: another that comes before it
  * shall not take its place, which would be walked to again over all that is erased already. */
 static bool choose_garbage(struct keys *keys, unsigned *budget)
@@ -331,8 +361,7 @@ static bool choose_garbage(struct keys *keys, unsigned *budget)
     at = keys_take_cursor(keys);
     if (at == NULL)
         return false;
-    found = kv_cursor_seek_within(at, kv_key_slice(&keys->garbage_first), budget) == DUEQ_OK &&
-            *(const uint8_t *)kv_cursor_key(at).data == TABLE_GARBAGE;
+    found = seek_garbage(keys, at, budget);
     keys->garbage = found || *budget == 0;
     if (found) {
         copy_key(&keys->garbage_first, kv_cursor_key(at));

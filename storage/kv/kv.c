@@ -403,6 +403,13 @@ static bool want_freeze(const struct kv *kv)
            kv->since_freeze >= kv->options.journal_bytes / 2;
 }
 
+bool kv_is_behind(const struct kv *kv)
+{
+    return kv->frozen != NULL && checkpoint_running(kv->checkpoint) &&
+           (memtable_reserved(kv->active) >= kv->options.memtable_bytes / 2 ||
+            kv->since_freeze >= kv->options.journal_bytes / 4);
+}
+
 /* Waits for the running checkpoint. Not longer than `patience` looks at a full disk: then
  * pushes are refused, and what drains goes on in memory and journal. False: it still runs. */
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)

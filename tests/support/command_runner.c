@@ -1,6 +1,7 @@
 #include "tests/support/command_runner.h"
 
 #include "protocol/words.h"
+#include "server/long_work.h"
 #include "server/pubsub.h"
 #include "server/waiters.h"
 #include "server/watches.h"
@@ -68,6 +69,7 @@ int runner_setup(void **state)
     runner->server.clock.wall_usec = RUNNER_START * 1000;
     runner->server.waiters = waiters_new(RUNNER_START);
     runner->server.watches = watches_new();
+    runner->server.long_works = long_works_new();
     runner->server.pubsub = pubsub_new();
     open_store(runner, NULL);
     runner_connect(runner);
@@ -89,6 +91,7 @@ int runner_teardown(void **state)
     slowlog_reset(&runner->server.slowlog);
     waiters_free(runner->server.waiters);
     watches_free(runner->server.watches);
+    long_works_free(runner->server.long_works);
     pubsub_free(runner->server.pubsub);
     dueq_close(runner->server.store);
     config_release(&runner->server.config);

@@ -1,0 +1,365 @@
+/* Large keys that are copied or rewritten in slices: the new object grows where nobody sees it.
+ * A garbage record says from the first slice on that it is to be erased; as long as the build
+ * lives, the reclaiming passes it over; the last slice takes the record away in the same batch
+ * that gives the object its place. So a crash, or a build that is given up, leaves the old
+ * state and something to reclaim. */
+#include "storage/keys/directory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum { STEP_BYTES = 16384 }; /* a larger record counts as several */
+
+struct keys_build {
+    struct keys_build *prev, *next; /* all of the store (utlist) */
+    struct keys *keys;              /* NULL: the store was closed */
+    enum keys_type type;
+    uint64_t source, object;
+    bool spoiled; /* the source has changed since */
+    /* not a list: */
+    const uint8_t *table; /* being copied; 0: no more */
+    struct kv_key last;   /* copied; size 0: nothing of that table yet */
+    /* a list: elements are taken in order from one end, and put in order to the same end */
+    struct list_edit edit;
+    uint64_t taken, put, matched;
+    uint8_t *value; /* of the edit */
+    size_t name_size;
+    uint8_t name[]; /* of the source */
+};
+
+static struct kv_key object_garbage(const struct keys_build *build)
+{
+    return reclaim_record(build->object, (uint8_t)build->type);
+}
+
+bool keys_is_building(const struct keys *keys, uint64_t object)
+{
+    const struct keys_build *build;
+
+    DL_FOREACH(keys->builds, build)
+    if (build->object == object)
+        return true;
+    return false;
+}
+
+void keys_spoil_builds(struct keys *keys, uint64_t object)
+{
+    struct keys_build *build;
+
+    DL_FOREACH(keys->builds, build)
+    if (build->source == object)
+        build->spoiled = true;
+}
+
+void keys_forget_builds(struct keys *keys)
+{
+    struct keys_build *build, *next;
+
+    DL_FOREACH_SAFE(keys->builds, build, next)
+    {
+        DL_DELETE(keys->builds, build);
+        build->keys = NULL;
+    }
+}
+
+/* ---- life */
+
+static bool keep_edit(struct keys_build *build, const struct list_edit *edit)
+{
+    build->edit = (struct list_edit){.towards = LIST_TAIL, .index = UINT64_MAX};
+    if (edit == NULL)
+        return true;
+    build->edit = *edit;
+    build->value = malloc(edit->value.size + 1);
+    if (build->value == NULL)
+        return false;
+    if (edit->value.size > 0)
+        memcpy(build->value, edit->value.data, edit->value.size);
+    build->edit.value = dueq_slice(build->value, edit->value.size);
+    return true;
+}
+
+enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
+                                const struct list_edit *edit, struct keys_build **ret_build)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_entry *entry;
+    struct keys_build *build;
+    enum dueq_status status =
+        directory_find(view, name, edit == NULL ? KEYS_NONE : KEYS_LIST, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (entry->type == KEYS_STRING)
+        return DUEQ_INVALID;
+    build = calloc(1, sizeof(*build) + name.size);
+    if (build == NULL || !keep_edit(build, edit)) {
+        free(build);
+        return DUEQ_NOMEM;
+    }
+    build->name_size = name.size;
+    if (name.size > 0)
+        memcpy(build->name, name.data, name.size);
+    build->keys = keys;
+    build->type = entry->type;
+    build->source = entry->object;
+    build->object = keys->next_object++;
+    keys->counters_dirty = true;
+    build->table = keys_tables(build->type);
+    DL_APPEND(keys->builds, build);
+    reclaim_later(keys, build->object, build->type);
+    *ret_build = build;
+    return DUEQ_OK;
+}
+
+/* Unlinked it is garbage like any other. */
+void keys_build_free(struct keys_build *build)
+{
+    if (build == NULL)
+        return;
+    if (build->keys != NULL) {
+        DL_DELETE(build->keys->builds, build);
+        reclaim_passed(build->keys, build->object, build->type);
+    }
+    free(build->value);
+    free(build);
+}
+
+/* ---- slices */
+
+/* DUEQ_NOTFOUND: it is not what it was when the build began. */
+static enum dueq_status find_source(const struct keys_build *build,
+                                    const struct keys_view *view, struct keys_entry **ret_entry)
+{
+    struct keys_entry *entry;
+    enum dueq_status status;
+
+    if (build->keys == NULL || build->spoiled)
+        return DUEQ_NOTFOUND;
+    status =
+        directory_find(view, dueq_slice(build->name, build->name_size), build->type, &entry);
+    if (status == DUEQ_WRONGTYPE || (status == DUEQ_OK && entry->object != build->source))
+        return DUEQ_NOTFOUND;
+    if (status == DUEQ_OK)
+        *ret_entry = entry;
+    return status;
+}
+
+static unsigned cost_of(struct dueq_slice value, unsigned budget)
+{
+    size_t cost = 1 + value.size / STEP_BYTES;
+
+    return cost < budget ? (unsigned)cost : budget;
+}
+
+static bool in_object(const struct kv_cursor *at, const struct kv_key *prefix)
+{
+    struct dueq_slice key = kv_cursor_key(at);
+
+    return key.size >= prefix->size && memcmp(key.data, prefix->bytes, prefix->size) == 0;
+}
+
+/* At the first record of the table that is not copied yet. */
+static enum dueq_status seek_record(const struct keys_build *build, struct kv_cursor *at,
+                                    const struct kv_key *prefix)
+{
+    const struct kv_key *from = build->last.size == 0 ? prefix : &build->last;
+    enum dueq_status status = kv_cursor_seek(at, kv_key_slice(from));
+
+    if (status == DUEQ_OK && build->last.size > 0 &&
+        dueq_slice_equal(kv_cursor_key(at), kv_key_slice(&build->last)))
+        status = kv_cursor_next(at);
+    return status;
+}
+
+static void copy_record(struct keys_build *build, const struct kv_cursor *at)
+{
+    struct dueq_slice key = kv_cursor_key(at);
+    struct kv_key copy;
+
+    memcpy(build->last.bytes, key.data, key.size);
+    build->last.size = (uint16_t)key.size;
+    memcpy(copy.bytes, key.data, key.size);
+    copy.size = (uint16_t)key.size;
+    kv_write_u64(copy.bytes + 1, build->object);
+    kv_put(build->keys->kv, kv_key_slice(&copy), kv_cursor_value(at), true);
+}
+
+/* *budget 0: there may be more in the table. */
+static enum dueq_status copy_table(struct keys_build *build, struct kv_cursor *at,
+                                   unsigned *budget)
+{
+    struct kv_key prefix = keys_object_key(*build->table, build->source);
+    enum dueq_status status = seek_record(build, at, &prefix);
+
+    while (status == DUEQ_OK && *budget > 0 && in_object(at, &prefix)) {
+        *budget -= cost_of(kv_cursor_value(at), *budget);
+        copy_record(build, at);
+        status = kv_cursor_next(at);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static enum dueq_status copy_tables(struct keys_build *build, unsigned budget)
+{
+    struct kv_cursor *at = keys_take_cursor(build->keys);
+    enum dueq_status status = DUEQ_OK;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    while (*build->table != 0 && budget > 0 && status == DUEQ_OK) {
+        status = copy_table(build, at, &budget);
+        if (budget == 0)
+            break;
+        build->table++;
+        build->last.size = 0;
+    }
+    keys_give_cursor(build->keys);
+    return status;
+}
+
+/* ---- lists */
+
+static void put_element(struct keys_build *build, struct dueq_slice value)
+{
+    bool towards_tail = build->edit.towards == LIST_TAIL;
+    int64_t index = towards_tail ? (int64_t)build->put : -1 - (int64_t)build->put;
+    struct kv_key key = keys_element_key(build->object, index);
+
+    kv_put(build->keys->kv, kv_key_slice(&key), value, true);
+    build->put++;
+}
+
+static void take_element(struct keys_build *build, struct dueq_slice value)
+{
+    const struct list_edit *edit = &build->edit;
+
+    if (edit->kind == LIST_INSERTED && build->taken == edit->index)
+        put_element(build, edit->value);
+    build->taken++;
+    if (edit->kind == LIST_REMOVED && build->matched < edit->limit &&
+        dueq_slice_equal(value, edit->value))
+        build->matched++;
+    else
+        put_element(build, value);
+}
+
+/* Behind the last. */
+static void end_list(struct keys_build *build)
+{
+    if (build->edit.kind == LIST_INSERTED && build->edit.index == build->taken)
+        put_element(build, build->edit.value);
+}
+
+static enum dueq_status copy_elements(struct keys_build *build, const struct keys_entry *entry,
+                                      unsigned budget)
+{
+    bool towards_tail = build->edit.towards == LIST_TAIL;
+    uint64_t index = towards_tail ? build->taken : entry->count - 1 - build->taken;
+    struct kv_key key = keys_element_key(entry->object, entry->head + (int64_t)index);
+    struct kv_cursor *at = keys_take_cursor(build->keys);
+    enum dueq_status status;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    status = kv_cursor_seek(at, kv_key_slice(&key));
+    while (status == DUEQ_OK && budget > 0) {
+        budget -= cost_of(kv_cursor_value(at), budget);
+        take_element(build, kv_cursor_value(at));
+        if (build->taken == entry->count) {
+            end_list(build);
+            break;
+        }
+        status = towards_tail ? kv_cursor_next(at) : kv_cursor_prev(at);
+    }
+    keys_give_cursor(build->keys);
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
+
+enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
+                                 unsigned budget, bool *ret_finished)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = find_source(build, view, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (build->type != KEYS_LIST)
+        status = copy_tables(build, budget);
+    else if (build->taken < entry->count)
+        status = copy_elements(build, entry, budget);
+    if (status == DUEQ_OK)
+        *ret_finished =
+            build->type == KEYS_LIST ? build->taken == entry->count : *build->table == 0;
+    return status;
+}
+
+/* ---- the last step */
+
+/* The object is garbage no more. */
+static void settle(struct keys_build *build)
+{
+    struct kv_key record = object_garbage(build);
+
+    kv_del(build->keys->kv, kv_key_slice(&record));
+    DL_DELETE(build->keys->builds, build);
+    build->keys = NULL;
+}
+
+/* Of a list that was built; other types have none. */
+static void set_ends(const struct keys_build *build, struct keys_entry *entry)
+{
+    if (build->type != KEYS_LIST)
+        return;
+    entry->count = build->put;
+    entry->head = build->edit.towards == LIST_TAIL ? 0 : -(int64_t)build->put;
+}
+
+enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_view *view,
+                                 unsigned to_database, struct dueq_slice to)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_view there = {view->store, to_database, view->now};
+    struct keys_entry *entry, *copy;
+    enum dueq_status status = find_source(build, view, &entry);
+
+    if (status == DUEQ_OK)
+        status = keys_make_free(&there, to);
+    if (status == DUEQ_OK)
+        status = directory_open(&there, to, build->type, &copy);
+    if (status != DUEQ_OK)
+        return status;
+    copy->object = build->object;
+    copy->count = entry->count;
+    copy->head = entry->head;
+    set_ends(build, copy);
+    if (entry->expires != DUEQ_NEVER)
+        directory_expire(keys, copy, entry->expires);
+    settle(build);
+    directory_changed(&there, copy);
+    return DUEQ_OK;
+}
+
+enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_view *view,
+                                    uint64_t *ret_count)
+{
+    struct keys *keys = keys_of(view);
+    struct keys_entry *entry;
+    enum dueq_status status = find_source(build, view, &entry);
+    uint64_t left = build->put;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (left > 0) {
+        reclaim_object(keys, KEYS_LIST, entry->object, entry->count);
+        entry->object = build->object;
+        set_ends(build, entry);
+        settle(build);
+        directory_changed(view, entry);
+    } else {
+        directory_remove(keys, entry, false);
+    }
+    *ret_count = left;
+    return DUEQ_OK;
+}

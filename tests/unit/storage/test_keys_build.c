@@ -1,0 +1,443 @@
+/* Large keys copied and edited in slices: bounded steps, nothing seen before the end, nothing
+ * left when they are given up. */
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 5000, STEP = 100 };
+
+static const struct dueq_time now = {1700000000000, 1700000000000};
+
+static struct {
+    char *dir;
+    struct dueq *store;
+    struct keys_view view;
+} test;
+
+static void open_store(void)
+{
+    struct dueq_error error;
+
+    assert_int_equal(dueq_open(test.dir, NULL, now, &test.store, &error), DUEQ_OK);
+    test.view = (struct keys_view){test.store, 0, now.now};
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    test.dir = temp_dir_new();
+    open_store();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dueq_close(test.store);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+static struct dueq_slice numbered(int number)
+{
+    static char name[16];
+
+    return dueq_slice(name, (size_t)snprintf(name, sizeof(name), "%d", number));
+}
+
+static void commit(void)
+{
+    uint64_t lsn;
+
+    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+}
+
+/* What others do between two steps. */
+static void turn(void)
+{
+    dueq_tick(test.store, now, STEP);
+    commit();
+    dueq_maintain(test.store, false);
+}
+
+static void reclaim_all(void)
+{
+    while (dueq_tick(test.store, now, STEP))
+        continue;
+    commit();
+}
+
+static uint64_t records(void)
+{
+    static const char tables[] = "eghklvy";
+    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    uint64_t count = 0;
+
+    commit();
+    assert_non_null(cursor);
+    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("\1", 1));
+         status == DUEQ_OK; status = kv_cursor_next(cursor))
+        count += strchr(tables, *(const char *)kv_cursor_key(cursor).data) != NULL;
+    kv_cursor_free(cursor);
+    return count;
+}
+
+static void fill(enum keys_type type, const char *name)
+{
+    bool added;
+
+    for (int i = 0; i < MANY; i++)
+        switch (type) {
+        case KEYS_HASH:
+            hash_set(&test.view, text(name), numbered(i), text("v"), &added);
+            break;
+        case KEYS_SET:
+            set_add(&test.view, text(name), numbered(i), &added);
+            break;
+        case KEYS_ZSET:
+            zset_put(&test.view, text(name), numbered(i), i % 7, &added);
+            break;
+        default:
+            list_push(&test.view, text(name), i % 3 ? LIST_TAIL : LIST_HEAD, numbered(i % 10));
+            break;
+        }
+    commit();
+}
+
+/* ---- what is in a key, as one text */
+
+static bool write_element(void *arg, struct dueq_slice element, struct dueq_slice value)
+{
+    fprintf(arg, "%.*s=%.*s ", (int)element.size, (const char *)element.data, (int)value.size,
+            (const char *)value.data);
+    return true;
+}
+
+static bool write_entry(void *arg, const struct zset_entry *entry)
+{
+    fprintf(arg, "%.*s=%g ", (int)entry->member.size, (const char *)entry->member.data,
+            entry->score);
+    return true;
+}
+
+static char *content(enum keys_type type, const char *name)
+{
+    static const struct zset_range all = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, false};
+    char *bytes = NULL;
+    size_t size;
+    FILE *out = open_memstream(&bytes, &size);
+
+    assert_non_null(out);
+    if (type == KEYS_HASH)
+        hash_each(&test.view, text(name), write_element, out);
+    else if (type == KEYS_SET)
+        set_each(&test.view, text(name), write_element, out);
+    else if (type == KEYS_ZSET)
+        zset_each(&test.view, text(name), &all, write_entry, out);
+    else
+        list_each(&test.view, text(name), 0, LIST_TAIL, write_element, out);
+    fclose(out);
+    return bytes;
+}
+
+static void expect_same(enum keys_type type, const char *name, const char *other)
+{
+    char *one = content(type, name), *two = content(type, other);
+
+    assert_true(strlen(one) > MANY);
+    assert_string_equal(one, two);
+    free(one);
+    free(two);
+}
+
+/* ---- building */
+
+static struct keys_build *begin(const char *name, const struct list_edit *edit)
+{
+    struct keys_build *build;
+
+    assert_int_equal(keys_build_new(&test.view, text(name), edit, &build), DUEQ_OK);
+    return build;
+}
+
+/* Returns the number of steps. */
+static int finish(struct keys_build *build)
+{
+    bool finished = false;
+    int steps = 0;
+
+    for (; !finished; steps++) {
+        size_t before;
+        turn();
+        before = dueq_batch_bytes(test.store);
+        assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_OK);
+        assert_true(dueq_batch_bytes(test.store) - before < STEP * 100);
+    }
+    return steps;
+}
+
+static const enum keys_type types[] = {KEYS_HASH, KEYS_SET, KEYS_ZSET, KEYS_LIST};
+
+static void a_copy_in_slices_is_the_same(void **state)
+{
+    struct keys_info info;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct keys_build *build;
+
+        fill(types[i], "k");
+        assert_int_equal(keys_expire(&test.view, text("k"), now.now + 5000), DUEQ_OK);
+        assert_int_equal(string_set(&test.view, text("to"), text("old"), DUEQ_NEVER), DUEQ_OK);
+        build = begin("k", NULL);
+        assert_true(finish(build) >= MANY / STEP);
+        assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
+        assert_int_equal(info.type, KEYS_STRING); /* nothing is seen yet */
+        assert_int_equal(keys_build_copy(build, &test.view, 0, text("to")), DUEQ_OK);
+        keys_build_free(build);
+        reclaim_all();
+        assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
+        assert_int_equal(info.count, MANY);
+        assert_int_equal(info.expires, now.now + 5000);
+        expect_same(types[i], "k", "to");
+        keys_flush(test.store, 0);
+        reclaim_all();
+        assert_int_equal(records(), 0);
+    }
+}
+
+static void what_is_given_up_is_reclaimed(void **state)
+{
+    bool finished;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        uint64_t before;
+        struct keys_build *build;
+
+        fill(types[i], "k");
+        before = records();
+        build = begin("k", NULL);
+        for (int step = 0; step < 20; step++) {
+            turn();
+            keys_build_step(build, &test.view, STEP, &finished);
+        }
+        assert_true(records() > before + 1000);
+        keys_build_free(build);
+        reclaim_all();
+        assert_int_equal(records(), before);
+        keys_flush(test.store, 0);
+        reclaim_all();
+    }
+}
+
+static void a_crash_in_the_middle_leaves_the_old_state(void **state)
+{
+    struct keys_info info;
+    bool finished;
+
+    (void)state;
+    for (int finish_it = 0; finish_it < 2; finish_it++) {
+        uint64_t before;
+        struct keys_build *build;
+
+        fill(KEYS_HASH, "k");
+        before = records();
+        build = begin("k", NULL);
+        if (finish_it)
+            finish(build);
+        else
+            for (int step = 0; step < 20; step++)
+                keys_build_step(build, &test.view, STEP, &finished);
+        turn();
+        dueq_abandon(test.store);
+        keys_build_free(build); /* whose store is gone */
+        open_store();
+        assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_NOTFOUND);
+        reclaim_all();
+        assert_int_equal(records(), before);
+        keys_flush(test.store, 0);
+        reclaim_all();
+    }
+}
+
+static void two_builds_do_not_mind_each_other(void **state)
+{
+    struct keys_build *one, *two;
+
+    (void)state;
+    fill(KEYS_SET, "k");
+    one = begin("k", NULL);
+    two = begin("k", NULL);
+    finish(one);
+    assert_int_equal(keys_build_copy(one, &test.view, 0, text("one")), DUEQ_OK);
+    keys_build_free(one);
+    finish(two);
+    assert_int_equal(keys_build_copy(two, &test.view, 0, text("two")), DUEQ_OK);
+    keys_build_free(two);
+    expect_same(KEYS_SET, "one", "two");
+}
+
+static void a_source_that_changes_ends_the_build(void **state)
+{
+    bool finished, added;
+
+    (void)state;
+    for (int way = 0; way < 5; way++) {
+        struct keys_build *build;
+
+        fill(KEYS_HASH, "k");
+        build = begin("k", NULL);
+        assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_OK);
+        if (way == 0)
+            hash_set(&test.view, text("k"), text("1"), text("other"), &added);
+        else if (way == 1)
+            hash_del(&test.view, text("k"), text("1"));
+        else if (way == 2)
+            keys_del(&test.view, text("k"));
+        else if (way == 3)
+            keys_flush(test.store, 0);
+        else
+            keys_swap(test.store, 0, 1);
+        assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_NOTFOUND);
+        assert_int_equal(keys_build_copy(build, &test.view, 0, text("to")), DUEQ_NOTFOUND);
+        keys_build_free(build);
+        keys_flush(test.store, 0);
+        keys_flush(test.store, 1);
+        reclaim_all();
+        assert_int_equal(records(), 0);
+    }
+}
+
+/* ---- edits of lists */
+
+static void expect_edited(const struct list_edit *edit, uint64_t count)
+{
+    struct keys_build *build;
+    uint64_t left, removed;
+
+    fill(KEYS_LIST, "k");
+    fill(KEYS_LIST, "plain");
+    build = begin("k", edit);
+    finish(build);
+    assert_int_equal(keys_build_replace(build, &test.view, &left), DUEQ_OK);
+    assert_int_equal(left, count);
+    keys_build_free(build);
+    if (edit->kind == LIST_INSERTED)
+        list_insert(&test.view, text("plain"), edit->index, edit->value);
+    else
+        list_remove_equal(&test.view, text("plain"), edit->value, edit->towards, edit->limit,
+                          &removed);
+    expect_same(KEYS_LIST, "k", "plain");
+    list_push(&test.view, text("k"), LIST_HEAD, text("first"));
+    list_push(&test.view, text("plain"), LIST_HEAD, text("first"));
+    list_push(&test.view, text("k"), LIST_TAIL, text("last"));
+    list_push(&test.view, text("plain"), LIST_TAIL, text("last"));
+    reclaim_all();
+    expect_same(KEYS_LIST, "k", "plain");
+    keys_flush(test.store, 0);
+    reclaim_all();
+    assert_int_equal(records(), 0);
+}
+
+static void an_element_is_inserted_anywhere(void **state)
+{
+    static const uint64_t indexes[] = {0, 1, STEP, MANY / 2, MANY - 1, MANY};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++)
+        expect_edited(&(struct list_edit){LIST_INSERTED, LIST_TAIL, text("new"), indexes[i], 0},
+                      MANY + 1);
+}
+
+static void equal_elements_are_removed_from_either_end(void **state)
+{
+    (void)state;
+    expect_edited(&(struct list_edit){LIST_REMOVED, LIST_TAIL, text("3"), 0, UINT64_MAX},
+                  MANY - MANY / 10);
+    expect_edited(&(struct list_edit){LIST_REMOVED, LIST_TAIL, text("3"), 0, 7}, MANY - 7);
+    expect_edited(&(struct list_edit){LIST_REMOVED, LIST_HEAD, text("3"), 0, 7}, MANY - 7);
+    expect_edited(&(struct list_edit){LIST_REMOVED, LIST_HEAD, text("none"), 0, 7}, MANY);
+}
+
+static void a_list_that_loses_all_is_gone(void **state)
+{
+    struct list_edit edit = {LIST_REMOVED, LIST_TAIL, text("x"), 0, UINT64_MAX};
+    struct keys_build *build;
+    struct keys_info info;
+    uint64_t left;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        list_push(&test.view, text("k"), LIST_TAIL, text("x"));
+    build = begin("k", &edit);
+    finish(build);
+    assert_int_equal(keys_build_replace(build, &test.view, &left), DUEQ_OK);
+    assert_int_equal(left, 0);
+    keys_build_free(build);
+    assert_int_equal(keys_info(&test.view, text("k"), &info), DUEQ_NOTFOUND);
+    reclaim_all();
+    assert_int_equal(records(), 0);
+}
+
+static void a_large_element_is_a_step_of_its_own(void **state)
+{
+    struct keys_build *build;
+    char *large = calloc(1, 4 << 20);
+    bool finished = false;
+    int steps = 0;
+
+    (void)state;
+    assert_non_null(large);
+    for (int i = 0; i < 8; i++)
+        list_push(&test.view, text("k"), LIST_TAIL, dueq_slice(large, 4 << 20));
+    commit();
+    build = begin("k", NULL);
+    for (; !finished; steps++)
+        assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_OK);
+    assert_int_equal(steps, 8);
+    keys_build_free(build);
+    free(large);
+}
+
+static void a_string_is_not_built(void **state)
+{
+    struct keys_build *build;
+
+    (void)state;
+    string_set(&test.view, text("k"), text("v"), DUEQ_NEVER);
+    assert_int_equal(keys_build_new(&test.view, text("k"), NULL, &build), DUEQ_INVALID);
+    assert_int_equal(keys_build_new(&test.view, text("none"), NULL, &build), DUEQ_NOTFOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_copy_in_slices_is_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_given_up_is_reclaimed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_crash_in_the_middle_leaves_the_old_state, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(two_builds_do_not_mind_each_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_source_that_changes_ends_the_build, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_element_is_inserted_anywhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(equal_elements_are_removed_from_either_end, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_list_that_loses_all_is_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_large_element_is_a_step_of_its_own, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_string_is_not_built, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("keys built in slices", tests, NULL, NULL);
+}
