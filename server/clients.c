@@ -5,6 +5,7 @@
 #include "server/pubsub.h"
 #include "server/server.h"
 #include "server/transaction.h"
+#include "server/waiters.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static void write_flags(const struct connection *connection, char *flags)
     } all[] = {{session->monitors, 'O'},
                {session_subscriptions(session) > 0, 'P'},
                {session->transaction != NULL, 'x'},
-               {session->waiter != NULL || connection->is_held, 'b'},
+               {waiters_is_blocked(session) || connection->is_held, 'b'},
                {session->watch_broken, 'd'},
                {session->life == SESSION_CLOSING, 'c'},
                {session->life == SESSION_GONE, 'A'},

@@ -35,6 +35,7 @@ struct connection {
     struct request request;
     bool is_running; /* a command: messages that reach it meanwhile wait in `aside` */
     struct buffer aside;
+    bool is_replying; /* a part of a reply is written: messages wait in `aside` likewise */
     size_t push_mark; /* where the output ended at push_begin */
     size_t run_mark;  /* and before the running command's reply */
     struct resp_writer aside_writer;
@@ -130,6 +131,8 @@ bool connection_said_all(const struct connection *connection);
 /* Counts what was written since the output had that size; `is_reply`: takes it back when the
  * client wants no replies. */
 void connection_count_output(struct connection *connection, size_t before, bool is_reply);
+/* The same for a part of a reply whose rest comes in later turns. */
+void connection_count_part(struct connection *connection, size_t before);
 /* Messages that reached it while its command ran come behind the reply. */
 void connection_append_aside(struct connection *connection);
 

@@ -1,6 +1,7 @@
 /* A connection's input: reading it, and running the requests in it. */
 #include "server/connection.h"
 
+#include "server/long_work.h"
 #include "server/waiters.h"
 
 #include <errno.h>
@@ -44,7 +45,11 @@ enum outcome connection_run(struct connection *connection, const struct request 
     outcome = command_dispatch(&context);
     server->work_done = true;
     /* a reply yet to come is yet to be skipped */
-    connection_count_output(connection, connection->run_mark, outcome != OUTCOME_WAIT);
+    connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
+    if (outcome == OUTCOME_WAIT)
+        connection_count_part(connection, connection->run_mark);
+    else
+        connection_count_output(connection, connection->run_mark, true);
     connection_append_aside(connection);
     if (outcome == OUTCOME_CLOSE)
         connection_close(connection);
@@ -83,8 +88,9 @@ static enum resp_read next_request(struct connection *connection, struct request
         return read;
     *ret_request = connection->request;
     server->held -= connection->is_held;
-    connection->is_held =
-        server->pause_until > 0 && command_is_paused(server, &connection->session, ret_request);
+    connection->is_held = (server->pause_until > 0 &&
+                           command_is_paused(server, &connection->session, ret_request)) ||
+                          long_works_hold(server, &connection->session, ret_request);
     server->held += connection->is_held;
     return connection->is_held ? RESP_MORE : RESP_REQUEST;
 }

@@ -1,6 +1,8 @@
 /* A connection's output: what is written to it, when it may leave, and sending it. */
 #include "server/connection.h"
 
+#include "server/long_work.h"
+
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -135,6 +137,22 @@ void connection_count_output(struct connection *connection, size_t before, bool 
     count_output(connection, before);
 }
 
+void connection_count_part(struct connection *connection, size_t before)
+{
+    if (buffer_size(&connection->output) == before)
+        return;
+    if (session_is_silent(&connection->session))
+        buffer_truncate(&connection->output, before);
+    connection->is_replying = true;
+    count_output(connection, before);
+}
+
+static bool goes_aside(const struct connection *connection)
+{
+    return connection->is_replying ||
+           (connection->is_running && connection->push_mark > connection->run_mark);
+}
+
 /* What a command brings about for its own connection comes before the reply, or behind it once
  * that has begun. It is counted here, for a reply that is not wanted is taken back. */
 struct resp_writer *connection_push_begin(struct connection *connection)
@@ -142,15 +160,13 @@ struct resp_writer *connection_push_begin(struct connection *connection)
     connection->writer.version = connection->session.protocol;
     connection->aside_writer.version = connection->session.protocol;
     connection->push_mark = buffer_size(&connection->output);
-    return connection->is_running && connection->push_mark > connection->run_mark
-               ? &connection->aside_writer
-               : &connection->writer;
+    return goes_aside(connection) ? &connection->aside_writer : &connection->writer;
 }
 
 void connection_push_end(struct connection *connection)
 {
-    if (connection->is_running && connection->push_mark > connection->run_mark)
-        return; /* aside */
+    if (goes_aside(connection))
+        return;
     count_output(connection, connection->push_mark);
     connection->run_mark = buffer_size(&connection->output); /* a reply is yet to begin */
 }
@@ -161,7 +177,7 @@ void connection_append_aside(struct connection *connection)
 
     if (connection->aside.overflowed)
         cut_off(connection);
-    if (buffer_size(&connection->aside) == 0)
+    if (buffer_size(&connection->aside) == 0 || connection->is_replying)
         return;
     buffer_append(&connection->output, buffer_content(&connection->aside),
                   buffer_size(&connection->aside));
@@ -248,6 +264,7 @@ static void rest(struct connection *connection)
         connection_doom(connection);
         return;
     }
+    long_works_drained(connection->server, &connection->session);
     buffer_shrink(&connection->output, OUTPUT_KEEP);
     account_if_changed(connection);
     connection_steer(connection);

@@ -6,13 +6,15 @@
 #include "server/seeded_table.h"
 #include "server/transaction.h"
 #include "server/waiters.h"
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 enum {
-    WORKING_MAX = 8, /* that take turns; the others wait for one of them to end */
+    STORING_MAX = 8, /* that take turns; the others wait for one of them to end */
     BEHIND_MS = 1,   /* until the next look whether the checkpoint has caught up */
     UNREAD = 1 << 20 /* bytes of a reply written in pieces that may be unread */
 };
@@ -26,7 +28,9 @@ struct busy_key {
     char name[];
 };
 
-enum work_place { WORK_PARKED, WORK_QUEUED, WORK_ACTIVE };
+/* Works that store wait in a queue until they may take turns; those that write a reply in
+ * pieces take turns from the start, and are parked while too much of it is unread. */
+enum work_place { WORK_QUEUED, WORK_STORING, WORK_WRITING, WORK_PARKED, WORK_PLACES };
 
 struct long_work {
     struct session *session;
@@ -38,8 +42,8 @@ struct long_work {
 };
 
 struct long_works {
-    struct long_work *lists[WORK_ACTIVE + 1];
-    size_t active, count;
+    struct long_work *lists[WORK_PLACES];
+    size_t storing, count;
     struct busy_key *busy[KEYS_DATABASES_MAX];
     size_t busy_count;
     bool freed;
@@ -171,11 +175,12 @@ bool long_works_hold(const struct server *server, const struct session *session,
 
 static void put(struct long_works *works, struct long_work *work, enum work_place place)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in that list */
     DL_DELETE(works->lists[work->place], work);
-    works->active -= work->place == WORK_ACTIVE;
+    works->storing -= work->place == WORK_STORING;
     work->place = place;
     DL_APPEND(works->lists[place], work);
-    works->active += place == WORK_ACTIVE;
+    works->storing += place == WORK_STORING;
 }
 
 void long_work_release(struct server *server, struct long_work *work)
@@ -185,7 +190,7 @@ void long_work_release(struct server *server, struct long_work *work)
     if (work == NULL)
         return;
     DL_DELETE(works->lists[work->place], work);
-    works->active -= work->place == WORK_ACTIVE;
+    works->storing -= work->place == WORK_STORING;
     works->count--;
     leave_key(works, work->key);
     work->free_state(work->state);
@@ -199,27 +204,37 @@ static bool is_behind(const struct server *server)
     return server->store != NULL && kv_is_behind(dueq_kv(server->store));
 }
 
+/* The first of the list goes behind the others; it may be gone after its slice. */
+static void run_first(struct server *server, enum work_place place)
+{
+    struct long_work *work = server->long_works->lists[place];
+
+    if (work == NULL)
+        return;
+    put(server->long_works, work, place);
+    waiters_run(server, work->session);
+}
+
 void long_works_turn(struct server *server)
 {
     struct long_works *works = server->long_works;
-    struct long_work *work;
 
-    if (works->count == 0 || is_behind(server))
+    if (works->count == 0)
         return;
-    while (works->active < WORKING_MAX && works->lists[WORK_QUEUED] != NULL)
-        put(works, works->lists[WORK_QUEUED], WORK_ACTIVE);
-    work = works->lists[WORK_ACTIVE];
-    if (work == NULL)
-        return;
-    put(works, work, WORK_ACTIVE); /* behind the others; it may be gone after the next line */
-    waiters_run(server, work->session);
+    run_first(server, WORK_WRITING);
+    while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
+        put(works, works->lists[WORK_QUEUED], WORK_STORING);
+    if (!is_behind(server))
+        run_first(server, WORK_STORING);
 }
 
 int64_t long_works_next(const struct server *server)
 {
     const struct long_works *works = server->long_works;
 
-    if (works->lists[WORK_ACTIVE] == NULL && works->lists[WORK_QUEUED] == NULL)
+    if (works->lists[WORK_WRITING] != NULL)
+        return 0;
+    if (works->lists[WORK_STORING] == NULL && works->lists[WORK_QUEUED] == NULL)
         return DUEQ_NEVER;
     return is_behind(server) ? BEHIND_MS : 0;
 }
@@ -229,7 +244,7 @@ void long_works_drained(struct server *server, struct session *session)
     struct long_work *work = session->waiter == NULL ? NULL : waiter_work(session->waiter);
 
     if (work != NULL && work->place == WORK_PARKED)
-        put(server->long_works, work, WORK_QUEUED);
+        put(server->long_works, work, WORK_WRITING);
 }
 
 /* ---- for handlers */
@@ -250,8 +265,10 @@ static enum outcome begin(struct context *context, void *state, void (*free_stat
 
     if (work == NULL)
         return refuse(context, state, free_state);
-    *work = (struct long_work){
-        .session = session, .state = state, .free_state = free_state, .place = WORK_QUEUED};
+    *work = (struct long_work){.session = session,
+                               .state = state,
+                               .free_state = free_state,
+                               .place = busy_key > 0 ? WORK_QUEUED : WORK_WRITING};
     if (busy_key > 0) {
         work->key = occupy(works, session->database, context_slice(context, busy_key));
         if (work->key == NULL) {
@@ -259,7 +276,7 @@ static enum outcome begin(struct context *context, void *state, void (*free_stat
             return refuse(context, state, free_state);
         }
     }
-    DL_APPEND(works->lists[WORK_QUEUED], work);
+    DL_APPEND(works->lists[work->place], work);
     works->count++;
     outcome = waiters_begin_work(context, work);
     if (outcome != OUTCOME_WAIT)
@@ -270,8 +287,7 @@ static enum outcome begin(struct context *context, void *state, void (*free_stat
 enum outcome context_go_on(struct context *context, void *state, void (*free_state)(void *),
                            size_t busy_key)
 {
-    return context->waiter != NULL ? OUTCOME_WAIT
-                                   : begin(context, state, free_state, busy_key);
+    return context->waiter != NULL ? OUTCOME_WAIT : begin(context, state, free_state, busy_key);
 }
 
 void *context_state(const struct context *context)

@@ -1,11 +1,11 @@
 /* Commands whose work grows with what is stored and not with their request: they go on in later
  * turns, a slice at a time, while everybody else is served between.
  *
- * The handler of such a command does what is short at once. For what is long it makes a state and
- * calls context_go_on; from then on it runs again in later turns, with the same arguments and
- * the state as context_state, does about LONG_STEPS steps a run, and answers OUTCOME_WAIT until
- * its reply is written. In an EXEC (may_wait false) nothing can go on later: the whole is done
- * at once, up to LONG_WHOLE steps, and refused beyond. */
+ * The handler of such a command does what is short at once. For what is long it makes a state
+ * and calls context_go_on; from then on it runs again in later turns, with the same arguments
+ * and the state as context_state, does about LONG_STEPS steps a run, and answers OUTCOME_WAIT
+ * until its reply is written. In an EXEC (may_wait false) nothing can go on later: the whole is
+ * done at once, up to LONG_WHOLE steps, and refused beyond. */
 #ifndef DUEQ_SERVER_LONG_WORK_H
 #define DUEQ_SERVER_LONG_WORK_H
 
@@ -15,7 +15,7 @@ struct long_work;
 struct long_works;
 
 enum {
-    LONG_STEPS = 1000,          /* of a slice: elements looked at, copied or written */
+    LONG_STEPS = 1000,            /* of a slice: elements looked at, copied or written */
     LONG_ENOUGH = 4 * LONG_STEPS, /* what takes no more is done at once */
     LONG_WHOLE = 1000000
 };

@@ -2,6 +2,7 @@
 
 #include "server/connection.h"
 #include "server/listener.h"
+#include "server/long_work.h"
 #include "server/pidfile.h"
 #include "server/pubsub.h"
 #include "server/stop_signals.h"
@@ -273,12 +274,14 @@ void server_commit_if_large(struct server *server)
         commit_batch(server, &lsn); /* a failure shows at the turn's end */
 }
 
-/* Those whose next request was held back go on, in order of their age. */
+/* Those whose next request was held back go on, in order of their age: a pause has ended, or a
+ * key is free again. */
 static void end_pause(struct server *server)
 {
     struct session *session;
+    bool freed = long_works_freed(server);
 
-    if (server->pause_until > server->now.now)
+    if (server->pause_until > server->now.now || (server->pause_until == 0 && !freed))
         return;
     server->pause_until = 0;
     if (server->held == 0)
@@ -373,6 +376,7 @@ static void finish_turn(struct server *server)
     keep_house(server);
     end_pause(server);
     resume_some(server);
+    long_works_turn(server);
     if (server->store != NULL)
         more = tick(server);
     waiters_serve(server);
@@ -402,6 +406,8 @@ static int64_t next_turn(struct server *server)
     }
     if (server->commit_until > 0)
         wait = wait < COMMIT_RETRY_MS ? wait : COMMIT_RETRY_MS;
+    next = long_works_next(server);
+    wait = next < wait ? next : wait;
     next = waiters_next(server->waiters, server->now.now);
     wait = next < wait ? next : wait;
     if (server->pause_until > 0) {
@@ -646,12 +652,14 @@ static bool start(struct server *server)
         return false;
     server->waiters = waiters_new(server->now.now);
     server->watches = watches_new();
+    server->long_works = long_works_new();
     server->pubsub = pubsub_new();
     server->stats.start_wall = server->clock.last.wall;
     server->stats.start_monotonic = server->clock.last.monotonic;
     write_pidfile(server);
     listeners_warn(&server->config);
-    return server->waiters != NULL && server->watches != NULL && server->pubsub != NULL;
+    return server->waiters != NULL && server->watches != NULL && server->pubsub != NULL &&
+           server->long_works != NULL;
 }
 
 /* Nothing is read any more. Who is owed nothing goes now. */
@@ -727,6 +735,7 @@ static void stop(struct server *server)
     }
     waiters_free(server->waiters);
     watches_free(server->watches);
+    long_works_free(server->long_works);
     pubsub_free(server->pubsub);
     if (server->pidfile_written)
         pidfile_remove(server->config.pidfile);

@@ -47,9 +47,9 @@ struct waiter {
     struct session *session;
     struct wheel_timer timer;
     int64_t deadline;
-    enum keys_type type; /* of the keys it waits for; KEYS_NONE: topics */
-    bool is_woken;       /* it runs again for that: */
-    size_t woken_at;     /* the first of its names that changed */
+    enum keys_type type;    /* of the keys it waits for; KEYS_NONE: topics */
+    bool is_woken;          /* it runs again for that: */
+    size_t woken_at;        /* the first of its names that changed */
     struct long_work *work; /* it waits for its next slice; NULL: for something to happen */
     struct request request;
     size_t stand_count;

@@ -4,6 +4,8 @@
 
 #include "protocol/glob.h"
 #include "protocol/number.h"
+#include "server/long_work.h"
+#include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
 
@@ -275,14 +277,26 @@ enum outcome run_hscan(struct context *context)
 
 /* ---- HRANDFIELD */
 
-static void write_picked(struct context *context, struct dueq_slice field,
+static void write_picked(struct resp_writer *reply, struct dueq_slice field,
                          struct dueq_slice value, bool with_values)
 {
-    if (with_values && context->reply->version >= 3)
-        resp_array(context->reply, 2);
-    resp_slice(context->reply, field);
+    if (with_values && reply->version >= 3)
+        resp_array(reply, 2);
+    resp_slice(reply, field);
     if (with_values)
-        resp_slice(context->reply, value);
+        resp_slice(reply, value);
+}
+
+static bool pick_any(struct context *context, struct resp_writer *reply)
+{
+    struct keys_view view = context_view(context);
+    struct dueq_slice field, value;
+
+    if (hash_random(&view, context_slice(context, 1), random_number(), &field, &value) !=
+        DUEQ_OK)
+        return false;
+    write_picked(reply, field, value, context_count(context) == 4);
+    return true;
 }
 
 struct picking {
@@ -296,7 +310,7 @@ static bool pick_distinct(void *arg, struct dueq_slice field, struct dueq_slice 
     struct picking *picking = arg;
 
     if (sample_takes(&picking->sample))
-        write_picked(picking->context, field, value, picking->with_values);
+        write_picked(picking->context->reply, field, value, picking->with_values);
     return picking->sample.wanted > 0;
 }
 
@@ -305,7 +319,6 @@ static enum outcome pick_fields(struct context *context, int64_t count, bool wit
 {
     struct keys_view view = context_view(context);
     struct picking picking = {.context = context, .with_values = with_values};
-    struct dueq_slice field, value;
     uint64_t size, wanted;
     bool flat = context->reply->version < 3 && with_values;
 
@@ -314,16 +327,13 @@ static enum outcome pick_fields(struct context *context, int64_t count, bool wit
     wanted = count < 0 ? (uint64_t)-count : (uint64_t)count;
     if (size == 0 || (count > 0 && wanted > size))
         wanted = size;
+    if (count < 0 && size > 0)
+        return picks_write(context, flat ? wanted * 2 : wanted, wanted, pick_any);
     resp_array(context->reply, flat ? wanted * 2 : wanted);
-    if (count > 0 && size > 0) {
-        sample_init(&picking.sample, size, wanted);
-        hash_each(&view, context_slice(context, 1), pick_distinct, &picking);
+    if (wanted == 0)
         return OUTCOME_DONE;
-    }
-    for (uint64_t i = 0; i < wanted && !context->reply->out->overflowed; i++)
-        if (hash_random(&view, context_slice(context, 1), random_number(), &field, &value) ==
-            DUEQ_OK)
-            write_picked(context, field, value, with_values);
+    sample_init(&picking.sample, size, wanted);
+    hash_each(&view, context_slice(context, 1), pick_distinct, &picking);
     return OUTCOME_DONE;
 }
 
@@ -335,6 +345,8 @@ enum outcome run_hrandfield(struct context *context)
     int64_t count;
     uint64_t size;
 
+    if (context_state(context) != NULL)
+        return picks_go_on(context, pick_any);
     if (context_count(context) > 2) {
         if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count))
             return OUTCOME_DONE;

@@ -1,12 +1,17 @@
 /* Keys of any type: what there is, under which name, in which database. */
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
+#include "server/long_work.h"
 #include "server/random.h"
 #include "server/scan.h"
 
 #include "protocol/glob.h"
 
 #include <string.h>
+
+#include <stdlib.h>
+
+enum { COPIED_AT_ONCE = 128 }; /* elements, which may be large each */
 
 static bool exists(const struct keys_view *view, struct dueq_slice name)
 {
@@ -136,6 +141,94 @@ static void notify_in(struct context *context, unsigned database, const char *ev
     context->session->database = current;
 }
 
+static enum outcome answer_copy(struct context *context, const struct copy_options *options)
+{
+    notify_in(context, options->database, "copy_to", context_slice(context, 2));
+    return context_integer_reply(context, 1);
+}
+
+static enum outcome copy_at_once(struct context *context, const struct copy_options *options)
+{
+    struct keys_view view = context_view(context);
+
+    if (!context_check(context, keys_copy(&view, context_slice(context, 1), options->database,
+                                          context_slice(context, 2))))
+        return OUTCOME_DONE;
+    return answer_copy(context, options);
+}
+
+/* A copy that is made in slices. */
+struct copying {
+    struct keys_build *build; /* NULL: it is to begin, again when the source has changed */
+};
+
+static void free_copying(void *state)
+{
+    struct copying *copying = state;
+
+    keys_build_free(copying->build);
+    free(copying);
+}
+
+/* DUEQ_NOTFOUND: it has to begin anew. */
+static enum dueq_status copy_slice(const struct keys_view *view, struct dueq_slice from,
+                                   struct copying *copying, bool *ret_finished)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (copying->build == NULL)
+        status = keys_build_new(view, from, NULL, &copying->build);
+    if (status == DUEQ_OK)
+        status = keys_build_step(copying->build, view, LONG_STEPS, ret_finished);
+    if (status != DUEQ_NOTFOUND)
+        return status;
+    keys_build_free(copying->build);
+    copying->build = NULL;
+    return status;
+}
+
+static enum outcome go_on_copying(struct context *context, const struct copy_options *options,
+                                  struct copying *copying)
+{
+    struct keys_view view = context_view(context);
+    bool finished = false;
+    enum dueq_status status = copy_slice(&view, context_slice(context, 1), copying, &finished);
+
+    if (status == DUEQ_OK && finished)
+        status = keys_build_copy(copying->build, &view, options->database,
+                                 context_slice(context, 2));
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    return finished && status == DUEQ_OK ? answer_copy(context, options)
+                                         : context_go_on(context, copying, free_copying, 1);
+}
+
+static enum outcome begin_copying(struct context *context)
+{
+    struct copying *copying = calloc(1, sizeof(*copying));
+
+    return copying == NULL ? context_status(context, DUEQ_NOMEM)
+                           : context_go_on(context, copying, free_copying, 1);
+}
+
+/* A large key is copied by later turns; others see the target as it was until the end. */
+static enum outcome copy_key(struct context *context, const struct copy_options *options)
+{
+    struct keys_view view = context_view(context);
+    struct keys_info info = {.type = KEYS_NONE};
+
+    if (!context_check(context, keys_info(&view, context_slice(context, 1), &info)))
+        return OUTCOME_DONE;
+    if (info.count <= COPIED_AT_ONCE || !keys_can_build(&view, context_slice(context, 1)))
+        return copy_at_once(context, options);
+    if (context_state(context) != NULL)
+        return go_on_copying(context, options, context_state(context));
+    if (context->may_wait)
+        return begin_copying(context);
+    return context_whole_is_bearable(context, info.count) ? copy_at_once(context, options)
+                                                          : OUTCOME_DONE;
+}
+
 enum outcome run_copy(struct context *context)
 {
     struct keys_view view = context_view(context), there = view;
@@ -149,10 +242,7 @@ enum outcome run_copy(struct context *context)
         return same_objects(context);
     if (!exists(&view, from) || (!options.replace && exists(&there, to)))
         return context_integer_reply(context, 0);
-    if (!context_check(context, keys_copy(&view, from, options.database, to)))
-        return OUTCOME_DONE;
-    notify_in(context, options.database, "copy_to", to);
-    return context_integer_reply(context, 1);
+    return copy_key(context, &options);
 }
 
 /* ---- databases */

@@ -1,4 +1,5 @@
-/* Lists: what grows, reads and edits them. What takes elements out at the ends: list_pops.c. */
+/* Lists: what grows and reads them, and edits them by index. What takes elements out at the
+ * ends: list_pops.c; what looks for elements to edit: list_edits.c. */
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
 
@@ -286,60 +287,6 @@ enum outcome run_lset(struct context *context)
         return OUTCOME_DONE;
     context_notify(context, EVENT_LIST, "lset", list_key(context));
     return context_ok(context);
-}
-
-enum outcome run_linsert(struct context *context)
-{
-    struct keys_view view = context_view(context);
-    struct search search = {.wanted = context_slice(context, 3),
-                            .towards = LIST_TAIL,
-                            .left = UINT64_MAX,
-                            .limit = 1};
-    bool after = context_is(context, 2, "after");
-    uint64_t size;
-
-    if (!after && !context_is(context, 2, "before"))
-        return context_syntax_error(context);
-    if (!list_size(context, &size))
-        return OUTCOME_DONE;
-    if (size == 0)
-        return context_integer_reply(context, 0);
-    if (!run_search(context, &search, size))
-        return OUTCOME_DONE;
-    if (search.found == 0)
-        return context_integer_reply(context, -1);
-    if (!context_check(context,
-                       list_insert(&view, list_key(context), search.found_index + after,
-                                   context_slice(context, 4))))
-        return OUTCOME_DONE;
-    context_notify(context, EVENT_LIST, "linsert", list_key(context));
-    return context_integer_reply(context, (int64_t)size + 1);
-}
-
-static uint64_t magnitude(int64_t number)
-{
-    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-}
-
-enum outcome run_lrem(struct context *context)
-{
-    struct keys_view view = context_view(context);
-    enum dueq_status status;
-    uint64_t removed = 0, limit;
-    int64_t count;
-
-    if (!context_integer(context, 2, &count))
-        return OUTCOME_DONE;
-    limit = count == 0 ? UINT64_MAX : magnitude(count);
-    status = list_remove_equal(&view, list_key(context), context_slice(context, 3),
-                               count < 0 ? LIST_HEAD : LIST_TAIL, limit, &removed);
-    if (!context_check(context, status))
-        return OUTCOME_DONE;
-    if (removed > 0) {
-        context_notify(context, EVENT_LIST, "lrem", list_key(context));
-        context_notify_emptied(context, list_key(context));
-    }
-    return context_integer_reply(context, (int64_t)removed);
 }
 
 enum outcome run_ltrim(struct context *context)

@@ -2,6 +2,8 @@
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
 
+#include "server/long_work.h"
+#include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
 #include "server/slice_list.h"
@@ -339,15 +341,15 @@ enum outcome run_spop(struct context *context)
 
 /* ---- SRANDMEMBER */
 
-/* The same member may come several times; as many as the reply can hold. */
-static void write_any(struct context *context, uint64_t count)
+/* The same member may come several times. */
+static bool write_any(struct context *context, struct resp_writer *reply)
 {
     struct dueq_slice member;
 
-    resp_array(context->reply, count);
-    for (uint64_t i = 0; i < count && !context->reply->out->overflowed; i++)
-        if (random_member(context, &member))
-            resp_slice(context->reply, member);
+    if (!random_member(context, &member))
+        return false;
+    resp_slice(reply, member);
+    return true;
 }
 
 /* Few of many: who comes again is passed over. */
@@ -397,6 +399,8 @@ enum outcome run_srandmember(struct context *context)
     uint64_t size;
     int64_t count;
 
+    if (context_state(context) != NULL)
+        return picks_go_on(context, write_any);
     if (context_count(context) == 2)
         return write_random(context);
     if (context_count(context) > 3)
@@ -407,7 +411,7 @@ enum outcome run_srandmember(struct context *context)
     if (size == 0)
         resp_array(context->reply, 0);
     else if (count < 0)
-        write_any(context, (uint64_t)-count);
+        return picks_write(context, (uint64_t)-count, (uint64_t)-count, write_any);
     else
         write_distinct(context, size, (uint64_t)count);
     return OUTCOME_DONE;

@@ -3,6 +3,8 @@
 #include "server/commands/scored_members.h"
 #include "server/commands/zset_bounds.h"
 
+#include "server/long_work.h"
+#include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
 
@@ -143,37 +145,37 @@ static bool pick_distinct(void *arg, const struct zset_entry *entry)
     return picking->sample.wanted > 0;
 }
 
-/* One after the other, each from all: some may come several times. A reply that has outgrown
- * its limit is not gone on with. */
-static void pick_any(struct context *context, const struct picking *picking, uint64_t wanted)
+/* One after the other, each from all: some may come several times. */
+static bool pick_any(struct context *context, struct resp_writer *reply)
 {
     struct keys_view view = context_view(context);
     struct zset_entry entry;
 
-    for (uint64_t i = 0; i < wanted && !context->reply->out->overflowed; i++)
-        if (zset_random(&view, context_slice(context, 1), random_number(), &entry) == DUEQ_OK)
-            write_picked(picking, &entry);
+    if (zset_random(&view, context_slice(context, 1), random_number(), &entry) != DUEQ_OK)
+        return false;
+    scored_member_write(reply, entry.member, entry.score, context_count(context) == 4);
+    return true;
 }
 
-static void pick_entries(struct context *context, int64_t count, bool with_scores)
+static enum outcome pick_entries(struct context *context, int64_t count, bool with_scores)
 {
     struct keys_view view = context_view(context);
     struct picking picking = {.reply = context->reply, .with_scores = with_scores};
     uint64_t size, wanted = count < 0 ? (uint64_t)-count : (uint64_t)count, next;
+    bool flat = with_scores && context->reply->version < 3;
 
     if (!context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
-        return;
+        return OUTCOME_DONE;
     if (size == 0 || (count > 0 && wanted > size))
         wanted = size;
-    resp_array(context->reply,
-               with_scores && context->reply->version < 3 ? wanted * 2 : wanted);
-    if (count < 0) {
-        pick_any(context, &picking, wanted);
-    } else if (wanted > 0) {
-        sample_init(&picking.sample, size, wanted);
-        zset_scan(&view, context_slice(context, 1), 0, UINT64_MAX, pick_distinct, &picking,
-                  &next);
-    }
+    if (count < 0 && size > 0)
+        return picks_write(context, flat ? wanted * 2 : wanted, wanted, pick_any);
+    resp_array(context->reply, flat ? wanted * 2 : wanted);
+    if (wanted == 0)
+        return OUTCOME_DONE;
+    sample_init(&picking.sample, size, wanted);
+    zset_scan(&view, context_slice(context, 1), 0, UINT64_MAX, pick_distinct, &picking, &next);
+    return OUTCOME_DONE;
 }
 
 static enum outcome pick_one(struct context *context)
@@ -197,6 +199,8 @@ enum outcome run_zrandmember(struct context *context)
     bool with_scores = context_count(context) == 4;
     int64_t count;
 
+    if (context_state(context) != NULL)
+        return picks_go_on(context, pick_any);
     if (context_count(context) == 2)
         return pick_one(context);
     if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count))
@@ -207,6 +211,5 @@ enum outcome run_zrandmember(struct context *context)
         resp_error(context->reply, "ERR value is out of range");
         return OUTCOME_DONE;
     }
-    pick_entries(context, count, with_scores);
-    return OUTCOME_DONE;
+    return pick_entries(context, count, with_scores);
 }

@@ -80,6 +80,19 @@ static bool keep_edit(struct keys_build *build, const struct list_edit *edit)
     return true;
 }
 
+/* A packed value is as short as its record. */
+static bool can_build(const struct keys_entry *entry)
+{
+    return entry->type != KEYS_STRING && !entry->packed;
+}
+
+bool keys_can_build(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys_entry *entry;
+
+    return directory_find(view, name, KEYS_NONE, &entry) == DUEQ_OK && can_build(entry);
+}
+
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
                                 const struct list_edit *edit, struct keys_build **ret_build)
 {
@@ -91,7 +104,7 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
 
     if (status != DUEQ_OK)
         return status;
-    if (entry->type == KEYS_STRING)
+    if (!can_build(entry))
         return DUEQ_INVALID;
     build = calloc(1, sizeof(*build) + name.size);
     if (build == NULL || !keep_edit(build, edit)) {
@@ -139,11 +152,24 @@ static enum dueq_status find_source(const struct keys_build *build,
         return DUEQ_NOTFOUND;
     status =
         directory_find(view, dueq_slice(build->name, build->name_size), build->type, &entry);
-    if (status == DUEQ_WRONGTYPE || (status == DUEQ_OK && entry->object != build->source))
+    if (status == DUEQ_WRONGTYPE ||
+        (status == DUEQ_OK && (entry->packed || entry->object != build->source)))
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
         *ret_entry = entry;
     return status;
+}
+
+bool keys_build_is_sound(const struct keys_build *build, const struct keys_view *view)
+{
+    struct keys_entry *entry;
+
+    return find_source(build, view, &entry) == DUEQ_OK;
+}
+
+void keys_build_insert_at(struct keys_build *build, uint64_t index)
+{
+    build->edit.index = index;
 }
 
 static unsigned cost_of(struct dueq_slice value, unsigned budget)
@@ -328,11 +354,11 @@ enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_vie
         status = keys_make_free(&there, to);
     if (status == DUEQ_OK)
         status = directory_open(&there, to, build->type, &copy);
+    if (status == DUEQ_OK)
+        status = directory_take_value(keys, copy, entry);
     if (status != DUEQ_OK)
         return status;
     copy->object = build->object;
-    copy->count = entry->count;
-    copy->head = entry->head;
     set_ends(build, copy);
     if (entry->expires != DUEQ_NEVER)
         directory_expire(keys, copy, entry->expires);

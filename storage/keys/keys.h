@@ -79,7 +79,8 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
 /* ---- large keys in slices: a copy, or a list that is changed in the middle. It grows under
  * the hood, bounded work a step, while everything else goes on; nobody sees it until the last
  * step puts it in its place, all at once. A crash leaves the old state, and what was built is
- * reclaimed. Commits may come between the steps. Not for strings. */
+ * reclaimed. Commits may come between the steps. Not for strings,
+ * nor for small values, which are one record (keys_can_build). */
 enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct keys_build;
@@ -91,12 +92,17 @@ struct list_edit {
     uint64_t index, limit;   /* inserted before the index; at most so many removed */
 };
 
+bool keys_can_build(const struct keys_view *view, struct dueq_slice name);
 /* edit NULL: a copy. One edit of a list that is there. */
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
                                 const struct list_edit *edit, struct keys_build **ret_build);
 /* About `budget` elements. DUEQ_NOTFOUND: the key has changed since, or is gone: build anew. */
 enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
                                  unsigned budget, bool *ret_finished);
+/* Has what it is built from stayed as it was? */
+bool keys_build_is_sound(const struct keys_build *build, const struct keys_view *view);
+/* Before the first step, for an insertion whose place was not known yet. */
+void keys_build_insert_at(struct keys_build *build, uint64_t index);
 /* When it is finished: under a name, in place of whatever is there; */
 enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_view *view,
                                  unsigned to_database, struct dueq_slice to);
@@ -240,6 +246,11 @@ enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice nam
 enum dueq_status list_remove_equal(const struct keys_view *view, struct dueq_slice name,
                                    struct dueq_slice value, enum list_end towards,
                                    uint64_t limit, uint64_t *ret_removed);
+/* Removes the elements at these indexes, in ascending order, each once, not all of the list. */
+enum dueq_status list_remove_at(const struct keys_view *view, struct dueq_slice name,
+                                const uint64_t *indexes, size_t count);
+/* How many elements that moves, of a list of `size`. */
+uint64_t list_removal_moves(const uint64_t *indexes, size_t count, uint64_t size);
 enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name, uint64_t first,
                            uint64_t count); /* keeps count elements from first; 0: deletes */
 /* Hands out elements from `index` on, towards the tail or the head. value: the element. */

@@ -364,25 +364,34 @@ static void reverse(struct matches *matches)
 /* The elements between two neighbouring matches can stay: what is kept before them moves
  * towards the tail, what is behind them towards the head. Returns the number of matches before
  * those two between which the most is saved. */
-static size_t still_point(const struct matches *matches, uint64_t count)
+static size_t still_point(const uint64_t *indexes, size_t matches, uint64_t size,
+                          uint64_t *ret_moved)
 {
-    uint64_t least = UINT64_MAX;
     size_t best = 0;
 
-    for (size_t before = 0; before <= matches->count; before++) {
-        size_t behind = matches->count - before;
+    *ret_moved = UINT64_MAX;
+    for (size_t before = 0; before <= matches; before++) {
+        size_t behind = matches - before;
         uint64_t moved = 0;
 
         if (before > 0)
-            moved += matches->indexes[before - 1] - (before - 1);
+            moved += indexes[before - 1] - (before - 1);
         if (behind > 0)
-            moved += count - matches->indexes[before] - behind;
-        if (moved < least) {
-            least = moved;
+            moved += size - indexes[before] - behind;
+        if (moved < *ret_moved) {
+            *ret_moved = moved;
             best = before;
         }
     }
     return best;
+}
+
+uint64_t list_removal_moves(const uint64_t *indexes, size_t count, uint64_t size)
+{
+    uint64_t moved;
+
+    still_point(indexes, count, size, &moved);
+    return moved;
 }
 
 /* Moves the elements kept before the last of the first `count` matches over those matches. */
@@ -416,35 +425,58 @@ static enum dueq_status close_towards_head(struct keys *keys, const struct keys_
     return status;
 }
 
-static enum dueq_status remove_matches(const struct keys_view *view, struct keys_entry *entry,
-                                       const struct matches *matches)
+static enum dueq_status remove_indexes(const struct keys_view *view, struct keys_entry *entry,
+                                       const uint64_t *indexes, size_t count)
 {
     struct keys *keys = keys_of(view);
-    size_t before, behind;
-    enum dueq_status status;
+    uint64_t moved;
+    size_t before = still_point(indexes, count, entry->count, &moved), behind = count - before;
+    enum dueq_status status = close_towards_tail(keys, entry, indexes, before);
 
-    if (matches->count == entry->count) {
-        directory_remove(keys, entry, false);
-        return DUEQ_OK;
-    }
-    if (entry->packed) {
-        status = list_packed_remove(keys, entry, matches->indexes, matches->count);
-        if (status != DUEQ_OK)
-            return status;
-        entry->count -= matches->count;
-        directory_changed(view, entry);
-        return DUEQ_OK;
-    }
-    before = still_point(matches, entry->count);
-    behind = matches->count - before;
-    status = close_towards_tail(keys, entry, matches->indexes, before);
     if (status == DUEQ_OK)
-        status = close_towards_head(keys, entry, matches->indexes + before, behind);
+        status = close_towards_head(keys, entry, indexes + before, behind);
     if (status != DUEQ_OK)
         return status;
     cut_end(keys, entry, LIST_HEAD, before);
     cut_end(keys, entry, LIST_TAIL, behind);
     directory_changed(view, entry);
+    return DUEQ_OK;
+}
+
+static enum dueq_status remove_packed(const struct keys_view *view, struct keys_entry *entry,
+                                      const uint64_t *indexes, size_t count)
+{
+    enum dueq_status status = list_packed_remove(keys_of(view), entry, indexes, count);
+
+    if (status != DUEQ_OK)
+        return status;
+    entry->count -= count;
+    directory_changed(view, entry);
+    return DUEQ_OK;
+}
+
+static enum dueq_status remove_some(const struct keys_view *view, struct keys_entry *entry,
+                                    const uint64_t *indexes, size_t count)
+{
+    return entry->packed ? remove_packed(view, entry, indexes, count)
+                         : remove_indexes(view, entry, indexes, count);
+}
+
+enum dueq_status list_remove_at(const struct keys_view *view, struct dueq_slice name,
+                                const uint64_t *indexes, size_t count)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = find_index(view, name, indexes[count - 1], &entry);
+
+    return status == DUEQ_OK ? remove_some(view, entry, indexes, count) : status;
+}
+
+static enum dueq_status remove_matches(const struct keys_view *view, struct keys_entry *entry,
+                                       const struct matches *matches)
+{
+    if (matches->count < entry->count)
+        return remove_some(view, entry, matches->indexes, matches->count);
+    directory_remove(keys_of(view), entry, false);
     return DUEQ_OK;
 }
 

@@ -117,6 +117,20 @@ void runner_pass(struct command_runner *runner, int64_t ms)
     waiters_expire(server);
 }
 
+bool runner_slice(struct command_runner *runner)
+{
+    struct server *server = &runner->server;
+    uint64_t lsn;
+    if (long_works_next(server) != 0)
+        return false;
+    long_works_turn(server);
+    waiters_serve(server);
+    dueq_tick(server->store, server->now, 100);
+    dueq_commit(server->store, server->now, &lsn);
+    dueq_maintain(server->store, false);
+    return true;
+}
+
 /* ---- running */
 
 static void run(struct command_runner *runner, struct connection *client, const char *line)
@@ -131,6 +145,8 @@ static void run(struct command_runner *runner, struct connection *client, const 
         request.bytes += words[i].size;
     connection_run(client, &request, NULL, false);
     waiters_serve(&runner->server);
+    while (!runner->by_slices && runner_slice(runner))
+        continue;
 }
 
 static void print_replies(struct buffer *output, FILE *out)

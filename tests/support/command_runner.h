@@ -12,6 +12,7 @@ struct command_runner {
     char *dir;
     struct connection *clients[RUNNER_CLIENTS]; /* the first is there from the start */
     size_t client_count;
+    bool by_slices; /* long commands go on in runner_slice only; else they are run to the end */
 };
 
 #define RUNNER_START INT64_C(1700000000000) /* unix ms at which its clock begins */
@@ -28,6 +29,10 @@ struct connection *runner_connect(struct command_runner *runner);
 
 /* Time goes by, and what falls due is done. */
 void runner_pass(struct command_runner *runner, int64_t ms);
+
+/* What a turn does for long commands, with the commit behind it. False: nothing was left to do.
+ */
+bool runner_slice(struct command_runner *runner);
 
 /* Opens the store again with these options; NULL: as at first. */
 void runner_reopen(struct command_runner *runner, const struct kv_options *options);

@@ -12,7 +12,7 @@
 
 enum { MANY = 5000, STEP = 100 };
 
-static const struct dueq_time now = {1700000000000, 1700000000000};
+static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
 
 static struct {
     char *dir;
@@ -199,7 +199,8 @@ static void a_copy_in_slices_is_the_same(void **state)
 
         fill(types[i], "k");
         assert_int_equal(keys_expire(&test.view, text("k"), now.now + 5000), DUEQ_OK);
-        assert_int_equal(string_set(&test.view, text("to"), text("old"), DUEQ_NEVER), DUEQ_OK);
+        assert_int_equal(
+            string_set(&test.view, text("to"), text("old"), DUEQ_NEVER, STRING_GIVEN), DUEQ_OK);
         build = begin("k", NULL);
         assert_true(finish(build) >= MANY / STEP);
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
@@ -416,7 +417,7 @@ static void a_string_is_not_built(void **state)
     struct keys_build *build;
 
     (void)state;
-    string_set(&test.view, text("k"), text("v"), DUEQ_NEVER);
+    string_set(&test.view, text("k"), text("v"), DUEQ_NEVER, STRING_GIVEN);
     assert_int_equal(keys_build_new(&test.view, text("k"), NULL, &build), DUEQ_INVALID);
     assert_int_equal(keys_build_new(&test.view, text("none"), NULL, &build), DUEQ_NOTFOUND);
 }

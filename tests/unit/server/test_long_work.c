@@ -1,0 +1,482 @@
+/* Commands that go on in later turns: bounded slices, one moment to all who look, nothing left
+ * when the client leaves. */
+#include "server/long_work.h"
+#include "server/waiters.h"
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
+#include "tests/support/command_runner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 20000, SLICE_BYTES = 400 * LONG_STEPS };
+
+static struct keys_view view_of(struct command_runner *runner)
+{
+    return (struct keys_view){runner->server.store, 0, runner->server.now.now};
+}
+
+static void commit(struct command_runner *runner)
+{
+    uint64_t lsn;
+    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
+    waiters_serve(&runner->server);
+}
+
+/* e0 to e19999 as a list, or as fields or members with that of their number. */
+static void fill(struct command_runner *runner, enum keys_type type, const char *key)
+{
+    struct keys_view view = view_of(runner);
+    struct dueq_slice name = dueq_slice(key, strlen(key));
+    bool added;
+    for (int i = 0; i < MANY; i++) {
+        char text[16];
+        struct dueq_slice e = dueq_slice(text, (size_t)snprintf(text, 16, "e%d", i));
+        if (type == KEYS_LIST)
+            assert_int_equal(list_push(&view, name, LIST_TAIL, e), DUEQ_OK);
+        else if (type == KEYS_HASH)
+            assert_int_equal(hash_set(&view, name, e, e, &added), DUEQ_OK);
+        else if (type == KEYS_SET)
+            assert_int_equal(set_add(&view, name, e, &added), DUEQ_OK);
+        else
+            assert_int_equal(zset_put(&view, name, e, i, &added), DUEQ_OK);
+    }
+    commit(runner);
+}
+
+static uint64_t written(struct command_runner *runner)
+{
+    struct kv_stats stats;
+    kv_get_stats(dueq_kv(runner->server.store), &stats);
+    return stats.journal_written_bytes;
+}
+
+/* Returns the number of slices; each writes no more than it may. */
+static int finish(struct command_runner *runner)
+{
+    int slices = 0;
+    for (;; slices++) {
+        uint64_t before = written(runner);
+        if (!runner_slice(runner))
+            return slices;
+        assert_in_range(written(runner) - before, 0, SLICE_BYTES);
+    }
+}
+
+/* Another client begins what takes longer than a turn. */
+static struct connection *begin(struct command_runner *runner, const char *line)
+{
+    struct connection *client = runner_connect(runner);
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "", line);
+    assert_non_null(client->session.waiter);
+    assert_false(waiters_is_blocked(&client->session));
+    assert_int_equal(runner->server.stats.blocked_clients, 0);
+    return client;
+}
+
+static struct request request_of(const char *const *words, size_t count,
+                                 struct argument *arguments)
+{
+    struct request request = {count, arguments, 0};
+    for (size_t i = 0; i < count; i++) {
+        arguments[i] = (struct argument){(char *)(uintptr_t)words[i], strlen(words[i])};
+        request.bytes += arguments[i].size;
+    }
+    return request;
+}
+
+static bool is_held(struct command_runner *runner, const char *command, const char *key)
+{
+    const char *words[] = {command, key, "1", "1"};
+    struct argument arguments[4];
+    struct request request = request_of(words, strcmp(command, "HSET") == 0 ? 4 : 3, arguments);
+    return long_works_hold(&runner->server, &runner->clients[0]->session, &request);
+}
+
+/* ---- COPY */
+
+static void a_large_copy_goes_on_while_others_work(void **state)
+{
+    static const enum keys_type types[] = {KEYS_LIST, KEYS_HASH, KEYS_SET, KEYS_ZSET};
+    static const char *const counts[] = {"LLEN to", "HLEN to", "SCARD to", "ZCARD to"};
+    struct command_runner *runner = *state;
+    for (size_t i = 0; i < 4; i++) {
+        fill(runner, types[i], "k");
+        struct connection *client = begin(runner, "COPY k to");
+        for (int slice = 0; slice < 5; slice++)
+            assert_true(runner_slice(runner));
+        runner_expect(runner, "0", "EXISTS to");
+        runner_expect(runner, "1", "EXISTS k");
+        assert_in_range(finish(runner), MANY / LONG_STEPS / 2, MANY / LONG_STEPS * 3);
+        runner_expect_reply(client, "1");
+        assert_null(client->session.waiter);
+        runner_expect(runner, "20000", counts[i]);
+        assert_int_equal(long_works_count(runner->server.long_works), 0);
+        runner_expect(runner, "OK", "FLUSHDB");
+    }
+}
+
+static void a_target_that_comes_meanwhile_stays_or_is_replaced(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "SET to mine");
+    finish(runner);
+    runner_expect_reply(client, "0");
+    runner_expect(runner, "\"mine\"", "GET to");
+    runner_expect_of(runner, client, "", "COPY k to REPLACE");
+    runner_slice(runner);
+    runner_expect(runner, "\"mine\"", "GET to");
+    finish(runner);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "20000", "HLEN to");
+}
+
+static void who_writes_the_source_waits_until_the_copy_is_made(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    assert_true(is_held(runner, "HSET", "k"));
+    assert_true(is_held(runner, "RENAME", "k"));
+    assert_false(is_held(runner, "HSET", "other"));
+    assert_false(is_held(runner, "HMGET", "k"));
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "HSET k 1 1");
+    struct argument exec = {(char *)(uintptr_t) "EXEC", 4};
+    struct request request = {1, &exec, 4};
+    assert_true(long_works_hold(&runner->server, &runner->clients[0]->session, &request));
+    runner_expect(runner, "OK", "DISCARD");
+    assert_false(long_works_freed(&runner->server));
+    finish(runner);
+    runner_expect_reply(client, "1");
+    assert_true(long_works_freed(&runner->server));
+    assert_false(is_held(runner, "HSET", "k"));
+}
+
+/* By what has no key, and so does not wait. */
+static void a_source_that_goes_meanwhile_was_never_there(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_ZSET, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    runner_slice(runner);
+    runner_slice(runner);
+    runner_expect(runner, "OK", "FLUSHALL");
+    finish(runner);
+    runner_expect_reply(client, "0");
+    runner_expect(runner, "0", "DBSIZE");
+}
+
+static void another_source_that_comes_by_a_swap_is_copied(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_ZSET, "k");
+    runner_expect(runner, "OK", "SELECT 1");
+    runner_expect(runner, "1", "SADD k member");
+    struct connection *client = begin(runner, "COPY k to");
+    runner_slice(runner);
+    runner_slice(runner);
+    runner_expect(runner, "OK", "SWAPDB 0 1");
+    finish(runner);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "OK", "SELECT 0");
+    runner_expect(runner, "1", "SCARD to");
+}
+
+static uint64_t entries_of(struct command_runner *runner)
+{
+    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(runner->server.store));
+    uint64_t entries = 0;
+    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("h", 1));
+         status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'h';
+         status = kv_cursor_next(cursor))
+        entries++;
+    kv_cursor_free(cursor);
+    return entries;
+}
+
+static void a_client_that_leaves_takes_its_work_along(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_SET, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    for (int slice = 0; slice < 5; slice++)
+        runner_slice(runner);
+    assert_true(entries_of(runner) > MANY);
+    waiters_cancel(&runner->server, &client->session);
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+    assert_true(long_works_freed(&runner->server));
+    runner_pass(runner, 1);
+    assert_int_equal(entries_of(runner), MANY);
+    runner_expect(runner, "0", "EXISTS to");
+}
+
+static void many_copies_take_turns(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *clients[6];
+    fill(runner, KEYS_HASH, "k");
+    for (int i = 0; i < 6; i++) {
+        char line[32];
+        snprintf(line, sizeof(line), "COPY k to%d", i);
+        clients[i] = begin(runner, line);
+    }
+    finish(runner);
+    for (int i = 0; i < 6; i++)
+        runner_expect_reply(clients[i], "1");
+    runner_expect(runner, "7", "DBSIZE");
+}
+
+static void a_transaction_is_done_as_a_whole(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    runner->by_slices = true;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "COPY k to");
+    runner_expect(runner, "QUEUED", "HLEN to");
+    runner_expect(runner, "QUEUED", "SRANDMEMBER s -2");
+    runner_expect(runner, "[1 20000 []]", "EXEC");
+    runner_expect(runner, "1", "SADD s m");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "SRANDMEMBER s -1000000000");
+    runner_expect(runner, "QUEUED", "HRANDFIELD k -2000000");
+    runner_expect(runner, "QUEUED", "SRANDMEMBER s -2");
+    runner_expect(runner, "[!ERR 1000000000 elements * !ERR 2000000 elements * [\"m\" \"m\"]]",
+                  "EXEC");
+}
+
+/* ---- LINSERT and LREM */
+
+static void an_insertion_in_the_middle_goes_on_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_LIST, "k");
+    struct connection *client = begin(runner, "LINSERT k AFTER e9999 new");
+    for (int slice = 0; slice < 12; slice++)
+        assert_true(runner_slice(runner));
+    runner_expect(runner, "\"e10000\"", "LINDEX k 10000"); /* as before */
+    assert_true(is_held(runner, "RPUSH", "k"));
+    finish(runner);
+    runner_expect_reply(client, "20001");
+    runner_expect(runner, "[\"e9999\" \"new\" \"e10000\"]", "LRANGE k 9999 10001");
+    runner_expect(runner, "20001", "LLEN k");
+}
+
+static void a_search_in_vain_changes_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_LIST, "k");
+    struct connection *client = begin(runner, "LINSERT k BEFORE none new");
+    assert_in_range(finish(runner), MANY / LONG_STEPS, MANY / LONG_STEPS + 3);
+    runner_expect_reply(client, "-1");
+    runner_expect_of(runner, client, "", "LREM k 0 none");
+    finish(runner);
+    runner_expect_reply(client, "0");
+    runner_expect(runner, "20000", "LLEN k");
+}
+
+static void what_is_near_an_end_is_done_at_once(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_LIST, "k");
+    runner->by_slices = true;
+    runner_expect(runner, "20001", "LINSERT k BEFORE e100 new");
+    runner_expect(runner, "1", "LREM k 1 new");
+    runner_expect(runner, "1", "LREM k -1 e19990");
+    runner_expect(runner, "\"e19991\"", "LINDEX k -9");
+    runner_expect(runner, "[\"e99\" \"e100\" \"e101\"]", "LRANGE k 99 101");
+    struct connection *client =
+        begin(runner, "LREM k 1 e19980"); /* found late, removed at once */
+    finish(runner);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "19998", "LLEN k");
+}
+
+static void elements_all_over_a_list_are_removed_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct keys_view view = view_of(runner);
+    runner->by_slices = true;
+    for (int way = 0; way < 3; way++) {
+        static const char *const lines[] = {"LREM k 0 x", "LREM k 100 x", "LREM k -100 x"};
+        static const char *const removed[] = {"5000", "100", "100"};
+        static const char *const left[] = {"15000", "19900", "19900"};
+        static const char *const first[] = {"\"y\"", "\"y\"", "\"x\""};
+        static const char *const last[] = {"\"y\"", "\"x\"", "\"y\""};
+        for (int i = 0; i < MANY; i++)
+            list_push(&view, dueq_slice("k", 1), LIST_TAIL,
+                      dueq_slice(i % 4 == 0 ? "x" : "y", 1));
+        commit(runner);
+        struct connection *client = begin(runner, lines[way]);
+        finish(runner);
+        runner_expect_reply(client, removed[way]);
+        runner_expect(runner, left[way], "LLEN k");
+        runner_expect(runner, first[way], "LINDEX k 0");
+        runner_expect(runner, last[way], "LINDEX k -4");
+        runner_expect(runner, "1", "DEL k");
+    }
+}
+
+static void a_list_that_loses_everything_is_gone(void **state)
+{
+    struct command_runner *runner = *state;
+    struct keys_view view = view_of(runner);
+    for (int i = 0; i < MANY; i++)
+        list_push(&view, dueq_slice("k", 1), LIST_TAIL, dueq_slice("x", 1));
+    commit(runner);
+    struct connection *client = begin(runner, "LREM k 0 x");
+    finish(runner);
+    runner_expect_reply(client, "20000");
+    runner_expect(runner, "0", "EXISTS k");
+}
+
+static void who_watches_a_list_sees_the_change_when_it_is_made(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_LIST, "k");
+    runner_expect(runner, "OK", "WATCH k");
+    struct connection *client = begin(runner, "LINSERT k AFTER e9999 new");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "[]", "EXEC"); /* nothing has changed yet */
+    runner_expect(runner, "OK", "WATCH k");
+    finish(runner);
+    runner_expect_reply(client, "20001");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "nil", "EXEC");
+}
+
+/* ---- a billion picks */
+
+static size_t take_output(struct connection *client)
+{
+    size_t size = buffer_size(&client->output);
+    buffer_clear(&client->output);
+    long_works_drained(client->server, &client->session);
+    return size;
+}
+
+static void picks_are_written_as_they_are_read(void **state)
+{
+    static const char *const lines[][4] = {{"SRANDMEMBER", "k", "-1000000000"},
+                                           {"HRANDFIELD", "k", "-1000000000", "WITHVALUES"},
+                                           {"ZRANDMEMBER", "k", "-1000000000", "WITHSCORES"}};
+    static const enum keys_type types[] = {KEYS_SET, KEYS_HASH, KEYS_ZSET};
+    struct command_runner *runner = *state;
+    for (int i = 0; i < 3; i++) {
+        struct connection *client = runner_connect(runner);
+        fill(runner, types[i], "k");
+        runner->by_slices = true;
+        struct argument arguments[4];
+        struct request request = request_of(lines[i], i == 0 ? 3 : 4, arguments);
+        connection_run(client, &request, NULL, false);
+        assert_non_null(client->session.waiter);
+        for (int round = 0; round < 3; round++) {
+            finish(runner); /* until nobody reads */
+            assert_in_range(buffer_size(&client->output), 1 << 20, (1 << 20) + 100000);
+            take_output(client);
+        }
+        assert_false(is_held(runner, "HSET", "k"));
+        runner_expect(runner, "1", "DEL k"); /* the picks go on from what was there */
+        finish(runner);
+        assert_in_range(take_output(client), 1 << 20, (1 << 20) + 100000);
+        waiters_cancel(&runner->server, &client->session);
+        assert_int_equal(long_works_count(runner->server.long_works), 0);
+    }
+}
+
+static void the_last_pick_ends_the_reply(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "2", "SADD k a b");
+    struct connection *client = runner_connect(runner);
+    char *reply = NULL;
+    runner_expect_of(runner, client, "*", "SRANDMEMBER k -5000");
+    reply = runner_bytes(runner, "SRANDMEMBER k -5000");
+    assert_int_equal(strlen(reply), strlen("*5000\r\n") + 5000 * strlen("$1\r\na\r\n"));
+    assert_null(client->session.waiter);
+    free(reply);
+    runner_expect_of(runner, client, "PONG", "PING");
+}
+
+static void a_message_does_not_come_into_the_middle_of_a_reply(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    runner_expect_of(runner, client, "*", "HELLO 3");
+    runner_expect_of(runner, client, "*", "SUBSCRIBE news");
+    runner_expect(runner, "1", "SADD k a");
+    runner->by_slices = true;
+    const char *words[] = {"SRANDMEMBER", "k", "-3000"};
+    struct argument arguments[3];
+    struct request request = request_of(words, 3, arguments);
+    connection_run(client, &request, NULL, false);
+    runner_expect(runner, "1", "PUBLISH news hello");
+    finish(runner);
+    assert_null(client->session.waiter);
+    const char *text = buffer_content(&client->output);
+    size_t reply = strlen("*3000\r\n") + 3000 * strlen("$1\r\na\r\n");
+    assert_memory_equal(text, "*3000\r\n", 7);
+    assert_memory_equal(text + reply, ">3\r\n", 4);
+    take_output(client);
+}
+
+static void clients_without_replies_do_not_stop_it(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    runner_expect(runner, "1", "SADD k a");
+    runner_expect_of(runner, client, "", "CLIENT REPLY OFF");
+    runner_expect_of(runner, client, "", "SRANDMEMBER k -50000");
+    assert_null(client->session.waiter);
+    runner_expect_of(runner, client, "OK", "CLIENT REPLY ON");
+    runner_expect_of(runner, client, "", "CLIENT REPLY SKIP");
+    runner_expect_of(runner, client, "", "SRANDMEMBER k -50000");
+    runner_expect_of(runner, client, "PONG", "PING");
+}
+
+static void it_is_not_unblocked(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    runner_expect(runner, "0", "CLIENT UNBLOCK 2");
+    finish(runner);
+    runner_expect_reply(client, "1");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        runner_test(a_large_copy_goes_on_while_others_work),
+        runner_test(a_target_that_comes_meanwhile_stays_or_is_replaced),
+        runner_test(who_writes_the_source_waits_until_the_copy_is_made),
+        runner_test(a_source_that_goes_meanwhile_was_never_there),
+        runner_test(another_source_that_comes_by_a_swap_is_copied),
+        runner_test(a_client_that_leaves_takes_its_work_along),
+        runner_test(many_copies_take_turns),
+        runner_test(a_transaction_is_done_as_a_whole),
+        runner_test(an_insertion_in_the_middle_goes_on_in_slices),
+        runner_test(a_search_in_vain_changes_nothing),
+        runner_test(what_is_near_an_end_is_done_at_once),
+        runner_test(elements_all_over_a_list_are_removed_in_slices),
+        runner_test(a_list_that_loses_everything_is_gone),
+        runner_test(who_watches_a_list_sees_the_change_when_it_is_made),
+        runner_test(picks_are_written_as_they_are_read),
+        runner_test(the_last_pick_ends_the_reply),
+        runner_test(a_message_does_not_come_into_the_middle_of_a_reply),
+        runner_test(clients_without_replies_do_not_stop_it),
+        runner_test(it_is_not_unblocked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
