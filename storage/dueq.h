@@ -162,10 +162,10 @@ struct dueq_job {
 };
 
 /* Gives out one due job of the topic: least priority number first, then due, then order of
- * arrival. lease: DUEQ_DEFAULT for the job's own. DUEQ_NOTFOUND when nothing is due;
- * DUEQ_BUSY when a thousand jobs whose ttl has run out were in the way and more may be: call
- * again, after a dueq_tick if there is other work. The token
- * is greater than every token given in this topic before. O(log n). */
+ * arrival. lease: DUEQ_DEFAULT for the job's own. DUEQ_NOTFOUND when nothing is due; DUEQ_BUSY
+ * when a thousand jobs whose ttl has run out, or tens of thousands that were removed just now,
+ * were in the way and more may be: call again, after a dueq_tick if there is other work. The
+ * token is greater than every token given in this topic before. O(log n). */
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job);
 

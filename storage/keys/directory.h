@@ -107,6 +107,7 @@ struct keys {
     bool garbage;                /* there may be garbage records */
     struct kv_key garbage_first; /* none comes before */
     struct kv_key garbage_now;   /* the one being worked on; size 0: none */
+    unsigned erased;             /* records of small objects, since a tick has counted them */
     struct kv_key garbage_at;    /* everything of that before this is gone; size 0: nothing */
     struct keys_build *builds;   /* objects that grow in slices (utlist) */
 };

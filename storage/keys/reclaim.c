@@ -235,6 +235,8 @@ static bool drop_cuts(struct keys *keys, uint64_t object)
 
 /* ---- objects that go away */
 
+enum { ERASE_MOST = KEYS_SMALL * 2 + 1 }; /* a sorted set has two records an element */
+
 void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count)
 {
     struct kv_key at = {.size = 0};
@@ -248,9 +250,23 @@ void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uin
         kv_del(keys->kv, kv_key_slice(&at));
         return;
     }
-    /* a small one may lie among the remains of many */
-    if (count > KEYS_SMALL || erase_object(keys, type, object, &at, KEYS_SMALL * 2 + 1) == 0)
-        add_garbage(keys, object, (uint8_t)type);
+    if (count <= KEYS_SMALL) {
+        unsigned left = erase_object(keys, type, object, &at, ERASE_MOST);
+
+        keys->erased += ERASE_MOST - left;
+        if (left > 0)
+            return; /* else there may be more: it lies among the remains of many */
+    }
+    add_garbage(keys, object, (uint8_t)type);
+}
+
+/* A tick pays for what went with a key. */
+static unsigned pay_for_erased(struct keys *keys, unsigned budget)
+{
+    unsigned erased = keys->erased;
+
+    keys->erased = 0;
+    return erased < budget ? budget - erased : 0;
 }
 
 void reclaim_database(struct keys *keys, uint64_t physical)
@@ -300,6 +316,7 @@ static unsigned erase_database(struct keys *keys, uint64_t physical, unsigned bu
         erase_listed(keys, kv_key_slice(&keys->garbage_at), kv_cursor_value(at));
         kv_del(keys->kv, kv_key_slice(&keys->garbage_at));
         budget -= budget > 0;
+        budget = pay_for_erased(keys, budget);
     }
     keys_give_cursor(keys);
     return budget;
@@ -457,10 +474,12 @@ void keys_tick(struct dueq *store, int64_t now, unsigned *budget)
 {
     struct keys *keys = store_keys(store);
 
+    keys->erased = 0;
     while (*budget > 0 && keys->next_expiry <= now) {
         --*budget;
         if (!expire_first(store, keys, now, budget))
             break;
+        *budget = pay_for_erased(keys, *budget);
     }
     if (*budget > 0 && keys->garbage)
         *budget = collect_garbage(keys, *budget);

@@ -7,10 +7,13 @@
  * so that a claim stays short: some 4 ms. */
 enum { LAPSES_MAX = 1000 };
 
+/* And of removed records it steps over 40,000 at the most: some 4 ms too. */
+enum { STEPS_MAX = 5000 };
+
 /* The best of the due jobs: lanes come by priority, and among the two clocks of one priority
  * the lesser due (as moments of one clock), then the earlier arrival, wins. */
 static enum dueq_status pick(struct dueq *store, struct topic *topic, struct dueq_time time,
-                             uint64_t *ret_seq)
+                             unsigned *budget, uint64_t *ret_seq)
 {
     const struct lane *best = NULL;
     struct place first = {0, 0}, place;
@@ -21,7 +24,9 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
 
         if (best != NULL && lane->priority != best->priority)
             break;
-        status = schedule_first(store, topic, lane, time, NULL, &place);
+        status = schedule_first(store, topic, lane, time, budget, &place);
+        if (status == DUEQ_NOTFOUND && *budget == 0)
+            return DUEQ_BUSY;
         if (status == DUEQ_NOTFOUND)
             continue;
         if (status != DUEQ_OK)
@@ -38,14 +43,14 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
     return DUEQ_OK;
 }
 
-/* The best of the due jobs that are still to live. DUEQ_BUSY: there may be one behind those
- * that died now; the ticks go on and signal the topic. */
-static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
-                                    struct dueq_time time, struct job *ret_job)
+static enum dueq_status look_for_living(struct dueq *store, struct topic *topic,
+                                        struct dueq_time time, struct job *ret_job)
 {
+    unsigned budget = STEPS_MAX;
+
     for (int i = 0; i < LAPSES_MAX; i++) {
         uint64_t seq;
-        enum dueq_status status = pick(store, topic, time, &seq);
+        enum dueq_status status = pick(store, topic, time, &budget, &seq);
 
         if (status != DUEQ_OK)
             return status;
@@ -56,9 +61,21 @@ static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
             return DUEQ_OK;
         job_lapse(store, topic, ret_job, time);
     }
-    topic->put_off = true;
-    queue_event_at(store, topic, time.now);
     return DUEQ_BUSY;
+}
+
+/* The best of the due jobs that are still to live. DUEQ_BUSY: there may be one behind what was
+ * in the way; the next tick signals the topic. */
+static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
+                                    struct dueq_time time, struct job *ret_job)
+{
+    enum dueq_status status = look_for_living(store, topic, time, ret_job);
+
+    if (status == DUEQ_BUSY) {
+        topic->put_off = true;
+        queue_event_at(store, topic, time.now);
+    }
+    return status;
 }
 
 /* ---- claiming is rescheduling */

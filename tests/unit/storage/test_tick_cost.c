@@ -263,6 +263,83 @@ static uint64_t keys(int count, bool checkpointed)
     return steps;
 }
 
+/* ---- what one call does at most */
+
+enum { REMOVED = 100000, FIELDS = 60, HASHES = 50 };
+
+static uint64_t passed(void)
+{
+    return stats().tombstones_passed;
+}
+
+static void begin(void)
+{
+    test.dir = temp_dir_new();
+    test.time = (struct dueq_time){THEN, THEN, THEN};
+    open_store();
+}
+
+static void end(void)
+{
+    dueq_abandon(test.store);
+    temp_dir_remove(test.dir);
+}
+
+/* Forward or backward, the first is there until the end: nothing tells where to begin. */
+static void a_claim_behind_many_that_were_removed_gives_way(void **state)
+{
+    struct dueq_job job;
+    enum dueq_status status = DUEQ_BUSY;
+    uint64_t before;
+
+    (void)state;
+    begin();
+    push_many(REMOVED, 0, DUEQ_DEFAULT);
+    checkpoint();
+    for (int i = REMOVED - 2; i >= 0; i--)
+        assert_int_equal(dueq_del(test.store, topic(), numbered(i), test.time), DUEQ_OK);
+    for (int calls = 0; status == DUEQ_BUSY; calls++) {
+        before = passed();
+        assert_in_range(calls, 0, 10);
+        status = dueq_claim(test.store, topic(), 1000, test.time, &job);
+        assert_in_range(passed() - before, 0, REMOVED / 2);
+    }
+    assert_int_equal(status, DUEQ_OK);
+    assert_true(dueq_slice_equal(job.id, numbered(REMOVED - 1)));
+    end();
+}
+
+/* Hashes too large to be packed and too small to be left to the reclaiming. */
+static void a_tick_pays_for_what_goes_with_a_key(void **state)
+{
+    static char value[200];
+    struct keys_view view;
+    bool added;
+
+    (void)state;
+    begin();
+    view = (struct keys_view){test.store, 0, test.time.now};
+    for (int i = 0; i < HASHES; i++) {
+        char name[16];
+        size_t size = (size_t)snprintf(name, sizeof(name), "hash-%d", i);
+
+        for (int field = 0; field < FIELDS; field++)
+            assert_int_equal(hash_set(&view, dueq_slice(name, size), numbered(field),
+                                      dueq_slice(value, sizeof(value)), &added),
+                             DUEQ_OK);
+        assert_int_equal(keys_expire(&view, dueq_slice(name, size), test.time.now + 10),
+                         DUEQ_OK);
+    }
+    commit();
+    wait_ms(10);
+    while (dueq_tick(test.store, test.time, BUDGET)) {
+        assert_in_range(dueq_batch_bytes(test.store), 1, 3 * BUDGET * 64);
+        commit();
+    }
+    assert_int_equal(keys_count(test.store, 0), 0);
+    end();
+}
+
 /* ---- few and many */
 
 static uint64_t measure(uint64_t (*work)(int count, bool checkpointed), int count,
@@ -345,6 +422,8 @@ int main(void)
         cmocka_unit_test(leases_that_end_among_acked_ones),
         cmocka_unit_test(topics_that_are_flushed),
         cmocka_unit_test(keys_that_expire_together),
+        cmocka_unit_test(a_claim_behind_many_that_were_removed_gives_way),
+        cmocka_unit_test(a_tick_pays_for_what_goes_with_a_key),
     };
 
     test.entries = (int)dice_setting("ENTRIES", 20000);
