@@ -52,8 +52,7 @@ static bool grow(struct buffer *buffer, size_t size)
 
 char *buffer_reserve(struct buffer *buffer, size_t size)
 {
-    if (buffer->overflowed || size > buffer->maximum ||
-        buffer_size(buffer) > buffer->maximum - size) {
+    if (!buffer_has_room(buffer, size)) {
         buffer->overflowed = true;
         return NULL;
     }
@@ -108,6 +107,18 @@ void buffer_truncate(struct buffer *buffer, size_t size)
     buffer->end = buffer->start + size;
     if (size == 0)
         buffer->start = buffer->end = 0;
+}
+
+void buffer_recover(struct buffer *buffer, size_t size)
+{
+    buffer_truncate(buffer, size);
+    buffer->overflowed = false;
+}
+
+bool buffer_has_room(const struct buffer *buffer, size_t size)
+{
+    return !buffer->overflowed && size <= buffer->maximum &&
+           buffer_size(buffer) <= buffer->maximum - size;
 }
 
 void buffer_clear(struct buffer *buffer)

@@ -38,7 +38,11 @@ void buffer_insert(struct buffer *buffer, size_t offset, const void *data,
                    size_t size);                          /* from start */
 void buffer_consume(struct buffer *buffer, size_t size);  /* from the front */
 void buffer_truncate(struct buffer *buffer, size_t size); /* keeps the first size bytes */
-void buffer_clear(struct buffer *buffer);                 /* empty, memory kept */
+/* The same, and forgets that there was no room for what came behind. */
+void buffer_recover(struct buffer *buffer, size_t size);
+/* There is room for so much more without an overflow, memory allowing. */
+bool buffer_has_room(const struct buffer *buffer, size_t size);
+void buffer_clear(struct buffer *buffer); /* empty, memory kept */
 void buffer_shrink(struct buffer *buffer,
                    size_t keep); /* gives memory above `keep` back when empty */
 

@@ -178,6 +178,7 @@ struct dueq_nack {
     int64_t delay;           /* DUEQ_DEFAULT: the job's backoff */
     struct dueq_slice error; /* kept with the job, cut at DUEQ_ERROR_MAX */
     bool dead;               /* no more retries */
+    bool unseen;             /* nobody got the job: the claim does not count as an attempt */
 };
 /* Gives a claimed job back; past its retries it is dead. *ret_state: what became of it. */
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

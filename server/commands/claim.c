@@ -4,12 +4,14 @@
 #include "server/commands/options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     COUNT_MAX = 10000,
     /* A reply that has grown past this takes no more jobs: large bodies come in several claims
      * rather than fill the output buffer, be dropped with it, and wait for their leases. */
-    REPLY_BYTES = 16 * 1024 * 1024
+    REPLY_BYTES = 16 * 1024 * 1024,
+    REPLY_HEAD = 32 /* room for the array's size, which is written last */
 };
 
 struct claim {
@@ -65,6 +67,48 @@ static void write_job(struct context *context, const struct claim *claim,
     resp_integer(reply, job->attempt);
 }
 
+/* No one sees a job that the reply has no room for. It goes back as it was when others go out;
+ * one that does not fit by itself has failed, so that it comes to an end among the dead. */
+static void give_back(struct context *context, struct dueq_slice topic,
+                      const struct dueq_job *job, bool alone)
+{
+    static const char why[] = "the reply passed client-output-buffer-limit";
+    struct dueq_nack nack = {.delay = alone ? DUEQ_DEFAULT : 0, .unseen = !alone};
+    char id[DUEQ_NAME_MAX];
+    enum dueq_state state;
+
+    memcpy(id, job->id.data, job->id.size);
+    if (alone)
+        nack.error = dueq_slice(why, sizeof(why) - 1);
+    dueq_nack(context->store, topic, dueq_slice(id, job->id.size), job->token, &nack,
+              context->now, &state);
+}
+
+/* DUEQ_TOOBIG: the reply has no room for the next job. */
+static enum dueq_status claim_one(struct context *context, const struct claim *claim,
+                                  struct dueq_slice topic, int64_t *taken)
+{
+    struct buffer *out = context->reply->out;
+    size_t before = buffer_size(out);
+    struct dueq_job job;
+    enum dueq_status status;
+
+    if (!buffer_has_room(out, REPLY_HEAD))
+        return DUEQ_TOOBIG;
+    status = dueq_claim(context->store, topic, claim->lease, context->now, &job);
+    if (status != DUEQ_OK)
+        return status;
+    write_job(context, claim, topic, &job);
+    if (buffer_has_room(out, REPLY_HEAD)) {
+        (*taken)++;
+        return DUEQ_OK;
+    }
+    give_back(context, topic, &job, *taken == 0);
+    if (*taken > 0)
+        buffer_recover(out, before);
+    return DUEQ_TOOBIG;
+}
+
 /* Claims from one topic until *taken is what is wanted, the reply is full, or nothing is due,
  * which is DUEQ_NOTFOUND. Each job is written before the next is claimed. DUEQ_BUSY is left to
  * those who can wait. */
@@ -72,23 +116,20 @@ static enum dueq_status claim_topic(struct context *context, const struct claim 
                                     size_t index, size_t mark, int64_t *taken)
 {
     struct dueq_slice topic = context_slice(context, index);
-    struct dueq_job job;
 
     while (*taken < claim->count && buffer_size(context->reply->out) - mark < REPLY_BYTES) {
-        enum dueq_status status =
-            dueq_claim(context->store, topic, claim->lease, context->now, &job);
+        enum dueq_status status = claim_one(context, claim, topic, taken);
 
         if (status == DUEQ_BUSY && !context->may_wait)
             continue;
         if (status != DUEQ_OK)
             return status;
-        write_job(context, claim, topic, &job);
-        (*taken)++;
     }
     return DUEQ_OK;
 }
 
-/* From the topics in order; one that the store has other work in first is passed over. */
+/* From the topics in order; one that the store has other work in first is passed over. What
+ * fails behind jobs that were claimed will fail again in the next claim: these go out. */
 static enum dueq_status claim_jobs(struct context *context, struct claim *claim, size_t mark,
                                    int64_t *ret_taken)
 {
@@ -102,8 +143,11 @@ static enum dueq_status claim_jobs(struct context *context, struct claim *claim,
         if (status == DUEQ_OK)
             break;
         claim->put_off |= status == DUEQ_BUSY;
-        if (status != DUEQ_NOTFOUND && status != DUEQ_BUSY)
-            return status;
+        if (status == DUEQ_NOTFOUND || status == DUEQ_BUSY)
+            continue;
+        if (taken > 0)
+            break;
+        return status;
     }
     *ret_taken = taken;
     return DUEQ_OK;

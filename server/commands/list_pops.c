@@ -38,20 +38,35 @@ static bool write_element(void *arg, struct dueq_slice value, struct dueq_slice 
     return --writing->left > 0;
 }
 
-/* Writes and removes up to `count` of the `size` elements. */
+static enum dueq_status write_end(const struct keys_view *view, struct dueq_slice key,
+                                  enum list_end end, uint64_t size, struct writing *writing)
+{
+    if (end == LIST_HEAD)
+        return list_each(view, key, 0, LIST_TAIL, write_element, writing);
+    return list_each(view, key, size - 1, LIST_HEAD, write_element, writing);
+}
+
+/* Writes and removes up to `count` of the `size` elements: what the reply, which begins at the
+ * mark, cannot show is not taken. */
 static void take_many(struct context *context, struct dueq_slice key, enum list_end end,
-                      uint64_t size, uint64_t count)
+                      uint64_t size, uint64_t count, size_t mark)
 {
     struct keys_view view = context_view(context);
     uint64_t taken = count < size ? count : size;
     struct writing writing = {context->reply, taken};
+    enum dueq_status status;
 
     resp_array(context->reply, taken);
-    if (end == LIST_HEAD)
-        list_each(&view, key, 0, LIST_TAIL, write_element, &writing);
-    else
-        list_each(&view, key, size - 1, LIST_HEAD, write_element, &writing);
-    list_trim(&view, key, end == LIST_HEAD ? taken : 0, size - taken);
+    status = write_end(&view, key, end, size, &writing);
+    if (context->reply->out->overflowed)
+        return;
+    if (status == DUEQ_OK)
+        status = list_trim(&view, key, end == LIST_HEAD ? taken : 0, size - taken);
+    if (status != DUEQ_OK) {
+        buffer_truncate(context->reply->out, mark);
+        context_status(context, status);
+        return;
+    }
     notify_taken(context, key, end);
 }
 
@@ -73,7 +88,8 @@ static enum outcome pop_counted(struct context *context, enum list_end end)
     else if (count == 0)
         resp_array(context->reply, 0);
     else
-        take_many(context, context_slice(context, 1), end, size, (uint64_t)count);
+        take_many(context, context_slice(context, 1), end, size, (uint64_t)count,
+                  resp_deferred(context->reply));
     return OUTCOME_DONE;
 }
 
@@ -114,10 +130,12 @@ struct choice {
 static void take_choice(struct context *context, const struct choice *choice,
                         struct dueq_slice key, uint64_t size)
 {
+    size_t mark = resp_deferred(context->reply);
+
     resp_array(context->reply, 2);
     resp_slice(context->reply, key);
     if (choice->counted)
-        take_many(context, key, choice->end, size, choice->count);
+        take_many(context, key, choice->end, size, choice->count, mark);
     else
         take_one(context, key, choice->end);
 }

@@ -36,23 +36,44 @@ static void write_entry(struct context *context, const struct pop *pop,
     resp_double(context->reply, entry->score);
 }
 
+/* Something failed behind entries that were popped: the reply has these, of which its head, so
+ * many bytes from the mark, is now to tell. */
+static void shorten(struct context *context, const struct pop *pop, struct dueq_slice name,
+                    size_t mark, size_t head, uint64_t entries)
+{
+    struct buffer *out = context->reply->out, kept;
+
+    buffer_init(&kept, out->maximum);
+    buffer_append(&kept, buffer_content(out) + mark + head, buffer_size(out) - mark - head);
+    buffer_truncate(out, mark);
+    write_head(context, pop, name, entries);
+    buffer_append(out, buffer_content(&kept), buffer_size(&kept));
+    out->overflowed |= kept.overflowed;
+    buffer_release(&kept);
+}
+
 /* Of a sorted set that has entries. */
 static void pop_entries(struct context *context, const struct pop *pop, struct dueq_slice name,
                         uint64_t size)
 {
     struct keys_view view = context_view(context);
     uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
-    size_t mark = buffer_size(context->reply->out);
+    size_t mark = buffer_size(context->reply->out), head;
     struct zset_entry entry;
 
     write_head(context, pop, name, count);
+    head = buffer_size(context->reply->out) - mark;
     for (uint64_t i = 0; i < count; i++) {
         enum dueq_status status = zset_pop(&view, name, pop->reverse, &entry);
 
-        if (status != DUEQ_OK) {
+        if (status != DUEQ_OK && i == 0) {
             buffer_truncate(context->reply->out, mark);
             context_status(context, status);
             return;
+        }
+        if (status != DUEQ_OK) {
+            shorten(context, pop, name, mark, head, i);
+            break;
         }
         write_entry(context, pop, &entry);
     }

@@ -201,6 +201,7 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
         return status;
     wait = nack->delay == DUEQ_DEFAULT ? job_backoff(found, &job) : nack->delay;
     job.state.token_valid = false;
+    job.state.attempt -= nack->unseen && job.state.attempt > 0;
     status = job_give_back(store, found, &job, queue_after(time, wait), nack->dead, nack->error,
                            time, ret_state);
     if (status == DUEQ_OK)

@@ -202,6 +202,71 @@ static void a_topic_named_like_an_option_is_a_topic(void **state)
     expect(client, "[[\"COUNT\" \"a\" 1 \"body\" 1]]", "Q.MCLAIM 2 BLOCK COUNT COUNT 1");
 }
 
+/* What does not go into the reply is not claimed: it waits for nobody's lease. */
+static void jobs_that_the_reply_has_no_room_for_stay(void **state)
+{
+    (void)state;
+    enum { BODY = 300000 };
+    struct server_process *server =
+        server_process_start("client-output-buffer-limit normal 1mb 0 0");
+    redisContext *client = client_open(server), *other = client_open(server);
+    static char body[BODY];
+    memset(body, 'b', sizeof(body));
+    for (int i = 0; i < 5; i++)
+        expect(client, "*", "Q.PUSH mail %b ID %d RETRIES 0", body, sizeof(body), i);
+    expect(client, "[[\"0\" 1 *] [\"1\" 2 *] [\"2\" 3 *]]", "Q.CLAIM mail COUNT 5");
+    expect(client, "3", "Q.LEN mail claimed");
+    expect(client, "2", "Q.LEN mail ready");
+    expect(other, "[[\"mail\" \"4\" * * 1] [\"mail\" \"3\" * * 1]]", "Q.MCLAIM 1 mail COUNT 5");
+    expect(client, "5", "Q.LEN mail claimed");
+}
+
+static void a_job_too_large_for_any_reply_fails(void **state)
+{
+    (void)state;
+    enum { BODY = 2000000 };
+    struct server_process *server =
+        server_process_start("client-output-buffer-limit normal 1mb 0 0");
+    redisContext *client = client_open(server), *worker = client_open(server);
+    static char body[BODY];
+    memset(body, 'b', sizeof(body));
+    say(worker, "Q.CLAIM mail BLOCK 0");
+    await_blocked(client, 1);
+    expect(client, "*", "Q.PUSH mail %b ID large RETRIES 1 BACKOFF 1ms", body, sizeof(body));
+    expect_closed(worker);
+    expect(client, "0", "Q.LEN mail claimed");
+    sleep_ms(20);
+    worker = client_open(server);
+    say(worker, "Q.CLAIM mail");
+    expect_closed(worker);
+    expect(client, "1", "Q.LEN mail dead");
+}
+
+static void elements_that_the_reply_has_no_room_for_stay(void **state)
+{
+    (void)state;
+    enum { VALUE = 300000 };
+    struct server_process *server =
+        server_process_start("client-output-buffer-limit normal 1mb 0 0");
+    redisContext *client = client_open(server), *greedy = client_open(server);
+    static char value[VALUE];
+    memset(value, 'v', sizeof(value));
+    for (int i = 1; i <= 5; i++) {
+        char number[16];
+        snprintf(number, sizeof(number), "%d", i);
+        expect(client, number, "RPUSH list %b", value, sizeof(value));
+    }
+    say(greedy, "LPOP list 5");
+    expect_closed(greedy);
+    expect(client, "5", "LLEN list");
+    greedy = client_open(server);
+    say(greedy, "LMPOP 1 list LEFT COUNT 5");
+    expect_closed(greedy);
+    expect(client, "5", "LLEN list");
+    expect(client, "[\"vv*\" *]", "LPOP list 2");
+    expect(client, "3", "LLEN list");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +286,9 @@ int main(void)
         served_test(mclaim_fills_its_count_and_stops),
         served_test(mclaim_counts_its_topics),
         served_test(a_topic_named_like_an_option_is_a_topic),
+        serving_test(jobs_that_the_reply_has_no_room_for_stay),
+        serving_test(a_job_too_large_for_any_reply_fails),
+        serving_test(elements_that_the_reply_has_no_room_for_stay),
     };
     return cmocka_run_group_tests_name("claim", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* The Q. commands: forms, replies and errors. What jobs do in time is tested in tests/model. */
+#include "storage/queue/record.h"
 #include "tests/support/command_runner.h"
 
 #include <stdio.h>
@@ -403,6 +404,19 @@ static void topics_are_listed_and_matched(void **state)
     runner_expect(runner, "!ERR syntax error", "Q.TOPICS FOO x");
 }
 
+/* The second job's body is gone from the disk: the first is given out, not kept. */
+static void what_was_claimed_before_damage_is_given_out(void **state)
+{
+    struct command_runner *runner = *state;
+    struct kv *kv = dueq_kv(runner->server.store);
+    struct kv_key key = job_key(TABLE_BODY, 1, 2);
+    runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
+    runner_expect(runner, "\"b\"", "Q.PUSH topic body ID b");
+    kv_del(kv, kv_key_slice(&key));
+    runner_expect(runner, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM topic COUNT 10");
+    runner_expect(runner, "!ERR *", "Q.CLAIM topic COUNT 10");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +445,7 @@ int main(void)
         runner_test(len_counts_by_state),
         runner_test(stats_of_a_topic_are_a_map),
         runner_test(topics_are_listed_and_matched),
+        runner_test(what_was_claimed_before_damage_is_given_out),
     };
     return cmocka_run_group_tests_name("queue commands", tests, NULL, NULL);
 }
