@@ -183,8 +183,16 @@ static bool store_allows(struct context *context)
                     server_failure(context->server));
         return false;
     }
-    if ((wanted_flags(context) & COMMAND_DENYOOM) && context->store != NULL)
+    if (context->store == NULL)
+        return true;
+    if (wanted_flags(context) & COMMAND_DENYOOM)
         return finds_room(context);
+    if ((wanted_flags(context) & COMMAND_WRITE) &&
+        kv_drains(dueq_kv(context->store)) == DUEQ_FULL) {
+        resp_error(context->reply, "FULL there is no room, and what was set aside for claims, "
+                                   "acks and deletes is used up: free some of the disk");
+        return false;
+    }
     return true;
 }
 

@@ -339,6 +339,29 @@ static void check_sessions(struct server *server)
     check_session(server, connection_of(session));
 }
 
+/* Once, when it begins and when it ends. */
+static void tell_room(struct server *server)
+{
+    struct kv_stats stats;
+
+    if (server->store == NULL)
+        return;
+    kv_get_stats(dueq_kv(server->store), &stats);
+    if (stats.full == server->told_full)
+        return;
+    server->told_full = stats.full;
+    if (stats.full)
+        log_write(
+            LOG_WARNING,
+            "No room: pushes are refused until there is some; claims, acks and deletes go "
+            "on. The disk has %" PRIu64 " MB free of which disk-reserve is %" PRId64
+            ", data.mdb has %" PRIu64 " MB in use of %" PRIu64 ", map-size is %" PRIu64,
+            stats.disk_free_bytes >> 20, server->config.disk_reserve >> 20,
+            stats.map_used_bytes >> 20, stats.data_file_bytes >> 20, stats.map_bytes >> 20);
+    else
+        log_write(LOG_NOTICE, "There is room again: pushes are taken");
+}
+
 static void keep_house(struct server *server)
 {
     if (server->clock.last.monotonic - server->house_kept < CRON_MS)
@@ -348,6 +371,7 @@ static void keep_house(struct server *server)
     client_memory_keep(server);
     log_tell_left_out(false);
     server_last_save(server);
+    tell_room(server);
 }
 
 /* Of what this turn has committed: a checkpoint under way does not contain it. */
@@ -377,9 +401,10 @@ static void finish_turn(struct server *server)
     end_pause(server);
     resume_some(server);
     long_works_turn(server);
-    if (server->store != NULL)
+    if (server->store != NULL && kv_drains(dueq_kv(server->store)) == DUEQ_OK)
         more = tick(server);
-    waiters_serve(server);
+    if (server->store == NULL || kv_drains(dueq_kv(server->store)) != DUEQ_FULL)
+        waiters_serve(server);
     waiters_expire(server);
     if (commit(server, &lsn)) {
         gate_touched(server, lsn);
@@ -400,7 +425,7 @@ static int64_t next_turn(struct server *server)
 
     if (server->resumed != NULL)
         return 0;
-    if (server->store != NULL) {
+    if (server->store != NULL && kv_drains(dueq_kv(server->store)) == DUEQ_OK) {
         next = dueq_next_tick(server->store, server->now);
         wait = next < wait ? next : wait;
     }

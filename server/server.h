@@ -45,6 +45,7 @@ struct server {
     struct listener *listeners;
     struct dueq *store;   /* NULL while it is being reopened */
     char failure[320];    /* why it is */
+    bool told_full;       /* the log says that there is no room */
     int64_t reopen_at;    /* monotonic ms */
     int64_t commit_until; /* monotonic ms: how long a commit is tried again; 0: none is late */
     struct clock clock;

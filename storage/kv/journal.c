@@ -518,6 +518,12 @@ static enum dueq_status reserve_large(struct journal *journal, size_t size)
     return journal_files_make_large(&journal->files, size, &journal->large);
 }
 
+bool journal_drains(const struct journal *journal, size_t size)
+{
+    return fits_current(journal, record_space(size)) || journal_has_room(journal) ||
+           !journal_is_bare(journal);
+}
+
 enum dueq_status journal_reserve(struct journal *journal, size_t size)
 {
     size_t space = record_space(size);

@@ -98,6 +98,10 @@ bool journal_wants_files(const struct journal *journal);
 /* True while a new segment can be had without touching the reserve. Any thread. */
 bool journal_has_room(const struct journal *journal);
 
+/* Can a record of that size be appended, with the reserve if need be? True also when that is
+ * not known for certain. */
+bool journal_drains(const struct journal *journal, size_t size);
+
 /* Neither spare nor reserve is there: on a full disk nothing can be appended. */
 bool journal_is_bare(const struct journal *journal);
 

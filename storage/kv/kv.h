@@ -109,6 +109,10 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes);
  * for otherwise a commit waits, and everybody with it. */
 bool kv_is_behind(const struct kv *kv);
 
+/* May what drains the store be written? DUEQ_FULL when the disk has no room and what was set
+ * aside for this is used up, too: then only reading goes on. O(1). */
+enum dueq_status kv_drains(struct kv *kv);
+
 /* ---- the batch */
 
 /* Bytes gathered since the last commit; 0: nothing to commit. Owners commit early when a batch

@@ -4,11 +4,14 @@
  * stop what was taken, nor what drains the store. Free pages of data.mdb are room. */
 #include "storage/kv/kv_store.h"
 
-enum { CHECK_USEC = 200 * 1000 };
+enum {
+    CHECK_USEC = 200 * 1000,
+    MODEST = 16 * 1024 /* bytes: a store without room for this is full */
+};
 
 #define MIB            ((uint64_t)1 << 20)
 #define HEADROOM_LEAST (2 * MIB)
-#define DRAIN_MOST     (64 * MIB)
+#define DRAIN_MOST     (128 * MIB)
 #define STEP_LEAST     (MIB / 4)
 #define STEP_MOST      (32 * MIB)
 
@@ -32,11 +35,11 @@ static uint64_t headroom(const struct kv *kv)
     return share > HEADROOM_LEAST ? share : HEADROOM_LEAST;
 }
 
-/* Bytes of data.mdb that are kept for it: claims add a little to each job, and a transaction
- * copies each page it changes. */
+/* Bytes of data.mdb that are kept for it: a claim adds to a job a third of what the smallest
+ * one takes, and a transaction copies each page it changes. */
 static uint64_t drain_room(const struct kv *kv)
 {
-    uint64_t share = kv->options.memtable_bytes / 8 + kv->room.data.used / 8;
+    uint64_t share = kv->options.memtable_bytes / 8 + kv->room.data.used / 3;
 
     return least(least(share, DRAIN_MOST), headroom(kv));
 }
@@ -146,7 +149,7 @@ static bool is_time(struct kv *kv)
 void kv_room_check(struct kv *kv)
 {
     if (is_time(kv))
-        set_full(kv, reserve(kv, 0) == DUEQ_FULL);
+        set_full(kv, reserve(kv, MODEST) == DUEQ_FULL);
 }
 
 /* An eighth of a record is for what drains, and for what comes with what was asked for. */
@@ -170,9 +173,17 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
     if (kv->state == KV_FULL)
         return DUEQ_FULL;
     status = reserve(kv, bytes);
-    if (status == DUEQ_FULL && bytes < drain_slack(kv)) /* not only what is large */
+    if (status == DUEQ_FULL && bytes <= MODEST) /* not only what is large */
         set_full(kv, true);
     return status;
+}
+
+enum dueq_status kv_drains(struct kv *kv)
+{
+    if (kv_failed(kv))
+        return kv->status;
+    return journal_drains(kv->journal, kv_batch_bytes(kv) + drain_slack(kv)) ? DUEQ_OK
+                                                                             : DUEQ_FULL;
 }
 
 /* ---- keeping count */

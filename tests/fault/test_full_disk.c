@@ -6,8 +6,11 @@
 #include <glob.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <setjmp.h>
@@ -157,6 +160,70 @@ static void the_disk_reserve_is_kept(void **state)
     expect(client_open(server), "[[\"again\" *]]", "Q.CLAIM mail");
 }
 
+static void take_what_is_left(const char *path)
+{
+    static char block[65536];
+    FILE *file = fopen(path, "w");
+    if (!file)
+        abort();
+    setvbuf(file, NULL, _IONBF, 0);
+    for (size_t size = sizeof(block); size > 0; size /= 2)
+        while (fwrite(block, 1, size, file) == size)
+            continue;
+    fclose(file);
+}
+
+static void live_without_a_byte(struct server_process *server, const char *hog)
+{
+    struct statvfs disk;
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 10; i++)
+        expect(client, "*", "Q.PUSH early body ID %d", i);
+    int pushed = push_until_full(client);
+    assert_true(pushed > 1000);
+    take_what_is_left(hog);
+    statvfs(server->data, &disk);
+    assert_int_equal(disk.f_bavail, 0);
+    expect(client, "!FULL *", "Q.PUSH mail body");
+    drain(client, 300);
+    server_process_kill(server);
+    client_cleanup();
+    server_process_run(server);
+    client = client_open(server);
+    assert_int_equal(ask_integer(client, "Q.LEN mail"), pushed - 300);
+    expect(client, "10", "Q.LEN early");
+    for (int i = 300; i < pushed; i++)
+        expect(client, "1", "Q.DEL mail %d", i);
+    expect(client, "OK", "SAVE");
+    await_room(client); /* of its own: the disk has none */
+    server_process_stop(server);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "10", "Q.LEN early");
+    assert_true(ask_integer(client, "Q.LEN fresh") > 0);
+}
+
+/* A real file system that another program has filled to the last byte. */
+static void a_disk_without_a_byte_is_lived_with(void **state)
+{
+    char hog[PATH_MAX];
+    (void)state;
+    struct server_process *server = server_process_new();
+    mkdir(server->data, 0700);
+    if (mount("tmpfs", server->data, "tmpfs", 0, "size=48m") != 0) {
+        print_message("skipped: mounting a small file system needs root\n");
+        skip();
+    }
+    snprintf(hog, sizeof(hog), "%s/hog", server->data);
+    server_process_option(server, "segment-size", "2mb");
+    server_process_option(server, "memtable-size", "2mb");
+    server_process_option(server, "disk-reserve", "2mb");
+    live_without_a_byte(server, hog);
+    server_process_stop(server);
+    umount2(server->data, MNT_DETACH);
+}
+
 static void a_full_map_can_be_drained_whole(void **state)
 {
     (void)state;
@@ -214,6 +281,7 @@ int main(void)
         serving_test(a_full_disk_refuses_pushes_and_can_be_drained),
         serving_test(a_kill_on_a_full_disk_loses_nothing),
         serving_test(the_disk_reserve_is_kept),
+        serving_test(a_disk_without_a_byte_is_lived_with),
         serving_test(a_full_map_can_be_drained_whole),
         serving_test(a_full_server_keeps_its_word_under_load),
     };

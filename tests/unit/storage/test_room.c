@@ -3,6 +3,7 @@
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
 #include "tests/support/fake_disk.h"
+#include "tests/support/lmdb_disk.h"
 #include "tests/support/temp_dir.h"
 
 #include <errno.h>
@@ -377,6 +378,69 @@ static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
     assert_int_equal(stats().checkpoint_failures, 0);
 }
 
+/* LMDB's writes find no room: as ENOSPC, or as what it makes of one that was short, EIO. The
+ * store goes on as long as the journal does, then says so, and nothing is lost. */
+static void survive_a_checkpoint_without_room(int error)
+{
+    enum dueq_status status;
+    int64_t token;
+    uint64_t lsn;
+
+    use_small_tables();
+    open_store();
+    lmdb_disk_attach(test.disk);
+    await_files();
+    assert_int_equal(push_job(), DUEQ_OK);
+    claim_one(&token);
+    assert_int_equal(commit(), DUEQ_OK);
+    fill_disk();
+    fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, error);
+    do {
+        assert_int_equal(dueq_status(test.store), DUEQ_OK);
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(extend(token), DUEQ_OK);
+        status = dueq_commit(test.store, time, &lsn);
+        dueq_maintain(test.store, false);
+    } while (status == DUEQ_OK && kv_drains(dueq_kv(test.store)) == DUEQ_OK);
+    assert_int_equal(kv_drains(dueq_kv(test.store)), DUEQ_FULL);
+    assert_int_equal(dueq_status(test.store), DUEQ_OK);
+    assert_int_equal(push(100), DUEQ_FULL);
+    assert_int_equal(extend(token), DUEQ_OK); /* reading goes on */
+    fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, 0, 0);
+    give_room();
+    await_full(false);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(kv_drains(dueq_kv(test.store)), DUEQ_OK);
+    assert_int_equal(push(100), DUEQ_OK);
+    assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_OK);
+    lmdb_disk_attach(NULL);
+}
+
+static void a_checkpoint_without_room_is_tried_again(void **state)
+{
+    (void)state;
+    survive_a_checkpoint_without_room(ENOSPC);
+}
+
+static void a_short_write_on_a_full_disk_is_no_broken_disk(void **state)
+{
+    (void)state;
+    survive_a_checkpoint_without_room(EIO);
+}
+
+static void a_broken_disk_is_not_taken_for_a_full_one(void **state)
+{
+    (void)state;
+    open_store();
+    lmdb_disk_attach(test.disk);
+    assert_int_equal(push(100), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, EIO);
+    assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_IO);
+    assert_int_equal(push(100), DUEQ_IO);
+    lmdb_disk_attach(NULL);
+}
+
 #define test_of(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -391,6 +455,9 @@ int main(void)
         test_of(what_is_drained_is_room_again),
         test_of(what_is_drained_is_room_again_for_large_bodies),
         test_of(what_was_taken_is_checkpointed_on_a_full_disk),
+        test_of(a_checkpoint_without_room_is_tried_again),
+        test_of(a_short_write_on_a_full_disk_is_no_broken_disk),
+        test_of(a_broken_disk_is_not_taken_for_a_full_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
