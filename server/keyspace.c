@@ -15,32 +15,13 @@
 
 struct keys_view context_view(const struct context *context)
 {
-    return (struct keys_view){context->store, context->session->database, context->now.now};
+    return (struct keys_view){context->store, context->session->database, context->now};
 }
 
 void context_notify(struct context *context, enum keyspace_event type, const char *event,
                     struct dueq_slice key)
 {
     notify_event(context->server, type, event, context->session->database, key);
-}
-
-static int64_t shift(int64_t moment, int64_t by)
-{
-    int64_t shifted;
-
-    if (!__builtin_add_overflow(moment, by, &shifted) && shifted != DUEQ_NEVER)
-        return shifted;
-    return by < 0 ? INT64_MIN : DUEQ_NEVER - 1;
-}
-
-int64_t context_from_wall(const struct context *context, int64_t moment)
-{
-    return shift(moment, context->now.now - context->now.wall);
-}
-
-int64_t context_to_wall(const struct context *context, int64_t moment)
-{
-    return shift(moment, context->now.wall - context->now.now);
 }
 
 bool context_bounded_integer(struct context *context, size_t index, int64_t least, int64_t most,
@@ -213,32 +194,29 @@ bool context_cursor(struct context *context, size_t index, uint64_t *ret_cursor)
     return true;
 }
 
-static bool reckon_moment(int64_t base, bool seconds, int64_t least, int64_t *moment)
+/* What Redis refuses: what cannot be reckoned in ms from a base. */
+static bool to_milliseconds(int64_t base, bool seconds, int64_t least, int64_t *number)
 {
-    if (*moment < least ||
-        (seconds && (*moment > INT64_MAX / 1000 || *moment < INT64_MIN / 1000)))
+    int64_t moment;
+
+    if (*number < least || (seconds && __builtin_mul_overflow(*number, 1000, number)))
         return false;
-    if (seconds)
-        *moment *= 1000;
-    if (*moment > INT64_MAX - base)
-        return false;
-    *moment += base;
-    return true;
+    return *number < 0 || !__builtin_add_overflow(*number, base, &moment);
 }
 
 bool context_expiry(struct context *context, size_t index, bool seconds, bool absolute,
                     int64_t least, int64_t *ret_expires)
 {
-    int64_t moment;
+    int64_t number;
 
-    if (!context_integer(context, index, &moment))
+    if (!context_integer(context, index, &number))
         return false;
-    if (!reckon_moment(absolute ? 0 : context->now.wall, seconds, least, &moment)) {
+    if (!to_milliseconds(absolute ? 0 : context->now.wall, seconds, least, &number)) {
         resp_errorf(context->reply, "ERR invalid expire time in '%s' command",
                     command_full_name(context->command));
         return false;
     }
-    *ret_expires = context_from_wall(context, moment);
+    *ret_expires = absolute ? expiry_at(number) : expiry_after(context->now, number);
     return true;
 }
 

@@ -15,10 +15,6 @@ struct keys_view context_view(const struct context *context);
 void context_notify(struct context *context, enum keyspace_event type, const char *event,
                     struct dueq_slice key);
 
-/* Keys expire on the queue's clock; clients speak of the wall's. Clamped, not wrapped. */
-int64_t context_from_wall(const struct context *context, int64_t moment);
-int64_t context_to_wall(const struct context *context, int64_t moment);
-
 /* The number of a database. False: the error is written. not_integer: what is said of no
  * number; NULL: Redis' usual. */
 bool context_database(struct context *context, size_t index, const char *not_integer,

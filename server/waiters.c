@@ -325,7 +325,7 @@ void waiters_run(struct server *server, struct session *session)
  */
 static struct stand *stands_of(struct server *server, const struct line *line)
 {
-    struct keys_view view = {server->store, line->place, server->now.now};
+    struct keys_view view = {server->store, line->place, server->now};
     struct keys_info info;
 
     if (line->place == PLACE_TOPICS)

@@ -101,7 +101,7 @@ static struct dueq_slice name_of(const struct watched *watched)
 
 static bool is_absent(struct server *server, const struct watched *watched)
 {
-    struct keys_view view = {server->store, watched->database, server->now.now};
+    struct keys_view view = {server->store, watched->database, server->now};
     struct keys_info info;
 
     return keys_info(&view, name_of(watched), &info) == DUEQ_NOTFOUND;

@@ -192,16 +192,17 @@ bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
     time = queue_time(store, time);
     queue_tick(store, time, &budget);
     if (budget > 0)
-        keys_tick(store, time.now, &budget);
+        keys_tick(store, time, &budget);
     return budget == 0;
 }
 
 int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
 {
-    int64_t next = queue_next_tick(store, time),
-            now = time.now > store->now ? time.now : store->now;
-    int64_t expiry = keys_next_tick(store->keys, now);
+    int64_t next = queue_next_tick(store, time), expiry;
 
+    if (time.now < store->now)
+        time.now = store->now;
+    expiry = keys_next_tick(store->keys, time);
     return expiry < next ? expiry : next;
 }
 

@@ -34,10 +34,14 @@ static bool parse_conditions(struct context *context, unsigned *ret_conditions)
 }
 
 /* A key that does not expire counts as one that does so at the end of all time. */
-static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted)
+static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted,
+                       struct dueq_time time)
 {
     bool expires = current != DUEQ_NEVER;
 
+    if (expires)
+        current = expiry_wall(current, time);
+    wanted = expiry_wall(wanted, time);
     if ((conditions & IF_NONE) && expires)
         return false;
     if ((conditions & IF_ANY) && !expires)
@@ -62,11 +66,12 @@ static enum outcome expire(struct context *context, bool seconds, bool relative)
     status = keys_info(&view, name, &info);
     if (!context_check(context, status))
         return OUTCOME_DONE;
-    if (status == DUEQ_NOTFOUND || !is_allowed(conditions, info.expires, moment))
+    if (status == DUEQ_NOTFOUND || !is_allowed(conditions, info.expires, moment, view.time))
         return context_integer_reply(context, 0);
     if (!context_check(context, keys_expire(&view, name, moment)))
         return OUTCOME_DONE;
-    context_notify(context, EVENT_GENERIC, moment <= view.now ? "del" : "expire", name);
+    context_notify(context, EVENT_GENERIC, expiry_is_past(moment, view.time) ? "del" : "expire",
+                   name);
     return context_integer_reply(context, 1);
 }
 
@@ -116,7 +121,8 @@ static enum outcome tell(struct context *context, bool seconds, bool relative)
         return context_integer_reply(context, -2);
     if (info.expires == DUEQ_NEVER)
         return context_integer_reply(context, -1);
-    moment = relative ? info.expires - view.now : context_to_wall(context, info.expires);
+    moment =
+        relative ? expiry_left(info.expires, view.time) : expiry_wall(info.expires, view.time);
     return context_integer_reply(context,
                                  seconds ? moment / 1000 + (moment % 1000 >= 500) : moment);
 }

@@ -62,7 +62,7 @@ static int64_t idle_seconds(const struct keys_view *view, struct dueq_slice name
     int64_t used = 0;
 
     keys_last_use(view, name, &used);
-    return used < view->now ? (view->now - used) / 1000 : 0;
+    return used < view->time.now ? (view->time.now - used) / 1000 : 0;
 }
 
 /* At the least, for a key that is not among those used of late. */

@@ -198,7 +198,8 @@ static void change_expiry(struct context *context, struct dueq_slice name, int64
     struct keys_view view = context_view(context);
 
     keys_expire(&view, name, expires);
-    context_notify(context, EVENT_GENERIC, expires <= view.now ? "del" : event, name);
+    context_notify(context, EVENT_GENERIC, expiry_is_past(expires, view.time) ? "del" : event,
+                   name);
 }
 
 /* The number is looked at only when there is a value to reply with. */

@@ -346,7 +346,7 @@ enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_vie
                                  unsigned to_database, struct dueq_slice to)
 {
     struct keys *keys = keys_of(view);
-    struct keys_view there = {view->store, to_database, view->now};
+    struct keys_view there = {view->store, to_database, view->time};
     struct keys_entry *entry, *copy;
     enum dueq_status status = find_source(build, view, &entry);
 

@@ -494,7 +494,7 @@ enum dueq_status directory_find(const struct keys_view *view, struct dueq_slice 
     struct keys_entry *entry;
     enum dueq_status status = find_any(view, name, &entry);
 
-    if (status == DUEQ_OK && entry->expires <= view->now)
+    if (status == DUEQ_OK && expiry_is_over(entry->expires, view->time))
         status = DUEQ_NOTFOUND;
     if (status == DUEQ_NOTFOUND)
         use_missed(keys_of(view), name);
@@ -525,7 +525,7 @@ enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice 
     struct keys_entry *entry;
     enum dueq_status status = find_any(view, name, &entry);
 
-    if (status == DUEQ_OK && entry->expires <= view->now) {
+    if (status == DUEQ_OK && expiry_is_over(entry->expires, view->time)) {
         directory_remove(keys, entry, true);
         status = DUEQ_NOTFOUND;
     }
@@ -607,11 +607,11 @@ void directory_expire(struct keys *keys, struct keys_entry *entry, int64_t at)
     expiry_key(keys, entry, &key);
     kv_put(keys->kv, kv_key_slice(&key),
            key.folded ? keys_entry_name(entry) : dueq_slice(NULL, 0), true);
-    keys_lower(&keys->expiry_first, &key);
+    keys_lower(&keys->first_expiry[expiry_on_wall(at)], &key);
     database_of(keys, entry->physical)->expiring++;
     database_of(keys, entry->physical)->dirty = true;
-    if (at < keys->next_expiry)
-        keys->next_expiry = at;
+    if (at < keys->next_expiry[expiry_on_wall(at)])
+        keys->next_expiry[expiry_on_wall(at)] = at;
 }
 
 /* Takes the entry out of directory, expiry index and cache; the object stays. */

@@ -101,15 +101,15 @@ struct keys {
     struct keys_using use;
     uint8_t *scratch; /* a value that must outlive the change that follows */
     size_t scratch_size;
-    size_t unsaved;              /* packed values that are changed */
-    int64_t next_expiry;         /* no key expires before; DUEQ_NEVER: none does */
-    struct kv_key expiry_first;  /* no expiry record comes before */
-    bool garbage;                /* there may be garbage records */
-    struct kv_key garbage_first; /* none comes before */
-    struct kv_key garbage_now;   /* the one being worked on; size 0: none */
-    unsigned erased;             /* records of small objects, since a tick has counted them */
-    struct kv_key garbage_at;    /* everything of that before this is gone; size 0: nothing */
-    struct keys_build *builds;   /* objects that grow in slices (utlist) */
+    size_t unsaved;         /* packed values that are changed */
+    int64_t next_expiry[2]; /* on queue's and wall clock: none before; DUEQ_NEVER: none */
+    struct kv_key first_expiry[2]; /* no expiry record of that clock comes before */
+    bool garbage;                  /* there may be garbage records */
+    struct kv_key garbage_first;   /* none comes before */
+    struct kv_key garbage_now;     /* the one being worked on; size 0: none */
+    unsigned erased;               /* records of small objects, since a tick has counted them */
+    struct kv_key garbage_at;      /* everything of that before this is gone; size 0: nothing */
+    struct keys_build *builds;     /* objects that grow in slices (utlist) */
 };
 
 static inline struct dueq_slice keys_entry_name(const struct keys_entry *entry)

@@ -33,9 +33,13 @@ enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
     keys->seed = kv_seed(kv);
     keys->limits = default_limits;
     keys->garbage = true;
-    keys->next_expiry = 0; /* to be found out by the first tick */
     kv_key_start(&keys->garbage_first, TABLE_GARBAGE);
-    kv_key_start(&keys->expiry_first, TABLE_EXPIRY);
+    keys->next_expiry[0] = INT64_MIN; /* to be found out by the first tick */
+    keys->next_expiry[1] = EXPIRY_WALL;
+    for (int clock = 0; clock < 2; clock++) {
+        kv_key_start(&keys->first_expiry[clock], TABLE_EXPIRY);
+        kv_key_time(&keys->first_expiry[clock], keys->next_expiry[clock]);
+    }
     status = directory_load(keys);
     if (status != DUEQ_OK) {
         keys_free(keys);
@@ -159,7 +163,8 @@ enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice n
     return status;
 }
 
-enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name, int64_t at)
+enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name,
+                             int64_t expiry)
 {
     struct keys *keys = keys_of(view);
     struct keys_entry *entry;
@@ -167,7 +172,7 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
 
     if (status != DUEQ_OK)
         return status;
-    if (at <= view->now) {
+    if (expiry_is_past(expiry, view->time)) {
         directory_remove(keys, entry, false);
         return DUEQ_OK;
     }
@@ -175,19 +180,19 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
         status = directory_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
-    directory_expire(keys, entry, at);
+    directory_expire(keys, entry, expiry);
     directory_touched(view, entry);
     return DUEQ_OK;
 }
 
 enum dueq_status keys_make_free(const struct keys_view *view, struct dueq_slice name)
 {
-    struct keys_view any_time = {view->store, view->database, INT64_MIN};
+    struct keys_view any_time = {view->store, view->database, EXPIRY_LONG_AGO};
     struct keys_entry *entry;
     enum dueq_status status = directory_find(&any_time, name, KEYS_NONE, &entry);
 
     if (status == DUEQ_OK)
-        directory_remove(keys_of(view), entry, entry->expires <= view->now);
+        directory_remove(keys_of(view), entry, expiry_is_over(entry->expires, view->time));
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
@@ -211,7 +216,7 @@ enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice fro
 enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
                            unsigned to_database)
 {
-    struct keys_view there = {view->store, to_database, view->now};
+    struct keys_view there = {view->store, to_database, view->time};
     struct keys_entry *entry, *taken;
     enum dueq_status status = directory_find(&there, name, KEYS_NONE, &taken);
 
@@ -289,7 +294,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
                            unsigned to_database, struct dueq_slice to)
 {
     struct keys *keys = keys_of(view);
-    struct keys_view there = {view->store, to_database, view->now};
+    struct keys_view there = {view->store, to_database, view->time};
     struct keys_entry *entry, *copy;
     enum dueq_status status = directory_find(view, from, KEYS_NONE, &entry);
 
@@ -387,7 +392,7 @@ static bool hand_out(const struct keys_view *view, const struct kv_cursor *curso
     struct keys_info info;
 
     if (!directory_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record) ||
-        record.expires <= view->now)
+        expiry_is_over(record.expires, view->time))
         return true;
     info = (struct keys_info){record.type, record.count, record.expires, record.encoding,
                               record.packed};

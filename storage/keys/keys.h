@@ -10,6 +10,7 @@
 #define DUEQ_STORAGE_KEYS_H
 
 #include "storage/dueq.h"
+#include "storage/keys/expiry.h"
 
 enum { KEYS_DATABASES_MAX = 16 };
 
@@ -45,13 +46,13 @@ void keys_set_limits(struct dueq *store, const struct keys_limits *limits);
 struct keys_view {
     struct dueq *store;
     unsigned database;
-    int64_t now; /* unix ms, the queue's clock */
+    struct dueq_time time;
 };
 
 struct keys_info {
     enum keys_type type;
     uint64_t count;  /* elements; bytes of a string */
-    int64_t expires; /* unix ms; DUEQ_NEVER: does not */
+    int64_t expires; /* expiry.h; DUEQ_NEVER: does not */
     enum keys_encoding encoding;
     bool packed; /* the value is in one piece, not in records of its own */
 };
@@ -65,8 +66,9 @@ enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name);
 /* The same, before another value is put there at once: that is no new key to those who watch.
  */
 enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice name);
-/* `at` DUEQ_NEVER: persists. A moment that has passed deletes. DUEQ_NOTFOUND: no such key. */
-enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name, int64_t at);
+/* DUEQ_NEVER: persists. A moment that has come deletes. DUEQ_NOTFOUND: no such key. */
+enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name,
+                             int64_t expiry);
 /* The value and expiry of `from` under the name `to` (whatever was there is deleted). O(1), the
  * elements stay where they are. */
 enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice from,
@@ -169,8 +171,6 @@ void keys_reset_lookups(struct dueq *store);
 
 /* ---- strings */
 
-#define KEYS_KEEP_EXPIRY INT64_MIN
-
 enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice *ret_value);
 /* Where the text of a string comes from decides its encoding. */
@@ -179,7 +179,8 @@ enum string_origin {
     STRING_MADE,  /* by the server, whole */
     STRING_EDITED /* in part */
 };
-/* Replaces whatever is there, of any type. expires: unix ms, DUEQ_NEVER or KEYS_KEEP_EXPIRY. */
+/* Replaces whatever is there, of any type. expires: as keys_expire takes it, or
+ * KEYS_KEEP_EXPIRY. */
 enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice value, int64_t expires,
                             enum string_origin origin);

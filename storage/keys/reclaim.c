@@ -408,7 +408,7 @@ static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_sli
                        const struct keys_view *view)
 {
     struct dueq_slice name = directory_expiring_name(key, value);
-    struct keys_view before = {view->store, view->database, INT64_MIN};
+    struct keys_view before = {view->store, view->database, EXPIRY_LONG_AGO};
     struct keys_entry *entry;
     struct kv_key record;
 
@@ -431,63 +431,91 @@ static bool logical_of(const struct keys *keys, uint64_t physical, unsigned *ret
     return false;
 }
 
-/* Finds the earliest expiry record and sets next_expiry by it. True: it is due, and the cursor
- * there. A search that has spent the budget leaves next_expiry as it was. */
-static bool find_expired(struct keys *keys, struct kv_cursor *at, int64_t now, unsigned *budget)
+/* Finds the earliest expiry record of that clock and sets next_expiry by it. True: it is due,
+ * and the cursor there. A search that has spent the budget leaves next_expiry as it was. */
+static bool find_expired(struct keys *keys, struct kv_cursor *at, bool wall,
+                         struct dueq_time time, unsigned *budget)
 {
     struct dueq_slice key;
+    int64_t found;
     enum dueq_status status =
-        kv_cursor_seek_within(at, kv_key_slice(&keys->expiry_first), budget);
+        kv_cursor_seek_within(at, kv_key_slice(&keys->first_expiry[wall]), budget);
 
     if (status == DUEQ_NOTFOUND && *budget == 0)
         return false;
-    keys->next_expiry = DUEQ_NEVER;
+    keys->next_expiry[wall] = DUEQ_NEVER;
     if (status != DUEQ_OK || *(const uint8_t *)kv_cursor_key(at).data != TABLE_EXPIRY)
         return false;
     key = kv_cursor_key(at);
-    copy_key(&keys->expiry_first, key);
-    keys->next_expiry = kv_read_time((const uint8_t *)key.data + 1);
-    return keys->next_expiry <= now;
+    found = kv_read_time((const uint8_t *)key.data + 1);
+    if (expiry_on_wall(found) != wall)
+        return false;
+    copy_key(&keys->first_expiry[wall], key);
+    keys->next_expiry[wall] = found;
+    return expiry_is_over(found, time);
 }
 
-/* Looks at the earliest expiry record; true: it was due and is dealt with. */
-static bool expire_first(struct dueq *store, struct keys *keys, int64_t now, unsigned *budget)
+/* Looks at the earliest expiry record of that clock; true: it was due and is dealt with. */
+static bool expire_first(struct dueq *store, struct keys *keys, bool wall,
+                         struct dueq_time time, unsigned *budget)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
-    struct keys_view view = {.store = store, .now = now};
+    struct keys_view view = {.store = store, .time = time};
     struct dueq_slice key;
     bool due;
 
     if (at == NULL)
         return false;
-    due = find_expired(keys, at, now, budget);
+    due = find_expired(keys, at, wall, time, budget);
     key = kv_cursor_key(at);
     if (due && logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
         expire_key(keys, key, kv_cursor_value(at), &view);
     else if (due)
-        kv_del(keys->kv, kv_key_slice(&keys->expiry_first));
+        kv_del(keys->kv, kv_key_slice(&keys->first_expiry[wall]));
     keys_give_cursor(keys);
     return due;
 }
 
-void keys_tick(struct dueq *store, int64_t now, unsigned *budget)
+static void expire_due(struct dueq *store, struct keys *keys, bool wall, struct dueq_time time,
+                       unsigned *budget)
+{
+    while (*budget > 0 && expiry_is_over(keys->next_expiry[wall], time)) {
+        --*budget;
+        if (!expire_first(store, keys, wall, time, budget))
+            break;
+        *budget = pay_for_erased(keys, *budget);
+    }
+}
+
+void keys_tick(struct dueq *store, struct dueq_time time, unsigned *budget)
 {
     struct keys *keys = store_keys(store);
 
     keys->erased = 0;
-    while (*budget > 0 && keys->next_expiry <= now) {
-        --*budget;
-        if (!expire_first(store, keys, now, budget))
-            break;
-        *budget = pay_for_erased(keys, *budget);
-    }
+    expire_due(store, keys, false, time, budget);
+    expire_due(store, keys, true, time, budget);
     if (*budget > 0 && keys->garbage)
         *budget = collect_garbage(keys, *budget);
 }
 
-int64_t keys_next_tick(const struct keys *keys, int64_t now)
+static int64_t next_tick_of(int64_t next_expiry, struct dueq_time time)
 {
-    if (keys->garbage || keys->next_expiry <= now)
+    int64_t left;
+
+    if (next_expiry == DUEQ_NEVER)
+        return DUEQ_NEVER;
+    left = expiry_left(next_expiry, time);
+    if (expiry_is_over(next_expiry, time))
         return 0;
-    return keys->next_expiry == DUEQ_NEVER ? DUEQ_NEVER : keys->next_expiry - now;
+    return left == DUEQ_NEVER ? DUEQ_NEVER : left + 1;
+}
+
+int64_t keys_next_tick(const struct keys *keys, struct dueq_time time)
+{
+    int64_t a = next_tick_of(keys->next_expiry[0], time),
+            b = next_tick_of(keys->next_expiry[1], time);
+
+    if (keys->garbage)
+        return 0;
+    return a < b ? a : b;
 }

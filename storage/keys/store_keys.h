@@ -12,9 +12,9 @@ void keys_save(struct keys *keys); /* before each kv_commit: puts what changed *
 
 /* Reclaims what has expired or was deleted, in at most *budget steps; 0 afterwards: there may
  * be more. */
-void keys_tick(struct dueq *store, int64_t now, unsigned *budget);
+void keys_tick(struct dueq *store, struct dueq_time time, unsigned *budget);
 /* ms until there is something to do; DUEQ_NEVER: nothing is. */
-int64_t keys_next_tick(const struct keys *keys, int64_t now);
+int64_t keys_next_tick(const struct keys *keys, struct dueq_time time);
 
 void keys_flush_all(struct keys *keys);
 

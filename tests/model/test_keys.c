@@ -50,7 +50,7 @@ static bool once_in(uint64_t times)
 
 static struct target target_in(unsigned database, int name)
 {
-    return (struct target){{test.store, database, test.now.now},
+    return (struct target){{test.store, database, test.now},
                            name,
                            model_text(name),
                            &test.model.keys[database][name]};
@@ -145,12 +145,26 @@ static void pass(void)
 
     test.now.now += ms;
     test.now.wall += ms;
-    model_pass(&test.model, test.now.now);
+    model_pass(&test.model, test.now);
 }
 
+/* On either clock. */
 static int64_t soon(void)
 {
-    return test.now.now + 1 + roll(once_in(4) ? 200000 : 2000);
+    int64_t ms = 1 + roll(once_in(4) ? 200000 : 2000);
+
+    return once_in(2) ? expiry_after(test.now, ms) : expiry_at(test.now.wall + ms);
+}
+
+/* A key whose time has passed may be there again when the wall clock goes back, until it is
+ * reclaimed: not here. */
+static void step_wall(void)
+{
+    while (dueq_tick(test.store, test.now, 1 + (unsigned)roll(300)))
+        continue;
+    check_changes();
+    test.now.wall += roll(20000) - 10000;
+    model_pass(&test.model, test.now);
 }
 
 static void check_reclaimed(void)
@@ -612,7 +626,7 @@ static void expire_key_at(struct target *at, int64_t moment)
     if (!there)
         return;
     told(at, MUST_TELL);
-    if (moment <= test.now.now)
+    if (expiry_is_past(moment, test.now))
         model_drop(at->key);
     else
         at->key->expires = moment;
@@ -621,7 +635,8 @@ static void expire_key_at(struct target *at, int64_t moment)
 static void expire_key(struct target *at)
 {
     if (once_in(8))
-        expire_key_at(at, test.now.now - roll(5));
+        expire_key_at(at, once_in(2) ? expiry_at(test.now.wall - roll(5))
+                                     : expiry_after(test.now, -roll(5)));
     else
         expire_key_at(at, once_in(4) ? DUEQ_NEVER : soon());
 }
@@ -787,7 +802,7 @@ static void scan_keys(void)
         lives[name] = keys[name].life;
     keep_those_there(lives, keys);
     do {
-        struct keys_view view = {test.store, scan.database, test.now.now};
+        struct keys_view view = {test.store, scan.database, test.now};
 
         assert_int_equal(
             keys_scan(&view, cursor, 1 + (uint64_t)roll(8), see_key, &scan, &cursor), DUEQ_OK);
@@ -847,14 +862,14 @@ static void reopen(void)
     if (once_in(2)) {
         dueq_abandon(test.store);
         test.model = test.committed;
-        model_pass(&test.model, test.now.now);
+        model_pass(&test.model, test.now);
         note_there();
     } else {
         commit();
         assert_int_equal(dueq_close(test.store), DUEQ_OK);
     }
     open_store();
-    compare_keys(test.store, test.now.now, &test.model);
+    compare_keys(test.store, test.now, &test.model);
 }
 
 static void live(void)
@@ -862,6 +877,8 @@ static void live(void)
     step();
     if (once_in(3))
         pass();
+    if (once_in(300))
+        step_wall();
     if (once_in(3))
         tick(1 + (unsigned)roll(40));
     check_changes();
@@ -870,7 +887,7 @@ static void live(void)
     if (once_in(50))
         scan_keys();
     if (once_in(100))
-        compare_keys(test.store, test.now.now, &test.model);
+        compare_keys(test.store, test.now, &test.model);
     if (once_in(200))
         check_reclaimed();
     if (once_in(1000))
@@ -889,13 +906,13 @@ static void remove_everything(void)
             if (once_in(2))
                 delete_key(&at);
             else
-                expire_key_at(&at, test.now.now + 1);
+                expire_key_at(&at, expiry_after(test.now, 0) + 1);
         }
         check_changes();
     }
-    test.now.now++;
-    test.now.wall++;
-    model_pass(&test.model, test.now.now);
+    test.now.now += 2;
+    test.now.wall += 2;
+    model_pass(&test.model, test.now);
     check_reclaimed();
 }
 
@@ -924,7 +941,7 @@ static void keys_are_arrays(void **state)
     (void)state;
     for (long left = dice_setting("STEPS", 40000); left > 0; left--)
         live();
-    compare_keys(test.store, test.now.now, &test.model);
+    compare_keys(test.store, test.now, &test.model);
     check_reclaimed();
     remove_everything();
     assert_int_equal(dueq_checkpoint(test.store, test.now), DUEQ_OK);
@@ -979,7 +996,7 @@ static void more_keys_change_in_a_turn_than_are_kept_open(void **state)
     (void)state;
     keys_watch_changes(test.store, false);
     for (int turn = 0; turn < 10; turn++) {
-        struct keys_view view = {test.store, 0, test.now.now};
+        struct keys_view view = {test.store, 0, test.now};
 
         for (int left = CROWD_TURN; left > 0; left--) {
             int number = roll(CROWD);
@@ -991,7 +1008,7 @@ static void more_keys_change_in_a_turn_than_are_kept_open(void **state)
     }
     dueq_abandon(test.store);
     open_store();
-    compare_crowd(&(struct keys_view){test.store, 0, test.now.now}, fields);
+    compare_crowd(&(struct keys_view){test.store, 0, test.now}, fields);
     assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
     test.flushed[0] = true;
     check_reclaimed();

@@ -334,7 +334,7 @@ static void open_store(void)
     struct dueq_error error;
 
     assert_int_equal(dueq_open(test.dir, NULL, test.now, &test.store, &error), DUEQ_OK);
-    test.view = (struct keys_view){test.store, 0, test.now.now};
+    test.view = (struct keys_view){test.store, 0, test.now};
 }
 
 /* As after a crash behind the commit, or after a clean end. */

@@ -107,7 +107,7 @@ static void commit(void)
 
 static struct keys_view view(void)
 {
-    return (struct keys_view){test.store, 0, 1000};
+    return (struct keys_view){test.store, 0, {.now = 1000, .wall = 1000}};
 }
 
 static struct dueq_slice name_of(int set)

@@ -139,11 +139,11 @@ void compare_key(const struct keys_view *view, int name, const struct model_key 
     assert_int_equal(comparison.seen, key->count);
 }
 
-void compare_keys(struct dueq *store, int64_t now, const struct keys_model *model)
+void compare_keys(struct dueq *store, struct dueq_time time, const struct keys_model *model)
 {
     for (unsigned database = 0; database < KEYS_MODEL_DATABASES; database++)
         for (int name = 0; name < KEYS_MODEL_NAMES; name++)
-            compare_key(&(struct keys_view){store, database, now}, name,
+            compare_key(&(struct keys_view){store, database, time}, name,
                         &model->keys[database][name]);
 }
 

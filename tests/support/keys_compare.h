@@ -6,7 +6,7 @@
 
 /* Type, expiry, size and every element, in order where there is one. */
 void compare_key(const struct keys_view *view, int name, const struct model_key *key);
-void compare_keys(struct dueq *store, int64_t now, const struct keys_model *model);
+void compare_keys(struct dueq *store, struct dueq_time time, const struct keys_model *model);
 
 /* Nothing is waiting to be reclaimed: counts are exact, and the space holds a record for each
  * thing of the model and none besides. */

@@ -140,13 +140,13 @@ void model_swap(struct keys_model *model, unsigned a, unsigned b)
     }
 }
 
-void model_pass(struct keys_model *model, int64_t now)
+void model_pass(struct keys_model *model, struct dueq_time time)
 {
     for (unsigned database = 0; database < KEYS_MODEL_DATABASES; database++)
         for (int name = 0; name < KEYS_MODEL_NAMES; name++) {
             struct model_key *key = &model->keys[database][name];
 
-            if (key->type == KEYS_NONE || key->expires > now)
+            if (key->type == KEYS_NONE || !expiry_is_over(key->expires, time))
                 continue;
             model_drop(key);
             key->lapsed = true;

@@ -50,7 +50,7 @@ void model_assign(struct keys_model *model, struct model_key *to, const struct m
 void model_flush(struct keys_model *model, unsigned database);
 void model_swap(struct keys_model *model, unsigned a, unsigned b);
 /* Drops what has expired. */
-void model_pass(struct keys_model *model, int64_t now);
+void model_pass(struct keys_model *model, struct dueq_time time);
 
 void model_set_string(struct model_key *key, int value);
 /* True: was not there. */

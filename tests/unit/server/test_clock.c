@@ -520,6 +520,34 @@ static void an_absolute_moment_is_shown_as_it_was_given(void **state)
     expect_moment(runner, "due", START + 2 * HOUR + 30000, "Q.GET mail a");
 }
 
+/* A time to live is as long as it was said to be; a moment is one of the wall clock. */
+static void expiries_go_by_the_clock_that_they_were_given_on(void **state)
+{
+    struct command_runner *runner = *state;
+    char line[128];
+    begin_server(runner);
+    runner_expect(runner, "OK", "SET ttl v EX 100");
+    snprintf(line, sizeof(line), "SET moment v PXAT %lld", (long long)(START + 100000));
+    runner_expect(runner, "OK", line);
+    runner_expect(runner, "100000", "PTTL ttl");
+    runner_expect(runner, "100000", "PTTL moment");
+    step_server(runner, -HOUR, 0);
+    runner_expect(runner, "100000", "PTTL ttl");
+    runner_expect(runner, "3700000", "PTTL moment");
+    expect_moment(runner, NULL, START + 100000 - HOUR, "PEXPIRETIME ttl");
+    expect_moment(runner, NULL, START + 100000, "PEXPIRETIME moment");
+    runner_expect(runner, "0", "EXPIRE moment 3800 LT");
+    runner_expect(runner, "0", "EXPIRE moment 3600 GT");
+    runner_expect(runner, "1", "EXPIRE moment 3800 GT");
+    runner_expect(runner, "3800000", "PTTL moment");
+    snprintf(line, sizeof(line), "PEXPIREAT moment %lld", (long long)(START + 100000));
+    runner_expect(runner, "1", line);
+    step_server(runner, 2 * HOUR, 1000);
+    runner_expect(runner, "99000", "PTTL ttl");
+    runner_expect(runner, "-2", "PTTL moment");
+    runner_expect(runner, "1", "DBSIZE");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -548,6 +576,7 @@ int main(void)
         cmocka_unit_test(the_real_boot_is_known_and_stays),
         runner_test(every_reply_shows_the_wall_clock_after_a_step),
         runner_test(an_absolute_moment_is_shown_as_it_was_given),
+        runner_test(expiries_go_by_the_clock_that_they_were_given_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,11 +329,11 @@ static void waiting_for_replicas_ends(void **state)
 static void keys_expire(void **state)
 {
     static const struct runner_step steps[] = {
-        {'a', "OK", "SET k v"},  {'a', "1", "EXPIRE k 1"}, {'a', "1", "TTL k"},
-        {'a', "1", "EXISTS k"},  {'+', NULL, "1000"},      {'a', "0", "EXISTS k"},
-        {'a', "nil", "GET k"},   {'a', "-2", "TTL k"},     {'a', "-2", "PTTL k"},
-        {'a', "none", "TYPE k"}, {'a', "0", "DBSIZE"},     {'a', "OK", "SET k again"},
-        {'a', "-1", "TTL k"},
+        {'a', "OK", "SET k v"}, {'a', "1", "EXPIRE k 1"},   {'a', "1", "TTL k"},
+        {'a', "1", "EXISTS k"}, {'+', NULL, "1000"},        {'a', "0", "PTTL k"},
+        {'+', NULL, "1"},       {'a', "0", "EXISTS k"},     {'a', "nil", "GET k"},
+        {'a', "-2", "TTL k"},   {'a', "-2", "PTTL k"},      {'a', "none", "TYPE k"},
+        {'a', "0", "DBSIZE"},   {'a', "OK", "SET k again"}, {'a', "-1", "TTL k"},
     };
 
     runner_follow(*state, steps);

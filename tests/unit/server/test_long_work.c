@@ -18,7 +18,7 @@ enum { MANY = 20000, SLICE_BYTES = 400 * LONG_STEPS };
 
 static struct keys_view view_of(struct command_runner *runner)
 {
-    return (struct keys_view){runner->server.store, 0, runner->server.now.now};
+    return (struct keys_view){runner->server.store, 0, runner->server.now};
 }
 
 static void commit(struct command_runner *runner)

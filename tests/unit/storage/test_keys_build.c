@@ -25,7 +25,7 @@ static void open_store(void)
     struct dueq_error error;
 
     assert_int_equal(dueq_open(test.dir, NULL, now, &test.store, &error), DUEQ_OK);
-    test.view = (struct keys_view){test.store, 0, now.now};
+    test.view = (struct keys_view){test.store, 0, now};
 }
 
 static int set_up(void **state)

@@ -28,7 +28,7 @@ static int set_up(void **state)
     test.dir = temp_dir_new();
     if (dueq_open(test.dir, NULL, now, &test.store, &error) != DUEQ_OK)
         return -1;
-    test.view = (struct keys_view){test.store, 0, now.now};
+    test.view = (struct keys_view){test.store, 0, now};
     while (dueq_tick(test.store, now, SLICE))
         continue;
     return 0;

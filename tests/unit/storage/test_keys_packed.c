@@ -35,7 +35,7 @@ static void open_store(void)
     options.seed = test.seed;
     if (dueq_open(test.dir, &options, now, &test.store, &error) != DUEQ_OK)
         fail_msg("%s", error.text);
-    test.view = (struct keys_view){test.store, 0, now.now};
+    test.view = (struct keys_view){test.store, 0, now};
 }
 
 static void commit(void)

@@ -27,7 +27,7 @@ static int set_up(void **state)
     test.dir = temp_dir_new();
     if (dueq_open(test.dir, NULL, now, &test.store, &error) != DUEQ_OK)
         return -1;
-    test.view = (struct keys_view){test.store, 0, now.now};
+    test.view = (struct keys_view){test.store, 0, now};
     return 0;
 }
 
@@ -194,13 +194,15 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
 
 static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
 {
-    struct dueq_time later = {.now = now.now + 1, .wall = now.wall + 1};
+    struct dueq_time later = {.now = now.now + 2, .wall = now.wall + 2};
+    int64_t expiries[] = {expiry_after(now, 1), expiry_at(now.wall + 1)};
     uint64_t before;
 
     (void)state;
     for (int i = 0; i < MANY; i++)
         assert_int_equal(
-            string_set(&test.view, numbered(i), text("v"), later.now, STRING_GIVEN), DUEQ_OK);
+            string_set(&test.view, numbered(i), text("v"), expiries[i % 2], STRING_GIVEN),
+            DUEQ_OK);
     checkpoint();
     before = tombstones_passed();
     while (dueq_tick(test.store, later, SLICE))

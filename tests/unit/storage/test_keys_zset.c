@@ -33,7 +33,7 @@ static void open_store(struct fixture *fixture)
                                (struct dueq_time){.now = NOW, .wall = NOW}, &fixture->store,
                                &error),
                      DUEQ_OK);
-    fixture->view = (struct keys_view){fixture->store, 0, NOW};
+    fixture->view = (struct keys_view){fixture->store, 0, {.now = NOW, .wall = NOW}};
 }
 
 static int set_up(void **state)

@@ -245,12 +245,12 @@ static uint64_t flushed(int count, bool checkpointed)
 
 static uint64_t keys(int count, bool checkpointed)
 {
-    struct keys_view view = {test.store, 0, test.time.now};
+    struct keys_view view = {test.store, 0, test.time};
     uint64_t steps;
 
     for (int i = 0; i < count; i++) {
         assert_int_equal(string_set(&view, numbered(i), dueq_slice("v", 1),
-                                    test.time.now + 1000, STRING_GIVEN),
+                                    expiry_after(test.time, 999), STRING_GIVEN),
                          DUEQ_OK);
         commit_sometimes(i);
     }
@@ -318,7 +318,7 @@ static void a_tick_pays_for_what_goes_with_a_key(void **state)
 
     (void)state;
     begin();
-    view = (struct keys_view){test.store, 0, test.time.now};
+    view = (struct keys_view){test.store, 0, test.time};
     for (int i = 0; i < HASHES; i++) {
         char name[16];
         size_t size = (size_t)snprintf(name, sizeof(name), "hash-%d", i);
@@ -327,7 +327,7 @@ static void a_tick_pays_for_what_goes_with_a_key(void **state)
             assert_int_equal(hash_set(&view, dueq_slice(name, size), numbered(field),
                                       dueq_slice(value, sizeof(value)), &added),
                              DUEQ_OK);
-        assert_int_equal(keys_expire(&view, dueq_slice(name, size), test.time.now + 10),
+        assert_int_equal(keys_expire(&view, dueq_slice(name, size), expiry_after(test.time, 9)),
                          DUEQ_OK);
     }
     commit();

@@ -1,0 +1,76 @@
+/* LD_PRELOAD: a machine whose wall clock is stepped, and which is booted anew, on command.
+ *
+ * The file STEPPED_CLOCK holds what the clocks show beyond the truth: struct stepped_clock of
+ * tests/support/stepped_clock.h, written by the test while the server runs. */
+#include "tests/support/stepped_clock.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NEXT(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+
+static const struct stepped_clock *shared(void)
+{
+    static const struct stepped_clock *clock;
+    const char *path = getenv("STEPPED_CLOCK");
+    int fd;
+
+    if (clock != NULL || path == NULL)
+        return clock;
+    fd = NEXT(open)(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    void *map = mmap(NULL, sizeof(*clock), PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (map != MAP_FAILED)
+        clock = map;
+    return clock;
+}
+
+int clock_gettime(clockid_t id, struct timespec *moment)
+{
+    static int (*next)(clockid_t, struct timespec *);
+    const struct stepped_clock *clock = shared();
+
+    if (next == NULL)
+        next = NEXT(clock_gettime);
+    int result = next(id, moment);
+    if (result == 0 && clock != NULL && id == CLOCK_REALTIME)
+        moment->tv_sec += clock->wall_ahead;
+    if (result == 0 && clock != NULL && id == CLOCK_BOOTTIME)
+        moment->tv_sec += clock->boot_ahead;
+    return result;
+}
+
+/* The boot's id is made of the number that the test counts. */
+static int open_boot_id(void)
+{
+    int fd = memfd_create("boot_id", MFD_CLOEXEC);
+    const struct stepped_clock *clock = shared();
+
+    if (fd >= 0 && dprintf(fd, "%036lld\n", clock == NULL ? 0 : (long long)clock->boot) > 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+int open(const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+
+    if (strcmp(path, "/proc/sys/kernel/random/boot_id") == 0)
+        return open_boot_id();
+    if (flags & (O_CREAT | O_TMPFILE)) {
+        va_list arguments;
+        va_start(arguments, flags);
+        mode = va_arg(arguments, mode_t);
+        va_end(arguments);
+    }
+    return NEXT(open)(path, flags, mode);
+}

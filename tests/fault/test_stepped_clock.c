@@ -1,0 +1,379 @@
+/* Wall clocks that are stepped while the server runs, while it is down, and across boots of the
+ * machine; and that nothing comes before its time, measured from outside. */
+#include "tests/support/client.h"
+#include "tests/support/stepped_clock.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { HOUR = 3600, DAY = 24 * HOUR };
+#define YEAR (INT64_C(365) * DAY)
+
+static const int64_t steps[] = {HOUR, 10 * DAY, 30 * DAY, -HOUR, -10 * DAY, -30 * DAY};
+enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+struct machine {
+    struct server_process *server;
+    struct stepped_clock *clock;
+    redisContext *client;
+};
+
+static struct machine boot(void)
+{
+    struct machine machine = {.server = server_process_new()};
+    machine.clock = stepped_clock_prepare(machine.server);
+    server_process_run(machine.server);
+    machine.client = client_open(machine.server);
+    return machine;
+}
+
+static void stop(struct machine *machine, bool kill)
+{
+    client_close(machine->client);
+    if (kill)
+        server_process_kill(machine->server);
+    else
+        server_process_stop(machine->server);
+}
+
+static void run(struct machine *machine)
+{
+    server_process_run(machine->server);
+    machine->client = client_open(machine->server);
+}
+
+/* As the machine shows it. */
+static int64_t machine_ms(const struct machine *machine)
+{
+    return unix_ms() + machine->clock->wall_ahead * 1000;
+}
+
+/* What lasts two hours, by each kind of waiting. */
+static void put_long_things(const struct machine *machine)
+{
+    redisContext *client = machine->client;
+    expect(client, "\"delayed\"", "Q.PUSH mail body ID delayed DELAY 2h");
+    expect(client, "\"claimed\"", "Q.PUSH other body ID claimed");
+    expect(client, "[[\"claimed\" 1 *]]", "Q.CLAIM other LEASE 2h");
+    expect(client, "OK", "SET ttl v EX 7200");
+}
+
+static void expect_things(const struct machine *machine, bool there)
+{
+    redisContext *client = machine->client;
+    expect_field(client, "state", there ? "\"delayed\"" : "\"ready\"", "Q.GET mail delayed");
+    expect_field(client, "state", there ? "\"claimed\"" : "\"ready\"", "Q.GET other claimed");
+    expect(client, there ? "1" : "0", "EXISTS ttl");
+    if (there)
+        assert_in_range(ask_integer(client, "PTTL ttl"), 7000 * 1000, 7200 * 1000);
+}
+
+/* ---- one boot */
+
+static void a_step_and_a_restart_move_nothing(bool while_running, bool kill)
+{
+    for (size_t i = 0; i < STEPS; i++) {
+        struct machine machine = boot();
+        put_long_things(&machine);
+        if (while_running) {
+            machine.clock->wall_ahead += steps[i];
+            expect_things(&machine, true);
+        }
+        stop(&machine, kill);
+        if (!while_running)
+            machine.clock->wall_ahead += steps[i];
+        run(&machine);
+        expect_things(&machine, true);
+        client_close(machine.client);
+        server_process_cleanup();
+    }
+}
+
+static void a_step_before_a_stop_moves_nothing(void **state)
+{
+    (void)state;
+    a_step_and_a_restart_move_nothing(true, false);
+}
+
+static void a_step_before_a_kill_moves_nothing(void **state)
+{
+    (void)state;
+    a_step_and_a_restart_move_nothing(true, true);
+}
+
+static void a_step_while_it_is_down_moves_nothing(void **state)
+{
+    (void)state;
+    a_step_and_a_restart_move_nothing(false, true);
+}
+
+/* ---- several boots */
+
+static void time_away_counts_by_the_wall_clock(void **state)
+{
+    (void)state;
+    for (int kill = 0; kill < 2; kill++) {
+        struct machine machine = boot();
+        machine.clock->wall_ahead = 30 * DAY; /* which counts for nothing */
+        put_long_things(&machine);
+        stop(&machine, kill);
+        machine.clock->wall_ahead += HOUR;
+        stepped_clock_reboot(machine.clock);
+        run(&machine);
+        expect_field(machine.client, "state", "\"delayed\"", "Q.GET mail delayed");
+        assert_in_range(ask_integer(machine.client, "PTTL ttl"), 3500 * 1000, 3600 * 1000);
+        stop(&machine, kill);
+        machine.clock->wall_ahead += 2 * HOUR;
+        stepped_clock_reboot(machine.clock);
+        run(&machine);
+        expect_things(&machine, false);
+        client_close(machine.client);
+        server_process_cleanup();
+    }
+}
+
+static void a_wall_clock_set_back_across_a_boot_counts_for_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++) {
+        struct machine machine = boot();
+        if (steps[i] > 0)
+            continue;
+        put_long_things(&machine);
+        stop(&machine, true);
+        machine.clock->wall_ahead += steps[i];
+        stepped_clock_reboot(machine.clock);
+        run(&machine);
+        expect_things(&machine, true);
+        client_close(machine.client);
+        server_process_cleanup();
+    }
+}
+
+/* Until NTP comes, and then another boot. */
+static void a_device_that_boots_in_1970_keeps_what_waits(void **state)
+{
+    struct machine machine = boot();
+    (void)state;
+    put_long_things(&machine);
+    stop(&machine, true);
+    machine.clock->wall_ahead = -unix_ms() / 1000 + 10;
+    stepped_clock_reboot(machine.clock);
+    run(&machine);
+    expect_things(&machine, true);
+    expect(machine.client, "OK", "SET later v EX 7200");
+    machine.clock->wall_ahead = 0;
+    expect_things(&machine, true);
+    stop(&machine, true);
+    run(&machine);
+    expect_things(&machine, true);
+    assert_in_range(ask_integer(machine.client, "PTTL later"), 7000 * 1000, 7200 * 1000);
+    stop(&machine, true);
+    stepped_clock_reboot(machine.clock);
+    run(&machine);
+    expect_things(&machine, true);
+    expect(machine.client, "1", "EXISTS later");
+}
+
+/* What names a moment of the wall clock means that clock. */
+static void expect_moments(const struct machine *machine)
+{
+    redisContext *client = machine->client;
+    long long soon = machine_ms(machine) + HOUR * 1000LL;
+    redisReply *time = ask(client, "TIME");
+    assert_in_range(atoll(time->element[0]->str), soon / 1000 - HOUR - 1,
+                    machine_ms(machine) / 1000);
+    freeReplyObject(time);
+    expect(client, "\"at\"", "Q.PUSH at body ID at AT %lld", soon);
+    expect_field(client, "state", "\"delayed\"", "Q.GET at at");
+    assert_int_equal(ask_field(client, "due", "Q.GET at at"), soon);
+    expect(client, "[]", "Q.CLAIM at");
+    expect(client, "1", "Q.DEL at at");
+    expect(client, "OK", "SET moment v");
+    expect(client, "1", "PEXPIREAT moment %lld", soon);
+    assert_int_equal(ask_integer(client, "PEXPIRETIME moment"), soon);
+    assert_in_range(ask_integer(client, "PTTL moment"), 3500 * 1000, 3600 * 1000);
+    expect(client, "OK", "SET ttl v EX 100");
+    assert_in_range(ask_integer(client, "PTTL ttl"), 50 * 1000, 100 * 1000);
+}
+
+static void a_wrong_year_is_healed_by_the_right_one(void **state)
+{
+    struct machine machine = boot();
+    (void)state;
+    expect_moments(&machine);
+    stop(&machine, false);
+    machine.clock->wall_ahead = 74 * YEAR;
+    stepped_clock_reboot(machine.clock);
+    run(&machine);
+    expect_moments(&machine);
+    stop(&machine, false);
+    machine.clock->wall_ahead = 0;
+    run(&machine); /* in the same boot: NTP while it was down */
+    expect_moments(&machine);
+    stop(&machine, true);
+    stepped_clock_reboot(machine.clock);
+    run(&machine);
+    expect_moments(&machine);
+    machine.clock->wall_ahead = 74 * YEAR; /* while it runs */
+    expect_moments(&machine);
+    machine.clock->wall_ahead = 0;
+    expect_moments(&machine);
+}
+
+/* ---- exact to the client's own clock */
+
+static int64_t unix_usec(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void what_is_shown_is_the_wall_clock(void **state)
+{
+    (void)state;
+    for (int start = 0; start < 5; start++) {
+        struct server_process *server = server_process_start("");
+        redisContext *client = client_open(server);
+        expect(client, "OK", "SET k v");
+        for (int i = 0; i < 200; i++) {
+            int64_t before = unix_usec();
+            redisReply *time = ask(client, "TIME");
+            int64_t shown =
+                atoll(time->element[0]->str) * 1000000 + atoll(time->element[1]->str);
+            assert_in_range(shown, before, unix_usec());
+            freeReplyObject(time);
+            int64_t wanted = unix_ms() + 10000;
+            expect(client, "\"v\"", "GETEX k PXAT %lld", (long long)wanted);
+            assert_true(ask_integer(client, "PTTL k") <= 10000);
+            assert_int_equal(ask_integer(client, "PEXPIRETIME k"), wanted);
+            before = unix_ms();
+            expect(client, "OK", "SET k v PX 10000");
+            assert_true(ask_integer(client, "PTTL k") <= 10000);
+            assert_in_range(ask_integer(client, "PEXPIRETIME k"), before + 10000,
+                            unix_ms() + 10000);
+        }
+        client_close(client);
+        server_process_cleanup();
+    }
+}
+
+/* ---- never early: so many usec go by between the asking and the having */
+
+enum { WAIT_MS = 7, ROUNDS = 60 };
+
+static int64_t steady_usec(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Anywhere within a ms. */
+static int64_t begin_round(int round)
+{
+    struct timespec part = {0, 100000 + round * 17000};
+    nanosleep(&part, NULL);
+    return steady_usec();
+}
+
+static void await_claim(redisContext *client, bool block)
+{
+    for (bool got = false; !got;) {
+        redisReply *reply = block ? ask(client, "Q.CLAIM mail LEASE 7 BLOCK 60s")
+                                  : ask(client, "Q.CLAIM mail LEASE 7");
+        got = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
+        freeReplyObject(reply);
+    }
+}
+
+static void expect_waited(int64_t since)
+{
+    int64_t waited = steady_usec() - since;
+    if (waited < WAIT_MS * 1000)
+        fail_at(__FILE__, __LINE__, "early by %lld usec", (long long)(WAIT_MS * 1000 - waited));
+}
+
+static void delays_and_leases_are_not_short(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t since = begin_round(round);
+        expect(client, "\"a\"", "Q.PUSH mail body ID a DELAY 7");
+        await_claim(client, round % 2 == 0);
+        expect_waited(since);
+        expect(client, "1", "Q.DEL mail a");
+        expect(client, "\"b\"", "Q.PUSH mail body ID b RETRIES 100");
+        since = begin_round(round);
+        await_claim(client, false);
+        await_claim(client, round % 2 == 0);
+        expect_waited(since);
+        expect(client, "1", "Q.DEL mail b");
+    }
+}
+
+static void times_to_live_and_timeouts_are_not_short(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t since = begin_round(round);
+        expect(client, "OK", "SET k v PX 7");
+        while (ask_integer(client, "EXISTS k") == 1)
+            continue;
+        expect_waited(since);
+        since = begin_round(round);
+        expect(client, "nil", "BLPOP nothing 0.007");
+        expect_waited(since);
+        since = begin_round(round);
+        expect(client, "nil", "Q.CLAIM nothing BLOCK 7");
+        expect_waited(since);
+    }
+}
+
+static void restarts_make_nothing_early(void **state)
+{
+    struct server_process *server = server_process_start("");
+    (void)state;
+    for (int round = 0; round < 8; round++) {
+        redisContext *client = client_open(server);
+        struct timespec part = {0, 100000 + round * 117000};
+        nanosleep(&part, NULL);
+        int64_t since = steady_usec();
+        expect(client, "\"a\"", "Q.PUSH mail body ID a DELAY 400");
+        client_close(client);
+        if (round % 2 == 0)
+            server_process_kill(server);
+        else
+            server_process_stop(server);
+        server_process_run(server);
+        client = client_open(server);
+        await_claim(client, round % 4 < 2);
+        assert_true(steady_usec() - since >= 400000);
+        expect(client, "1", "Q.DEL mail a");
+        client_close(client);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        serving_test(a_step_before_a_stop_moves_nothing),
+        serving_test(a_step_before_a_kill_moves_nothing),
+        serving_test(a_step_while_it_is_down_moves_nothing),
+        serving_test(time_away_counts_by_the_wall_clock),
+        serving_test(a_wall_clock_set_back_across_a_boot_counts_for_none),
+        serving_test(a_device_that_boots_in_1970_keeps_what_waits),
+        serving_test(a_wrong_year_is_healed_by_the_right_one),
+        serving_test(what_is_shown_is_the_wall_clock),
+        served_test(delays_and_leases_are_not_short),
+        served_test(times_to_live_and_timeouts_are_not_short),
+        serving_test(restarts_make_nothing_early),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

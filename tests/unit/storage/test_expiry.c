@@ -1,0 +1,242 @@
+/* Moments at which keys expire, on two clocks in one number. */
+#include "storage/keys/keys.h"
+#include "storage/keys/store_keys.h"
+#include "tests/support/temp_dir.h"
+
+#include "tests/support/cmocka.h"
+
+#define NOW  INT64_C(1700000000000)
+#define WALL (NOW + 7200000) /* the wall clock was stepped by two hours */
+#define DAY  INT64_C(86400000)
+#define YEAR (365 * DAY)
+
+static struct dueq_time at(int64_t now, int64_t wall)
+{
+    return (struct dueq_time){.now = NOW + now, .wall = WALL + wall};
+}
+
+/* ---- the numbers */
+
+static void a_time_to_live_goes_by_the_queue_s_clock(void **state)
+{
+    int64_t expiry = expiry_after(at(0, 0), 1000);
+
+    (void)state;
+    assert_false(expiry_on_wall(expiry));
+    assert_false(expiry_is_over(expiry, at(0, 50 * YEAR)));
+    assert_false(expiry_is_over(expiry, at(1000, 0)));
+    assert_true(expiry_is_over(expiry, at(1001, -50 * YEAR)));
+    assert_int_equal(expiry_left(expiry, at(0, 0)), 1000);
+    assert_int_equal(expiry_left(expiry, at(400, -50 * YEAR)), 600);
+    assert_int_equal(expiry_left(expiry, at(1000, 0)), 0);
+    assert_int_equal(expiry_wall(expiry, at(0, 0)), WALL + 1000);
+    assert_int_equal(expiry_wall(expiry, at(400, 400)), WALL + 1000);
+    assert_int_equal(expiry_wall(expiry, at(0, DAY)), WALL + DAY + 1000);
+}
+
+static void a_moment_goes_by_the_wall_clock(void **state)
+{
+    int64_t expiry = expiry_at(WALL + 1000);
+
+    (void)state;
+    assert_true(expiry_on_wall(expiry));
+    assert_false(expiry_is_over(expiry, at(50 * YEAR, 1000)));
+    assert_true(expiry_is_over(expiry, at(0, 1001)));
+    assert_int_equal(expiry_left(expiry, at(50 * YEAR, 400)), 600);
+    assert_int_equal(expiry_wall(expiry, at(0, DAY)), WALL + 1000);
+}
+
+static void what_has_come_is_past(void **state)
+{
+    (void)state;
+    assert_true(expiry_is_past(expiry_after(at(0, 0), 0), at(0, 0)));
+    assert_true(expiry_is_past(expiry_after(at(0, 0), -1), at(0, 0)));
+    assert_true(expiry_is_past(expiry_after(at(0, 0), INT64_MIN), at(0, 0)));
+    assert_false(expiry_is_past(expiry_after(at(0, 0), 1), at(0, 0)));
+    assert_true(expiry_is_past(expiry_at(WALL), at(0, 0)));
+    assert_true(expiry_is_past(expiry_at(0), at(0, 0)));
+    assert_true(expiry_is_past(expiry_at(INT64_MIN), at(0, 0)));
+    assert_false(expiry_is_past(expiry_at(WALL + 1), at(0, 0)));
+}
+
+static void never_does_not_come(void **state)
+{
+    struct dueq_time end = {.now = INT64_MAX, .wall = INT64_MAX};
+
+    (void)state;
+    assert_false(expiry_is_over(DUEQ_NEVER, end));
+    assert_false(expiry_is_past(DUEQ_NEVER, end));
+    assert_int_not_equal(expiry_at(DUEQ_NEVER), DUEQ_NEVER);
+    assert_int_not_equal(expiry_after(at(0, 0), INT64_MAX), DUEQ_NEVER);
+}
+
+/* Redis takes them, and shows what it took. */
+static void far_moments_are_exact(void **state)
+{
+    static const int64_t waits[] = {
+        1, YEAR, 100000 * YEAR, 200000 * YEAR, INT64_MAX / 2, INT64_MAX - WALL - 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+        int64_t expiry = expiry_after(at(0, 0), waits[i]);
+
+        assert_int_equal(expiry_left(expiry, at(0, 0)), waits[i]);
+        assert_int_equal(expiry_wall(expiry, at(0, 0)), WALL + waits[i]);
+        assert_int_not_equal(expiry, KEYS_KEEP_EXPIRY);
+    }
+    assert_int_equal(expiry_wall(expiry_at(INT64_MAX - 1), at(0, 0)), INT64_MAX - 1);
+}
+
+/* The sanitizers look for what overflows. */
+static void numbers_at_their_ends_do_no_harm(void **state)
+{
+    static const int64_t ends[] = {INT64_MIN, INT64_MIN / 2, INT64_MIN / 4, -1,       0,
+                                   1,         INT64_MAX / 4, INT64_MAX / 2, INT64_MAX};
+    enum { ENDS = sizeof(ends) / sizeof(ends[0]) };
+
+    (void)state;
+    for (size_t i = 0; i < ENDS * ENDS; i++) {
+        struct dueq_time time = at(0, ends[i / ENDS] / 4);
+        int64_t after = expiry_after(time, ends[i % ENDS]), moment = expiry_at(ends[i % ENDS]);
+
+        expiry_left(after, time);
+        expiry_wall(after, time);
+        expiry_left(moment, time);
+        assert_true(expiry_is_over(after, time) <= expiry_is_past(after, time));
+        assert_true(expiry_is_over(moment, time) <= expiry_is_past(moment, time));
+    }
+}
+
+static void numbers_of_a_clock_are_in_order(void **state)
+{
+    int64_t last_after = INT64_MIN, last_at = EXPIRY_WALL - 1;
+
+    (void)state;
+    for (int64_t ms = 0; ms < 100 * YEAR; ms += YEAR / 7) {
+        assert_true(expiry_after(at(0, 0), ms) > last_after);
+        assert_true(expiry_at(WALL + ms) > last_at);
+        assert_true(expiry_after(at(0, 0), ms) < expiry_at(0));
+        last_after = expiry_after(at(0, 0), ms);
+        last_at = expiry_at(WALL + ms);
+    }
+}
+
+/* ---- keys */
+
+static struct {
+    char *dir;
+    struct dueq *store;
+} test;
+
+static void open_store(void)
+{
+    struct kv_options options;
+    struct dueq_error error;
+
+    dueq_options_init(&options);
+    options.durability = KV_SYNC_NONE;
+    options.map_bytes = 64 << 20;
+    options.disk_reserve_bytes = 0;
+    if (dueq_open(test.dir, &options, at(0, 0), &test.store, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    test.dir = temp_dir_new();
+    open_store();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dueq_abandon(test.store);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static void set(const char *name, int64_t expiry)
+{
+    struct keys_view view = {test.store, 0, at(0, 0)};
+
+    assert_int_equal(string_set(&view, dueq_slice(name, strlen(name)), dueq_slice("v", 1),
+                                expiry, STRING_GIVEN),
+                     DUEQ_OK);
+}
+
+static bool has(const char *name, struct dueq_time time)
+{
+    struct keys_view view = {test.store, 0, time};
+    struct keys_info info;
+
+    return keys_info(&view, dueq_slice(name, strlen(name)), &info) == DUEQ_OK;
+}
+
+static void tick(struct dueq_time time)
+{
+    while (dueq_tick(test.store, time, 3))
+        ;
+}
+
+/* The tick is woken for the first of them on either clock, and takes them away. */
+static void keys_of_both_clocks_are_reclaimed_when_their_time_is_over(void **state)
+{
+    (void)state;
+    set("a", expiry_after(at(0, 0), 1000));
+    set("b", expiry_at(WALL + 2000));
+    set("c", expiry_after(at(0, 0), 3000));
+    set("d", expiry_at(WALL + 3000));
+    set("e", DUEQ_NEVER);
+    tick(at(0, 0));
+    assert_int_equal(dueq_next_tick(test.store, at(0, 0)), 1001);
+    assert_int_equal(dueq_next_tick(test.store, at(0, 1500)), 501);
+    tick(at(1000, 1000));
+    assert_int_equal(keys_count(test.store, 0), 5);
+    tick(at(1001, 1001));
+    assert_int_equal(keys_count(test.store, 0), 4);
+    assert_int_equal(dueq_next_tick(test.store, at(1001, 1001)), 1000);
+    tick(at(1500, 3001)); /* a step forward */
+    assert_int_equal(keys_count(test.store, 0), 2);
+    assert_true(has("c", at(1500, 3001)));
+    assert_int_equal(dueq_next_tick(test.store, at(1500, 3001)), 1501);
+    tick(at(3001, 0));
+    assert_int_equal(keys_count(test.store, 0), 1);
+    assert_true(dueq_next_tick(test.store, at(3001, 0)) > DAY);
+}
+
+static void they_are_after_a_restart_too(void **state)
+{
+    (void)state;
+    set("a", expiry_after(at(0, 0), 1000));
+    set("b", expiry_at(WALL + DAY));
+    assert_int_equal(dueq_close(test.store), DUEQ_OK);
+    open_store();
+    tick(at(0, 0));
+    assert_int_equal(keys_count(test.store, 0), 2);
+    assert_int_equal(keys_expiring(test.store, 0), 2);
+    tick(at(500, DAY + 1));
+    assert_false(has("b", at(500, 0)));
+    assert_true(has("a", at(500, DAY + 1)));
+    tick(at(1001, DAY + 1));
+    assert_int_equal(keys_count(test.store, 0), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_to_live_goes_by_the_queue_s_clock),
+        cmocka_unit_test(a_moment_goes_by_the_wall_clock),
+        cmocka_unit_test(what_has_come_is_past),
+        cmocka_unit_test(never_does_not_come),
+        cmocka_unit_test(far_moments_are_exact),
+        cmocka_unit_test(numbers_at_their_ends_do_no_harm),
+        cmocka_unit_test(numbers_of_a_clock_are_in_order),
+        cmocka_unit_test_setup_teardown(
+            keys_of_both_clocks_are_reclaimed_when_their_time_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(they_are_after_a_restart_too, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
