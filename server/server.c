@@ -279,11 +279,12 @@ void server_commit_if_large(struct server *server)
 static void end_pause(struct server *server)
 {
     struct session *session;
-    bool freed = long_works_freed(server);
+    bool goes_on = long_works_freed(server) || server->pause_ended;
 
-    if (server->pause_until > server->now.now || (server->pause_until == 0 && !freed))
+    if (server->pause_until > server->now.now || (server->pause_until == 0 && !goes_on))
         return;
     server->pause_until = 0;
+    server->pause_ended = false;
     if (server->held == 0)
         return;
     DL_FOREACH(server->sessions, session)
@@ -435,6 +436,8 @@ static int64_t next_turn(struct server *server)
     wait = next < wait ? next : wait;
     next = waiters_next(server->waiters, server->now.now);
     wait = next < wait ? next : wait;
+    if (server->pause_ended && server->held > 0)
+        return 0;
     if (server->pause_until > 0) {
         next = server->pause_until - server->now.now;
         wait = next < wait ? next : wait;
@@ -563,6 +566,7 @@ void server_remove_session(struct server *server, struct session *session)
 void server_pause(struct server *server, int64_t until, bool writes)
 {
     if (until == 0) {
+        server->pause_ended = server->pause_until > 0;
         server->pause_until = 0;
         return;
     }

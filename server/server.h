@@ -72,6 +72,7 @@ struct server {
     struct session *monitors; /* those that MONITOR (utlist) */
     unsigned running;         /* commands under way, one within another: nothing is committed */
     int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
+    bool pause_ended;         /* by a command: those held go on in the next turn */
     bool pause_writes;        /* only those */
     bool stopping;            /* at the end of this turn */
     bool checkpoint_on_exit;
