@@ -510,12 +510,19 @@ static bool fits_current(const struct journal *journal, size_t space)
     return journal->current != NULL && journal->current->used + space <= journal->current->size;
 }
 
+/* A batch that goes on growing asks again and again: twice as much at once, where it can be
+ * had. */
 static enum dueq_status reserve_large(struct journal *journal, size_t size)
 {
+    enum dueq_status status = DUEQ_OK;
+
     if (journal->large.size >= size)
         return DUEQ_OK;
     discard_large(journal);
-    return journal_files_make_large(&journal->files, size, &journal->large);
+    if (size <= SIZE_MAX / 2)
+        status = journal_files_make_large(&journal->files, 2 * size, &journal->large);
+    return status == DUEQ_OK ? status
+                             : journal_files_make_large(&journal->files, size, &journal->large);
 }
 
 bool journal_drains(const struct journal *journal, size_t size)

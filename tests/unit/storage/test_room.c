@@ -441,6 +441,22 @@ static void a_broken_disk_is_not_taken_for_a_full_one(void **state)
     lmdb_disk_attach(NULL);
 }
 
+/* A batch beyond a segment has its room set aside again and again as it grows: not by a file
+ * for each push. */
+static void a_batch_that_grows_makes_few_files(void **state)
+{
+    unsigned long files;
+
+    (void)state;
+    open_store();
+    await_files();
+    files = fake_disk_count(test.disk, DISK_OPEN);
+    for (int i = 0; i < 16000; i++)
+        assert_int_equal(push(1000), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_true(fake_disk_count(test.disk, DISK_OPEN) - files < 20);
+}
+
 #define test_of(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -458,6 +474,7 @@ int main(void)
         test_of(a_checkpoint_without_room_is_tried_again),
         test_of(a_short_write_on_a_full_disk_is_no_broken_disk),
         test_of(a_broken_disk_is_not_taken_for_a_full_one),
+        test_of(a_batch_that_grows_makes_few_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
