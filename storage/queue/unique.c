@@ -97,23 +97,24 @@ static enum dueq_status at_id(enum dueq_status found, const struct kv_cursor *cu
                                                                         : DUEQ_NOTFOUND;
 }
 
-/* From the first id behind `at` on. DUEQ_NOTFOUND: that was the last. */
+/* From the first id at or behind `at` on. DUEQ_NOTFOUND: that was the last; a search that has
+ * spent the steps among removed ids has not found that out. */
 static enum dueq_status fill_some(struct unique *unique, struct kv_cursor *cursor,
                                   unsigned steps)
 {
-    enum dueq_status status;
+    enum dueq_status status =
+        at_id(kv_cursor_seek_within(cursor, kv_key_slice(&unique->at), &steps), cursor);
 
-    kv_key_u8(&unique->at, 0); /* the least key above */
-    status = at_id(kv_cursor_seek(cursor, kv_key_slice(&unique->at)), cursor);
-    while (status == DUEQ_OK && steps-- > 0) {
+    while (status == DUEQ_OK && steps > 0) {
         struct dueq_slice key = kv_cursor_key(cursor);
 
+        steps--;
         id_filter_add(&unique->next, hash_of(unique, key));
-        memcpy(unique->at.bytes, key.data, key.size);
-        unique->at.size = (uint16_t)key.size;
-        status = at_id(kv_cursor_next(cursor), cursor);
+        kv_key_copy(&unique->at, key);
+        kv_key_follow(&unique->at);
+        status = at_id(kv_cursor_next_within(cursor, &steps), cursor);
     }
-    return status;
+    return status == DUEQ_NOTFOUND && steps == 0 ? DUEQ_OK : status;
 }
 
 /* A filter that may lack an id would let a duplicate in: what cannot be read ends it. */

@@ -15,7 +15,7 @@ struct unique {
     struct id_filter filter; /* whole, or none */
     struct id_filter next;   /* being filled, or none */
     uint64_t renew_at;       /* ids in the filter that make it worth another */
-    struct kv_key at;        /* the last id that went into `next` from the index */
+    struct kv_key at;        /* all ids of the index before this are in `next` */
 };
 
 /* An id in a topic, as the index knows it. */

@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { MANY = 5000, APART = 10 };
+enum { MANY = 5000, APART = 10, TIRING = 200100 };
 
 static struct kv_key key_of(const char *text)
 {
@@ -109,7 +109,7 @@ static void a_delete_beside_a_gap_widens_it(void **state)
 
 static const char *numbered(int number)
 {
-    static char text[16];
+    static char text[24];
 
     snprintf(text, sizeof(text), "%08d", number * APART);
     return text;
@@ -343,6 +343,32 @@ static void a_step_stops_when_its_budget_is_spent(void **state)
     assert_in_range(passed(), 0, 10 * KV_TOMBSTONES_A_STEP + 1);
 }
 
+/* They are not kept until the memtable is full. */
+static void many_tombstones_bring_a_checkpoint(void **state)
+{
+    struct kv_stats stats;
+    uint64_t lsn, before;
+
+    (void)state;
+    for (int i = 0; i < TIRING; i++)
+        kv_put(test.kv, text(numbered(i)), text("v"), true);
+    assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+    for (int i = 0; i < TIRING; i++)
+        kv_del(test.kv, text(numbered(i)));
+    assert_int_equal(kv_commit(test.kv, 2, &lsn), DUEQ_OK);
+    kv_get_stats(test.kv, &stats);
+    before = stats.checkpoints;
+    kv_maintain(test.kv, false);
+    kv_get_stats(test.kv, &stats);
+    assert_int_equal(stats.memtable_entries, TIRING);
+    assert_int_equal(kv_cursor_seek(test.cursor, text("0")), DUEQ_NOTFOUND);
+    kv_maintain(test.kv, false);
+    kv_get_stats(test.kv, &stats);
+    assert_int_equal(stats.memtable_entries, 0);
+    assert_true(stats.checkpoint_running || stats.checkpoints > before);
+}
+
 #define gap_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 #define kv_test(function)  cmocka_unit_test_setup_teardown(function, set_up_kv, tear_down_kv)
 
@@ -364,6 +390,7 @@ int main(void)
         kv_test(a_search_backward_goes_on_too),
         kv_test(a_search_without_budget_goes_on_all_the_same),
         kv_test(a_step_stops_when_its_budget_is_spent),
+        kv_test(many_tombstones_bring_a_checkpoint),
     };
     return cmocka_run_group_tests_name("gaps", tests, NULL, NULL);
 }

@@ -227,6 +227,36 @@ static void a_job_behind_many_that_lapsed_is_found(void **state)
     assert_int_equal(calls, LAPSED / 1000);
 }
 
+/* The filter is filled in steps, which removed ids take too: it is whole for all that. */
+static void an_id_behind_many_that_were_removed_is_known(void **state)
+{
+    enum dueq_status wanted;
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    (void)state;
+    dueq_push_init(&push);
+    push.topic = text("t");
+    for (int i = 0; i < THOUSANDS; i++) {
+        push.id = numbered(10 * THOUSANDS + i);
+        assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
+    }
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+    for (int i = 1; i < THOUSANDS - 1; i++)
+        assert_int_equal(
+            dueq_del(test.store, text("t"), numbered(10 * THOUSANDS + i), test.time), DUEQ_OK);
+    commit();
+    dueq_abandon(test.store);
+    assert_int_equal(open_store(), 0);
+    tick_all();
+    assert_non_null(test.store->unique.filter.words);
+    for (int i = THOUSANDS - 1; i < THOUSANDS + 1; i++) {
+        wanted = i < THOUSANDS ? DUEQ_DUPLICATE : DUEQ_OK;
+        push.id = numbered(10 * THOUSANDS + i);
+        assert_int_equal(dueq_push(test.store, &push, test.time, &id), wanted);
+    }
+}
+
 /* ---- topics that come and go */
 
 static int64_t claim(struct dueq_slice topic)
@@ -416,6 +446,7 @@ int main(void)
         queue_test(totals_are_of_every_topic),
         queue_test(jobs_that_are_looked_at_keep_their_ids),
         queue_test(a_job_behind_many_that_lapsed_is_found),
+        queue_test(an_id_behind_many_that_were_removed_is_known),
         queue_test(topics_without_jobs_are_dropped_but_for_the_last),
         queue_test(a_topic_made_again_gives_nothing_twice),
         queue_test(a_dropped_topic_leaves_nothing_behind),

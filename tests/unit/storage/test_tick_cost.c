@@ -332,9 +332,9 @@ static void a_tick_pays_for_what_goes_with_a_key(void **state)
     }
     commit();
     wait_ms(10);
-    while (dueq_tick(test.store, test.time, BUDGET)) {
-        assert_in_range(dueq_batch_bytes(test.store), 1, 3 * BUDGET * 64);
-        commit();
+    for (bool more = true; more; commit()) {
+        more = dueq_tick(test.store, test.time, BUDGET);
+        assert_in_range(dueq_batch_bytes(test.store), 0, 3 * BUDGET * 64);
     }
     assert_int_equal(keys_count(test.store, 0), 0);
     end();
@@ -357,16 +357,20 @@ static uint64_t measure(uint64_t (*work)(int count, bool checkpointed), int coun
 }
 
 /* At most twice the steps for each of many, and what a tick begins with. A topic that is
- * flushed has five records, more than any other entry: it takes eight steps. */
+ * flushed has five records, more than any other entry: it takes eight steps. Very many are
+ * checkpointed on the way, whatever they are meant to be. */
 static void compare(uint64_t (*work)(int count, bool checkpointed))
 {
+    uint64_t few[2] = {measure(work, FEW, false), measure(work, FEW, true)};
+    uint64_t most = (few[1] > few[0] ? few[1] : few[0]) + 2 * (uint64_t)BUDGET;
+
     for (int i = 0; i < 2; i++) {
-        uint64_t few = measure(work, FEW, i == 1), many = measure(work, test.entries, i == 1);
+        uint64_t many = measure(work, test.entries, i == 1);
 
         print_message("%s: %d %" PRIu64 ", %d %" PRIu64 "\n",
-                      i == 1 ? "checkpointed" : "in memory", FEW, few, test.entries, many);
+                      i == 1 ? "checkpointed" : "in memory", FEW, few[i], test.entries, many);
         assert_in_range(many, 0, EACH_MOST * (uint64_t)test.entries);
-        assert_in_range(many, 0, 2 * (few + 2 * BUDGET) * (uint64_t)(test.entries / FEW));
+        assert_in_range(many, 0, 2 * most * (uint64_t)(test.entries / FEW));
     }
 }
 
