@@ -188,11 +188,18 @@ enum dueq_status directory_value(struct keys *keys, const struct keys_entry *ent
     return DUEQ_OK;
 }
 
+static void release_unsaved(struct keys *keys)
+{
+    keys->unsaved--;
+    if (keys->unsaved == 0)
+        keys->unsaved_bytes = 0;
+}
+
 static void drop_value(struct keys *keys, struct keys_entry *entry)
 {
     if (entry->value.bytes == NULL)
         return;
-    keys->unsaved--;
+    release_unsaved(keys);
     packed_release(&entry->value);
 }
 
@@ -202,6 +209,7 @@ static enum dueq_status load_value(struct keys *keys, struct keys_entry *entry,
     if (!packed_load(&entry->value, value))
         return DUEQ_NOMEM;
     keys->unsaved++;
+    keys->unsaved_bytes += value.size;
     return DUEQ_OK;
 }
 
@@ -230,17 +238,30 @@ static void save_entries(struct keys *keys)
         save_entry(keys, keys->changed);
 }
 
+/* Before one more value comes into memory. A store that is full lets it in: what drains it
+ * comes this way, too, and who grows it was refused before. */
+static enum dueq_status admit_value(struct keys *keys)
+{
+    size_t coming = KEYS_PACKED_ORDER + KV_KEY_MAX + RECORD_HEAD_MAX;
+
+    if (keys->unsaved >= KEYS_UNSAVED_MAX)
+        save_entries(keys);
+    coming += keys->unsaved_bytes + keys->unsaved * (KV_KEY_MAX + RECORD_HEAD_MAX);
+    return kv_room(keys->kv, coming) == DUEQ_TOOBIG ? DUEQ_TOOBIG : DUEQ_OK;
+}
+
 enum dueq_status directory_edit(struct keys *keys, struct keys_entry *entry)
 {
     struct dueq_slice value = {NULL, 0};
     enum dueq_status status = DUEQ_OK;
 
-    if (entry->value.bytes == NULL && keys->unsaved >= KEYS_UNSAVED_MAX)
-        save_entries(keys);
-    if (entry->value.bytes == NULL && entry->stored)
-        status = stored_value(keys, entry, &value);
-    if (entry->value.bytes == NULL && status == DUEQ_OK)
-        status = load_value(keys, entry, value);
+    if (entry->value.bytes == NULL) {
+        status = admit_value(keys);
+        if (status == DUEQ_OK && entry->stored)
+            status = stored_value(keys, entry, &value);
+        if (status == DUEQ_OK)
+            status = load_value(keys, entry, value);
+    }
     if (status == DUEQ_OK)
         directory_mark(keys, entry);
     return status;
@@ -266,7 +287,7 @@ enum dueq_status directory_unpack(struct keys *keys, struct keys_entry *entry,
     if (ret_value != NULL) {
         *ret_value = entry->value;
         entry->value = (struct packed){.bytes = NULL};
-        keys->unsaved--;
+        release_unsaved(keys);
     }
     drop_value(keys, entry);
     entry->packed = false;
@@ -284,6 +305,7 @@ void directory_pack(struct keys *keys, struct keys_entry *entry, struct packed *
     entry->value = *value;
     *value = (struct packed){.bytes = NULL};
     keys->unsaved++;
+    keys->unsaved_bytes += entry->value.size;
     directory_mark(keys, entry);
 }
 
@@ -659,7 +681,9 @@ enum dueq_status directory_take_value(struct keys *keys, struct keys_entry *to,
     to->head = from->head;
     if (!from->packed)
         return DUEQ_OK;
-    status = directory_value(keys, from, &value);
+    status = admit_value(keys);
+    if (status == DUEQ_OK)
+        status = directory_value(keys, from, &value);
     return status == DUEQ_OK ? load_value(keys, to, value) : status;
 }
 

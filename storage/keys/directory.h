@@ -101,7 +101,7 @@ struct keys {
     struct keys_using use;
     uint8_t *scratch; /* a value that must outlive the change that follows */
     size_t scratch_size;
-    size_t unsaved;         /* packed values that are changed */
+    size_t unsaved, unsaved_bytes; /* packed values that are changed */
     int64_t next_expiry[2]; /* on queue's and wall clock: none before; DUEQ_NEVER: none */
     struct kv_key first_expiry[2]; /* no expiry record of that clock comes before */
     bool garbage;                  /* there may be garbage records */
@@ -181,8 +181,9 @@ void directory_forget(struct keys *keys, uint64_t physical);
 enum dueq_status directory_value(struct keys *keys, const struct keys_entry *entry,
                                  struct dueq_slice *ret_value);
 /* Brings the value into entry->value, to be changed there, and marks the entry for saving.
- * Others that are changed may be saved, and their values leave memory. On failure nothing has
- * changed. */
+ * Others that are changed may be saved, and their values leave memory. Room in the journal is
+ * asked for: a few bytes that change write kilobytes. DUEQ_TOOBIG: one record would not hold
+ * them. On failure nothing has changed. */
 enum dueq_status directory_edit(struct keys *keys, struct keys_entry *entry);
 /* Saves the entry with that value instead of the one it has. */
 void directory_write_value(struct keys *keys, struct keys_entry *entry,

@@ -18,7 +18,7 @@ static struct {
     char *dir;
     struct dueq *store;
     struct keys_view view;
-    uint64_t seed;
+    uint64_t seed, record_bytes; /* record_bytes 0: as it is */
 } test;
 
 static void open_store(void)
@@ -33,6 +33,8 @@ static void open_store(void)
     options.disk_reserve_bytes = 0;
     options.durability = KV_SYNC_NONE; /* abandoned, never cut off: the kernel keeps it */
     options.seed = test.seed;
+    if (test.record_bytes > 0)
+        options.record_bytes = test.record_bytes;
     if (dueq_open(test.dir, &options, now, &test.store, &error) != DUEQ_OK)
         fail_msg("%s", error.text);
     test.view = (struct keys_view){test.store, 0, now};
@@ -55,6 +57,7 @@ static int set_up(void **state)
 {
     (void)state;
     test.seed = 7;
+    test.record_bytes = 0;
     test.dir = temp_dir_new();
     open_store();
     return 0;
@@ -619,6 +622,67 @@ static void many_keys_change_in_a_turn(void **state)
     }
 }
 
+/* Small changes of many values are large together. One record of the journal holds so much;
+ * what does not fit is refused, and the store goes on. */
+static void what_one_record_does_not_hold_is_refused(void **state)
+{
+    enum { MANY = 400, FIELDS = 120 };
+    char name[16];
+    int changed = 0;
+    bool added;
+
+    (void)state;
+    test.record_bytes = 1 << 20;
+    crash();
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        for (int field = 0; field < FIELDS; field++)
+            set_field(name, numbered("the name of field ", field), repeated(40));
+        commit();
+    }
+    for (int i = 0; i < MANY; i++) {
+        enum dueq_status status;
+
+        snprintf(name, sizeof(name), "k%d", i);
+        status = hash_set(&test.view, text(name), text("small"), text("x"), &added);
+        assert_int_equal(status, changed < i ? DUEQ_TOOBIG : status);
+        changed += status == DUEQ_OK;
+    }
+    assert_in_range(changed, MANY / 10, MANY / 2);
+    assert_int_equal(keys_copy(&test.view, text("k0"), 0, text("copy")), DUEQ_TOOBIG);
+    commit();
+    assert_int_equal(kv_status(dueq_kv(test.store)), DUEQ_OK);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        assert_int_equal(info_of(name).count, FIELDS + (i < changed));
+    }
+    set_field("k399", "small", "x");
+    commit();
+    crash();
+    assert_int_equal(info_of("k399").count, FIELDS + 1);
+}
+
+/* Copies are values that come into memory, too. */
+static void many_copies_in_a_turn_are_saved_on_the_way(void **state)
+{
+    char name[16];
+
+    (void)state;
+    set_field("h", "b", "1");
+    set_field("h", "a", repeated(1000));
+    for (int i = 0; i < 5000; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        assert_int_equal(keys_copy(&test.view, text("h"), 0, text(name)), DUEQ_OK);
+    }
+    assert_in_range(kv_batch_bytes(dueq_kv(test.store)), 3000 * 1000, 6000 * 1100);
+    commit();
+    crash();
+    for (int i = 0; i < 5000; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        assert_int_equal(info_of(name).count, 2);
+    }
+}
+
 /* ---- crashes */
 
 static void a_value_is_unpacked_in_one_piece(void **state)
@@ -773,6 +837,8 @@ int main(void)
         packed_test(a_list_of_too_many_elements_is_not_packed),
         packed_test(a_packed_value_is_written_once_a_turn),
         packed_test(many_keys_change_in_a_turn),
+        packed_test(many_copies_in_a_turn_are_saved_on_the_way),
+        packed_test(what_one_record_does_not_hold_is_refused),
         packed_test(a_value_is_unpacked_in_one_piece),
         packed_test(damaged_records_are_read_with_care),
     };
