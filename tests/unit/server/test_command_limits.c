@@ -403,7 +403,7 @@ static bool count_key(void *arg, struct dueq_slice name, const struct keys_info 
 static void expect_sound(void)
 {
     for (unsigned database = 0; database < KEYS_DATABASES_MAX; database++) {
-        struct keys_view view = {runner->server.store, database, runner->server.now.now};
+        struct keys_view view = {runner->server.store, database, runner->server.now};
         uint64_t counted = 0, cursor;
         assert_int_equal(keys_scan(&view, 0, UINT64_MAX, count_key, &counted, &cursor),
                          DUEQ_OK);
