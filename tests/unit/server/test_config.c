@@ -148,12 +148,12 @@ static void expect_refused(struct scene *scene, const char *name, const char *va
     expect_option(scene, name, before);
 }
 
-/* A value for each option that is not its default, as CONFIG GET shows it, and the test that
- * shows what the option does, by file and name. Those that have but one value are not here. */
 struct pair {
     const char *name, *value;
 };
 
+/* A value for each option that is not its default, as CONFIG GET shows it, and the test that
+ * shows what the option does, by file and name. Those that have but one value are not here. */
 static const struct sample {
     const char *name, *value;
     const char *file, *test;
