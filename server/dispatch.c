@@ -164,10 +164,15 @@ static bool is_too_large(const struct request *request)
 /* False: the error is written. */
 static bool finds_room(struct context *context)
 {
-    enum dueq_status status = is_too_large(context->request)
-                                  ? DUEQ_TOOBIG
-                                  : kv_room(dueq_kv(context->store), growth(context));
+    struct kv *kv = dueq_kv(context->store);
+    enum dueq_status status;
 
+    if (is_too_large(context->request))
+        status = DUEQ_TOOBIG;
+    else if (is_exec(context))
+        status = kv_grant(kv, growth(context)); /* FULL does not begin within it */
+    else
+        status = kv_room(kv, growth(context));
     if (status != DUEQ_OK)
         context_status(context, status);
     return status == DUEQ_OK;

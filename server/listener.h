@@ -11,7 +11,7 @@ void listeners_close(struct server *server);
 /* Is the address, with or without a port, one that only this machine can reach? */
 bool listener_is_loopback(const char *address);
 /* Says in the log when others can reach the server and no password keeps them out: at the
- * start, and when options changed. */
+ * start. */
 void listeners_warn(const struct config *config);
 
 #endif

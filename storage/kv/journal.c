@@ -511,18 +511,24 @@ static bool fits_current(const struct journal *journal, size_t space)
 }
 
 /* A batch that goes on growing asks again and again: twice as much at once, where it can be
- * had. */
+ * had. What is set aside already stays until there is more: the batch under way relies on it.
+ */
 static enum dueq_status reserve_large(struct journal *journal, size_t size)
 {
-    enum dueq_status status = DUEQ_OK;
+    struct segment_file larger;
+    enum dueq_status status = DUEQ_FULL;
 
     if (journal->large.size >= size)
         return DUEQ_OK;
-    discard_large(journal);
     if (size <= SIZE_MAX / 2)
-        status = journal_files_make_large(&journal->files, 2 * size, &journal->large);
-    return status == DUEQ_OK ? status
-                             : journal_files_make_large(&journal->files, size, &journal->large);
+        status = journal_files_make_large(&journal->files, 2 * size, &larger);
+    if (status != DUEQ_OK)
+        status = journal_files_make_large(&journal->files, size, &larger);
+    if (status != DUEQ_OK)
+        return status;
+    discard_large(journal);
+    journal->large = larger;
+    return DUEQ_OK;
 }
 
 bool journal_drains(const struct journal *journal, size_t size)

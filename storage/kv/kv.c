@@ -473,6 +473,7 @@ static enum dueq_status append(struct kv *kv, int64_t now)
 static void note_commit(struct kv *kv, size_t size, int64_t now)
 {
     batch_clear(&kv->batch);
+    kv->room.granted = 0;
     kv->since_freeze += size;
     if (now > kv->time_floor)
         kv->time_floor = now;

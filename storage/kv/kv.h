@@ -105,6 +105,10 @@ void kv_del(struct kv *kv, struct dueq_slice key);
  * is set aside until the commit. O(1), and now and then a file that is made. */
 enum dueq_status kv_room(struct kv *kv, size_t bytes);
 
+/* The same for several changes that are to be made all or none. What was said yes to stays so
+ * for every kv_room within these bytes, until the commit. */
+enum dueq_status kv_grant(struct kv *kv, size_t bytes);
+
 /* Is a checkpoint under way that a busy writer is about to run into? Work that can wait should,
  * for otherwise a commit waits, and everybody with it. */
 bool kv_is_behind(const struct kv *kv);

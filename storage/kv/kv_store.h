@@ -33,6 +33,7 @@ struct kv_space {
     struct lmdb_room data;          /* after the last checkpoint, and what it grew by since */
     struct kv_large active, frozen; /* of the memtables */
     uint64_t checked;               /* usec */
+    size_t granted; /* bytes that the batch may come to, all of which were asked for at once */
 };
 
 struct kv {

@@ -160,6 +160,12 @@ static bool fits_record(const struct kv *kv, size_t bytes)
     return taken <= most && bytes <= most - taken;
 }
 
+static bool is_granted(const struct kv *kv, size_t bytes)
+{
+    return kv->room.granted > 0 &&
+           kv_batch_bytes(kv) + bytes <= kv->room.granted + drain_slack(kv);
+}
+
 enum dueq_status kv_room(struct kv *kv, size_t bytes)
 {
     enum dueq_status status;
@@ -168,6 +174,8 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
         return kv->status;
     if (!fits_record(kv, bytes))
         return DUEQ_TOOBIG;
+    if (is_granted(kv, bytes))
+        return DUEQ_OK;
     if (kv->state == KV_FULL)
         kv_room_check(kv);
     if (kv->state == KV_FULL)
@@ -184,6 +192,15 @@ enum dueq_status kv_drains(struct kv *kv)
         return kv->status;
     return journal_drains(kv->journal, kv_batch_bytes(kv) + drain_slack(kv)) ? DUEQ_OK
                                                                              : DUEQ_FULL;
+}
+
+enum dueq_status kv_grant(struct kv *kv, size_t bytes)
+{
+    enum dueq_status status = kv_room(kv, bytes);
+
+    if (status == DUEQ_OK)
+        kv->room.granted = kv_batch_bytes(kv) + bytes;
+    return status;
 }
 
 /* ---- keeping count */

@@ -136,6 +136,29 @@ static void give_room(void)
     fake_disk_set_free_bytes(test.disk, UINT64_MAX);
 }
 
+/* An EXEC asks once for all that it will do. */
+static void what_was_granted_stays_so_until_the_commit(void **state)
+{
+    (void)state;
+    open_store();
+    assert_int_equal(push(100000), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(kv_grant(dueq_kv(test.store), 40 * 105000), DUEQ_OK);
+    fill_disk();
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(push(100000), DUEQ_OK);
+    /* more than that is refused, and what was granted is there still */
+    assert_int_equal(kv_room(dueq_kv(test.store), 64 * MIB), DUEQ_FULL);
+    assert_int_equal(kv_grant(dueq_kv(test.store), 64 * MIB), DUEQ_FULL);
+    assert_int_equal(commit(), DUEQ_OK);
+    for (int i = 0; i < 200 && push(100000) == DUEQ_OK; i++)
+        assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(push(100000), DUEQ_FULL);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(dueq_status(test.store), DUEQ_OK);
+    give_room();
+}
+
 /* What a server does without traffic, until that is so. */
 static void await_full(bool full)
 {
@@ -464,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test_of(a_failed_store_answers_no_ok_and_does_not_grow),
         test_of(what_one_record_cannot_hold_is_refused),
+        test_of(what_was_granted_stays_so_until_the_commit),
         test_of(heartbeats_go_on_for_ever_on_a_full_disk),
         test_of(room_that_returns_is_noticed_without_traffic),
         test_of(a_large_push_is_refused_before_it_is_taken),
