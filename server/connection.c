@@ -40,8 +40,8 @@ enum {
  *
  * Only the first reads: so a client has one piece of input in memory beside the request that it
  * is sending, and no event is awaited for which the state has no use and which would come again
- * and again. One that waits in a command reads on while its backlog is small, to learn of its
- * peer's end. */
+ * and again. One that is blocked in a command reads on while its backlog is small, to learn of
+ * its peer's end; one whose command takes many turns learns of that afterwards. */
 
 static bool is_open(const struct connection *connection)
 {
@@ -53,7 +53,8 @@ static bool should_read(const struct connection *connection)
     if (!is_open(connection) || connection->reader == NULL || connection->server->stopping)
         return false;
     if (connection->session.waiter != NULL)
-        return resp_reader_unread(connection->reader) < WAITING_BACKLOG;
+        return waiters_is_blocked(&connection->session) &&
+               resp_reader_unread(connection->reader) < WAITING_BACKLOG;
     return !connection->has_backlog && connection_has_room(connection);
 }
 
@@ -216,7 +217,7 @@ void connection_look_for_end(struct connection *connection)
 {
     struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
 
-    if (connection->session.waiter == NULL || connection->reads)
+    if (connection->reads || !waiters_is_blocked(&connection->session))
         return;
     if (poll(&peer, 1, 0) > 0)
         connection_end_input(connection);

@@ -100,6 +100,29 @@ static void a_paused_request_is_run_although_its_client_half_closed(void **state
     expect(client, "\"b\"", "GET a");
 }
 
+/* It goes on in many turns. */
+static void a_long_command_is_answered_although_its_client_half_closed(void **state)
+{
+    enum { STEP = 1000, STEPS = 200 };
+    redisContext *client = served_client(state);
+    const char *words[STEP + 2] = {"RPUSH", "list"};
+    struct raw_client raw;
+    for (int i = 0; i < STEP; i++)
+        words[i + 2] = "element-of-some-length-for-the-copy";
+    for (int i = 0; i < STEPS; i++)
+        redisAppendCommandArgv(client, STEP + 2, words, NULL);
+    for (int i = 0; i < STEPS; i++)
+        expect_reply(client, "*");
+    raw_open(&raw, served_server(state));
+    raw_say(&raw, "COPY list copy\r\nSET behind 1");
+    say_no_more(&raw);
+    raw_expect_reply(&raw, "1");
+    raw_expect_reply(&raw, "OK");
+    raw_expect_closed(&raw);
+    raw_close(&raw);
+    expect(client, "200000", "LLEN copy");
+}
+
 /* ---- waiting clients that go */
 
 /* So much stands behind the request that waits that it is not all read, but in the kernel. */
@@ -218,6 +241,7 @@ int main(void)
         served_test(half_a_request_before_a_half_close_is_dropped),
         served_test(a_half_close_ends_the_wait_and_what_stands_behind),
         served_test(a_paused_request_is_run_although_its_client_half_closed),
+        served_test(a_long_command_is_answered_although_its_client_half_closed),
         served_test(a_peer_that_goes_is_noticed_behind_any_backlog),
         served_test(nothing_is_given_to_a_client_whose_end_was_read),
         served_test(nothing_is_given_to_a_client_that_was_killed_in_the_same_pipeline),
