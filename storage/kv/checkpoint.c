@@ -80,23 +80,27 @@ enum dueq_status checkpoint_create(const char *dir, const struct kv_io *io,
                              write_mark(mark, bytes), error);
 }
 
+static enum dueq_status commit_mark(struct lmdb_store *lmdb, const struct checkpoint_mark *mark)
+{
+    struct lmdb_txn *txn;
+    enum dueq_status status = lmdb_begin(lmdb, &txn);
+
+    if (status != DUEQ_OK)
+        return status;
+    status = put_mark(txn, mark);
+    if (status == DUEQ_OK)
+        return lmdb_commit(txn);
+    lmdb_abort(txn);
+    return status;
+}
+
 enum dueq_status checkpoint_settle(struct lmdb_store *lmdb, const struct checkpoint_mark *mark)
 {
-    enum dueq_status status = DUEQ_OK;
+    enum dueq_status status = commit_mark(lmdb, mark);
 
-    for (int meta = 0; meta < 2 && status == DUEQ_OK; meta++) {
-        struct lmdb_txn *txn;
-
-        status = lmdb_begin(lmdb, &txn);
-        if (status != DUEQ_OK)
-            break;
-        status = put_mark(txn, mark);
-        if (status == DUEQ_OK)
-            status = lmdb_commit(txn);
-        else
-            lmdb_abort(txn);
-    }
-    return status == DUEQ_OK ? lmdb_sync(lmdb) : status;
+    if (status == DUEQ_OK)
+        status = commit_mark(lmdb, mark);
+    return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_sync(lmdb) : status;
 }
 
 /* ---- merging */

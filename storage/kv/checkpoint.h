@@ -21,8 +21,9 @@ enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
 enum dueq_status checkpoint_create(const char *dir, const struct kv_io *io,
                                    const struct checkpoint_mark *mark,
                                    struct dueq_error *error);
-/* Writes the mark again until both of LMDB's meta pages lead to it, and syncs: whatever the
- * disk held before, it holds this mark now. DUEQ_FULL: no room for that. */
+/* Writes the mark again until both of LMDB's meta pages lead to it, as far as there is room,
+ * and syncs: whatever the disk held before, it holds this mark now, and losing the younger of
+ * the meta pages loses nothing. */
 enum dueq_status checkpoint_settle(struct lmdb_store *lmdb, const struct checkpoint_mark *mark);
 
 /* notify: from the thread, when a checkpoint ended or room changed. */

@@ -146,7 +146,7 @@ static enum dueq_status settle_mark(struct kv *kv, const struct checkpoint_mark 
 {
     enum dueq_status status = checkpoint_settle(kv->lmdb, mark);
 
-    return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_renew(kv->lmdb) : status;
+    return status == DUEQ_OK ? lmdb_renew(kv->lmdb) : status;
 }
 
 static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)

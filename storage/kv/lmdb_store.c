@@ -1,5 +1,7 @@
 #include "storage/kv/lmdb_store.h"
 
+#include "storage/kv/lmdb_pages.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,16 +27,18 @@ struct lmdb_store {
     _Atomic(uint64_t) allocated; /* bytes of it that have blocks on the disk for certain */
     MDB_env *env;
     MDB_dbi dbi;
-    MDB_txn *snapshot;
+    MDB_txn *snapshot, *other; /* what is read, and a transaction to take turns with it */
+    struct pages *reader;      /* the owner's */
+    struct pages *writer;      /* the checkpoint thread's */
     uint64_t generation;
     _Atomic(int) last_error;
+    _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
 };
 
 struct lmdb_cursor {
     struct lmdb_store *store;
-    MDB_cursor *cursor;
-    uint64_t generation;
-    MDB_val key, value;
+    struct pages_place place;
+    struct dueq_slice key, value;
 };
 
 struct lmdb_txn {
@@ -50,6 +54,7 @@ static enum dueq_status status_of(struct lmdb_store *store, int error)
     if (error == MDB_NOTFOUND)
         return DUEQ_NOTFOUND;
     atomic_store(&store->last_error, error);
+    atomic_store(&store->last_damage, NULL);
     switch (error) {
     case MDB_MAP_FULL:
     case MDB_TXN_FULL:
@@ -71,17 +76,24 @@ static enum dueq_status status_of(struct lmdb_store *store, int error)
 
 const char *lmdb_error_text(const struct lmdb_store *store)
 {
-    return mdb_strerror(atomic_load(&store->last_error));
+    const struct pages *damage = atomic_load(&store->last_damage);
+
+    return damage != NULL ? pages_damage(damage)
+                          : mdb_strerror(atomic_load(&store->last_error));
+}
+
+/* Notes which view said so. */
+static enum dueq_status seen_by(struct lmdb_store *store, const struct pages *pages,
+                                enum dueq_status status)
+{
+    if (status == DUEQ_CORRUPT || status == DUEQ_IO)
+        atomic_store(&store->last_damage, pages);
+    return status;
 }
 
 static MDB_val val_of(struct dueq_slice slice)
 {
     return (MDB_val){.mv_size = slice.size, .mv_data = (void *)(uintptr_t)slice.data};
-}
-
-static struct dueq_slice slice_of(MDB_val val)
-{
-    return dueq_slice(val.mv_data, val.mv_size);
 }
 
 static int open_database(struct lmdb_store *store)
@@ -105,6 +117,19 @@ static int open_environment(struct lmdb_store *store, const char *path, size_t m
 
 /* ---- creation */
 
+static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
+{
+    MDB_val k = val_of(key), room = {.mv_size = value.size + PAGES_SUM_SIZE};
+    int error = mdb_cursor_put(txn->cursor, &k, &room, MDB_RESERVE);
+
+    if (error != MDB_SUCCESS)
+        return error;
+    if (value.size > 0)
+        memcpy(room.mv_data, value.data, value.size);
+    pages_write_sum((uint8_t *)room.mv_data + value.size, key, value);
+    return MDB_SUCCESS;
+}
+
 /* One record in a file that nobody else knows of. */
 static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slice key,
                     struct dueq_slice value)
@@ -120,9 +145,7 @@ static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slic
     if (error == MDB_SUCCESS)
         error = mdb_cursor_open(txn.txn, store->dbi, &txn.cursor);
     if (error == MDB_SUCCESS) {
-        MDB_val k = val_of(key), v = val_of(value);
-
-        error = mdb_cursor_put(txn.cursor, &k, &v, 0);
+        error = put_with_sum(&txn, key, value);
         mdb_cursor_close(txn.cursor);
     }
     if (error != MDB_SUCCESS) {
@@ -232,28 +255,60 @@ static int prepare_lock_file(const struct kv_io *io, const char *dir)
     return allocate_lock_file(io, dir);
 }
 
+static enum dueq_status renew(struct lmdb_store *store);
+
+static enum dueq_status look_at_file(struct lmdb_store *store, struct dueq_error *error)
+{
+    enum dueq_status status;
+    MDB_envinfo info;
+
+    mdb_env_info(store->env,
+                 &info); /* a file that is larger than was asked for is mapped whole */
+    store->reader = pages_new(store->io, store->fd, info.me_mapsize, false);
+    store->writer = pages_new(store->io, store->fd, info.me_mapsize, true);
+    if (store->reader == NULL || store->writer == NULL)
+        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
+    status = renew(store);
+    return status == DUEQ_OK ? DUEQ_OK
+                             : dueq_fail(error, status, "data.mdb: %s. Restore a backup",
+                                         lmdb_error_text(store));
+}
+
+static enum dueq_status open_store(struct lmdb_store *store, const char *dir,
+                                   uint64_t map_bytes, struct dueq_error *error)
+{
+    char path[PATH_MAX];
+    enum dueq_status status;
+    int result = data_path(dir, path) ? read_off_disk(store, path) : ENAMETOOLONG;
+
+    if (result == MDB_SUCCESS)
+        result = prepare_lock_file(store->io, dir);
+    if (result == MDB_SUCCESS) {
+        status = pages_check_metas(store->io, store->fd, error);
+        if (status != DUEQ_OK)
+            return status;
+        result = open_environment(store, dir, map_bytes, MDB_NOMETASYNC);
+    }
+    if (result == MDB_SUCCESS)
+        result = open_database(store);
+    if (result != MDB_SUCCESS)
+        return dueq_fail(error, status_of(store, result), "cannot open %s/data.mdb: %s", dir,
+                         mdb_strerror(result));
+    return look_at_file(store, error);
+}
+
 enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct kv_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error)
 {
     struct lmdb_store *store = calloc(1, sizeof(*store));
-    char path[PATH_MAX];
-    int result;
+    enum dueq_status status;
 
     if (store == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
     store->io = io;
     store->fd = -1;
-    result = data_path(dir, path) ? read_off_disk(store, path) : ENAMETOOLONG;
-    if (result == MDB_SUCCESS)
-        result = prepare_lock_file(io, dir);
-    if (result == MDB_SUCCESS)
-        result = open_environment(store, dir, map_bytes, MDB_NOMETASYNC);
-    if (result == MDB_SUCCESS)
-        result = open_database(store);
-    if (result != MDB_SUCCESS) {
-        enum dueq_status status = status_of(store, result);
-
-        dueq_fail(error, status, "cannot open %s/data.mdb: %s", dir, mdb_strerror(result));
+    status = open_store(store, dir, map_bytes, error);
+    if (status != DUEQ_OK) {
         lmdb_store_close(store);
         return status;
     }
@@ -265,8 +320,12 @@ void lmdb_store_close(struct lmdb_store *store)
 {
     if (store == NULL)
         return;
+    pages_free(store->reader);
+    pages_free(store->writer);
     if (store->snapshot != NULL)
         mdb_txn_abort(store->snapshot);
+    if (store->other != NULL)
+        mdb_txn_abort(store->other);
     if (store->env != NULL)
         mdb_env_close(store->env);
     if (store->fd >= 0)
@@ -276,11 +335,40 @@ void lmdb_store_close(struct lmdb_store *store)
 
 /* ---- reading */
 
+/* A snapshot that begins before the old one ends: what was in use in that one and is not now
+ * stands on the list of free pages, and nowhere is it in use again already. */
+static int begin_other(struct lmdb_store *store)
+{
+    if (store->other == NULL)
+        return mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->other);
+    return mdb_txn_renew(store->other);
+}
+
+static enum dueq_status renew(struct lmdb_store *store)
+{
+    enum dueq_status status;
+    MDB_txn *old = store->snapshot;
+
+    do {
+        status = status_of(store, begin_other(store));
+        if (status != DUEQ_OK)
+            return status;
+        status = pages_show(store->reader, mdb_txn_id(store->other));
+        if (status != DUEQ_OK)
+            mdb_txn_reset(store->other);
+    } while (status == DUEQ_NOTFOUND); /* two commits came between */
+    if (status != DUEQ_OK)
+        return seen_by(store, store->reader, status);
+    mdb_txn_reset(old);
+    store->snapshot = store->other;
+    store->other = old;
+    return DUEQ_OK;
+}
+
 enum dueq_status lmdb_renew(struct lmdb_store *store)
 {
-    mdb_txn_reset(store->snapshot);
     store->generation++;
-    return status_of(store, mdb_txn_renew(store->snapshot));
+    return renew(store);
 }
 
 uint64_t lmdb_generation(const struct lmdb_store *store)
@@ -291,13 +379,7 @@ uint64_t lmdb_generation(const struct lmdb_store *store)
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value)
 {
-    MDB_val wanted = val_of(key), value;
-    enum dueq_status status =
-        status_of(store, mdb_get(store->snapshot, store->dbi, &wanted, &value));
-
-    if (status == DUEQ_OK)
-        *ret_value = slice_of(value);
-    return status;
+    return seen_by(store, store->reader, pages_get(store->reader, key, ret_value));
 }
 
 struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
@@ -307,68 +389,69 @@ struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
     if (cursor == NULL)
         return NULL;
     cursor->store = store;
-    cursor->generation = store->generation;
-    if (mdb_cursor_open(store->snapshot, store->dbi, &cursor->cursor) != MDB_SUCCESS) {
-        free(cursor);
-        return NULL;
-    }
+    cursor->place.pages = store->reader;
     return cursor;
 }
 
 void lmdb_cursor_free(struct lmdb_cursor *cursor)
 {
-    if (cursor == NULL)
-        return;
-    mdb_cursor_close(cursor->cursor);
     free(cursor);
 }
 
-static enum dueq_status move(struct lmdb_cursor *cursor, MDB_cursor_op op)
+static enum dueq_status take(struct lmdb_cursor *cursor, enum dueq_status status)
 {
-    struct lmdb_store *store = cursor->store;
-
-    if (cursor->generation != store->generation) {
-        int error = mdb_cursor_renew(store->snapshot, cursor->cursor);
-
-        if (error != MDB_SUCCESS)
-            return status_of(store, error);
-        cursor->generation = store->generation;
-    }
-    return status_of(store, mdb_cursor_get(cursor->cursor, &cursor->key, &cursor->value, op));
+    if (status == DUEQ_OK)
+        status = pages_record(&cursor->place, &cursor->key, &cursor->value);
+    return seen_by(cursor->store, cursor->store->reader, status);
 }
 
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key)
 {
-    cursor->key = val_of(key);
-    return move(cursor, MDB_SET_RANGE);
+    return take(cursor, pages_seek(&cursor->place, key));
 }
 
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor)
 {
-    return move(cursor, MDB_LAST);
+    return take(cursor, pages_last(&cursor->place));
 }
 
 enum dueq_status lmdb_next(struct lmdb_cursor *cursor)
 {
-    return move(cursor, MDB_NEXT);
+    return take(cursor, pages_next(&cursor->place));
 }
 
 enum dueq_status lmdb_prev(struct lmdb_cursor *cursor)
 {
-    return move(cursor, MDB_PREV);
+    return take(cursor, pages_prev(&cursor->place));
 }
 
 struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor)
 {
-    return slice_of(cursor->key);
+    return cursor->key;
 }
 
 struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor)
 {
-    return slice_of(cursor->value);
+    return cursor->value;
 }
 
 /* ---- writing */
+
+/* What LMDB will use must be sound: it checks nothing itself. */
+static enum dueq_status open_txn(struct lmdb_txn *txn)
+{
+    struct lmdb_store *store = txn->store;
+    enum dueq_status status = status_of(store, mdb_txn_begin(store->env, NULL, 0, &txn->txn));
+
+    if (status != DUEQ_OK)
+        return status;
+    status = seen_by(store, store->writer, pages_show(store->writer, mdb_txn_id(txn->txn) - 1));
+    if (status == DUEQ_OK)
+        status = status_of(store, mdb_cursor_open(txn->txn, store->dbi, &txn->cursor));
+    if (status != DUEQ_OK)
+        mdb_txn_abort(txn->txn);
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
 
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
 {
@@ -378,12 +461,7 @@ enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
     if (txn == NULL)
         return DUEQ_NOMEM;
     txn->store = store;
-    status = status_of(store, mdb_txn_begin(store->env, NULL, 0, &txn->txn));
-    if (status == DUEQ_OK) {
-        status = status_of(store, mdb_cursor_open(txn->txn, store->dbi, &txn->cursor));
-        if (status != DUEQ_OK)
-            mdb_txn_abort(txn->txn);
-    }
+    status = open_txn(txn);
     if (status != DUEQ_OK) {
         free(txn);
         return status;
@@ -392,19 +470,30 @@ enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
     return DUEQ_OK;
 }
 
+static enum dueq_status allow(struct lmdb_txn *txn, struct dueq_slice key)
+{
+    struct lmdb_store *store = txn->store;
+
+    return seen_by(store, store->writer, pages_allow(store->writer, key));
+}
+
 /* The cursor finds the place of the next key near that of the last: keys come in order. */
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
 {
-    MDB_val k = val_of(key), v = val_of(value);
+    enum dueq_status status = allow(txn, key);
 
-    return status_of(txn->store, mdb_cursor_put(txn->cursor, &k, &v, 0));
+    return status == DUEQ_OK ? status_of(txn->store, put_with_sum(txn, key, value)) : status;
 }
 
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
 {
     MDB_val k = val_of(key);
-    int error = mdb_cursor_get(txn->cursor, &k, NULL, MDB_SET);
+    enum dueq_status status = allow(txn, key);
+    int error;
 
+    if (status != DUEQ_OK)
+        return status;
+    error = mdb_cursor_get(txn->cursor, &k, NULL, MDB_SET);
     if (error == MDB_NOTFOUND)
         return DUEQ_OK;
     if (error == MDB_SUCCESS)
@@ -565,4 +654,16 @@ void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room)
     }
     ret_room->runs = count_runs(bitmap, end) * stat.ms_psize;
     free(bitmap);
+}
+
+enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_census)
+{
+    struct pages_census census;
+    enum dueq_status status =
+        seen_by(store, store->reader, pages_check(store->reader, &census));
+
+    if (status == DUEQ_OK)
+        *ret_census = (struct lmdb_census){census.records, census.pages, census.free_pages,
+                                           census.lost_pages};
+    return status;
 }

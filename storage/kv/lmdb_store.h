@@ -30,7 +30,10 @@ void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
 
 /* ---- the owner */
 
-/* Sees what was committed since. Slices and cursor positions of the old snapshot are void. */
+/* Sees what was committed since. Slices and cursor positions of the old snapshot are void.
+ *
+ * What is read is looked at first: whatever the disk has done to the file ends in DUEQ_CORRUPT,
+ * or DUEQ_IO when it cannot be read, and lmdb_error_text names the page (lmdb_pages.h). */
 enum dueq_status lmdb_renew(struct lmdb_store *store);
 /* Grows with each renewal. */
 uint64_t lmdb_generation(const struct lmdb_store *store);
@@ -40,7 +43,7 @@ enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
 
 struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store); /* NULL: out of memory */
 void lmdb_cursor_free(struct lmdb_cursor *cursor);
-/* A cursor of an older generation takes up the new snapshot by itself. */
+/* A cursor of an older generation takes up the new snapshot with the next seek. */
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key); /* >= */
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor);
 enum dueq_status lmdb_next(struct lmdb_cursor *cursor);
@@ -80,7 +83,13 @@ void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
  * happens to the disk. DUEQ_FULL, DUEQ_IO: nothing has changed. Any thread. */
 enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file);
 
-/* The last error in LMDB's words; static text. */
+/* The last error in words; lives as long as the store. */
 const char *lmdb_error_text(const struct lmdb_store *store);
+
+struct lmdb_census {
+    uint64_t records, pages, free_pages, lost_pages; /* lost: neither used nor free */
+};
+/* Looks at every page and value of the file. DUEQ_CORRUPT: lmdb_error_text. */
+enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_census);
 
 #endif

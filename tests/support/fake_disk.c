@@ -25,6 +25,7 @@ struct fake_disk {
     pthread_cond_t released;
     struct disk_image *image;
     struct disk_file *open[DESCRIPTORS];
+    bool untold[DESCRIPTORS]; /* a sync of the file failed, and this one has not heard of it */
     unsigned long counts[DISK_CALLS];
     struct fault faults[DISK_CALLS];
     struct dice dice; /* what a failed sync has lost */
@@ -43,9 +44,9 @@ static bool fails(struct fake_disk *disk, enum disk_call call)
     struct fault *fault = &disk->faults[call];
 
     disk->counts[call]++;
-    if (disk->until_cut > 0 && --disk->until_cut == 0)
+    if (call != DISK_READ && disk->until_cut > 0 && --disk->until_cut == 0)
         disk->dead = true;
-    if (disk->dead) {
+    if (disk->dead && call != DISK_READ) {
         errno = EIO;
         return true;
     }
@@ -137,6 +138,7 @@ static int open_file(struct fake_disk *disk, const char *path, int flags, mode_t
         disk_file_resize(file, 0);
     disk_file_hold(file);
     disk->open[fd] = file;
+    disk->untold[fd] = false;
     return fd;
 }
 
@@ -211,7 +213,11 @@ static int fake_fdatasync(void *arg, int fd)
     pthread_mutex_lock(&disk->lock);
     while (disk->hold_syncs && !disk->dead)
         pthread_cond_wait(&disk->released, &disk->lock);
-    if (!fails(disk, DISK_SYNC)) {
+    if (disk->untold[fd] && !disk->dead) {
+        disk->untold[fd] = false;
+        errno = EIO;
+        result = -1;
+    } else if (!fails(disk, DISK_SYNC)) {
         disk_file_sync(disk->open[fd]);
     } else {
         result = -1;
@@ -254,6 +260,14 @@ ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
     return put;
 }
 
+/* As Linux does: every descriptor that was open hears of a failed sync once. */
+static void tell_others(struct fake_disk *disk, const struct disk_file *file)
+{
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        if (disk->open[fd] == file)
+            disk->untold[fd] = true;
+}
+
 int fake_disk_data_sync(struct fake_disk *disk, const char *path)
 {
     struct disk_file *file;
@@ -267,6 +281,7 @@ int fake_disk_data_sync(struct fake_disk *disk, const char *path)
         result = -1;
         if (!disk->dead)
             disk_file_lose(file, &disk->dice);
+        tell_others(disk, file);
     }
     return leave(disk, result);
 }

@@ -45,7 +45,8 @@ void fake_disk_set_free_bytes(struct fake_disk *disk, uint64_t bytes);
 /* Holds every sync back until it is let go. */
 void fake_disk_hold_syncs(struct fake_disk *disk, bool hold);
 
-/* The power goes after so many more calls; 0: now. Nothing works from then on. */
+/* The power goes after so many more calls; 0: now. Nothing works from then on, except that what
+ * has been opened can be read: that changes nothing. */
 void fake_disk_cut_after(struct fake_disk *disk, unsigned long calls);
 bool fake_disk_is_dead(struct fake_disk *disk);
 /* The power returns: the files become what the cut has left. Nothing may be open. */

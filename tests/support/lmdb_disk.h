@@ -9,5 +9,7 @@
 
 /* NULL: nothing is watched any more. */
 void lmdb_disk_attach(struct fake_disk *disk);
+/* fdatasync does nothing, to no file: for what opens stores by the thousand. */
+void lmdb_disk_skip_syncs(bool skip);
 
 #endif

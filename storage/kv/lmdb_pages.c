@@ -1,0 +1,1201 @@
+#include "storage/kv/lmdb_pages.h"
+
+#include "storage/kv/key.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* LMDB 0.9's format, data version 1, of machines with 64 bits; numbers are the machine's. */
+#define META_MAGIC 0xBEEFC0DEu
+enum {
+    META_VERSION = 1,
+    META_SIZE = 136,
+    NUMBER_KEYS = 0x08, /* flag of a tree: keys are numbers */
+    TREE_FLAGS = 0x7f,  /* those that change what a tree is; others are of whoever made it */
+    PAGE_HEADER = 16,
+    PAGE_BRANCH = 1,
+    PAGE_LEAF = 2,
+    PAGE_OVERFLOW = 4,
+    PAGE_SIZE_LEAST = 512,
+    PAGE_SIZE_MOST = 65536,
+    NODE_HEADER = 8,
+    NODE_BIG = 1, /* the value lies on pages of its own */
+    READ_STEP = 65536,
+    LOST_MOST = 1024,      /* pages */
+    UNWRITTEN_MOST = 65536 /* pages that may lie behind the end of the file */
+};
+#define NO_ROOT UINT64_MAX
+
+struct tree {
+    uint64_t root, branches, leaves, large, records;
+    unsigned depth, flags;
+};
+
+struct meta {
+    uint32_t magic, version, page_size;
+    uint64_t address, last_page, txnid;
+    struct tree free, main;
+};
+
+struct pages {
+    const struct kv_io *io;
+    int fd;
+    const uint8_t *map;
+    uint64_t map_bytes;
+    size_t page_size;
+    bool for_writer;
+    struct meta meta;        /* of the transaction that is shown; txnid 0: none yet */
+    uint8_t *sound, *unused; /* a bit a page: looked at; on the list of free pages */
+    size_t bits;             /* in each */
+    bool unused_exact;       /* else pages may have been used again since */
+    uint8_t *scratch;        /* a page, or a step of a large value */
+    uint64_t marks[PAGE_SIZE_MOST / 2 / 64]; /* where nodes begin */
+    /* the leaf that was allowed last, and the keys that lie in it */
+    bool allowed, allowed_last;
+    struct kv_key allowed_from, allowed_to;
+    char damage[256];
+};
+
+/* A node, as the page says. */
+struct node {
+    const uint8_t *key;
+    size_t key_size;
+    unsigned flags;
+    uint64_t child; /* of a branch */
+    size_t size;    /* of a leaf's value */
+    const uint8_t *value;
+};
+
+/* What leads to a page: its keys are at or above `from` and below `to`. */
+struct range {
+    struct dueq_slice from, to;
+    bool has_from, has_to;
+};
+
+static void write_sum(uint8_t *sum, uint64_t hash)
+{
+    for (int i = 0; i < PAGES_SUM_SIZE; i++)
+        sum[i] = (uint8_t)(hash >> (24 - 8 * i));
+}
+
+void pages_write_sum(uint8_t *sum, struct dueq_slice key, struct dueq_slice value)
+{
+    write_sum(sum,
+              XXH3_64bits_withSeed(value.data, value.size, XXH3_64bits(key.data, key.size)));
+}
+
+/* ---- failing */
+
+static enum dueq_status damaged(struct pages *pages, uint64_t page, const char *what)
+{
+    snprintf(pages->damage, sizeof(pages->damage), "page %" PRIu64 " is damaged: %s", page,
+             what);
+    return DUEQ_CORRUPT;
+}
+
+const char *pages_damage(const struct pages *pages)
+{
+    return pages->damage;
+}
+
+/* ---- numbers */
+
+static uint16_t get_u16(const uint8_t *bytes)
+{
+    uint16_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+static uint32_t get_u32(const uint8_t *bytes)
+{
+    uint32_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+static uint64_t get_u64(const uint8_t *bytes)
+{
+    uint64_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+static bool has_bit(const uint8_t *bits, uint64_t at)
+{
+    return bits[at / 8] >> at % 8 & 1;
+}
+
+static void set_bit(uint8_t *bits, uint64_t at)
+{
+    bits[at / 8] |= (uint8_t)(1 << at % 8);
+}
+
+static void clear_bit(uint8_t *bits, uint64_t at)
+{
+    bits[at / 8] &= (uint8_t) ~(1 << at % 8);
+}
+
+/* ---- metas */
+
+static struct tree read_tree(const uint8_t *bytes)
+{
+    return (struct tree){.flags = get_u16(bytes + 4),
+                         .depth = get_u16(bytes + 6),
+                         .branches = get_u64(bytes + 8),
+                         .leaves = get_u64(bytes + 16),
+                         .large = get_u64(bytes + 24),
+                         .records = get_u64(bytes + 32),
+                         .root = get_u64(bytes + 40)};
+}
+
+static struct meta read_meta(const uint8_t *bytes)
+{
+    return (struct meta){.magic = get_u32(bytes),
+                         .version = get_u32(bytes + 4),
+                         .address = get_u64(bytes + 8),
+                         .page_size = get_u32(bytes + 24),
+                         .free = read_tree(bytes + 24),
+                         .main = read_tree(bytes + 72),
+                         .last_page = get_u64(bytes + 120),
+                         .txnid = get_u64(bytes + 128)};
+}
+
+static bool tree_possible(const struct tree *tree, uint64_t last_page, unsigned flags)
+{
+    if ((tree->flags & TREE_FLAGS) != flags || tree->depth > PAGES_LEVELS)
+        return false;
+    if (tree->root == NO_ROOT)
+        return tree->depth == 0;
+    return tree->depth > 0 && tree->root > 1 && tree->root <= last_page;
+}
+
+static bool meta_possible(const struct meta *meta)
+{
+    return meta->magic == META_MAGIC && meta->version == META_VERSION && meta->address == 0 &&
+           meta->page_size >= PAGE_SIZE_LEAST && meta->page_size <= PAGE_SIZE_MOST &&
+           (meta->page_size & (meta->page_size - 1)) == 0 && meta->last_page > 0 &&
+           meta->last_page < UINT64_MAX / PAGE_SIZE_MOST &&
+           tree_possible(&meta->free, meta->last_page, NUMBER_KEYS) &&
+           tree_possible(&meta->main, meta->last_page, 0);
+}
+
+/* 0, or errno; EILSEQ: the file is shorter. */
+static int read_file(const struct kv_io *io, int fd, uint64_t offset, uint8_t *bytes,
+                     size_t size)
+{
+    while (size > 0) {
+        ssize_t got = io->pread(io->arg, fd, bytes, size, (off_t)offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? errno : EILSEQ;
+        bytes += got;
+        offset += (size_t)got;
+        size -= (size_t)got;
+    }
+    return 0;
+}
+
+/* A page that is given back in the transaction that took it is never written. */
+static bool fits_file(const struct meta *meta, int fd)
+{
+    struct stat stats;
+
+    return fstat(fd, &stats) == 0 &&
+           meta->last_page < (uint64_t)stats.st_size / meta->page_size + UNWRITTEN_MOST;
+}
+
+static enum dueq_status load_meta(const struct kv_io *io, int fd, uint64_t offset,
+                                  struct meta *ret_meta)
+{
+    uint8_t bytes[META_SIZE];
+    int error = read_file(io, fd, offset + PAGE_HEADER, bytes, sizeof(bytes));
+
+    if (error != 0)
+        return error == EILSEQ ? DUEQ_CORRUPT : DUEQ_IO;
+    *ret_meta = read_meta(bytes);
+    return meta_possible(ret_meta) && fits_file(ret_meta, fd) ? DUEQ_OK : DUEQ_CORRUPT;
+}
+
+enum dueq_status pages_check_metas(const struct kv_io *io, int fd, struct dueq_error *error)
+{
+    struct meta metas[2];
+    enum dueq_status status = load_meta(io, fd, 0, &metas[0]);
+
+    if (status == DUEQ_OK)
+        status = load_meta(io, fd, metas[0].page_size, &metas[1]);
+    if (status == DUEQ_OK &&
+        (metas[0].page_size != metas[1].page_size || metas[0].txnid % 2 != 0 ||
+         metas[1].txnid % 2 != 1 ||
+         (metas[0].txnid + 1 != metas[1].txnid && metas[1].txnid + 1 != metas[0].txnid)))
+        status = DUEQ_CORRUPT;
+    if (status != DUEQ_OK)
+        dueq_fail(error, status,
+                  status == DUEQ_CORRUPT
+                      ? "a meta page of data.mdb is damaged. Restore a backup"
+                      : "cannot read data.mdb");
+    return status;
+}
+
+/* ---- life */
+
+struct pages *pages_new(const struct kv_io *io, int fd, uint64_t map_bytes, bool for_writer)
+{
+    struct pages *pages = calloc(1, sizeof(*pages));
+    void *map;
+
+    if (pages == NULL)
+        return NULL;
+    map = mmap(NULL, map_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    pages->scratch = malloc(READ_STEP);
+    if (map == MAP_FAILED || pages->scratch == NULL) {
+        if (map != MAP_FAILED)
+            munmap(map, map_bytes);
+        free(pages->scratch);
+        free(pages);
+        return NULL;
+    }
+    madvise(map, map_bytes, MADV_RANDOM);
+    pages->io = io;
+    pages->fd = fd;
+    pages->map = map;
+    pages->map_bytes = map_bytes;
+    pages->for_writer = for_writer;
+    return pages;
+}
+
+void pages_free(struct pages *pages)
+{
+    if (pages == NULL)
+        return;
+    munmap((void *)(uintptr_t)pages->map, pages->map_bytes);
+    free(pages->sound);
+    free(pages->unused);
+    free(pages->scratch);
+    free(pages);
+}
+
+/* ---- one page */
+
+static const uint8_t *page_at(const struct pages *pages, uint64_t page)
+{
+    return pages->map + page * pages->page_size;
+}
+
+static unsigned count_of(const uint8_t *bytes)
+{
+    return (get_u16(bytes + 12) - PAGE_HEADER) / 2u;
+}
+
+static bool is_leaf(const uint8_t *bytes)
+{
+    return get_u16(bytes + 10) == PAGE_LEAF;
+}
+
+static struct node node_at(const uint8_t *bytes, unsigned index)
+{
+    const uint8_t *at = bytes + get_u16(bytes + PAGE_HEADER + 2 * index);
+    uint64_t low = get_u16(at), high = get_u16(at + 2), flags = get_u16(at + 4);
+    struct node node = {.key = at + NODE_HEADER, .key_size = get_u16(at + 6)};
+
+    node.value = node.key + node.key_size;
+    node.flags = (unsigned)flags;
+    node.size = (size_t)(low | high << 16);
+    node.child = low | high << 16 | flags << 32;
+    return node;
+}
+
+static struct dueq_slice key_of(const uint8_t *bytes, unsigned index)
+{
+    struct node node = node_at(bytes, index);
+
+    return dueq_slice(node.key, node.key_size);
+}
+
+static size_t space_of(const struct node *node, bool leaf)
+{
+    size_t size = NODE_HEADER + node->key_size;
+
+    if (leaf)
+        size += node->flags & NODE_BIG ? sizeof(uint64_t) : node->size;
+    return size + size % 2;
+}
+
+/* Nodes fill what lies behind the free space, each byte once. */
+static bool nodes_tile(struct pages *pages, const uint8_t *bytes, bool leaf)
+{
+    size_t upper = get_u16(bytes + 14), sum = 0;
+    unsigned count = count_of(bytes);
+
+    memset(pages->marks, 0, pages->page_size / 2 / 8);
+    for (unsigned i = 0; i < count; i++) {
+        size_t at = get_u16(bytes + PAGE_HEADER + 2 * i);
+        uint64_t mark = (uint64_t)1 << at / 2 % 64;
+        struct node node;
+
+        if (at % 2 != 0 || at < upper || at + NODE_HEADER > pages->page_size ||
+            pages->marks[at / 128] & mark)
+            return false;
+        pages->marks[at / 128] |= mark;
+        node = node_at(bytes, i);
+        if (node.key_size > KV_KEY_MAX || (leaf && (node.flags & ~(unsigned)NODE_BIG)) ||
+            space_of(&node, leaf) > pages->page_size - at)
+            return false;
+        sum += space_of(&node, leaf);
+    }
+    return sum == pages->page_size - upper;
+}
+
+/* Each node ends where another begins, or with the page. */
+static bool nodes_meet(const struct pages *pages, const uint8_t *bytes, bool leaf)
+{
+    unsigned count = count_of(bytes);
+
+    for (unsigned i = 0; i < count; i++) {
+        struct node node = node_at(bytes, i);
+        size_t end = get_u16(bytes + PAGE_HEADER + 2 * i) + space_of(&node, leaf);
+
+        if (end != pages->page_size && !(pages->marks[end / 128] >> end / 2 % 64 & 1))
+            return false;
+    }
+    return true;
+}
+
+static int compare(const struct tree *tree, struct dueq_slice a, struct dueq_slice b)
+{
+    uint64_t x, y;
+
+    if (!(tree->flags & NUMBER_KEYS))
+        return dueq_slice_compare(a, b);
+    x = get_u64(a.data);
+    y = get_u64(b.data);
+    return (x > y) - (x < y);
+}
+
+/* The first key of a branch says nothing. */
+static bool keys_ascend(const struct tree *tree, const uint8_t *bytes, bool leaf)
+{
+    unsigned count = count_of(bytes), first = leaf ? 0 : 1;
+
+    for (unsigned i = first; i < count; i++) {
+        struct dueq_slice key = key_of(bytes, i);
+
+        if (key.size == 0 || (tree->flags & NUMBER_KEYS && key.size != sizeof(uint64_t)))
+            return false;
+        if (i > first && compare(tree, key_of(bytes, i - 1), key) >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Pages that a large value takes, its header included. */
+static uint64_t pages_of(const struct pages *pages, size_t size)
+{
+    return (PAGE_HEADER - 1 + size) / pages->page_size + 1;
+}
+
+/* The header of a large value's first page. */
+static enum dueq_status look_at_large(struct pages *pages, uint64_t page, size_t size)
+{
+    uint8_t head[PAGE_HEADER];
+    uint64_t count = pages_of(pages, size);
+    int error;
+
+    if (page < 2 || page > pages->meta.last_page || count > pages->meta.last_page - page + 1)
+        return damaged(pages, page, "a large value lies outside of the file");
+    error = read_file(pages->io, pages->fd, page * pages->page_size, head, sizeof(head));
+    if (error != 0 && error != EILSEQ)
+        return DUEQ_IO;
+    if (error != 0 || get_u64(head) != page || get_u16(head + 10) != PAGE_OVERFLOW ||
+        get_u32(head + 12) != count)
+        return damaged(pages, page, "it is not the beginning of a large value");
+    return DUEQ_OK;
+}
+
+static enum dueq_status look_at_record(struct pages *pages, const struct tree *tree,
+                                       uint64_t page, const struct node *node)
+{
+    uint8_t sum[PAGES_SUM_SIZE];
+
+    if (tree->flags & NUMBER_KEYS)
+        return DUEQ_OK;
+    if (node->size < PAGES_SUM_SIZE)
+        return damaged(pages, page, "a value has no checksum");
+    if (node->flags & NODE_BIG)
+        return pages->for_writer ? look_at_large(pages, get_u64(node->value), node->size)
+                                 : DUEQ_OK;
+    pages_write_sum(sum, dueq_slice(node->key, node->key_size),
+                    dueq_slice(node->value, node->size - PAGES_SUM_SIZE));
+    if (memcmp(sum, node->value + node->size - PAGES_SUM_SIZE, PAGES_SUM_SIZE) != 0)
+        return damaged(pages, page, "a record does not check");
+    return DUEQ_OK;
+}
+
+static enum dueq_status look_at_nodes(struct pages *pages, const struct tree *tree,
+                                      uint64_t page, const uint8_t *bytes)
+{
+    bool leaf = is_leaf(bytes);
+    unsigned count = count_of(bytes);
+
+    if (!nodes_tile(pages, bytes, leaf) || !nodes_meet(pages, bytes, leaf))
+        return damaged(pages, page, "its nodes do not fit it");
+    if (!keys_ascend(tree, bytes, leaf))
+        return damaged(pages, page, "its keys are not in order");
+    for (unsigned i = 0; i < count; i++) {
+        struct node node = node_at(bytes, i);
+        enum dueq_status status = DUEQ_OK;
+
+        if (leaf)
+            status = look_at_record(pages, tree, page, &node);
+        else if (node.child < 2 || node.child > pages->meta.last_page)
+            status = damaged(pages, page, "it leads out of the file");
+        if (status != DUEQ_OK)
+            return status;
+    }
+    return DUEQ_OK;
+}
+
+static enum dueq_status look_at_bytes(struct pages *pages, const struct tree *tree,
+                                      uint64_t page, const uint8_t *bytes)
+{
+    unsigned flags = get_u16(bytes + 10), lower = get_u16(bytes + 12),
+             upper = get_u16(bytes + 14);
+
+    if (get_u64(bytes) != page)
+        return damaged(pages, page, "it says that it is another one");
+    if (flags != PAGE_LEAF && flags != PAGE_BRANCH)
+        return damaged(pages, page, "it is of no kind that could be here");
+    if (lower <= PAGE_HEADER || lower % 2 != 0 || lower > upper || upper > pages->page_size)
+        return damaged(pages, page, "its header is impossible");
+    return look_at_nodes(pages, tree, page, bytes);
+}
+
+static enum dueq_status list_unused(struct pages *pages, uint64_t after, bool first);
+
+/* Pages that were free may be in use again: the list says. */
+static enum dueq_status look_whether_used(struct pages *pages, uint64_t page)
+{
+    enum dueq_status status;
+
+    if (!has_bit(pages->unused, page))
+        return DUEQ_OK;
+    if (!pages->unused_exact) {
+        memset(pages->unused, 0, pages->bits / 8);
+        status = list_unused(pages, 0, false);
+        if (status != DUEQ_OK)
+            return status;
+        pages->unused_exact = true;
+    }
+    return has_bit(pages->unused, page)
+               ? damaged(pages, page, "it is in use and on the list of free pages")
+               : DUEQ_OK;
+}
+
+static enum dueq_status look_at(struct pages *pages, const struct tree *tree, uint64_t page)
+{
+    int error = read_file(pages->io, pages->fd, page * pages->page_size, pages->scratch,
+                          pages->page_size);
+    enum dueq_status status;
+
+    if (error != 0 && error != EILSEQ) {
+        snprintf(pages->damage, sizeof(pages->damage), "cannot read page %" PRIu64 ": %s", page,
+                 strerror(error));
+        return DUEQ_IO;
+    }
+    if (error != 0)
+        return damaged(pages, page, "the file ends before it");
+    status = look_at_bytes(pages, tree, page, pages->scratch);
+    if (status == DUEQ_OK && tree == &pages->meta.main)
+        status = look_whether_used(pages, page);
+    if (status == DUEQ_OK)
+        set_bit(pages->sound, page);
+    return status;
+}
+
+/* A page that is used at that level of the tree. */
+static enum dueq_status visit(struct pages *pages, const struct tree *tree, uint64_t page,
+                              unsigned level, const uint8_t **ret_bytes)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (page < 2 || page > pages->meta.last_page)
+        return damaged(pages, page, "there is no such page");
+    if (!has_bit(pages->sound, page))
+        status = look_at(pages, tree, page);
+    if (status != DUEQ_OK)
+        return status;
+    *ret_bytes = page_at(pages, page);
+    return get_u16(*ret_bytes + 10) == (level + 1 == tree->depth ? PAGE_LEAF : PAGE_BRANCH)
+               ? DUEQ_OK
+               : damaged(pages, page, "it is not where its kind belongs");
+}
+
+/* ---- the way down */
+
+static enum dueq_status look_at_range(struct pages *pages, const struct tree *tree,
+                                      uint64_t page, const uint8_t *bytes,
+                                      const struct range *range)
+{
+    unsigned count = count_of(bytes), first = is_leaf(bytes) ? 0 : 1;
+
+    if (first == count)
+        return DUEQ_OK;
+    if ((range->has_from && compare(tree, key_of(bytes, first), range->from) < 0) ||
+        (range->has_to && compare(tree, key_of(bytes, count - 1), range->to) >= 0))
+        return damaged(pages, page, "its keys are not those that its parent leads to");
+    return DUEQ_OK;
+}
+
+static void narrow(struct range *range, const uint8_t *branch, unsigned index)
+{
+    if (index > 0) {
+        range->from = key_of(branch, index);
+        range->has_from = true;
+    }
+    if (index + 1 < count_of(branch)) {
+        range->to = key_of(branch, index + 1);
+        range->has_to = true;
+    }
+}
+
+/* The child that the key belongs to. */
+static unsigned child_for(const struct tree *tree, const uint8_t *branch, struct dueq_slice key)
+{
+    unsigned low = 1, high = count_of(branch);
+
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+
+        if (compare(tree, key_of(branch, middle), key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1;
+}
+
+/* The first key at or above; the count when there is none. */
+static unsigned first_from(const struct tree *tree, const uint8_t *leaf, struct dueq_slice key,
+                           bool *ret_exact)
+{
+    unsigned low = 0, high = count_of(leaf);
+
+    *ret_exact = false;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        int order = compare(tree, key_of(leaf, middle), key);
+
+        if (order == 0) {
+            *ret_exact = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const struct tree *tree_of(const struct pages_place *place)
+{
+    return &place->pages->meta.main;
+}
+
+/* From that level on down: towards the key, or (NULL) the first or the last leaf. */
+static enum dueq_status descend(struct pages_place *place, const struct tree *tree,
+                                unsigned level, const struct dueq_slice *key, bool last,
+                                struct range *range)
+{
+    struct pages *pages = place->pages;
+
+    for (;; level++) {
+        const uint8_t *bytes;
+        enum dueq_status status = visit(pages, tree, place->page[level], level, &bytes);
+
+        if (status == DUEQ_OK)
+            status = look_at_range(pages, tree, place->page[level], bytes, range);
+        if (status != DUEQ_OK)
+            return status;
+        if (level + 1 == tree->depth) {
+            place->index[level] = last ? count_of(bytes) - 1 : 0;
+            place->depth = tree->depth;
+            return DUEQ_OK;
+        }
+        if (key != NULL)
+            place->index[level] = child_for(tree, bytes, *key);
+        else
+            place->index[level] = last ? count_of(bytes) - 1 : 0;
+        place->page[level + 1] = node_at(bytes, place->index[level]).child;
+        narrow(range, bytes, place->index[level]);
+    }
+}
+
+static enum dueq_status enter(struct pages_place *place, const struct tree *tree,
+                              const struct dueq_slice *key, bool last)
+{
+    struct range range = {.has_from = false};
+
+    place->depth = 0;
+    place->txnid = place->pages->meta.txnid;
+    if (tree->root == NO_ROOT)
+        return DUEQ_NOTFOUND;
+    place->page[0] = tree->root;
+    return descend(place, tree, 0, key, last, &range);
+}
+
+/* To the leaf beside. DUEQ_NOTFOUND: there is none, and the place stays. */
+static enum dueq_status cross(struct pages_place *place, const struct tree *tree, bool onward)
+{
+    struct range range = {.has_from = false};
+    unsigned level = place->depth - 1;
+    const uint8_t *bytes;
+
+    do {
+        if (level-- == 0)
+            return DUEQ_NOTFOUND;
+        bytes = page_at(place->pages, place->page[level]);
+    } while (onward ? place->index[level] + 1 >= count_of(bytes) : place->index[level] == 0);
+    place->index[level] += onward ? 1 : -1u;
+    for (unsigned above = 0; above <= level; above++)
+        narrow(&range, page_at(place->pages, place->page[above]), place->index[above]);
+    place->page[level + 1] = node_at(bytes, place->index[level]).child;
+    return descend(place, tree, level + 1, NULL, !onward, &range);
+}
+
+static const uint8_t *leaf_of(const struct pages_place *place)
+{
+    return page_at(place->pages, place->page[place->depth - 1]);
+}
+
+static enum dueq_status move_on(struct pages_place *place, const struct tree *tree)
+{
+    if (place->depth == 0)
+        return DUEQ_NOTFOUND;
+    if (++place->index[place->depth - 1] < count_of(leaf_of(place)))
+        return DUEQ_OK;
+    return cross(place, tree, true);
+}
+
+static enum dueq_status move_back(struct pages_place *place, const struct tree *tree)
+{
+    if (place->depth == 0)
+        return DUEQ_NOTFOUND;
+    if (place->index[place->depth - 1]-- > 0)
+        return DUEQ_OK;
+    return cross(place, tree, false);
+}
+
+/* Nothing was found at the edge of a leaf: had a key of the parents been changed, it would be
+ * in the leaf beside, which then does not fit its parents either. */
+static enum dueq_status look_beside(const struct pages_place *place, bool onward)
+{
+    struct pages_place beside = *place;
+    enum dueq_status status = cross(&beside, tree_of(place), onward);
+
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static bool is_old(const struct pages_place *place)
+{
+    return place->txnid != place->pages->meta.txnid;
+}
+
+/* ---- reading */
+
+/* The checksum of a large value, by pread. */
+static enum dueq_status sum_large(struct pages *pages, uint64_t page, const struct node *node,
+                                  uint64_t *ret_hash)
+{
+    uint64_t offset = page * pages->page_size + PAGE_HEADER;
+    XXH3_state_t state;
+    int error = 0;
+
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset_withSeed(&state, XXH3_64bits(node->key, node->key_size));
+    for (size_t left = node->size - PAGES_SUM_SIZE; error == 0 && left > 0;) {
+        size_t step = left < READ_STEP ? left : READ_STEP;
+
+        error = read_file(pages->io, pages->fd, offset, pages->scratch, step);
+        XXH3_64bits_update(&state, pages->scratch, step);
+        offset += step;
+        left -= step;
+    }
+    if (error == 0) /* the checksum itself */
+        error = read_file(pages->io, pages->fd, offset, pages->scratch, PAGES_SUM_SIZE);
+    if (error != 0)
+        return error == EILSEQ ? damaged(pages, page, "the file ends within a value") : DUEQ_IO;
+    *ret_hash = XXH3_64bits_digest(&state);
+    return DUEQ_OK;
+}
+
+/* Each time: no checksum covers the number of its page, which could be that of another. */
+static enum dueq_status large_value(struct pages *pages, const struct node *node,
+                                    struct dueq_slice *ret_value)
+{
+    uint64_t page = get_u64(node->value), hash = 0;
+    enum dueq_status status = look_at_large(pages, page, node->size);
+    struct dueq_slice value;
+    uint8_t sum[PAGES_SUM_SIZE];
+
+    if (status == DUEQ_OK && !has_bit(pages->sound, page))
+        status = sum_large(pages, page, node, &hash);
+    if (status != DUEQ_OK)
+        return status;
+    value = dueq_slice(page_at(pages, page) + PAGE_HEADER, node->size - PAGES_SUM_SIZE);
+    if (has_bit(pages->sound, page))
+        pages_write_sum(sum, dueq_slice(node->key, node->key_size), value);
+    else
+        write_sum(sum, hash);
+    if (memcmp(sum, (const uint8_t *)value.data + value.size, PAGES_SUM_SIZE) != 0)
+        return damaged(pages, page, "a value does not check");
+    set_bit(pages->sound, page);
+    *ret_value = value;
+    return DUEQ_OK;
+}
+
+static enum dueq_status value_of(struct pages *pages, const struct node *node,
+                                 struct dueq_slice *ret_value)
+{
+    if (node->flags & NODE_BIG)
+        return large_value(pages, node, ret_value);
+    *ret_value = dueq_slice(node->value, node->size - PAGES_SUM_SIZE);
+    return DUEQ_OK;
+}
+
+/* The key of a large value is covered by the checksum that lies with the value. When that was
+ * looked at once, the key is what it was. */
+static enum dueq_status look_at_key(struct pages *pages, const uint8_t *leaf, unsigned index)
+{
+    struct dueq_slice value;
+    struct node node;
+
+    if (index >= count_of(leaf))
+        return DUEQ_OK;
+    node = node_at(leaf, index);
+    if (!(node.flags & NODE_BIG) || (get_u64(node.value) <= pages->meta.last_page &&
+                                     has_bit(pages->sound, get_u64(node.value))))
+        return DUEQ_OK;
+    return large_value(pages, &node, &value);
+}
+
+/* A key is not in its leaf: so say the two between which it would be. One that has changed is
+ * one of them, wherever the search was misled. */
+static enum dueq_status look_at_absence(const struct pages_place *place)
+{
+    unsigned index = place->index[place->depth - 1];
+    const uint8_t *leaf = leaf_of(place);
+    enum dueq_status status = look_at_key(place->pages, leaf, index);
+
+    if (status == DUEQ_OK && index > 0)
+        status = look_at_key(place->pages, leaf, index - 1);
+    if (status == DUEQ_OK && index == 0)
+        status = look_beside(place, false);
+    return status;
+}
+
+/* The leaf, and in it the first key at or above, which may lie behind its last. */
+static enum dueq_status find(struct pages_place *place, struct dueq_slice key, bool *ret_exact)
+{
+    const struct tree *tree = tree_of(place);
+    enum dueq_status status = enter(place, tree, &key, false);
+
+    if (status != DUEQ_OK)
+        return status;
+    place->index[place->depth - 1] = first_from(tree, leaf_of(place), key, ret_exact);
+    return *ret_exact ? DUEQ_OK : look_at_absence(place);
+}
+
+enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
+                           struct dueq_slice *ret_value)
+{
+    struct pages_place place = {.pages = pages};
+    bool exact;
+    enum dueq_status status = find(&place, key, &exact);
+    struct node node;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (!exact) {
+        if (place.index[place.depth - 1] == count_of(leaf_of(&place)))
+            status = look_beside(&place, true);
+        return status == DUEQ_OK ? DUEQ_NOTFOUND : status;
+    }
+    node = node_at(leaf_of(&place), place.index[place.depth - 1]);
+    return value_of(pages, &node, ret_value);
+}
+
+enum dueq_status pages_seek(struct pages_place *place, struct dueq_slice key)
+{
+    bool exact;
+    enum dueq_status status = find(place, key, &exact);
+
+    if (status == DUEQ_OK && place->index[place->depth - 1] == count_of(leaf_of(place)))
+        status = cross(place, tree_of(place), true);
+    if (status != DUEQ_OK)
+        place->depth = 0;
+    return status;
+}
+
+enum dueq_status pages_last(struct pages_place *place)
+{
+    return enter(place, tree_of(place), NULL, true);
+}
+
+static enum dueq_status step(struct pages_place *place, bool onward)
+{
+    enum dueq_status status = DUEQ_NOTFOUND;
+
+    if (!is_old(place))
+        status = onward ? move_on(place, tree_of(place)) : move_back(place, tree_of(place));
+    if (status != DUEQ_OK)
+        place->depth = 0;
+    return status;
+}
+
+enum dueq_status pages_next(struct pages_place *place)
+{
+    return step(place, true);
+}
+
+enum dueq_status pages_prev(struct pages_place *place)
+{
+    return step(place, false);
+}
+
+enum dueq_status pages_record(struct pages_place *place, struct dueq_slice *ret_key,
+                              struct dueq_slice *ret_value)
+{
+    struct node node = node_at(leaf_of(place), place->index[place->depth - 1]);
+
+    *ret_key = dueq_slice(node.key, node.key_size);
+    return value_of(place->pages, &node, ret_value);
+}
+
+/* ---- the list of free pages */
+
+/* A record of it: how many pages, and their numbers, falling. */
+static enum dueq_status list_record(struct pages *pages, const struct pages_place *place,
+                                    bool first, uint64_t *total)
+{
+    struct node node = node_at(leaf_of(place), place->index[place->depth - 1]);
+    uint64_t page = place->page[place->depth - 1], before = UINT64_MAX, count;
+    const uint8_t *numbers = node.value;
+    enum dueq_status status = DUEQ_OK;
+
+    if (node.flags & NODE_BIG) {
+        uint64_t large = get_u64(node.value);
+
+        status = look_at_large(pages, large, node.size);
+        numbers = page_at(pages, large) + PAGE_HEADER;
+    }
+    if (status != DUEQ_OK)
+        return status;
+    if (node.size < sizeof(count) || node.size % sizeof(count) != 0)
+        return damaged(pages, page, "a list of free pages has no such size");
+    count = get_u64(numbers);
+    if (count != node.size / sizeof(count) - 1)
+        return damaged(pages, page, "a list of free pages does not say its size");
+    for (uint64_t i = 1; i <= count; i++) {
+        uint64_t number = get_u64(numbers + i * sizeof(number));
+
+        if (number < 2 || number > pages->meta.last_page || number >= before ||
+            (first && has_bit(pages->unused, number)))
+            return damaged(pages, page, "a list of free pages names one that cannot be free");
+        before = number;
+        set_bit(pages->unused, number);
+        clear_bit(pages->sound, number);
+    }
+    *total += count;
+    return DUEQ_OK;
+}
+
+/* Every page is a meta page, in use, or free. Some too many are lost room and no harm. */
+static enum dueq_status look_at_sums(struct pages *pages, uint64_t unused)
+{
+    const struct meta *meta = &pages->meta;
+    uint64_t sum = 2 + unused + meta->free.branches + meta->free.leaves + meta->free.large +
+                   meta->main.branches + meta->main.leaves + meta->main.large;
+
+    return sum <= meta->last_page + 1 && meta->last_page + 1 - sum <= LOST_MOST
+               ? DUEQ_OK
+               : damaged(pages, meta->txnid % 2, "it does not count the pages that there are");
+}
+
+/* What was freed after that transaction. The first time, each page may be named once. */
+static enum dueq_status list_unused(struct pages *pages, uint64_t after, bool first)
+{
+    const struct tree *tree = &pages->meta.free;
+    struct pages_place place = {.pages = pages};
+    enum dueq_status status = enter(&place, tree, NULL, true);
+    uint64_t total = 0;
+
+    while (status == DUEQ_OK) {
+        uint64_t txnid = get_u64(node_at(leaf_of(&place), place.index[place.depth - 1]).key);
+
+        if (txnid <= after)
+            break;
+        if (txnid > pages->meta.txnid)
+            return damaged(pages, place.page[place.depth - 1],
+                           "a list of free pages comes from the future");
+        status = list_record(pages, &place, first, &total);
+        if (status == DUEQ_OK)
+            status = move_back(&place, tree);
+    }
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    return first ? look_at_sums(pages, total) : DUEQ_OK;
+}
+
+static uint8_t *grown(uint8_t *bits, size_t from, size_t to)
+{
+    uint8_t *larger = realloc(bits, to / 8);
+
+    if (larger != NULL)
+        memset(larger + from / 8, 0, (to - from) / 8);
+    return larger;
+}
+
+static bool grow_bits(struct pages *pages)
+{
+    size_t wanted = (pages->meta.last_page / 65536 + 1) * 65536;
+    uint8_t *bits;
+
+    if (wanted <= pages->bits)
+        return true;
+    bits = grown(pages->sound, pages->bits, wanted);
+    if (bits == NULL)
+        return false;
+    pages->sound = bits;
+    bits = grown(pages->unused, pages->bits, wanted);
+    if (bits == NULL)
+        return false;
+    pages->unused = bits;
+    pages->bits = wanted;
+    return true;
+}
+
+/* LMDB writes a meta page when the one that it replaces is two transactions old. */
+static bool take_meta(struct pages *pages, uint64_t txnid)
+{
+    const uint8_t *bytes;
+    struct meta meta;
+
+    if (pages->page_size == 0)
+        pages->page_size = get_u32(pages->map + PAGE_HEADER + 24);
+    bytes = page_at(pages, txnid % 2) + PAGE_HEADER;
+    meta = read_meta(bytes);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (meta.txnid != txnid || get_u64(bytes + 128) != txnid)
+        return false;
+    pages->meta = meta;
+    return true;
+}
+
+enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
+{
+    uint64_t before = pages->meta.txnid;
+    bool first = pages->sound == NULL;
+
+    if (!first && before == txnid)
+        return DUEQ_OK;
+    if (!take_meta(pages, txnid))
+        return DUEQ_NOTFOUND;
+    pages->allowed = false;
+    if (!meta_possible(&pages->meta) || pages->meta.page_size != pages->page_size ||
+        pages->meta.main.root == NO_ROOT ||
+        pages->meta.last_page >= pages->map_bytes / pages->page_size)
+        return damaged(pages, txnid % 2, "it is no meta page");
+    if (!grow_bits(pages))
+        return DUEQ_NOMEM;
+    pages->unused_exact = first;
+    return list_unused(pages, first ? 0 : before, first);
+}
+
+/* ---- writing */
+
+/* LMDB fills up a page that has become too empty from those beside it, and looks at the next.
+ */
+static enum dueq_status look_around(const struct pages_place *place)
+{
+    struct pages *pages = place->pages;
+    const struct tree *tree = tree_of(place);
+
+    for (unsigned level = 0; level + 1 < place->depth; level++) {
+        const uint8_t *branch = page_at(pages, place->page[level]), *bytes;
+        unsigned index = place->index[level];
+        enum dueq_status status = DUEQ_OK;
+
+        if (index > 0)
+            status = visit(pages, tree, node_at(branch, index - 1).child, level + 1, &bytes);
+        if (status == DUEQ_OK && index + 1 < count_of(branch))
+            status = visit(pages, tree, node_at(branch, index + 1).child, level + 1, &bytes);
+        if (status != DUEQ_OK)
+            return status;
+    }
+    return look_beside(place, true);
+}
+
+static void remember_allowed(struct pages *pages, const struct pages_place *place,
+                             struct dueq_slice key)
+{
+    struct range range = {.has_from = false};
+
+    for (unsigned level = 0; level + 1 < place->depth; level++)
+        narrow(&range, page_at(pages, place->page[level]), place->index[level]);
+    kv_key_copy(&pages->allowed_from, key);
+    pages->allowed_last = !range.has_to;
+    if (range.has_to)
+        kv_key_copy(&pages->allowed_to, range.to);
+    pages->allowed = true;
+}
+
+enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
+{
+    struct pages_place place = {.pages = pages};
+    bool exact;
+    enum dueq_status status;
+
+    if (pages->allowed && dueq_slice_compare(key, kv_key_slice(&pages->allowed_from)) >= 0 &&
+        (pages->allowed_last || dueq_slice_compare(key, kv_key_slice(&pages->allowed_to)) < 0))
+        return DUEQ_OK;
+    status = find(&place, key, &exact);
+    if (status == DUEQ_OK)
+        status = look_around(&place);
+    if (status == DUEQ_OK)
+        remember_allowed(pages, &place, key);
+    return status;
+}
+
+/* ---- the whole */
+
+struct census {
+    struct pages *pages;
+    uint8_t *seen;
+    struct pages_census counted;
+    struct tree found;
+};
+
+static enum dueq_status see(struct census *census, uint64_t page, uint64_t count)
+{
+    struct pages *pages = census->pages;
+
+    for (uint64_t at = page; at < page + count; at++) {
+        if (has_bit(census->seen, at))
+            return damaged(pages, at, "it is used twice");
+        if (has_bit(pages->unused, at))
+            return damaged(pages, at, "it is in use and on the list of free pages");
+        set_bit(census->seen, at);
+        census->counted.pages++;
+    }
+    return DUEQ_OK;
+}
+
+static enum dueq_status see_leaf(struct census *census, const struct tree *tree,
+                                 const uint8_t *bytes)
+{
+    struct pages *pages = census->pages;
+    enum dueq_status status = DUEQ_OK;
+
+    for (unsigned i = 0; status == DUEQ_OK && i < count_of(bytes); i++) {
+        struct node node = node_at(bytes, i);
+        uint64_t large, count = pages_of(pages, node.size);
+        struct dueq_slice value;
+
+        census->found.records++;
+        if (!(node.flags & NODE_BIG))
+            continue;
+        large = get_u64(node.value);
+        status = tree == &pages->meta.main ? large_value(pages, &node, &value)
+                                           : look_at_large(pages, large, node.size);
+        if (status == DUEQ_OK)
+            status = see(census, large, count);
+        census->found.large += count;
+    }
+    return status;
+}
+
+static enum dueq_status see_page(struct census *census, const struct tree *tree, uint64_t page,
+                                 unsigned level, struct range range)
+{
+    struct pages *pages = census->pages;
+    const uint8_t *bytes;
+    enum dueq_status status = visit(pages, tree, page, level, &bytes);
+
+    if (status == DUEQ_OK)
+        status = look_at_range(pages, tree, page, bytes, &range);
+    if (status == DUEQ_OK)
+        status = see(census, page, 1);
+    if (status != DUEQ_OK)
+        return status;
+    if (is_leaf(bytes)) {
+        census->found.leaves++;
+        return see_leaf(census, tree, bytes);
+    }
+    census->found.branches++;
+    for (unsigned i = 0; status == DUEQ_OK && i < count_of(bytes); i++) {
+        struct range narrower = range;
+
+        narrow(&narrower, bytes, i);
+        status = see_page(census, tree, node_at(bytes, i).child, level + 1, narrower);
+    }
+    return status;
+}
+
+static enum dueq_status see_tree(struct census *census, const struct tree *tree)
+{
+    struct range all = {.has_from = false};
+    enum dueq_status status = DUEQ_OK;
+    const struct tree *found = &census->found;
+
+    census->found = (struct tree){.records = 0};
+    if (tree->root != NO_ROOT)
+        status = see_page(census, tree, tree->root, 0, all);
+    if (status == DUEQ_OK &&
+        (found->branches != tree->branches || found->leaves != tree->leaves ||
+         found->large != tree->large || found->records != tree->records))
+        status = damaged(census->pages, census->pages->meta.txnid % 2,
+                         "what it counts is not what there is");
+    return status;
+}
+
+static void count_rest(struct census *census)
+{
+    for (uint64_t page = 2; page <= census->pages->meta.last_page; page++) {
+        bool unused = has_bit(census->pages->unused, page);
+
+        census->counted.free_pages += unused;
+        census->counted.lost_pages += !unused && !has_bit(census->seen, page);
+    }
+}
+
+enum dueq_status pages_check(struct pages *pages, struct pages_census *ret_census)
+{
+    struct census census = {.pages = pages, .seen = calloc(1, pages->bits / 8)};
+    enum dueq_status status;
+
+    if (census.seen == NULL)
+        return DUEQ_NOMEM;
+    status = see_tree(&census, &pages->meta.free);
+    if (status == DUEQ_OK)
+        status = see_tree(&census, &pages->meta.main);
+    census.counted.records = census.found.records;
+    if (status == DUEQ_OK)
+        count_rest(&census);
+    free(census.seen);
+    if (status == DUEQ_OK)
+        *ret_census = census.counted;
+    return status;
+}
