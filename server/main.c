@@ -2,12 +2,16 @@
 #include "server/config.h"
 #include "server/log.h"
 #include "server/server.h"
+#include "storage/dueq.h"
+#include "storage/kv/kv.h"
 #include "tools/bench/bench.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -15,6 +19,7 @@ static const char usage[] =
     "\n"
     "  dueq server [FILE] [--config FILE] [--port N] [--dir PATH] [--OPTION VALUE ...]\n"
     "  dueq bench push|claim [OPTIONS]    load on a running server (dueq bench help)\n"
+    "  dueq check DIR                     is the data directory of a stopped server sound?\n"
     "  dueq version\n"
     "  dueq help [server]                 this text; the options of the server\n";
 
@@ -101,6 +106,35 @@ static int run_server(int argc, char **argv)
     return status;
 }
 
+/* Opens the directory as a start would, which looks at the journal; then at all the rest. */
+static int run_check(int argc, char **argv)
+{
+    int64_t now = (int64_t)time(NULL) * 1000;
+    struct dueq_error error = {""};
+    struct dueq *store;
+    uint64_t records = 0;
+    enum dueq_status status;
+
+    if (argc != 1)
+        return fail_usage("check takes a directory", "");
+    if (access(argv[0], F_OK) != 0) {
+        fprintf(stderr, "dueq: %s: %s\n", argv[0], strerror(errno));
+        return 1;
+    }
+    if (dueq_open(argv[0], NULL, (struct dueq_time){now, now, now}, &store, &error) !=
+        DUEQ_OK) {
+        fprintf(stderr, "dueq: %s\n", error.text);
+        return 1;
+    }
+    status = kv_check(dueq_kv(store), &records);
+    if (status == DUEQ_OK)
+        printf("%s is sound: %" PRIu64 " records in data.mdb\n", argv[0], records);
+    else
+        fprintf(stderr, "dueq: %s/data.mdb: %s\n", argv[0], kv_damage(dueq_kv(store)));
+    dueq_abandon(store);
+    return status == DUEQ_OK ? 0 : 1;
+}
+
 static int run_help(int argc, char **argv)
 {
     fputs(usage, stdout);
@@ -117,6 +151,8 @@ int main(int argc, char **argv)
 
     if (strcmp(command, "server") == 0)
         return run_server(argc - 2, argv + 2);
+    if (strcmp(command, "check") == 0)
+        return run_check(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0)
         return bench_main(argc - 1, argv + 1);
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0 ||

@@ -620,3 +620,18 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
         ret_stats->disk_free_bytes = 0;
     ret_stats->full = kv->state == KV_FULL;
 }
+
+enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records)
+{
+    struct lmdb_census census;
+    enum dueq_status status = lmdb_check(kv->lmdb, &census);
+
+    if (status == DUEQ_OK)
+        *ret_records = census.records;
+    return status;
+}
+
+const char *kv_damage(const struct kv *kv)
+{
+    return lmdb_error_text(kv->lmdb);
+}

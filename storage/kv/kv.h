@@ -190,6 +190,11 @@ struct kv_stats {
 };
 void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
 
+/* Looks at every page and every value of data.mdb, as the last checkpoint left it; opening has
+ * looked at the journal. DUEQ_CORRUPT: kv_damage says what was met last. O(data). */
+enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records);
+const char *kv_damage(const struct kv *kv);
+
 /* Random at creation of the directory, the same ever after: seeds the hashes of folded keys. */
 uint64_t kv_seed(const struct kv *kv);
 

@@ -210,6 +210,7 @@ static bool live_with_it(void)
 {
     struct kv *kv;
     enum dueq_status status = open_space(&kv);
+    uint64_t records;
     bool sound;
 
     if (status != DUEQ_OK) {
@@ -220,6 +221,10 @@ static bool live_with_it(void)
     sound = read_keys(kv);
     sound = walk_keys(kv, true) && sound;
     sound = walk_keys(kv, false) && sound;
+    if (kv_check(kv, &records) == DUEQ_OK)
+        assert_true(sound); /* what is met by reading is met by a check of the whole */
+    else
+        assert_true(kv_damage(kv)[0] != '\0');
     sound = rewrite(kv) && sound;
     kv_abandon(kv);
     return sound;
