@@ -253,6 +253,7 @@ static enum dueq_status merge_all(struct checkpoint *checkpoint)
         status = merge_step(&merge);
         if (status == DUEQ_OK) {
             atomic_fetch_add(&checkpoint->commits, 1);
+            lmdb_renew_resting(checkpoint->lmdb);
             set_room(checkpoint, true);
             if (!merge.more)
                 break;

@@ -499,6 +499,7 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
                                           : dueq_status_text(status));
         note_commit(kv, size, now);
     }
+    lmdb_rest(kv->lmdb);
     *ret_lsn = kv->lsn;
     return DUEQ_OK;
 }
@@ -560,12 +561,14 @@ void kv_maintain(struct kv *kv, bool idle)
         kv->idle_turns = 0;
         freeze(kv);
     }
+    lmdb_rest(kv->lmdb);
 }
 
 void kv_checkpoint_start(struct kv *kv)
 {
     if (kv_batch_bytes(kv) == 0 && kv_status(kv) == DUEQ_OK)
         freeze(kv);
+    lmdb_rest(kv->lmdb);
 }
 
 enum dueq_status kv_checkpoint(struct kv *kv)

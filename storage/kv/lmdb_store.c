@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <lmdb.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,13 @@ struct lmdb_store {
     struct pages *reader;      /* the owner's */
     struct pages *writer;      /* the checkpoint thread's */
     uint64_t generation;
+    _Atomic(int) attention; /* enum attention: who may renew the snapshot */
     _Atomic(int) last_error;
     _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
 };
+
+/* Of the owner. It takes the snapshot back before it reads. */
+enum attention { AWAKE, RESTING, RENEWING };
 
 struct lmdb_cursor {
     struct lmdb_store *store;
@@ -365,20 +370,55 @@ static enum dueq_status renew(struct lmdb_store *store)
     return DUEQ_OK;
 }
 
+/* One that rests already may be in the middle of a renewal. */
+void lmdb_rest(struct lmdb_store *store)
+{
+    int expected = AWAKE;
+
+    atomic_compare_exchange_strong(&store->attention, &expected, RESTING);
+}
+
+void lmdb_renew_resting(struct lmdb_store *store)
+{
+    int expected = RESTING;
+
+    if (!atomic_compare_exchange_strong(&store->attention, &expected, RENEWING))
+        return;
+    store->generation++;
+    renew(store); /* on failure the old one stays, and the owner meets it when it renews */
+    atomic_store_explicit(&store->attention, RESTING, memory_order_release);
+}
+
+/* A renewal under way is waited for: some tens of microseconds. */
+static void wake(struct lmdb_store *store)
+{
+    int expected = RESTING;
+
+    if (atomic_load_explicit(&store->attention, memory_order_relaxed) == AWAKE)
+        return;
+    while (!atomic_compare_exchange_weak(&store->attention, &expected, AWAKE)) {
+        expected = RESTING;
+        sched_yield();
+    }
+}
+
 enum dueq_status lmdb_renew(struct lmdb_store *store)
 {
+    wake(store);
     store->generation++;
     return renew(store);
 }
 
-uint64_t lmdb_generation(const struct lmdb_store *store)
+uint64_t lmdb_generation(struct lmdb_store *store)
 {
+    wake(store);
     return store->generation;
 }
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value)
 {
+    wake(store);
     return seen_by(store, store->reader, pages_get(store->reader, key, ret_value));
 }
 
@@ -407,21 +447,25 @@ static enum dueq_status take(struct lmdb_cursor *cursor, enum dueq_status status
 
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key)
 {
+    wake(cursor->store);
     return take(cursor, pages_seek(&cursor->place, key));
 }
 
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor)
 {
+    wake(cursor->store);
     return take(cursor, pages_last(&cursor->place));
 }
 
 enum dueq_status lmdb_next(struct lmdb_cursor *cursor)
 {
+    wake(cursor->store);
     return take(cursor, pages_next(&cursor->place));
 }
 
 enum dueq_status lmdb_prev(struct lmdb_cursor *cursor)
 {
+    wake(cursor->store);
     return take(cursor, pages_prev(&cursor->place));
 }
 
@@ -659,9 +703,10 @@ void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room)
 enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_census)
 {
     struct pages_census census;
-    enum dueq_status status =
-        seen_by(store, store->reader, pages_check(store->reader, &census));
+    enum dueq_status status;
 
+    wake(store);
+    status = seen_by(store, store->reader, pages_check(store->reader, &census));
     if (status == DUEQ_OK)
         *ret_census = (struct lmdb_census){census.records, census.pages, census.free_pages,
                                            census.lost_pages};

@@ -36,7 +36,12 @@ void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
  * or DUEQ_IO when it cannot be read, and lmdb_error_text names the page (lmdb_pages.h). */
 enum dueq_status lmdb_renew(struct lmdb_store *store);
 /* Grows with each renewal. */
-uint64_t lmdb_generation(const struct lmdb_store *store);
+uint64_t lmdb_generation(struct lmdb_store *store);
+
+/* Until the owner reads again: its slices are void, and the snapshot is the checkpoint
+ * thread's to renew. An owner that sleeps through a checkpoint would else hold all the pages
+ * that its transactions free, and the file would grow by them. */
+void lmdb_rest(struct lmdb_store *store);
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value);
@@ -52,6 +57,9 @@ struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor);
 struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
 
 /* ---- the checkpoint thread. DUEQ_FULL: the map or the disk is; abort and try again later. */
+
+/* After a commit: renews the snapshot if the owner rests. */
+void lmdb_renew_resting(struct lmdb_store *store);
 
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn);
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);

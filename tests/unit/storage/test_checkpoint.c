@@ -1,0 +1,120 @@
+/* What a checkpoint takes of the disk while the owner does nothing. */
+#include "storage/kv/kv.h"
+#include "tests/support/dice.h"
+#include "tests/support/temp_dir.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka.h"
+
+enum { RECORDS = 40000, OTHERS = 20000 };
+
+static struct {
+    char *dir;
+    struct kv *kv;
+    struct dice dice;
+} test;
+
+static int set_up(void **state)
+{
+    struct kv_options options;
+    struct dueq_error error;
+
+    (void)state;
+    test.dir = temp_dir_new();
+    dice_begin(&test.dice);
+    kv_options_init(&options);
+    options.durability = KV_SYNC_NONE;
+    options.disk_reserve_bytes = 0;
+    options.map_bytes = 1 << 30;
+    if (kv_open(test.dir, &options, &test.kv, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    kv_abandon(test.kv);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+/* Anywhere among the others, so that each rewrites a page of its own. */
+static void put_random(unsigned count)
+{
+    uint64_t lsn;
+
+    for (unsigned i = 0; i < count; i++) {
+        char key[24];
+        int size = snprintf(key, sizeof(key), "k%016llx",
+                            (unsigned long long)dice_roll(&test.dice, UINT64_MAX));
+
+        kv_put(test.kv, dueq_slice(key, (size_t)size), dueq_slice("0123456789abcdef", 16),
+               false);
+    }
+    assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+}
+
+static struct kv_stats stats(void)
+{
+    struct kv_stats now;
+
+    kv_get_stats(test.kv, &now);
+    return now;
+}
+
+/* A program that embeds the store commits and then sleeps, with no kv_maintain meanwhile. */
+static void an_owner_that_sleeps_holds_no_pages(void **state)
+{
+    uint64_t before;
+
+    (void)state;
+    put_random(RECORDS);
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+    kv_maintain(test.kv, false);
+    before = stats().data_file_bytes;
+    for (int round = 0; round < 3; round++) {
+        put_random(OTHERS);
+        kv_checkpoint_start(test.kv);
+        while (stats().checkpoint_running)
+            usleep(1000);
+    }
+    assert_true(stats().data_file_bytes < before + before / 4);
+    assert_int_equal(kv_status(test.kv), DUEQ_OK);
+}
+
+/* What is read while checkpoints go on is what was written last. */
+static void what_is_read_between_naps_is_what_there_is(void **state)
+{
+    uint64_t lsn;
+
+    (void)state;
+    put_random(RECORDS);
+    for (unsigned round = 0; round < 200; round++) {
+        char text[16];
+        int size = snprintf(text, sizeof(text), "%u", round);
+        struct dueq_slice value;
+
+        kv_put(test.kv, dueq_slice("same", 4), dueq_slice(text, (size_t)size), false);
+        put_random(100);
+        assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+        kv_checkpoint_start(test.kv);
+        usleep(500);
+        assert_int_equal(kv_get(test.kv, dueq_slice("same", 4), &value), DUEQ_OK);
+        assert_true(dueq_slice_equal(value, dueq_slice(text, (size_t)size)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_owner_that_sleeps_holds_no_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_read_between_naps_is_what_there_is, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
