@@ -198,10 +198,12 @@ void long_work_release(struct server *server, struct long_work *work)
 }
 
 /* Storing goes no faster than the checkpoint takes it away: both memtables full would stop the
- * loop. */
+ * loop. Without room the checkpoint may never end, and the command shall say so. */
 static bool is_behind(const struct server *server)
 {
-    return server->store != NULL && kv_is_behind(dueq_kv(server->store));
+    struct kv *kv = server->store == NULL ? NULL : dueq_kv(server->store);
+
+    return kv != NULL && kv_is_behind(kv) && kv_room(kv, 0) == DUEQ_OK;
 }
 
 /* The first of the list goes behind the others; it may be gone after its slice. */

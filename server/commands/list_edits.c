@@ -5,12 +5,14 @@
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
 #include "server/long_work.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 
 enum {
     MOVED_AT_ONCE = 1024, /* elements; a packed list has fewer */
     INDEXES = 64,         /* of elements to be removed that are remembered */
+    SLICE_ROOM = 1 << 20, /* bytes that the list beside the other may grow by */
     STEP_BYTES = 16384    /* of larger elements each counts as several */
 };
 
@@ -236,8 +238,10 @@ static enum outcome build_on(struct context *context, struct editing *editing)
     struct keys_view view = context_view(context);
     bool finished = false;
     uint64_t left;
-    enum dueq_status status = keys_build_step(editing->build, &view, LONG_STEPS, &finished);
+    enum dueq_status status = kv_room(dueq_kv(context->store), SLICE_ROOM);
 
+    if (status == DUEQ_OK)
+        status = keys_build_step(editing->build, &view, LONG_STEPS, &finished);
     if (status == DUEQ_OK && finished)
         status = keys_build_replace(editing->build, &view, &left);
     if (!context_check(context, status))

@@ -340,6 +340,30 @@ static void a_list_that_loses_everything_is_gone(void **state)
     runner_expect(runner, "0", "EXISTS k");
 }
 
+/* Few at an end are taken out without room; what needs a second list is refused, not put off
+ * for ever. */
+static void without_room_a_long_edit_is_refused(void **state)
+{
+    struct command_runner *runner = *state;
+    struct kv_options full;
+    fill(runner, KEYS_LIST, "k");
+    for (int i = 0; i < 100; i++) {
+        struct keys_view view = view_of(runner);
+        list_put(&view, dueq_slice("k", 1), (uint64_t)i * 150, dueq_slice("x", 1));
+    }
+    commit(runner);
+    kv_options_init(&full);
+    full.disk_reserve_bytes = UINT64_MAX / 2;
+    runner_reopen(runner, &full);
+    struct connection *client = begin(runner, "LREM k 0 x");
+    finish(runner);
+    runner_expect_reply(client, "!FULL *");
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+    runner_expect(runner, "20000", "LLEN k");
+    runner_expect(runner, "1", "LREM k -1 e19990");
+    runner_expect(runner, "19999", "LLEN k");
+}
+
 static void who_watches_a_list_sees_the_change_when_it_is_made(void **state)
 {
     struct command_runner *runner = *state;
@@ -471,6 +495,7 @@ int main(void)
         runner_test(what_is_near_an_end_is_done_at_once),
         runner_test(elements_all_over_a_list_are_removed_in_slices),
         runner_test(a_list_that_loses_everything_is_gone),
+        runner_test(without_room_a_long_edit_is_refused),
         runner_test(who_watches_a_list_sees_the_change_when_it_is_made),
         runner_test(picks_are_written_as_they_are_read),
         runner_test(the_last_pick_ends_the_reply),
