@@ -17,6 +17,7 @@ LISTENING = ("SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
 LEXICAL = ("ZRANGEBYLEX", "ZREVRANGEBYLEX", "ZLEXCOUNT", "ZREMRANGEBYLEX")
 LEAST_WAIT, SHORT_WAIT = 0.001, 0.1
 ENDLESS = 1e6
+NO_KEY = "no key of this name is ever made"
 GRACE = 0.02
 LONG_SCAN = 100000
 ONE_KEY_ORDERED = ("HGETALL", "HKEYS", "HVALS", "HSCAN", "SMEMBERS", "SSCAN")
@@ -218,7 +219,7 @@ class _Run:
     def _clear_errno(self):
         """Redis' SORT takes an overflow in an earlier command for one of its own; a number read well ends that."""
         for side in self.sides:
-            side.control.call("ZUNION", 1, "", "WEIGHTS", 1)
+            side.control.call("ZUNION", 1, NO_KEY, "WEIGHTS", 1)
 
     def _would_wait_long(self, step):
         """A wait that ends by itself some time later cannot be compared with anything."""
