@@ -781,11 +781,11 @@ static void damage_all(void)
     uint8_t key[64];
 
     for (int number = 0; status == DUEQ_OK; number++) {
-        struct dueq_slice here = kv_cursor_key(cursor);
-        struct dueq_slice record = damaged(kv_cursor_value(cursor), number);
+        struct dueq_slice here = kv_cursor_key(cursor), record;
 
         if (*(const char *)here.data != 'k')
             break;
+        record = damaged(kv_cursor_value(cursor), number);
         memcpy(key, here.data, here.size);
         kv_put(dueq_kv(test.store), dueq_slice(key, here.size), record, false);
         free((void *)record.data);
