@@ -3,15 +3,17 @@
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
 
+#include <errno.h>
 #include <math.h>
 #include <time.h>
 
-/* Holds everybody up, which is what it is for. */
+/* Holds everybody up, which is what it is for, also when a signal comes. */
 static void sleep_for(double seconds)
 {
     struct timespec wait = {(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)};
 
-    nanosleep(&wait, NULL);
+    while (nanosleep(&wait, &wait) != 0 && errno == EINTR)
+        continue;
 }
 
 enum outcome run_debug(struct context *context)
