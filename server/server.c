@@ -281,11 +281,12 @@ static void end_pause(struct server *server)
     struct session *session;
     bool goes_on = long_works_freed(server) || server->pause_ended;
 
-    if (server->pause_until > server->now.now || (server->pause_until == 0 && !goes_on))
-        return;
-    server->pause_until = 0;
-    server->pause_ended = false;
-    if (server->held == 0)
+    server->pause_ended = false; /* another may have begun in the same turn */
+    if (server->pause_until > 0 && server->pause_until <= server->now.now) {
+        server->pause_until = 0;
+        goes_on = true;
+    }
+    if (!goes_on || server->held == 0)
         return;
     DL_FOREACH(server->sessions, session)
     if (connection_of(session)->is_held)

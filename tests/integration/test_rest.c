@@ -142,6 +142,27 @@ static void paused(void **state)
     }
 }
 
+static void paused_again_before_anybody_went_on(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = client_open(server);
+    struct raw_client held, other;
+    raw_open(&held, server);
+    raw_open(&other, server);
+    raw_expect(&other, "OK", "CLIENT PAUSE 100000 WRITE");
+    raw_say(&held, "SET a b");
+    await_blocked(client, 1);
+    raw_say(&other, "CLIENT UNPAUSE\r\nCLIENT PAUSE 100000 WRITE\r\nPING");
+    raw_expect_reply(&other, "OK");
+    raw_expect_reply(&other, "OK");
+    raw_expect_reply(&other, "PONG");
+    expect_rest(server, client);
+    raw_expect(&other, "OK", "CLIENT UNPAUSE");
+    raw_expect_reply(&held, "OK");
+    raw_close(&held);
+    raw_close(&other);
+}
+
 static void waiting(void **state)
 {
     static const char *const waits[] = {"BLPOP none 0", "BZPOPMIN none 0",
@@ -266,6 +287,7 @@ int main(void)
         served_test(unread_output_and_endless_requests),
         served_test(unread_output_of_a_client_that_half_closed),
         served_test(paused),
+        served_test(paused_again_before_anybody_went_on),
         served_test(waiting),
         served_test(listening),
         serving_test(before_login),
