@@ -1,5 +1,6 @@
 #include "server/long_work.h"
 
+#include "protocol/number.h"
 #include "server/commands/handlers.h"
 #include "server/connection.h"
 #include "server/key_specs.h"
@@ -149,11 +150,30 @@ static bool holds(const struct long_works *works, unsigned database,
     return holding.held;
 }
 
-static bool holds_transaction(const struct long_works *works, const struct session *session)
+/* In which database what comes behind a SELECT looks for its keys; one that will be refused
+ * changes nothing. */
+static void follow_select(const struct server *server, const struct request *request,
+                          unsigned *database)
 {
-    for (size_t i = 0; i < transaction_count(session->transaction); i++)
-        if (holds(works, session->database, transaction_request(session->transaction, i)))
+    int64_t number;
+
+    if (request->count == 2 && argument_is(request->arguments[0], "select") &&
+        number_parse_integer(request->arguments[1].data, request->arguments[1].size, &number) &&
+        number >= 0 && number < server->config.databases)
+        *database = (unsigned)number;
+}
+
+static bool holds_transaction(const struct server *server, const struct session *session)
+{
+    unsigned database = session->database;
+
+    for (size_t i = 0; i < transaction_count(session->transaction); i++) {
+        const struct request *request = transaction_request(session->transaction, i);
+
+        if (holds(server->long_works, database, request))
             return true;
+        follow_select(server, request, &database);
+    }
     return false;
 }
 
@@ -168,7 +188,7 @@ bool long_works_hold(const struct server *server, const struct session *session,
     if (session->transaction == NULL)
         return holds(works, session->database, request);
     command = command_find(request->arguments[0]);
-    return command != NULL && command->run == run_exec && holds_transaction(works, session);
+    return command != NULL && command->run == run_exec && holds_transaction(server, session);
 }
 
 /* ---- which of them runs */

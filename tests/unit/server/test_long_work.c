@@ -99,6 +99,13 @@ static bool is_held(struct command_runner *runner, const char *command, const ch
     return long_works_hold(&runner->server, &runner->clients[0]->session, &request);
 }
 
+static bool exec_is_held(struct command_runner *runner)
+{
+    struct argument exec = {(char *)(uintptr_t) "EXEC", 4};
+    struct request request = {1, &exec, 4};
+    return long_works_hold(&runner->server, &runner->clients[0]->session, &request);
+}
+
 /* ---- COPY */
 
 static void a_large_copy_goes_on_while_others_work(void **state)
@@ -151,15 +158,41 @@ static void who_writes_the_source_waits_until_the_copy_is_made(void **state)
     assert_false(is_held(runner, "HMGET", "k"));
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "QUEUED", "HSET k 1 1");
-    struct argument exec = {(char *)(uintptr_t) "EXEC", 4};
-    struct request request = {1, &exec, 4};
-    assert_true(long_works_hold(&runner->server, &runner->clients[0]->session, &request));
+    assert_true(exec_is_held(runner));
     runner_expect(runner, "OK", "DISCARD");
     assert_false(long_works_freed(&runner->server));
     finish(runner);
     runner_expect_reply(client, "1");
     assert_true(long_works_freed(&runner->server));
     assert_false(is_held(runner, "HSET", "k"));
+}
+
+static void a_transaction_waits_for_the_keys_of_the_databases_that_it_selects(void **state)
+{
+    static const struct {
+        const char *first, *then;
+        bool held;
+    } cases[] = {{"SELECT 1", "HSET k 1 1", false}, {"SELECT 0", "HSET k 1 1", true},
+                 {"SELECT 99", "HSET k 1 1", true}, {"SELECT x", "HSET k 1 1", true},
+                 {"SELECT", "HSET k 1 1", true},    {"HSET k 1 1", "SELECT 1", true},
+                 {"SELECT 1", "SELECT 0", false},   {"SELECT 1", "HGET k 1", false}};
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    begin(runner, "COPY k to");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        runner_expect(runner, "OK", "MULTI");
+        runner_expect(runner, "*", cases[i].first);
+        runner_expect(runner, "*", cases[i].then);
+        assert_int_equal(exec_is_held(runner), cases[i].held);
+        runner_expect(runner, "OK", "DISCARD");
+    }
+    runner_expect(runner, "OK", "SELECT 1");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "SELECT 0");
+    runner_expect(runner, "QUEUED", "HSET k 1 1");
+    assert_true(exec_is_held(runner));
+    runner_expect(runner, "OK", "DISCARD");
+    finish(runner);
 }
 
 /* By what has no key, and so does not wait. */
@@ -485,6 +518,7 @@ int main(void)
         runner_test(a_large_copy_goes_on_while_others_work),
         runner_test(a_target_that_comes_meanwhile_stays_or_is_replaced),
         runner_test(who_writes_the_source_waits_until_the_copy_is_made),
+        runner_test(a_transaction_waits_for_the_keys_of_the_databases_that_it_selects),
         runner_test(a_source_that_goes_meanwhile_was_never_there),
         runner_test(another_source_that_comes_by_a_swap_is_copied),
         runner_test(a_client_that_leaves_takes_its_work_along),
