@@ -29,7 +29,7 @@ enum {
     CRON_MS = 1000,
     REOPEN_MS = 1000,
     DRAIN_MS = 20,             /* between looks at what clients have yet to take */
-    COMMIT_PATIENCE_MS = 1000, /* while a commit finds no room */
+    COMMIT_PATIENCE_MS = 5000, /* while a commit finds no room: a slow disk washes a segment */
     COMMIT_RETRY_MS = 20,
     REST_MS = 2000, /* idle so long, a client needs no memory for its next request */
     SPARE_DESCRIPTORS = 64

@@ -84,6 +84,7 @@ int runner_teardown(void **state)
         struct connection *client = runner->clients[i];
         session_leave(&runner->server, &client->session);
         server_remove_session(&runner->server, &client->session);
+        session_release(&client->session);
         resp_reader_free(client->reader);
         buffer_release(&client->output);
         free(client);
