@@ -97,6 +97,18 @@ static void begin_clock(struct server *server)
                   "leases and expiries go on as if no time had passed since");
 }
 
+/* Once, not with every try: the log may lie on the very disk that is full. */
+static void say_closed(struct server *server, const char *why)
+{
+    char failure[sizeof(server->failure)];
+
+    snprintf(failure, sizeof(failure), "%.300s", why);
+    if (strcmp(failure, server->failure) == 0)
+        return;
+    log_write(LOG_WARNING, "Cannot open the store: %s", why);
+    memcpy(server->failure, failure, sizeof(failure));
+}
+
 static bool open_store(struct server *server)
 {
     struct dueq_time unknown = {.now = DUEQ_DEFAULT, .wall = clock_read().wall / 1000};
@@ -109,8 +121,7 @@ static bool open_store(struct server *server)
     options.notify_arg = server;
     if (dueq_open(server->config.dir, &options, server->clock_runs ? server->now : unknown,
                   &server->store, &error) != DUEQ_OK) {
-        log_write(LOG_WARNING, "Cannot open the store: %s", error.text);
-        snprintf(server->failure, sizeof(server->failure), "%.300s", error.text);
+        say_closed(server, error.text);
         return false;
     }
     begin_clock(server);

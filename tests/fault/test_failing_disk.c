@@ -169,6 +169,33 @@ static void a_waiter_does_not_hang_when_the_disk_fails(void **state)
     freeReplyObject(reply);
 }
 
+static size_t count_in_log(const struct server_process *server, const char *text)
+{
+    char *log = server_process_log(server);
+    size_t count = 0;
+    for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    free(log);
+    return count;
+}
+
+/* It is tried every second, perhaps for days. */
+static void a_store_that_stays_closed_is_said_once(void **state)
+{
+    enum { TRIES_MS = 3500 };
+    int number = 1;
+    (void)state;
+    struct server_process *server = server_on_faulty_disk(0);
+    for (int failure = 1; failure <= 2; failure++) {
+        faulty_disk_break(server, "fdatasync EIO");
+        await_push(server, "MISCONF", &number);
+        sleep_ms(TRIES_MS);
+        assert_int_equal(count_in_log(server, "Cannot open the store"), failure);
+        faulty_disk_repair(server);
+        await_push(server, "ok", &number);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +203,7 @@ int main(void)
         serving_test(a_disk_that_fails_at_any_call_loses_nothing_replied),
         serving_test(a_kill_on_a_failing_disk_loses_nothing_replied),
         serving_test(a_waiter_does_not_hang_when_the_disk_fails),
+        serving_test(a_store_that_stays_closed_is_said_once),
     };
     return cmocka_run_group_tests_name("failing disk", tests, NULL, NULL);
 }
