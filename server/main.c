@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,19 @@ static int run_server(int argc, char **argv)
     return status;
 }
 
+/* A start makes a store where there is none. A check must not: it would find that one sound. */
+static bool holds_store(const char *dir)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
+        errno = ENAMETOOLONG;
+    else if (access(path, F_OK) == 0)
+        return true;
+    fprintf(stderr, "dueq: %s holds no store: FORMAT: %s\n", dir, strerror(errno));
+    return false;
+}
+
 /* Opens the directory as a start would, which looks at the journal; then at all the rest. */
 static int run_check(int argc, char **argv)
 {
@@ -117,10 +131,8 @@ static int run_check(int argc, char **argv)
 
     if (argc != 1)
         return fail_usage("check takes a directory", "");
-    if (access(argv[0], F_OK) != 0) {
-        fprintf(stderr, "dueq: %s: %s\n", argv[0], strerror(errno));
+    if (!holds_store(argv[0]))
         return 1;
-    }
     if (dueq_open(argv[0], NULL, (struct dueq_time){now, now, now}, &store, &error) !=
         DUEQ_OK) {
         fprintf(stderr, "dueq: %s\n", error.text);

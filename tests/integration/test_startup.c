@@ -50,6 +50,35 @@ static void version_and_help_answer(void **state)
     output_says("nosuch");
 }
 
+static int check(const char *dir)
+{
+    return run_shell(output, OUTPUT, "timeout 60 %s check %s", server_binary(), dir);
+}
+
+static void a_check_looks_and_makes_nothing(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    assert_int_equal(check(server->directory), 1); /* exists, and is no store */
+    output_says("holds no store");
+    assert_int_equal(run_shell(output, OUTPUT, "ls %s", server->directory), 0);
+    assert_null(strstr(output, "FORMAT"));
+    assert_int_equal(dueq("check /nonexistent"), 1);
+    output_says("holds no store");
+
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    expect(client, "\"1\"", "Q.PUSH mail body ID 1");
+    assert_int_equal(check(server->data), 1); /* one process at a time */
+    client_close(client);
+    server_process_kill(server);
+    assert_int_equal(check(server->data), 0);
+    output_says("is sound");
+    server_process_run(server);
+    expect_field(client_open(server), "body", "\"body\"", "Q.GET mail 1");
+    client_cleanup();
+}
+
 static void a_configuration_file_is_read(void **state)
 {
     (void)state;
@@ -335,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         serving_test(version_and_help_answer),
+        serving_test(a_check_looks_and_makes_nothing),
         serving_test(a_configuration_file_is_read),
         serving_test(bad_lines_are_refused_with_file_and_line),
         serving_test(bad_options_are_refused_by_name),
