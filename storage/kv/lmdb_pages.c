@@ -484,6 +484,17 @@ static enum dueq_status look_at_bytes(struct pages *pages, const struct tree *tr
 
 static enum dueq_status list_unused(struct pages *pages, uint64_t after, bool first);
 
+/* Without those that were free once and are in use again. */
+static enum dueq_status list_anew(struct pages *pages, bool first)
+{
+    enum dueq_status status;
+
+    memset(pages->unused, 0, pages->bits / 8);
+    status = list_unused(pages, 0, first);
+    pages->unused_exact = status == DUEQ_OK;
+    return status;
+}
+
 /* Pages that were free may be in use again: the list says. */
 static enum dueq_status look_whether_used(struct pages *pages, uint64_t page)
 {
@@ -492,11 +503,9 @@ static enum dueq_status look_whether_used(struct pages *pages, uint64_t page)
     if (!has_bit(pages->unused, page))
         return DUEQ_OK;
     if (!pages->unused_exact) {
-        memset(pages->unused, 0, pages->bits / 8);
-        status = list_unused(pages, 0, false);
+        status = list_anew(pages, false);
         if (status != DUEQ_OK)
             return status;
-        pages->unused_exact = true;
     }
     return has_bit(pages->unused, page)
                ? damaged(pages, page, "it is in use and on the list of free pages")
@@ -1188,7 +1197,9 @@ enum dueq_status pages_check(struct pages *pages, struct pages_census *ret_censu
 
     if (census.seen == NULL)
         return DUEQ_NOMEM;
-    status = see_tree(&census, &pages->meta.free);
+    status = list_anew(pages, true);
+    if (status == DUEQ_OK)
+        status = see_tree(&census, &pages->meta.free);
     if (status == DUEQ_OK)
         status = see_tree(&census, &pages->meta.main);
     census.counted.records = census.found.records;

@@ -17,6 +17,14 @@ static struct {
     struct dice dice;
 } test;
 
+static void set_options(struct kv_options *options)
+{
+    kv_options_init(options);
+    options->durability = KV_SYNC_NONE;
+    options->disk_reserve_bytes = 0;
+    options->map_bytes = 1 << 30;
+}
+
 static int set_up(void **state)
 {
     struct kv_options options;
@@ -25,10 +33,7 @@ static int set_up(void **state)
     (void)state;
     test.dir = temp_dir_new();
     dice_begin(&test.dice);
-    kv_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.disk_reserve_bytes = 0;
-    options.map_bytes = 1 << 30;
+    set_options(&options);
     if (kv_open(test.dir, &options, &test.kv, &error) != DUEQ_OK)
         fail_msg("%s", error.text);
     return 0;
@@ -54,6 +59,22 @@ static void put_random(unsigned count)
 
         kv_put(test.kv, dueq_slice(key, (size_t)size), dueq_slice("0123456789abcdef", 16),
                false);
+    }
+    assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+}
+
+/* Each on pages of its own, of another number each time. */
+static void put_large_ones(unsigned round)
+{
+    static const char value[64 * 1024];
+    uint64_t lsn;
+
+    for (unsigned i = 0; i < 40; i++) {
+        char key[16];
+        int size = snprintf(key, sizeof(key), "large%u", i);
+
+        kv_put(test.kv, dueq_slice(key, (size_t)size),
+               dueq_slice(value, 5000 + (i * 7 + round * 13) % 40 * 1000), false);
     }
     assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
 }
@@ -108,9 +129,33 @@ static void what_is_read_between_naps_is_what_there_is(void **state)
     }
 }
 
+/* Pages that were free when the view first looked are in use by now, in each of the trees. */
+static void a_store_that_was_written_to_checks(void **state)
+{
+    struct kv_options options;
+    struct dueq_error error;
+    uint64_t records;
+
+    (void)state;
+    for (unsigned round = 0; round < 10; round++) {
+        put_large_ones(round);
+        put_random(OTHERS / 4);
+        assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+        if (kv_check(test.kv, &records) != DUEQ_OK)
+            fail_msg("round %u: %s", round, kv_damage(test.kv));
+    }
+    assert_int_equal(kv_close(test.kv), DUEQ_OK);
+    set_options(&options);
+    assert_int_equal(kv_open(test.dir, &options, &test.kv, &error), DUEQ_OK);
+    if (kv_check(test.kv, &records) != DUEQ_OK)
+        fail_msg("opened again: %s", kv_damage(test.kv));
+    assert_true(records > 10 * (OTHERS / 4) / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_store_that_was_written_to_checks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_owner_that_sleeps_holds_no_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_read_between_naps_is_what_there_is, set_up,
                                         tear_down),
