@@ -1013,24 +1013,39 @@ static bool take_meta(struct pages *pages, uint64_t txnid)
     return true;
 }
 
-enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
+/* What pages->meta says now; `after`: what was shown before it, 0: nothing. */
+static enum dueq_status take_over(struct pages *pages, uint64_t after)
 {
-    uint64_t before = pages->meta.txnid;
-    bool first = pages->sound == NULL;
+    const struct meta *meta = &pages->meta;
 
-    if (!first && before == txnid)
-        return DUEQ_OK;
-    if (!take_meta(pages, txnid))
-        return DUEQ_NOTFOUND;
-    pages->allowed = false;
-    if (!meta_possible(&pages->meta) || pages->meta.page_size != pages->page_size ||
-        pages->meta.main.root == NO_ROOT ||
-        pages->meta.last_page >= pages->map_bytes / pages->page_size)
-        return damaged(pages, txnid % 2, "it is no meta page");
+    if (!meta_possible(meta) || meta->page_size != pages->page_size ||
+        meta->main.root == NO_ROOT || meta->last_page >= pages->map_bytes / pages->page_size)
+        return damaged(pages, meta->txnid % 2, "it is no meta page");
     if (!grow_bits(pages))
         return DUEQ_NOMEM;
-    pages->unused_exact = first;
-    return list_unused(pages, first ? 0 : before, first);
+    if (after == 0)
+        return list_anew(pages, true);
+    pages->unused_exact = false;
+    return list_unused(pages, after, false);
+}
+
+/* On failure what was shown is shown still: with it goes what the bits say. */
+enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
+{
+    struct meta before = pages->meta;
+    enum dueq_status status;
+
+    if (before.txnid == txnid && pages->sound != NULL)
+        return DUEQ_OK;
+    if (!take_meta(pages, txnid)) {
+        damaged(pages, txnid % 2, "it is not what the last transaction has written");
+        return DUEQ_NOTFOUND;
+    }
+    pages->allowed = false;
+    status = take_over(pages, before.txnid);
+    if (status != DUEQ_OK)
+        pages->meta = before;
+    return status;
 }
 
 /* ---- writing */

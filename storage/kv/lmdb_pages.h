@@ -38,7 +38,7 @@ void pages_free(struct pages *pages); /* NULL is fine */
 /* Shows the file as transaction `txnid` has left it. That one, and the one shown before, must
  * be held by a reader of LMDB, or be the writer's own base, until the next call. Cost: what was
  * freed in between; the first time, the whole list of free pages. DUEQ_NOTFOUND: it is not
- * one of the last two any more. */
+ * one of the last two any more. On failure the view stays as it was. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 
 /* What was wrong, in words; static until the next failure. */

@@ -349,21 +349,35 @@ static int begin_other(struct lmdb_store *store)
     return mdb_txn_renew(store->other);
 }
 
-static enum dueq_status renew(struct lmdb_store *store)
+/* DUEQ_NOTFOUND: two commits came between, and the next try finds a later transaction; when it
+ * does not, the meta page is no longer what LMDB has written. */
+static enum dueq_status show_other(struct lmdb_store *store)
 {
+    uint64_t tried = 0, txnid;
     enum dueq_status status;
-    MDB_txn *old = store->snapshot;
 
-    do {
+    for (;; tried = txnid) {
         status = status_of(store, begin_other(store));
         if (status != DUEQ_OK)
             return status;
-        status = pages_show(store->reader, mdb_txn_id(store->other));
-        if (status != DUEQ_OK)
-            mdb_txn_reset(store->other);
-    } while (status == DUEQ_NOTFOUND); /* two commits came between */
+        txnid = mdb_txn_id(store->other);
+        status = pages_show(store->reader, txnid);
+        if (status == DUEQ_OK)
+            return DUEQ_OK;
+        mdb_txn_reset(store->other);
+        if (status != DUEQ_NOTFOUND || txnid <= tried)
+            break;
+    }
+    return seen_by(store, store->reader, status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status);
+}
+
+static enum dueq_status renew(struct lmdb_store *store)
+{
+    enum dueq_status status = show_other(store);
+    MDB_txn *old = store->snapshot;
+
     if (status != DUEQ_OK)
-        return seen_by(store, store->reader, status);
+        return status;
     mdb_txn_reset(old);
     store->snapshot = store->other;
     store->other = old;
@@ -489,12 +503,13 @@ static enum dueq_status open_txn(struct lmdb_txn *txn)
 
     if (status != DUEQ_OK)
         return status;
-    status = seen_by(store, store->writer, pages_show(store->writer, mdb_txn_id(txn->txn) - 1));
+    status = pages_show(store->writer, mdb_txn_id(txn->txn) - 1);
+    status = seen_by(store, store->writer, status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status);
     if (status == DUEQ_OK)
         status = status_of(store, mdb_cursor_open(txn->txn, store->dbi, &txn->cursor));
     if (status != DUEQ_OK)
         mdb_txn_abort(txn->txn);
-    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    return status;
 }
 
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
