@@ -99,6 +99,33 @@ static void queue(struct connection *connection)
     DL_APPEND2(connection->server->resumed, connection, resumed_prev, resumed_next);
 }
 
+void connection_hold(struct connection *connection, bool holds)
+{
+    struct server *server = connection->server;
+
+    if (connection->is_held == holds)
+        return;
+    connection->is_held = holds;
+    if (holds) {
+        DL_APPEND2(server->first_held, connection, held_prev, held_next);
+        server->held++;
+    } else {
+        DL_DELETE2(server->first_held, connection, held_prev, held_next);
+        server->held--;
+    }
+}
+
+/* Before those who have not waited: one of them could take what it waits for away again. */
+static void queue_first(struct connection *connection)
+{
+    struct server *server = connection->server;
+
+    if (connection->is_resumed)
+        DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
+    connection->is_resumed = true;
+    DL_PREPEND2(server->resumed, connection, resumed_prev, resumed_next);
+}
+
 void connection_steer(struct connection *connection)
 {
     if (should_run(connection))
@@ -112,7 +139,7 @@ void connection_steer(struct connection *connection)
 void connection_mark_resumed(struct connection *connection)
 {
     if (connection->is_held && is_open(connection))
-        queue(connection);
+        queue_first(connection);
     connection_steer(connection);
 }
 
@@ -174,8 +201,7 @@ void connection_close(struct connection *connection)
     if (session->life != SESSION_OPEN)
         return;
     session->life = SESSION_CLOSING;
-    connection->server->held -= connection->is_held;
-    connection->is_held = false;
+    connection_hold(connection, false);
     session_leave(connection->server, session);
     connection_steer(connection);
     if (!connection->is_running && connection_said_all(connection))
@@ -271,7 +297,7 @@ void connection_free(struct connection *connection)
 {
     struct session *session = &connection->session;
 
-    connection->server->held -= connection->is_held;
+    connection_hold(connection, false);
     session_leave(connection->server, session);
     leave_lists(connection);
     free_event(connection->readable);

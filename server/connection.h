@@ -31,7 +31,7 @@ struct connection {
     bool reads;         /* `readable` is awaited */
     bool writes;        /* `writable` is: the socket is to take more */
     bool has_backlog;   /* there may be a request in the reader, or one is held */
-    bool is_held;       /* `request` waits for the end of a CLIENT PAUSE */
+    bool is_held;       /* `request` waits for the end of a CLIENT PAUSE, or for a busy key */
     struct request request;
     bool is_running; /* a command: messages that reach it meanwhile wait in `aside` */
     struct buffer aside;
@@ -44,6 +44,7 @@ struct connection {
     struct connection *touched_prev, *touched_next;
     struct connection *gated_prev, *gated_next;
     struct connection *resumed_prev, *resumed_next;
+    struct connection *held_prev, *held_next;
     struct connection *doomed_next;
     struct client_share share; /* of the memory of all clients */
     size_t counted_output;     /* capacity of its output when that was counted last */
@@ -53,6 +54,9 @@ static inline struct connection *connection_of(struct session *session)
 {
     return (struct connection *)(void *)session;
 }
+
+/* Its next request has to wait, or has to no more; who is held still keeps his place. */
+void connection_hold(struct connection *connection, bool holds);
 
 /* ---- life */
 

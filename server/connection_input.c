@@ -87,11 +87,10 @@ static enum resp_read next_request(struct connection *connection, struct request
     if (read != RESP_REQUEST)
         return read;
     *ret_request = connection->request;
-    server->held -= connection->is_held;
-    connection->is_held = (server->pause_until > 0 &&
-                           command_is_paused(server, &connection->session, ret_request)) ||
-                          long_works_hold(server, &connection->session, ret_request);
-    server->held += connection->is_held;
+    connection_hold(connection,
+                    (server->pause_until > 0 &&
+                     command_is_paused(server, &connection->session, ret_request)) ||
+                        long_works_hold(server, &connection->session, ret_request));
     return connection->is_held ? RESP_MORE : RESP_REQUEST;
 }
 

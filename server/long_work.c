@@ -24,6 +24,7 @@ enum {
 struct busy_key {
     UT_hash_handle hh;
     size_t works;
+    bool is_awaited; /* by one who will write it: no more works begin before him */
     unsigned database;
     size_t name_size;
     char name[];
@@ -126,15 +127,20 @@ struct holding {
     bool held;
 };
 
-/* Who only reads sees what was there. */
+/* Who only reads sees what was there; but who reads it to write elsewhere may keep it busy for
+ * long, and comes behind those who wait. */
 static void hold_key(void *arg, size_t index, const char *flags, size_t flags_size)
 {
     struct holding *holding = arg;
     struct argument name = holding->request->arguments[index];
+    struct busy_key *key =
+        find_busy(holding->works, holding->database, dueq_slice(name.data, name.size));
+    bool reads = flags_size >= 2 && memcmp(flags, "RO", 2) == 0;
 
-    if (flags_size < 2 || memcmp(flags, "RO", 2) != 0)
-        holding->held = holding->held || find_busy(holding->works, holding->database,
-                                                   dueq_slice(name.data, name.size)) != NULL;
+    if (key == NULL || (reads && !key->is_awaited))
+        return;
+    key->is_awaited = true;
+    holding->held = true;
 }
 
 static bool holds(const struct long_works *works, unsigned database,
@@ -254,7 +260,7 @@ int64_t long_works_next(const struct server *server)
 {
     const struct long_works *works = server->long_works;
 
-    if (works->lists[WORK_WRITING] != NULL)
+    if (works->lists[WORK_WRITING] != NULL || (works->freed && server->held > 0))
         return 0;
     if (works->lists[WORK_STORING] == NULL && works->lists[WORK_QUEUED] == NULL)
         return DUEQ_NEVER;

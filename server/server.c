@@ -285,11 +285,11 @@ void server_commit_if_large(struct server *server)
         commit_batch(server, &lsn); /* a failure shows at the turn's end */
 }
 
-/* Those whose next request was held back go on, in order of their age: a pause has ended, or a
- * key is free again. */
+/* Those whose next request was held back go on, first come first: a pause has ended, or a key
+ * is free again. */
 static void end_pause(struct server *server)
 {
-    struct session *session;
+    struct connection *connection;
     bool goes_on = long_works_freed(server) || server->pause_ended;
 
     server->pause_ended = false; /* another may have begun in the same turn */
@@ -299,9 +299,13 @@ static void end_pause(struct server *server)
     }
     if (!goes_on || server->held == 0)
         return;
-    DL_FOREACH(server->sessions, session)
-    if (connection_of(session)->is_held)
-        connection_mark_resumed(connection_of(session));
+    connection = server->first_held->held_prev; /* the last: each goes before the others */
+    for (size_t left = server->held; left > 0; left--) {
+        struct connection *before = connection->held_prev;
+
+        connection_mark_resumed(connection);
+        connection = before;
+    }
 }
 
 /* Those that have read more than they could run; each once. */

@@ -68,13 +68,14 @@ struct server {
     struct latency latency;
     struct checkpoint_watch checkpoints;
     struct client_memory client_memory;
-    size_t held;              /* connections whose next request waits for a pause to end */
-    struct session *monitors; /* those that MONITOR (utlist) */
-    unsigned running;         /* commands under way, one within another: nothing is committed */
-    int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
-    bool pause_ended;         /* by a command: those held go on in the next turn */
-    bool pause_writes;        /* only those */
-    bool stopping;            /* at the end of this turn */
+    size_t held;                   /* connections whose next request waits for a pause to end */
+    struct connection *first_held; /* of these: who waits longest goes on first */
+    struct session *monitors;      /* those that MONITOR (utlist) */
+    unsigned running;    /* commands under way, one within another: nothing is committed */
+    int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */
+    bool pause_ended;    /* by a command: those held go on in the next turn */
+    bool pause_writes;   /* only those */
+    bool stopping;       /* at the end of this turn */
     bool checkpoint_on_exit;
     bool stop_now; /* without waiting for clients that are owed replies */
     bool pidfile_written;

@@ -321,6 +321,48 @@ static void a_pause_holds_back_no_request_that_is_refused(void **state)
     expect(client, "!ERR unknown subcommand *", "CLIENT NOSUCH");
 }
 
+static void make_set(redisContext *client, int elements)
+{
+    for (int i = 0; i < elements; i += 100) {
+        char line[2000] = "SADD set";
+        for (int j = i; j < i + 100; j++)
+            snprintf(line + strlen(line), sizeof(line) - strlen(line), " e%d", j);
+        expect(client, "100", line);
+    }
+}
+
+static void await_copies(redisContext *client, int64_t count)
+{
+    for (int waited = 0; ask_integer(client, "INCRBY copied 0") < count; waited++) {
+        assert_in_range(waited, 0, 10000);
+        sleep_ms(1);
+    }
+}
+
+/* Two clients keep a key busy by turns, for as long as they like. */
+static void a_writer_waits_for_the_copies_that_came_before_it_only(void **state)
+{
+    enum { COPIES = 40 };
+    static const char *const copies[] = {"COPY set a REPLACE", "COPY set b REPLACE"};
+    redisContext *client = served_client(state), *writer = client_open(served_server(state));
+    redisContext *copiers[2];
+    make_set(client, 20000);
+    for (int i = 0; i < 2; i++) {
+        copiers[i] = client_open(served_server(state));
+        for (int j = 0; j < COPIES; j++) {
+            say(copiers[i], copies[i]);
+            say(copiers[i], "INCR copied");
+        }
+    }
+    await_copies(client, 2);
+    say(writer, "SADD set more");
+    expect_reply(writer, "1");
+    assert_in_range(ask_integer(client, "INCRBY copied 0"), 2, COPIES);
+    await_copies(client, 2 * COPIES);
+    expect(client, "20001", "SCARD a");
+    expect(client, "20001", "SCARD b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +389,7 @@ int main(void)
         served_test(a_blocked_client_can_be_killed),
         served_test(many_waiters_and_many_jobs_pair_up),
         served_test(jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards),
+        served_test(a_writer_waits_for_the_copies_that_came_before_it_only),
         served_test(paused_clients_count_as_blocked),
         served_test(a_pause_holds_back_no_request_that_is_refused),
     };

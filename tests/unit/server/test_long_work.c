@@ -195,6 +195,19 @@ static void a_transaction_waits_for_the_keys_of_the_databases_that_it_selects(vo
     finish(runner);
 }
 
+static void nobody_begins_anew_on_a_key_that_somebody_waits_for(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    begin(runner, "COPY k to");
+    assert_false(is_held(runner, "COPY", "k"));
+    assert_true(is_held(runner, "HDEL", "k"));
+    assert_true(is_held(runner, "COPY", "k"));
+    assert_false(is_held(runner, "HMGET", "k"));
+    finish(runner);
+    assert_false(is_held(runner, "COPY", "k"));
+}
+
 /* By what has no key, and so does not wait. */
 static void a_source_that_goes_meanwhile_was_never_there(void **state)
 {
@@ -519,6 +532,7 @@ int main(void)
         runner_test(a_target_that_comes_meanwhile_stays_or_is_replaced),
         runner_test(who_writes_the_source_waits_until_the_copy_is_made),
         runner_test(a_transaction_waits_for_the_keys_of_the_databases_that_it_selects),
+        runner_test(nobody_begins_anew_on_a_key_that_somebody_waits_for),
         runner_test(a_source_that_goes_meanwhile_was_never_there),
         runner_test(another_source_that_comes_by_a_swap_is_copied),
         runner_test(a_client_that_leaves_takes_its_work_along),
