@@ -1,8 +1,12 @@
 #include "server/command.h"
 
 #include "protocol/number.h"
+#include "server/log.h"
+#include "server/server.h"
+#include "storage/kv/kv.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 bool context_integer(struct context *context, size_t index, int64_t *ret_number)
 {
@@ -113,13 +117,12 @@ static const char *error_text(enum dueq_status status)
         return "WRONGTYPE Operation against a key holding the wrong kind of value";
     case DUEQ_INVALID:
         return "ERR value is out of range";
-    case DUEQ_CORRUPT:
-        return "ERR the data on disk is damaged: see the log";
     case DUEQ_NOMEM:
         return "ERR out of memory";
     case DUEQ_BUSY:
         return "ERR other work comes first: try again";
     case DUEQ_OK:
+    case DUEQ_CORRUPT:
     case DUEQ_LOCKED:
     case DUEQ_FORMAT:
     case DUEQ_IO:
@@ -128,8 +131,28 @@ static const char *error_text(enum dueq_status status)
     return "MISCONF the store failed: see the log";
 }
 
+/* Names what was asked for, topic and id or key: who looks for the backup must know what of. */
+static enum outcome tell_damage(struct context *context)
+{
+    const struct request *request = context->request;
+    char asked[640];
+    size_t used =
+        (size_t)snprintf(asked, sizeof(asked), "%.99s", command_full_name(context->command));
+
+    for (size_t i = 1; i < request->count && i < 3; i++)
+        used += (size_t)snprintf(asked + used, sizeof(asked) - used, " '%.255s'",
+                                 request->arguments[i].data);
+    log_write_limited(LOG_WARNING, "%s met damaged data: %s. Restore a backup", asked,
+                      kv_damage(dueq_kv(context->store)));
+    resp_errorf(context->reply, "ERR the data on disk is damaged: %s (%s)",
+                kv_damage(dueq_kv(context->store)), asked);
+    return OUTCOME_DONE;
+}
+
 enum outcome context_status(struct context *context, enum dueq_status status)
 {
+    if (status == DUEQ_CORRUPT && context->store != NULL)
+        return tell_damage(context);
     resp_error(context->reply, error_text(status));
     return OUTCOME_DONE;
 }

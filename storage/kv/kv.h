@@ -151,6 +151,10 @@ enum dueq_status kv_status(const struct kv *kv);
  * long as kv. */
 const char *kv_failure(const struct kv *kv);
 
+/* After a DUEQ_CORRUPT of a read: which page of data.mdb, and what is wrong with it. Lives
+ * until the next call. */
+const char *kv_damage(const struct kv *kv);
+
 /* ---- housekeeping */
 
 /* Once a turn, after the commit: freezes a full memtable, lets go of a flushed one, renews the
@@ -193,7 +197,6 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
 /* Looks at every page and every value of data.mdb, as the last checkpoint left it; opening has
  * looked at the journal. DUEQ_CORRUPT: kv_damage says what was met last. O(data). */
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records);
-const char *kv_damage(const struct kv *kv);
 
 /* Random at creation of the directory, the same ever after: seeds the hashes of folded keys. */
 uint64_t kv_seed(const struct kv *kv);

@@ -235,6 +235,49 @@ static void a_second_server_on_the_same_directory_is_refused(void **state)
     expect(served_client(state), "PONG", "PING");
 }
 
+/* Changes the file where that text stands in it. */
+static void damage(const char *directory, const char *text)
+{
+    char path[4096], found;
+    FILE *file;
+    size_t matched = 0;
+    int byte;
+
+    snprintf(path, sizeof(path), "%s/data.mdb", directory);
+    file = fopen(path, "r+");
+    assert_non_null(file);
+    while (matched < strlen(text) && (byte = fgetc(file)) != EOF)
+        matched = byte == text[matched] ? matched + 1 : byte == text[0];
+    assert_int_equal(matched, strlen(text));
+    assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+    found = '#';
+    assert_int_equal(fwrite(&found, 1, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_damaged_job_is_named(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    char body[9000]; /* on pages of its own */
+    memset(body, 'b', sizeof(body));
+    memcpy(body + sizeof(body) / 2, "a-body-of-its-own", 17);
+    expect(client, "*", "Q.PUSH mail %b ID order-17", body, sizeof(body));
+    server_process_stop(server);
+    client_close(client);
+    damage(server->data, "a-body-of-its-own");
+    server_process_run(server);
+    client = client_open(server);
+    expect(client,
+           "!ERR the data on disk is damaged: page * is damaged: * (q.get 'mail' 'order-17')",
+           "Q.GET mail order-17");
+    expect(client, "PONG", "PING");
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "q.get 'mail' 'order-17' met damaged data: page"));
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +289,7 @@ int main(void)
         serving_test(tokens_and_ids_go_on_growing),
         serving_test(a_backlog_over_many_segments_is_recovered),
         serving_test(every_durability_survives_kill),
+        serving_test(a_damaged_job_is_named),
         served_test(a_second_server_on_the_same_directory_is_refused),
     };
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);
