@@ -406,22 +406,35 @@ static uint64_t pages_of(const struct pages *pages, size_t size)
     return (PAGE_HEADER - 1 + size) / pages->page_size + 1;
 }
 
-/* The header of a large value's first page. */
-static enum dueq_status look_at_large(struct pages *pages, uint64_t page, size_t size)
+/* The header of a large value's first page: how many pages it has, which are those that it
+ * needs, or more. */
+static enum dueq_status look_at_head(struct pages *pages, uint64_t page, size_t size,
+                                     uint64_t *ret_count)
 {
     uint8_t head[PAGE_HEADER];
-    uint64_t count = pages_of(pages, size);
+    uint64_t last = pages->meta.last_page;
     int error;
 
-    if (page < 2 || page > pages->meta.last_page || count > pages->meta.last_page - page + 1)
+    if (page < 2 || page > last || pages_of(pages, size) > last - page + 1)
         return damaged(pages, page, "a large value lies outside of the file");
     error = read_file(pages->io, pages->fd, page * pages->page_size, head, sizeof(head));
     if (error != 0 && error != EILSEQ)
         return DUEQ_IO;
+    *ret_count = get_u32(head + 12);
     if (error != 0 || get_u64(head) != page || get_u16(head + 10) != PAGE_OVERFLOW ||
-        get_u32(head + 12) != count)
+        *ret_count < pages_of(pages, size) || *ret_count > last - page + 1)
         return damaged(pages, page, "it is not the beginning of a large value");
     return DUEQ_OK;
+}
+
+static enum dueq_status look_at_large(struct pages *pages, uint64_t page, size_t size)
+{
+    uint64_t count;
+    enum dueq_status status = look_at_head(pages, page, size, &count);
+
+    if (status == DUEQ_OK && count != pages_of(pages, size))
+        return damaged(pages, page, "it is the beginning of another large value");
+    return status;
 }
 
 static enum dueq_status look_at_record(struct pages *pages, const struct tree *tree,
@@ -895,7 +908,30 @@ enum dueq_status pages_record(struct pages_place *place, struct dueq_slice *ret_
 
 /* ---- the list of free pages */
 
-/* A record of it: how many pages, and their numbers, falling. */
+/* A large record of it: all of it can be read. LMDB writes one before it knows how long it
+ * will be, shortens it where it lies, and leaves it its pages. */
+static enum dueq_status list_large(struct pages *pages, uint64_t page, size_t size)
+{
+    uint64_t offset = page * pages->page_size + PAGE_HEADER, count;
+    enum dueq_status status = look_at_head(pages, page, size, &count);
+    int error = 0;
+
+    if (status != DUEQ_OK || has_bit(pages->sound, page))
+        return status;
+    while (error == 0 && size > 0) {
+        size_t step = size < READ_STEP ? size : READ_STEP;
+
+        error = read_file(pages->io, pages->fd, offset, pages->scratch, step);
+        offset += step;
+        size -= step;
+    }
+    if (error != 0)
+        return error == EILSEQ ? damaged(pages, page, "the file ends within a list") : DUEQ_IO;
+    set_bit(pages->sound, page);
+    return DUEQ_OK;
+}
+
+/* A record of it: how many pages, and their numbers, falling. There may be room for more. */
 static enum dueq_status list_record(struct pages *pages, const struct pages_place *place,
                                     bool first, uint64_t *total)
 {
@@ -907,7 +943,7 @@ static enum dueq_status list_record(struct pages *pages, const struct pages_plac
     if (node.flags & NODE_BIG) {
         uint64_t large = get_u64(node.value);
 
-        status = look_at_large(pages, large, node.size);
+        status = list_large(pages, large, node.size);
         numbers = page_at(pages, large) + PAGE_HEADER;
     }
     if (status != DUEQ_OK)
@@ -915,7 +951,7 @@ static enum dueq_status list_record(struct pages *pages, const struct pages_plac
     if (node.size < sizeof(count) || node.size % sizeof(count) != 0)
         return damaged(pages, page, "a list of free pages has no such size");
     count = get_u64(numbers);
-    if (count != node.size / sizeof(count) - 1)
+    if (count > node.size / sizeof(count) - 1)
         return damaged(pages, page, "a list of free pages does not say its size");
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t number = get_u64(numbers + i * sizeof(number));
@@ -1143,7 +1179,7 @@ static enum dueq_status see_leaf(struct census *census, const struct tree *tree,
             continue;
         large = get_u64(node.value);
         status = tree == &pages->meta.main ? large_value(pages, &node, &value)
-                                           : look_at_large(pages, large, node.size);
+                                           : look_at_head(pages, large, node.size, &count);
         if (status == DUEQ_OK)
             status = see(census, large, count);
         census->found.large += count;

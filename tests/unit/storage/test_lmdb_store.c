@@ -1,10 +1,13 @@
-/* The checkpointed level by itself: what a renewal that fails leaves behind. */
+/* The checkpointed level by itself: renewals that fail, and what its list of free pages can
+ * be. */
 #include "storage/kv/lmdb_store.h"
 #include "tests/support/temp_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -104,15 +107,61 @@ static void the_owner_meets_what_the_renewal_met(void **state)
     assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
 }
 
+static const char *data_path(char *path)
+{
+    snprintf(path, PATH_MAX, "%s/data.mdb", test.dir);
+    return path;
+}
+
+static uint8_t *read_data(size_t *ret_size)
+{
+    char path[PATH_MAX];
+    int fd = open(data_path(path), O_RDONLY);
+    uint8_t *bytes;
+
+    assert_true(fd >= 0);
+    *ret_size = (size_t)lseek(fd, 0, SEEK_END);
+    bytes = malloc(*ret_size);
+    assert_non_null(bytes);
+    assert_int_equal(pread(fd, bytes, *ret_size, 0), *ret_size);
+    close(fd);
+    return bytes;
+}
+
+static void write_data(const uint8_t *bytes, size_t size)
+{
+    char path[PATH_MAX];
+    int fd = open(data_path(path), O_WRONLY);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, size, 0), size);
+    close(fd);
+}
+
+static unsigned get_u16(const uint8_t *bytes)
+{
+    uint16_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+static void cut_number(uint8_t *bytes, uint64_t by)
+{
+    uint64_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    number -= by;
+    memcpy(bytes, &number, sizeof(number));
+}
+
 /* Both say that they are of a transaction that nobody has run. */
 static void change_metas(void)
 {
     uint64_t txnid = 1 << 20;
-    char path[4096];
-    int fd;
+    char path[PATH_MAX];
+    int fd = open(data_path(path), O_RDWR);
 
-    snprintf(path, sizeof(path), "%s/data.mdb", test.dir);
-    fd = open(path, O_RDWR);
     assert_true(fd >= 0);
     for (off_t page = 0; page < 2; page++)
         assert_int_equal(
@@ -132,6 +181,93 @@ static void metas_that_change_are_met_once(void **state)
     assert_non_null(strstr(lmdb_error_text(test.store), "page"));
 }
 
+/* ---- the list of free pages */
+
+enum { LARGE = 4 << 20, LIST_PAGES = 3, CUT = 600 };
+
+/* Leaves a record of the list that takes three pages, and the store closed. */
+static uint8_t *free_many(size_t *ret_size, size_t *ret_list)
+{
+    static const uint8_t large[LARGE];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
+    struct lmdb_txn *txn;
+    uint8_t *bytes;
+
+    assert_int_equal(lmdb_begin(test.store, &txn), DUEQ_OK);
+    assert_int_equal(lmdb_put(txn, text("large"), dueq_slice(large, LARGE)), DUEQ_OK);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    assert_int_equal(lmdb_begin(test.store, &txn), DUEQ_OK);
+    assert_int_equal(lmdb_del(txn, text("large")), DUEQ_OK);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    lmdb_store_close(test.store);
+    test.store = NULL;
+    bytes = read_data(&size);
+    for (size_t at = 2; at < size / page; at++)
+        if (get_u16(bytes + at * page + 10) == 4 &&
+            get_u16(bytes + at * page + 12) == LIST_PAGES)
+            *ret_list = at;
+    *ret_size = size;
+    return bytes;
+}
+
+static enum dueq_status open_again(struct dueq_error *error)
+{
+    return lmdb_store_open(test.dir, 1 << 26, &test.io, &test.store, error);
+}
+
+static void a_list_that_the_file_cuts_off_is_no_signal(void **state)
+{
+    size_t size, list = 0;
+    struct dueq_error error;
+    char path[PATH_MAX];
+
+    (void)state;
+    if (sysconf(_SC_PAGESIZE) != 4096)
+        skip();
+    free(free_many(&size, &list));
+    assert_int_not_equal(list, 0);
+    assert_int_equal(truncate(data_path(path), (off_t)(list + 1) * 4096), 0);
+    assert_int_equal(open_again(&error), DUEQ_CORRUPT);
+    assert_non_null(strstr(error.text, "page"));
+}
+
+/* LMDB overwrites a record of the list where it lies when it turns out shorter, and leaves it
+ * all its pages. */
+static void a_list_with_pages_to_spare_is_sound(void **state)
+{
+    size_t size, list = 0, nodes = 0;
+    struct lmdb_census census;
+    struct dueq_error error;
+    uint8_t *bytes;
+
+    (void)state;
+    if (sysconf(_SC_PAGESIZE) != 4096)
+        skip();
+    bytes = free_many(&size, &list);
+    assert_int_not_equal(list, 0);
+    for (size_t at = 2 * 4096; at + 24 <= size; at += 2) {
+        uint64_t number;
+        uint32_t length;
+
+        memcpy(&number, bytes + at + 16, sizeof(number));
+        if (number != list || get_u16(bytes + at + 4) != 1 || get_u16(bytes + at + 6) != 8)
+            continue;
+        memcpy(&length, bytes + at, sizeof(length));
+        length -= CUT * 8;
+        memcpy(bytes + at, &length, sizeof(length));
+        nodes++;
+    }
+    assert_int_equal(nodes, 1);
+    cut_number(bytes + list * 4096 + 16, CUT);
+    write_data(bytes, size);
+    free(bytes);
+    if (open_again(&error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+    if (lmdb_check(test.store, &census) != DUEQ_OK)
+        fail_msg("%s", lmdb_error_text(test.store));
+    put("three");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +276,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_owner_meets_what_the_renewal_met, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(metas_that_change_are_met_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_list_that_the_file_cuts_off_is_no_signal, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_list_with_pages_to_spare_is_sound, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
