@@ -28,7 +28,8 @@ enum {
     NODE_HEADER = 8,
     NODE_BIG = 1, /* the value lies on pages of its own */
     READ_STEP = 65536,
-    LOST_MOST = 1024,      /* pages */
+    LOST_SHARE = 4,        /* of all pages, one in so many may be lost */
+    LOST_MOST = 1024,      /* pages, besides */
     UNWRITTEN_MOST = 65536 /* pages that may lie behind the end of the file */
 };
 #define NO_ROOT UINT64_MAX
@@ -974,7 +975,8 @@ static enum dueq_status look_at_sums(struct pages *pages, uint64_t unused)
     uint64_t sum = 2 + unused + meta->free.branches + meta->free.leaves + meta->free.large +
                    meta->main.branches + meta->main.leaves + meta->main.large;
 
-    return sum <= meta->last_page + 1 && meta->last_page + 1 - sum <= LOST_MOST
+    return sum <= meta->last_page + 1 &&
+                   meta->last_page + 1 - sum <= LOST_MOST + meta->last_page / LOST_SHARE
                ? DUEQ_OK
                : damaged(pages, meta->txnid % 2, "it does not count the pages that there are");
 }
