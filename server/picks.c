@@ -24,7 +24,9 @@ static void free_picks(void *state)
     free(picks);
 }
 
-static struct picks *new_picks(struct context *context, uint64_t left, pick_fn fn)
+/* NULL: out of memory, or nothing could be picked. */
+static struct picks *new_picks(struct context *context, const struct picks_type *type,
+                               uint64_t left)
 {
     struct picks *picks = calloc(1, sizeof(*picks));
     struct resp_writer writer;
@@ -35,7 +37,7 @@ static struct picks *new_picks(struct context *context, uint64_t left, pick_fn f
     buffer_init(&picks->kept, SIZE_MAX / 2);
     writer = (struct resp_writer){&picks->kept, context->reply->version};
     while (picks->count < KEPT && buffer_size(&picks->kept) < KEPT_BYTES &&
-           fn(context, &writer) && !picks->kept.overflowed)
+           type->write_any(context, &writer) == DUEQ_OK && !picks->kept.overflowed)
         picks->ends[picks->count++] = buffer_size(&picks->kept);
     if (picks->count > 0)
         return picks;
@@ -51,51 +53,136 @@ static void write_kept(struct context *context, const struct picks *picks)
                   picks->ends[at] - from);
 }
 
-/* Returns how many of `left` were not written. picks: NULL as long as the key is there. */
-static uint64_t write_some(struct context *context, const struct picks *picks, uint64_t left,
-                           pick_fn fn)
+/* Writes up to LONG_STEPS of `left`. picks: NULL as long as the key is there. */
+static enum dueq_status write_some(struct context *context, const struct picks_type *type,
+                                   const struct picks *picks, uint64_t *left)
 {
-    unsigned steps = LONG_STEPS;
+    for (unsigned step = 0; *left > 0 && step < LONG_STEPS && !context_reply_waits(context);
+         step++, --*left) {
+        enum dueq_status status = type->write_any(context, context->reply);
 
-    while (left > 0 && steps-- > 0 && !context_reply_waits(context)) {
-        if (!fn(context, context->reply) && picks != NULL)
+        if (status == DUEQ_NOTFOUND && picks != NULL)
             write_kept(context, picks);
-        left--;
+        else if (status != DUEQ_OK)
+            return status;
     }
-    return left;
+    return DUEQ_OK;
+}
+
+/* The rest of an array that has begun cannot be written. */
+static enum outcome break_off(struct context *context, enum dueq_status status)
+{
+    context_status(context, status);
+    return OUTCOME_CLOSE;
 }
 
 /* Within an EXEC; a reply that has outgrown its limit is not gone on with. */
-static enum outcome write_whole(struct context *context, uint64_t count, pick_fn fn)
+static enum outcome write_whole(struct context *context, const struct picks_type *type,
+                                uint64_t count)
 {
-    while (count-- > 0 && !context->reply->out->overflowed)
-        fn(context, context->reply);
+    while (count-- > 0 && !context->reply->out->overflowed) {
+        enum dueq_status status = type->write_any(context, context->reply);
+
+        if (status != DUEQ_OK)
+            return break_off(context, status);
+    }
     return OUTCOME_DONE;
 }
 
-enum outcome picks_write(struct context *context, uint64_t elements, uint64_t count, pick_fn fn)
+static enum outcome begin_many(struct context *context, const struct picks_type *type,
+                               uint64_t count)
 {
     struct picks *picks;
+    enum dueq_status status;
 
     if (!context->may_wait && !context_whole_is_bearable(context, count))
         return OUTCOME_DONE;
-    resp_array(context->reply, elements);
+    picks_head(context, count);
     if (!context->may_wait)
-        return write_whole(context, count, fn);
-    count = write_some(context, NULL, count, fn);
+        return write_whole(context, type, count);
+    status = write_some(context, type, NULL, &count);
+    if (status != DUEQ_OK)
+        return break_off(context, status);
     if (count == 0)
         return OUTCOME_DONE;
-    picks = new_picks(context, count, fn);
+    picks = new_picks(context, type, count);
     return picks == NULL ? OUTCOME_CLOSE : context_go_on(context, picks, free_picks, 0);
 }
 
-enum outcome picks_go_on(struct context *context, pick_fn fn)
+static enum outcome go_on(struct context *context, const struct picks_type *type)
 {
     struct picks *picks = context_state(context);
+    enum dueq_status status = write_some(context, type, picks, &picks->left);
 
-    picks->left = write_some(context, picks, picks->left, fn);
+    if (status != DUEQ_OK)
+        return break_off(context, status);
     if (picks->left == 0)
         return OUTCOME_DONE;
     return context_reply_waits(context) ? context_go_on_when_read(context)
                                         : context_go_on(context, picks, free_picks, 0);
+}
+
+static enum outcome write_one(struct context *context, const struct picks_type *type)
+{
+    uint64_t size;
+    enum dueq_status status;
+
+    if (!context_size(context, context_slice(context, 1), type->type, &size))
+        return OUTCOME_DONE;
+    status = size == 0 ? DUEQ_NOTFOUND : type->write_any(context, context->reply);
+    if (context_check(context, status) && status == DUEQ_NOTFOUND)
+        resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+/* False: the error is written. Redis looks at the count first where there is an option. */
+static bool read_form(struct context *context, const char *option, int64_t *ret_count)
+{
+    size_t words = context_count(context);
+
+    if ((option != NULL || words == 3) &&
+        !context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, ret_count))
+        return false;
+    if (words > (option == NULL ? 3 : 4) || (words == 4 && !context_is(context, 3, option))) {
+        context_syntax_error(context);
+        return false;
+    }
+    if (words == 4 && (*ret_count < -INT64_MAX / 2 || *ret_count > INT64_MAX / 2)) {
+        resp_error(context->reply, "ERR value is out of range");
+        return false;
+    }
+    return true;
+}
+
+enum outcome picks_run(struct context *context, const struct picks_type *type)
+{
+    int64_t count;
+    uint64_t size;
+
+    if (context_state(context) != NULL)
+        return go_on(context, type);
+    if (context_count(context) == 2)
+        return write_one(context, type);
+    if (!read_form(context, type->option, &count) ||
+        !context_size(context, context_slice(context, 1), type->type, &size))
+        return OUTCOME_DONE;
+    if (size == 0 || count == 0)
+        resp_array(context->reply, 0);
+    else if (count < 0)
+        return begin_many(context, type, (uint64_t)-count);
+    else
+        type->write_distinct(context, size, (uint64_t)count < size ? (uint64_t)count : size);
+    return OUTCOME_DONE;
+}
+
+bool picks_with_option(const struct context *context)
+{
+    return context_count(context) == 4;
+}
+
+void picks_head(struct context *context, uint64_t count)
+{
+    bool pairs = picks_with_option(context) && context->reply->version < 3;
+
+    resp_array(context->reply, pairs ? 2 * count : count);
 }

@@ -1,18 +1,26 @@
-/* Members chosen by chance with replacement: SRANDMEMBER, HRANDFIELD and ZRANDMEMBER with a
- * negative count, which may be a billion. They are written as the client reads them, each
- * chosen from what is there then; once the key is gone, from what was there at first. */
+/* Members chosen by chance: the whole of SRANDMEMBER, HRANDFIELD and ZRANDMEMBER. With a
+ * negative count, which may be a billion, each is chosen from all that are there when it is
+ * written, as the client reads; once the key is gone, from what was there at first. */
 #ifndef DUEQ_SERVER_PICKS_H
 #define DUEQ_SERVER_PICKS_H
 
-#include "server/command.h"
+#include "server/keyspace.h"
 
-/* Writes one; false: there is no such key any more. */
-typedef bool (*pick_fn)(struct context *context, struct resp_writer *writer);
+struct picks_type {
+    enum keys_type type;
+    /* The word behind the count that asks for what belongs to each as well; NULL: none. */
+    const char *option;
+    /* Writes one of all. DUEQ_NOTFOUND: there is no such key any more. */
+    enum dueq_status (*write_any)(struct context *context, struct resp_writer *writer);
+    /* Writes the whole reply: `count` that differ, of `size`; 1 <= count <= size. */
+    void (*write_distinct)(struct context *context, uint64_t size, uint64_t count);
+};
 
-/* The reply: `elements` in its header, `count` picks from a key that is there. */
-enum outcome picks_write(struct context *context, uint64_t elements, uint64_t count,
-                         pick_fn fn);
-/* Of a command that runs again; context_state is set. */
-enum outcome picks_go_on(struct context *context, pick_fn fn);
+enum outcome picks_run(struct context *context, const struct picks_type *type);
+
+/* For write_any and write_distinct: is the option given? */
+bool picks_with_option(const struct context *context);
+/* The head of a reply of so many; with the option RESP2 has two elements for each. */
+void picks_head(struct context *context, uint64_t count);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "protocol/glob.h"
 #include "protocol/number.h"
-#include "server/long_work.h"
 #include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
@@ -277,94 +276,55 @@ enum outcome run_hscan(struct context *context)
 
 /* ---- HRANDFIELD */
 
-static void write_picked(struct resp_writer *reply, struct dueq_slice field,
-                         struct dueq_slice value, bool with_values)
+static void write_picked(struct context *context, struct resp_writer *reply,
+                         struct dueq_slice field, struct dueq_slice value)
 {
-    if (with_values && reply->version >= 3)
+    if (picks_with_option(context) && reply->version >= 3)
         resp_array(reply, 2);
     resp_slice(reply, field);
-    if (with_values)
+    if (picks_with_option(context))
         resp_slice(reply, value);
 }
 
-static bool pick_any(struct context *context, struct resp_writer *reply)
+static enum dueq_status write_any(struct context *context, struct resp_writer *reply)
 {
     struct keys_view view = context_view(context);
     struct dueq_slice field, value;
+    enum dueq_status status =
+        hash_random(&view, context_slice(context, 1), random_number(), &field, &value);
 
-    if (hash_random(&view, context_slice(context, 1), random_number(), &field, &value) !=
-        DUEQ_OK)
-        return false;
-    write_picked(reply, field, value, context_count(context) == 4);
-    return true;
+    if (status == DUEQ_OK)
+        write_picked(context, reply, field, value);
+    return status;
 }
 
 struct picking {
     struct context *context;
     struct sample sample;
-    bool with_values;
 };
 
-static bool pick_distinct(void *arg, struct dueq_slice field, struct dueq_slice value)
+static bool pick(void *arg, struct dueq_slice field, struct dueq_slice value)
 {
     struct picking *picking = arg;
 
     if (sample_takes(&picking->sample))
-        write_picked(picking->context->reply, field, value, picking->with_values);
+        write_picked(picking->context, picking->context->reply, field, value);
     return picking->sample.wanted > 0;
 }
 
-/* A negative count may name a field several times. */
-static enum outcome pick_fields(struct context *context, int64_t count, bool with_values)
+static void write_distinct(struct context *context, uint64_t size, uint64_t count)
 {
     struct keys_view view = context_view(context);
-    struct picking picking = {.context = context, .with_values = with_values};
-    uint64_t size, wanted;
-    bool flat = context->reply->version < 3 && with_values;
+    struct picking picking = {.context = context};
 
-    if (!hash_size(context, &size))
-        return OUTCOME_DONE;
-    wanted = count < 0 ? (uint64_t)-count : (uint64_t)count;
-    if (size == 0 || (count > 0 && wanted > size))
-        wanted = size;
-    if (count < 0 && size > 0)
-        return picks_write(context, flat ? wanted * 2 : wanted, wanted, pick_any);
-    resp_array(context->reply, flat ? wanted * 2 : wanted);
-    if (wanted == 0)
-        return OUTCOME_DONE;
-    sample_init(&picking.sample, size, wanted);
-    hash_each(&view, context_slice(context, 1), pick_distinct, &picking);
-    return OUTCOME_DONE;
+    picks_head(context, count);
+    sample_init(&picking.sample, size, count);
+    hash_each(&view, context_slice(context, 1), pick, &picking);
 }
 
 enum outcome run_hrandfield(struct context *context)
 {
-    struct keys_view view = context_view(context);
-    struct dueq_slice field, value;
-    bool with_values = context_count(context) == 4;
-    int64_t count;
-    uint64_t size;
+    static const struct picks_type type = {KEYS_HASH, "withvalues", write_any, write_distinct};
 
-    if (context_state(context) != NULL)
-        return picks_go_on(context, pick_any);
-    if (context_count(context) > 2) {
-        if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count))
-            return OUTCOME_DONE;
-        if (context_count(context) > 4 ||
-            (with_values && !context_is(context, 3, "withvalues")))
-            return context_syntax_error(context);
-        if (with_values && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {
-            resp_error(context->reply, "ERR value is out of range");
-            return OUTCOME_DONE;
-        }
-        return pick_fields(context, count, with_values);
-    }
-    if (!hash_size(context, &size))
-        return OUTCOME_DONE;
-    if (size > 0 && hash_random(&view, context_slice(context, 1), random_number(), &field,
-                                &value) == DUEQ_OK)
-        resp_slice(context->reply, field);
-    else
-        resp_null(context->reply);
-    return OUTCOME_DONE;
+    return picks_run(context, &type);
 }

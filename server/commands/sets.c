@@ -2,7 +2,6 @@
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
 
-#include "server/long_work.h"
 #include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
@@ -188,20 +187,6 @@ static bool random_member(struct context *context, struct dueq_slice *ret_member
     return set_random(&view, set_key(context), random_number(), ret_member) == DUEQ_OK;
 }
 
-static enum outcome write_random(struct context *context)
-{
-    struct dueq_slice member;
-    uint64_t size;
-
-    if (!set_size(context, &size))
-        return OUTCOME_DONE;
-    if (size > 0 && random_member(context, &member))
-        resp_slice(context->reply, member);
-    else
-        resp_null(context->reply);
-    return OUTCOME_DONE;
-}
-
 /* A part of the set, each member with the same chance. */
 struct picking {
     struct sample sample;
@@ -341,15 +326,15 @@ enum outcome run_spop(struct context *context)
 
 /* ---- SRANDMEMBER */
 
-/* The same member may come several times. */
-static bool write_any(struct context *context, struct resp_writer *reply)
+static enum dueq_status write_any(struct context *context, struct resp_writer *reply)
 {
+    struct keys_view view = context_view(context);
     struct dueq_slice member;
+    enum dueq_status status = set_random(&view, set_key(context), random_number(), &member);
 
-    if (!random_member(context, &member))
-        return false;
-    resp_slice(reply, member);
-    return true;
+    if (status == DUEQ_OK)
+        resp_slice(reply, member);
+    return status;
 }
 
 /* Few of many: who comes again is passed over. */
@@ -396,23 +381,7 @@ static void write_distinct(struct context *context, uint64_t size, uint64_t coun
 
 enum outcome run_srandmember(struct context *context)
 {
-    uint64_t size;
-    int64_t count;
+    static const struct picks_type type = {KEYS_SET, NULL, write_any, write_distinct};
 
-    if (context_state(context) != NULL)
-        return picks_go_on(context, write_any);
-    if (context_count(context) == 2)
-        return write_random(context);
-    if (context_count(context) > 3)
-        return context_syntax_error(context);
-    if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count) ||
-        !set_size(context, &size))
-        return OUTCOME_DONE;
-    if (size == 0)
-        resp_array(context->reply, 0);
-    else if (count < 0)
-        return picks_write(context, (uint64_t)-count, (uint64_t)-count, write_any);
-    else
-        write_distinct(context, size, (uint64_t)count);
-    return OUTCOME_DONE;
+    return picks_run(context, &type);
 }

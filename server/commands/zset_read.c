@@ -3,7 +3,6 @@
 #include "server/commands/scored_members.h"
 #include "server/commands/zset_bounds.h"
 
-#include "server/long_work.h"
 #include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
@@ -125,91 +124,52 @@ enum outcome run_zscan(struct context *context)
 
 /* ---- ZRANDMEMBER */
 
-struct picking {
-    struct resp_writer *reply;
-    struct sample sample;
-    bool with_scores;
-};
-
-static void write_picked(const struct picking *picking, const struct zset_entry *entry)
+static void write_picked(struct context *context, struct resp_writer *reply,
+                         const struct zset_entry *entry)
 {
-    scored_member_write(picking->reply, entry->member, entry->score, picking->with_scores);
+    scored_member_write(reply, entry->member, entry->score, picks_with_option(context));
 }
 
-static bool pick_distinct(void *arg, const struct zset_entry *entry)
-{
-    struct picking *picking = arg;
-
-    if (sample_takes(&picking->sample))
-        write_picked(picking, entry);
-    return picking->sample.wanted > 0;
-}
-
-/* One after the other, each from all: some may come several times. */
-static bool pick_any(struct context *context, struct resp_writer *reply)
-{
-    struct keys_view view = context_view(context);
-    struct zset_entry entry;
-
-    if (zset_random(&view, context_slice(context, 1), random_number(), &entry) != DUEQ_OK)
-        return false;
-    scored_member_write(reply, entry.member, entry.score, context_count(context) == 4);
-    return true;
-}
-
-static enum outcome pick_entries(struct context *context, int64_t count, bool with_scores)
-{
-    struct keys_view view = context_view(context);
-    struct picking picking = {.reply = context->reply, .with_scores = with_scores};
-    uint64_t size, wanted = count < 0 ? (uint64_t)-count : (uint64_t)count, next;
-    bool flat = with_scores && context->reply->version < 3;
-
-    if (!context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
-        return OUTCOME_DONE;
-    if (size == 0 || (count > 0 && wanted > size))
-        wanted = size;
-    if (count < 0 && size > 0)
-        return picks_write(context, flat ? wanted * 2 : wanted, wanted, pick_any);
-    resp_array(context->reply, flat ? wanted * 2 : wanted);
-    if (wanted == 0)
-        return OUTCOME_DONE;
-    sample_init(&picking.sample, size, wanted);
-    zset_scan(&view, context_slice(context, 1), 0, UINT64_MAX, pick_distinct, &picking, &next);
-    return OUTCOME_DONE;
-}
-
-static enum outcome pick_one(struct context *context)
+static enum dueq_status write_any(struct context *context, struct resp_writer *reply)
 {
     struct keys_view view = context_view(context);
     struct zset_entry entry;
     enum dueq_status status =
         zset_random(&view, context_slice(context, 1), random_number(), &entry);
 
-    if (!context_check(context, status))
-        return OUTCOME_DONE;
     if (status == DUEQ_OK)
-        resp_slice(context->reply, entry.member);
-    else
-        resp_null(context->reply);
-    return OUTCOME_DONE;
+        write_picked(context, reply, &entry);
+    return status;
+}
+
+struct picking {
+    struct context *context;
+    struct sample sample;
+};
+
+static bool pick(void *arg, const struct zset_entry *entry)
+{
+    struct picking *picking = arg;
+
+    if (sample_takes(&picking->sample))
+        write_picked(picking->context, picking->context->reply, entry);
+    return picking->sample.wanted > 0;
+}
+
+static void write_distinct(struct context *context, uint64_t size, uint64_t count)
+{
+    struct keys_view view = context_view(context);
+    struct picking picking = {.context = context};
+    uint64_t next;
+
+    picks_head(context, count);
+    sample_init(&picking.sample, size, count);
+    zset_scan(&view, context_slice(context, 1), 0, UINT64_MAX, pick, &picking, &next);
 }
 
 enum outcome run_zrandmember(struct context *context)
 {
-    bool with_scores = context_count(context) == 4;
-    int64_t count;
+    static const struct picks_type type = {KEYS_ZSET, "withscores", write_any, write_distinct};
 
-    if (context_state(context) != NULL)
-        return picks_go_on(context, pick_any);
-    if (context_count(context) == 2)
-        return pick_one(context);
-    if (!context_bounded_integer(context, 2, -INT64_MAX, INT64_MAX, &count))
-        return OUTCOME_DONE;
-    if (context_count(context) > 4 || (with_scores && !context_is(context, 3, "withscores")))
-        return context_syntax_error(context);
-    if (with_scores && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {
-        resp_error(context->reply, "ERR value is out of range");
-        return OUTCOME_DONE;
-    }
-    return pick_entries(context, count, with_scores);
+    return picks_run(context, &type);
 }
