@@ -1,9 +1,10 @@
-/* Large keys that are copied or rewritten in slices: the new object grows where nobody sees it.
+/* Large keys that are made, copied or rewritten in slices: the new object grows where nobody
+ * sees it.
  * A garbage record says from the first slice on that it is to be erased; as long as the build
  * lives, the reclaiming passes it over; the last slice takes the record away in the same batch
  * that gives the object its place. So a crash, or a build that is given up, leaves the old
  * state and something to reclaim. */
-#include "storage/keys/directory.h"
+#include "storage/keys/zset_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ struct keys_build {
     enum keys_type type;
     uint64_t source, object;
     bool spoiled; /* the source has changed since */
+    /* from nothing: what the entry of the key is to say, in no directory yet; else NULL */
+    struct keys_entry *made;
     /* not a list: */
     const uint8_t *table; /* being copied; 0: no more */
     struct kv_key last;   /* copied; size 0: nothing of that table yet */
@@ -93,6 +96,16 @@ bool keys_can_build(const struct keys_view *view, struct dueq_slice name)
     return directory_find(view, name, KEYS_NONE, &entry) == DUEQ_OK && can_build(entry);
 }
 
+static void begin(struct keys_build *build, struct keys *keys, enum keys_type type)
+{
+    build->keys = keys;
+    build->type = type;
+    build->object = keys->next_object++;
+    keys->counters_dirty = true;
+    DL_APPEND(keys->builds, build);
+    reclaim_later(keys, build->object, type);
+}
+
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
                                 const struct list_edit *edit, struct keys_build **ret_build)
 {
@@ -114,14 +127,30 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
     build->name_size = name.size;
     if (name.size > 0)
         memcpy(build->name, name.data, name.size);
-    build->keys = keys;
-    build->type = entry->type;
     build->source = entry->object;
-    build->object = keys->next_object++;
-    keys->counters_dirty = true;
-    build->table = keys_tables(build->type);
-    DL_APPEND(keys->builds, build);
-    reclaim_later(keys, build->object, build->type);
+    build->table = keys_tables(entry->type);
+    begin(build, keys, entry->type);
+    *ret_build = build;
+    return DUEQ_OK;
+}
+
+enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type type,
+                                  struct keys_build **ret_build)
+{
+    struct keys_build *build = calloc(1, sizeof(*build));
+
+    if (build != NULL)
+        build->made = calloc(1, sizeof(*build->made));
+    if (build == NULL || build->made == NULL) {
+        free(build);
+        return DUEQ_NOMEM;
+    }
+    begin(build, keys_of(view), type);
+    build->edit = (struct list_edit){.towards = LIST_TAIL};
+    build->made->type = type;
+    build->made->encoding = directory_large_encoding(type);
+    build->made->object = build->object;
+    build->made->expires = DUEQ_NEVER;
     *ret_build = build;
     return DUEQ_OK;
 }
@@ -136,6 +165,7 @@ void keys_build_free(struct keys_build *build)
         reclaim_passed(build->keys, build->object, build->type);
     }
     free(build->value);
+    free(build->made);
     free(build);
 }
 
@@ -387,5 +417,65 @@ enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_
         directory_remove(keys, entry, false);
     }
     *ret_count = left;
+    return DUEQ_OK;
+}
+
+/* ---- from nothing */
+
+enum dueq_status keys_build_find(const struct keys_build *build, struct dueq_slice member,
+                                 double *ret_score)
+{
+    struct dueq_slice value;
+    enum dueq_status status = build->keys == NULL
+                                  ? DUEQ_NOTFOUND
+                                  : member_get(build->keys, build->made, member, &value);
+
+    if (status == DUEQ_OK)
+        *ret_score = build->type == KEYS_ZSET ? zset_read_score(value) : 1;
+    return status;
+}
+
+enum dueq_status keys_build_put(struct keys_build *build, struct dueq_slice member,
+                                double score, const double *old)
+{
+    enum dueq_status status;
+
+    if (build->keys == NULL)
+        return DUEQ_NOTFOUND;
+    if (build->type == KEYS_ZSET)
+        return zset_put_score(build->keys, build->made, member, score, old);
+    status = member_put(build->keys, build->made, member, dueq_slice(NULL, 0), old == NULL);
+    build->made->count += status == DUEQ_OK && old == NULL;
+    return status;
+}
+
+enum dueq_status keys_build_push(struct keys_build *build, struct dueq_slice value)
+{
+    if (build->keys == NULL)
+        return DUEQ_NOTFOUND;
+    put_element(build, value);
+    build->made->count = build->put;
+    return DUEQ_OK;
+}
+
+enum dueq_status keys_build_place(struct keys_build *build, const struct keys_view *view,
+                                  struct dueq_slice name, uint64_t *ret_count)
+{
+    struct keys *keys = build->keys;
+    struct keys_entry *entry;
+    enum dueq_status status;
+
+    if (keys == NULL || build->made->count == 0)
+        return DUEQ_NOTFOUND;
+    status = keys_make_way(view, name);
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+        status = directory_open(view, name, build->type, &entry);
+    if (status == DUEQ_OK)
+        status = directory_take_value(keys, entry, build->made);
+    if (status != DUEQ_OK)
+        return status;
+    *ret_count = entry->count;
+    settle(build);
+    directory_changed(view, entry);
     return DUEQ_OK;
 }

@@ -539,6 +539,11 @@ static enum keys_encoding first_encoding(enum keys_type type)
     return encodings[type];
 }
 
+enum keys_encoding directory_large_encoding(enum keys_type type)
+{
+    return type == KEYS_SET || type == KEYS_HASH ? KEYS_HASHTABLE : first_encoding(type);
+}
+
 enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice name,
                                 enum keys_type type, struct keys_entry **ret_entry)
 {

@@ -139,6 +139,9 @@ enum dueq_status directory_find(const struct keys_view *view, struct dueq_slice 
 /* The same, created empty when absent. */
 enum dueq_status directory_open(const struct keys_view *view, struct dueq_slice name,
                                 enum keys_type type, struct keys_entry **ret_entry);
+/* Of a value of that type that has just got records of its own. A sorted set may be small for
+ * Redis all the same. */
+enum keys_encoding directory_large_encoding(enum keys_type type);
 /* Marks the entry for saving. */
 void directory_mark(struct keys *keys, struct keys_entry *entry);
 /* Marks the entry for saving and tells of the change. An entry of no elements (not a string) is

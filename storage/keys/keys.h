@@ -78,7 +78,8 @@ enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
                            unsigned to_database, struct dueq_slice to); /* replaces. O(n) */
 
-/* ---- large keys in slices: a copy, or a list that is changed in the middle. It grows under
+/* ---- large keys in slices: a copy, a list that is changed in the middle, or a value made from
+ * others. It grows under
  * the hood, bounded work a step, while everything else goes on; nobody sees it until the last
  * step puts it in its place, all at once. A crash leaves the old state, and what was built is
  * reclaimed. Commits may come between the steps. Not for strings,
@@ -112,6 +113,22 @@ enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_vie
 enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_view *view,
                                     uint64_t *ret_count);
 void keys_build_free(struct keys_build *build); /* NULL is fine */
+
+/* Or from nothing: a list, set or sorted set, which the caller fills. For what would not be
+ * packed anyway: it gets the encodings of large ones. */
+enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type type,
+                                  struct keys_build **ret_build);
+/* O(log n). Of a set the score is 1. DUEQ_NOTFOUND: no such member. */
+enum dueq_status keys_build_find(const struct keys_build *build, struct dueq_slice member,
+                                 double *ret_score);
+/* A member with its score; old: what keys_build_find has told of it, NULL: it is not there yet.
+ * Members and values may lie in another key that is being walked through. */
+enum dueq_status keys_build_put(struct keys_build *build, struct dueq_slice member,
+                                double score, const double *old);
+enum dueq_status keys_build_push(struct keys_build *build, struct dueq_slice value); /* tail */
+/* The end of these: in place of whatever is there, at once. Not when it is empty. */
+enum dueq_status keys_build_place(struct keys_build *build, const struct keys_view *view,
+                                  struct dueq_slice name, uint64_t *ret_count);
 
 uint64_t keys_count(const struct dueq *store, unsigned database);
 uint64_t keys_expiring(const struct dueq *store, unsigned database); /* keys with an expiry */

@@ -41,10 +41,9 @@ static void widen(const struct keys *keys, struct keys_entry *entry, uint64_t co
         entry->encoding = KEYS_SKIPLIST;
 }
 
-/* The order of a packed set is that of its cells. `old`: the score that it has, or NULL. The
- * caller tells the directory. */
-static enum dueq_status put_score(struct keys *keys, struct keys_entry *entry,
-                                  struct dueq_slice member, double score, const double *old)
+/* The order of a packed set is that of its cells. */
+enum dueq_status zset_put_score(struct keys *keys, struct keys_entry *entry,
+                                struct dueq_slice member, double score, const double *old)
 {
     enum dueq_status status;
     uint8_t bits[8];
@@ -88,9 +87,9 @@ enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
     *ret_effect = judge(rule, status == DUEQ_OK, current, score);
     status = DUEQ_OK;
     if (*ret_effect == ZSET_ADDED)
-        status = put_score(keys, entry, member, *score, NULL);
+        status = zset_put_score(keys, entry, member, *score, NULL);
     else if (*ret_effect == ZSET_MOVED)
-        status = put_score(keys, entry, member, *score, &current);
+        status = zset_put_score(keys, entry, member, *score, &current);
     if (status != DUEQ_OK)
         directory_drop_empty(keys, entry);
     else if (*ret_effect == ZSET_ADDED)
@@ -113,7 +112,8 @@ enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice na
     for (size_t i = 0; i < count && !grown; i++)
         widen(keys_of(view), entry, count, entries[i].member);
     for (size_t i = 0; i < count && status == DUEQ_OK; i++)
-        status = put_score(keys_of(view), entry, entries[i].member, entries[i].score, NULL);
+        status =
+            zset_put_score(keys_of(view), entry, entries[i].member, entries[i].score, NULL);
     directory_changed(view, entry);
     return status;
 }

@@ -29,6 +29,11 @@ void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
 void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,
                     struct dueq_slice member);
 
+/* zset.c: gives a member its score, in the order, too. `old`: the one that it has; NULL: it is
+ * not there. The caller tells the directory. */
+enum dueq_status zset_put_score(struct keys *keys, struct keys_entry *entry,
+                                struct dueq_slice member, double score, const double *old);
+
 /* Is the cursor at a record of the set? */
 bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at);
 /* The record at the cursor. The member lives until it moves, or the next change. */

@@ -28,6 +28,8 @@ static struct {
     enum telling telling[DATABASES][NAMES]; /* of the step that runs */
     bool there[DATABASES][NAMES];           /* before it */
     bool flushed[DATABASES];
+    struct keys_build *build; /* from nothing, with what is in it so far; or NULL */
+    struct model_key built;
 } test;
 
 /* The key that a step is about. */
@@ -690,6 +692,81 @@ static void copy_key(struct target *at)
         overwrite(&to, at->key);
 }
 
+/* ---- keys made from nothing, a few elements a step */
+
+static void give_up_build(void)
+{
+    keys_build_free(test.build);
+    test.build = NULL;
+}
+
+static void begin_build(const struct target *at)
+{
+    static const enum keys_type types[] = {KEYS_LIST, KEYS_SET, KEYS_ZSET};
+    enum keys_type type = types[roll(3)];
+
+    assert_int_equal(keys_build_empty(&at->view, type, &test.build), DUEQ_OK);
+    model_drop(&test.built);
+    model_open(&test.model, &test.built, type);
+    test.built.packed = false;
+    if (type == KEYS_SET)
+        test.built.encoding = KEYS_HASHTABLE;
+}
+
+static void build_member(void)
+{
+    int member = roll(TEXTS), value = test.built.type == KEYS_SET ? 0 : roll(KEYS_MODEL_SCORES);
+    double score = model_score(value), old = 0;
+    bool there = keys_build_find(test.build, model_text(member), &old) == DUEQ_OK;
+
+    assert_int_equal(there, test.built.slots[member] >= 0);
+    if (there && test.built.type == KEYS_ZSET)
+        assert_true(old == model_score(test.built.slots[member]));
+    if (there && old == score) /* what is as it shall be is not put */
+        return;
+    assert_int_equal(keys_build_put(test.build, model_text(member), score, there ? &old : NULL),
+                     DUEQ_OK);
+    model_set_slot(&test.model, &test.built, member, value);
+}
+
+static void build_element(void)
+{
+    int element = roll(TEXTS);
+
+    if (test.built.count == TEXTS)
+        return;
+    assert_int_equal(keys_build_push(test.build, model_text(element)), DUEQ_OK);
+    model_insert(&test.model, &test.built, test.built.count, element);
+}
+
+static void place_build(struct target *at)
+{
+    uint64_t count = 0;
+    bool any = test.built.count > 0;
+
+    assert_int_equal(keys_build_place(test.build, &at->view, at->name, &count),
+                     any ? DUEQ_OK : DUEQ_NOTFOUND);
+    assert_int_equal(count, test.built.count);
+    if (any)
+        overwrite(at, &test.built);
+    give_up_build();
+}
+
+static void build(struct target *at)
+{
+    if (test.build == NULL)
+        begin_build(at);
+    for (int left = roll(60); left > 0; left--)
+        if (test.built.type == KEYS_LIST)
+            build_element();
+        else
+            build_member();
+    if (once_in(3))
+        place_build(at);
+    else if (once_in(10))
+        give_up_build();
+}
+
 static void flush(struct target *at)
 {
     assert_int_equal(keys_flush(test.store, at->view.database), DUEQ_OK);
@@ -747,7 +824,7 @@ static const struct step {
              {move_element, 10}, {trim_list, 4},     {delete_key, 8},     {expire_key, 20},
              {rename_key, 8},    {move_key, 8},      {copy_key, 8},       {flush, 1},
              {swap, 2},          {choose_key, 5},    {compare, 10},       {scan_all_members, 4},
-             {change_limits, 2}};
+             {change_limits, 2}, {build, 10}};
 
 static void step(void)
 {
@@ -859,6 +936,10 @@ static void note_there(void)
 /* After a crash everything is as it was at the last commit. */
 static void reopen(void)
 {
+    bool is_left = test.build != NULL && once_in(2);
+
+    if (!is_left)
+        give_up_build();
     if (once_in(2)) {
         dueq_abandon(test.store);
         test.model = test.committed;
@@ -868,6 +949,8 @@ static void reopen(void)
         commit();
         assert_int_equal(dueq_close(test.store), DUEQ_OK);
     }
+    if (is_left) /* it finds no store any more */
+        give_up_build();
     open_store();
     compare_keys(test.store, test.now, &test.model);
 }
@@ -888,8 +971,10 @@ static void live(void)
         scan_keys();
     if (once_in(100))
         compare_keys(test.store, test.now, &test.model);
-    if (once_in(200))
+    if (once_in(200)) {
+        give_up_build();
         check_reclaimed();
+    }
     if (once_in(1000))
         checkpoint();
     if (once_in(600))
@@ -941,6 +1026,7 @@ static void keys_are_arrays(void **state)
     (void)state;
     for (long left = dice_setting("STEPS", 40000); left > 0; left--)
         live();
+    give_up_build();
     compare_keys(test.store, test.now, &test.model);
     check_reclaimed();
     remove_everything();

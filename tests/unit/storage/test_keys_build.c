@@ -412,6 +412,107 @@ static void a_large_element_is_a_step_of_its_own(void **state)
     free(large);
 }
 
+/* ---- from nothing */
+
+static struct keys_build *begin_empty(enum keys_type type)
+{
+    struct keys_build *build;
+
+    assert_int_equal(keys_build_empty(&test.view, type, &build), DUEQ_OK);
+    return build;
+}
+
+/* The same elements as fill() puts into a key. */
+static void put_all(struct keys_build *build, enum keys_type type)
+{
+    static const double zero;
+
+    for (int i = 0; i < MANY; i++) {
+        if (i % STEP == 0)
+            turn();
+        if (type == KEYS_LIST)
+            assert_int_equal(keys_build_push(build, numbered(i % 10)), DUEQ_OK);
+        else
+            assert_int_equal(keys_build_put(build, numbered(i), 0, NULL), DUEQ_OK);
+    }
+    for (int i = 0; i < MANY && type == KEYS_ZSET; i++)
+        if (i % 7 != 0)
+            assert_int_equal(keys_build_put(build, numbered(i), i % 7, &zero), DUEQ_OK);
+}
+
+static void a_key_is_made_from_nothing(void **state)
+{
+    static const enum keys_type made[] = {KEYS_SET, KEYS_ZSET, KEYS_LIST};
+    struct keys_info info;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        struct keys_build *build;
+        uint64_t count;
+
+        fill(KEYS_HASH, "to");
+        keys_expire(&test.view, text("to"), now.now + 5000);
+        build = begin_empty(made[i]);
+        put_all(build, made[i]);
+        turn();
+        assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
+        assert_int_equal(info.type, KEYS_HASH); /* nothing is seen yet */
+        assert_int_equal(keys_build_place(build, &test.view, text("to"), &count), DUEQ_OK);
+        keys_build_free(build);
+        reclaim_all();
+        assert_int_equal(count, MANY);
+        assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
+        assert_int_equal(info.count, MANY);
+        assert_int_equal(info.expires, DUEQ_NEVER);
+        if (made[i] != KEYS_LIST) {
+            fill(made[i], "k");
+            expect_same(made[i], "k", "to");
+        }
+        keys_flush(test.store, 0);
+        reclaim_all();
+        assert_int_equal(records(), 0);
+    }
+}
+
+static void what_is_made_from_nothing_and_given_up_is_reclaimed(void **state)
+{
+    (void)state;
+    for (int crash = 0; crash < 2; crash++) {
+        struct keys_build *build = begin_empty(KEYS_ZSET);
+
+        put_all(build, KEYS_ZSET);
+        turn();
+        assert_true(records() > MANY);
+        if (crash)
+            dueq_abandon(test.store);
+        keys_build_free(build);
+        if (crash)
+            open_store();
+        reclaim_all();
+        assert_int_equal(records(), 0);
+    }
+}
+
+static void what_is_made_knows_its_members(void **state)
+{
+    struct keys_build *build = begin_empty(KEYS_ZSET);
+    double score = 5, least = -1;
+    uint64_t count;
+
+    (void)state;
+    assert_int_equal(keys_build_find(build, text("m"), &score), DUEQ_NOTFOUND);
+    assert_int_equal(keys_build_place(build, &test.view, text("to"), &count), DUEQ_NOTFOUND);
+    assert_int_equal(keys_build_put(build, text("m"), 5, NULL), DUEQ_OK);
+    assert_int_equal(keys_build_put(build, text("n"), 1, NULL), DUEQ_OK);
+    assert_int_equal(keys_build_find(build, text("m"), &score), DUEQ_OK);
+    assert_int_equal(keys_build_put(build, text("m"), least, &score), DUEQ_OK);
+    assert_int_equal(keys_build_place(build, &test.view, text("to"), &count), DUEQ_OK);
+    keys_build_free(build);
+    assert_int_equal(count, 2);
+    assert_int_equal(zset_rank(&test.view, text("to"), text("m"), false, &count), DUEQ_OK);
+    assert_int_equal(count, 0);
+}
+
 static void a_string_is_not_built(void **state)
 {
     struct keys_build *build;
@@ -438,6 +539,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_that_loses_all_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_large_element_is_a_step_of_its_own, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_key_is_made_from_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_made_from_nothing_and_given_up_is_reclaimed,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_made_knows_its_members, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_string_is_not_built, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("keys built in slices", tests, NULL, NULL);
