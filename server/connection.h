@@ -35,9 +35,10 @@ struct connection {
     struct request request;
     bool is_running; /* a command: messages that reach it meanwhile wait in `aside` */
     struct buffer aside;
-    bool is_replying; /* a part of a reply is written: messages wait in `aside` likewise */
-    size_t push_mark; /* where the output ended at push_begin */
-    size_t run_mark;  /* and before the running command's reply */
+    bool is_replying;  /* a part of a reply is written: messages wait in `aside` likewise */
+    size_t push_mark;  /* where the output ended at push_begin */
+    size_t run_mark;   /* and before the running command's reply */
+    size_t unfinished; /* bytes at the output's end of a reply that leaves as a whole */
     struct resp_writer aside_writer;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed;
@@ -80,7 +81,8 @@ void connection_free(struct connection *connection);
 void connection_end_input(struct connection *connection);
 /* It has been idle: gives back what it keeps for its next request. */
 void connection_rest(struct connection *connection);
-/* Once a second: finds the end of a peer whose socket is not read. */
+/* Once a second, and before each slice of a long command: finds the end of a peer whose socket
+ * is not read. A long command ends with its peer when nothing that was sent is left to run. */
 void connection_look_for_end(struct connection *connection);
 
 /* What it awaits follows from its state: to be called after each change of that (connection.c
@@ -137,6 +139,10 @@ bool connection_said_all(const struct connection *connection);
 void connection_count_output(struct connection *connection, size_t before, bool is_reply);
 /* The same for a part of a reply whose rest comes in later turns. */
 void connection_count_part(struct connection *connection, size_t before);
+/* The same for one that leaves as a whole: it stays in the output, uncounted, until then; or
+ * until it is dropped, for it will have no end. */
+void connection_keep_part(struct connection *connection);
+void connection_drop_part(struct connection *connection);
 /* Messages that reached it while its command ran come behind the reply. */
 void connection_append_aside(struct connection *connection);
 

@@ -22,6 +22,21 @@ static enum outcome end_run(struct connection *connection, const struct waiter *
     return OUTCOME_DONE;
 }
 
+static void count_reply(struct connection *connection, enum outcome outcome)
+{
+    const struct waiter *waiter = connection->session.waiter;
+    const struct long_work *work = waiter == NULL ? NULL : waiter_work(waiter);
+
+    if (outcome == OUTCOME_WAIT && work != NULL && long_work_is_whole(work)) {
+        connection_keep_part(connection);
+    } else if (outcome == OUTCOME_WAIT) {
+        connection_count_part(connection, connection->run_mark);
+    } else {
+        connection->unfinished = 0;
+        connection_count_output(connection, connection->run_mark, true);
+    }
+}
+
 enum outcome connection_run(struct connection *connection, const struct request *request,
                             const struct waiter *waiter, bool timed_out)
 {
@@ -41,15 +56,12 @@ enum outcome connection_run(struct connection *connection, const struct request 
 
     connection->writer.version = session->protocol;
     connection->is_running = true;
-    connection->run_mark = buffer_size(&connection->output);
+    connection->run_mark = buffer_size(&connection->output) - connection->unfinished;
     outcome = command_dispatch(&context);
     server->work_done = true;
     /* a reply yet to come is yet to be skipped */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
-    if (outcome == OUTCOME_WAIT)
-        connection_count_part(connection, connection->run_mark);
-    else
-        connection_count_output(connection, connection->run_mark, true);
+    count_reply(connection, outcome);
     connection_append_aside(connection);
     if (outcome == OUTCOME_CLOSE)
         connection_close(connection);

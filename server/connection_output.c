@@ -34,6 +34,7 @@ void connection_release_output(struct connection *connection)
     free(connection->gates);
     connection->gates = NULL;
     connection->gate_count = connection->gate_capacity = 0;
+    connection->unfinished = 0;
 }
 
 bool connection_has_room(const struct connection *connection)
@@ -145,6 +146,28 @@ void connection_count_part(struct connection *connection, size_t before)
         buffer_truncate(&connection->output, before);
     connection->is_replying = true;
     count_output(connection, before);
+}
+
+void connection_keep_part(struct connection *connection)
+{
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection->unfinished = buffer_size(&connection->output) - connection->run_mark;
+    connection->is_replying = connection->unfinished > 0;
+    if (connection->output.overflowed)
+        cut_off(connection);
+    else
+        account_if_changed(connection);
+}
+
+void connection_drop_part(struct connection *connection)
+{
+    if (connection->unfinished == 0)
+        return;
+    buffer_truncate(&connection->output,
+                    buffer_size(&connection->output) - connection->unfinished);
+    connection->unfinished = 0;
+    connection->is_replying = false;
 }
 
 static bool goes_aside(const struct connection *connection)

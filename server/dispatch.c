@@ -2,6 +2,7 @@
 #include "server/command_stats.h"
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
+#include "server/long_work.h"
 #include "server/monitors.h"
 #include "server/server.h"
 #include "server/transaction.h"
@@ -351,7 +352,8 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
 
 enum outcome command_dispatch(struct context *context)
 {
-    size_t mark = buffer_size(context->reply->out);
+    size_t mark = context->waiter == NULL ? buffer_size(context->reply->out)
+                                          : context_reply_begin(context);
     struct server_stats *stats = &context->server->stats;
     enum outcome outcome = OUTCOME_DONE;
 

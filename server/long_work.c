@@ -24,31 +24,45 @@ enum {
 struct busy_key {
     UT_hash_handle hh;
     size_t works;
-    bool is_awaited; /* by one who will write it: no more works begin before him */
+    bool is_awaited;  /* by one who will write it: no more works begin before that */
+    uint64_t changes; /* since it is busy */
     unsigned database;
     size_t name_size;
     char name[];
 };
 
-/* Works that store wait in a queue until they may take turns; those that write a reply in
- * pieces take turns from the start, and are parked while too much of it is unread. */
-enum work_place { WORK_QUEUED, WORK_STORING, WORK_WRITING, WORK_PARKED, WORK_PLACES };
+/* Works that store wait in a queue until they may take turns; those that do not take turns from
+ * the start. Parked: too much of the reply is unread; barred: somebody waits for one of the
+ * keys. */
+enum work_place {
+    WORK_QUEUED,
+    WORK_STORING,
+    WORK_WRITING,
+    WORK_PARKED,
+    WORK_BARRED,
+    WORK_PLACES
+};
 
 struct long_work {
     struct session *session;
-    void *state;
+    void *state; /* NULL: barred, or about to begin anew */
     void (*free_state)(void *);
-    struct busy_key *key;
     enum work_place place;
+    bool is_whole; /* the reply leaves at the end */
+    uint64_t seen; /* changes of its keys that were told of */
     struct long_work *prev, *next;
+    size_t key_count;
+    struct busy_key **keys; /* one may be there several times */
 };
 
 struct long_works {
     struct long_work *lists[WORK_PLACES];
     size_t storing, count;
     struct busy_key *busy[KEYS_DATABASES_MAX];
+    uint64_t flushes[KEYS_DATABASES_MAX]; /* changes of all their keys, while some are busy */
     size_t busy_count;
-    bool freed;
+    bool freed;    /* a key: who waits to write it comes first */
+    bool unbarred; /* after those, who will begin to hold it */
 };
 
 struct long_works *long_works_new(void)
@@ -109,7 +123,23 @@ static void leave_key(struct long_works *works, struct busy_key *key)
     HASH_DEL(works->busy[key->database], key);
     free(key);
     works->busy_count--;
-    works->freed = true;
+    works->freed = works->unbarred = true;
+}
+
+void long_works_note(struct server *server, const struct keys_change *change)
+{
+    struct long_works *works = server->long_works;
+    struct busy_key *key;
+
+    if (works == NULL || works->busy_count == 0)
+        return;
+    if (change->flushed) {
+        works->flushes[change->database]++;
+        return;
+    }
+    key = find_busy(works, change->database, change->name);
+    if (key != NULL)
+        key->changes++;
 }
 
 bool long_works_freed(struct server *server)
@@ -120,12 +150,20 @@ bool long_works_freed(struct server *server)
     return freed;
 }
 
+/* ---- who has to wait for them */
+
 struct holding {
     const struct long_works *works;
     const struct request *request;
     unsigned database;
     bool held;
 };
+
+/* Of a specification's flags the first says what is done with the key itself. */
+static bool does(const char *flags, size_t flags_size, const char *what)
+{
+    return flags_size >= 2 && memcmp(flags, what, 2) == 0;
+}
 
 /* Who only reads sees what was there; but who reads it to write elsewhere may keep it busy for
  * long, and comes behind those who wait. */
@@ -135,7 +173,7 @@ static void hold_key(void *arg, size_t index, const char *flags, size_t flags_si
     struct argument name = holding->request->arguments[index];
     struct busy_key *key =
         find_busy(holding->works, holding->database, dueq_slice(name.data, name.size));
-    bool reads = flags_size >= 2 && memcmp(flags, "RO", 2) == 0;
+    bool reads = does(flags, flags_size, "RO");
 
     if (key == NULL || (reads && !key->is_awaited))
         return;
@@ -197,6 +235,85 @@ bool long_works_hold(const struct server *server, const struct session *session,
     return command != NULL && command->run == run_exec && holds_transaction(server, session);
 }
 
+/* ---- the keys of a work */
+
+struct gathering {
+    struct long_works *works;
+    const struct request *request;
+    unsigned database;
+    enum long_hold hold;
+    size_t count;
+    bool is_awaited, failed;
+    struct long_work *work; /* NULL: they are only counted and looked at */
+};
+
+static void gather_key(void *arg, size_t index, const char *flags, size_t flags_size)
+{
+    struct gathering *gathering = arg;
+    struct argument argument = gathering->request->arguments[index];
+    struct dueq_slice name = dueq_slice(argument.data, argument.size);
+    struct busy_key *key;
+
+    if (gathering->failed ||
+        (gathering->hold == LONG_HOLDS_SOURCES && does(flags, flags_size, "OW")))
+        return;
+    if (gathering->work == NULL) {
+        key = find_busy(gathering->works, gathering->database, name);
+        gathering->is_awaited |= key != NULL && key->is_awaited;
+        gathering->count++;
+        return;
+    }
+    key = occupy(gathering->works, gathering->database, name);
+    gathering->failed = key == NULL;
+    if (key != NULL)
+        gathering->work->keys[gathering->work->key_count++] = key;
+}
+
+static void gather(struct gathering *gathering, const struct context *context)
+{
+    if (gathering->hold >= LONG_HOLDS_SOURCES && context->command->key_specs != NULL)
+        key_specs_find(context->command->key_specs, context->request, gather_key, gathering);
+}
+
+static void leave_keys(struct long_works *works, struct long_work *work)
+{
+    for (size_t i = 0; i < work->key_count; i++)
+        leave_key(works, work->keys[i]);
+    free(work->keys);
+    work->keys = NULL;
+    work->key_count = 0;
+}
+
+static uint64_t changes_of(const struct long_works *works, const struct long_work *work)
+{
+    uint64_t changes = works->flushes[work->session->database];
+
+    for (size_t i = 0; i < work->key_count; i++)
+        changes += work->keys[i]->changes;
+    return changes;
+}
+
+/* All of them at once. False: out of memory, and none is held. */
+static bool hold_keys(struct context *context, struct long_work *work,
+                      struct gathering *gathering)
+{
+    struct long_works *works = context->server->long_works;
+
+    if (gathering->count > 0) {
+        work->keys = calloc(gathering->count, sizeof(struct busy_key *));
+        if (work->keys == NULL)
+            return false;
+    }
+    gathering->work = work;
+    gather(gathering, context);
+    if (gathering->failed) {
+        leave_keys(works, work);
+        return false;
+    }
+    work->seen = changes_of(works, work);
+    return true;
+}
+
 /* ---- which of them runs */
 
 static void put(struct long_works *works, struct long_work *work, enum work_place place)
@@ -218,8 +335,10 @@ void long_work_release(struct server *server, struct long_work *work)
     DL_DELETE(works->lists[work->place], work);
     works->storing -= work->place == WORK_STORING;
     works->count--;
-    leave_key(works, work->key);
-    work->free_state(work->state);
+    connection_drop_part(connection_of(work->session));
+    leave_keys(works, work);
+    if (work->state != NULL)
+        work->free_state(work->state);
     free(work);
 }
 
@@ -236,11 +355,23 @@ static bool is_behind(const struct server *server)
 static void run_first(struct server *server, enum work_place place)
 {
     struct long_work *work = server->long_works->lists[place];
+    struct session *session = work == NULL ? NULL : work->session;
 
     if (work == NULL)
         return;
     put(server->long_works, work, place);
-    waiters_run(server, work->session);
+    waiters_run(server, session);
+}
+
+/* Those that wait to write what has become free went first; what is awaited still bars again.
+ */
+static void unbar(struct long_works *works)
+{
+    if (!works->unbarred || works->freed)
+        return;
+    works->unbarred = false;
+    while (works->lists[WORK_BARRED] != NULL)
+        put(works, works->lists[WORK_BARRED], WORK_WRITING);
 }
 
 void long_works_turn(struct server *server)
@@ -249,6 +380,7 @@ void long_works_turn(struct server *server)
 
     if (works->count == 0)
         return;
+    unbar(works);
     run_first(server, WORK_WRITING);
     while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
         put(works, works->lists[WORK_QUEUED], WORK_STORING);
@@ -260,7 +392,8 @@ int64_t long_works_next(const struct server *server)
 {
     const struct long_works *works = server->long_works;
 
-    if (works->lists[WORK_WRITING] != NULL || (works->freed && server->held > 0))
+    if (works->lists[WORK_WRITING] != NULL || (works->freed && server->held > 0) ||
+        (works->unbarred && works->lists[WORK_BARRED] != NULL))
         return 0;
     if (works->lists[WORK_STORING] == NULL && works->lists[WORK_QUEUED] == NULL)
         return DUEQ_NEVER;
@@ -277,33 +410,57 @@ void long_works_drained(struct server *server, struct session *session)
 
 /* ---- for handlers */
 
-static enum outcome refuse(struct context *context, void *state, void (*free_state)(void *))
+/* The work and its state are gone. */
+static enum outcome refuse(struct context *context, struct long_work *work)
 {
-    free_state(state);
+    free(work);
     return context_status(context, DUEQ_NOMEM);
 }
 
+static enum work_place first_place(const struct context *context, enum long_hold hold)
+{
+    return hold >= LONG_HOLDS_SOURCES && (context->command->flags & COMMAND_WRITE)
+               ? WORK_QUEUED
+               : WORK_WRITING;
+}
+
+/* Gives the work its state and keys, or bars it; false: out of memory, the state is freed. */
+static bool equip(struct context *context, struct long_work *work, void *state,
+                  void (*free_state)(void *), enum long_hold hold)
+{
+    struct gathering gathering = {.works = context->server->long_works,
+                                  .request = context->request,
+                                  .database = context->session->database,
+                                  .hold = hold};
+
+    gather(&gathering, context);
+    work->place = gathering.is_awaited ? WORK_BARRED : first_place(context, hold);
+    work->is_whole = hold != LONG_STREAMS;
+    work->free_state = free_state;
+    if (!gathering.is_awaited && hold_keys(context, work, &gathering)) {
+        work->state = state;
+        return true;
+    }
+    free_state(state);
+    return gathering.is_awaited;
+}
+
+/* For a session that has none: it runs for the first time, or waited for something to happen.
+ */
 static enum outcome begin(struct context *context, void *state, void (*free_state)(void *),
-                          size_t busy_key)
+                          enum long_hold hold)
 {
     struct long_works *works = context->server->long_works;
-    struct session *session = context->session;
     struct long_work *work = calloc(1, sizeof(*work));
     enum outcome outcome;
 
-    if (work == NULL)
-        return refuse(context, state, free_state);
-    *work = (struct long_work){.session = session,
-                               .state = state,
-                               .free_state = free_state,
-                               .place = busy_key > 0 ? WORK_QUEUED : WORK_WRITING};
-    if (busy_key > 0) {
-        work->key = occupy(works, session->database, context_slice(context, busy_key));
-        if (work->key == NULL) {
-            free(work);
-            return refuse(context, state, free_state);
-        }
+    if (work == NULL) {
+        free_state(state);
+        return refuse(context, NULL);
     }
+    work->session = context->session;
+    if (!equip(context, work, state, free_state, hold))
+        return refuse(context, work);
     DL_APPEND(works->lists[work->place], work);
     works->count++;
     outcome = waiters_begin_work(context, work);
@@ -312,15 +469,65 @@ static enum outcome begin(struct context *context, void *state, void (*free_stat
     return outcome;
 }
 
-enum outcome context_go_on(struct context *context, void *state, void (*free_state)(void *),
-                           size_t busy_key)
+/* It was barred, and its handler has run anew. */
+static enum outcome begin_anew(struct context *context, struct long_work *work, void *state,
+                               void (*free_state)(void *), enum long_hold hold)
 {
-    return context->waiter != NULL ? OUTCOME_WAIT : begin(context, state, free_state, busy_key);
+    struct long_works *works = context->server->long_works;
+    bool equipped;
+
+    DL_DELETE(works->lists[work->place], work); /* in which it is since it was barred */
+    equipped = equip(context, work, state, free_state, hold);
+    DL_APPEND(works->lists[work->place], work);
+    return equipped ? OUTCOME_WAIT : context_status(context, DUEQ_NOMEM);
+}
+
+static struct long_work *work_of(const struct context *context)
+{
+    return context->waiter == NULL ? NULL : waiter_work(context->waiter);
+}
+
+enum outcome context_go_on(struct context *context, void *state, void (*free_state)(void *),
+                           enum long_hold hold)
+{
+    struct long_work *work = work_of(context);
+
+    if (work == NULL)
+        return begin(context, state, free_state, hold);
+    if (work->state == NULL)
+        return begin_anew(context, work, state, free_state, hold);
+    return OUTCOME_WAIT;
 }
 
 void *context_state(const struct context *context)
 {
-    return context->waiter == NULL ? NULL : waiter_work(context->waiter)->state;
+    const struct long_work *work = work_of(context);
+
+    return work == NULL ? NULL : work->state;
+}
+
+bool context_keys_changed(const struct context *context)
+{
+    struct long_work *work = work_of(context);
+    uint64_t changes;
+
+    if (work == NULL)
+        return false;
+    changes = changes_of(context->server->long_works, work);
+    if (changes == work->seen)
+        return false;
+    work->seen = changes;
+    return true;
+}
+
+size_t context_reply_begin(const struct context *context)
+{
+    return connection_of(context->session)->run_mark;
+}
+
+bool long_work_is_whole(const struct long_work *work)
+{
+    return work->is_whole;
 }
 
 bool context_reply_waits(const struct context *context)

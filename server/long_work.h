@@ -5,12 +5,19 @@
  * and calls context_go_on; from then on it runs again in later turns, with the same arguments
  * and the state as context_state, does about LONG_STEPS steps a run, and answers OUTCOME_WAIT
  * until its reply is written. In an EXEC (may_wait false) nothing can go on later: the whole is
- * done at once, up to LONG_WHOLE steps, and refused beyond. */
+ * done at once, up to LONG_WHOLE steps, and refused beyond.
+ *
+ * Others' requests that would write a key which it holds wait until it ends; those that read it
+ * go on, and so do long works that only read. Once somebody waits for a key, no work begins
+ * that would hold it: its handler runs anew, without a state, when the key is free. What has no
+ * key to name (FLUSHALL, an expiry) and what was served meanwhile changes the key all the same:
+ * context_keys_changed. A client that goes away ends its work before the next slice. */
 #ifndef DUEQ_SERVER_LONG_WORK_H
 #define DUEQ_SERVER_LONG_WORK_H
 
 #include "server/command.h"
 
+struct keys_change;
 struct long_work;
 struct long_works;
 
@@ -20,19 +27,34 @@ enum {
     LONG_WHOLE = 1000000
 };
 
+/* What others shall not write meanwhile, of the keys that the command's key_specs find, in the
+ * session's database; and when the reply leaves. */
+enum long_hold {
+    LONG_STREAMS,       /* nothing, and what is written of the reply leaves after each slice */
+    LONG_HOLDS_NOTHING, /* the reply leaves as a whole, as with those below */
+    LONG_HOLDS_SOURCES, /* all but keys that it only overwrites (OW) */
+    LONG_HOLDS_KEYS     /* all of them */
+};
+
 struct long_works *long_works_new(void); /* NULL: out of memory */
 void long_works_free(struct long_works *works);
 
 /* ---- for handlers */
 
 /* Makes the command go on in later turns; the first time takes the state over, which is freed
- * by free_state when the command has answered or its client is gone. busy_key: the argument
- * that names a key of the session's database which others shall not write meanwhile: their
- * requests wait; 0: none. Returns OUTCOME_WAIT, or OUTCOME_DONE with the error written. */
+ * by free_state when the command has answered or its client is gone. Nothing of the reply may
+ * have been written then, but for LONG_STREAMS. Returns OUTCOME_WAIT, or OUTCOME_DONE with the
+ * error written. A command that stores (COMMAND_WRITE) and holds something waits until few
+ * others do; the others take turns from the start. Cost: the keys. */
 enum outcome context_go_on(struct context *context, void *state, void (*free_state)(void *),
-                           size_t busy_key);
-/* NULL: the command runs for the first time. */
+                           enum long_hold hold);
+/* NULL: the command runs for the first time, or anew. */
 void *context_state(const struct context *context);
+/* True once after one of the keys that it holds may have changed, by whatever. */
+bool context_keys_changed(const struct context *context);
+/* Where the command's reply begins in context->reply, the slices before included: to take it
+ * back, or to put its header there. */
+size_t context_reply_begin(const struct context *context);
 /* Instead of context_go_on when the reply is written in pieces, and the client has to read
  * before there is more: the command runs again when its output has left. */
 enum outcome context_go_on_when_read(struct context *context);
@@ -52,11 +74,15 @@ void long_works_drained(struct server *server, struct session *session);
 /* Has the request to wait because it may write a key that is busy? */
 bool long_works_hold(const struct server *server, const struct session *session,
                      const struct request *request);
+/* A key may be another value now; name.size 0 with `flushed`: all keys of the database. */
+void long_works_note(struct server *server, const struct keys_change *change);
 /* True once after a key has become free. */
 bool long_works_freed(struct server *server);
 size_t long_works_count(const struct long_works *works);
 
 /* ---- for waiters.c: NULL is fine */
 void long_work_release(struct server *server, struct long_work *work);
+/* Does the reply wait for its end? */
+bool long_work_is_whole(const struct long_work *work);
 
 #endif

@@ -106,7 +106,8 @@ static enum outcome begin_many(struct context *context, const struct picks_type 
     if (count == 0)
         return OUTCOME_DONE;
     picks = new_picks(context, type, count);
-    return picks == NULL ? OUTCOME_CLOSE : context_go_on(context, picks, free_picks, 0);
+    return picks == NULL ? OUTCOME_CLOSE
+                         : context_go_on(context, picks, free_picks, LONG_STREAMS);
 }
 
 static enum outcome go_on(struct context *context, const struct picks_type *type)
@@ -118,8 +119,9 @@ static enum outcome go_on(struct context *context, const struct picks_type *type
         return break_off(context, status);
     if (picks->left == 0)
         return OUTCOME_DONE;
-    return context_reply_waits(context) ? context_go_on_when_read(context)
-                                        : context_go_on(context, picks, free_picks, 0);
+    return context_reply_waits(context)
+               ? context_go_on_when_read(context)
+               : context_go_on(context, picks, free_picks, LONG_STREAMS);
 }
 
 static enum outcome write_one(struct context *context, const struct picks_type *type)

@@ -149,8 +149,10 @@ static void leave_line(struct waiters *waiters, struct stand *stand)
 static void leave_lines(struct waiters *waiters, struct waiter *waiter)
 {
     for (size_t i = 0; i < waiter->stand_count; i++)
-        if (waiter->stands[i].line != NULL)
+        if (waiter->stands[i].line != NULL) {
             leave_line(waiters, &waiter->stands[i]);
+            waiter->stands[i].line = NULL;
+        }
 }
 
 /* ---- waiting */
@@ -256,10 +258,26 @@ enum outcome context_wait_keys(struct context *context, enum keys_type type, siz
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
 }
 
+/* Who has waited for something to happen has found it, and leaves the line for its work. */
+static enum outcome turn_to_work(struct context *context, struct long_work *work)
+{
+    struct waiter *waiter = context->session->waiter;
+
+    wheel_cancel(&context->server->waiters->wheel, &waiter->timer);
+    waiter->deadline = DUEQ_NEVER;
+    leave_lines(context->server->waiters, waiter);
+    waiter->work = work;
+    count_blocked(context->server);
+    return OUTCOME_WAIT;
+}
+
 enum outcome waiters_begin_work(struct context *context, struct long_work *work)
 {
-    struct waiter *waiter = new_waiter(context, KEYS_NONE, 0);
+    struct waiter *waiter;
 
+    if (context->waiter != NULL)
+        return turn_to_work(context, work);
+    waiter = new_waiter(context, KEYS_NONE, 0);
     if (waiter == NULL)
         return refuse_wait(context, NULL);
     waiter->work = work;
@@ -343,9 +361,10 @@ static bool serve_stand(struct server *server, struct stand *stand)
     waiter->is_woken = true;
     waiter->woken_at = (size_t)(stand - waiter->stands);
     served = run_again(server, waiter, false);
-    if (!served)
-        waiter->is_woken = false;
-    return served;
+    if (served || waiter->work != NULL)
+        return true;
+    waiter->is_woken = false;
+    return false;
 }
 
 /* Each gets his turn, in order: one who finds nothing for him keeps his place. In line for a
@@ -421,6 +440,7 @@ static bool is_sweeping(const struct waiters *waiters)
 static void serve_change(struct server *server, const struct keys_change *change)
 {
     watches_note(server, change);
+    long_works_note(server, change);
     if (change->flushed)
         begin_sweep(server, change->database);
     else if (!change->expired)

@@ -199,8 +199,9 @@ static enum outcome go_on_copying(struct context *context, const struct copy_opt
                                  context_slice(context, 2));
     if (!context_check(context, status))
         return OUTCOME_DONE;
-    return finished && status == DUEQ_OK ? answer_copy(context, options)
-                                         : context_go_on(context, copying, free_copying, 1);
+    return finished && status == DUEQ_OK
+               ? answer_copy(context, options)
+               : context_go_on(context, copying, free_copying, LONG_HOLDS_SOURCES);
 }
 
 static enum outcome begin_copying(struct context *context)
@@ -208,7 +209,7 @@ static enum outcome begin_copying(struct context *context)
     struct copying *copying = calloc(1, sizeof(*copying));
 
     return copying == NULL ? context_status(context, DUEQ_NOMEM)
-                           : context_go_on(context, copying, free_copying, 1);
+                           : context_go_on(context, copying, free_copying, LONG_HOLDS_SOURCES);
 }
 
 /* A large key is copied by later turns; others see the target as it was until the end. */

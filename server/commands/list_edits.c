@@ -201,7 +201,7 @@ static bool change_at_once(struct context *context, struct editing *editing)
 
 static enum outcome later(struct context *context, struct editing *editing)
 {
-    return context_go_on(context, editing, free_editing, 1);
+    return context_go_on(context, editing, free_editing, LONG_HOLDS_SOURCES);
 }
 
 /* The build watches from here on whether the list changes. */
