@@ -5,6 +5,7 @@
 #include "server/waiters.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -41,7 +42,7 @@ enum {
  * Only the first reads: so a client has one piece of input in memory beside the request that it
  * is sending, and no event is awaited for which the state has no use and which would come again
  * and again. One that is blocked in a command reads on while its backlog is small, to learn of
- * its peer's end; one whose command takes many turns learns of that afterwards. */
+ * its peer's end; one whose command takes many turns is asked about that before each slice. */
 
 static bool is_open(const struct connection *connection)
 {
@@ -239,13 +240,26 @@ void connection_end_input(struct connection *connection)
     connection_close(connection);
 }
 
+/* Is there nothing before the end of the input, or was it cut off? */
+static bool is_at_end(const struct connection *connection)
+{
+    char byte;
+    ssize_t got;
+
+    if (connection->has_backlog || connection->reader == NULL ||
+        resp_reader_unread(connection->reader) > 0)
+        return false;
+    got = recv(connection->session.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
 void connection_look_for_end(struct connection *connection)
 {
     struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
 
-    if (connection->reads || !waiters_is_blocked(&connection->session))
+    if (connection->reads || connection->session.waiter == NULL || poll(&peer, 1, 0) <= 0)
         return;
-    if (poll(&peer, 1, 0) > 0)
+    if (waiters_is_blocked(&connection->session) || is_at_end(connection))
         connection_end_input(connection);
 }
 

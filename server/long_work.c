@@ -351,7 +351,8 @@ static bool is_behind(const struct server *server)
     return kv != NULL && kv_is_behind(kv) && kv_room(kv, 0) == DUEQ_OK;
 }
 
-/* The first of the list goes behind the others; it may be gone after its slice. */
+/* The first of the list goes behind the others; it may be gone after its slice, or before, with
+ * its client. */
 static void run_first(struct server *server, enum work_place place)
 {
     struct long_work *work = server->long_works->lists[place];
@@ -360,7 +361,9 @@ static void run_first(struct server *server, enum work_place place)
     if (work == NULL)
         return;
     put(server->long_works, work, place);
-    waiters_run(server, session);
+    connection_look_for_end(connection_of(session));
+    if (session->waiter != NULL)
+        waiters_run(server, session);
 }
 
 /* Those that wait to write what has become free went first; what is awaited still bars again.

@@ -100,19 +100,24 @@ static void a_paused_request_is_run_although_its_client_half_closed(void **state
     expect(client, "\"b\"", "GET a");
 }
 
-/* It goes on in many turns. */
-static void a_long_command_is_answered_although_its_client_half_closed(void **state)
+/* COPY goes on in many turns. */
+static void fill_list(redisContext *client, int steps)
 {
-    enum { STEP = 1000, STEPS = 200 };
-    redisContext *client = served_client(state);
+    enum { STEP = 1000 };
     const char *words[STEP + 2] = {"RPUSH", "list"};
-    struct raw_client raw;
     for (int i = 0; i < STEP; i++)
         words[i + 2] = "element-of-some-length-for-the-copy";
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < steps; i++)
         redisAppendCommandArgv(client, STEP + 2, words, NULL);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < steps; i++)
         expect_reply(client, "*");
+}
+
+static void a_long_command_is_answered_although_its_client_half_closed(void **state)
+{
+    redisContext *client = served_client(state);
+    struct raw_client raw;
+    fill_list(client, 200);
     raw_open(&raw, served_server(state));
     raw_say(&raw, "COPY list copy\r\nSET behind 1");
     say_no_more(&raw);
@@ -124,6 +129,30 @@ static void a_long_command_is_answered_although_its_client_half_closed(void **st
 }
 
 /* ---- waiting clients that go */
+
+/* Its key is free again at once: who waits for that need not wait for the whole. */
+static void a_long_command_ends_with_its_client(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int i = 0; i < 2; i++) {
+        struct raw_client raw;
+        fill_list(client, 500);
+        raw_open(&raw, served_server(state));
+        raw_say(&raw, "COPY list copy");
+        if (i == 0)
+            raw_close(&raw);
+        else
+            say_no_more(&raw);
+        expect(client, "*", "RPUSH list more");
+        while (ask_info(client, "clients", "connected_clients") > 1)
+            sleep_ms(1);
+        expect(client, "0", "EXISTS copy");
+        if (i > 0) {
+            raw_expect_closed(&raw);
+            raw_close(&raw);
+        }
+    }
+}
 
 /* So much stands behind the request that waits that it is not all read, but in the kernel. */
 static void a_peer_that_goes_is_noticed_behind_any_backlog(void **state)
@@ -242,6 +271,7 @@ int main(void)
         served_test(a_half_close_ends_the_wait_and_what_stands_behind),
         served_test(a_paused_request_is_run_although_its_client_half_closed),
         served_test(a_long_command_is_answered_although_its_client_half_closed),
+        served_test(a_long_command_ends_with_its_client),
         served_test(a_peer_that_goes_is_noticed_behind_any_backlog),
         served_test(nothing_is_given_to_a_client_whose_end_was_read),
         served_test(nothing_is_given_to_a_client_that_was_killed_in_the_same_pipeline),
