@@ -1,12 +1,14 @@
 #include "server/command.h"
 
 #include "protocol/number.h"
+#include "server/key_specs.h"
 #include "server/log.h"
 #include "server/server.h"
 #include "storage/kv/kv.h"
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 bool context_integer(struct context *context, size_t index, int64_t *ret_number)
 {
@@ -131,27 +133,79 @@ static const char *error_text(enum dueq_status status)
     return "MISCONF the store failed: see the log";
 }
 
-/* Names what was asked for, topic and id or key: who looks for the backup must know what of. */
+/* ---- damage */
+
+struct asked {
+    const struct request *request;
+    size_t used;
+    char text[640];
+};
+
+static void show_name(void *arg, size_t index, const char *flags, size_t flags_size)
+{
+    struct asked *asked = arg;
+    size_t room = sizeof(asked->text) - asked->used;
+    int size = snprintf(asked->text + asked->used, room, " '%.255s'",
+                        asked->request->arguments[index].data);
+
+    (void)flags;
+    (void)flags_size;
+    if ((size_t)size < room)
+        asked->used += (size_t)size;
+    else
+        asked->text[asked->used] = '\0';
+}
+
+/* The command, its topics or keys as far as there is room, and the first job's id: who looks
+ * for the backup must know what of. No value: it may be a secret, and what is asked for stands
+ * in the log. */
+static void show_asked(const struct context *context, struct asked *asked)
+{
+    const struct command *command = context->command;
+
+    asked->request = context->request;
+    asked->used =
+        (size_t)snprintf(asked->text, sizeof(asked->text), "%.99s", command_full_name(command));
+    if (command->key_specs != NULL)
+        key_specs_find(command->key_specs, context->request, show_name, asked);
+    if (command->syntax != NULL && strncmp(command->syntax, "topic id", 8) == 0)
+        show_name(asked, 2, NULL, 0);
+}
+
+/* A store that failed as a whole has said why; of a page that is damaged it is known which. */
+static const char *known_of_damage(const struct kv *kv)
+{
+    if (kv_failure(kv)[0] != '\0')
+        return kv_failure(kv);
+    return kv_damage(kv)[0] != '\0' ? kv_damage(kv)
+                                    : "a record is missing, or not what it should be";
+}
+
 static enum outcome tell_damage(struct context *context)
 {
-    const struct request *request = context->request;
-    char asked[640];
-    size_t used =
-        (size_t)snprintf(asked, sizeof(asked), "%.99s", command_full_name(context->command));
+    const char *what = known_of_damage(dueq_kv(context->store));
+    struct asked asked;
 
-    for (size_t i = 1; i < request->count && i < 3; i++)
-        used += (size_t)snprintf(asked + used, sizeof(asked) - used, " '%.255s'",
-                                 request->arguments[i].data);
-    log_write_limited(LOG_WARNING, "%s met damaged data: %s. Restore a backup", asked,
-                      kv_damage(dueq_kv(context->store)));
-    resp_errorf(context->reply, "ERR the data on disk is damaged: %s (%s)",
-                kv_damage(dueq_kv(context->store)), asked);
+    show_asked(context, &asked);
+    log_write_limited(LOG_WARNING, "%s met damaged data: %s. Restore a backup", asked.text,
+                      what);
+    resp_errorf(context->reply, "ERR the data on disk is damaged: %s (%s)", what, asked.text);
     return OUTCOME_DONE;
+}
+
+/* A page that the disk does not give is as good as damaged, and the store goes on. */
+static bool is_damage(const struct context *context, enum dueq_status status)
+{
+    const struct kv *kv = context->store == NULL ? NULL : dueq_kv(context->store);
+
+    return kv != NULL &&
+           (status == DUEQ_CORRUPT ||
+            (status == DUEQ_IO && kv_status(kv) == DUEQ_OK && kv_damage(kv)[0] != '\0'));
 }
 
 enum outcome context_status(struct context *context, enum dueq_status status)
 {
-    if (status == DUEQ_CORRUPT && context->store != NULL)
+    if (is_damage(context, status))
         return tell_damage(context);
     resp_error(context->reply, error_text(status));
     return OUTCOME_DONE;

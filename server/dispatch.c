@@ -318,8 +318,10 @@ static enum outcome run(struct context *context)
                      (context->command->flags & (COMMAND_READONLY | COMMAND_WRITE)) != 0;
     enum outcome outcome;
 
-    if (uses_keys)
+    if (uses_keys) {
         keys_use_begin(context->store, key_use(context), context->now.now);
+        kv_forget_damage(dueq_kv(context->store));
+    }
     context->server->running++;
     outcome = context->command->run(context);
     context->server->running--;

@@ -120,6 +120,11 @@ static bool holds_store(const char *dir)
     return false;
 }
 
+static const char *why(const struct kv *kv, enum dueq_status status)
+{
+    return kv_damage(kv)[0] == '\0' ? dueq_status_text(status) : kv_damage(kv);
+}
+
 /* Opens the directory as a start would, which looks at the journal; then at all the rest. */
 static int run_check(int argc, char **argv)
 {
@@ -142,7 +147,7 @@ static int run_check(int argc, char **argv)
     if (status == DUEQ_OK)
         printf("%s is sound: %" PRIu64 " records in data.mdb\n", argv[0], records);
     else
-        fprintf(stderr, "dueq: %s/data.mdb: %s\n", argv[0], kv_damage(dueq_kv(store)));
+        fprintf(stderr, "dueq: %s/data.mdb: %s\n", argv[0], why(dueq_kv(store), status));
     dueq_abandon(store);
     return status == DUEQ_OK ? 0 : 1;
 }

@@ -158,7 +158,7 @@ static bool read_form(struct context *context, const char *option, int64_t *ret_
 
 enum outcome picks_run(struct context *context, const struct picks_type *type)
 {
-    int64_t count;
+    int64_t count = 0;
     uint64_t size;
 
     if (context_state(context) != NULL)

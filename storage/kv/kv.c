@@ -636,5 +636,10 @@ enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records)
 
 const char *kv_damage(const struct kv *kv)
 {
-    return lmdb_error_text(kv->lmdb);
+    return lmdb_damage(kv->lmdb);
+}
+
+void kv_forget_damage(struct kv *kv)
+{
+    lmdb_forget_damage(kv->lmdb);
 }

@@ -151,9 +151,11 @@ enum dueq_status kv_status(const struct kv *kv);
  * long as kv. */
 const char *kv_failure(const struct kv *kv);
 
-/* After a DUEQ_CORRUPT of a read: which page of data.mdb, and what is wrong with it. Lives
- * until the next call. */
+/* After a DUEQ_CORRUPT or DUEQ_IO of a read: which page of data.mdb, and what is wrong with it;
+ * lives until the next call. "": no page since kv_forget_damage; what was read is sound to its
+ * checksum and yet not what should be there. */
 const char *kv_damage(const struct kv *kv);
+void kv_forget_damage(struct kv *kv);
 
 /* ---- housekeeping */
 
@@ -195,7 +197,7 @@ struct kv_stats {
 void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
 
 /* Looks at every page and every value of data.mdb, as the last checkpoint left it; opening has
- * looked at the journal. DUEQ_CORRUPT: kv_damage says what was met last. O(data). */
+ * looked at the journal. DUEQ_CORRUPT: kv_damage says what was met. O(data). */
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records);
 
 /* Random at creation of the directory, the same ever after: seeds the hashes of folded keys. */

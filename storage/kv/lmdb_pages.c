@@ -101,9 +101,22 @@ static enum dueq_status damaged(struct pages *pages, uint64_t page, const char *
     return DUEQ_CORRUPT;
 }
 
+/* error: of read_file. */
+static enum dueq_status unreadable(struct pages *pages, uint64_t page, int error)
+{
+    snprintf(pages->damage, sizeof(pages->damage), "cannot read page %" PRIu64 ": %s", page,
+             strerror(error));
+    return DUEQ_IO;
+}
+
 const char *pages_damage(const struct pages *pages)
 {
     return pages->damage;
+}
+
+void pages_forget_damage(struct pages *pages)
+{
+    pages->damage[0] = '\0';
 }
 
 /* ---- numbers */
@@ -420,7 +433,7 @@ static enum dueq_status look_at_head(struct pages *pages, uint64_t page, size_t 
         return damaged(pages, page, "a large value lies outside of the file");
     error = read_file(pages->io, pages->fd, page * pages->page_size, head, sizeof(head));
     if (error != 0 && error != EILSEQ)
-        return DUEQ_IO;
+        return unreadable(pages, page, error);
     *ret_count = get_u32(head + 12);
     if (error != 0 || get_u64(head) != page || get_u16(head + 10) != PAGE_OVERFLOW ||
         *ret_count < pages_of(pages, size) || *ret_count > last - page + 1)
@@ -532,11 +545,8 @@ static enum dueq_status look_at(struct pages *pages, const struct tree *tree, ui
                           pages->page_size);
     enum dueq_status status;
 
-    if (error != 0 && error != EILSEQ) {
-        snprintf(pages->damage, sizeof(pages->damage), "cannot read page %" PRIu64 ": %s", page,
-                 strerror(error));
-        return DUEQ_IO;
-    }
+    if (error != 0 && error != EILSEQ)
+        return unreadable(pages, page, error);
     if (error != 0)
         return damaged(pages, page, "the file ends before it");
     status = look_at_bytes(pages, tree, page, pages->scratch);
@@ -759,7 +769,8 @@ static enum dueq_status sum_large(struct pages *pages, uint64_t page, const stru
     if (error == 0) /* the checksum itself */
         error = read_file(pages->io, pages->fd, offset, pages->scratch, PAGES_SUM_SIZE);
     if (error != 0)
-        return error == EILSEQ ? damaged(pages, page, "the file ends within a value") : DUEQ_IO;
+        return error == EILSEQ ? damaged(pages, page, "the file ends within a value")
+                               : unreadable(pages, page, error);
     *ret_hash = XXH3_64bits_digest(&state);
     return DUEQ_OK;
 }
@@ -927,7 +938,8 @@ static enum dueq_status list_large(struct pages *pages, uint64_t page, size_t si
         size -= step;
     }
     if (error != 0)
-        return error == EILSEQ ? damaged(pages, page, "the file ends within a list") : DUEQ_IO;
+        return error == EILSEQ ? damaged(pages, page, "the file ends within a list")
+                               : unreadable(pages, page, error);
     set_bit(pages->sound, page);
     return DUEQ_OK;
 }

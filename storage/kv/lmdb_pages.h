@@ -41,8 +41,10 @@ void pages_free(struct pages *pages); /* NULL is fine */
  * one of the last two any more. On failure the view stays as it was. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 
-/* What was wrong, in words; static until the next failure. */
+/* What was wrong the last time, in words; static until the next failure. "": nothing since the
+ * view was made or this was forgotten. */
 const char *pages_damage(const struct pages *pages);
+void pages_forget_damage(struct pages *pages);
 
 /* ---- reading. Slices live until the next pages_show. */
 

@@ -429,6 +429,18 @@ uint64_t lmdb_generation(struct lmdb_store *store)
     return store->generation;
 }
 
+const char *lmdb_damage(struct lmdb_store *store)
+{
+    wake(store);
+    return pages_damage(store->reader);
+}
+
+void lmdb_forget_damage(struct lmdb_store *store)
+{
+    wake(store);
+    pages_forget_damage(store->reader);
+}
+
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value)
 {

@@ -91,13 +91,18 @@ void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
  * happens to the disk. DUEQ_FULL, DUEQ_IO: nothing has changed. Any thread. */
 enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file);
 
-/* The last error in words; lives as long as the store. */
+/* The last error in words, of either thread; lives as long as the store. */
 const char *lmdb_error_text(const struct lmdb_store *store);
+
+/* Of the owner's reads alone: which page was damaged or could not be read, and how. "": none
+ * since it was forgotten. */
+const char *lmdb_damage(struct lmdb_store *store);
+void lmdb_forget_damage(struct lmdb_store *store);
 
 struct lmdb_census {
     uint64_t records, pages, free_pages, lost_pages; /* lost: neither used nor free */
 };
-/* Looks at every page and value of the file. DUEQ_CORRUPT: lmdb_error_text. */
+/* Looks at every page and value of the file. DUEQ_CORRUPT: lmdb_damage. */
 enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_census);
 
 #endif

@@ -255,26 +255,48 @@ static void damage(const char *directory, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_damaged_job_is_named(void **state)
+/* A server whose data.mdb has that text in the middle of a large value, damaged there. */
+static redisContext *serve_damaged(struct server_process **ret_server, const char *format)
 {
-    (void)state;
     struct server_process *server = server_process_start("");
     redisContext *client = client_open(server);
     char body[9000]; /* on pages of its own */
+
     memset(body, 'b', sizeof(body));
     memcpy(body + sizeof(body) / 2, "a-body-of-its-own", 17);
-    expect(client, "*", "Q.PUSH mail %b ID order-17", body, sizeof(body));
+    expect(client, "*", format, body, sizeof(body));
     server_process_stop(server);
     client_close(client);
     damage(server->data, "a-body-of-its-own");
     server_process_run(server);
-    client = client_open(server);
+    *ret_server = server;
+    return client_open(server);
+}
+
+static void a_damaged_job_is_named(void **state)
+{
+    (void)state;
+    struct server_process *server;
+    redisContext *client = serve_damaged(&server, "Q.PUSH mail %b ID order-17");
     expect(client,
            "!ERR the data on disk is damaged: page * is damaged: * (q.get 'mail' 'order-17')",
            "Q.GET mail order-17");
     expect(client, "PONG", "PING");
     char *log = server_process_log(server);
     assert_non_null(strstr(log, "q.get 'mail' 'order-17' met damaged data: page"));
+    free(log);
+}
+
+static void a_damaged_value_is_named_by_its_key_alone(void **state)
+{
+    (void)state;
+    struct server_process *server;
+    redisContext *client = serve_damaged(&server, "SET token %b");
+    expect(client, "!ERR the data on disk is damaged: page * is damaged: * (append 'token')",
+           "APPEND token my-secret");
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "append 'token' met damaged data: page"));
+    assert_null(strstr(log, "my-secret"));
     free(log);
 }
 
@@ -290,6 +312,7 @@ int main(void)
         serving_test(a_backlog_over_many_segments_is_recovered),
         serving_test(every_durability_survives_kill),
         serving_test(a_damaged_job_is_named),
+        serving_test(a_damaged_value_is_named_by_its_key_alone),
         served_test(a_second_server_on_the_same_directory_is_refused),
     };
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);

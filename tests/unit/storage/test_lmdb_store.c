@@ -107,6 +107,21 @@ static void the_owner_meets_what_the_renewal_met(void **state)
     assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
 }
 
+/* What is told of a read is what that read has met. */
+static void damage_is_forgotten(void **state)
+{
+    (void)state;
+    assert_string_equal(lmdb_damage(test.store), "");
+    put("three");
+    test.broken = true;
+    assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
+    assert_non_null(strstr(lmdb_damage(test.store), "cannot read page"));
+    test.broken = false;
+    lmdb_forget_damage(test.store);
+    assert_int_equal(get("nothing"), DUEQ_NOTFOUND);
+    assert_string_equal(lmdb_damage(test.store), "");
+}
+
 static const char *data_path(char *path)
 {
     snprintf(path, PATH_MAX, "%s/data.mdb", test.dir);
@@ -275,6 +290,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_owner_meets_what_the_renewal_met, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(damage_is_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(metas_that_change_are_met_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_list_that_the_file_cuts_off_is_no_signal, set_up,
                                         tear_down),
