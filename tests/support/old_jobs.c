@@ -1,6 +1,7 @@
 #include "tests/support/old_jobs.h"
 
 #include "storage/kv/kv.h"
+#include "tests/support/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,6 @@ enum { JOBS = sizeof(jobs) / sizeof(jobs[0]), CHECKPOINT_AFTER = 4 };
 static struct dueq_time time_of(int64_t now)
 {
     return (struct dueq_time){.now = now, .wall = now};
-}
-
-static struct dueq_slice text(const char *words)
-{
-    return dueq_slice(words, strlen(words));
 }
 
 static struct dueq_slice id_of(const struct old_job *job)

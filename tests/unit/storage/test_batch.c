@@ -1,5 +1,6 @@
 /* The payload of a journal record: puts and deletes, written and read back. */
 #include "storage/kv/batch.h"
+#include "tests/support/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,6 @@
 enum { LARGE = BATCH_COPY_MAX + 1, ROOM = 400000 };
 
 static uint8_t large[LARGE];
-
-static struct dueq_slice text(const char *words)
-{
-    return dueq_slice(words, strlen(words));
-}
 
 static void put(struct batch *batch, const char *key, const char *value)
 {

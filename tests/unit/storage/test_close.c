@@ -2,44 +2,33 @@
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
 #include "tests/support/fake_disk.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <errno.h>
 
 #include "tests/support/cmocka.h"
 
-static const struct dueq_time time = {.now = 1000000, .wall = 1000000};
-
-static struct {
-    char *dir;
-    struct fake_disk *disk;
-    struct kv_options options;
-} test;
+static struct store_fixture test;
+static struct fake_disk *disk;
 
 static int set_up(void **state)
 {
     (void)state;
-    test.dir = temp_dir_new();
-    test.disk = fake_disk_new();
-    dueq_options_init(&test.options);
-    test.options.segment_bytes = 1 << 20;
+    store_fixture_init(&test);
+    disk = fake_disk_new();
+    test.options.durability = KV_SYNC_ALWAYS;
     test.options.map_bytes = 64 << 20;
-    test.options.disk_reserve_bytes = 0;
-    test.options.io = fake_disk_io(test.disk);
+    test.options.io = fake_disk_io(disk);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    fake_disk_free(test.disk);
-    temp_dir_remove(test.dir);
+    fake_disk_free(disk);
+    store_fixture_release(&test);
     return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 /* ---- jobs */
@@ -47,10 +36,10 @@ static struct dueq_slice text(const char *string)
 static struct dueq *open_store(void)
 {
     struct dueq *store;
-    struct dueq_error error;
 
-    if (dueq_open(test.dir, &test.options, time, &store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
+    store_fixture_open(&test);
+    store = test.store;
+    test.store = NULL; /* each test ends it in a way of its own */
     return store;
 }
 
@@ -64,14 +53,14 @@ static enum dueq_status push(struct dueq *store, const char *id)
     push.id = text(id);
     push.body = text("a body");
     push.priority = (int)strlen(id); /* lanes of their own */
-    return dueq_push(store, &push, time, &given);
+    return dueq_push(store, &push, test.time, &given);
 }
 
 static void commit(struct dueq *store)
 {
     uint64_t lsn;
 
-    assert_int_equal(dueq_commit(store, time, &lsn), DUEQ_OK);
+    assert_int_equal(dueq_commit(store, test.time, &lsn), DUEQ_OK);
 }
 
 /* The store is sound, has the job or not, and takes both as new ones would be. */
@@ -80,14 +69,14 @@ static void check_store(struct dueq *store, const char *id, bool present)
     struct dueq_job job;
 
     assert_null(queue_check(store));
-    assert_int_equal(dueq_get(store, text("topic"), text(id), time, &job),
+    assert_int_equal(dueq_get(store, text("topic"), text(id), test.time, &job),
                      present ? DUEQ_OK : DUEQ_NOTFOUND);
     assert_int_equal(push(store, id), present ? DUEQ_DUPLICATE : DUEQ_OK);
     assert_int_equal(push(store, "later"), DUEQ_OK);
     commit(store);
     assert_null(queue_check(store));
-    assert_int_equal(dueq_del(store, text("topic"), text(id), time), DUEQ_OK);
-    assert_int_equal(dueq_del(store, text("topic"), text("later"), time), DUEQ_OK);
+    assert_int_equal(dueq_del(store, text("topic"), text(id), test.time), DUEQ_OK);
+    assert_int_equal(dueq_del(store, text("topic"), text("later"), test.time), DUEQ_OK);
     commit(store);
     assert_null(queue_check(store));
 }
@@ -143,9 +132,9 @@ static void a_batch_that_cannot_be_committed_is_dropped_whole(enum disk_call cal
     assert_int_equal(push(store, "first"), DUEQ_OK);
     commit(store);
     assert_int_equal(push(store, "second"), DUEQ_OK);
-    fake_disk_fail(test.disk, call, 0, FAKE_DISK_ALWAYS, error);
+    fake_disk_fail(disk, call, 0, FAKE_DISK_ALWAYS, error);
     assert_int_not_equal(dueq_close(store), DUEQ_OK);
-    fake_disk_fail(test.disk, call, 0, 0, 0);
+    fake_disk_fail(disk, call, 0, 0, 0);
     store = open_store();
     check_store(store, "second", false);
     check_store(store, "first", true);
@@ -171,16 +160,16 @@ static void after_a_full_commit_nothing_of_the_batch_is_left(void **state)
     (void)state;
     assert_int_equal(push(store, "first"), DUEQ_OK);
     commit(store);
-    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
     dueq_push_init(&large);
     large.topic = text("topic");
     large.id = text("second");
     large.body = dueq_slice(body, sizeof(body));
-    status = dueq_push(store, &large, time, &given);
+    status = dueq_push(store, &large, test.time, &given);
     if (status == DUEQ_OK)
-        assert_int_not_equal(dueq_commit(store, time, &lsn), DUEQ_OK);
+        assert_int_not_equal(dueq_commit(store, test.time, &lsn), DUEQ_OK);
     dueq_close(store);
-    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, 0, 0);
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, 0, 0);
     store = open_store();
     check_store(store, "second", false);
     check_store(store, "first", true);

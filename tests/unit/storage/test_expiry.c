@@ -1,7 +1,8 @@
 /* Moments at which keys expire, on two clocks in one number. */
 #include "storage/keys/keys.h"
 #include "storage/keys/store_keys.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include "tests/support/cmocka.h"
 
@@ -123,47 +124,22 @@ static void numbers_of_a_clock_are_in_order(void **state)
 
 /* ---- keys */
 
-static struct {
-    char *dir;
-    struct dueq *store;
-} test;
-
-static void open_store(void)
-{
-    struct kv_options options;
-    struct dueq_error error;
-
-    dueq_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.map_bytes = 64 << 20;
-    options.disk_reserve_bytes = 0;
-    if (dueq_open(test.dir, &options, at(0, 0), &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
-}
+static struct store_fixture test;
 
 static int set_up(void **state)
 {
-    (void)state;
-    test.dir = temp_dir_new();
-    open_store();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_abandon(test.store);
-    temp_dir_remove(test.dir);
+    *state = &test;
+    store_fixture_init(&test);
+    test.time = at(0, 0);
+    test.options.map_bytes = 64 << 20;
+    store_fixture_open(&test);
     return 0;
 }
 
 static void set(const char *name, int64_t expiry)
 {
-    struct keys_view view = {test.store, 0, at(0, 0)};
-
-    assert_int_equal(string_set(&view, dueq_slice(name, strlen(name)), dueq_slice("v", 1),
-                                expiry, STRING_GIVEN),
-                     DUEQ_OK);
+    assert_int_equal(
+        string_set(&test.view, text(name), dueq_slice("v", 1), expiry, STRING_GIVEN), DUEQ_OK);
 }
 
 static bool has(const char *name, struct dueq_time time)
@@ -171,7 +147,7 @@ static bool has(const char *name, struct dueq_time time)
     struct keys_view view = {test.store, 0, time};
     struct keys_info info;
 
-    return keys_info(&view, dueq_slice(name, strlen(name)), &info) == DUEQ_OK;
+    return keys_info(&view, text(name), &info) == DUEQ_OK;
 }
 
 static void tick(struct dueq_time time)
@@ -211,8 +187,7 @@ static void they_are_after_a_restart_too(void **state)
     (void)state;
     set("a", expiry_after(at(0, 0), 1000));
     set("b", expiry_at(WALL + DAY));
-    assert_int_equal(dueq_close(test.store), DUEQ_OK);
-    open_store();
+    store_fixture_reopen(&test);
     tick(at(0, 0));
     assert_int_equal(keys_count(test.store, 0), 2);
     assert_int_equal(keys_expiring(test.store, 0), 2);
@@ -222,6 +197,9 @@ static void they_are_after_a_restart_too(void **state)
     tick(at(1001, DAY + 1));
     assert_int_equal(keys_count(test.store, 0), 0);
 }
+
+#define store_test(function)                                                                   \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
 int main(void)
 {
@@ -233,9 +211,8 @@ int main(void)
         cmocka_unit_test(far_moments_are_exact),
         cmocka_unit_test(numbers_at_their_ends_do_no_harm),
         cmocka_unit_test(numbers_of_a_clock_are_in_order),
-        cmocka_unit_test_setup_teardown(
-            keys_of_both_clocks_are_reclaimed_when_their_time_is_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(they_are_after_a_restart_too, set_up, tear_down),
+        store_test(keys_of_both_clocks_are_reclaimed_when_their_time_is_over),
+        store_test(they_are_after_a_restart_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

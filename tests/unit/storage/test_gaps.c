@@ -2,6 +2,7 @@
  * around them: no tombstone is stepped over twice, a search stops when its budget is spent. */
 #include "storage/kv/gaps.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/text.h"
 
 #include <stdio.h>
 
@@ -222,11 +223,6 @@ static int tear_down_kv(void **state)
     kv_abandon(test.kv);
     temp_dir_remove(test.dir);
     return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 static void fill(void)

@@ -2,7 +2,8 @@
  * left when they are given up. */
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,41 +13,14 @@
 
 enum { MANY = 5000, STEP = 100 };
 
-static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
-
-static struct {
-    char *dir;
-    struct dueq *store;
-    struct keys_view view;
-} test;
-
-static void open_store(void)
-{
-    struct dueq_error error;
-
-    assert_int_equal(dueq_open(test.dir, NULL, now, &test.store, &error), DUEQ_OK);
-    test.view = (struct keys_view){test.store, 0, now};
-}
+static struct store_fixture test;
 
 static int set_up(void **state)
 {
-    (void)state;
-    test.dir = temp_dir_new();
-    open_store();
+    *state = &test;
+    store_fixture_init(&test);
+    store_fixture_open(&test);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
-    return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 static struct dueq_slice numbered(int number)
@@ -58,23 +32,20 @@ static struct dueq_slice numbered(int number)
 
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
 }
 
 /* What others do between two steps. */
 static void turn(void)
 {
-    dueq_tick(test.store, now, STEP);
+    dueq_tick(test.store, test.time, STEP);
     commit();
     dueq_maintain(test.store, false);
 }
 
 static void reclaim_all(void)
 {
-    while (dueq_tick(test.store, now, STEP))
-        continue;
+    store_fixture_tick(&test, STEP);
     commit();
 }
 
@@ -198,7 +169,7 @@ static void a_copy_in_slices_is_the_same(void **state)
         struct keys_build *build;
 
         fill(types[i], "k");
-        assert_int_equal(keys_expire(&test.view, text("k"), now.now + 5000), DUEQ_OK);
+        assert_int_equal(keys_expire(&test.view, text("k"), test.time.now + 5000), DUEQ_OK);
         assert_int_equal(
             string_set(&test.view, text("to"), text("old"), DUEQ_NEVER, STRING_GIVEN), DUEQ_OK);
         build = begin("k", NULL);
@@ -210,7 +181,7 @@ static void a_copy_in_slices_is_the_same(void **state)
         reclaim_all();
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
         assert_int_equal(info.count, MANY);
-        assert_int_equal(info.expires, now.now + 5000);
+        assert_int_equal(info.expires, test.time.now + 5000);
         expect_same(types[i], "k", "to");
         keys_flush(test.store, 0);
         reclaim_all();
@@ -264,7 +235,7 @@ static void a_crash_in_the_middle_leaves_the_old_state(void **state)
         turn();
         dueq_abandon(test.store);
         keys_build_free(build); /* whose store is gone */
-        open_store();
+        store_fixture_open(&test);
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_NOTFOUND);
         reclaim_all();
         assert_int_equal(records(), before);
@@ -451,7 +422,7 @@ static void a_key_is_made_from_nothing(void **state)
         uint64_t count;
 
         fill(KEYS_HASH, "to");
-        keys_expire(&test.view, text("to"), now.now + 5000);
+        keys_expire(&test.view, text("to"), test.time.now + 5000);
         build = begin_empty(made[i]);
         put_all(build, made[i]);
         turn();
@@ -487,7 +458,7 @@ static void what_is_made_from_nothing_and_given_up_is_reclaimed(void **state)
             dueq_abandon(test.store);
         keys_build_free(build);
         if (crash)
-            open_store();
+            store_fixture_open(&test);
         reclaim_all();
         assert_int_equal(records(), 0);
     }
@@ -523,27 +494,25 @@ static void a_string_is_not_built(void **state)
     assert_int_equal(keys_build_new(&test.view, text("none"), NULL, &build), DUEQ_NOTFOUND);
 }
 
+#define build_test(function)                                                                   \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_copy_in_slices_is_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_given_up_is_reclaimed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_crash_in_the_middle_leaves_the_old_state, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(two_builds_do_not_mind_each_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_source_that_changes_ends_the_build, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_element_is_inserted_anywhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(equal_elements_are_removed_from_either_end, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_list_that_loses_all_is_gone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_large_element_is_a_step_of_its_own, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_key_is_made_from_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_made_from_nothing_and_given_up_is_reclaimed,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_made_knows_its_members, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_string_is_not_built, set_up, tear_down),
+        build_test(a_copy_in_slices_is_the_same),
+        build_test(what_is_given_up_is_reclaimed),
+        build_test(a_crash_in_the_middle_leaves_the_old_state),
+        build_test(two_builds_do_not_mind_each_other),
+        build_test(a_source_that_changes_ends_the_build),
+        build_test(an_element_is_inserted_anywhere),
+        build_test(equal_elements_are_removed_from_either_end),
+        build_test(a_list_that_loses_all_is_gone),
+        build_test(a_large_element_is_a_step_of_its_own),
+        build_test(a_key_is_made_from_nothing),
+        build_test(what_is_made_from_nothing_and_given_up_is_reclaimed),
+        build_test(what_is_made_knows_its_members),
+        build_test(a_string_is_not_built),
     };
     return cmocka_run_group_tests_name("keys built in slices", tests, NULL, NULL);
 }

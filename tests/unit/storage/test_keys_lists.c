@@ -2,7 +2,8 @@
  * arrays: tests/model/test_lists.c. */
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,39 +13,15 @@
 
 enum { MANY = 10000, SLICE = 100 };
 
-static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
-
-static struct {
-    char *dir;
-    struct dueq *store;
-    struct keys_view view;
-} test;
+static struct store_fixture test;
 
 static int set_up(void **state)
 {
-    struct dueq_error error;
-
-    (void)state;
-    test.dir = temp_dir_new();
-    if (dueq_open(test.dir, NULL, now, &test.store, &error) != DUEQ_OK)
-        return -1;
-    test.view = (struct keys_view){test.store, 0, now};
-    while (dueq_tick(test.store, now, SLICE))
-        continue;
+    *state = &test;
+    store_fixture_init(&test);
+    store_fixture_open(&test);
+    store_fixture_tick(&test, SLICE);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
-    return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 /* Numbers from 0 on. */
@@ -92,8 +69,7 @@ static uint64_t records(void)
 
 static void reclaim_all(void)
 {
-    while (dueq_tick(test.store, now, SLICE))
-        continue;
+    store_fixture_tick(&test, SLICE);
 }
 
 static void a_large_cut_is_reclaimed_in_slices(void **state)
@@ -103,8 +79,8 @@ static void a_large_cut_is_reclaimed_in_slices(void **state)
     assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 10), DUEQ_OK);
     assert_int_equal(count_of("k"), 10);
     assert_int_equal(records(), MANY);
-    assert_int_equal(dueq_next_tick(test.store, now), 0);
-    assert_true(dueq_tick(test.store, now, SLICE));
+    assert_int_equal(dueq_next_tick(test.store, test.time), 0);
+    assert_true(dueq_tick(test.store, test.time, SLICE));
     assert_int_equal(records(), MANY - SLICE);
     reclaim_all();
     assert_int_equal(records(), 10);
@@ -118,7 +94,7 @@ static void a_small_cut_leaves_nothing_to_reclaim(void **state)
     fill("k", 1000);
     assert_int_equal(list_trim(&test.view, text("k"), 10, 950), DUEQ_OK);
     assert_int_equal(records(), 950);
-    assert_false(dueq_tick(test.store, now, SLICE));
+    assert_false(dueq_tick(test.store, test.time, SLICE));
 }
 
 static void a_cut_list_grows_over_what_was_cut_off(void **state)
@@ -144,7 +120,7 @@ static void cuts_of_the_same_end_are_one(void **state)
     fill("k", MANY);
     for (int i = 0; i < 9; i++) {
         assert_int_equal(list_trim(&test.view, text("k"), 1000, UINT64_MAX), DUEQ_OK);
-        assert_true(dueq_tick(test.store, now, SLICE));
+        assert_true(dueq_tick(test.store, test.time, SLICE));
     }
     assert_int_equal(records(), MANY - 9 * SLICE);
     reclaim_all();
@@ -177,12 +153,10 @@ static void a_list_popped_to_its_end_goes_away_whole(void **state)
 
 static void a_flushed_list_goes_away_whole(void **state)
 {
-    uint64_t lsn;
-
     (void)state;
     fill("k", MANY);
     assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 1), DUEQ_OK);
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
     assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
     reclaim_all();
     assert_int_equal(records(), 0);
@@ -200,17 +174,12 @@ static void a_copy_has_nothing_of_what_was_cut_off(void **state)
 
 static void what_was_cut_off_is_reclaimed_after_a_restart(void **state)
 {
-    struct dueq_error error;
-    uint64_t lsn;
-
     (void)state;
     fill("k", MANY);
     assert_int_equal(list_trim(&test.view, text("k"), 9000, 1000), DUEQ_OK);
-    assert_true(dueq_tick(test.store, now, SLICE));
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
-    dueq_abandon(test.store);
-    assert_int_equal(dueq_open(test.dir, NULL, now, &test.store, &error), DUEQ_OK);
-    test.view.store = test.store;
+    assert_true(dueq_tick(test.store, test.time, SLICE));
+    store_fixture_commit(&test);
+    store_fixture_crash(&test);
     assert_int_equal(records(), MANY - SLICE);
     reclaim_all();
     assert_int_equal(records(), 1000);
@@ -220,16 +189,16 @@ static void what_was_cut_off_is_reclaimed_after_a_restart(void **state)
 /* Writes since the last commit tell how much was moved. */
 static size_t bytes_written_by_removing(const char *value, uint64_t expected)
 {
-    uint64_t lsn, removed = 0;
+    uint64_t removed = 0;
     size_t bytes;
 
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
     assert_int_equal(
         list_remove_equal(&test.view, text("k"), text(value), LIST_TAIL, UINT64_MAX, &removed),
         DUEQ_OK);
     assert_int_equal(removed, expected);
     bytes = dueq_batch_bytes(test.store);
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
     return bytes;
 }
 
@@ -320,7 +289,8 @@ static void a_run_of_changes_of_one_key_is_told_once(void **state)
     assert_int_equal(keys_next_change(test.store, &change), DUEQ_NOTFOUND);
 }
 
-#define list_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define list_test(function)                                                                    \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
 int main(void)
 {

@@ -3,7 +3,8 @@
 #include "storage/keys/keys.h"
 #include "storage/keys/packed.h"
 #include "storage/kv/kv.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,69 +12,29 @@
 
 #include "tests/support/cmocka.h"
 
-static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
 static const struct keys_limits redis_limits = {512, 64, 512, 128, 64, UINT64_MAX};
 
-static struct {
-    char *dir;
-    struct dueq *store;
-    struct keys_view view;
-    uint64_t seed, record_bytes; /* record_bytes 0: as it is */
-} test;
-
-static void open_store(void)
-{
-    struct kv_options options;
-    struct dueq_error error;
-
-    kv_options_init(&options);
-    options.segment_bytes = 1 << 20;
-    options.journal_bytes = 4 << 20;
-    options.map_bytes = 256 << 20;
-    options.disk_reserve_bytes = 0;
-    options.durability = KV_SYNC_NONE; /* abandoned, never cut off: the kernel keeps it */
-    options.seed = test.seed;
-    if (test.record_bytes > 0)
-        options.record_bytes = test.record_bytes;
-    if (dueq_open(test.dir, &options, now, &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
-    test.view = (struct keys_view){test.store, 0, now};
-}
+static struct store_fixture test;
 
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
 }
 
 static void crash(void)
 {
-    dueq_abandon(test.store);
-    open_store();
+    store_fixture_crash(&test);
 }
 
 static int set_up(void **state)
 {
-    (void)state;
-    test.seed = 7;
-    test.record_bytes = 0;
-    test.dir = temp_dir_new();
-    open_store();
+    *state = &test;
+    store_fixture_init(&test);
+    test.options.journal_bytes = 4 << 20;
+    test.options.map_bytes = 256 << 20;
+    test.options.seed = 7;
+    store_fixture_open(&test);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
-    return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 /* ---- means */
@@ -293,12 +254,11 @@ static void expect_in_order(void)
 /* Whatever the store's hashes are seeded with. */
 static void small_values_keep_their_order_in_every_store(void **state)
 {
-    (void)state;
-    for (test.seed = 1; test.seed <= 8; test.seed++) {
-        dueq_close(test.store);
-        temp_dir_remove(test.dir);
-        test.dir = temp_dir_new();
-        open_store();
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        store_fixture_tear_down(state);
+        store_fixture_init(&test);
+        test.options.seed = seed;
+        store_fixture_open(&test);
         fill_in_order();
         expect_in_order();
         commit();
@@ -324,11 +284,11 @@ static void a_name_too_long_for_a_key_makes_no_difference(void **state)
     commit();
     crash();
     expect_order(name, "b a ");
-    assert_int_equal(keys_expire(&test.view, text(name), now.now + 1000), DUEQ_OK);
+    assert_int_equal(keys_expire(&test.view, text(name), test.time.now + 1000), DUEQ_OK);
     commit();
     crash();
     expect_order(name, "b a ");
-    assert_int_equal(info_of(name).expires, now.now + 1000);
+    assert_int_equal(info_of(name).expires, test.time.now + 1000);
     assert_int_equal(records_in(element_tables), 0);
 }
 
@@ -632,7 +592,7 @@ static void what_one_record_does_not_hold_is_refused(void **state)
     bool added;
 
     (void)state;
-    test.record_bytes = 1 << 20;
+    test.options.record_bytes = 1 << 20;
     crash();
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof(name), "k%d", i);
@@ -726,7 +686,7 @@ static void make(enum keys_type type, const char *name)
         push(name, "a");
         break;
     default:
-        string_set(&test.view, text(name), text("a"), now.now + 5, STRING_GIVEN);
+        string_set(&test.view, text(name), text("a"), test.time.now + 5, STRING_GIVEN);
     }
 }
 
@@ -810,12 +770,12 @@ static void damaged_records_are_read_with_care(void **state)
         for (int i = 0; i < MANY; i++)
             read_everything(numbered("", i));
         keys_flush(test.store, 0);
-        while (dueq_tick(test.store, now, 100))
-            continue;
+        store_fixture_tick(&test, 100);
     }
 }
 
-#define packed_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define packed_test(function)                                                                  \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
 int main(void)
 {

@@ -2,7 +2,8 @@
  * tests/model/test_keys.c. */
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,37 +12,14 @@
 
 enum { MANY = 20000, SLICE = 100, LARGE = 65, OLDER = 100, LARGE_KEYS = 1500 };
 
-static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
-
-static struct {
-    char *dir;
-    struct dueq *store;
-    struct keys_view view;
-} test;
+static struct store_fixture test;
 
 static int set_up(void **state)
 {
-    struct dueq_error error;
-
-    (void)state;
-    test.dir = temp_dir_new();
-    if (dueq_open(test.dir, NULL, now, &test.store, &error) != DUEQ_OK)
-        return -1;
-    test.view = (struct keys_view){test.store, 0, now};
+    *state = &test;
+    store_fixture_init(&test);
+    store_fixture_open(&test);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
-    return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 static struct dueq_slice numbered(int number)
@@ -76,7 +54,7 @@ static void fill_zset(const char *name)
 /* Into the store below: what is deleted there leaves a tombstone until the next checkpoint. */
 static void checkpoint(void)
 {
-    assert_int_equal(dueq_checkpoint(test.store, now), DUEQ_OK);
+    store_fixture_checkpoint(&test);
 }
 
 static uint64_t tombstones_passed(void)
@@ -106,17 +84,15 @@ static uint64_t reclaim_all(void)
 {
     uint64_t before = tombstones_passed();
 
-    while (dueq_tick(test.store, now, SLICE))
-        continue;
+    store_fixture_tick(&test, SLICE);
     return tombstones_passed() - before;
 }
 
 static void expect_empty(void)
 {
     static const char tables[] = "eghklvy";
-    uint64_t lsn;
 
-    assert_int_equal(dueq_commit(test.store, now, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
     for (const char *table = tables; *table != '\0'; table++)
         assert_int_equal(records_in_table((uint8_t)*table), 0);
 }
@@ -156,7 +132,7 @@ static void older_keys_deleted_meanwhile_do_not_slow_it_down(void **state)
     checkpoint();
     keys_del(&test.view, text("newer"));
     for (int i = 0; i < OLDER; i++) {
-        dueq_tick(test.store, now, SLICE);
+        dueq_tick(test.store, test.time, SLICE);
         keys_del(&test.view, numbered(i));
     }
     reclaim_all();
@@ -183,7 +159,7 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
     (void)state;
     for (int i = 0; i < MANY; i++)
         assert_int_equal(string_set(&test.view, numbered(i), text("v"),
-                                    i % 2 ? DUEQ_NEVER : now.now + 1000, STRING_GIVEN),
+                                    i % 2 ? DUEQ_NEVER : test.time.now + 1000, STRING_GIVEN),
                          DUEQ_OK);
     checkpoint();
     assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
@@ -194,8 +170,7 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
 
 static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
 {
-    struct dueq_time later = {.now = now.now + 2, .wall = now.wall + 2};
-    int64_t expiries[] = {expiry_after(now, 1), expiry_at(now.wall + 1)};
+    int64_t expiries[] = {expiry_after(test.time, 1), expiry_at(test.time.wall + 1)};
     uint64_t before;
 
     (void)state;
@@ -205,8 +180,8 @@ static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
             DUEQ_OK);
     checkpoint();
     before = tombstones_passed();
-    while (dueq_tick(test.store, later, SLICE))
-        continue;
+    store_fixture_pass(&test, 2);
+    store_fixture_tick(&test, SLICE);
     assert_true(tombstones_passed() - before < 8 * MANY);
     expect_empty();
 }
@@ -223,23 +198,19 @@ static void a_copy_of_nothing_leaves_the_target_alone(void **state)
     assert_int_equal(string_get(&test.view, text("to"), &value), DUEQ_OK);
 }
 
+#define reclaim_test(function)                                                                 \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_large_hash_is_erased_in_linear_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_large_sorted_set_is_erased_in_linear_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(older_keys_deleted_meanwhile_do_not_slow_it_down,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_large_keys_are_erased_in_linear_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_flushed_database_is_erased_in_linear_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(keys_that_expire_together_are_reclaimed_in_linear_time,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_copy_of_nothing_leaves_the_target_alone, set_up,
-                                        tear_down),
+        reclaim_test(a_large_hash_is_erased_in_linear_time),
+        reclaim_test(a_large_sorted_set_is_erased_in_linear_time),
+        reclaim_test(older_keys_deleted_meanwhile_do_not_slow_it_down),
+        reclaim_test(many_large_keys_are_erased_in_linear_time),
+        reclaim_test(a_flushed_database_is_erased_in_linear_time),
+        reclaim_test(keys_that_expire_together_are_reclaimed_in_linear_time),
+        reclaim_test(a_copy_of_nothing_leaves_the_target_alone),
     };
     return cmocka_run_group_tests_name("reclaiming keys", tests, NULL, NULL);
 }

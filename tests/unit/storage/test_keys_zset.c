@@ -2,7 +2,8 @@
  * and what is remembered of a set. Their life at random is tested in tests/model. */
 #include "storage/keys/keys.h"
 #include "storage/keys/zset_cluster.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,65 +11,28 @@
 
 #include "tests/support/cmocka.h"
 
-enum { MANY = 10000, BATCH = 10, NOW = 1000 };
+enum { MANY = 10000, BATCH = 10 };
 
-struct fixture {
-    char *dir;
-    struct dueq *store;
-    struct keys_view view;
-};
+static struct store_fixture test;
 
 /* ---- set-up */
 
-static void open_store(struct fixture *fixture)
-{
-    struct kv_options options;
-    struct dueq_error error;
-
-    kv_options_init(&options);
-    options.map_bytes = 256 << 20;
-    options.disk_reserve_bytes = 0;
-    options.durability = KV_SYNC_NONE;
-    assert_int_equal(dueq_open(fixture->dir, &options,
-                               (struct dueq_time){.now = NOW, .wall = NOW}, &fixture->store,
-                               &error),
-                     DUEQ_OK);
-    fixture->view = (struct keys_view){fixture->store, 0, {.now = NOW, .wall = NOW}};
-}
-
 static int set_up(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-    fixture->dir = temp_dir_new();
-    open_store(fixture);
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    dueq_close(fixture->store);
-    temp_dir_remove(fixture->dir);
-    free(fixture);
+    *state = &test;
+    store_fixture_init(&test);
+    store_fixture_open(&test);
     return 0;
 }
 
 /* Everything so far goes to LMDB, so that what is removed from now on leaves a tombstone. */
-static void checkpoint(struct fixture *fixture)
+static void checkpoint(struct store_fixture *fixture)
 {
-    uint64_t lsn;
-
-    assert_int_equal(
-        dueq_commit(fixture->store, (struct dueq_time){.now = NOW, .wall = NOW}, &lsn),
-        DUEQ_OK);
-    assert_int_equal(kv_checkpoint(dueq_kv(fixture->store)), DUEQ_OK);
-    kv_maintain(dueq_kv(fixture->store), false);
+    store_fixture_checkpoint(fixture);
+    dueq_maintain(fixture->store, false);
 }
 
-static uint64_t passed(struct fixture *fixture)
+static uint64_t passed(struct store_fixture *fixture)
 {
     struct kv_stats stats;
 
@@ -76,17 +40,12 @@ static uint64_t passed(struct fixture *fixture)
     return stats.tombstones_passed;
 }
 
-static struct dueq_slice text(const char *bytes)
-{
-    return dueq_slice(bytes, strlen(bytes));
-}
-
 static struct dueq_slice numbered(char *space, int i)
 {
     return dueq_slice(space, (size_t)sprintf(space, "job-%07d", i));
 }
 
-static void put(struct fixture *fixture, const char *name, struct dueq_slice member,
+static void put(struct store_fixture *fixture, const char *name, struct dueq_slice member,
                 double score)
 {
     bool added;
@@ -95,7 +54,7 @@ static void put(struct fixture *fixture, const char *name, struct dueq_slice mem
 }
 
 /* job-0000001 and so on with the scores 1 and so on, checkpointed. */
-static void fill(struct fixture *fixture, const char *name)
+static void fill(struct store_fixture *fixture, const char *name)
 {
     char space[32];
 
@@ -104,7 +63,7 @@ static void fill(struct fixture *fixture, const char *name)
     checkpoint(fixture);
 }
 
-static uint64_t size_of(struct fixture *fixture, const char *name)
+static uint64_t size_of(struct store_fixture *fixture, const char *name)
 {
     struct keys_info info = {.count = 0};
 
@@ -133,7 +92,7 @@ static const struct zset_range due = {.least = {ZSET_SCORE, 0, {NULL, 0}, false}
                                       .most = {ZSET_SCORE, HUGE_VAL, {NULL, 0}, false}};
 
 /* ZRANGEBYSCORE name 0 inf LIMIT 0 n, ZREM of what came. False: nothing did. */
-static bool poll(struct fixture *fixture, const char *name)
+static bool poll(struct store_fixture *fixture, const char *name)
 {
     struct batch batch = {.most = BATCH};
 
@@ -166,7 +125,7 @@ static void a_queue_behind_a_living_head_stays_fast(void **state)
 
 static void pops_stay_fast_at_both_ends(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct zset_entry entry;
 
     fill(fixture, "q");
@@ -177,7 +136,7 @@ static void pops_stay_fast_at_both_ends(void **state)
 
 static void ranges_taken_out_stay_fast(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct zset_range range = {.least = {ZSET_SCORE, -HUGE_VAL, {NULL, 0}, false},
                                .most = {ZSET_SCORE, 0, {NULL, 0}, false}};
     uint64_t removed;
@@ -195,7 +154,7 @@ static void ranges_taken_out_stay_fast(void **state)
 /* What comes and goes in a dead stretch does not make it be walked again. */
 static void early_jobs_into_a_drained_head_stay_fast(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct zset_entry entry;
     char space[32];
     uint64_t before;
@@ -215,7 +174,7 @@ static void early_jobs_into_a_drained_head_stay_fast(void **state)
 /* The end of a set is found without a walk over the next one's remains. */
 static void the_remains_of_another_set_cost_nothing(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct batch batch = {.most = BATCH};
     struct zset_entry entry;
     uint64_t before;
@@ -259,7 +218,7 @@ static bool see_member(void *arg, const struct zset_entry *entry)
     return true;
 }
 
-static void put_long(struct fixture *fixture, int count)
+static void put_long(struct store_fixture *fixture, int count)
 {
     char space[640];
 
@@ -269,7 +228,7 @@ static void put_long(struct fixture *fixture, int count)
 
 static void long_members_come_in_order_of_their_bytes(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct sighting up = {0, 1, 0, true}, down = {199, -1, 0, true};
     uint64_t rank;
     char space[640];
@@ -288,7 +247,7 @@ static void long_members_come_in_order_of_their_bytes(void **state)
 
 static void a_range_by_long_names_is_exact(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     char least[640], most[640];
     struct zset_range range = {.least = {ZSET_LEX, 0, long_member(least, 50), true},
                                .most = {ZSET_LEX, 0, long_member(most, 60), false}};
@@ -307,7 +266,7 @@ static void a_range_by_long_names_is_exact(void **state)
 /* Too many to be put in order: all are there, once, and ranges by name are still right. */
 static void a_cluster_too_large_is_complete(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     char least[640], most[640];
     struct zset_range range = {.least = {ZSET_LEX, 0, long_member(least, 1000), false},
                                .most = {ZSET_LEX, 0, long_member(most, 1999), false}};
@@ -326,7 +285,7 @@ static void a_cluster_too_large_is_complete(void **state)
 
 /* ---- what is remembered of a set */
 
-static bool is_wide(struct fixture *fixture, const char *name)
+static bool is_wide(struct store_fixture *fixture, const char *name)
 {
     struct keys_info info;
 
@@ -336,7 +295,7 @@ static bool is_wide(struct fixture *fixture, const char *name)
 
 static void a_set_that_was_large_once_is_wide(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     char space[32];
 
     for (int i = 0; i < 128; i++)
@@ -347,15 +306,15 @@ static void a_set_that_was_large_once_is_wide(void **state)
     for (int i = 1; i <= 128; i++)
         zset_remove(&fixture->view, text("a"), numbered(space, i));
     checkpoint(fixture);
-    dueq_close(fixture->store);
-    open_store(fixture);
+    store_fixture_reopen(fixture);
     assert_true(is_wide(fixture, "a"));
     zset_remove(&fixture->view, text("a"), numbered(space, 0));
     put(fixture, "a", numbered(space, 0), 0);
     assert_false(is_wide(fixture, "a"));
 }
 
-static bool is_negative_zero(struct fixture *fixture, const char *name, const char *member)
+static bool is_negative_zero(struct store_fixture *fixture, const char *name,
+                             const char *member)
 {
     double score;
 
@@ -372,7 +331,7 @@ static bool is_walked_as_negative(void *arg, const struct zset_entry *entry)
 
 static void a_wide_set_knows_the_sign_of_zero(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     bool walked = false;
     char space[640];
 
@@ -390,11 +349,12 @@ static void a_wide_set_knows_the_sign_of_zero(void **state)
 
 static void a_set_replaces_a_key_of_any_type(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     const struct zset_entry entries[] = {{text("b"), 2}, {text("a"), 1}};
     struct keys_info info;
 
-    string_set(&fixture->view, text("k"), text("value"), NOW + 1000, STRING_GIVEN);
+    string_set(&fixture->view, text("k"), text("value"), STORE_FIXTURE_START + 1000,
+               STRING_GIVEN);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(zset_replace(&fixture->view, text("k"), entries, 2, false), DUEQ_OK);
         assert_int_equal(keys_info(&fixture->view, text("k"), &info), DUEQ_OK);
@@ -404,7 +364,8 @@ static void a_set_replaces_a_key_of_any_type(void **state)
     }
 }
 
-#define store_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define store_test(function)                                                                   \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
 int main(void)
 {

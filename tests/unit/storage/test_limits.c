@@ -2,7 +2,9 @@
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "tests/support/store_fixture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -11,49 +13,25 @@
 
 #define MIB ((size_t)1 << 20)
 
-static struct {
-    char *dir;
-    struct kv_options options;
-    struct dueq *store;
-} test;
-
-static int set_up(void **state)
-{
-    (void)state;
-    test.dir = temp_dir_new();
-    dueq_options_init(&test.options);
-    test.options.durability = KV_SYNC_NONE;
-    test.options.segment_bytes = MIB;
-    test.options.map_bytes = 64 * MIB;
-    test.options.disk_reserve_bytes = 0;
-    test.store = NULL;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_abandon(test.store);
-    temp_dir_remove(test.dir);
-    return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
-}
+static struct store_fixture test;
 
 static struct dueq_time at(int64_t now, int64_t wall)
 {
     return (struct dueq_time){.now = now, .wall = wall};
 }
 
+static int set_up(void **state)
+{
+    *state = &test;
+    store_fixture_init(&test);
+    test.time = at(1000, 1000);
+    test.options.map_bytes = 64 * MIB;
+    return 0;
+}
+
 static void open_store(void)
 {
-    struct dueq_error error;
-
-    if (dueq_open(test.dir, &test.options, at(1000, 1000), &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
+    store_fixture_open(&test);
 }
 
 static void commit(struct dueq_time time)
@@ -69,7 +47,7 @@ static void commit(struct dueq_time time)
 static enum dueq_status try_to_open(const struct kv_options *options, struct dueq_error *error)
 {
     struct dueq *store;
-    enum dueq_status status = dueq_open(test.dir, options, at(1000, 1000), &store, error);
+    enum dueq_status status = dueq_open(test.dir, options, test.time, &store, error);
 
     if (status == DUEQ_OK)
         assert_int_equal(dueq_close(store), DUEQ_OK);
@@ -169,7 +147,7 @@ static void stores_without_entropy_of_the_caller_s_differ(void **state)
         char *dir = temp_dir_new();
         struct dueq *store;
 
-        assert_int_equal(dueq_open(dir, &test.options, at(1000, 1000), &store, NULL), DUEQ_OK);
+        assert_int_equal(dueq_open(dir, &test.options, test.time, &store, NULL), DUEQ_OK);
         seeds[i] = kv_seed(dueq_kv(store));
         assert_int_equal(dueq_close(store), DUEQ_OK);
         temp_dir_remove(dir);
@@ -418,7 +396,7 @@ static void waves_of_growing_bodies_stay_within_two_memtables(void **state)
 
 int main(void)
 {
-#define limit_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define limit_test(name) cmocka_unit_test_setup_teardown(name, set_up, store_fixture_tear_down)
     static const struct CMUnitTest tests[] = {
         limit_test(every_option_has_ends),
         limit_test(a_map_need_not_be_whole_pages),

@@ -2,6 +2,7 @@
  * be. */
 #include "storage/kv/lmdb_store.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +30,6 @@ static ssize_t fail_pread(void *arg, int fd, void *data, size_t size, off_t offs
         return pread(fd, data, size, offset);
     errno = EIO;
     return -1;
-}
-
-static struct dueq_slice text(const char *chars)
-{
-    return dueq_slice(chars, strlen(chars));
 }
 
 static void put(const char *key)

@@ -3,7 +3,8 @@
  */
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,55 +12,25 @@
 #include "tests/support/cmocka.h"
 
 enum { MANY = 1000, THOUSANDS = 20000, LAPSED = 2500 };
-#define THEN INT64_C(1700000000000)
 
-static struct {
-    char *dir;
-    struct dueq *store;
-    struct dueq_time time;
-} test;
-
-static int open_store(void)
-{
-    struct kv_options options;
-
-    kv_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.disk_reserve_bytes = 0;
-    return dueq_open(test.dir, &options, test.time, &test.store, NULL) == DUEQ_OK ? 0 : -1;
-}
+static struct store_fixture test;
 
 static int set_up(void **state)
 {
-    (void)state;
-    test.dir = temp_dir_new();
-    test.time = (struct dueq_time){.now = THEN, .wall = THEN};
-    return open_store();
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_abandon(test.store);
-    temp_dir_remove(test.dir);
+    *state = &test;
+    store_fixture_init(&test);
+    store_fixture_open(&test);
     return 0;
 }
 
 static void reopen(void)
 {
-    assert_int_equal(dueq_close(test.store), DUEQ_OK);
-    assert_int_equal(open_store(), 0);
+    store_fixture_reopen(&test);
 }
 
 static void wait_ms(int64_t ms)
 {
-    test.time.now += ms;
-    test.time.wall += ms;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
+    store_fixture_pass(&test, ms);
 }
 
 static struct dueq_slice numbered(int number)
@@ -89,15 +60,12 @@ static struct dueq_slice push(struct dueq_slice topic, int64_t delay)
 
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
 }
 
 static void tick_all(void)
 {
-    while (dueq_tick(test.store, test.time, 100))
-        continue;
+    store_fixture_tick(&test, 100);
 }
 
 /* ---- what is written */
@@ -246,8 +214,7 @@ static void an_id_behind_many_that_were_removed_is_known(void **state)
         assert_int_equal(
             dueq_del(test.store, text("t"), numbered(10 * THOUSANDS + i), test.time), DUEQ_OK);
     commit();
-    dueq_abandon(test.store);
-    assert_int_equal(open_store(), 0);
+    store_fixture_crash(&test);
     tick_all();
     assert_non_null(test.store->unique.filter.words);
     for (int i = THOUSANDS - 1; i < THOUSANDS + 1; i++) {
@@ -410,10 +377,9 @@ static void names_are_hashed_by_a_secret(void **state)
         push(text("t"), 0);
         assert_int_equal(queue_find_topic(test.store, text("t"), &topic), DUEQ_OK);
         hashes[i] = topic->hh.hashv;
-        dueq_abandon(test.store);
-        temp_dir_remove(test.dir);
-        test.dir = temp_dir_new();
-        assert_int_equal(open_store(), 0);
+        store_fixture_release(&test);
+        store_fixture_init(&test);
+        store_fixture_open(&test);
     }
     assert_int_not_equal(hashes[0], hashes[1]);
 }
@@ -427,7 +393,7 @@ static void a_tick_that_fails_does_not_spin(void **state)
     (void)state;
     push(text("t"), 10);
     push(text("t"), 20);
-    key_add_place(&key, THEN + 10, 1);
+    key_add_place(&key, STORE_FIXTURE_START + 10, 1);
     kv_key_u8(&key, 9); /* behind the first, and no place */
     kv_put(dueq_kv(test.store), kv_key_slice(&key), text(""), true);
     wait_ms(20);
@@ -435,7 +401,8 @@ static void a_tick_that_fails_does_not_spin(void **state)
     assert_in_range(dueq_next_tick(test.store, test.time), 1, 1000);
 }
 
-#define queue_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define queue_test(function)                                                                   \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
 int main(void)
 {

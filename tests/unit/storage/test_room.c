@@ -4,7 +4,7 @@
 #include "storage/queue/queue.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/lmdb_disk.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,35 +15,24 @@
 
 #define MIB ((size_t)1 << 20)
 
-static const struct dueq_time time = {.now = 1000000, .wall = 1000000};
-
-static struct {
-    char *dir;
-    struct fake_disk *disk;
-    struct kv_options options;
-    struct dueq *store;
-    char *body; /* 16 MiB */
-} test;
+static struct store_fixture test;
+static struct fake_disk *disk;
+static char *body_bytes; /* 16 MiB */
 
 static void open_store(void)
 {
-    struct dueq_error error;
-
-    if (dueq_open(test.dir, &test.options, time, &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
+    store_fixture_open(&test);
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    test.dir = temp_dir_new();
-    test.disk = fake_disk_new();
-    test.body = calloc(16, MIB);
-    dueq_options_init(&test.options);
-    test.options.io = fake_disk_io(test.disk);
-    test.options.segment_bytes = MIB;
-    test.options.disk_reserve_bytes = 0;
-    return test.body == NULL ? -1 : 0;
+    store_fixture_init(&test);
+    test.options.durability = KV_SYNC_ALWAYS;
+    disk = fake_disk_new();
+    test.options.io = fake_disk_io(disk);
+    body_bytes = calloc(16, MIB);
+    return body_bytes == NULL ? -1 : 0;
 }
 
 static int tear_down(void **state)
@@ -51,9 +40,9 @@ static int tear_down(void **state)
     (void)state;
     dueq_abandon(test.store);
     test.store = NULL;
-    fake_disk_free(test.disk);
-    temp_dir_remove(test.dir);
-    free(test.body);
+    fake_disk_free(disk);
+    store_fixture_release(&test);
+    free(body_bytes);
     return 0;
 }
 
@@ -64,14 +53,14 @@ static enum dueq_status push(size_t size)
 
     dueq_push_init(&push);
     push.topic = dueq_slice("topic", 5);
-    push.body = dueq_slice(test.body, size);
-    return dueq_push(test.store, &push, time, &id);
+    push.body = dueq_slice(body_bytes, size);
+    return dueq_push(test.store, &push, test.time, &id);
 }
 
 static enum dueq_status commit(void)
 {
     uint64_t lsn;
-    enum dueq_status status = dueq_commit(test.store, time, &lsn);
+    enum dueq_status status = dueq_commit(test.store, test.time, &lsn);
 
     return status == DUEQ_OK ? dueq_wait(test.store, lsn) : status;
 }
@@ -93,7 +82,7 @@ static void a_failed_store_answers_no_ok_and_does_not_grow(void **state)
     open_store();
     assert_int_equal(push(100), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
-    fake_disk_fail(test.disk, DISK_SYNC, 0, FAKE_DISK_ALWAYS, EIO);
+    fake_disk_fail(disk, DISK_SYNC, 0, FAKE_DISK_ALWAYS, EIO);
     assert_int_equal(push(100), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_IO);
     while (dueq_status(test.store) == DUEQ_OK) /* the sync thread tells a little later */
@@ -101,9 +90,10 @@ static void a_failed_store_answers_no_ok_and_does_not_grow(void **state)
     held = stats().memtable_bytes;
     for (int i = 0; i < 1000; i++)
         assert_int_equal(push(10000), DUEQ_IO);
-    assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), -1, time, &job), DUEQ_IO);
-    assert_int_equal(dueq_del(test.store, dueq_slice("topic", 5), dueq_slice("x", 1), time),
+    assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), -1, test.time, &job),
                      DUEQ_IO);
+    assert_int_equal(
+        dueq_del(test.store, dueq_slice("topic", 5), dueq_slice("x", 1), test.time), DUEQ_IO);
     assert_int_equal(commit(), DUEQ_IO);
     assert_int_equal(stats().memtable_bytes, held);
     assert_false(stats().full);
@@ -126,14 +116,14 @@ static void what_one_record_cannot_hold_is_refused(void **state)
 /* The disk gives nothing more: no file can be made or grow. */
 static void fill_disk(void)
 {
-    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
-    fake_disk_set_free_bytes(test.disk, 0);
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    fake_disk_set_free_bytes(disk, 0);
 }
 
 static void give_room(void)
 {
-    fake_disk_fail(test.disk, DISK_ALLOCATE, 0, 0, 0);
-    fake_disk_set_free_bytes(test.disk, UINT64_MAX);
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, 0, 0);
+    fake_disk_set_free_bytes(disk, UINT64_MAX);
 }
 
 /* An EXEC asks once for all that it will do. */
@@ -171,8 +161,7 @@ static void await_full(bool full)
 
 static void await_files(void)
 {
-    for (int waited = 0; waited < 10000 && fake_disk_count(test.disk, DISK_RENAME) < 2;
-         waited++)
+    for (int waited = 0; waited < 10000 && fake_disk_count(disk, DISK_RENAME) < 2; waited++)
         usleep(1000);
 }
 
@@ -180,7 +169,7 @@ static void claim_one(int64_t *ret_token)
 {
     struct dueq_job job;
 
-    assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), 1000000, time, &job),
+    assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), 1000000, test.time, &job),
                      DUEQ_OK);
     *ret_token = job.token;
 }
@@ -190,7 +179,7 @@ static enum dueq_status extend(int64_t token)
     int64_t end;
 
     return dueq_extend(test.store, dueq_slice("topic", 5), dueq_slice("job", 3), token, 1000000,
-                       time, &end);
+                       test.time, &end);
 }
 
 static enum dueq_status push_job(void)
@@ -202,7 +191,7 @@ static enum dueq_status push_job(void)
     push.topic = dueq_slice("topic", 5);
     push.id = dueq_slice("job", 3);
     push.body = dueq_slice("body", 4);
-    return dueq_push(test.store, &push, time, &id);
+    return dueq_push(test.store, &push, test.time, &id);
 }
 
 /* A slow disk makes a commit wait for the checkpoint's syncs, and then say that it may be tried
@@ -213,7 +202,7 @@ static void commit_patiently(void)
     uint64_t lsn;
 
     for (int tries = 0; tries < 3000 && status == DUEQ_FULL; tries++) {
-        status = dueq_commit(test.store, time, &lsn);
+        status = dueq_commit(test.store, test.time, &lsn);
         if (status == DUEQ_FULL)
             usleep(10 * 1000); /* the checkpoint thread makes the segments spare again */
     }
@@ -243,7 +232,7 @@ static void heartbeats_go_on_for_ever_on_a_full_disk(void **state)
     assert_int_equal(commit(), DUEQ_OK);
     assert_true(stats().journal_segments <= 5);
     assert_int_equal(
-        dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice("job", 3), token, time),
+        dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice("job", 3), token, test.time),
         DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
     give_room();
@@ -278,7 +267,7 @@ static void a_large_push_is_refused_before_it_is_taken(void **state)
     test.options.disk_reserve_bytes = 4 * MIB;
     open_store();
     await_files();
-    fake_disk_set_free_bytes(test.disk, 12 * MIB);
+    fake_disk_set_free_bytes(disk, 12 * MIB);
     assert_int_equal(push(10 * MIB), DUEQ_FULL);
     assert_int_equal(push(100), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
@@ -301,14 +290,14 @@ static void a_moment_without_descriptors_passes(void **state)
     (void)state;
     open_store();
     await_files();
-    fake_disk_fail(test.disk, DISK_OPEN, 0, FAKE_DISK_ALWAYS, EMFILE);
+    fake_disk_fail(disk, DISK_OPEN, 0, FAKE_DISK_ALWAYS, EMFILE);
     for (int i = 0; i < 200; i++) {
         refused += push(20000) != DUEQ_OK;
-        status = dueq_commit(test.store, time, &lsn);
+        status = dueq_commit(test.store, test.time, &lsn);
     }
     assert_true(refused > 0 || status == DUEQ_NOMEM);
     assert_int_equal(dueq_status(test.store), DUEQ_OK);
-    fake_disk_fail(test.disk, DISK_OPEN, 0, 0, 0);
+    fake_disk_fail(disk, DISK_OPEN, 0, 0, 0);
     assert_int_equal(commit(), DUEQ_OK);
     assert_int_equal(push(20000), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
@@ -342,14 +331,14 @@ static void drain_all(int count)
         char id[64];
         size_t size;
 
-        assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), -1, time, &job),
+        assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), -1, test.time, &job),
                          DUEQ_OK);
         size = job.id.size;
         memcpy(id, job.id.data, size);
         assert_int_equal(commit(), DUEQ_OK);
-        assert_int_equal(
-            dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice(id, size), job.token, time),
-            DUEQ_OK);
+        assert_int_equal(dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice(id, size),
+                                  job.token, test.time),
+                         DUEQ_OK);
         assert_int_equal(commit(), DUEQ_OK);
         dueq_maintain(test.store, i % 2);
     }
@@ -369,13 +358,12 @@ static void fill_and_drain(size_t size)
     pushed = push_until_full(size);
     for (int round = 0; round < 3; round++) {
         drain_all(round == 0 ? pushed + 500 : pushed);
-        assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_OK);
+        assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
         await_full(false);
         pushed = push_until_full(size);
         assert_true(pushed > 100);
     }
-    dueq_abandon(test.store); /* and on from there, with the disk still full */
-    open_store();
+    store_fixture_crash(&test); /* and on from there, with the disk still full */
     drain_all(pushed);
 }
 
@@ -409,7 +397,7 @@ static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
             assert_int_equal(commit(), DUEQ_OK);
         }
         fill_disk();
-        assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_OK);
+        assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
     }
     assert_int_equal(stats().checkpoint_failures, 0);
 }
@@ -424,31 +412,31 @@ static void survive_a_checkpoint_without_room(int error)
 
     use_small_tables();
     open_store();
-    lmdb_disk_attach(test.disk);
+    lmdb_disk_attach(disk);
     await_files();
     assert_int_equal(push_job(), DUEQ_OK);
     claim_one(&token);
     assert_int_equal(commit(), DUEQ_OK);
     fill_disk();
-    fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, error);
+    fake_disk_fail(disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, error);
     do {
         assert_int_equal(dueq_status(test.store), DUEQ_OK);
         for (int i = 0; i < 100; i++)
             assert_int_equal(extend(token), DUEQ_OK);
-        status = dueq_commit(test.store, time, &lsn);
+        status = dueq_commit(test.store, test.time, &lsn);
         dueq_maintain(test.store, false);
     } while (status == DUEQ_OK && kv_drains(dueq_kv(test.store)) == DUEQ_OK);
     assert_int_equal(kv_drains(dueq_kv(test.store)), DUEQ_FULL);
     assert_int_equal(dueq_status(test.store), DUEQ_OK);
     assert_int_equal(push(100), DUEQ_FULL);
     assert_int_equal(extend(token), DUEQ_OK); /* reading goes on */
-    fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, 0, 0);
+    fake_disk_fail(disk, DISK_DATA_WRITE, 0, 0, 0);
     give_room();
     await_full(false);
     assert_int_equal(commit(), DUEQ_OK);
     assert_int_equal(kv_drains(dueq_kv(test.store)), DUEQ_OK);
     assert_int_equal(push(100), DUEQ_OK);
-    assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_OK);
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
     lmdb_disk_attach(NULL);
 }
 
@@ -468,11 +456,11 @@ static void a_broken_disk_is_not_taken_for_a_full_one(void **state)
 {
     (void)state;
     open_store();
-    lmdb_disk_attach(test.disk);
+    lmdb_disk_attach(disk);
     assert_int_equal(push(100), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
-    fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, EIO);
-    assert_int_equal(dueq_checkpoint(test.store, time), DUEQ_IO);
+    fake_disk_fail(disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, EIO);
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_IO);
     assert_int_equal(push(100), DUEQ_IO);
     lmdb_disk_attach(NULL);
 }
@@ -486,11 +474,11 @@ static void a_batch_that_grows_makes_few_files(void **state)
     (void)state;
     open_store();
     await_files();
-    files = fake_disk_count(test.disk, DISK_OPEN);
+    files = fake_disk_count(disk, DISK_OPEN);
     for (int i = 0; i < 16000; i++)
         assert_int_equal(push(1000), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
-    assert_true(fake_disk_count(test.disk, DISK_OPEN) - files < 20);
+    assert_true(fake_disk_count(disk, DISK_OPEN) - files < 20);
 }
 
 #define test_of(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

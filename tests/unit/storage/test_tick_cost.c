@@ -6,7 +6,7 @@
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
 #include "tests/support/dice.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,34 +15,15 @@
 #include "tests/support/cmocka.h"
 
 enum { FEW = 2000, BUDGET = 100, ROUNDS = 20, EACH_MOST = 10 };
-#define THEN INT64_C(1700000000000)
 
-static struct {
-    char *dir;
-    struct dueq *store;
-    struct dueq_time time;
-    int entries;
-} test;
+static struct store_fixture test;
+static int entries;
 
 /* ---- the store */
 
-static void open_store(void)
-{
-    struct kv_options options;
-    struct dueq_error error;
-
-    kv_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.disk_reserve_bytes = 0;
-    if (dueq_open(test.dir, &options, test.time, &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
-}
-
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
 }
 
 static void commit_sometimes(int i)
@@ -53,13 +34,12 @@ static void commit_sometimes(int i)
 
 static void checkpoint(void)
 {
-    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+    store_fixture_checkpoint(&test);
 }
 
 static void wait_ms(int64_t ms)
 {
-    test.time.now += ms;
-    test.time.wall += ms;
+    store_fixture_pass(&test, ms);
 }
 
 static struct kv_stats stats(void)
@@ -274,15 +254,8 @@ static uint64_t passed(void)
 
 static void begin(void)
 {
-    test.dir = temp_dir_new();
-    test.time = (struct dueq_time){THEN, THEN, THEN};
-    open_store();
-}
-
-static void end(void)
-{
-    dueq_abandon(test.store);
-    temp_dir_remove(test.dir);
+    store_fixture_init(&test);
+    store_fixture_open(&test);
 }
 
 /* Forward or backward, the first is there until the end: nothing tells where to begin. */
@@ -306,7 +279,7 @@ static void a_claim_behind_many_that_were_removed_gives_way(void **state)
     }
     assert_int_equal(status, DUEQ_OK);
     assert_true(dueq_slice_equal(job.id, numbered(REMOVED - 1)));
-    end();
+    store_fixture_release(&test);
 }
 
 /* Hashes too large to be packed and too small to be left to the reclaiming. */
@@ -337,7 +310,7 @@ static void a_tick_pays_for_what_goes_with_a_key(void **state)
         assert_in_range(dueq_batch_bytes(test.store), 0, 3 * BUDGET * 64);
     }
     assert_int_equal(keys_count(test.store, 0), 0);
-    end();
+    store_fixture_release(&test);
 }
 
 /* ---- few and many */
@@ -347,12 +320,9 @@ static uint64_t measure(uint64_t (*work)(int count, bool checkpointed), int coun
 {
     uint64_t steps;
 
-    test.dir = temp_dir_new();
-    test.time = (struct dueq_time){.now = THEN, .wall = THEN};
-    open_store();
+    begin();
     steps = work(count, checkpointed);
-    dueq_abandon(test.store);
-    temp_dir_remove(test.dir);
+    store_fixture_release(&test);
     return steps;
 }
 
@@ -365,12 +335,12 @@ static void compare(uint64_t (*work)(int count, bool checkpointed))
     uint64_t most = (few[1] > few[0] ? few[1] : few[0]) + 2 * (uint64_t)BUDGET;
 
     for (int i = 0; i < 2; i++) {
-        uint64_t many = measure(work, test.entries, i == 1);
+        uint64_t many = measure(work, entries, i == 1);
 
         print_message("%s: %d %" PRIu64 ", %d %" PRIu64 "\n",
-                      i == 1 ? "checkpointed" : "in memory", FEW, few[i], test.entries, many);
-        assert_in_range(many, 0, EACH_MOST * (uint64_t)test.entries);
-        assert_in_range(many, 0, 2 * most * (uint64_t)(test.entries / FEW));
+                      i == 1 ? "checkpointed" : "in memory", FEW, few[i], entries, many);
+        assert_in_range(many, 0, EACH_MOST * (uint64_t)entries);
+        assert_in_range(many, 0, 2 * most * (uint64_t)(entries / FEW));
     }
 }
 
@@ -430,6 +400,6 @@ int main(void)
         cmocka_unit_test(a_tick_pays_for_what_goes_with_a_key),
     };
 
-    test.entries = (int)dice_setting("ENTRIES", 20000);
+    entries = (int)dice_setting("ENTRIES", 20000);
     return cmocka_run_group_tests_name("tick cost", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * after the filter is filled. */
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <stdio.h>
 
@@ -10,39 +10,14 @@
 
 enum { IDS = 5000, MEMTABLE = 256 * 1024, BATCH = 500 };
 
-static const struct dueq_time time = {.now = 1000000, .wall = 1000000};
-
-static struct {
-    char *dir;
-    struct dueq *store;
-} test;
-
-static void open_store(void)
-{
-    struct kv_options options;
-    struct dueq_error error;
-
-    dueq_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.memtable_bytes = MEMTABLE;
-    options.disk_reserve_bytes = 0;
-    if (dueq_open(test.dir, &options, time, &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
-}
+static struct store_fixture test;
 
 static int set_up(void **state)
 {
-    (void)state;
-    test.dir = temp_dir_new();
-    open_store();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_abandon(test.store);
-    temp_dir_remove(test.dir);
+    *state = &test;
+    store_fixture_init(&test);
+    test.options.memtable_bytes = MEMTABLE;
+    store_fixture_open(&test);
     return 0;
 }
 
@@ -56,14 +31,12 @@ static enum dueq_status push(int number)
     push.topic = dueq_slice("topic", 5);
     push.id = dueq_slice(id, (size_t)snprintf(id, sizeof(id), "a caller's id: %d", number));
     push.body = dueq_slice("body", 4);
-    return dueq_push(test.store, &push, time, &given);
+    return dueq_push(test.store, &push, test.time, &given);
 }
 
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, time, &lsn), DUEQ_OK);
+    store_fixture_commit(&test);
     dueq_maintain(test.store, false);
 }
 
@@ -90,15 +63,15 @@ static bool is_filled(void)
 
 static void fill(void)
 {
-    while (dueq_next_tick(test.store, time) == 0)
-        dueq_tick(test.store, time, 100);
+    while (dueq_next_tick(test.store, test.time) == 0)
+        dueq_tick(test.store, test.time, 100);
     assert_true(is_filled());
 }
 
 static void a_new_store_has_a_filter_from_its_first_tick(void **state)
 {
     (void)state;
-    dueq_tick(test.store, time, 100);
+    dueq_tick(test.store, test.time, 100);
     assert_true(is_filled());
     push_ids(0, IDS);
     expect_duplicates(IDS);
@@ -110,11 +83,10 @@ static void an_old_store_fills_its_filter_a_few_ids_at_a_time(void **state)
 
     (void)state;
     push_ids(0, IDS);
-    assert_int_equal(dueq_close(test.store), DUEQ_OK);
-    open_store();
+    store_fixture_reopen(&test);
     expect_duplicates(IDS);
     for (; !is_filled(); ticks++) {
-        dueq_tick(test.store, time, 500);
+        dueq_tick(test.store, test.time, 500);
         assert_int_equal(push(IDS + ticks),
                          DUEQ_OK); /* before, behind and at the walk's place */
         expect_duplicates(IDS + ticks + 1);
@@ -148,7 +120,7 @@ static void ids_that_are_gone_do_not_make_it_larger(void **state)
     fill();
     capacity = test.store->unique.filter.capacity;
     push_ids(0, (int)capacity);
-    assert_int_equal(dueq_flush(test.store, time), DUEQ_OK);
+    assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
     fill();
     assert_int_equal(test.store->unique.filter.capacity, capacity);
     assert_int_equal(test.store->unique.filter.ids, 0);
@@ -167,7 +139,7 @@ static void it_takes_no_more_memory_than_it_may(void **state)
     expect_duplicates((int)most + 1000);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, store_fixture_tear_down)
 
 int main(void)
 {

@@ -1,0 +1,12 @@
+/* Slices of what a test writes down. */
+#ifndef DUEQ_TESTS_TEXT_H
+#define DUEQ_TESTS_TEXT_H
+
+#include "storage/slice.h"
+
+static inline struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+#endif
