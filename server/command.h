@@ -37,6 +37,7 @@ struct context {
     bool timed_out;              /* with waiter: its deadline has passed, reply nil */
     bool may_wait;               /* false inside MULTI: a blocking command answers at once */
     bool queued;                 /* runs as part of an EXEC */
+    enum dueq_status failed;     /* of context_status: the error is the whole reply */
 };
 
 static inline size_t context_count(const struct context *context)
@@ -175,8 +176,11 @@ enum outcome context_unknown_subcommand(struct context *context);
 /* Of a subcommand with arguments that make no sense. */
 enum outcome context_subcommand_error(struct context *context);
 enum outcome context_ok(struct context *context);
-/* Replies to a storage status that the command has no word of its own for (FULL, IO, ...). */
+/* Replies to a storage status that the command has no word of its own for (FULL, IO, ...). The
+ * error takes the place of whatever the command has written, and of what it writes still. */
 enum outcome context_status(struct context *context, enum dueq_status status);
+/* For dispatch: the error in full, where data is damaged with what was asked for. */
+void context_tell_failure(struct context *context);
 
 /* Makes the session wait until one of the topics is signalled or `deadline` (queue clock, ms;
  * DUEQ_NEVER: for ever) has passed; then the handler runs again with the same arguments and

@@ -181,7 +181,7 @@ static const char *known_of_damage(const struct kv *kv)
                                     : "a record is missing, or not what it should be";
 }
 
-static enum outcome tell_damage(struct context *context)
+static void tell_damage(struct context *context)
 {
     const char *what = known_of_damage(dueq_kv(context->store));
     struct asked asked;
@@ -190,7 +190,6 @@ static enum outcome tell_damage(struct context *context)
     log_write_limited(LOG_WARNING, "%s met damaged data: %s. Restore a backup", asked.text,
                       what);
     resp_errorf(context->reply, "ERR the data on disk is damaged: %s (%s)", what, asked.text);
-    return OUTCOME_DONE;
 }
 
 /* A page that the disk does not give is as good as damaged, and the store goes on. */
@@ -203,10 +202,17 @@ static bool is_damage(const struct context *context, enum dueq_status status)
             (status == DUEQ_IO && kv_status(kv) == DUEQ_OK && kv_damage(kv)[0] != '\0'));
 }
 
+void context_tell_failure(struct context *context)
+{
+    if (is_damage(context, context->failed))
+        tell_damage(context);
+    else
+        resp_error(context->reply, error_text(context->failed));
+}
+
 enum outcome context_status(struct context *context, enum dueq_status status)
 {
-    if (is_damage(context, status))
-        return tell_damage(context);
+    context->failed = status;
     resp_error(context->reply, error_text(status));
     return OUTCOME_DONE;
 }

@@ -312,7 +312,26 @@ static unsigned key_use(const struct context *context)
     return use;
 }
 
-static enum outcome run(struct context *context)
+/* What only reads has met damage even where it took no notice and went on without; what writes
+ * has looked at each status, and may have taken out what its reply must show. */
+static void notice_damage(struct context *context)
+{
+    if (context->failed == DUEQ_OK && (context->command->flags & COMMAND_READONLY) &&
+        kv_damage(dueq_kv(context->store))[0] != '\0')
+        context->failed = DUEQ_CORRUPT;
+}
+
+/* A reply with an error in its middle would be none: the error takes the place of the whole. */
+static enum outcome settle_failure(struct context *context, size_t mark, enum outcome outcome)
+{
+    if (context->failed == DUEQ_OK || (outcome == OUTCOME_WAIT && context->waiter == NULL))
+        return outcome;
+    buffer_truncate(context->reply->out, mark);
+    context_tell_failure(context);
+    return outcome == OUTCOME_WAIT ? OUTCOME_DONE : outcome;
+}
+
+static enum outcome run(struct context *context, size_t mark)
 {
     bool uses_keys = context->store != NULL &&
                      (context->command->flags & (COMMAND_READONLY | COMMAND_WRITE)) != 0;
@@ -325,9 +344,11 @@ static enum outcome run(struct context *context)
     context->server->running++;
     outcome = context->command->run(context);
     context->server->running--;
-    if (uses_keys)
+    if (uses_keys) {
         keys_use_end(context->store);
-    return outcome;
+        notice_damage(context);
+    }
+    return settle_failure(context, mark, outcome);
 }
 
 static enum outcome admit_and_run(struct context *context, size_t mark)
@@ -346,7 +367,7 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
     if (is_queued(context))
         return queue(context);
     began = clock_usec();
-    outcome = run(context);
+    outcome = run(context, mark);
     note_run(context, stats, clock_usec() - began, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;

@@ -64,11 +64,7 @@ bool context_check(struct context *context, enum dueq_status status)
 {
     if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
         return true;
-    if (status == DUEQ_WRONGTYPE)
-        resp_error(context->reply,
-                   "WRONGTYPE Operation against a key holding the wrong kind of value");
-    else
-        context_status(context, status);
+    context_status(context, status);
     return false;
 }
 

@@ -69,13 +69,6 @@ static enum dueq_status write_some(struct context *context, const struct picks_t
     return DUEQ_OK;
 }
 
-/* The rest of an array that has begun cannot be written. */
-static enum outcome break_off(struct context *context, enum dueq_status status)
-{
-    context_status(context, status);
-    return OUTCOME_CLOSE;
-}
-
 /* Within an EXEC; a reply that has outgrown its limit is not gone on with. */
 static enum outcome write_whole(struct context *context, const struct picks_type *type,
                                 uint64_t count)
@@ -84,7 +77,7 @@ static enum outcome write_whole(struct context *context, const struct picks_type
         enum dueq_status status = type->write_any(context, context->reply);
 
         if (status != DUEQ_OK)
-            return break_off(context, status);
+            return context_status(context, status);
     }
     return OUTCOME_DONE;
 }
@@ -102,7 +95,7 @@ static enum outcome begin_many(struct context *context, const struct picks_type 
         return write_whole(context, type, count);
     status = write_some(context, type, NULL, &count);
     if (status != DUEQ_OK)
-        return break_off(context, status);
+        return context_status(context, status);
     if (count == 0)
         return OUTCOME_DONE;
     picks = new_picks(context, type, count);
@@ -115,8 +108,10 @@ static enum outcome go_on(struct context *context, const struct picks_type *type
     struct picks *picks = context_state(context);
     enum dueq_status status = write_some(context, type, picks, &picks->left);
 
-    if (status != DUEQ_OK)
-        return break_off(context, status);
+    if (status != DUEQ_OK) { /* in an array of which a part has left */
+        context_status(context, status);
+        return OUTCOME_CLOSE;
+    }
     if (picks->left == 0)
         return OUTCOME_DONE;
     return context_reply_waits(context)

@@ -100,8 +100,11 @@ enum outcome run_persist(struct context *context)
     struct keys_view view = context_view(context);
     struct dueq_slice name = context_slice(context, 1);
     struct keys_info info;
+    enum dueq_status status = keys_info(&view, name, &info);
 
-    if (keys_info(&view, name, &info) != DUEQ_OK || info.expires == DUEQ_NEVER)
+    if (!context_check(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_NOTFOUND || info.expires == DUEQ_NEVER)
         return context_integer_reply(context, 0);
     if (!context_check(context, keys_expire(&view, name, DUEQ_NEVER)))
         return OUTCOME_DONE;

@@ -34,7 +34,11 @@ enum outcome run_del(struct context *context)
     int64_t removed = 0;
 
     for (size_t i = 1; i < context_count(context); i++) {
-        if (keys_del(&view, context_slice(context, i)) != DUEQ_OK)
+        enum dueq_status status = keys_del(&view, context_slice(context, i));
+
+        if (!context_check(context, status))
+            return OUTCOME_DONE;
+        if (status == DUEQ_NOTFOUND)
             continue;
         context_notify(context, EVENT_GENERIC, "del", context_slice(context, i));
         removed++;

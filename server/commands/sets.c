@@ -228,15 +228,20 @@ static void write_list(struct context *context, const struct slice_list *list)
 
 /* ---- SPOP */
 
-static void pop_random(struct context *context)
+static enum dueq_status pop_random(struct context *context)
 {
     struct keys_view view = context_view(context);
+    size_t mark = buffer_size(context->reply->out);
     struct dueq_slice member;
+    enum dueq_status status = set_random(&view, set_key(context), random_number(), &member);
 
-    if (!random_member(context, &member))
-        return;
+    if (status != DUEQ_OK)
+        return status;
     resp_slice(context->reply, member);
-    set_remove(&view, set_key(context), member);
+    status = set_remove(&view, set_key(context), member);
+    if (status != DUEQ_OK)
+        buffer_truncate(context->reply->out, mark);
+    return status;
 }
 
 static enum outcome pop_one(struct context *context)
@@ -249,7 +254,8 @@ static enum outcome pop_one(struct context *context)
         resp_null(context->reply);
         return OUTCOME_DONE;
     }
-    pop_random(context);
+    if (!context_check(context, pop_random(context)))
+        return OUTCOME_DONE;
     context_notify(context, EVENT_SET, "spop", set_key(context));
     context_notify_emptied(context, set_key(context));
     return OUTCOME_DONE;
@@ -259,8 +265,8 @@ static void pop_all(struct context *context)
 {
     struct keys_view view = context_view(context);
 
-    write_members(context);
-    keys_del(&view, set_key(context));
+    if (context_check(context, set_each(&view, set_key(context), write_member, context->reply)))
+        keys_del(&view, set_key(context));
 }
 
 static void pop_part(struct context *context, uint64_t size, uint64_t count)
@@ -279,11 +285,18 @@ static void pop_part(struct context *context, uint64_t size, uint64_t count)
     slice_list_release(&picking.list);
 }
 
+/* Those that were taken out before one could not be are replied. */
 static void pop_few(struct context *context, uint64_t count)
 {
-    resp_set(context->reply, count);
-    for (uint64_t i = 0; i < count; i++)
-        pop_random(context);
+    size_t mark = resp_deferred(context->reply);
+    enum dueq_status status = DUEQ_OK;
+    uint64_t popped = 0;
+
+    while (popped < count && (status = pop_random(context)) == DUEQ_OK)
+        popped++;
+    resp_deferred_set(context->reply, mark, popped);
+    if (popped == 0)
+        context_check(context, status);
 }
 
 static void pop_many(struct context *context, uint64_t size, uint64_t count)

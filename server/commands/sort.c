@@ -28,7 +28,7 @@ struct sort {
     size_t by, store; /* arguments; 0: none */
     int64_t offset, limit;
     bool descending, alpha, unsorted;
-    bool failed; /* out of memory */
+    enum dueq_status failure; /* what could not be read, or out of memory */
 };
 
 /* ---- options */
@@ -128,7 +128,7 @@ static bool collect(void *arg, struct dueq_slice element, struct dueq_slice valu
 
     (void)value;
     if (bytes == NULL) {
-        sort->failed = true;
+        sort->failure = DUEQ_NOMEM;
         return false;
     }
     sort->elements[sort->count++] = (struct sort_element){.bytes = bytes, .size = element.size};
@@ -223,6 +223,8 @@ static bool look_up(struct sort *sort, struct argument pattern,
     else
         status = string_get(&view, dueq_slice(name, head + element->size + tail), ret_value);
     free(name);
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_WRONGTYPE)
+        sort->failure = status;
     return status == DUEQ_OK;
 }
 
@@ -253,7 +255,7 @@ static bool weigh(struct sort *sort)
             continue;
         text = duplicate(value);
         if (text == NULL) {
-            sort->failed = true;
+            sort->failure = DUEQ_NOMEM;
             return true;
         }
         element->by = text;
@@ -334,7 +336,8 @@ static enum outcome write_result(struct sort *sort, size_t first, size_t end)
     resp_array(sort->context->reply, (end - first) * values_of_each(sort));
     for (size_t i = first; i < end; i++)
         write_one(sort, &sort->elements[i]);
-    return OUTCOME_DONE;
+    return sort->failure == DUEQ_OK ? OUTCOME_DONE
+                                    : context_status(sort->context, sort->failure);
 }
 
 /* ---- STORE */
@@ -392,10 +395,12 @@ static enum outcome store_result(struct sort *sort, size_t first, size_t end)
     size_t count = (end - first) * values_of_each(sort);
     struct stored_value *values = calloc(count + 1, sizeof(*values));
 
-    if (values != NULL && read_values(sort, first, end, values))
+    if ((values == NULL || !read_values(sort, first, end, values)) && sort->failure == DUEQ_OK)
+        sort->failure = DUEQ_NOMEM;
+    if (sort->failure == DUEQ_OK)
         store_values(context, context_slice(context, sort->store), values, count);
     else
-        context_status(context, DUEQ_NOMEM);
+        context_status(context, sort->failure);
     for (size_t i = 0; values != NULL && i < count; i++)
         free(values[i].bytes);
     free(values);
@@ -411,8 +416,8 @@ static enum outcome run(struct sort *sort)
                    "ERR One or more scores can't be converted into double");
         return OUTCOME_DONE;
     }
-    if (sort->failed)
-        return context_status(sort->context, DUEQ_NOMEM);
+    if (sort->failure != DUEQ_OK)
+        return context_status(sort->context, sort->failure);
     if (!sort->unsorted && sort->count > 1)
         qsort_r(sort->elements, sort->count, sizeof(*sort->elements), compare, sort);
     clamp(sort, &first, &end);

@@ -37,6 +37,7 @@ static void run_queued(struct context *context, const struct transaction *transa
         inner.request = transaction_request(transaction, i);
         inner.may_wait = false;
         inner.queued = true;
+        inner.failed = DUEQ_OK;
         command_dispatch(&inner);
     }
     context->session->last_command = context->command;

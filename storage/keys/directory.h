@@ -104,7 +104,8 @@ struct keys {
     size_t unsaved, unsaved_bytes; /* packed values that are changed */
     int64_t next_expiry[2]; /* on queue's and wall clock: none before; DUEQ_NEVER: none */
     struct kv_key first_expiry[2]; /* no expiry record of that clock comes before */
-    bool garbage;                  /* there may be garbage records */
+    bool garbage;                  /* there may be garbage records to erase by */
+    bool garbage_stays;            /* some that could not be read are for the next opening */
     struct kv_key garbage_first;   /* none comes before */
     struct kv_key garbage_now;     /* the one being worked on; size 0: none */
     unsigned erased;               /* records of small objects, since a tick has counted them */
@@ -231,9 +232,10 @@ void reclaim_database(struct keys *keys, uint64_t physical);
 /* Elements cut off one end of a list that lives on; many are erased later, in slices. */
 void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int64_t first,
                       uint64_t count);
-/* The list grows at that end to the index. True: an element that was cut off may still be
+/* The list grows at that end to the index. *ret_taken: an element that was cut off may still be
  * there; it is to be written over and will not be reclaimed. */
-bool reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end, int64_t index);
+enum dueq_status reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end,
+                                   int64_t index, bool *ret_taken);
 
 /* The object is to be reclaimed, from its garbage record, which has this key. */
 void reclaim_later(struct keys *keys, uint64_t object, enum keys_type type);

@@ -286,8 +286,8 @@ static enum dueq_status copy_value(struct keys *keys, const struct keys_entry *f
 
     if (status != DUEQ_OK || from->packed)
         return status;
-    directory_unpack(keys, to, NULL);
-    return copy_object(keys, from, to->object);
+    status = directory_unpack(keys, to, NULL);
+    return status == DUEQ_OK ? copy_object(keys, from, to->object) : status;
 }
 
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
@@ -310,7 +310,10 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
     if (entry->expires != DUEQ_NEVER)
         directory_expire(keys, copy, entry->expires);
     status = copy_value(keys, entry, copy);
-    directory_changed(&there, copy);
+    if (status == DUEQ_OK)
+        directory_changed(&there, copy);
+    else
+        directory_remove(keys, copy, false); /* better none than a part */
     return status;
 }
 
@@ -384,19 +387,22 @@ static bool in_database(const struct kv_cursor *cursor, const struct kv_key *fro
     return key.size >= DIRECTORY_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
 }
 
-/* Hands out one record, unless it has expired or cannot be read. */
-static bool hand_out(const struct keys_view *view, const struct kv_cursor *cursor, keys_fn fn,
-                     void *arg)
+/* Hands out one record, unless it has expired. */
+static enum dueq_status hand_out(const struct keys_view *view, const struct kv_cursor *cursor,
+                                 keys_fn fn, void *arg, bool *ret_more)
 {
     struct directory_record record;
     struct keys_info info;
 
-    if (!directory_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record) ||
-        expiry_is_over(record.expires, view->time))
-        return true;
+    *ret_more = true;
+    if (!directory_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record))
+        return DUEQ_CORRUPT;
+    if (expiry_is_over(record.expires, view->time))
+        return DUEQ_OK;
     info = (struct keys_info){record.type, record.count, record.expires, record.encoding,
                               record.packed};
-    return fn(arg, record.name, &info);
+    *ret_more = fn(arg, record.name, &info);
+    return DUEQ_OK;
 }
 
 enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64_t count,
@@ -407,6 +413,7 @@ enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64
     struct kv_key from = scan_key(keys, view->database, cursor);
     uint64_t seen = 0, hash = cursor;
     enum dueq_status status;
+    bool more;
 
     if (at == NULL)
         return DUEQ_NOMEM;
@@ -425,7 +432,8 @@ enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64
         }
         hash = here;
         seen++;
-        if (!hand_out(view, at, fn, arg))
+        status = hand_out(view, at, fn, arg, &more);
+        if (status != DUEQ_OK || !more)
             break;
     }
     keys_give_cursor(keys);

@@ -60,8 +60,12 @@ static enum dueq_status add_element(const struct keys_view *view, struct keys_en
     } else if (status == DUEQ_OK) {
         if (end == LIST_HEAD)
             entry->head--;
-        taken = reclaim_take_back(keys, entry->object, end, entry->head + (int64_t)index);
-        write_element(keys, entry, index, value, !taken);
+        status =
+            reclaim_take_back(keys, entry->object, end, entry->head + (int64_t)index, &taken);
+        if (status == DUEQ_OK)
+            write_element(keys, entry, index, value, !taken);
+        else if (end == LIST_HEAD)
+            entry->head++;
     }
     if (status != DUEQ_OK) {
         directory_drop_empty(keys, entry);

@@ -8,6 +8,8 @@ enum { /* beside enum keys_type in a garbage record */
        GARBAGE_TAIL = 253
 };
 
+enum { RETRY_MS = 1000 };
+
 /* ---- one object */
 
 const uint8_t *keys_tables(enum keys_type type)
@@ -62,46 +64,55 @@ static void begin_at(struct kv_key *resume, const struct kv_key *prefix)
         *resume = *prefix;
 }
 
-/* To the first record from `resume` on that begins as `prefix` does. False: there is none, or
- * the budget, which is less by what the search cost, is spent. */
-static bool seek_prefix(struct kv_cursor *at, const struct kv_key *resume,
-                        const struct kv_key *prefix, unsigned *budget)
+/* To the first record from `resume` on that begins as `prefix` does. DUEQ_NOTFOUND: there is
+ * none; DUEQ_BUSY: the budget, which is less by what the search cost, is spent. */
+static enum dueq_status seek_prefix(struct kv_cursor *at, const struct kv_key *resume,
+                                    const struct kv_key *prefix, unsigned *budget)
 {
-    return *budget > 0 && kv_cursor_seek_within(at, kv_key_slice(resume), budget) == DUEQ_OK &&
-           kv_cursor_key(at).size >= prefix->size &&
-           memcmp(kv_cursor_key(at).data, prefix->bytes, prefix->size) == 0;
+    enum dueq_status status = DUEQ_NOTFOUND;
+
+    if (*budget > 0)
+        status = kv_cursor_seek_within(at, kv_key_slice(resume), budget);
+    if (status == DUEQ_OK && !kv_key_begins(kv_cursor_key(at), prefix))
+        return DUEQ_NOTFOUND;
+    return status == DUEQ_NOTFOUND && *budget == 0 ? DUEQ_BUSY : status;
 }
 
-/* Deletes records that begin as `prefix` does. Returns how many of `budget` are left; 0: there
- * may be more. */
-static unsigned erase_prefix(struct keys *keys, const struct kv_key *prefix,
-                             struct kv_key *resume, unsigned budget)
+/* What erases takes a step of the budget for each record. DUEQ_OK: nothing is left; DUEQ_BUSY:
+ * the budget is spent, and there may be more. */
+
+/* Deletes records that begin as `prefix` does. */
+static enum dueq_status erase_prefix(struct keys *keys, const struct kv_key *prefix,
+                                     struct kv_key *resume, unsigned *budget)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
+    enum dueq_status status;
 
     if (at == NULL)
-        return 0;
+        return DUEQ_NOMEM;
     begin_at(resume, prefix);
-    while (seek_prefix(at, resume, prefix, &budget)) {
+    while ((status = seek_prefix(at, resume, prefix, budget)) == DUEQ_OK) {
         copy_key(resume, kv_cursor_key(at));
         kv_del(keys->kv, kv_key_slice(resume));
-        budget -= budget > 0;
+        *budget -= *budget > 0;
     }
     keys_give_cursor(keys);
-    return budget;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 /* An object's tables are in ascending order: those before the place are empty. */
-static unsigned erase_object(struct keys *keys, enum keys_type type, uint64_t object,
-                             struct kv_key *resume, unsigned budget)
+static enum dueq_status erase_object(struct keys *keys, enum keys_type type, uint64_t object,
+                                     struct kv_key *resume, unsigned *budget)
 {
-    for (const uint8_t *table = keys_tables(type); *table != 0 && budget > 0; table++) {
+    enum dueq_status status = DUEQ_OK;
+
+    for (const uint8_t *table = keys_tables(type); *table != 0 && status == DUEQ_OK; table++) {
         struct kv_key prefix = keys_object_key(*table, object);
 
         if (resume->size == 0 || resume->bytes[0] <= *table)
-            budget = erase_prefix(keys, &prefix, resume, budget);
+            status = erase_prefix(keys, &prefix, resume, budget);
     }
-    return budget;
+    return status;
 }
 
 /* ---- garbage records, each of which says what is to be erased */
@@ -145,16 +156,22 @@ static struct kv_key cut_key(uint64_t object, enum list_end end)
     return reclaim_record(object, end == LIST_HEAD ? GARBAGE_HEAD : GARBAGE_TAIL);
 }
 
-static bool read_cut(struct keys *keys, const struct kv_key *record, struct cut *ret_cut)
+/* DUEQ_NOTFOUND: nothing is cut off there. */
+static enum dueq_status read_cut(struct keys *keys, const struct kv_key *record,
+                                 struct cut *ret_cut)
 {
     struct dueq_slice value;
+    enum dueq_status status = DUEQ_NOTFOUND;
 
-    if (!keys->garbage || kv_get(keys->kv, kv_key_slice(record), &value) != DUEQ_OK ||
-        value.size != 16)
-        return false;
+    if (keys->garbage || keys->garbage_stays)
+        status = kv_get(keys->kv, kv_key_slice(record), &value);
+    if (status != DUEQ_OK)
+        return status;
+    if (value.size != 16)
+        return DUEQ_CORRUPT;
     ret_cut->first = (int64_t)kv_read_u64(value.data);
     ret_cut->behind = (int64_t)kv_read_u64((const uint8_t *)value.data + 8);
-    return true;
+    return DUEQ_OK;
 }
 
 static void write_cut(struct keys *keys, const struct kv_key *record, const struct cut *cut)
@@ -181,7 +198,8 @@ static unsigned erase_cut(struct keys *keys, uint64_t object, struct cut *cut, u
     return budget;
 }
 
-/* What was cut off there before, and not erased yet, lies beyond: one record holds both. */
+/* What was cut off there before, and not erased yet, lies beyond: one record holds both. One
+ * that cannot be read is written over; what it named goes with the list. */
 void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int64_t first,
                       uint64_t count)
 {
@@ -192,7 +210,7 @@ void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int
         erase_cut(keys, object, &cut, KEYS_SMALL);
         return;
     }
-    if (read_cut(keys, &record, &before)) {
+    if (read_cut(keys, &record, &before) == DUEQ_OK) {
         if (end == LIST_HEAD)
             cut.first = before.first;
         else
@@ -201,19 +219,22 @@ void reclaim_elements(struct keys *keys, uint64_t object, enum list_end end, int
     write_cut(keys, &record, &cut);
 }
 
-bool reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end, int64_t index)
+enum dueq_status reclaim_take_back(struct keys *keys, uint64_t object, enum list_end end,
+                                   int64_t index, bool *ret_taken)
 {
     struct kv_key record = cut_key(object, end);
     struct cut cut;
+    enum dueq_status status = read_cut(keys, &record, &cut);
 
-    if (!read_cut(keys, &record, &cut) || index < cut.first || index >= cut.behind)
-        return false;
+    *ret_taken = status == DUEQ_OK && index >= cut.first && index < cut.behind;
+    if (!*ret_taken)
+        return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
     if (end == LIST_HEAD)
         cut.behind = index;
     else
         cut.first = index + 1;
     write_cut(keys, &record, &cut);
-    return true;
+    return DUEQ_OK;
 }
 
 /* The list goes away as a whole. True: there is more of it than it has elements. */
@@ -225,7 +246,7 @@ static bool drop_cuts(struct keys *keys, uint64_t object)
         struct kv_key record = cut_key(object, end);
         struct cut cut;
 
-        if (!read_cut(keys, &record, &cut))
+        if (read_cut(keys, &record, &cut) == DUEQ_NOTFOUND)
             continue;
         kv_del(keys->kv, kv_key_slice(&record));
         any = true;
@@ -251,10 +272,11 @@ void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uin
         return;
     }
     if (count <= KEYS_SMALL) {
-        unsigned left = erase_object(keys, type, object, &at, ERASE_MOST);
+        unsigned left = ERASE_MOST;
+        enum dueq_status status = erase_object(keys, type, object, &at, &left);
 
         keys->erased += ERASE_MOST - left;
-        if (left > 0)
+        if (status == DUEQ_OK)
             return; /* else there may be more: it lies among the remains of many */
     }
     add_garbage(keys, object, (uint8_t)type);
@@ -303,37 +325,41 @@ static void erase_listed(struct keys *keys, struct dueq_slice key, struct dueq_s
         reclaim_object(keys, record.type, record.object, record.count);
 }
 
-static unsigned erase_database(struct keys *keys, uint64_t physical, unsigned budget)
+static enum dueq_status erase_database(struct keys *keys, uint64_t physical, unsigned *budget)
 {
     struct kv_key prefix = keys_object_key(TABLE_DIRECTORY, physical);
     struct kv_cursor *at = keys_take_cursor(keys);
+    enum dueq_status status;
 
     if (at == NULL)
-        return 0;
+        return DUEQ_NOMEM;
     begin_at(&keys->garbage_at, &prefix);
-    while (seek_prefix(at, &keys->garbage_at, &prefix, &budget)) {
+    while ((status = seek_prefix(at, &keys->garbage_at, &prefix, budget)) == DUEQ_OK) {
         copy_key(&keys->garbage_at, kv_cursor_key(at));
         erase_listed(keys, kv_key_slice(&keys->garbage_at), kv_cursor_value(at));
         kv_del(keys->kv, kv_key_slice(&keys->garbage_at));
-        budget -= budget > 0;
-        budget = pay_for_erased(keys, budget);
+        *budget -= *budget > 0;
+        *budget = pay_for_erased(keys, *budget);
     }
     keys_give_cursor(keys);
-    return budget;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static unsigned collect_cut(struct keys *keys, const struct kv_key *record, unsigned budget)
+static enum dueq_status collect_cut(struct keys *keys, const struct kv_key *record,
+                                    unsigned *budget)
 {
-    struct cut cut = {0, 0}; /* nothing, if the record cannot be read */
+    struct cut cut;
+    enum dueq_status status = read_cut(keys, record, &cut);
 
-    read_cut(keys, record, &cut);
-    budget = erase_cut(keys, kv_read_u64(record->bytes + 1), &cut, budget);
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+    *budget = erase_cut(keys, kv_read_u64(record->bytes + 1), &cut, *budget);
     write_cut(keys, record, &cut);
-    return budget;
+    return cut.first < cut.behind ? DUEQ_BUSY : DUEQ_OK;
 }
 
-/* Returns how much of the budget is left; 0: there may be more. */
-static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsigned budget)
+static enum dueq_status collect_one(struct keys *keys, const struct kv_key *record,
+                                    unsigned *budget)
 {
     uint64_t object = kv_read_u64(record->bytes + 1);
     uint8_t kind = record->bytes[9];
@@ -350,11 +376,12 @@ static unsigned collect_one(struct keys *keys, const struct kv_key *record, unsi
 }
 
 /* The first garbage record; that of an object that is being built is passed over. */
-static bool seek_garbage(const struct keys *keys, struct kv_cursor *at, unsigned *budget)
+static bool seek_garbage(struct keys *keys, struct kv_cursor *at, unsigned *budget)
 {
     struct kv_key from = keys->garbage_first;
+    enum dueq_status status;
 
-    while (kv_cursor_seek_within(at, kv_key_slice(&from), budget) == DUEQ_OK) {
+    while ((status = kv_cursor_seek_within(at, kv_key_slice(&from), budget)) == DUEQ_OK) {
         const uint8_t *key = kv_cursor_key(at).data;
 
         if (key[0] != TABLE_GARBAGE)
@@ -363,6 +390,7 @@ static bool seek_garbage(const struct keys *keys, struct kv_cursor *at, unsigned
             return true;
         from = reclaim_record(kv_read_u64(key + 1), (uint8_t)(key[9] + 1));
     }
+    keys->garbage_stays |= status != DUEQ_NOTFOUND;
     return false;
 }
 
@@ -389,13 +417,25 @@ static bool choose_garbage(struct keys *keys, unsigned *budget)
     return found;
 }
 
+/* Its record stays for the next opening: ticks would try without end. */
+static void leave_garbage(struct keys *keys)
+{
+    keys->garbage_first = keys->garbage_now;
+    kv_key_follow(&keys->garbage_first);
+    keys->garbage_stays = true;
+}
+
 static unsigned collect_garbage(struct keys *keys, unsigned budget)
 {
     while (budget > 0 && choose_garbage(keys, &budget)) {
-        budget = collect_one(keys, &keys->garbage_now, budget);
-        if (budget == 0)
-            break;
-        kv_del(keys->kv, kv_key_slice(&keys->garbage_now));
+        enum dueq_status status = collect_one(keys, &keys->garbage_now, &budget);
+
+        if (status == DUEQ_BUSY)
+            return 0;
+        if (status == DUEQ_OK)
+            kv_del(keys->kv, kv_key_slice(&keys->garbage_now));
+        else
+            leave_garbage(keys);
         keys->garbage_now.size = 0;
     }
     return budget;
@@ -403,7 +443,8 @@ static unsigned collect_garbage(struct keys *keys, unsigned budget)
 
 /* ---- keys whose time has passed */
 
-/* Removes the key behind an expiry record, if it still is the one meant. */
+/* Removes the key behind an expiry record, if it still is the one meant. Of one that cannot be
+ * read the record stays for the next opening. */
 static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_slice value,
                        const struct keys_view *view)
 {
@@ -411,14 +452,21 @@ static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_sli
     struct keys_view before = {view->store, view->database, EXPIRY_LONG_AGO};
     struct keys_entry *entry;
     struct kv_key record;
+    enum dueq_status status;
+    int64_t expires;
 
     copy_key(&record, key);
+    expires = kv_read_time(record.bytes + 1);
     name = keys_keep(keys, name);
-    if (directory_find(&before, name, KEYS_NONE, &entry) == DUEQ_OK &&
-        entry->expires == kv_read_time(record.bytes + 1))
+    status = directory_find(&before, name, KEYS_NONE, &entry);
+    if (status == DUEQ_OK && entry->expires == expires) {
         directory_remove(keys, entry, true);
-    else
+    } else if (status == DUEQ_OK || status == DUEQ_NOTFOUND) {
         kv_del(keys->kv, kv_key_slice(&record));
+    } else {
+        kv_key_follow(&record);
+        keys->first_expiry[expiry_on_wall(expires)] = record;
+    }
 }
 
 static bool logical_of(const struct keys *keys, uint64_t physical, unsigned *ret_number)
@@ -432,7 +480,8 @@ static bool logical_of(const struct keys *keys, uint64_t physical, unsigned *ret
 }
 
 /* Finds the earliest expiry record of that clock and sets next_expiry by it. True: it is due,
- * and the cursor there. A search that has spent the budget leaves next_expiry as it was. */
+ * and the cursor there. A search that has spent the budget leaves next_expiry as it was; one
+ * that fails is tried again in a while. */
 static bool find_expired(struct keys *keys, struct kv_cursor *at, bool wall,
                          struct dueq_time time, unsigned *budget)
 {
@@ -443,6 +492,11 @@ static bool find_expired(struct keys *keys, struct kv_cursor *at, bool wall,
 
     if (status == DUEQ_NOTFOUND && *budget == 0)
         return false;
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND) {
+        keys->next_expiry[wall] =
+            wall ? expiry_at(time.wall + RETRY_MS) : expiry_after(time, RETRY_MS);
+        return false;
+    }
     keys->next_expiry[wall] = DUEQ_NEVER;
     if (status != DUEQ_OK || *(const uint8_t *)kv_cursor_key(at).data != TABLE_EXPIRY)
         return false;

@@ -376,6 +376,16 @@ static void begin_move(struct kv_cursor *cursor)
     notice_changes(cursor);
 }
 
+/* No level stands where it can be believed after a move that failed in the middle: the next one
+ * seeks them all, and does not take the error for the end. */
+static enum dueq_status end_move(struct kv_cursor *cursor, enum dueq_status status)
+{
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        for (int i = 0; i < LEVELS; i++)
+            cursor->levels[i].placed = false;
+    return status;
+}
+
 static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
                              enum direction direction, unsigned *budget)
 {
@@ -389,7 +399,9 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
     status = go_around(cursor, key, onward, &around);
     if (status == DUEQ_OK && !around)
         status = place_levels(cursor, key, onward);
-    return status == DUEQ_OK ? settle_within(cursor, budget) : status;
+    if (status == DUEQ_OK)
+        status = settle_within(cursor, budget);
+    return end_move(cursor, status);
 }
 
 enum dueq_status kv_cursor_seek(struct kv_cursor *cursor, struct dueq_slice key)
@@ -434,7 +446,9 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
             status = seek_level(cursor, i, kv_cursor_key(cursor));
     if (status == DUEQ_OK)
         status = pass_key(cursor);
-    return status == DUEQ_OK ? settle_within(cursor, budget) : status;
+    if (status == DUEQ_OK)
+        status = settle_within(cursor, budget);
+    return end_move(cursor, status);
 }
 
 enum dueq_status kv_cursor_next(struct kv_cursor *cursor)

@@ -263,6 +263,7 @@ static redisContext *serve_damaged(struct server_process **ret_server, const cha
     char body[9000]; /* on pages of its own */
 
     memset(body, 'b', sizeof(body));
+    expect(client, "1", "HSET first f %b", body, sizeof(body));
     memcpy(body + sizeof(body) / 2, "a-body-of-its-own", 17);
     expect(client, "*", format, body, sizeof(body));
     server_process_stop(server);
@@ -300,6 +301,44 @@ static void a_damaged_value_is_named_by_its_key_alone(void **state)
     free(log);
 }
 
+/* Not an answer without what is damaged, and not one of which the end is missing. */
+static void a_reply_that_needs_it_is_an_error(void **state)
+{
+    (void)state;
+    struct server_process *server;
+    redisContext *client = serve_damaged(&server, "HSET h f %b");
+    static const char *const asked[] = {
+        "HGET h f",        "HMGET h f g",    "HGETALL h",    "HVALS h",   "HSTRLEN h f",
+        "HRANDFIELD h -3", "HRANDFIELD h 1", "HRANDFIELD h", "HSCAN h 0", "HINCRBY h f 1",
+        "HSET h f 1",      "HDEL h f",       "COPY h i",
+    };
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        expect(client, "!ERR the data on disk is damaged: page *", asked[i]);
+        expect(client, "PONG", "PING");
+    }
+    expect(client, "!ERR the data on disk is damaged: page * (hget 'h')", "HGET h f");
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "HMGET h f g");
+    expect(client, "QUEUED", "HLEN first");
+    expect(client, "[!ERR the data on disk is damaged: page * 1]", "EXEC");
+}
+
+static void a_value_among_others_is_an_error(void **state)
+{
+    (void)state;
+    struct server_process *server;
+    redisContext *client = serve_damaged(&server, "SET token %b");
+    static const char *const asked[] = {
+        "MGET first token",   "SET token new GET", "GETSET token new", "GETDEL token",
+        "GETEX token EX 100", "BITOP NOT b token", "STRLEN token",
+    };
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        expect(client, "!ERR the data on disk is damaged: page *", asked[i]);
+        expect(client, "PONG", "PING");
+    }
+    expect(client, "1", "DEL token");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +352,8 @@ int main(void)
         serving_test(every_durability_survives_kill),
         serving_test(a_damaged_job_is_named),
         serving_test(a_damaged_value_is_named_by_its_key_alone),
+        serving_test(a_reply_that_needs_it_is_an_error),
+        serving_test(a_value_among_others_is_an_error),
         served_test(a_second_server_on_the_same_directory_is_refused),
     };
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);

@@ -1,0 +1,298 @@
+/* A page that cannot be read, once and at any place: what was asked for is right or an error,
+ * and never the shorter answer of one who takes the error for the end. */
+#include "storage/keys/keys.h"
+#include "storage/kv/io.h"
+#include "storage/kv/kv.h"
+#include "tests/support/temp_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 400, NAMES = 100, LAST = 1 << 30 };
+
+static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
+
+static struct {
+    char *dir;
+    struct kv_io io;
+    int until_fault; /* reads of pages */
+    struct dueq *store;
+    struct keys_view view;
+} test;
+
+static ssize_t fail_once(void *arg, int fd, void *data, size_t size, off_t offset)
+{
+    (void)arg;
+    if (--test.until_fault != 0)
+        return pread(fd, data, size, offset);
+    errno = EIO;
+    return -1;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+static struct dueq_slice numbered(int number)
+{
+    static char name[64];
+
+    return dueq_slice(name,
+                      (size_t)snprintf(name, sizeof(name), "%d-and-some-more-text", number));
+}
+
+static void open_store(void)
+{
+    struct kv_options options;
+    struct dueq_error error;
+
+    kv_options_init(&options);
+    options.durability = KV_SYNC_NONE;
+    options.memtable_bytes = options.segment_bytes = 1 << 20;
+    options.map_bytes = 64 << 20;
+    options.io = &test.io;
+    test.until_fault = LAST;
+    assert_int_equal(dueq_open(test.dir, &options, now, &test.store, &error), DUEQ_OK);
+    test.view = (struct keys_view){test.store, 0, now};
+}
+
+static void fill(void)
+{
+    bool added;
+
+    for (int i = 0; i < MANY; i++) {
+        struct dueq_slice name = numbered(i);
+
+        hash_set(&test.view, text("hash"), name, text("value"), &added);
+        set_add(&test.view, text("set"), name, &added);
+        zset_put(&test.view, text("zset"), name, i % 7, &added);
+        list_push(&test.view, text("list"), LIST_TAIL, name);
+    }
+    for (int i = 0; i < NAMES; i++)
+        string_set(&test.view, numbered(i), text("value"), DUEQ_NEVER, STRING_GIVEN);
+    for (int i = 0; i < NAMES; i++) {
+        struct dueq_push push;
+        struct dueq_slice id;
+
+        dueq_push_init(&push);
+        push.topic = numbered(i);
+        push.id = text("job");
+        assert_int_equal(dueq_push(test.store, &push, now, &id), DUEQ_OK);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    test.dir = temp_dir_new();
+    test.io = kv_io_system;
+    test.io.pread = fail_once;
+    open_store();
+    fill();
+    assert_int_equal(dueq_checkpoint(test.store, now), DUEQ_OK);
+    return dueq_close(test.store) == DUEQ_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+/* ---- what is asked. Each tells how much it found. */
+
+static bool count_element(void *arg, struct dueq_slice element, struct dueq_slice value)
+{
+    (void)element;
+    (void)value;
+    ++*(uint64_t *)arg;
+    return true;
+}
+
+static bool count_entry(void *arg, const struct zset_entry *entry)
+{
+    (void)entry;
+    ++*(uint64_t *)arg;
+    return true;
+}
+
+static bool count_key(void *arg, struct dueq_slice name, const struct keys_info *info)
+{
+    (void)name;
+    (void)info;
+    ++*(uint64_t *)arg;
+    return true;
+}
+
+static enum dueq_status ask_hash(uint64_t *found)
+{
+    return hash_each(&test.view, text("hash"), count_element, found);
+}
+
+static enum dueq_status ask_set(uint64_t *found)
+{
+    return set_each(&test.view, text("set"), count_element, found);
+}
+
+static enum dueq_status ask_list(uint64_t *found)
+{
+    return list_each(&test.view, text("list"), MANY - 1, LIST_HEAD, count_element, found);
+}
+
+static enum dueq_status ask_zset(uint64_t *found)
+{
+    return zset_each_from(&test.view, text("zset"), 0, true, count_entry, found);
+}
+
+static enum dueq_status ask_scores(uint64_t *found)
+{
+    struct zset_range range = {{ZSET_SCORE, .score = 2}, {ZSET_SCORE, .score = 4}, false};
+
+    return zset_each(&test.view, text("zset"), &range, count_entry, found);
+}
+
+static enum dueq_status ask_keys(uint64_t *found)
+{
+    uint64_t next;
+
+    return keys_scan(&test.view, 0, UINT64_MAX, count_key, found, &next);
+}
+
+static enum dueq_status ask_jobs(uint64_t *found)
+{
+    for (int i = 0; i < NAMES; i++) {
+        struct dueq_job job;
+        enum dueq_status status = dueq_claim(test.store, numbered(i), DUEQ_DEFAULT, now, &job);
+
+        if (status != DUEQ_OK)
+            return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+        ++*found;
+    }
+    return DUEQ_OK;
+}
+
+static enum dueq_status ask_copy(uint64_t *found)
+{
+    enum dueq_status status = keys_copy(&test.view, text("zset"), 0, text("copy"));
+    struct keys_info info;
+
+    if (status == DUEQ_OK)
+        return zset_each_from(&test.view, text("copy"), 0, false, count_entry, found);
+    assert_int_equal(keys_info(&test.view, text("copy"), &info), DUEQ_NOTFOUND);
+    return status;
+}
+
+static bool is_failure(enum dueq_status status)
+{
+    return status == DUEQ_CORRUPT || status == DUEQ_IO;
+}
+
+/* With each read failing in turn, until there are no more; asked again, it is all there. */
+static void ask_with_faults(enum dueq_status (*ask)(uint64_t *found), uint64_t expected)
+{
+    int failed = 0;
+
+    for (int fault = 1;; fault++) {
+        uint64_t found = 0;
+        enum dueq_status status;
+
+        open_store();
+        test.until_fault = fault;
+        status = ask(&found);
+        if (is_failure(status)) {
+            failed++;
+            found = 0;
+            status = ask(&found);
+        }
+        assert_int_equal(status, DUEQ_OK);
+        if (found != expected)
+            fail_msg("read %d fails: %lu of %lu", fault, (unsigned long)found,
+                     (unsigned long)expected);
+        dueq_abandon(test.store);
+        if (test.until_fault > 0)
+            break;
+    }
+    assert_true(failed > 0);
+}
+
+static void an_error_is_not_the_end(void **state)
+{
+    (void)state;
+    ask_with_faults(ask_hash, MANY);
+    ask_with_faults(ask_set, MANY);
+    ask_with_faults(ask_list, MANY);
+    ask_with_faults(ask_zset, MANY);
+    ask_with_faults(ask_scores, (MANY + 4) / 7 + (MANY + 3) / 7 + (MANY + 2) / 7);
+    ask_with_faults(ask_keys, NAMES + 4);
+    ask_with_faults(ask_jobs, NAMES);
+    ask_with_faults(ask_copy, MANY);
+}
+
+/* ---- what is reclaimed: after an error nothing of it is forgotten, and ticks do not spin */
+
+static void tick_away(void)
+{
+    for (int tick = 0; dueq_next_tick(test.store, now) == 0; tick++) {
+        if (tick > 1000)
+            fail_msg("the ticks do not come to an end");
+        dueq_tick(test.store, now, 1000);
+    }
+}
+
+/* Everything goes, one read fails; after another opening nothing is left of it. */
+static uint64_t records_after_flush(int fault, bool *ret_met)
+{
+    uint64_t records = 0;
+
+    set_up(NULL);
+    open_store();
+    test.until_fault = fault;
+    while (is_failure(keys_del(&test.view, text("hash"))))
+        continue;
+    while (is_failure(keys_del(&test.view, text("zset"))))
+        continue;
+    keys_flush(test.store, 0);
+    tick_away();
+    *ret_met = test.until_fault <= 0;
+    dueq_close(test.store); /* which may have met it, too */
+    open_store();
+    tick_away();
+    assert_int_equal(dueq_checkpoint(test.store, now), DUEQ_OK);
+    assert_int_equal(kv_check(dueq_kv(test.store), &records), DUEQ_OK);
+    dueq_abandon(test.store);
+    tear_down(NULL);
+    return records;
+}
+
+static void what_is_reclaimed_is_not_forgotten(void **state)
+{
+    bool met = true;
+    uint64_t sound = records_after_flush(LAST, &met);
+
+    (void)state;
+    met = true;
+    for (int fault = 1; met; fault++) {
+        uint64_t records = records_after_flush(fault, &met);
+
+        if (records != sound)
+            fail_msg("read %d fails: %lu records are left, not %lu", fault,
+                     (unsigned long)records, (unsigned long)sound);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_error_is_not_the_end, set_up, tear_down),
+        cmocka_unit_test(what_is_reclaimed_is_not_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
