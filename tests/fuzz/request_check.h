@@ -5,6 +5,7 @@
 
 #include "protocol/resp_reader.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t s
     return digest;
 }
 
-static inline int request_splits_agree(const uint8_t *data, size_t size)
+static inline bool request_splits_agree(const uint8_t *data, size_t size)
 {
     uint64_t whole = request_digest(data, size, size == 0 ? 1 : size);
 

@@ -1,45 +1,13 @@
 /* Replays the inputs that fuzzing has kept. */
 #include "tests/fuzz/request_check.h"
-
-#include <dirent.h>
-#include <stdio.h>
+#include "tests/support/corpus.h"
 
 #include "tests/support/cmocka.h"
 
-static const char folder[] = "tests/fuzz/corpus/request";
-
-static size_t read_file(const char *name, uint8_t *bytes, size_t room)
-{
-    char path[512];
-    FILE *file;
-    size_t size;
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    file = fopen(path, "rb");
-    assert_non_null(file);
-    size = fread(bytes, 1, room, file);
-    fclose(file);
-    return size;
-}
-
 static void every_kept_input_reads_the_same_however_it_is_split(void **state)
 {
-    static uint8_t bytes[1 << 20];
-    DIR *dir = opendir(folder);
-    struct dirent *found;
-    int count = 0;
-
     (void)state;
-    assert_non_null(dir);
-    while ((found = readdir(dir)) != NULL) {
-        if (found->d_name[0] == '.')
-            continue;
-        assert_true(
-            request_splits_agree(bytes, read_file(found->d_name, bytes, sizeof(bytes))));
-        count++;
-    }
-    closedir(dir);
-    assert_true(count > 5);
+    corpus_replay("request", request_splits_agree, 6);
 }
 
 int main(void)
