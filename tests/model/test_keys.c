@@ -6,7 +6,7 @@
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
 #include "tests/support/keys_compare.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,11 +19,10 @@ enum { DATABASES = KEYS_MODEL_DATABASES, NAMES = KEYS_MODEL_NAMES, TEXTS = KEYS_
 /* What a step does to the record of changes. */
 enum telling { SILENT, MAY_TELL, MUST_TELL };
 
+static struct store_fixture fixture;
+
 static struct {
     struct dice dice;
-    char *dir;
-    struct dueq *store;
-    struct dueq_time now;
     struct keys_model model, committed;
     enum telling telling[DATABASES][NAMES]; /* of the step that runs */
     bool there[DATABASES][NAMES];           /* before it */
@@ -52,7 +51,7 @@ static bool once_in(uint64_t times)
 
 static struct target target_in(unsigned database, int name)
 {
-    return (struct target){{test.store, database, test.now},
+    return (struct target){{fixture.store, database, fixture.time},
                            name,
                            model_text(name),
                            &test.model.keys[database][name]};
@@ -120,7 +119,7 @@ static void check_changes(void)
     bool emptied[KEYS_DATABASES_MAX] = {false};
     struct keys_change change;
 
-    while (keys_next_change(test.store, &change) == DUEQ_OK)
+    while (keys_next_change(fixture.store, &change) == DUEQ_OK)
         if (change.flushed)
             emptied[change.database] = true;
         else
@@ -138,16 +137,15 @@ static void check_changes(void)
 
 static void tick(unsigned budget)
 {
-    dueq_tick(test.store, test.now, budget);
+    dueq_tick(fixture.store, fixture.time, budget);
 }
 
 static void pass(void)
 {
     int64_t ms = once_in(4) ? roll(3000) : roll(30);
 
-    test.now.now += ms;
-    test.now.wall += ms;
-    model_pass(&test.model, test.now);
+    store_fixture_pass(&fixture, ms);
+    model_pass(&test.model, fixture.time);
 }
 
 /* On either clock. */
@@ -155,34 +153,34 @@ static int64_t soon(void)
 {
     int64_t ms = 1 + roll(once_in(4) ? 200000 : 2000);
 
-    return once_in(2) ? expiry_after(test.now, ms) : expiry_at(test.now.wall + ms);
+    return once_in(2) ? expiry_after(fixture.time, ms) : expiry_at(fixture.time.wall + ms);
 }
 
 /* A key whose time has passed may be there again when the wall clock goes back, until it is
  * reclaimed: not here. */
 static void step_wall(void)
 {
-    while (dueq_tick(test.store, test.now, 1 + (unsigned)roll(300)))
+    while (dueq_tick(fixture.store, fixture.time, 1 + (unsigned)roll(300)))
         continue;
     check_changes();
-    test.now.wall += roll(20000) - 10000;
-    model_pass(&test.model, test.now);
+    fixture.time.wall += roll(20000) - 10000;
+    model_pass(&test.model, fixture.time);
 }
 
 static void check_reclaimed(void)
 {
     uint64_t lsn;
 
-    while (dueq_tick(test.store, test.now, 1 + (unsigned)roll(300)))
+    while (dueq_tick(fixture.store, fixture.time, 1 + (unsigned)roll(300)))
         continue;
     check_changes();
     for (int database = 0; database < DATABASES; database++)
         for (int name = 0; name < NAMES; name++)
             assert_false(test.model.keys[database][name].lapsed);
-    assert_int_equal(dueq_commit(test.store, test.now, &lsn), DUEQ_OK);
+    assert_int_equal(dueq_commit(fixture.store, fixture.time, &lsn), DUEQ_OK);
     test.committed = test.model;
-    compare_space(test.store, &test.model);
-    assert_true(dueq_next_tick(test.store, test.now) > 0);
+    compare_space(fixture.store, &test.model);
+    assert_true(dueq_next_tick(fixture.store, fixture.time) > 0);
 }
 
 /* ---- strings */
@@ -628,7 +626,7 @@ static void expire_key_at(struct target *at, int64_t moment)
     if (!there)
         return;
     told(at, MUST_TELL);
-    if (expiry_is_past(moment, test.now))
+    if (expiry_is_past(moment, fixture.time))
         model_drop(at->key);
     else
         at->key->expires = moment;
@@ -637,8 +635,8 @@ static void expire_key_at(struct target *at, int64_t moment)
 static void expire_key(struct target *at)
 {
     if (once_in(8))
-        expire_key_at(at, once_in(2) ? expiry_at(test.now.wall - roll(5))
-                                     : expiry_after(test.now, -roll(5)));
+        expire_key_at(at, once_in(2) ? expiry_at(fixture.time.wall - roll(5))
+                                     : expiry_after(fixture.time, -roll(5)));
     else
         expire_key_at(at, once_in(4) ? DUEQ_NEVER : soon());
 }
@@ -769,7 +767,7 @@ static void build(struct target *at)
 
 static void flush(struct target *at)
 {
-    assert_int_equal(keys_flush(test.store, at->view.database), DUEQ_OK);
+    assert_int_equal(keys_flush(fixture.store, at->view.database), DUEQ_OK);
     model_flush(&test.model, at->view.database);
     test.flushed[at->view.database] = true;
 }
@@ -778,7 +776,7 @@ static void swap(struct target *at)
 {
     unsigned other = (unsigned)roll(DATABASES);
 
-    assert_int_equal(keys_swap(test.store, at->view.database, other), DUEQ_OK);
+    assert_int_equal(keys_swap(fixture.store, at->view.database, other), DUEQ_OK);
     model_swap(&test.model, at->view.database, other);
     test.flushed[at->view.database] = test.flushed[other] = true;
 }
@@ -879,7 +877,7 @@ static void scan_keys(void)
         lives[name] = keys[name].life;
     keep_those_there(lives, keys);
     do {
-        struct keys_view view = {test.store, scan.database, test.now};
+        struct keys_view view = {fixture.store, scan.database, fixture.time};
 
         assert_int_equal(
             keys_scan(&view, cursor, 1 + (uint64_t)roll(8), see_key, &scan, &cursor), DUEQ_OK);
@@ -894,35 +892,21 @@ static void scan_keys(void)
 
 static void open_store(void)
 {
-    struct kv_options options;
-    struct dueq_error error;
-
-    kv_options_init(&options);
-    options.memtable_bytes = 200000;
-    options.segment_bytes = 1 << 20;
-    options.journal_bytes = 4 << 20;
-    options.map_bytes = 256 << 20;
-    options.disk_reserve_bytes = 0;
-    options.durability = KV_SYNC_NONE; /* abandoned, never cut off: the kernel keeps it */
-    options.seed = 42;
-    if (dueq_open(test.dir, &options, test.now, &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
-    keys_watch_changes(test.store, true);
-    keys_set_limits(test.store, &test.model.limits);
+    store_fixture_open(&fixture);
+    keys_watch_changes(fixture.store, true);
+    keys_set_limits(fixture.store, &test.model.limits);
 }
 
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, test.now, &lsn), DUEQ_OK);
+    store_fixture_commit(&fixture);
     test.committed = test.model;
-    dueq_maintain(test.store, once_in(100));
+    dueq_maintain(fixture.store, once_in(100));
 }
 
 static void checkpoint(void)
 {
-    assert_int_equal(dueq_checkpoint(test.store, test.now), DUEQ_OK);
+    store_fixture_checkpoint(&fixture);
     test.committed = test.model;
 }
 
@@ -941,18 +925,18 @@ static void reopen(void)
     if (!is_left)
         give_up_build();
     if (once_in(2)) {
-        dueq_abandon(test.store);
+        store_fixture_abandon(&fixture);
         test.model = test.committed;
-        model_pass(&test.model, test.now);
+        model_pass(&test.model, fixture.time);
         note_there();
     } else {
         commit();
-        assert_int_equal(dueq_close(test.store), DUEQ_OK);
+        store_fixture_close(&fixture);
     }
     if (is_left) /* it finds no store any more */
         give_up_build();
     open_store();
-    compare_keys(test.store, test.now, &test.model);
+    compare_keys(fixture.store, fixture.time, &test.model);
 }
 
 static void live(void)
@@ -970,7 +954,7 @@ static void live(void)
     if (once_in(50))
         scan_keys();
     if (once_in(100))
-        compare_keys(test.store, test.now, &test.model);
+        compare_keys(fixture.store, fixture.time, &test.model);
     if (once_in(200)) {
         give_up_build();
         check_reclaimed();
@@ -991,33 +975,27 @@ static void remove_everything(void)
             if (once_in(2))
                 delete_key(&at);
             else
-                expire_key_at(&at, expiry_after(test.now, 0) + 1);
+                expire_key_at(&at, expiry_after(fixture.time, 0) + 1);
         }
         check_changes();
     }
-    test.now.now += 2;
-    test.now.wall += 2;
-    model_pass(&test.model, test.now);
+    store_fixture_pass(&fixture, 2);
+    model_pass(&test.model, fixture.time);
     check_reclaimed();
 }
 
 static int set_up(void **state)
 {
-    (void)state;
+    *state = &fixture;
     dice_begin(&test.dice);
-    test.dir = temp_dir_new();
-    test.now = (struct dueq_time){.now = 1700000000000, .wall = 1700000000000};
+    store_fixture_init(&fixture);
+    fixture.options.memtable_bytes = 200000;
+    fixture.options.journal_bytes = 4 << 20;
+    fixture.options.map_bytes = 256 << 20;
+    fixture.options.seed = 42;
     model_init(&test.model);
     test.committed = test.model;
     open_store();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
     return 0;
 }
 
@@ -1027,11 +1005,11 @@ static void keys_are_arrays(void **state)
     for (long left = dice_setting("STEPS", 40000); left > 0; left--)
         live();
     give_up_build();
-    compare_keys(test.store, test.now, &test.model);
+    compare_keys(fixture.store, fixture.time, &test.model);
     check_reclaimed();
     remove_everything();
-    assert_int_equal(dueq_checkpoint(test.store, test.now), DUEQ_OK);
-    compare_space(test.store, &test.model);
+    store_fixture_checkpoint(&fixture);
+    compare_space(fixture.store, &test.model);
 }
 
 /* ---- more keys than the store keeps open at a time */
@@ -1080,9 +1058,9 @@ static void more_keys_change_in_a_turn_than_are_kept_open(void **state)
     int fields[CROWD] = {0};
 
     (void)state;
-    keys_watch_changes(test.store, false);
+    keys_watch_changes(fixture.store, false);
     for (int turn = 0; turn < 10; turn++) {
-        struct keys_view view = {test.store, 0, test.now};
+        struct keys_view view = {fixture.store, 0, fixture.time};
 
         for (int left = CROWD_TURN; left > 0; left--) {
             int number = roll(CROWD);
@@ -1092,10 +1070,10 @@ static void more_keys_change_in_a_turn_than_are_kept_open(void **state)
         commit();
         compare_crowd(&view, fields);
     }
-    dueq_abandon(test.store);
+    store_fixture_abandon(&fixture);
     open_store();
-    compare_crowd(&(struct keys_view){test.store, 0, test.now}, fields);
-    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
+    compare_crowd(&(struct keys_view){fixture.store, 0, fixture.time}, fields);
+    assert_int_equal(keys_flush(fixture.store, 0), DUEQ_OK);
     test.flushed[0] = true;
     check_reclaimed();
 }
@@ -1103,9 +1081,9 @@ static void more_keys_change_in_a_turn_than_are_kept_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keys_are_arrays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_are_arrays, set_up, store_fixture_tear_down),
         cmocka_unit_test_setup_teardown(more_keys_change_in_a_turn_than_are_kept_open, set_up,
-                                        tear_down),
+                                        store_fixture_tear_down),
     };
     return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
 }

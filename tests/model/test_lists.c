@@ -4,7 +4,7 @@
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +22,11 @@ struct model {
     bool packed; /* was never larger since it began */
 };
 
+static struct store_fixture fixture;
+
 static struct {
     struct dice dice;
-    char *dir;
-    struct dueq *store;
-    struct keys_view view;
     struct model lists[LISTS];
-    struct dueq_time now;
 } test;
 
 static const char *const names[LISTS] = {"a", "b", "c", "d"};
@@ -151,12 +149,12 @@ static void compare_list(size_t list)
 {
     struct comparison comparison = {&test.lists[list], 0, dice_once_in(&test.dice, 2)};
     struct keys_info info = {.count = 0};
-    enum dueq_status status = keys_info(&test.view, name_of(list), &info);
+    enum dueq_status status = keys_info(&fixture.view, name_of(list), &info);
 
     assert_int_equal(info.count, comparison.model->count);
     assert_int_equal(status, info.count > 0 ? DUEQ_OK : DUEQ_NOTFOUND);
     if (info.count > 0)
-        assert_int_equal(list_each(&test.view, name_of(list),
+        assert_int_equal(list_each(&fixture.view, name_of(list),
                                    comparison.backward ? info.count - 1 : 0,
                                    comparison.backward ? LIST_HEAD : LIST_TAIL, compare_element,
                                    &comparison),
@@ -166,7 +164,7 @@ static void compare_list(size_t list)
 
 static uint64_t records_in_table(uint8_t table)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(fixture.store));
     uint64_t count = 0;
 
     assert_non_null(cursor);
@@ -182,7 +180,7 @@ static void nothing_else_is_left(void)
 {
     uint64_t elements = 0;
 
-    while (dueq_tick(test.store, test.now, 100))
+    while (dueq_tick(fixture.store, fixture.time, 100))
         continue;
     for (size_t list = 0; list < LISTS; list++)
         elements += test.lists[list].packed ? 0 : test.lists[list].count;
@@ -202,7 +200,8 @@ static void push(size_t list)
 
         if (model->count == ELEMENTS_MAX)
             return;
-        assert_int_equal(list_push(&test.view, name_of(list), end, value_of(value)), DUEQ_OK);
+        assert_int_equal(list_push(&fixture.view, name_of(list), end, value_of(value)),
+                         DUEQ_OK);
         model_insert(model, end_of(model, end, true), value);
     }
 }
@@ -216,7 +215,7 @@ static void pop(size_t list)
     for (size_t left = any(5) == 0 ? any(100) : 1; left > 0 && model->count > 0; left--) {
         int expected = model_remove(model, end_of(model, end, false));
 
-        assert_int_equal(list_pop(&test.view, name_of(list), end, &value), DUEQ_OK);
+        assert_int_equal(list_pop(&fixture.view, name_of(list), end, &value), DUEQ_OK);
         assert_true(dueq_slice_equal(value, value_of(expected)));
     }
 }
@@ -234,7 +233,7 @@ static void move(size_t list)
     if (to->count == ELEMENTS_MAX)
         return;
     assert_int_equal(
-        list_move(&test.view, name_of(list), from_end, name_of(target), to_end, &value),
+        list_move(&fixture.view, name_of(list), from_end, name_of(target), to_end, &value),
         from->count > 0 ? DUEQ_OK : DUEQ_NOTFOUND);
     if (from->count == 0)
         return;
@@ -250,7 +249,7 @@ static void put(size_t list)
     size_t index = any(model->count + 1);
     int value = any_value(list);
 
-    assert_int_equal(list_put(&test.view, name_of(list), index, value_of(value)),
+    assert_int_equal(list_put(&fixture.view, name_of(list), index, value_of(value)),
                      index < model->count ? DUEQ_OK : DUEQ_NOTFOUND);
     if (index >= model->count)
         return;
@@ -266,7 +265,8 @@ static void insert(size_t list)
 
     if (model->count == 0 || model->count == ELEMENTS_MAX)
         return;
-    assert_int_equal(list_insert(&test.view, name_of(list), index, value_of(value)), DUEQ_OK);
+    assert_int_equal(list_insert(&fixture.view, name_of(list), index, value_of(value)),
+                     DUEQ_OK);
     model_insert(model, index, value);
 }
 
@@ -278,9 +278,9 @@ static void remove_equal(size_t list)
     int value = any_value(list);
     bool there = model->count > 0;
 
-    assert_int_equal(
-        list_remove_equal(&test.view, name_of(list), value_of(value), towards, limit, &removed),
-        there ? DUEQ_OK : DUEQ_NOTFOUND);
+    assert_int_equal(list_remove_equal(&fixture.view, name_of(list), value_of(value), towards,
+                                       limit, &removed),
+                     there ? DUEQ_OK : DUEQ_NOTFOUND);
     assert_int_equal(removed, model_remove_equal(model, value, towards, limit));
 }
 
@@ -292,7 +292,7 @@ static void trim(size_t list)
     size_t left = first < model->count ? model->count - first : 0;
     size_t count = any(2) == 0 ? left : any(left + 1);
 
-    assert_int_equal(list_trim(&test.view, name_of(list), first, count),
+    assert_int_equal(list_trim(&fixture.view, name_of(list), first, count),
                      model->count > 0 ? DUEQ_OK : DUEQ_NOTFOUND);
     memmove(model->elements, model->elements + (left > 0 ? first : 0),
             count * sizeof(model->elements[0]));
@@ -301,7 +301,7 @@ static void trim(size_t list)
 
 static void drop(size_t list)
 {
-    keys_del(&test.view, name_of(list));
+    keys_del(&fixture.view, name_of(list));
     test.lists[list].count = 0;
 }
 
@@ -312,11 +312,11 @@ static void copy_or_rename(size_t list)
     if (target == list || test.lists[list].count == 0)
         return;
     if (any(2) == 0) {
-        assert_int_equal(keys_copy(&test.view, name_of(list), 0, name_of(target)), DUEQ_OK);
+        assert_int_equal(keys_copy(&fixture.view, name_of(list), 0, name_of(target)), DUEQ_OK);
         test.lists[target] = test.lists[list];
         return;
     }
-    assert_int_equal(keys_rename(&test.view, name_of(list), name_of(target)), DUEQ_OK);
+    assert_int_equal(keys_rename(&fixture.view, name_of(list), name_of(target)), DUEQ_OK);
     test.lists[target] = test.lists[list];
     test.lists[list].count = 0;
 }
@@ -324,30 +324,19 @@ static void copy_or_rename(size_t list)
 static void flush(size_t list)
 {
     (void)list;
-    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
+    assert_int_equal(keys_flush(fixture.store, 0), DUEQ_OK);
     for (size_t i = 0; i < LISTS; i++)
         test.lists[i].count = 0;
-}
-
-static void open_store(void)
-{
-    struct dueq_error error;
-
-    assert_int_equal(dueq_open(test.dir, NULL, test.now, &test.store, &error), DUEQ_OK);
-    test.view = (struct keys_view){test.store, 0, test.now};
 }
 
 /* As after a crash behind the commit, or after a clean end. */
 static void reopen(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, test.now, &lsn), DUEQ_OK);
+    store_fixture_commit(&fixture);
     if (any(2) == 0)
-        dueq_abandon(test.store);
+        store_fixture_crash(&fixture);
     else
-        assert_int_equal(dueq_close(test.store), DUEQ_OK);
-    open_store();
+        store_fixture_reopen(&fixture);
 }
 
 static void step(void)
@@ -364,7 +353,7 @@ static void step(void)
         roll -= steps[i++].weight;
     steps[i].run(list);
     if (dice_once_in(&test.dice, 3))
-        dueq_tick(test.store, test.now, 1 + (unsigned)any(40));
+        dueq_tick(fixture.store, fixture.time, 1 + (unsigned)any(40));
     if (dice_once_in(&test.dice, 20))
         compare_list(list);
 }
@@ -373,20 +362,12 @@ static void step(void)
 
 static int set_up(void **state)
 {
-    (void)state;
+    *state = &fixture;
     dice_begin(&test.dice);
     memset(test.lists, 0, sizeof(test.lists));
-    test.dir = temp_dir_new();
-    test.now = (struct dueq_time){.now = 1700000000000, .wall = 1700000000000};
-    open_store();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
+    store_fixture_init(&fixture);
+    fixture.options.durability = KV_SYNC_ALWAYS;
+    store_fixture_open(&fixture);
     return 0;
 }
 
@@ -411,7 +392,7 @@ static void lists_are_arrays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lists_are_arrays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_are_arrays, set_up, store_fixture_tear_down),
     };
     return cmocka_run_group_tests_name("lists", tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "storage/queue/queue.h"
 #include "tests/support/dice.h"
 #include "tests/support/queue_model.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,11 +15,10 @@
 
 enum { TOPICS = QUEUE_MODEL_TOPICS, NAMES = 150, BIG_BUDGET = 1000000 };
 
+static struct store_fixture fixture;
+
 static struct {
     struct dice dice;
-    char *dir;
-    struct dueq *store;
-    struct dueq_time time;
     struct queue_model model, committed;
     struct dueq_timeline line, committed_line;
     bool drops;           /* a topic is dropped as soon as it is empty */
@@ -45,29 +44,21 @@ static bool once_in(uint64_t times)
 
 static void check_store(void)
 {
-    const char *wrong = queue_check(test.store);
+    const char *wrong = queue_check(fixture.store);
 
     assert_string_equal(wrong == NULL ? "" : wrong, "");
 }
 
 static void open_store(void)
 {
-    struct dueq_time time = test.time;
-    struct kv_options options;
-    struct dueq_error error;
+    struct dueq_time time = fixture.time;
 
-    kv_options_init(&options);
-    options.memtable_bytes = 200000;
-    options.segment_bytes = 1 << 20;
-    options.journal_bytes = 4 << 20;
-    options.map_bytes = 256 << 20;
-    options.disk_reserve_bytes = 0;
     if (once_in(3)) /* to go on from where it was, which is not told yet */
-        time.now = DUEQ_DEFAULT;
-    if (dueq_open(test.dir, &options, time, &test.store, &error) != DUEQ_OK)
-        fail_msg("%s", error.text);
+        fixture.time.now = DUEQ_DEFAULT;
+    store_fixture_open(&fixture);
+    fixture.time = time;
     if (test.drops)
-        test.store->empty_kept = 0;
+        fixture.store->empty_kept = 0;
 }
 
 /* ---- time */
@@ -77,12 +68,12 @@ static void take_signals(void)
     struct dueq_slice name;
     bool came[TOPICS] = {false};
 
-    while (dueq_next_signal(test.store, &name) == DUEQ_OK)
+    while (dueq_next_signal(fixture.store, &name) == DUEQ_OK)
         for (int topic = 0; topic < TOPICS; topic++)
             if (dueq_slice_equal(name, topic_of(topic)))
                 came[topic] = true;
     for (int topic = 0; topic < TOPICS; topic++) {
-        bool something = model_best(&test.model, topic, test.time) != NULL;
+        bool something = model_best(&test.model, topic, fixture.time) != NULL;
 
         if (test.waiting[topic] && something)
             assert_true(came[topic]);
@@ -95,7 +86,8 @@ static enum dueq_state shown_state(const struct model_job *job)
     struct dueq_job found;
 
     assert_int_equal(
-        dueq_get(test.store, topic_of(job->topic), model_id(job), test.time, &found), DUEQ_OK);
+        dueq_get(fixture.store, topic_of(job->topic), model_id(job), fixture.time, &found),
+        DUEQ_OK);
     return found.state;
 }
 
@@ -106,37 +98,37 @@ static void follow_tick(bool done)
     for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
         struct model_job *job = &test.model.jobs[i];
 
-        if (model_life_over(job, test.time) && (done || shown_state(job) == DUEQ_DEAD))
-            model_lapse(&test.model, job, test.time);
-        if (model_lease_over(job, test.time) && (done || shown_state(job) != DUEQ_CLAIMED))
-            model_end_lease(&test.model, job, test.time);
+        if (model_life_over(job, fixture.time) && (done || shown_state(job) == DUEQ_DEAD))
+            model_lapse(&test.model, job, fixture.time);
+        if (model_lease_over(job, fixture.time) && (done || shown_state(job) != DUEQ_CLAIMED))
+            model_end_lease(&test.model, job, fixture.time);
     }
 }
 
 static void check_next_tick(void)
 {
-    int64_t next = dueq_next_tick(test.store, test.time);
-    int64_t event = model_next_event(&test.model, test.time);
+    int64_t next = dueq_next_tick(fixture.store, fixture.time);
+    int64_t event = model_next_event(&test.model, fixture.time);
 
     if (next > 0 && event != DUEQ_NEVER)
-        assert_true(next <= event - test.time.now);
+        assert_true(next <= event - fixture.time.now);
 }
 
 static void tick_some(void)
 {
-    bool done = !dueq_tick(test.store, test.time, 1 + (unsigned)roll(20));
+    bool done = !dueq_tick(fixture.store, fixture.time, 1 + (unsigned)roll(20));
 
     follow_tick(done);
     if (!done)
         return;
     take_signals();
-    assert_true(dueq_next_tick(test.store, test.time) > 0);
+    assert_true(dueq_next_tick(fixture.store, fixture.time) > 0);
     check_next_tick();
 }
 
 static void tick_all(void)
 {
-    while (dueq_tick(test.store, test.time, BIG_BUDGET))
+    while (dueq_tick(fixture.store, fixture.time, BIG_BUDGET))
         ;
     follow_tick(true);
     take_signals();
@@ -148,16 +140,16 @@ static void step_wall(void)
 {
     int64_t step = roll(6000) - 3000;
 
-    test.time.wall += step == 1 ? 2 : step;
+    fixture.time.wall += step == 1 ? 2 : step;
 }
 
 static void advance(void)
 {
     int64_t step = roll(once_in(200) ? 40000000 : 300);
 
-    test.time.now += step;
-    test.time.wall += step;
-    test.time.ceiling = once_in(3) ? 0 : test.time.now + roll(2);
+    fixture.time.now += step;
+    fixture.time.wall += step;
+    fixture.time.ceiling = once_in(3) ? 0 : fixture.time.now + roll(2);
     if (once_in(60))
         step_wall();
     if (once_in(3))
@@ -186,7 +178,7 @@ static size_t make_lookalike(uint8_t *bytes, const struct model_topic *topic)
 
     if (!given_id_read(dueq_slice(topic->last_given, topic->last_given_size), &seq))
         return make_name(bytes, 1);
-    given_id_write(text, test.time.now, seq + (uint64_t)roll(4));
+    given_id_write(text, fixture.time.now, seq + (uint64_t)roll(4));
     memcpy(bytes, text, sizeof(text));
     return sizeof(text);
 }
@@ -205,20 +197,20 @@ static void choose_due(struct model_job *job, struct dueq_push *push)
 {
     int64_t range = once_in(9) ? 50000000 : 3000;
 
-    job->due = test.time.now;
+    job->due = fixture.time.now;
     if (once_in(3)) {
         push->absolute = true;
-        push->at = once_in(50) ? INT64_MAX : test.time.wall - 500 + roll(5000);
-        job->wall = push->at > test.time.wall;
+        push->at = once_in(50) ? INT64_MAX : fixture.time.wall - 500 + roll(5000);
+        job->wall = push->at > fixture.time.wall;
         if (job->wall)
             job->due = moment_clamp(push->at);
     } else if (once_in(2)) {
         push->delay = once_in(50) ? INT64_MAX : roll((uint64_t)range);
-        job->due = model_after(test.time, push->delay);
+        job->due = model_after(fixture.time, push->delay);
     }
     if (once_in(6)) {
         push->ttl = roll(2000);
-        job->expires = job->wall ? job->due - test.time.wall + test.time.now : job->due;
+        job->expires = job->wall ? job->due - fixture.time.wall + fixture.time.now : job->due;
         job->expires = moment_after(moment_clamp(job->expires), push->ttl);
     }
 }
@@ -259,14 +251,14 @@ static void push_one(void)
     wanted = job.id_size > 0 && model_find(&test.model, job.topic, push.id) != NULL
                  ? DUEQ_DUPLICATE
                  : DUEQ_OK;
-    assert_int_equal(dueq_push(test.store, &push, test.time, &id), wanted);
+    assert_int_equal(dueq_push(fixture.store, &push, fixture.time, &id), wanted);
     if (wanted != DUEQ_OK)
         return;
     if (job.id_size == 0)
         note_given_id(&job, id);
     job.there = true;
     job.seq = ++test.model.seq;
-    job.pushed = test.time.wall;
+    job.pushed = fixture.time.wall;
     test.model.topics[job.topic].totals.pushed++;
     *place = job;
 }
@@ -287,9 +279,9 @@ static struct model_job *best_living(int topic)
 {
     struct model_job *best;
 
-    while ((best = model_best(&test.model, topic, test.time)) != NULL &&
-           model_life_over(best, test.time))
-        model_lapse(&test.model, best, test.time);
+    while ((best = model_best(&test.model, topic, fixture.time)) != NULL &&
+           model_life_over(best, fixture.time))
+        model_lapse(&test.model, best, fixture.time);
     return best;
 }
 
@@ -299,7 +291,8 @@ static void claim_one(void)
     int64_t lease = once_in(100) ? INT64_MAX : roll(4000);
     struct model_job *wanted = best_living(topic);
     struct dueq_job job;
-    enum dueq_status status = dueq_claim(test.store, topic_of(topic), lease, test.time, &job);
+    enum dueq_status status =
+        dueq_claim(fixture.store, topic_of(topic), lease, fixture.time, &job);
 
     assert_int_equal(status, wanted == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
     if (wanted == NULL) {
@@ -312,8 +305,8 @@ static void claim_one(void)
     wanted->attempt++;
     wanted->state = MODEL_CLAIMED;
     wanted->wall = false;
-    wanted->due = model_after(test.time, lease);
-    assert_int_equal(job.due, model_shown_due(wanted, test.time));
+    wanted->due = model_after(fixture.time, lease);
+    assert_int_equal(job.due, model_shown_due(wanted, fixture.time));
     test.model.topics[topic].totals.claimed++;
 }
 
@@ -349,8 +342,8 @@ static void ack_one(void)
     if (!choose_target(&target))
         return;
     wanted = model_held(target.job, target.token, true);
-    assert_int_equal(dueq_ack(test.store, target.topic, target.id, target.token, test.time),
-                     wanted);
+    assert_int_equal(
+        dueq_ack(fixture.store, target.topic, target.id, target.token, fixture.time), wanted);
     if (wanted != DUEQ_OK)
         return;
     target.job->there = false;
@@ -364,8 +357,10 @@ static void check_backoff(const struct model_job *job, int64_t *ret_wait)
     int64_t plain = 1000LL << (job->attempt - 1);
 
     assert_int_equal(
-        dueq_get(test.store, topic_of(job->topic), model_id(job), test.time, &found), DUEQ_OK);
-    *ret_wait = found.due - test.time.wall - (model_after(test.time, 1) - 1 - test.time.now);
+        dueq_get(fixture.store, topic_of(job->topic), model_id(job), fixture.time, &found),
+        DUEQ_OK);
+    *ret_wait =
+        found.due - fixture.time.wall - (model_after(fixture.time, 1) - 1 - fixture.time.now);
     if (found.state == DUEQ_DELAYED)
         assert_in_range(*ret_wait, plain - plain / 5, plain + plain / 5);
 }
@@ -384,9 +379,9 @@ static void nack_one(void)
     if (once_in(2))
         nack.error = dueq_slice("boom", 4);
     wanted = model_held(target.job, target.token, false);
-    assert_int_equal(
-        dueq_nack(test.store, target.topic, target.id, target.token, &nack, test.time, &state),
-        wanted);
+    assert_int_equal(dueq_nack(fixture.store, target.topic, target.id, target.token, &nack,
+                               fixture.time, &state),
+                     wanted);
     if (wanted != DUEQ_OK)
         return;
     if (nack.error.size > 0)
@@ -395,9 +390,9 @@ static void nack_one(void)
     target.sums->totals.nacked++;
     if (nack.delay == DUEQ_DEFAULT)
         check_backoff(target.job, &nack.delay);
-    model_give_back(&test.model, target.job, model_after(test.time, nack.delay), nack.dead,
-                    test.time);
-    assert_int_equal(state, model_state(target.job, test.time));
+    model_give_back(&test.model, target.job, model_after(fixture.time, nack.delay), nack.dead,
+                    fixture.time);
+    assert_int_equal(state, model_state(target.job, fixture.time));
 }
 
 static void extend_one(void)
@@ -409,15 +404,16 @@ static void extend_one(void)
     if (!choose_target(&target))
         return;
     wanted = model_held(target.job, target.token, false);
-    assert_int_equal(
-        dueq_extend(test.store, target.topic, target.id, target.token, lease, test.time, &end),
-        wanted);
+    assert_int_equal(dueq_extend(fixture.store, target.topic, target.id, target.token, lease,
+                                 fixture.time, &end),
+                     wanted);
     if (wanted != DUEQ_OK)
         return;
-    assert_int_equal(end, model_after(test.time, lease) + test.time.wall - test.time.now);
+    assert_int_equal(end,
+                     model_after(fixture.time, lease) + fixture.time.wall - fixture.time.now);
     target.job->state = MODEL_CLAIMED;
     target.job->wall = false;
-    target.job->due = model_after(test.time, lease);
+    target.job->due = model_after(fixture.time, lease);
 }
 
 /* ---- looking */
@@ -430,8 +426,8 @@ static void check_job(const struct dueq_job *found, const struct model_job *job)
     assert_true(dueq_slice_equal(found->id, model_id(job)));
     assert_true(dueq_slice_equal(found->body, dueq_slice(job->body, strlen(job->body))));
     assert_true(dueq_slice_equal(found->error, error));
-    assert_int_equal(found->state, model_state(job, test.time));
-    assert_int_equal(found->due, model_shown_due(job, test.time));
+    assert_int_equal(found->state, model_state(job, fixture.time));
+    assert_int_equal(found->due, model_shown_due(job, fixture.time));
     assert_int_equal(found->attempt, job->attempt);
     assert_int_equal(found->token, job->token);
     assert_int_equal(found->pushed, job->pushed);
@@ -444,7 +440,7 @@ static void get_one(void)
 
     if (!choose_target(&target))
         return;
-    assert_int_equal(dueq_get(test.store, target.topic, target.id, test.time, &found),
+    assert_int_equal(dueq_get(fixture.store, target.topic, target.id, fixture.time, &found),
                      target.job == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
     if (target.job != NULL)
         check_job(&found, target.job);
@@ -456,7 +452,7 @@ static void delete_one(void)
 
     if (!choose_target(&target))
         return;
-    assert_int_equal(dueq_del(test.store, target.topic, target.id, test.time),
+    assert_int_equal(dueq_del(fixture.store, target.topic, target.id, fixture.time),
                      target.job == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
     if (target.job == NULL)
         return;
@@ -490,11 +486,11 @@ static void check_stats(void)
     for (int topic = 0; topic < TOPICS; topic++) {
         struct dueq_topic_stats stats, wanted;
 
-        if (dueq_topic_stats(test.store, topic_of(topic), test.time, &stats) != DUEQ_OK) {
+        if (dueq_topic_stats(fixture.store, topic_of(topic), fixture.time, &stats) != DUEQ_OK) {
             assert_int_equal(test.model.topics[topic].totals.pushed, 0);
             continue;
         }
-        model_stats(&test.model, topic, test.time, &wanted);
+        model_stats(&test.model, topic, fixture.time, &wanted);
         for (int state = 0; state < DUEQ_STATES; state++)
             assert_int_equal(stats.counts[state], wanted.counts[state]);
         assert_int_equal(stats.next_due, wanted.next_due);
@@ -503,7 +499,7 @@ static void check_stats(void)
         assert_memory_equal(&stats, &wanted, offsetof(struct dueq_topic_stats, counting));
         add_stats(&all, &stats);
     }
-    assert_int_equal(dueq_total_stats(test.store, test.time, &sum), DUEQ_OK);
+    assert_int_equal(dueq_total_stats(fixture.store, fixture.time, &sum), DUEQ_OK);
     for (int state = 0; state < DUEQ_STATES; state++)
         assert_int_equal(sum.counts[state], all.counts[state]);
     assert_int_equal(sum.oldest_ready_age, all.oldest_ready_age);
@@ -520,8 +516,7 @@ static bool has_jobs(int topic)
     return false;
 }
 
-/* What a topic that is dropped has counted goes with it; its tokens and ids do not come again.
- */
+/* What a dropped topic has counted goes with it; its tokens and ids do not come again. */
 static void follow_drops(void)
 {
     size_t topics = 0;
@@ -531,26 +526,24 @@ static void follow_drops(void)
             topics++;
         else
             memset(&test.model.topics[topic].totals, 0, sizeof(struct dueq_topic_stats));
-    assert_int_equal(dueq_topic_count(test.store), topics);
+    assert_int_equal(dueq_topic_count(fixture.store), topics);
 }
 
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_OK);
+    store_fixture_commit(&fixture);
     if (test.drops)
         follow_drops();
     test.committed = test.model;
     test.committed_line = test.line;
     if (once_in(3))
-        dueq_maintain(test.store, once_in(4));
+        dueq_maintain(fixture.store, once_in(4));
 }
 
 static void crash(void)
 {
-    dueq_wait(test.store, kv_lsn(test.store->kv));
-    dueq_abandon(test.store);
+    dueq_wait(fixture.store, kv_lsn(fixture.store->kv));
+    store_fixture_abandon(&fixture);
     test.model = test.committed;
     test.line = test.committed_line;
 }
@@ -560,17 +553,17 @@ static void check_timeline(void)
 {
     struct dueq_timeline line = {0, 0, {0}};
 
-    dueq_get_timeline(test.store, &line);
+    dueq_get_timeline(fixture.store, &line);
     assert_memory_equal(&line, &test.line, sizeof(line));
-    assert_true(dueq_time_floor(test.store) <= test.time.now);
+    assert_true(dueq_time_floor(fixture.store) <= fixture.time.now);
 }
 
 static void change_timeline(void)
 {
-    test.line.ahead = test.time.wall - test.time.now;
+    test.line.ahead = fixture.time.wall - fixture.time.now;
     test.line.since_boot += roll(3) - 1;
     test.line.boot[0] = (uint8_t)roll(2);
-    dueq_keep_timeline(test.store, &test.line);
+    dueq_keep_timeline(fixture.store, &test.line);
 }
 
 static void reopen(void)
@@ -579,7 +572,7 @@ static void reopen(void)
         crash();
     } else {
         commit();
-        assert_int_equal(dueq_close(test.store), DUEQ_OK);
+        store_fixture_close(&fixture);
     }
     if (once_in(4))
         step_wall();
@@ -596,8 +589,8 @@ static void flush(void)
 {
     struct queue_model before = test.model;
 
-    assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
-    assert_int_equal(dueq_topic_count(test.store), 0);
+    assert_int_equal(dueq_flush(fixture.store, fixture.time), DUEQ_OK);
+    assert_int_equal(dueq_topic_count(fixture.store), 0);
     memset(&test.model, 0, sizeof(test.model));
     for (int topic = 0; topic < TOPICS; topic++) { /* go on growing */
         test.model.topics[topic] = before.topics[topic];
@@ -632,9 +625,9 @@ static void check_empty(void)
     static const char tables[] = "BGQSTU";
 
     flush();
-    while (dueq_tick(test.store, test.time, 100))
+    while (dueq_tick(fixture.store, fixture.time, 100))
         ;
-    cursor = kv_cursor_new(test.store->kv);
+    cursor = kv_cursor_new(fixture.store->kv);
     for (const char *table = tables; *table != '\0'; table++)
         if (kv_cursor_seek(cursor, dueq_slice(table, 1)) == DUEQ_OK)
             assert_int_not_equal(*(const char *)kv_cursor_key(cursor).data, *table);
@@ -647,15 +640,19 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
 
     (void)state;
     dice_begin(&test.dice);
-    test.dir = temp_dir_new();
     test.drops = once_in(2);
-    test.time = (struct dueq_time){1000000, 1000000, 1000000};
+    store_fixture_init(&fixture);
+    fixture.time = (struct dueq_time){1000000, 1000000, 1000000};
+    fixture.options.durability = KV_SYNC_ALWAYS;
+    fixture.options.memtable_bytes = 200000;
+    fixture.options.journal_bytes = 4 << 20;
+    fixture.options.map_bytes = 256 << 20;
     open_store();
     for (long step = 0; step < steps; step++)
         random_step();
     check_empty();
-    assert_int_equal(dueq_close(test.store), DUEQ_OK);
-    temp_dir_remove(test.dir);
+    store_fixture_close(&fixture);
+    store_fixture_release(&fixture);
 }
 
 int main(void)

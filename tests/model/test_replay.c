@@ -4,7 +4,7 @@
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +26,10 @@ struct dump {
     size_t size, capacity, entries;
 };
 
+static struct store_fixture fixture;
+
 static struct {
     struct dice dice;
-    char *dir;
-    struct dueq *store;
-    struct dueq_time time;
     struct held held[HELD]; /* claims not answered yet */
     size_t held_count;
 } test;
@@ -110,7 +109,7 @@ static void push(void)
     push.priority = (int)dice_roll(&test.dice, 3) + 127;
     push.ttl =
         dice_once_in(&test.dice, 8) ? (int64_t)dice_roll(&test.dice, 2000) : DUEQ_DEFAULT;
-    dueq_push(test.store, &push, test.time, &id);
+    dueq_push(fixture.store, &push, fixture.time, &id);
 }
 
 static void claim(void)
@@ -121,8 +120,8 @@ static void claim(void)
     if (test.held_count == HELD)
         return;
     held->topic = (int)dice_roll(&test.dice, TOPICS);
-    if (dueq_claim(test.store, topic_of(held->topic), 1 + (int64_t)dice_roll(&test.dice, 900),
-                   test.time, &job) != DUEQ_OK)
+    if (dueq_claim(fixture.store, topic_of(held->topic),
+                   1 + (int64_t)dice_roll(&test.dice, 900), fixture.time, &job) != DUEQ_OK)
         return;
     held->token = job.token;
     held->size = job.id.size;
@@ -144,29 +143,25 @@ static void answer(void)
     held = test.held[--test.held_count];
     switch (dice_roll(&test.dice, 4)) {
     case 0:
-        dueq_nack(test.store, topic_of(held.topic), dueq_slice(held.id, held.size), held.token,
-                  &nack, test.time, &state);
+        dueq_nack(fixture.store, topic_of(held.topic), dueq_slice(held.id, held.size),
+                  held.token, &nack, fixture.time, &state);
         break;
     case 1:
-        dueq_extend(test.store, topic_of(held.topic), dueq_slice(held.id, held.size),
-                    held.token, 500, test.time, &end);
+        dueq_extend(fixture.store, topic_of(held.topic), dueq_slice(held.id, held.size),
+                    held.token, 500, fixture.time, &end);
         break;
     default:
-        dueq_ack(test.store, topic_of(held.topic), dueq_slice(held.id, held.size), held.token,
-                 test.time);
+        dueq_ack(fixture.store, topic_of(held.topic), dueq_slice(held.id, held.size),
+                 held.token, fixture.time);
     }
 }
 
 static void end_turn(void)
 {
-    uint64_t lsn;
-
-    while (dueq_tick(test.store, test.time, 100))
-        ;
-    assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_OK);
-    dueq_maintain(test.store, false);
-    test.time.now += (int64_t)dice_roll(&test.dice, 100);
-    test.time.wall = test.time.now;
+    store_fixture_tick(&fixture, 100);
+    store_fixture_commit(&fixture);
+    dueq_maintain(fixture.store, false);
+    store_fixture_pass(&fixture, (int64_t)dice_roll(&test.dice, 100));
 }
 
 static void work(long steps)
@@ -188,38 +183,15 @@ static void work(long steps)
 
 /* ---- the test */
 
-static struct kv_options options_with(size_t memtable_bytes)
-{
-    struct kv_options options;
-
-    kv_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.memtable_bytes = memtable_bytes;
-    options.segment_bytes = 1 << 20;
-    options.map_bytes = 256 << 20;
-    options.disk_reserve_bytes = 0;
-    options.seed = 42;
-    return options;
-}
-
-static void open_store(const struct kv_options *options)
-{
-    struct dueq_error error = {""};
-
-    if (dueq_open(test.dir, options, test.time, &test.store, &error) != DUEQ_OK)
-        fail_msg("dueq_open: %s", error.text);
-}
-
 /* Opens what a crash has left, twice: opening must not have changed it either. A checkpoint may
  * have come to the last record just before. */
-static void expect_replayed(struct dump expected, const struct kv_options *options,
-                            bool checkpoints)
+static void expect_replayed(struct dump expected, bool checkpoints)
 {
     for (int time = 0; time < 2; time++) {
         struct kv_stats stats;
         struct kv *kv;
 
-        assert_int_equal(kv_open(test.dir, options, &kv, NULL), DUEQ_OK);
+        assert_int_equal(kv_open(fixture.dir, &fixture.options, &kv, NULL), DUEQ_OK);
         kv_get_stats(kv, &stats);
         assert_true(checkpoints || stats.replayed_records > 0);
         expect_same(expected, kv);
@@ -227,42 +199,43 @@ static void expect_replayed(struct dump expected, const struct kv_options *optio
     }
 }
 
-static void crash_and_compare(const struct kv_options *options, bool checkpoints, long steps)
+static void crash_and_compare(bool checkpoints, long steps)
 {
     struct dump expected;
 
-    open_store(options);
+    store_fixture_open(&fixture);
     work(steps);
-    expected = dump_of(dueq_kv(test.store));
+    expected = dump_of(dueq_kv(fixture.store));
     assert_true(expected.entries > 100);
-    dueq_abandon(test.store);
+    store_fixture_abandon(&fixture);
     test.held_count = 0;
-    expect_replayed(expected, options, checkpoints);
+    expect_replayed(expected, checkpoints);
     free(expected.bytes);
 }
 
-static void expect_checkpoints(const struct kv_options *options, bool some)
+static void expect_checkpoints(bool some)
 {
     struct kv_stats stats;
 
-    open_store(options);
-    kv_get_stats(dueq_kv(test.store), &stats);
+    store_fixture_open(&fixture);
+    kv_get_stats(dueq_kv(fixture.store), &stats);
     assert_int_equal(stats.lsn - stats.replayed_records > 0, some);
-    dueq_abandon(test.store);
+    store_fixture_abandon(&fixture);
 }
 
 static void run(size_t memtable_bytes, bool checkpoints)
 {
-    struct kv_options options = options_with(memtable_bytes);
     long steps = dice_setting("STEPS", 20000);
 
     dice_begin(&test.dice);
-    test.dir = temp_dir_new();
-    test.time = (struct dueq_time){.now = 1000000, .wall = 1000000};
+    store_fixture_init(&fixture);
+    fixture.options.memtable_bytes = memtable_bytes;
+    fixture.options.map_bytes = 256 << 20;
+    fixture.options.seed = 42;
     for (int crash = 0; crash < 4; crash++)
-        crash_and_compare(&options, checkpoints, steps / 4);
-    expect_checkpoints(&options, checkpoints);
-    temp_dir_remove(test.dir);
+        crash_and_compare(checkpoints, steps / 4);
+    expect_checkpoints(checkpoints);
+    store_fixture_release(&fixture);
 }
 
 static void replay_over_checkpoints_gives_the_same_bytes(void **state)

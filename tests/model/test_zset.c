@@ -4,7 +4,7 @@
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@ struct model {
     double score[MEMBERS];
 };
 
+static struct store_fixture fixture;
+
 static struct {
     struct dice dice;
-    char *dir;
-    struct dueq *store;
     struct member members[MEMBERS]; /* in order of their bytes */
     struct model models[SETS];
 } test;
@@ -79,35 +79,14 @@ static int number_of(struct dueq_slice slice)
 
 /* ---- the store */
 
-static void open_store(void)
-{
-    struct kv_options options;
-    struct dueq_error error;
-
-    kv_options_init(&options);
-    options.memtable_bytes = 1 << 20;
-    options.segment_bytes = 1 << 20;
-    options.journal_bytes = 2 << 20;
-    options.map_bytes = 256 << 20;
-    options.disk_reserve_bytes = 0;
-    options.durability = KV_SYNC_NONE;
-    assert_int_equal(dueq_open(test.dir, &options,
-                               (struct dueq_time){.now = 1000, .wall = 1000}, &test.store,
-                               &error),
-                     DUEQ_OK);
-}
-
 static void commit(void)
 {
-    uint64_t lsn;
-
-    assert_int_equal(
-        dueq_commit(test.store, (struct dueq_time){.now = 1000, .wall = 1000}, &lsn), DUEQ_OK);
+    store_fixture_commit(&fixture);
 }
 
 static struct keys_view view(void)
 {
-    return (struct keys_view){test.store, 0, {.now = 1000, .wall = 1000}};
+    return fixture.view;
 }
 
 static struct dueq_slice name_of(int set)
@@ -356,11 +335,10 @@ static void settle(int set)
     (void)set;
     commit();
     if (dice_once_in(&test.dice, 8))
-        assert_int_equal(kv_checkpoint(dueq_kv(test.store)), DUEQ_OK);
+        assert_int_equal(kv_checkpoint(dueq_kv(fixture.store)), DUEQ_OK);
     if (!dice_once_in(&test.dice, 64))
         return;
-    assert_int_equal(dueq_close(test.store), DUEQ_OK);
-    open_store();
+    store_fixture_reopen(&fixture);
 }
 
 static void check_count(int set)
@@ -392,26 +370,22 @@ static void sorted_sets_live_as_arrays_do(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
+    *state = &fixture;
     dice_begin(&test.dice);
     make_members();
-    test.dir = temp_dir_new();
-    open_store();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    dueq_close(test.store);
-    temp_dir_remove(test.dir);
+    store_fixture_init(&fixture);
+    fixture.options.memtable_bytes = 1 << 20;
+    fixture.options.journal_bytes = 2 << 20;
+    fixture.options.map_bytes = 256 << 20;
+    store_fixture_open(&fixture);
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sorted_sets_live_as_arrays_do, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sorted_sets_live_as_arrays_do, set_up,
+                                        store_fixture_tear_down),
     };
     return cmocka_run_group_tests_name("sorted sets", tests, NULL, NULL);
 }

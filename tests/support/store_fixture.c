@@ -18,8 +18,7 @@ void store_fixture_init(struct store_fixture *ret_fixture)
 
 void store_fixture_release(struct store_fixture *fixture)
 {
-    dueq_abandon(fixture->store);
-    fixture->store = NULL;
+    store_fixture_abandon(fixture);
     temp_dir_remove(fixture->dir);
     fixture->dir = NULL;
 }
@@ -52,6 +51,12 @@ void store_fixture_close(struct store_fixture *fixture)
     assert_int_equal(status, DUEQ_OK);
 }
 
+void store_fixture_abandon(struct store_fixture *fixture)
+{
+    dueq_abandon(fixture->store);
+    fixture->store = NULL;
+}
+
 void store_fixture_reopen(struct store_fixture *fixture)
 {
     store_fixture_close(fixture);
@@ -60,8 +65,7 @@ void store_fixture_reopen(struct store_fixture *fixture)
 
 void store_fixture_crash(struct store_fixture *fixture)
 {
-    dueq_abandon(fixture->store);
-    fixture->store = NULL;
+    store_fixture_abandon(fixture);
     store_fixture_open(fixture);
 }
 

@@ -34,7 +34,7 @@ struct store_fixture {
  * is abandoned is never cut off, for the kernel keeps it. Does not open the store. */
 void store_fixture_init(struct store_fixture *ret_fixture);
 
-/* Abandons the store if it is open, and removes the directory. */
+/* Abandons the store and removes the directory. */
 void store_fixture_release(struct store_fixture *fixture);
 
 /* As a cmocka tear-down, *state is the fixture: closes the store, whatever comes of that, and
@@ -44,9 +44,11 @@ int store_fixture_tear_down(void **state);
 void store_fixture_open(struct store_fixture *fixture);
 /* Nothing to do when it is not open. */
 void store_fixture_close(struct store_fixture *fixture);
+/* As a crash: what was not committed is lost. Nothing to do when it is not open. */
+void store_fixture_abandon(struct store_fixture *fixture);
 
 void store_fixture_reopen(struct store_fixture *fixture); /* after a clean close */
-void store_fixture_crash(struct store_fixture *fixture);  /* and opens what is left */
+void store_fixture_crash(struct store_fixture *fixture);  /* after a crash */
 
 void store_fixture_commit(struct store_fixture *fixture);
 void store_fixture_checkpoint(struct store_fixture *fixture);
