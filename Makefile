@@ -167,12 +167,16 @@ fuzz: ## fuzz the request reader and the journal for FUZZ_SECONDS each (clang, l
 bench: $(BUILD)/dueq ## side by side with Redis and beanstalkd; prints ratios
 	@tests/bench/compare $(BUILD)/dueq
 
-.PHONY: lint lint-layers lint-tidy format format-check
-lint: lint-layers lint-tidy ## include rules between the layers, clang-tidy, cppcheck
+.PHONY: lint lint-layers lint-tests lint-tidy check-commits format format-check
+lint: lint-layers lint-tests lint-tidy ## includes between layers, forgotten tests, clang-tidy, cppcheck
 lint-layers:
 	@tools/lint-layers
+lint-tests:
+	@tools/lint-tests $(patsubst $(BUILD)/%,%.c,$(TESTS))
 lint-tidy:
 	@tools/lint-code $(filter-out tests/embed/%,$(filter %.c,$(CODE)))
+check-commits: ## subjects and bodies of the commits in RANGE (origin/main..HEAD)
+	@tools/check-commits $(RANGE)
 format: ## rewrite the code with clang-format
 	clang-format -i $(CODE)
 format-check: ## fail when clang-format would change something
