@@ -159,9 +159,10 @@ static void await_full(bool full)
     assert_int_equal(stats().full, full);
 }
 
+/* The first segment, the reserve and a spare: each gets its name when it is made. */
 static void await_files(void)
 {
-    for (int waited = 0; waited < 10000 && fake_disk_count(disk, DISK_RENAME) < 2; waited++)
+    for (int waited = 0; waited < 10000 && fake_disk_count(disk, DISK_RENAME) < 3; waited++)
         usleep(1000);
 }
 
