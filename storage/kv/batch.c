@@ -1,5 +1,8 @@
 #include "storage/kv/batch.h"
 
+#include "storage/kv/large_value.h"
+
+#include <assert.h>
 #include <stdlib.h>
 
 enum { OPERATION_PUT = 1, OPERATION_DEL = 2, VARINT_MAX = 10, KEEP_CAPACITY = 1024 * 1024 };
@@ -9,7 +12,7 @@ enum { OPERATION_PUT = 1, OPERATION_DEL = 2, VARINT_MAX = 10, KEEP_CAPACITY = 10
 static void drop_references(struct batch *batch)
 {
     for (size_t i = 0; i < batch->reference_count; i++)
-        free(batch->references[i].owned);
+        large_value_release(batch->references[i].value);
     batch->reference_count = 0;
     batch->referred = 0;
 }
@@ -68,7 +71,7 @@ static uint8_t *write_key(uint8_t *at, uint8_t operation, struct dueq_slice key)
     return at + key.size;
 }
 
-static bool refer(struct batch *batch, const uint8_t *data, size_t size)
+static bool refer(struct batch *batch, struct large_value *value)
 {
     size_t capacity = batch->reference_capacity == 0 ? 8 : batch->reference_capacity * 2;
     struct batch_reference *grown;
@@ -81,25 +84,35 @@ static bool refer(struct batch *batch, const uint8_t *data, size_t size)
         batch->reference_capacity = capacity;
     }
     batch->references[batch->reference_count++] =
-        (struct batch_reference){.at = batch->size, .data = data, .size = size};
-    batch->referred += size;
+        (struct batch_reference){.at = batch->size, .value = value};
+    batch->referred += value->size;
+    large_value_hold(value);
     return true;
 }
 
-bool batch_put(struct batch *batch, struct dueq_slice key, const uint8_t *stored, size_t size)
+bool batch_put(struct batch *batch, struct dueq_slice key, const uint8_t *value, size_t size)
 {
-    bool copied = size <= BATCH_COPY_MAX;
-    uint8_t *at = reserve(batch, 1 + 2 * VARINT_MAX + key.size + (copied ? size : 0));
+    uint8_t *at = reserve(batch, 1 + 2 * VARINT_MAX + key.size + size);
 
+    assert(size <= BATCH_COPY_MAX);
     if (at == NULL)
         return false;
     at = write_varint(write_key(at, OPERATION_PUT, key), size);
-    if (copied && size > 0) {
-        memcpy(at, stored, size);
-        at += size;
-    }
+    if (size > 0)
+        memcpy(at, value, size);
+    batch->size = (size_t)(at - batch->bytes) + size;
+    return true;
+}
+
+bool batch_put_large(struct batch *batch, struct dueq_slice key, struct large_value *value)
+{
+    uint8_t *at = reserve(batch, 1 + 2 * VARINT_MAX + key.size);
+
+    if (at == NULL)
+        return false;
+    at = write_varint(write_key(at, OPERATION_PUT, key), value->size);
     batch->size = (size_t)(at - batch->bytes);
-    return copied || refer(batch, stored, size);
+    return refer(batch, value);
 }
 
 bool batch_del(struct batch *batch, struct dueq_slice key)
@@ -109,22 +122,6 @@ bool batch_del(struct batch *batch, struct dueq_slice key)
     if (at == NULL)
         return false;
     batch->size = (size_t)(write_key(at, OPERATION_DEL, key) - batch->bytes);
-    return true;
-}
-
-bool batch_detach(struct batch *batch, const uint8_t *stored)
-{
-    for (size_t i = 0; i < batch->reference_count; i++) {
-        struct batch_reference *reference = &batch->references[i];
-
-        if (reference->data != stored)
-            continue;
-        reference->owned = malloc(reference->size);
-        if (reference->owned == NULL)
-            return false;
-        memcpy(reference->owned, stored, reference->size);
-        reference->data = reference->owned;
-    }
     return true;
 }
 
@@ -141,7 +138,7 @@ struct iovec *batch_parts(struct batch *batch, int *ret_count)
         const struct batch_reference *reference = &batch->references[i];
 
         parts[count++] = (struct iovec){batch->bytes + from, reference->at - from};
-        parts[count++] = (struct iovec){(void *)(uintptr_t)reference->data, reference->size};
+        parts[count++] = (struct iovec){reference->value->bytes, reference->value->size};
         from = reference->at;
     }
     parts[count++] = (struct iovec){batch->bytes + from, batch->size - from};

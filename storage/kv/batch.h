@@ -10,14 +10,14 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-enum { BATCH_COPY_MAX = 16 * 1024 }; /* larger values are referred to, not copied */
+struct large_value;
+
+enum { BATCH_COPY_MAX = 16 * 1024 }; /* larger values are held, not copied */
 
 /* A value that is written from where it lies. */
 struct batch_reference {
     size_t at; /* bytes of the batch before it */
-    const uint8_t *data;
-    size_t size;
-    uint8_t *owned; /* a copy, when the original was about to change */
+    struct large_value *value;
 };
 
 struct batch {
@@ -37,13 +37,11 @@ static inline size_t batch_bytes(const struct batch *batch)
     return batch->size + batch->referred;
 }
 
-/* stored: the memtable's copy of the value, which stays until batch_detach names it. False: out
- * of memory. */
-bool batch_put(struct batch *batch, struct dueq_slice key, const uint8_t *stored, size_t size);
+/* False: out of memory. Values of at most BATCH_COPY_MAX bytes. */
+bool batch_put(struct batch *batch, struct dueq_slice key, const uint8_t *value, size_t size);
+/* The value is held until the batch is cleared. */
+bool batch_put_large(struct batch *batch, struct dueq_slice key, struct large_value *value);
 bool batch_del(struct batch *batch, struct dueq_slice key);
-
-/* The bytes at `stored` are about to change: keep a copy if the batch refers to them. */
-bool batch_detach(struct batch *batch, const uint8_t *stored);
 
 /* The payload in pieces; valid until the next change. NULL: out of memory. */
 struct iovec *batch_parts(struct batch *batch, int *ret_count);

@@ -1,6 +1,7 @@
 #include "storage/kv/kv_store.h"
 
 #include "storage/kv/data_dir.h"
+#include "storage/kv/large_value.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -87,6 +88,26 @@ const char *kv_failure(const struct kv *kv)
 
 /* ---- opening */
 
+static enum dueq_status replay_large(struct kv *kv, const struct batch_operation *operation)
+{
+    struct large_value *value = large_value_new(&operation->value, 1);
+    enum dueq_status status =
+        value == NULL ? DUEQ_NOMEM
+                      : memtable_put_large(kv->active, operation->key, value, false);
+
+    large_value_release(value);
+    return status;
+}
+
+static enum dueq_status replay_operation(struct kv *kv, const struct batch_operation *operation)
+{
+    if (!operation->put)
+        return memtable_del(kv->active, operation->key);
+    if (operation->value.size > BATCH_COPY_MAX)
+        return replay_large(kv, operation);
+    return memtable_put(kv->active, operation->key, &operation->value, 1, false, NULL);
+}
+
 static enum dueq_status replay_operations(struct kv *kv, const struct journal_record *record)
 {
     const uint8_t *at = record->payload, *end = at + record->size;
@@ -97,9 +118,7 @@ static enum dueq_status replay_operations(struct kv *kv, const struct journal_re
         if (!batch_read(&at, end, &operation))
             return DUEQ_CORRUPT;
         kv_room_put(kv, operation.value.size);
-        status = operation.put
-                     ? memtable_put(kv->active, operation.key, &operation.value, 1, false, NULL)
-                     : memtable_del(kv->active, operation.key);
+        status = replay_operation(kv, &operation);
     }
     return status;
 }
@@ -297,20 +316,30 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
 
 /* ---- writing */
 
-/* A large value that the batch refers to must not change under it. */
-static bool detach(struct kv *kv, struct dueq_slice key)
+static bool put_small(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,
+                      size_t count, size_t size, bool absent)
 {
-    struct memtable_entry entry;
+    const uint8_t *stored;
 
-    if (kv->batch.reference_count == 0 || !memtable_get(kv->active, key, &entry))
-        return true;
-    return batch_detach(&kv->batch, entry.value);
+    return memtable_put(kv->active, key, parts, count, absent, &stored) == DUEQ_OK &&
+           batch_put(&kv->batch, key, stored, size);
+}
+
+static bool put_large(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,
+                      size_t count, bool absent)
+{
+    struct large_value *value = large_value_new(parts, count);
+    bool done = value != NULL &&
+                memtable_put_large(kv->active, key, value, absent) == DUEQ_OK &&
+                batch_put_large(&kv->batch, key, value);
+
+    large_value_release(value);
+    return done;
 }
 
 void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
              bool absent)
 {
-    const uint8_t *stored;
     size_t size = 0;
 
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
@@ -324,9 +353,8 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
     }
     gaps_put(&kv->gaps, key);
     kv_room_put(kv, size);
-    if (!detach(kv, key) ||
-        memtable_put(kv->active, key, parts, count, absent, &stored) != DUEQ_OK ||
-        !batch_put(&kv->batch, key, stored, size))
+    if (size <= BATCH_COPY_MAX ? !put_small(kv, key, parts, count, size, absent)
+                               : !put_large(kv, key, parts, count, absent))
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 
@@ -341,8 +369,7 @@ void kv_del(struct kv *kv, struct dueq_slice key)
     if (kv_failed(kv))
         return;
     gaps_del(&kv->gaps, key); /* first: the key may lie in the record that goes */
-    if (!batch_del(&kv->batch, key) || !detach(kv, key) ||
-        memtable_del(kv->active, key) != DUEQ_OK)
+    if (!batch_del(&kv->batch, key) || memtable_del(kv->active, key) != DUEQ_OK)
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 

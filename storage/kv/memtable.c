@@ -1,6 +1,7 @@
 #include "storage/kv/memtable.h"
 
 #include "storage/kv/arena.h"
+#include "storage/kv/large_value.h"
 #include "storage/kv/node.h"
 
 #include <stdlib.h>
@@ -24,6 +25,8 @@ struct memtable {
     unsigned depth;
     size_t entries;
     uint64_t version;
+    struct large_value *large;
+    size_t large_bytes;
 };
 
 /* The way down to a leaf. */
@@ -65,18 +68,24 @@ void memtable_free(struct memtable *table)
 {
     if (table == NULL)
         return;
+    while (table->large != NULL) {
+        struct large_value *value = table->large;
+
+        table->large = value->next;
+        large_value_release(value);
+    }
     arena_release(&table->arena);
     free(table);
 }
 
 size_t memtable_bytes(const struct memtable *table)
 {
-    return table->arena.used;
+    return table->arena.used + table->large_bytes;
 }
 
 size_t memtable_reserved(const struct memtable *table)
 {
-    return table->arena.reserved;
+    return table->arena.reserved + table->large_bytes;
 }
 
 size_t memtable_mapped(const struct memtable *table)
@@ -92,6 +101,59 @@ size_t memtable_entries(const struct memtable *table)
 uint64_t memtable_version(const struct memtable *table)
 {
     return table->version;
+}
+
+/* ---- large values */
+
+static struct large_value *large_of(const struct entry *entry)
+{
+    struct large_value *value;
+
+    memcpy(&value, entry->bytes + entry->key_size, sizeof(value));
+    return value;
+}
+
+/* Bytes of the value in the entry itself. */
+static size_t stored_size(const struct entry *entry)
+{
+    return entry->large ? sizeof(struct large_value *) : entry->value_size;
+}
+
+static const uint8_t *value_of(const struct entry *entry)
+{
+    return entry->large ? large_of(entry)->bytes : entry->bytes + entry->key_size;
+}
+
+static void hang_large(struct memtable *table, struct entry *entry, struct large_value *value)
+{
+    memcpy(entry->bytes + entry->key_size, &value, sizeof(value));
+    entry->large = true;
+    entry->value_size = (uint32_t)value->size;
+    value->prev = NULL;
+    value->next = table->large;
+    if (value->next != NULL)
+        value->next->prev = value;
+    table->large = value;
+    table->large_bytes += value->size;
+    large_value_hold(value);
+}
+
+static void drop_large(struct memtable *table, struct entry *entry)
+{
+    struct large_value *value;
+
+    if (!entry->large)
+        return;
+    value = large_of(entry);
+    if (value->prev != NULL)
+        value->prev->next = value->next;
+    else
+        table->large = value->next;
+    if (value->next != NULL)
+        value->next->prev = value->prev;
+    table->large_bytes -= value->size;
+    entry->large = false;
+    large_value_release(value);
 }
 
 /* ---- going down */
@@ -128,6 +190,12 @@ static void find_path(const struct memtable *table, struct dueq_slice key, struc
     path->leaf = node;
 }
 
+static struct memtable_entry show(const struct entry *entry)
+{
+    return (struct memtable_entry){entry->bytes, value_of(entry), entry->key_size,
+                                   entry->value_size, entry->tombstone};
+}
+
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry)
 {
@@ -139,8 +207,7 @@ bool memtable_get(const struct memtable *table, struct dueq_slice key,
     if (!equal)
         return false;
     entry = leaf->run.entries[slot];
-    *ret_entry = (struct memtable_entry){entry->bytes, entry->bytes + entry->key_size,
-                                         entry->key_size, entry->value_size, entry->tombstone};
+    *ret_entry = show(entry);
     return true;
 }
 
@@ -180,27 +247,32 @@ static struct entry *new_entry(struct memtable *table, struct dueq_slice key, si
         return NULL;
     entry->key_size = (uint32_t)key.size;
     entry->value_size = (uint32_t)value_size;
-    entry->tombstone = entry->fresh = false;
+    entry->tombstone = entry->fresh = entry->large = false;
     memcpy(entry->bytes, key.data, key.size);
     return entry;
 }
 
 static void free_entry(struct memtable *table, struct entry *entry)
 {
-    arena_free(&table->arena, entry, entry_size(entry->key_size, entry->value_size));
+    size_t size = entry_size(entry->key_size, stored_size(entry));
+
+    drop_large(table, entry);
+    arena_free(&table->arena, entry, size);
 }
 
-/* Gives an entry of the leaf room for another value; the key stays. In place when the piece is
- * of the same class. */
+/* Gives an entry of the leaf room for another value of that size; the key stays. In place when
+ * the piece is of the same class. */
 static struct entry *resize_entry(struct memtable *table, struct leaf *leaf, unsigned slot,
                                   size_t value_size)
 {
     struct entry *old = leaf->run.entries[slot], *entry;
-    size_t before = entry_size(old->key_size, old->value_size);
+    size_t before = entry_size(old->key_size, stored_size(old));
     size_t after = entry_size(old->key_size, value_size);
 
-    if (arena_room(before) == arena_room(after))
+    if (arena_room(before) == arena_room(after)) {
+        drop_large(table, old);
         return old;
+    }
     entry = new_entry(table, entry_key(old), value_size);
     if (entry == NULL)
         return NULL;
@@ -429,33 +501,54 @@ static void remove_entry(struct memtable *table, struct path *path, unsigned slo
 
 /* ---- put and del */
 
+/* The entry of the key, with room for so many bytes in place of its value, which is the
+ * caller's to write. NULL: out of memory, nothing has changed. */
+static struct entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
+                                bool absent)
+{
+    struct leaf *leaf = find_leaf(table, key);
+    bool equal;
+    unsigned slot = run_find(&leaf->run, key, &equal);
+    struct entry *entry =
+        equal ? resize_entry(table, leaf, slot, size) : new_entry(table, key, size);
+
+    if (entry == NULL)
+        return NULL;
+    entry->tombstone = false;
+    table->version++;
+    if (equal)
+        return entry;
+    entry->fresh = absent;
+    if (leaf->run.count < NODE_KEYS) {
+        run_insert(&leaf->run, slot, entry);
+        table->entries++;
+        return entry;
+    }
+    return insert_entry(table, key, entry) ? entry : NULL;
+}
+
 enum dueq_status memtable_put(struct memtable *table, struct dueq_slice key,
                               const struct dueq_slice *parts, size_t count, bool absent,
                               const uint8_t **ret_value)
 {
-    struct leaf *leaf = find_leaf(table, key);
-    size_t size = parts_size(parts, count);
-    struct entry *entry;
-    bool equal;
-    unsigned slot = run_find(&leaf->run, key, &equal);
+    struct entry *entry = open_entry(table, key, parts_size(parts, count), absent);
 
-    entry = equal ? resize_entry(table, leaf, slot, size) : new_entry(table, key, size);
     if (entry == NULL)
         return DUEQ_NOMEM;
     write_value(entry, parts, count);
-    entry->tombstone = false;
-    if (!equal) {
-        entry->fresh = absent;
-        if (leaf->run.count < NODE_KEYS) {
-            run_insert(&leaf->run, slot, entry);
-            table->entries++;
-        } else if (!insert_entry(table, key, entry)) {
-            return DUEQ_NOMEM;
-        }
-    }
-    table->version++;
     if (ret_value != NULL)
         *ret_value = entry->bytes + entry->key_size;
+    return DUEQ_OK;
+}
+
+enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice key,
+                                    struct large_value *value, bool absent)
+{
+    struct entry *entry = open_entry(table, key, sizeof(value), absent);
+
+    if (entry == NULL)
+        return DUEQ_NOMEM;
+    hang_large(table, entry, value);
     return DUEQ_OK;
 }
 
@@ -573,8 +666,7 @@ struct memtable_entry memtable_at(const struct memtable_cursor *cursor)
     const struct leaf *leaf = cursor->leaf;
     const struct entry *entry = leaf->run.entries[cursor->slot];
 
-    return (struct memtable_entry){entry->bytes, entry->bytes + entry->key_size,
-                                   entry->key_size, entry->value_size, entry->tombstone};
+    return show(entry);
 }
 
 /* ---- self-check */
@@ -598,7 +690,8 @@ static void audit_run(struct audit *audit, const struct run *run, size_t node_si
             dueq_slice_compare(entry_key(run->entries[i - 1]), entry_key(run->entries[i])) >= 0)
             audit->wrong = "keys are out of order";
         audit->bytes +=
-            arena_room(entry_size(run->entries[i]->key_size, run->entries[i]->value_size));
+            arena_room(entry_size(run->entries[i]->key_size, stored_size(run->entries[i])));
+        audit->bytes += run->entries[i]->large ? run->entries[i]->value_size : 0;
     }
     audit->bytes += arena_room(node_size);
 }
@@ -654,5 +747,5 @@ const char *memtable_check(const struct memtable *table)
         return "the chain of leaves has loose ends";
     if (audit.entries != table->entries)
         return "the number of entries is wrong";
-    return audit.bytes == table->arena.used ? NULL : "the byte count is wrong";
+    return audit.bytes == memtable_bytes(table) ? NULL : "the byte count is wrong";
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct memtable;
+struct large_value;
 
 /* One entry, owned by the table. Pointers live until the entry is replaced or removed. */
 struct memtable_entry {
@@ -34,17 +35,19 @@ void memtable_free(struct memtable *table);
 enum dueq_status memtable_put(struct memtable *table, struct dueq_slice key,
                               const struct dueq_slice *parts, size_t count, bool absent,
                               const uint8_t **ret_value);
+/* The same for a large value, which is held until the key changes or the table goes. */
+enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice key,
+                                    struct large_value *value, bool absent);
 enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key);
 
 /* False when the table says nothing about the key; a tombstone is an entry. O(log n). */
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry);
 
-/* Arena bytes in use, free lists excluded: what a checkpoint has to write. */
+/* Arena bytes in use, free lists excluded, and large values: what a checkpoint has to write. */
 size_t memtable_bytes(const struct memtable *table);
-/* Arena bytes held from the system, the measure of what the table costs: pieces of one size
- * class are not used for another, so entries that grow wave by wave leave old classes behind.
- */
+/* Bytes held from the system, the measure of what the table costs: pieces of one size class are
+ * not used for another, so entries that grow wave by wave leave old classes behind. */
 size_t memtable_reserved(const struct memtable *table);
 size_t memtable_mapped(const struct memtable *table);  /* of those, what is not malloc's */
 size_t memtable_entries(const struct memtable *table); /* tombstones included */

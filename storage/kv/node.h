@@ -14,12 +14,14 @@
 
 enum { NODE_KEYS = 32, NODE_HEAD = 28 };
 
-/* An entry of the table, or the separator of an inner node. The value follows the key. */
+/* An entry of the table, or the separator of an inner node. The value follows the key, or a
+ * pointer to it when it is large. */
 struct entry {
     uint32_t key_size;
     uint32_t value_size;
     bool tombstone;
     bool fresh; /* no lower level has the key: a del may remove the entry */
+    bool large;
     uint8_t bytes[];
 };
 

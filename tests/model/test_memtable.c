@@ -1,6 +1,8 @@
 /* Random changes to a memtable against the simplest map there is: an array over a dense
  * universe of keys. SEED= reproduces, STEPS= scales. */
 #include "storage/kv/memtable.h"
+
+#include "storage/kv/large_value.h"
 #include "tests/support/dice.h"
 
 #include <stdio.h>
@@ -68,6 +70,17 @@ static struct dueq_slice key_at(size_t i)
     return dueq_slice(keys.bytes[i], keys.sizes[i]);
 }
 
+/* Whatever its size: the table does not ask. */
+static void put_large(struct memtable *table, size_t i, const struct dueq_slice *parts,
+                      bool absent)
+{
+    struct large_value *value = large_value_new(parts, 2);
+
+    assert_non_null(value);
+    assert_int_equal(memtable_put_large(table, key_at(i), value, absent), DUEQ_OK);
+    large_value_release(value);
+}
+
 static void put_random(struct memtable *table, struct dice *dice, size_t i)
 {
     uint8_t value[VALUE_MAX];
@@ -81,7 +94,10 @@ static void put_random(struct memtable *table, struct dice *dice, size_t i)
     memset(value, entry->fill, sizeof(value));
     parts[0] = dueq_slice(value, entry->value_size / 3);
     parts[1] = dueq_slice(value, entry->value_size - entry->value_size / 3);
-    assert_int_equal(memtable_put(table, key_at(i), parts, 2, absent, NULL), DUEQ_OK);
+    if (dice_roll(dice, 8) == 0)
+        put_large(table, i, parts, absent);
+    else
+        assert_int_equal(memtable_put(table, key_at(i), parts, 2, absent, NULL), DUEQ_OK);
     if (!entry->present)
         entry->fresh = absent;
     entry->present = true;
