@@ -12,7 +12,22 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARTS_AT_ONCE = 64, PAD_MAX = RECORD_ALIGN };
+enum {
+    PARTS_AT_ONCE = 64,
+    PAD_MAX = RECORD_ALIGN,
+    LATER_STEP = 1024 * 1024, /* of a record written at once: others write to the file, too */
+    LATER_DIRTY =
+        32 * 1024 * 1024 /* then it is synced so far: others' syncs do not wait for all */
+};
+
+/* A record that the sync thread is to write. */
+struct pending {
+    struct pending *next;
+    struct segment_file *segment;
+    uint64_t offset;
+    struct record_header header;
+    struct journal_payload payload;
+};
 
 struct journal {
     struct journal_files files;
@@ -31,7 +46,9 @@ struct journal {
     pthread_cond_t work; /* for the sync thread */
     pthread_cond_t settled_changed;
     struct segment_file *oldest, *youngest; /* live ones */
-    uint64_t written;                       /* LSN that is with the kernel */
+    uint64_t appended;                      /* LSN of the last append */
+    struct pending *pending, *last_pending; /* in order of LSN; the first may be under way */
+    size_t pending_bytes;
     uint64_t wanted; /* LSN that somebody waits to be synced, whatever the mode */
     uint64_t noted;  /* LSN that a note says is durable */
     unsigned interval_ms, note_ms;
@@ -144,6 +161,92 @@ static void settle(struct journal *journal, uint64_t lsn)
         atomic_store_explicit(&journal->settled, lsn, memory_order_release);
 }
 
+/* The LSN up to which everything is with the kernel. Under the lock. */
+static uint64_t written(const struct journal *journal)
+{
+    return journal->pending != NULL ? journal->pending->header.lsn - 1 : journal->appended;
+}
+
+size_t journal_pending(const struct journal *journal)
+{
+    struct journal *locked = shared(journal);
+    size_t bytes;
+
+    pthread_mutex_lock(&locked->lock);
+    bytes = journal->pending_bytes;
+    pthread_mutex_unlock(&locked->lock);
+    return bytes;
+}
+
+/* ---- writing */
+
+/* What is still to be written, and where. */
+struct writing {
+    struct iovec *parts;
+    int count;
+    uint64_t offset;
+};
+
+static void advance(struct writing *writing, size_t put)
+{
+    writing->offset += put;
+    while (writing->count > 0 && put >= writing->parts->iov_len) {
+        put -= writing->parts->iov_len;
+        writing->parts++;
+        writing->count--;
+    }
+    if (put > 0) {
+        writing->parts->iov_base = (uint8_t *)writing->parts->iov_base + put;
+        writing->parts->iov_len -= put;
+    }
+}
+
+/* The first of the parts, `most` bytes of them at the most. How many parts. */
+static int first_of(const struct writing *writing, size_t most, struct iovec *ret_parts)
+{
+    int count = 0;
+
+    while (count < writing->count && count < PARTS_AT_ONCE && most > 0) {
+        struct iovec part = writing->parts[count];
+
+        if (part.iov_len > most)
+            part.iov_len = most;
+        most -= part.iov_len;
+        ret_parts[count++] = part;
+    }
+    return count;
+}
+
+/* One call, of `most` bytes at the most. How many it wrote; -1: errno. */
+static ssize_t write_some(const struct kv_io *io, int fd, struct writing *writing, size_t most)
+{
+    struct iovec parts[PARTS_AT_ONCE];
+    int count = first_of(writing, most, parts);
+    ssize_t put;
+
+    do
+        put = io->pwritev(io->arg, fd, parts, count, (off_t)writing->offset);
+    while (put < 0 && errno == EINTR);
+    if (put == 0)
+        errno = ENOSPC;
+    if (put <= 0)
+        return -1;
+    advance(writing, (size_t)put);
+    return put;
+}
+
+/* Writes all parts at the offset, however many calls that takes. */
+static bool write_parts(const struct kv_io *io, int fd, struct iovec *parts, int count,
+                        uint64_t offset)
+{
+    struct writing writing = {parts, count, offset};
+
+    while (writing.count > 0)
+        if (write_some(io, fd, &writing, SIZE_MAX) < 0)
+            return false;
+    return true;
+}
+
 /* ---- the sync thread */
 
 /* Must something be synced now? Under the lock. */
@@ -151,9 +254,20 @@ static bool sync_due(const struct journal *journal)
 {
     uint64_t synced = journal_synced(journal);
 
-    if (journal_status(journal) != DUEQ_OK || journal->written <= synced)
+    if (journal_status(journal) != DUEQ_OK || written(journal) <= synced)
         return false;
     return atomic_load(&journal->durability) == KV_SYNC_ALWAYS || journal->wanted > synced;
+}
+
+/* Must something be written? Under the lock. */
+static bool write_due(const struct journal *journal)
+{
+    return journal_status(journal) == DUEQ_OK && journal->pending != NULL;
+}
+
+static bool work_due(const struct journal *journal)
+{
+    return sync_due(journal) || write_due(journal);
 }
 
 static struct timespec moment_in(const struct journal *journal, unsigned ms)
@@ -167,7 +281,7 @@ static void wait_interval(struct journal *journal)
 {
     struct timespec until = moment_in(journal, journal->interval_ms);
 
-    while (!journal->stop && !sync_due(journal) &&
+    while (!journal->stop && !work_due(journal) &&
            atomic_load(&journal->durability) == KV_SYNC_INTERVAL)
         if (pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT)
             break;
@@ -225,7 +339,7 @@ static bool wait_a_while(struct journal *journal)
     struct timespec until = moment_in(journal, journal->note_ms);
 
     return pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT &&
-           !journal->stop && !sync_due(journal);
+           !journal->stop && !work_due(journal);
 }
 
 /* Says in the youngest segment what is durable: no record may follow for long that would. A
@@ -249,12 +363,12 @@ static void note_durable(struct journal *journal)
     pthread_mutex_lock(&journal->lock);
 }
 
-/* Returns under the lock when there is something to sync, or it is time to stop. */
+/* Returns under the lock when there is something to write or sync, or it is time to stop. */
 static void wait_for_work(struct journal *journal)
 {
-    while (!journal->stop && !sync_due(journal)) {
+    while (!journal->stop && !work_due(journal)) {
         if (atomic_load(&journal->durability) == KV_SYNC_INTERVAL &&
-            journal->written > journal_synced(journal) && journal_status(journal) == DUEQ_OK) {
+            written(journal) > journal_synced(journal) && journal_status(journal) == DUEQ_OK) {
             wait_interval(journal);
             if (journal_status(journal) == DUEQ_OK)
                 return;
@@ -274,7 +388,7 @@ static void close_old(struct journal *journal)
 {
     for (struct segment_file *segment = journal->oldest; segment != journal->youngest;
          segment = segment->next)
-        if (!segment->dirty && segment->fd >= 0) {
+        if (!segment->dirty && segment->pending == 0 && segment->fd >= 0) {
             journal->io->close(journal->io->arg, segment->fd);
             segment->fd = -1;
         }
@@ -288,29 +402,144 @@ static void count_sync(struct journal *journal, uint64_t usec)
         journal->stats.sync_usec_max = usec;
 }
 
+/* Syncs all that is with the kernel and settles it. Under the lock, which the syncs let go. */
+static void sync_written(struct journal *journal)
+{
+    const struct kv_io *io = journal->io;
+    uint64_t target = written(journal), began = io->monotonic_usec(io->arg);
+    bool done;
+
+    if (journal_status(journal) != DUEQ_OK)
+        return;
+    done = sync_all(journal);
+    count_sync(journal, io->monotonic_usec(io->arg) - began);
+    if (!done)
+        return;
+    atomic_store_explicit(&journal->synced, target, memory_order_release);
+    settle(journal, target);
+    close_old(journal);
+    pthread_cond_broadcast(&journal->settled_changed);
+}
+
+/* ---- what the sync thread writes */
+
+static struct pending *take_pending(struct journal *journal)
+{
+    struct pending *pending = journal->pending;
+
+    journal->pending = pending->next;
+    if (journal->pending == NULL)
+        journal->last_pending = NULL;
+    journal->pending_bytes -= pending->header.size;
+    return pending;
+}
+
+static void free_pending(struct pending *pending)
+{
+    pending->payload.release(pending->payload.owner);
+    free(pending);
+}
+
+/* The header, the payload and the padding. `all` has room for two more parts than the payload;
+ * `bytes` for a header. How many. */
+static int record_parts(struct journal *journal, const struct segment_file *segment,
+                        const struct record_header *header, const struct iovec *parts,
+                        int count, uint8_t *bytes, struct iovec *all)
+{
+    static const uint8_t padding[PAD_MAX];
+    size_t pad = record_space(header->size) - RECORD_HEADER_SIZE - header->size;
+
+    record_write_header(bytes, header, parts, count,
+                        segment_salt(journal->salt, segment->number));
+    all[0] = (struct iovec){bytes, RECORD_HEADER_SIZE};
+    memcpy(all + 1, parts, (size_t)count * sizeof(*parts));
+    all[count + 1] = (struct iovec){(void *)(uintptr_t)padding, pad};
+    return count + 1 + (pad > 0);
+}
+
+/* A disk that has much to write lets nobody else write: it is synced now and then. NULL, or the
+ * call that failed. */
+static const char *write_in_steps(struct journal *journal, int fd, struct writing *writing)
+{
+    const struct kv_io *io = journal->io;
+    size_t dirty = 0;
+
+    while (writing->count > 0) {
+        ssize_t put = write_some(io, fd, writing, LATER_STEP);
+
+        if (put < 0)
+            return "write";
+        dirty += (size_t)put;
+        if (dirty < LATER_DIRTY || atomic_load(&journal->durability) == KV_SYNC_NONE)
+            continue;
+        if (io->fdatasync(io->arg, fd) != 0)
+            return "fdatasync";
+        dirty = 0;
+    }
+    return NULL;
+}
+
+static const char *write_record_later(struct journal *journal, const struct pending *pending)
+{
+    const struct journal_payload *payload = &pending->payload;
+    struct iovec *all = malloc(((size_t)payload->count + 2) * sizeof(*all));
+    uint8_t bytes[RECORD_HEADER_SIZE];
+    struct writing writing = {all, 0, pending->offset};
+    const char *failed;
+
+    if (all == NULL)
+        return "malloc";
+    writing.count = record_parts(journal, pending->segment, &pending->header, payload->parts,
+                                 payload->count, bytes, all);
+    failed = write_in_steps(journal, pending->segment->fd, &writing);
+    free(all);
+    return failed;
+}
+
+/* The first record that waits. Under the lock, which is let go meanwhile. */
+static void write_pending(struct journal *journal)
+{
+    struct pending *pending = journal->pending;
+    const char *failed;
+    int error;
+
+    pthread_mutex_unlock(&journal->lock);
+    errno = 0;
+    failed = write_record_later(journal, pending);
+    error = errno;
+    pthread_mutex_lock(&journal->lock);
+    if (failed != NULL) {
+        fail_locked(journal, failed, pending->segment->number, error);
+        return;
+    }
+    take_pending(journal);
+    pending->segment->pending--;
+    pending->segment->dirty = true;
+    if (atomic_load(&journal->durability) != KV_SYNC_ALWAYS)
+        settle(journal, written(journal));
+    pthread_cond_broadcast(&journal->settled_changed);
+    pthread_mutex_unlock(&journal->lock);
+    free_pending(pending); /* of hundreds of MB, perhaps */
+    pthread_mutex_lock(&journal->lock);
+}
+
+/* What is written already is not to wait for what is not. */
 static void *run_sync_thread(void *arg)
 {
     struct journal *journal = arg;
-    const struct kv_io *io = journal->io;
 
     pthread_mutex_lock(&journal->lock);
     for (;;) {
-        uint64_t target, began;
-        bool done;
+        bool writes;
 
         wait_for_work(journal);
         if (journal->stop)
             break;
-        target = journal->written;
-        began = io->monotonic_usec(io->arg);
-        done = sync_all(journal);
-        count_sync(journal, io->monotonic_usec(io->arg) - began);
-        if (done) {
-            atomic_store_explicit(&journal->synced, target, memory_order_release);
-            settle(journal, target);
-            close_old(journal);
-            pthread_cond_broadcast(&journal->settled_changed);
-        }
+        writes = write_due(journal) && !sync_due(journal);
+        if (writes)
+            write_pending(journal);
+        if (!writes || atomic_load(&journal->durability) == KV_SYNC_INTERVAL)
+            sync_written(journal);
         pthread_mutex_unlock(&journal->lock);
         if (journal->notify != NULL)
             journal->notify(journal->notify_arg);
@@ -370,7 +599,7 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     }
     adopt_segments(journal, segments);
     if (status == DUEQ_OK) {
-        journal->last = journal->written = journal->noted = ret_replay->last_lsn;
+        journal->last = journal->appended = journal->noted = ret_replay->last_lsn;
         atomic_store(&journal->synced, journal->last);
         atomic_store(&journal->settled, journal->last);
         journal->thread_runs =
@@ -404,6 +633,8 @@ void journal_close(struct journal *journal)
         pthread_mutex_unlock(&journal->lock);
         pthread_join(journal->thread, NULL);
     }
+    while (journal->pending != NULL)
+        free_pending(take_pending(journal));
     while (journal->oldest != NULL) {
         struct segment_file *segment = journal->oldest;
 
@@ -422,36 +653,6 @@ void journal_close(struct journal *journal)
 
 /* ---- appending */
 
-/* Writes all parts at the offset, however many calls that takes. */
-static bool write_parts(struct journal *journal, struct iovec *parts, int count,
-                        uint64_t offset)
-{
-    const struct kv_io *io = journal->io;
-
-    while (count > 0) {
-        ssize_t put = io->pwritev(io->arg, journal->current->fd, parts,
-                                  count < PARTS_AT_ONCE ? count : PARTS_AT_ONCE, (off_t)offset);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            errno = put == 0 ? ENOSPC : errno;
-            return false;
-        }
-        offset += (uint64_t)put;
-        while (count > 0 && (size_t)put >= parts->iov_len) {
-            put -= (ssize_t)parts->iov_len;
-            parts++;
-            count--;
-        }
-        if (put > 0) {
-            parts->iov_base = (uint8_t *)parts->iov_base + put;
-            parts->iov_len -= (size_t)put;
-        }
-    }
-    return true;
-}
-
 static bool begin_segment(struct journal *journal)
 {
     struct segment_file *segment = journal->current;
@@ -465,7 +666,7 @@ static bool begin_segment(struct journal *journal)
     segment->first_lsn = header.first_lsn;
     segment->last_lsn = journal->last;
     segment->used = SEGMENT_HEADER_SIZE;
-    return write_parts(journal, &part, 1, 0);
+    return write_parts(journal->io, segment->fd, &part, 1, 0);
 }
 
 /* A file for a record of that space: the large one that was set aside for it, or another. */
@@ -558,33 +759,48 @@ static size_t parts_size(const struct iovec *parts, int count)
     return size;
 }
 
-/* Tells the sync thread, which costs a system call only when it sleeps. */
-static void publish(struct journal *journal, size_t space)
+/* The record has its place. Tells the sync thread, which costs a system call only when it
+ * sleeps. */
+static void publish(struct journal *journal, size_t space, struct pending *pending)
 {
+    struct segment_file *segment = journal->current;
+    enum kv_durability durability = atomic_load(&journal->durability);
+
     pthread_mutex_lock(&journal->lock);
-    journal->written = journal->last;
-    journal->current->last_lsn = journal->last;
-    journal->current->used += space;
-    journal->current->dirty = true;
+    if (pending != NULL) {
+        *(journal->pending != NULL ? &journal->last_pending->next : &journal->pending) =
+            pending;
+        journal->last_pending = pending;
+        journal->pending_bytes += pending->header.size;
+        segment->pending++;
+    }
+    journal->appended = ++journal->last;
+    segment->last_lsn = journal->last;
+    segment->used += space;
+    segment->dirty = true;
     journal->stats.written_bytes += space;
-    if (atomic_load(&journal->durability) != KV_SYNC_ALWAYS)
-        settle(journal, journal->last);
-    if (journal->idle && atomic_load(&journal->durability) != KV_SYNC_NONE)
+    if (durability != KV_SYNC_ALWAYS)
+        settle(journal, written(journal));
+    if (journal->idle && (pending != NULL || durability != KV_SYNC_NONE))
         pthread_cond_signal(&journal->work);
     pthread_mutex_unlock(&journal->lock);
+}
+
+static struct record_header next_header(const struct journal *journal, int64_t time,
+                                        size_t size)
+{
+    return (struct record_header){.lsn = journal->last + 1,
+                                  .durable = journal_synced(journal),
+                                  .time = time,
+                                  .size = (uint32_t)size};
 }
 
 static enum dueq_status write_record(struct journal *journal, int64_t time,
                                      const struct iovec *parts, int count, size_t size)
 {
-    static const uint8_t padding[PAD_MAX];
     struct segment_file *segment = journal->current;
-    struct record_header header = {.lsn = journal->last + 1,
-                                   .durable = journal_synced(journal),
-                                   .time = time,
-                                   .size = (uint32_t)size};
+    struct record_header header = next_header(journal, time, size);
     uint8_t bytes[RECORD_HEADER_SIZE];
-    size_t space = record_space(size);
     struct iovec few[8], *all = few;
     bool done;
 
@@ -592,38 +808,61 @@ static enum dueq_status write_record(struct journal *journal, int64_t time,
         all = malloc(((size_t)count + 2) * sizeof(*all));
     if (all == NULL)
         return DUEQ_NOMEM;
-    record_write_header(bytes, &header, parts, count,
-                        segment_salt(journal->salt, segment->number));
-    all[0] = (struct iovec){bytes, sizeof(bytes)};
-    memcpy(all + 1, parts, (size_t)count * sizeof(*parts));
-    all[count + 1] = (struct iovec){(void *)(uintptr_t)padding, space - sizeof(bytes) - size};
-    done = write_parts(journal, all, count + 1 + (all[count + 1].iov_len > 0), segment->used);
+    count = record_parts(journal, segment, &header, parts, count, bytes, all);
+    done = write_parts(journal->io, segment->fd, all, count, segment->used);
     if (all != few)
         free(all);
     if (!done)
         return fail(journal, "write", segment->number);
-    journal->last++;
-    publish(journal, space);
+    publish(journal, record_space(size), NULL);
     return DUEQ_OK;
 }
 
-enum dueq_status journal_append(struct journal *journal, int64_t time,
-                                const struct iovec *parts, int count, uint64_t *ret_lsn)
+/* Sees to it that the current segment has room for a record of that payload. */
+static enum dueq_status make_room(struct journal *journal, size_t size)
 {
-    size_t size = parts_size(parts, count), space = record_space(size);
     enum dueq_status status = journal_status(journal);
 
     if (status != DUEQ_OK)
         return status;
     if (size > KV_RECORD_MAX)
         return DUEQ_TOOBIG;
-    if (!fits_current(journal, space))
-        status = roll(journal, space);
+    return fits_current(journal, record_space(size)) ? DUEQ_OK
+                                                     : roll(journal, record_space(size));
+}
+
+enum dueq_status journal_append(struct journal *journal, int64_t time,
+                                const struct iovec *parts, int count, uint64_t *ret_lsn)
+{
+    size_t size = parts_size(parts, count);
+    enum dueq_status status = make_room(journal, size);
+
     if (status == DUEQ_OK)
         status = write_record(journal, time, parts, count, size);
     if (status != DUEQ_OK)
         return status;
     discard_large(journal); /* of a batch that needed less after all */
+    *ret_lsn = journal->last;
+    return DUEQ_OK;
+}
+
+enum dueq_status journal_append_later(struct journal *journal, int64_t time,
+                                      const struct journal_payload *payload, uint64_t *ret_lsn)
+{
+    size_t size = parts_size(payload->parts, payload->count);
+    struct pending *pending = malloc(sizeof(*pending));
+    enum dueq_status status = pending == NULL ? DUEQ_NOMEM : make_room(journal, size);
+
+    if (status != DUEQ_OK) {
+        free(pending);
+        return status;
+    }
+    *pending = (struct pending){.segment = journal->current,
+                                .offset = journal->current->used,
+                                .header = next_header(journal, time, size),
+                                .payload = *payload};
+    publish(journal, record_space(size), pending);
+    discard_large(journal);
     *ret_lsn = journal->last;
     return DUEQ_OK;
 }
@@ -665,7 +904,7 @@ void journal_set_durability(struct journal *journal, enum kv_durability durabili
     atomic_store(&journal->durability, (int)durability);
     journal->interval_ms = interval_ms;
     if (durability != KV_SYNC_ALWAYS)
-        settle(journal, journal->written);
+        settle(journal, written(journal));
     pthread_cond_signal(&journal->work);
     pthread_cond_broadcast(&journal->settled_changed);
     pthread_mutex_unlock(&journal->lock);

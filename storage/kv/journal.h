@@ -63,6 +63,25 @@ void journal_close(struct journal *journal);
 enum dueq_status journal_append(struct journal *journal, int64_t time,
                                 const struct iovec *parts, int count, uint64_t *ret_lsn);
 
+/* A payload that outlives the call: `release` is called with the owner when the record has been
+ * written, has failed or never will be, by any thread and perhaps before the call returns. */
+struct journal_payload {
+    const struct iovec *parts;
+    int count;
+    void *owner;
+    void (*release)(void *owner);
+};
+
+/* The same, but the sync thread computes the checksum and writes: for records that would take
+ * the owner a while. The bytes are set aside on return and nothing more; a write that fails
+ * shows as a failed sync does. Later records may be written before it, but settle after it.
+ * Unless it is DUEQ_OK, the payload stays the caller's. O(1). */
+enum dueq_status journal_append_later(struct journal *journal, int64_t time,
+                                      const struct journal_payload *payload, uint64_t *ret_lsn);
+
+/* Bytes of the records that are yet to be written. Any thread. */
+size_t journal_pending(const struct journal *journal);
+
 uint64_t journal_last(const struct journal *journal);           /* LSN of the last append */
 uint64_t journal_settled(const struct journal *journal);        /* any thread */
 uint64_t journal_synced(const struct journal *journal);         /* any thread; <= settled */

@@ -27,6 +27,7 @@ struct segment_file {
     int fd;                       /* -1: closed */
     bool dirty;                   /* has bytes that are not on disk */
     bool named;                   /* its name is on disk */
+    unsigned pending;             /* records that are yet to be written into it */
 };
 
 struct journal_files {

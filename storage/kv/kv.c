@@ -16,6 +16,8 @@ enum {
     IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
     IDLE_JOURNAL = 8 * 1024 * 1024,
+    LATER_SHARE =
+        64, /* from that part of a segment on a record is written by the sync thread */
     TOMBSTONES_TIRING = 200 * 1000 /* stepped over: a checkpoint takes them away */
 };
 
@@ -474,11 +476,57 @@ size_t kv_batch_bytes(const struct kv *kv)
     return batch_bytes(&kv->batch);
 }
 
+static void release_batch(void *owner)
+{
+    struct batch *batch = owner;
+
+    batch_release(batch);
+    free(batch);
+}
+
+/* The sync thread gets the batch as it is, and the next begins; without success it is taken
+ * back. */
+static enum dueq_status append_later(struct kv *kv, int64_t now)
+{
+    struct batch *batch = malloc(sizeof(*batch));
+    struct journal_payload payload = {.owner = batch, .release = release_batch};
+    enum dueq_status status;
+
+    if (batch == NULL)
+        return DUEQ_NOMEM;
+    payload.parts = batch_parts(&kv->batch, &payload.count);
+    if (payload.parts == NULL) {
+        free(batch);
+        return DUEQ_NOMEM;
+    }
+    *batch = kv->batch;
+    kv->batch = (struct batch){0};
+    status = journal_append_later(kv->journal, now, &payload, &kv->lsn);
+    if (status == DUEQ_OK)
+        return DUEQ_OK;
+    kv->batch = *batch;
+    free(batch);
+    return status;
+}
+
+/* Large ones are written by the sync thread, unless so much waits for it that memory is at
+ * stake. */
+static bool is_for_later(const struct kv *kv)
+{
+    size_t segment = kv->options.segment_bytes;
+
+    return kv_batch_bytes(kv) >= segment / LATER_SHARE &&
+           journal_pending(kv->journal) <= segment;
+}
+
 static enum dueq_status append_batch(struct kv *kv, int64_t now)
 {
+    struct iovec *parts;
     int count;
-    struct iovec *parts = batch_parts(&kv->batch, &count);
 
+    if (is_for_later(kv))
+        return append_later(kv, now);
+    parts = batch_parts(&kv->batch, &count);
     return parts == NULL ? DUEQ_NOMEM
                          : journal_append(kv->journal, now, parts, count, &kv->lsn);
 }

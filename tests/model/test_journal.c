@@ -117,6 +117,7 @@ static void live_once(void)
     enum dueq_status status;
 
     rig->options.durability = (enum kv_durability)dice_roll(&test.dice, 3);
+    rig->later_every = (unsigned)dice_roll(&test.dice, 4);
     rig->options.note_ms = (unsigned)dice_roll(&test.dice, 2); /* now and then there is rest */
     if (dice_once_in(&test.dice, 2))
         fake_disk_cut_after(rig->disk, 1 + dice_roll(&test.dice, 120));

@@ -101,16 +101,52 @@ void rig_reopen(struct journal_rig *rig)
     assert_int_equal(journal_last(rig->journal), rig->read_to);
 }
 
+struct owned_payload {
+    struct iovec parts[3];
+    uint8_t *bytes;
+};
+
+static void release_payload(void *owner)
+{
+    struct owned_payload *owned = owner;
+
+    free(owned->bytes);
+    free(owned);
+}
+
+static enum dueq_status append_later(struct journal_rig *rig, int64_t time,
+                                     const struct iovec *parts, uint8_t *bytes,
+                                     uint64_t *ret_lsn)
+{
+    struct owned_payload *owned = malloc(sizeof(*owned));
+    struct journal_payload payload = {NULL, 3, owned, release_payload};
+    enum dueq_status status;
+
+    assert_non_null(owned);
+    memcpy(owned->parts, parts, sizeof(owned->parts));
+    owned->bytes = bytes;
+    payload.parts = owned->parts;
+    status = journal_append_later(rig->journal, time, &payload, ret_lsn);
+    if (status != DUEQ_OK)
+        release_payload(owned);
+    return status;
+}
+
 enum dueq_status rig_try(struct journal_rig *rig, size_t payload)
 {
     struct stamp stamp = {journal_last(rig->journal) + 1, rig->timeline, payload};
     uint8_t *bytes = make_payload(&stamp);
+    int64_t time = (int64_t)stamp.lsn * 10;
     struct iovec parts[] = {{bytes, 5}, {bytes + 5, 0}, {bytes + 5, payload - 5}};
     uint64_t lsn = 0;
-    enum dueq_status status =
-        journal_append(rig->journal, (int64_t)stamp.lsn * 10, parts, 3, &lsn);
+    enum dueq_status status;
 
-    free(bytes);
+    if (rig->later_every > 0 && stamp.lsn % rig->later_every == 0) {
+        status = append_later(rig, time, parts, bytes, &lsn);
+    } else {
+        status = journal_append(rig->journal, time, parts, 3, &lsn);
+        free(bytes);
+    }
     assert_int_equal(lsn, status == DUEQ_OK ? stamp.lsn : 0);
     return status;
 }

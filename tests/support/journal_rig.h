@@ -13,8 +13,9 @@ struct journal_rig {
     struct fake_disk *disk;
     struct journal *journal; /* NULL: closed */
     struct journal_options options;
-    uint64_t after;    /* what rig_open asks for */
-    uint64_t timeline; /* written into every payload; grows with each opening */
+    unsigned later_every; /* each so manieth record is the sync thread's to write; 0: none */
+    uint64_t after;       /* what rig_open asks for */
+    uint64_t timeline;    /* written into every payload; grows with each opening */
     /* of the last opening */
     struct journal_replay replay;
     struct dueq_error error;

@@ -63,11 +63,12 @@ static void expect_reopening_from(uint64_t settled)
     assert_int_equal(rig.read_to, settled);
 }
 
-static void fail_nth(enum disk_call call, unsigned nth, const char *name)
+static void fail_nth(enum disk_call call, unsigned nth, unsigned later_every, const char *name)
 {
     uint64_t settled;
 
     set_up(NULL);
+    rig.later_every = later_every;
     fake_disk_fail(rig.disk, call, nth, 1, EIO);
     settled = append_until_failure();
     expect_failed(settled, name);
@@ -79,21 +80,23 @@ static void a_write_that_fails_settles_nothing_any_more(void **state)
 {
     (void)state;
     for (unsigned nth = 0; nth < 25; nth++)
-        fail_nth(DISK_WRITE, nth, "write");
+        for (unsigned later_every = 0; later_every < 3; later_every++)
+            fail_nth(DISK_WRITE, nth, later_every, "write");
 }
 
 static void a_sync_that_fails_settles_nothing_any_more(void **state)
 {
     (void)state;
     for (unsigned nth = 0; nth < 25; nth++)
-        fail_nth(DISK_SYNC, nth, "fdatasync");
+        for (unsigned later_every = 0; later_every < 3; later_every++)
+            fail_nth(DISK_SYNC, nth, later_every, "fdatasync");
 }
 
 static void a_name_that_cannot_be_synced_settles_nothing_any_more(void **state)
 {
     (void)state;
     for (unsigned nth = 0; nth < 4; nth++)
-        fail_nth(DISK_SYNC_NAMES, nth, "directory");
+        fail_nth(DISK_SYNC_NAMES, nth, nth % 2, "directory");
 }
 
 static void a_segment_that_cannot_be_made_fails_the_journal(void **state)
@@ -103,7 +106,7 @@ static void a_segment_that_cannot_be_made_fails_the_journal(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         for (unsigned nth = 0; nth < 3; nth++)
-            fail_nth(calls[i], nth, "segment");
+            fail_nth(calls[i], nth, nth % 2, "segment");
 }
 
 static void a_waiter_is_woken_by_a_failure(void **state)
