@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* hiredis was written to trust a server. So each header line is checked here, against Redis'
  * own rules and the limits, before hiredis sees it; hiredis then does the parsing proper of
@@ -28,10 +29,11 @@ enum {
     FEED_STEP = 64 * 1024,  /* bytes of an unfinished request handed to hiredis at once */
     KEEP_BYTES = 16 * 1024, /* memory kept between requests */
     KEEP_ARGUMENTS = 64,
-    HEADER_LINE_MAX = 64 * 1024
+    HEADER_LINE_MAX = 64 * 1024,
+    HUGE_PAGE = 2 * 1024 * 1024
 };
 
-enum scan_state { SCAN_START, SCAN_ARGUMENT, SCAN_PAYLOAD };
+enum scan_state { SCAN_START, SCAN_ARGUMENT, SCAN_PAYLOAD, SCAN_LARGE };
 
 struct span {
     size_t offset, size;
@@ -50,6 +52,9 @@ struct resp_reader {
     struct span *spans;  /* where they are in the block */
     struct argument *arguments;
     size_t count, capacity;
+    struct resp_large *large; /* of the current request; the last may be under way */
+    size_t large_count;
+    bool whole; /* hiredis has seen the end of the current request */
     bool out_of_memory;
     bool failed;
     char error[192];
@@ -142,6 +147,70 @@ static redisReader *redis_reader(struct resp_reader *reader)
     return reader->redis;
 }
 
+/* ---- large arguments */
+
+static void release_large(struct resp_reader *reader)
+{
+    for (size_t i = 0; i < reader->large_count; i++)
+        free(reader->large[i].memory);
+    free(reader->large);
+    reader->large = NULL;
+    reader->large_count = 0;
+}
+
+/* Address space for all of it, of which only what has come takes memory. On huge pages it is
+ * given and taken back in hundreds of steps and not in a hundred thousand. */
+static bool add_large(struct resp_reader *reader, size_t size)
+{
+    struct resp_large *grown =
+        realloc(reader->large, (reader->large_count + 1) * sizeof(*grown));
+    size_t space = RESP_LARGE_BEFORE + size + 2;
+    struct resp_large large = {.size = size, .index = reader->count};
+
+    if (grown == NULL)
+        return false;
+    reader->large = grown;
+    if (posix_memalign(&large.memory, HUGE_PAGE, space) != 0)
+        return false;
+    if (space >= 2 * HUGE_PAGE)
+        madvise(large.memory, space / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    large.data = (char *)large.memory + RESP_LARGE_BEFORE;
+    grown[reader->large_count++] = large;
+    return true;
+}
+
+struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_count)
+{
+    *ret_count = reader->large_count;
+    return reader->large;
+}
+
+/* How many of the bytes belong to the large argument under way. */
+static size_t take_large(struct resp_reader *reader, const char *bytes, size_t size)
+{
+    struct resp_large *large = &reader->large[reader->large_count - 1];
+    size_t wanted = large->size + 2 - large->got;
+
+    if (size > wanted)
+        size = wanted;
+    memcpy(large->data + large->got, bytes, size);
+    large->got += size;
+    reader->taken += size;
+    return size;
+}
+
+/* Bytes of memory that they take. */
+static size_t large_held(const struct resp_reader *reader)
+{
+    size_t held = 0;
+
+    for (size_t i = 0; i < reader->large_count; i++)
+        if (reader->large[i].memory != NULL)
+            held += (RESP_LARGE_BEFORE + reader->large[i].got + HUGE_PAGE - 1) / HUGE_PAGE *
+                    HUGE_PAGE;
+    return held;
+}
+
 /* ---- life */
 
 struct resp_reader *resp_reader_new(const struct resp_limits *limits)
@@ -162,6 +231,7 @@ void resp_reader_free(struct resp_reader *reader)
         return;
     if (reader->redis != NULL)
         redisReaderFree(reader->redis);
+    release_large(reader);
     buffer_release(&reader->input);
     buffer_release(&reader->block);
     free(reader->spans);
@@ -192,10 +262,11 @@ void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *r
 
     ret_memory->input = input + taken;
     ret_memory->input_free = reader->input.capacity - input + space - taken;
-    ret_memory->arguments = buffer_size(&reader->block);
+    ret_memory->arguments = buffer_size(&reader->block) + large_held(reader);
     ret_memory->total =
-        sizeof(*reader) + (space == 0 ? 0 : sizeof(*reader->redis) + space) +
-        reader->input.capacity + reader->block.capacity +
+        sizeof(*reader) + large_held(reader) +
+        (space == 0 ? 0 : sizeof(*reader->redis) + space) + reader->input.capacity +
+        reader->block.capacity +
         reader->capacity * (sizeof(*reader->spans) + sizeof(*reader->arguments));
 }
 
@@ -215,6 +286,12 @@ bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
     if (size > reader->limits.query_bytes || held > reader->limits.query_bytes - size) {
         fail(reader, "query buffer limit exceeded");
         return false;
+    }
+    if (reader->state == SCAN_LARGE && buffer_size(&reader->input) == 0) {
+        size_t used = take_large(reader, data, size);
+
+        data += used;
+        size -= used;
     }
     buffer_append(&reader->input, data, size);
     if (reader->input.overflowed) {
@@ -248,12 +325,14 @@ static void shrink_arguments(struct resp_reader *reader, size_t keep)
 /* Starts the next request; the last one's memory is kept when it is small. */
 static void clear(struct resp_reader *reader)
 {
+    release_large(reader);
     buffer_clear(&reader->block);
     buffer_shrink(&reader->block, KEEP_BYTES);
     buffer_shrink(&reader->input, KEEP_BYTES);
     shrink_arguments(reader, KEEP_ARGUMENTS);
     reader->count = 0;
     reader->taken = 0;
+    reader->whole = false;
 }
 
 void resp_reader_rest(struct resp_reader *reader)
@@ -315,6 +394,82 @@ static void scan_count(struct resp_reader *reader)
     reader->state = SCAN_ARGUMENT;
 }
 
+static bool feed_redis(struct resp_reader *reader, const char *bytes, size_t size)
+{
+    redisReader *redis = redis_reader(reader);
+
+    if (redis != NULL && redisReaderFeed(redis, bytes, size) == REDIS_OK)
+        return true;
+    fail(reader, "out of memory");
+    return false;
+}
+
+/* Gives hiredis what is scanned. */
+static bool parse_redis(struct resp_reader *reader)
+{
+    void *object = NULL;
+
+    if (!feed_redis(reader, buffer_content(&reader->input), reader->scanned))
+        return false;
+    reader->taken += reader->scanned;
+    buffer_consume(&reader->input, reader->scanned);
+    reader->scanned = 0;
+    if (!reader->whole && redisReaderGetReply(reader->redis, &object) != REDIS_OK) {
+        fail(reader,
+             reader->out_of_memory ? "out of memory" : redisReaderGetError(reader->redis));
+        return false;
+    }
+    reader->whole = reader->whole || object != NULL;
+    if (reader->whole)
+        shrink_redis(reader, KEEP_BYTES);
+    return true;
+}
+
+/* hiredis gets an empty argument in its place. */
+static void begin_large(struct resp_reader *reader, size_t header, size_t length)
+{
+    static const char empty[] = "$0\r\n\r\n";
+
+    if (!parse_redis(reader))
+        return;
+    if (!add_large(reader, length)) {
+        fail(reader, "out of memory");
+        return;
+    }
+    buffer_consume(&reader->input, header);
+    if (feed_redis(reader, empty, sizeof(empty) - 1) && parse_redis(reader))
+        reader->state = SCAN_LARGE;
+}
+
+static void end_argument(struct resp_reader *reader)
+{
+    reader->expected--;
+    reader->state = reader->expected == 0 ? SCAN_START : SCAN_ARGUMENT;
+}
+
+static void scan_payload(struct resp_reader *reader)
+{
+    size_t left = buffer_size(&reader->input) - reader->scanned;
+    size_t step = left < reader->payload ? left : reader->payload;
+
+    reader->scanned += step;
+    reader->payload -= step;
+    if (reader->payload == 0)
+        end_argument(reader);
+}
+
+static void scan_large(struct resp_reader *reader)
+{
+    const struct resp_large *large = &reader->large[reader->large_count - 1];
+
+    buffer_consume(&reader->input, take_large(reader, buffer_content(&reader->input),
+                                              buffer_size(&reader->input)));
+    if (large->got < large->size + 2)
+        return;
+    large->data[large->size] = '\0';
+    end_argument(reader);
+}
+
 static void scan_argument(struct resp_reader *reader)
 {
     const char *text;
@@ -335,53 +490,16 @@ static void scan_argument(struct resp_reader *reader)
                                                                : "invalid bulk length");
         return;
     }
+    if (reader->limits.large_bytes > 0 && (size_t)length >= reader->limits.large_bytes) {
+        begin_large(reader, size + 3, (size_t)length);
+        return;
+    }
     reader->scanned += size + 3;
     reader->payload = (size_t)length + 2;
     reader->state = SCAN_PAYLOAD;
 }
 
-static void scan_payload(struct resp_reader *reader)
-{
-    size_t left = buffer_size(&reader->input) - reader->scanned;
-    size_t step = left < reader->payload ? left : reader->payload;
-
-    reader->scanned += step;
-    reader->payload -= step;
-    if (reader->payload > 0)
-        return;
-    reader->expected--;
-    reader->state = reader->expected == 0 ? SCAN_START : SCAN_ARGUMENT;
-}
-
 /* ---- handing over */
-
-static enum resp_read feed_redis(struct resp_reader *reader)
-{
-    redisReader *redis = redis_reader(reader);
-
-    if (redis == NULL ||
-        redisReaderFeed(redis, buffer_content(&reader->input), reader->scanned) != REDIS_OK)
-        return fail(reader, "out of memory");
-    reader->taken += reader->scanned;
-    buffer_consume(&reader->input, reader->scanned);
-    reader->scanned = 0;
-    return RESP_MORE;
-}
-
-static enum resp_read parse_redis(struct resp_reader *reader, bool *ret_whole)
-{
-    void *object = NULL;
-
-    if (feed_redis(reader) == RESP_ERROR)
-        return RESP_ERROR;
-    if (redisReaderGetReply(reader->redis, &object) != REDIS_OK)
-        return fail(reader, reader->out_of_memory ? "out of memory"
-                                                  : redisReaderGetError(reader->redis));
-    *ret_whole = object != NULL;
-    if (*ret_whole)
-        shrink_redis(reader, KEEP_BYTES);
-    return RESP_MORE;
-}
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)
 {
@@ -391,6 +509,12 @@ static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_r
         reader->arguments[i] = (struct argument){
             buffer_content(&reader->block) + reader->spans[i].offset, reader->spans[i].size};
         bytes += reader->spans[i].size;
+    }
+    for (size_t i = 0; i < reader->large_count; i++) {
+        const struct resp_large *large = &reader->large[i];
+
+        reader->arguments[large->index] = (struct argument){large->data, large->size};
+        bytes += large->size;
     }
     *ret_request = (struct request){reader->count, reader->arguments, bytes};
     return RESP_REQUEST;
@@ -432,46 +556,57 @@ static enum resp_read read_inline(struct resp_reader *reader, struct request *re
 
 /* ---- the whole */
 
+static void scan_one(struct resp_reader *reader)
+{
+    switch (reader->state) {
+    case SCAN_START:
+        scan_count(reader);
+        break;
+    case SCAN_ARGUMENT:
+        scan_argument(reader);
+        break;
+    case SCAN_PAYLOAD:
+        scan_payload(reader);
+        break;
+    case SCAN_LARGE:
+        scan_large(reader);
+        break;
+    }
+}
+
 /* Scans as far as the input goes. True: a whole request is scanned. */
 static bool scan(struct resp_reader *reader)
 {
     for (;;) {
-        size_t before = reader->scanned;
+        size_t scanned = reader->scanned, left = buffer_size(&reader->input);
         enum scan_state state = reader->state;
 
-        if (state == SCAN_START)
-            scan_count(reader);
-        else if (buffer_size(&reader->input) == reader->scanned)
+        if ((state == SCAN_ARGUMENT || state == SCAN_PAYLOAD) && left == scanned)
             return false;
-        else if (state == SCAN_ARGUMENT)
-            scan_argument(reader);
-        else
-            scan_payload(reader);
+        scan_one(reader);
         if (reader->failed || (state == SCAN_START && reader->state == SCAN_START))
             return false;
-        if (state == SCAN_PAYLOAD && reader->state == SCAN_START)
+        if (state >= SCAN_PAYLOAD && reader->state == SCAN_START)
             return true;
-        if (reader->scanned == before)
+        if (reader->scanned == scanned && buffer_size(&reader->input) == left &&
+            reader->state == state)
             return false;
     }
 }
 
 static enum resp_read read_resp(struct resp_reader *reader, struct request *ret_request)
 {
-    bool whole = false;
+    bool complete = scan(reader);
 
-    if (scan(reader)) {
-        if (parse_redis(reader, &whole) == RESP_ERROR)
-            return RESP_ERROR;
-        reader->taken = 0;
-        return whole ? hand_out(reader, ret_request)
-                     : fail(reader, "unexpected end of request");
-    }
     if (reader->failed)
         return RESP_ERROR;
-    if (reader->scanned >= FEED_STEP)
-        return parse_redis(reader, &whole);
-    return RESP_MORE;
+    if ((complete || reader->scanned >= FEED_STEP) && !parse_redis(reader))
+        return RESP_ERROR;
+    if (!complete)
+        return RESP_MORE;
+    reader->taken = 0;
+    return reader->whole ? hand_out(reader, ret_request)
+                         : fail(reader, "unexpected end of request");
 }
 
 enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_request)

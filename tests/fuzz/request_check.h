@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Feeds in pieces of `step` bytes; a hash of what came out. */
-static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t step)
+/* Feeds in pieces of `step` bytes; a hash of what came out. Arguments of `large` bytes on have
+ * memory of their own. */
+static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t step,
+                                      size_t large)
 {
     struct resp_limits limits = {.arguments = 1000,
                                  .bulk_bytes = 1 << 20,
                                  .inline_bytes = 1 << 16,
-                                 .query_bytes = 1 << 21};
+                                 .query_bytes = 1 << 21,
+                                 .large_bytes = large};
     struct resp_reader *reader = resp_reader_new(&limits);
     uint64_t digest = 14695981039346656037U; /* FNV-1a */
     struct request request;
@@ -44,9 +47,13 @@ static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t s
 
 static inline bool request_splits_agree(const uint8_t *data, size_t size)
 {
-    uint64_t whole = request_digest(data, size, size == 0 ? 1 : size);
+    uint64_t whole = request_digest(data, size, size == 0 ? 1 : size, 0);
 
-    return whole == request_digest(data, size, 1) && whole == request_digest(data, size, 7);
+    for (size_t large = 0; large < 5; large += 2)
+        if (whole != request_digest(data, size, 1, large) ||
+            whole != request_digest(data, size, 7, large))
+            return 0;
+    return 1;
 }
 
 #endif

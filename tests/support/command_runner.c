@@ -36,7 +36,7 @@ void runner_reopen(struct command_runner *runner, const struct kv_options *optio
 
 struct connection *runner_connect(struct command_runner *runner)
 {
-    struct resp_limits limits = {1024, 1 << 20, 65536, 1 << 20, false};
+    struct resp_limits limits = {1024, 1 << 20, 65536, 1 << 20, false, 0};
     struct connection *client = calloc(1, sizeof(*client));
     if (client == NULL || runner->client_count == RUNNER_CLIENTS)
         abort();

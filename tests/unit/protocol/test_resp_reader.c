@@ -34,13 +34,16 @@ static const char *reads(const char *bytes, size_t size, size_t step, struct res
     return shown;
 }
 
-static const struct resp_limits usual = {1024 * 1024, 512 << 20, 65536, 1 << 30, false};
-static const struct resp_limits before_login = {10, 16384, 65536, 1 << 30, true};
+static const struct resp_limits usual = {1024 * 1024, 512 << 20, 65536, 1 << 30, false, 0};
+static const struct resp_limits before_login = {10, 16384, 65536, 1 << 30, true, 0};
 
 static void expect(const char *bytes, const char *wanted)
 {
-    for (size_t step = 1; step < 64; step *= 3)
-        assert_string_equal(reads(bytes, strlen(bytes), step, usual), wanted);
+    struct resp_limits limits = usual;
+
+    for (limits.large_bytes = 0; limits.large_bytes < 5; limits.large_bytes++)
+        for (size_t step = 1; step < 64; step *= 3)
+            assert_string_equal(reads(bytes, strlen(bytes), step, limits), wanted);
 }
 
 static void requests_are_read_whole_and_in_pieces(void **state)
@@ -91,15 +94,17 @@ static void limits_are_low_before_login(void **state)
                         "-ERR Protocol error: unauthenticated bulk length");
 }
 
-static void a_huge_argument_arrives_whole_and_its_memory_goes_back(void **state)
+static void arrives_whole(size_t large_bytes)
 {
     size_t size = (size_t)64 << 20;
-    struct resp_reader *reader = resp_reader_new(&usual);
+    struct resp_limits limits = usual;
+    struct resp_reader *reader;
     struct resp_memory memory;
     struct request request;
     char *body = malloc(size + 2);
 
-    (void)state;
+    limits.large_bytes = large_bytes;
+    reader = resp_reader_new(&limits);
     memset(body, 'b', size);
     memcpy(body + size, "\r\n", 2);
     resp_reader_feed(reader, "*1\r\n$67108864\r\n", 15);
@@ -117,6 +122,75 @@ static void a_huge_argument_arrives_whole_and_its_memory_goes_back(void **state)
     assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
     resp_reader_free(reader);
     free(body);
+}
+
+static void a_huge_argument_arrives_whole_and_its_memory_goes_back(void **state)
+{
+    (void)state;
+    arrives_whole(0);
+    arrives_whole(1 << 20);
+}
+
+static size_t memory_of(const struct resp_reader *reader)
+{
+    struct resp_memory memory;
+
+    resp_reader_measure(reader, &memory);
+    return memory.total;
+}
+
+static void what_is_announced_takes_no_memory_until_it_comes(void **state)
+{
+    struct resp_limits limits = usual;
+    struct resp_reader *reader;
+    struct request request;
+    static char bytes[1 << 20];
+
+    (void)state;
+    limits.large_bytes = 1 << 20;
+    reader = resp_reader_new(&limits);
+    resp_reader_feed(reader, "*1\r\n$536870912\r\n", 16);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    assert_true(memory_of(reader) < (4 << 20));
+    for (int i = 0; i < 8; i++) {
+        resp_reader_feed(reader, bytes, sizeof(bytes));
+        assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    }
+    assert_true(memory_of(reader) >= (8 << 20) && memory_of(reader) < (12 << 20));
+    resp_reader_free(reader);
+}
+
+/* The rest of the request and the next one stand where they would without it. */
+static void a_large_argument_can_be_taken_over(void **state)
+{
+    static const char bytes[] = "*3\r\n$3\r\nSET\r\n$8\r\n01234567\r\n$1\r\nx\r\nPING\r\n";
+    struct resp_limits limits = usual;
+    struct resp_reader *reader;
+    struct request request;
+    struct resp_large *large;
+    size_t count;
+    void *memory;
+
+    (void)state;
+    limits.large_bytes = 8;
+    reader = resp_reader_new(&limits);
+    resp_reader_feed(reader, bytes, sizeof(bytes) - 1);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    large = resp_reader_large(reader, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(large->index, 1);
+    assert_ptr_equal(large->data, request.arguments[1].data);
+    memory = large->memory;
+    memset(large->data - RESP_LARGE_BEFORE, 'h', RESP_LARGE_BEFORE);
+    large->memory = NULL;
+    assert_string_equal(request.arguments[1].data, "01234567");
+    assert_string_equal(request.arguments[2].data, "x");
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    assert_string_equal(request.arguments[0].data, "PING");
+    resp_reader_large(reader, &count);
+    assert_int_equal(count, 0);
+    resp_reader_free(reader);
+    free(memory);
 }
 
 static void an_idle_reader_is_small(void **state)
@@ -138,6 +212,8 @@ int main(void)
         cmocka_unit_test(endless_lines_are_cut_off),
         cmocka_unit_test(limits_are_low_before_login),
         cmocka_unit_test(a_huge_argument_arrives_whole_and_its_memory_goes_back),
+        cmocka_unit_test(what_is_announced_takes_no_memory_until_it_comes),
+        cmocka_unit_test(a_large_argument_can_be_taken_over),
         cmocka_unit_test(an_idle_reader_is_small),
     };
 
