@@ -27,6 +27,7 @@ struct connection {
     uint64_t sent;      /* of these, have left */
     struct gate *gates; /* a queue, oldest first */
     size_t gate_count, gate_capacity;
+    bool tells;         /* what is not gated yet tells of the store */
     int64_t soft_since; /* monotonic ms: when the output passed the soft limit; 0: it has not */
     bool reads;         /* `readable` is awaited */
     bool writes;        /* `writable` is: the socket is to take more */
@@ -134,9 +135,11 @@ void connection_limit_output(struct connection *connection);
 bool connection_has_room(const struct connection *connection);
 bool connection_said_all(const struct connection *connection);
 
-/* Counts what was written since the output had that size; `is_reply`: takes it back when the
- * client wants no replies. */
+/* Counts what was written since the output had that size, as something that tells of the store;
+ * `is_reply`: takes it back when the client wants no replies. */
 void connection_count_output(struct connection *connection, size_t before, bool is_reply);
+/* The same for a reply that would be the same whatever the store has: it is not gated. */
+void connection_count_storeless(struct connection *connection, size_t before);
 /* The same for a part of a reply whose rest comes in later turns. */
 void connection_count_part(struct connection *connection, size_t before);
 /* The same for one that leaves as a whole: it stays in the output, uncounted, until then; or
@@ -153,7 +156,7 @@ void connection_reply_error(struct connection *connection, const char *text);
 struct resp_writer *connection_push_begin(struct connection *connection);
 void connection_push_end(struct connection *connection);
 
-/* The turn's output waits for the LSN. */
+/* The turn's output waits for the LSN, unless it tells nothing of the store. */
 void connection_gate(struct connection *connection, uint64_t lsn);
 /* Sends what is settled. */
 void connection_release(struct connection *connection, uint64_t settled);

@@ -22,7 +22,8 @@ static enum outcome end_run(struct connection *connection, const struct waiter *
     return OUTCOME_DONE;
 }
 
-static void count_reply(struct connection *connection, enum outcome outcome)
+static void count_reply(struct connection *connection, const struct command *command,
+                        enum outcome outcome)
 {
     const struct waiter *waiter = connection->session.waiter;
     const struct long_work *work = waiter == NULL ? NULL : waiter_work(waiter);
@@ -31,6 +32,8 @@ static void count_reply(struct connection *connection, enum outcome outcome)
         connection_keep_part(connection);
     } else if (outcome == OUTCOME_WAIT) {
         connection_count_part(connection, connection->run_mark);
+    } else if (command != NULL && (command->flags & COMMAND_STORELESS)) {
+        connection_count_storeless(connection, connection->run_mark);
     } else {
         connection->unfinished = 0;
         connection_count_output(connection, connection->run_mark, true);
@@ -61,7 +64,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
     server->work_done = true;
     /* a reply yet to come is yet to be skipped */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
-    count_reply(connection, outcome);
+    count_reply(connection, context.command, outcome);
     connection_append_aside(connection);
     if (outcome == OUTCOME_CLOSE)
         connection_close(connection);

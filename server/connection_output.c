@@ -113,7 +113,7 @@ static void account_if_changed(struct connection *connection)
     connection_account(connection);
 }
 
-static void count_output(struct connection *connection, size_t before)
+static void count_written(struct connection *connection, size_t before)
 {
     if (connection->session.life == SESSION_GONE)
         return;
@@ -127,15 +127,33 @@ static void count_output(struct connection *connection, size_t before)
         account_if_changed(connection);
 }
 
-void connection_count_output(struct connection *connection, size_t before, bool is_reply)
+static void count_output(struct connection *connection, size_t before)
+{
+    connection->tells = true;
+    count_written(connection, before);
+}
+
+static void drop_unwanted(struct connection *connection, size_t before)
 {
     struct session *session = &connection->session;
 
-    if (is_reply && session_is_silent(session))
+    if (session_is_silent(session))
         buffer_truncate(&connection->output, before);
-    if (is_reply && session->reply_skip > 0)
+    if (session->reply_skip > 0)
         session->reply_skip--;
+}
+
+void connection_count_output(struct connection *connection, size_t before, bool is_reply)
+{
+    if (is_reply)
+        drop_unwanted(connection, before);
     count_output(connection, before);
+}
+
+void connection_count_storeless(struct connection *connection, size_t before)
+{
+    drop_unwanted(connection, before);
+    count_written(connection, before);
 }
 
 void connection_count_part(struct connection *connection, size_t before)
@@ -239,6 +257,9 @@ void connection_gate(struct connection *connection, uint64_t lsn)
     struct gate *last =
         connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
 
+    if (!connection->tells)
+        lsn = last != NULL ? last->lsn : 0;
+    connection->tells = false;
     DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
     connection->is_touched = false;
     if (connection->session.life == SESSION_GONE)

@@ -169,6 +169,28 @@ static void a_waiter_does_not_hang_when_the_disk_fails(void **state)
     freeReplyObject(reply);
 }
 
+/* What depends on nothing that is stored waits for nothing that is on its way to the disk. */
+static void a_ping_is_answered_while_the_disk_takes_its_time(void **state)
+{
+    (void)state;
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *writer = client_open(server), *reader = client_open(server),
+                 *bystander = client_open(server);
+    faulty_disk_break(server, "fdatasync HOLD");
+    say(writer, "SET key value");
+    expect_silence(writer, 50);
+    expect(bystander, "PONG", "PING");
+    say(reader, "GET key");
+    expect_silence(reader, 50);
+    say(reader, "PING"); /* after the reply before it */
+    expect_silence(reader, 50);
+    expect(bystander, "PONG", "PING");
+    faulty_disk_repair(server);
+    expect_reply(writer, "OK");
+    expect_reply(reader, "\"value\"");
+    expect_reply(reader, "PONG");
+}
+
 static size_t count_in_log(const struct server_process *server, const char *text)
 {
     char *log = server_process_log(server);
@@ -203,6 +225,7 @@ int main(void)
         serving_test(a_disk_that_fails_at_any_call_loses_nothing_replied),
         serving_test(a_kill_on_a_failing_disk_loses_nothing_replied),
         serving_test(a_waiter_does_not_hang_when_the_disk_fails),
+        serving_test(a_ping_is_answered_while_the_disk_takes_its_time),
         serving_test(a_store_that_stays_closed_is_said_once),
     };
     return cmocka_run_group_tests_name("failing disk", tests, NULL, NULL);

@@ -10,6 +10,8 @@
  * posix_fallocate, ftruncate and for the creation of files: a disk that is full, but lets what
  * is preallocated be written. statvfs then says that no block is free.
  *
+ * Instead of an errno HOLD: the call waits until the switch says something else.
+ *
  * FAULTY_DISK_COUNTDOWN lets so many calls of the failing kind pass first. */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -39,9 +41,11 @@ static int errno_of(const char *name)
     return strcmp(name, "EDQUOT") == 0 ? EDQUOT : EIO;
 }
 
+enum { HELD = -1 };
+
 /* The errno that calls of this kind shall fail with, 0: none. Reads the switch by plain system
  * calls, none of which is replaced here. */
-static int fault(const char *kind)
+static int look(const char *kind)
 {
     const char *path = getenv("FAULTY_DISK_TRIGGER"),
                *countdown = getenv("FAULTY_DISK_COUNTDOWN");
@@ -56,11 +60,21 @@ static int fault(const char *kind)
         const char *code = strtok_r(NULL, " \n", &rest);
         if (!code || strcmp(word, kind) != 0)
             continue;
+        if (strcmp(code, "HOLD") == 0)
+            return HELD;
         if (countdown && atomic_fetch_add(&passed, 1) < atol(countdown))
             return 0;
         return errno_of(code);
     }
     return 0;
+}
+
+static int fault(const char *kind)
+{
+    int found;
+    while ((found = look(kind)) == HELD)
+        usleep(1000);
+    return found;
 }
 
 static bool is_ours(const char *path)
