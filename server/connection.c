@@ -22,6 +22,7 @@
 enum {
     LOGIN_ARGUMENTS = 10,
     LOGIN_BULK = 16384,
+    LARGE_ARGUMENT = 1024 * 1024, /* in memory of its own, for the store to take over */
     INLINE_MAX = 64 * 1024,
     WAITING_BACKLOG = 64 * 1024, /* up to which a waiting client is read */
     GOODBYE = 64 * 1024
@@ -331,7 +332,8 @@ static struct resp_limits limits_of(const struct connection *connection)
     struct resp_limits limits = {.arguments = 1024 * 1024,
                                  .bulk_bytes = (size_t)config->proto_max_bulk_len,
                                  .inline_bytes = INLINE_MAX,
-                                 .query_bytes = (size_t)config->client_query_buffer_limit};
+                                 .query_bytes = (size_t)config->client_query_buffer_limit,
+                                 .large_bytes = LARGE_ARGUMENT};
 
     if (!connection->session.authenticated) {
         limits.arguments = LOGIN_ARGUMENTS;

@@ -34,7 +34,9 @@ struct connection {
     bool has_backlog;   /* there may be a request in the reader, or one is held */
     bool is_held;       /* `request` waits for the end of a CLIENT PAUSE, or for a busy key */
     struct request request;
-    bool is_running; /* a command: messages that reach it meanwhile wait in `aside` */
+    int64_t busy_until; /* monotonic ms: so long it waits for a busy store at most; 0: it does
+                           not */
+    bool is_running;    /* a command: messages that reach it meanwhile wait in `aside` */
     struct buffer aside;
     bool is_replying;  /* a part of a reply is written: messages wait in `aside` likewise */
     size_t push_mark;  /* where the output ended at push_begin */

@@ -2,12 +2,14 @@
 #include "server/connection.h"
 
 #include "server/long_work.h"
+#include "server/transaction.h"
 #include "server/waiters.h"
+#include "storage/kv/kv.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
-enum { READ_SIZE = 64 * 1024 };
+enum { READ_SIZE = 64 * 1024, LOANS_MOST = 16, BUSY_PATIENCE_MS = 60 * 1000 };
 
 /* ---- running */
 
@@ -40,6 +42,31 @@ static void count_reply(struct connection *connection, const struct command *com
     }
 }
 
+/* Runs it; the store may take its large arguments over. */
+static enum outcome dispatch(struct connection *connection, struct context *context)
+{
+    struct kv_loan loans[LOANS_MOST];
+    struct resp_large *large = NULL;
+    size_t count = 0;
+    enum outcome outcome;
+
+    if (context->store != NULL && context->waiter == NULL)
+        large = resp_reader_large(connection->reader, &count);
+    if (count == 0)
+        return command_dispatch(context);
+    if (count > LOANS_MOST)
+        count = LOANS_MOST;
+    for (size_t i = 0; i < count; i++)
+        loans[i] = (struct kv_loan){large[i].memory, (uint8_t *)large[i].data, large[i].size,
+                                    RESP_LARGE_BEFORE};
+    kv_lend(dueq_kv(context->store), loans, count);
+    outcome = command_dispatch(context);
+    kv_lend(dueq_kv(context->store), NULL, 0);
+    for (size_t i = 0; i < count; i++)
+        large[i].memory = loans[i].memory;
+    return outcome;
+}
+
 enum outcome connection_run(struct connection *connection, const struct request *request,
                             const struct waiter *waiter, bool timed_out)
 {
@@ -60,7 +87,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->writer.version = session->protocol;
     connection->is_running = true;
     connection->run_mark = buffer_size(&connection->output) - connection->unfinished;
-    outcome = command_dispatch(&context);
+    outcome = dispatch(connection, &context);
     server->work_done = true;
     /* a reply yet to come is yet to be skipped */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
@@ -90,6 +117,27 @@ static bool may_run(const struct connection *connection)
            connection_has_room(connection);
 }
 
+/* A large request waits for what was written before it, so that nobody else has to, but not for
+ * ever: others' small ones may keep the store busy. */
+static bool store_is_busy(struct connection *connection, const struct request *request)
+{
+    struct server *server = connection->server;
+    const struct transaction *transaction = connection->session.transaction;
+    size_t bytes = request->bytes + (transaction == NULL ? 0 : transaction_bytes(transaction));
+    int64_t now = server->clock.last.monotonic;
+
+    if (server->store == NULL || !kv_is_busy(dueq_kv(server->store), bytes)) {
+        connection->busy_until = 0;
+        return false;
+    }
+    if (connection->busy_until == 0)
+        connection->busy_until = now + BUSY_PATIENCE_MS;
+    if (now >= connection->busy_until)
+        return false;
+    server->awaits_store = true;
+    return true;
+}
+
 /* The next request; while it is held back, RESP_MORE. */
 static enum resp_read next_request(struct connection *connection, struct request *ret_request)
 {
@@ -103,8 +151,9 @@ static enum resp_read next_request(struct connection *connection, struct request
         return read;
     *ret_request = connection->request;
     connection_hold(connection,
-                    (server->pause_until > 0 &&
-                     command_is_paused(server, &connection->session, ret_request)) ||
+                    store_is_busy(connection, ret_request) ||
+                        (server->pause_until > 0 &&
+                         command_is_paused(server, &connection->session, ret_request)) ||
                         long_works_hold(server, &connection->session, ret_request));
     return connection->is_held ? RESP_MORE : RESP_REQUEST;
 }

@@ -285,14 +285,15 @@ void server_commit_if_large(struct server *server)
         commit_batch(server, &lsn); /* a failure shows at the turn's end */
 }
 
-/* Those whose next request was held back go on, first come first: a pause has ended, or a key
- * is free again. */
+/* Those whose next request was held back go on, first come first: a pause has ended, a key is
+ * free again, or it is time to ask the store again. */
 static void end_pause(struct server *server)
 {
     struct connection *connection;
-    bool goes_on = long_works_freed(server) || server->pause_ended;
+    bool goes_on = long_works_freed(server) || server->pause_ended || server->awaits_store;
 
     server->pause_ended = false; /* another may have begun in the same turn */
+    server->awaits_store = false;
     if (server->pause_until > 0 && server->pause_until <= server->now.now) {
         server->pause_until = 0;
         goes_on = true;

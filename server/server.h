@@ -70,6 +70,7 @@ struct server {
     struct client_memory client_memory;
     size_t held;                   /* connections whose next request waits for a pause to end */
     struct connection *first_held; /* of these: who waits longest goes on first */
+    bool awaits_store;             /* one of them waits for a busy store and not for a pause */
     struct session *monitors;      /* those that MONITOR (utlist) */
     unsigned running;    /* commands under way, one within another: nothing is committed */
     int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */

@@ -138,7 +138,8 @@ struct iovec *batch_parts(struct batch *batch, int *ret_count)
         const struct batch_reference *reference = &batch->references[i];
 
         parts[count++] = (struct iovec){batch->bytes + from, reference->at - from};
-        parts[count++] = (struct iovec){reference->value->bytes, reference->value->size};
+        parts[count++] =
+            (struct iovec){(void *)(uintptr_t)reference->value->bytes, reference->value->size};
         from = reference->at;
     }
     parts[count++] = (struct iovec){batch->bytes + from, batch->size - from};

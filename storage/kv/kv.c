@@ -327,10 +327,51 @@ static bool put_small(struct kv *kv, struct dueq_slice key, const struct dueq_sl
            batch_put(&kv->batch, key, stored, size);
 }
 
-static bool put_large(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,
-                      size_t count, bool absent)
+void kv_lend(struct kv *kv, struct kv_loan *loans, size_t count)
 {
-    struct large_value *value = large_value_new(parts, count);
+    kv->loans = loans;
+    kv->loan_count = count;
+}
+
+/* The loan that is the last of the parts and has room for the others; NULL: none. */
+static struct kv_loan *find_loan(const struct kv *kv, const struct dueq_slice *parts,
+                                 size_t count, size_t size)
+{
+    const struct dueq_slice *last = &parts[count - 1];
+
+    for (size_t i = 0; i < kv->loan_count; i++) {
+        struct kv_loan *loan = &kv->loans[i];
+
+        if (loan->memory != NULL && loan->data == last->data && loan->size == last->size &&
+            size - last->size <= loan->before)
+            return loan;
+    }
+    return NULL;
+}
+
+static struct large_value *take_over(struct kv_loan *loan, const struct dueq_slice *parts,
+                                     size_t count, size_t size)
+{
+    uint8_t *begin = loan->data - (size - loan->size), *at = begin;
+    struct large_value *value = large_value_take(loan->memory, begin, size);
+
+    if (value == NULL)
+        return NULL;
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (parts[i].size > 0)
+            memcpy(at, parts[i].data, parts[i].size);
+        at += parts[i].size;
+    }
+    loan->memory = NULL;
+    return value;
+}
+
+static bool put_large(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,
+                      size_t count, size_t size, bool absent)
+{
+    struct kv_loan *loan = find_loan(kv, parts, count, size);
+    struct large_value *value =
+        loan != NULL ? take_over(loan, parts, count, size) : large_value_new(parts, count);
     bool done = value != NULL &&
                 memtable_put_large(kv->active, key, value, absent) == DUEQ_OK &&
                 batch_put_large(&kv->batch, key, value);
@@ -356,7 +397,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
     gaps_put(&kv->gaps, key);
     kv_room_put(kv, size);
     if (size <= BATCH_COPY_MAX ? !put_small(kv, key, parts, count, size, absent)
-                               : !put_large(kv, key, parts, count, absent))
+                               : !put_large(kv, key, parts, count, size, absent))
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 
@@ -430,6 +471,19 @@ static bool want_freeze(const struct kv *kv)
 {
     return memtable_reserved(kv->active) >= kv->options.memtable_bytes ||
            kv->since_freeze >= kv->options.journal_bytes / 2;
+}
+
+/* On a full disk nobody waits for what may never end: who asks for room is told. */
+bool kv_is_busy(const struct kv *kv, size_t bytes)
+{
+    if (bytes < kv->options.segment_bytes / LATER_SHARE)
+        return false;
+    if (journal_status(kv->journal) != DUEQ_OK || !checkpoint_has_room(kv->checkpoint))
+        return false;
+    return journal_pending(kv->journal) > 0 ||
+           (checkpoint_running(kv->checkpoint) &&
+            (memtable_reserved(kv->active) + bytes >= kv->options.memtable_bytes ||
+             kv->since_freeze + bytes >= kv->options.journal_bytes / 2));
 }
 
 bool kv_is_behind(const struct kv *kv)

@@ -94,6 +94,17 @@ void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool 
 void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
              bool absent);
 
+/* Memory that a large value lies in. A put whose last slice is all of its bytes takes it over
+ * instead of copying it, and writes the slices before into the room in front. */
+struct kv_loan {
+    void *memory; /* for free(); NULL: taken over */
+    uint8_t *data;
+    size_t size, before; /* bytes; of the room in front */
+};
+/* From now on these may be taken, until others are lent (NULL, 0: none). What is taken stays as
+ * it is until the next kv_commit at least. */
+void kv_lend(struct kv *kv, struct kv_loan *loans, size_t count);
+
 /* A key that is not present is no error. */
 void kv_del(struct kv *kv, struct dueq_slice key);
 
@@ -112,6 +123,11 @@ enum dueq_status kv_grant(struct kv *kv, size_t bytes);
 /* Is a checkpoint under way that a busy writer is about to run into? Work that can wait should,
  * for otherwise a commit waits, and everybody with it. */
 bool kv_is_behind(const struct kv *kv);
+
+/* Should a change of so many bytes wait? It is large, and what was written before is still on
+ * its way to the journal, or a commit would wait for a checkpoint that runs. Ask again when
+ * options.notify has been called. O(1). */
+bool kv_is_busy(const struct kv *kv, size_t bytes);
 
 /* May what drains the store be written? DUEQ_FULL when the disk has no room and what was set
  * aside for this is used up, too: then only reading goes on. O(1). */

@@ -49,6 +49,8 @@ struct kv {
     uint64_t commits_seen;            /* of the checkpoint, when the snapshot was renewed */
     struct gaps gaps;                 /* of all levels together */
     struct batch batch;
+    struct kv_loan *loans;
+    size_t loan_count;
     uint64_t lsn;
     int64_t time_floor;
     uint64_t seed;

@@ -3,6 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With room for so many bytes behind it. */
+static struct large_value *new_value(size_t size, size_t room)
+{
+    struct large_value *value = malloc(sizeof(*value) + room);
+
+    if (value == NULL)
+        return NULL;
+    *value = (struct large_value){.size = size, .bytes = (uint8_t *)(value + 1)};
+    atomic_init(&value->holders, 1);
+    return value;
+}
+
 struct large_value *large_value_new(const struct dueq_slice *parts, size_t count)
 {
     struct large_value *value;
@@ -11,18 +23,26 @@ struct large_value *large_value_new(const struct dueq_slice *parts, size_t count
 
     for (size_t i = 0; i < count; i++)
         size += parts[i].size;
-    value = malloc(sizeof(*value) + size);
+    value = new_value(size, size);
     if (value == NULL)
         return NULL;
-    value->next = value->prev = NULL;
-    atomic_init(&value->holders, 1);
-    value->size = size;
-    at = value->bytes;
+    at = (uint8_t *)(value + 1);
     for (size_t i = 0; i < count; i++) {
         if (parts[i].size > 0)
             memcpy(at, parts[i].data, parts[i].size);
         at += parts[i].size;
     }
+    return value;
+}
+
+struct large_value *large_value_take(void *memory, const uint8_t *bytes, size_t size)
+{
+    struct large_value *value = new_value(size, 0);
+
+    if (value == NULL)
+        return NULL;
+    value->bytes = bytes;
+    value->memory = memory;
     return value;
 }
 
@@ -33,7 +53,9 @@ void large_value_hold(struct large_value *value)
 
 void large_value_release(struct large_value *value)
 {
-    if (value != NULL &&
-        atomic_fetch_sub_explicit(&value->holders, 1, memory_order_acq_rel) == 1)
-        free(value);
+    if (value == NULL ||
+        atomic_fetch_sub_explicit(&value->holders, 1, memory_order_acq_rel) > 1)
+        return;
+    free(value->memory);
+    free(value);
 }

@@ -1,0 +1,186 @@
+/* Bodies and values of some MB: they go around hiredis, are taken over by the store and written
+ * by the sync thread. The server's small segments make 16 KiB large for the journal. */
+#include "tests/support/raw_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { MIB = 1024 * 1024 };
+
+/* Of bytes that tell where they stand. */
+static char *new_body(size_t size, unsigned seed)
+{
+    char *body = malloc(size);
+    assert_non_null(body);
+    for (size_t i = 0; i < size; i++)
+        body[i] = (char)((i * 2654435761U + seed) >> 13);
+    return body;
+}
+
+static void expect_bytes(redisContext *client, const char *body, size_t size,
+                         const char *command)
+{
+    redisReply *reply = ask(client, command);
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_int_equal(reply->len, size);
+    assert_memory_equal(reply->str, body, size);
+    freeReplyObject(reply);
+}
+
+static void expect_job(redisContext *client, const char *id, const char *body, size_t size)
+{
+    redisReply *job = ask(client, "Q.GET mail %s", id);
+    const redisReply *found = reply_field(job, "body");
+    assert_non_null(found);
+    assert_int_equal(found->len, size);
+    assert_memory_equal(found->str, body, size);
+    freeReplyObject(job);
+}
+
+static void a_body_comes_back_byte_for_byte(void **state)
+{
+    static const size_t sizes[] = {MIB - 1, MIB, MIB + 1, 5 * MIB + 3, 20 * MIB};
+    redisContext *client = served_client(state);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char *body = new_body(sizes[i], (unsigned)i), id[16];
+        snprintf(id, sizeof(id), "%zu", i);
+        freeReplyObject(ask(client, "Q.PUSH mail %b ID %s", body, sizes[i], id));
+        expect_job(client, id, body, sizes[i]);
+        free(body);
+    }
+    server_process_kill(served_server(state));
+    server_process_run(served_server(state));
+    client = client_open(served_server(state));
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char *body = new_body(sizes[i], (unsigned)i), id[16];
+        snprintf(id, sizeof(id), "%zu", i);
+        expect_job(client, id, body, sizes[i]);
+        free(body);
+    }
+}
+
+/* Each stands elsewhere in its command and its record. */
+static void every_type_takes_large_values(void **state)
+{
+    redisContext *client = served_client(state);
+    size_t size = 2 * MIB + 5;
+    char *a = new_body(size, 1), *b = new_body(size, 2);
+    expect(client, "OK", "SET s %b", a, size);
+    expect(client, "OK", "MSET m1 %b m2 %b m3 x", a, size, b, size);
+    expect(client, "2", "HSET h f %b %b name", a, size, b, size);
+    expect(client, "3", "RPUSH l %b %b x", a, size, b, size);
+    expect(client, "2", "SADD set %b x", a, size);
+    expect(client, "1", "ZADD z 1 %b", a, size);
+    expect(client, "*", "APPEND s %b", b, (size_t)0);
+    for (int round = 0; round < 2; round++) {
+        expect_bytes(client, a, size, "GET s");
+        expect_bytes(client, a, size, "GET m1");
+        expect_bytes(client, b, size, "GET m2");
+        expect_bytes(client, a, size, "HGET h f");
+        expect_bytes(client, b, size, "LINDEX l 1");
+        expect(client, "\"name\"", "HGET h %b", b, size);
+        expect(client, "1", "SISMEMBER set %b", a, size);
+        expect(client, "\"1\"", "ZSCORE z %b", a, size);
+        server_process_kill(served_server(state));
+        server_process_run(served_server(state));
+        client = client_open(served_server(state));
+    }
+    free(a);
+    free(b);
+}
+
+static void an_exec_of_several_is_one_change(void **state)
+{
+    redisContext *client = served_client(state);
+    size_t size = 3 * MIB;
+    char *a = new_body(size, 1), *b = new_body(size, 2);
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "SET x %b", a, size);
+    expect(client, "QUEUED", "SET y %b", b, size);
+    expect(client, "QUEUED", "SET x %b", b, size);
+    expect(client, "QUEUED", "DEL y");
+    expect(client, "QUEUED", "Q.PUSH mail %b ID one", a, size);
+    expect(client, "[OK OK OK 1 \"one\"]", "EXEC");
+    server_process_kill(served_server(state));
+    server_process_run(served_server(state));
+    client = client_open(served_server(state));
+    expect_bytes(client, b, size, "GET x");
+    expect(client, "0", "EXISTS y");
+    expect_job(client, "one", a, size);
+    free(a);
+    free(b);
+}
+
+static void two_clients_at_once_are_served_both(void **state)
+{
+    redisContext *first = served_client(state), *second = client_open(served_server(state)),
+                 *bystander = client_open(served_server(state));
+    size_t size = 6 * MIB;
+    char *a = new_body(size, 1), *b = new_body(size, 2);
+    for (int round = 0; round < 5; round++) {
+        say(first, "SET a %b", a, size);
+        say(second, "SET b %b", b, size);
+        expect(bystander, "PONG", "PING");
+        expect(bystander, "OK", "SET small x");
+        expect_reply(first, "OK");
+        expect_reply(second, "OK");
+        expect_bytes(bystander, a, size, "GET a");
+        expect_bytes(bystander, b, size, "GET b");
+    }
+    free(a);
+    free(b);
+}
+
+/* What was announced is forgotten with the client, and its memory goes. */
+static void a_client_may_go_in_the_middle_of_a_body(void **state)
+{
+    redisContext *client = served_client(state);
+    char *part = new_body(3 * MIB, 1);
+    for (int i = 0; i < 10; i++) {
+        struct raw_client raw;
+        raw_open(&raw, served_server(state));
+        raw_send(&raw, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$400000000\r\n", 34);
+        raw_send(&raw, part, 3 * MIB);
+        raw_close(&raw);
+    }
+    while (ask_info(client, "clients", "connected_clients") > 1)
+        sleep_ms(1);
+    assert_true(ask_info(client, "memory", "mem_clients_normal") < MIB);
+    expect(client, "0", "EXISTS k");
+    free(part);
+}
+
+/* The rest of a pipeline stands where it belongs. */
+static void requests_around_a_large_one_keep_their_order(void **state)
+{
+    redisContext *client = served_client(state);
+    size_t size = 4 * MIB;
+    char *body = new_body(size, 1);
+    say(client, "SET order 1");
+    say(client, "SET order %b", body, size);
+    say(client, "STRLEN order");
+    say(client, "SET order 2");
+    say(client, "GET order");
+    expect_reply(client, "OK");
+    expect_reply(client, "OK");
+    expect_reply(client, "4194304");
+    expect_reply(client, "OK");
+    expect_reply(client, "\"2\"");
+    free(body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served_test(a_body_comes_back_byte_for_byte),
+        served_test(every_type_takes_large_values),
+        served_test(an_exec_of_several_is_one_change),
+        served_test(two_clients_at_once_are_served_both),
+        served_test(a_client_may_go_in_the_middle_of_a_body),
+        served_test(requests_around_a_large_one_keep_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/* Large values: taken over without a copy, written by the sync thread, sound whatever happens
+ * to their keys meanwhile. */
+#include "storage/kv/kv.h"
+#include "tests/support/fake_disk.h"
+#include "tests/support/temp_dir.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka.h"
+
+enum { LARGE = 200 * 1000, BEFORE = 100 };
+
+static struct {
+    char *dir;
+    struct fake_disk *disk;
+    struct kv_options options;
+    struct kv *kv;
+} test;
+
+static void open_kv(void)
+{
+    struct dueq_error error;
+
+    if (kv_open(test.dir, &test.options, &test.kv, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+}
+
+/* As a crash would leave it. */
+static void reopen(void)
+{
+    kv_abandon(test.kv);
+    open_kv();
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    test.dir = temp_dir_new();
+    test.disk = fake_disk_new();
+    kv_options_init(&test.options);
+    test.options.segment_bytes = 1 << 20;
+    test.options.map_bytes = 64 << 20;
+    test.options.disk_reserve_bytes = 0;
+    test.options.io = fake_disk_io(test.disk);
+    open_kv();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    kv_abandon(test.kv);
+    fake_disk_free(test.disk);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static struct dueq_slice text(const char *string)
+{
+    return dueq_slice(string, strlen(string));
+}
+
+static struct kv_loan new_loan(char fill)
+{
+    struct kv_loan loan = {.memory = malloc(BEFORE + LARGE), .size = LARGE, .before = BEFORE};
+
+    assert_non_null(loan.memory);
+    loan.data = (uint8_t *)loan.memory + BEFORE;
+    memset(loan.data, fill, LARGE);
+    return loan;
+}
+
+static void put_large(const char *key, char fill)
+{
+    struct kv_loan loan = new_loan(fill);
+
+    kv_put(test.kv, text(key), dueq_slice(loan.data, LARGE), true);
+    free(loan.memory);
+}
+
+static uint64_t commit(void)
+{
+    uint64_t lsn;
+
+    assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+    return lsn;
+}
+
+static struct dueq_slice get(const char *key)
+{
+    struct dueq_slice value;
+
+    assert_int_equal(kv_get(test.kv, text(key), &value), DUEQ_OK);
+    return value;
+}
+
+static void expect_absent(const char *key)
+{
+    struct dueq_slice value;
+
+    assert_int_equal(kv_get(test.kv, text(key), &value), DUEQ_NOTFOUND);
+}
+
+static void expect_large(const char *key, const char *head, char fill)
+{
+    struct dueq_slice value = get(key);
+    const char *bytes = value.data;
+
+    assert_int_equal(value.size, strlen(head) + LARGE);
+    assert_memory_equal(bytes, head, strlen(head));
+    for (size_t i = strlen(head); i < value.size; i += 997)
+        assert_int_equal(bytes[i], fill);
+    assert_int_equal(bytes[value.size - 1], fill);
+}
+
+/* A sync that is held keeps the sync thread from what is committed after it. */
+static void hold_sync_thread(void)
+{
+    fake_disk_hold_syncs(test.disk, true);
+    kv_put(test.kv, text("first"), text("one"), true);
+    commit();
+}
+
+static void let_go(void)
+{
+    fake_disk_hold_syncs(test.disk, false);
+}
+
+static void a_lent_value_is_taken_over_with_what_stands_before_it(void **state)
+{
+    struct kv_loan loan = new_loan('x');
+    const uint8_t *data = loan.data;
+    struct dueq_slice parts[] = {text("he"), text("ad"), dueq_slice(loan.data, LARGE)};
+
+    (void)state;
+    kv_lend(test.kv, &loan, 1);
+    kv_putv(test.kv, text("key"), parts, 3, true);
+    kv_lend(test.kv, NULL, 0);
+    assert_null(loan.memory);
+    assert_ptr_equal((const uint8_t *)get("key").data, data - 4);
+    expect_large("key", "head", 'x');
+    assert_int_equal(kv_wait(test.kv, commit()), DUEQ_OK);
+    reopen();
+    expect_large("key", "head", 'x');
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+    reopen();
+    expect_large("key", "head", 'x');
+}
+
+static void what_is_not_all_of_the_loan_is_copied(void **state)
+{
+    static const char long_head[BEFORE + 1];
+    struct kv_loan loan = new_loan('x');
+    struct dueq_slice part = dueq_slice(loan.data, LARGE - 1);
+    struct dueq_slice parts[] = {dueq_slice(long_head, sizeof(long_head)),
+                                 dueq_slice(loan.data, LARGE)};
+
+    (void)state;
+    kv_lend(test.kv, &loan, 1);
+    kv_put(test.kv, text("part"), part, true);
+    kv_putv(test.kv, text("long head"), parts, 2, true);
+    assert_non_null(loan.memory);
+    kv_put(test.kv, text("all"), dueq_slice(loan.data, LARGE), true);
+    assert_null(loan.memory);
+    kv_put(test.kv, text("again"), dueq_slice(loan.data, LARGE), true);
+    kv_lend(test.kv, NULL, 0);
+    assert_int_equal(get("part").size, LARGE - 1);
+    expect_large("all", "", 'x');
+    expect_large("again", "", 'x');
+}
+
+static void later_records_do_not_settle_before_it(void **state)
+{
+    uint64_t large, small;
+
+    (void)state;
+    hold_sync_thread();
+    put_large("large", 'l');
+    large = commit();
+    kv_put(test.kv, text("small"), text("two"), true);
+    small = commit();
+    assert_true(kv_settled(test.kv) < large);
+    let_go();
+    assert_int_equal(kv_wait(test.kv, small), DUEQ_OK);
+    reopen();
+    expect_large("large", "", 'l');
+    assert_int_equal(get("small").size, 3);
+}
+
+/* Nor where nothing waits for a sync: until it is written it can still be lost. */
+static void without_syncs_it_settles_when_it_is_written(void **state)
+{
+    uint64_t large, small;
+
+    (void)state;
+    hold_sync_thread();
+    kv_set_durability(test.kv, KV_SYNC_NONE, 1);
+    put_large("large", 'l');
+    large = commit();
+    kv_put(test.kv, text("small"), text("two"), true);
+    small = commit();
+    assert_int_equal(kv_settled(test.kv), large - 1);
+    let_go();
+    assert_int_equal(kv_wait(test.kv, small), DUEQ_OK);
+}
+
+static void its_key_may_change_before_it_is_written(void **state)
+{
+    (void)state;
+    hold_sync_thread();
+    put_large("changed", 'a');
+    put_large("deleted", 'b');
+    commit();
+    put_large("changed", 'c');
+    kv_del(test.kv, text("deleted"));
+    let_go();
+    assert_int_equal(kv_wait(test.kv, commit()), DUEQ_OK);
+    expect_large("changed", "", 'c');
+    reopen();
+    expect_large("changed", "", 'c');
+    expect_absent("deleted");
+}
+
+static void it_is_dropped_with_a_store_that_is_abandoned(void **state)
+{
+    (void)state;
+    hold_sync_thread();
+    put_large("large", 'l');
+    commit();
+    put_large("larger", 'm');
+    commit();
+    let_go();
+    reopen(); /* it may have been written or not: what is there is whole */
+    assert_int_equal(get("first").size, 3);
+}
+
+static void a_write_of_it_that_fails_is_a_failed_store(void **state)
+{
+    uint64_t lsn;
+
+    (void)state;
+    hold_sync_thread();
+    put_large("large", 'l');
+    lsn = commit();
+    fake_disk_fail(test.disk, DISK_WRITE, 0, FAKE_DISK_ALWAYS, EIO);
+    let_go();
+    assert_int_equal(kv_wait(test.kv, lsn), DUEQ_IO);
+    assert_true(kv_settled(test.kv) < lsn);
+    while (kv_status(test.kv) == DUEQ_OK) /* until the thread has told */
+        usleep(1000);
+    assert_non_null(strstr(kv_failure(test.kv), "write on "));
+    fake_disk_fail(test.disk, DISK_WRITE, 0, 0, EIO);
+    reopen();
+    expect_absent("large");
+}
+
+static void the_store_is_busy_for_large_ones_until_it_is_written(void **state)
+{
+    uint64_t lsn;
+
+    (void)state;
+    hold_sync_thread();
+    assert_false(kv_is_busy(test.kv, LARGE));
+    put_large("large", 'l');
+    lsn = commit();
+    assert_true(kv_is_busy(test.kv, LARGE));
+    assert_false(kv_is_busy(test.kv, 100));
+    let_go();
+    assert_int_equal(kv_wait(test.kv, lsn), DUEQ_OK);
+    assert_false(kv_is_busy(test.kv, LARGE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define with_store(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+        with_store(a_lent_value_is_taken_over_with_what_stands_before_it),
+        with_store(what_is_not_all_of_the_loan_is_copied),
+        with_store(later_records_do_not_settle_before_it),
+        with_store(without_syncs_it_settles_when_it_is_written),
+        with_store(its_key_may_change_before_it_is_written),
+        with_store(it_is_dropped_with_a_store_that_is_abandoned),
+        with_store(a_write_of_it_that_fails_is_a_failed_store),
+        with_store(the_store_is_busy_for_large_ones_until_it_is_written),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
