@@ -1,5 +1,6 @@
 #include "tests/support/store_fixture.h"
 
+#include "storage/kv/kv.h"
 #include "tests/support/temp_dir.h"
 
 #include "tests/support/cmocka.h"
@@ -51,8 +52,17 @@ void store_fixture_close(struct store_fixture *fixture)
     assert_int_equal(status, DUEQ_OK);
 }
 
+/* What a commit covers is on disk when its LSN is, and large records are written later, by the
+ * sync thread. */
+static void wait_for_commits(struct store_fixture *fixture)
+{
+    if (fixture->store != NULL)
+        dueq_wait(fixture->store, kv_lsn(dueq_kv(fixture->store)));
+}
+
 void store_fixture_abandon(struct store_fixture *fixture)
 {
+    wait_for_commits(fixture);
     dueq_abandon(fixture->store);
     fixture->store = NULL;
 }
