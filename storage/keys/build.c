@@ -135,7 +135,7 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
 }
 
 enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type type,
-                                  struct keys_build **ret_build)
+                                  uint64_t least, struct keys_build **ret_build)
 {
     struct keys_build *build = calloc(1, sizeof(*build));
 
@@ -149,6 +149,8 @@ enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type t
     build->edit = (struct list_edit){.towards = LIST_TAIL};
     build->made->type = type;
     build->made->encoding = directory_large_encoding(type);
+    if (type == KEYS_ZSET && least > build->keys->limits.zset_entries)
+        build->made->encoding = KEYS_SKIPLIST;
     build->made->object = build->object;
     build->made->expires = DUEQ_NEVER;
     *ret_build = build;
@@ -194,6 +196,8 @@ bool keys_build_is_sound(const struct keys_build *build, const struct keys_view 
 {
     struct keys_entry *entry;
 
+    if (build->made != NULL)
+        return build->keys != NULL;
     return find_source(build, view, &entry) == DUEQ_OK;
 }
 

@@ -102,7 +102,7 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
 /* About `budget` elements. DUEQ_NOTFOUND: the key has changed since, or is gone: build anew. */
 enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
                                  unsigned budget, bool *ret_finished);
-/* Has what it is built from stayed as it was? */
+/* Has what it is built from stayed as it was? From nothing: is its store still there? */
 bool keys_build_is_sound(const struct keys_build *build, const struct keys_view *view);
 /* Before the first step, for an insertion whose place was not known yet. */
 void keys_build_insert_at(struct keys_build *build, uint64_t index);
@@ -115,9 +115,10 @@ enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_
 void keys_build_free(struct keys_build *build); /* NULL is fine */
 
 /* Or from nothing: a list, set or sorted set, which the caller fills. For what would not be
- * packed anyway: it gets the encodings of large ones. */
+ * packed anyway: it gets the encodings of large ones. least: so many elements it will have, as
+ * far as is known; 0: a sorted set is as if it had grown, which shows in -0. */
 enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type type,
-                                  struct keys_build **ret_build);
+                                  uint64_t least, struct keys_build **ret_build);
 /* O(log n). Of a set the score is 1. DUEQ_NOTFOUND: no such member. */
 enum dueq_status keys_build_find(const struct keys_build *build, struct dueq_slice member,
                                  double *ret_score);

@@ -703,7 +703,7 @@ static void begin_build(const struct target *at)
     static const enum keys_type types[] = {KEYS_LIST, KEYS_SET, KEYS_ZSET};
     enum keys_type type = types[roll(3)];
 
-    assert_int_equal(keys_build_empty(&at->view, type, &test.build), DUEQ_OK);
+    assert_int_equal(keys_build_empty(&at->view, type, 0, &test.build), DUEQ_OK);
     model_drop(&test.built);
     model_open(&test.model, &test.built, type);
     test.built.packed = false;

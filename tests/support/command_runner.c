@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORDS = 64, LINE_SIZE = 4096 };
 
@@ -122,8 +123,12 @@ bool runner_slice(struct command_runner *runner)
 {
     struct server *server = &runner->server;
     uint64_t lsn;
-    if (long_works_next(server) != 0)
+    if (long_works_next(server) == DUEQ_NEVER)
         return false;
+    while (long_works_next(server) > 0) { /* until the checkpoint has caught up */
+        dueq_maintain(server->store, false);
+        usleep(1000);
+    }
     long_works_turn(server);
     waiters_serve(server);
     dueq_tick(server->store, server->now, 100);

@@ -389,7 +389,7 @@ static struct keys_build *begin_empty(enum keys_type type)
 {
     struct keys_build *build;
 
-    assert_int_equal(keys_build_empty(&test.view, type, &build), DUEQ_OK);
+    assert_int_equal(keys_build_empty(&test.view, type, 0, &build), DUEQ_OK);
     return build;
 }
 
