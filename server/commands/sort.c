@@ -1,34 +1,44 @@
-/* SORT, SORT_RO. */
+/* SORT, SORT_RO. What is long goes on in later turns: it reads the elements as they are at one
+ * moment, and looks up what the patterns name when it comes to it. */
 #include "server/commands/handlers.h"
-#include "server/keyspace.h"
-
-#include "protocol/number.h"
+#include "server/commands/made_key.h"
+#include "server/long_work.h"
+#include "storage/kv/kv.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GETS_MAX = 1024 };
-
-struct sort_element {
-    char *bytes; /* NUL behind them */
-    size_t size;
-    char *by; /* ALPHA with BY: what is compared; NULL: there is none */
-    size_t by_size;
-    double score;
+enum {
+    GETS_MAX = 1024,
+    SCANNED = 16,               /* members read in a row */
+    STEP_BYTES = 1024,          /* a longer value is several steps */
+    LOOKUP_STEPS = 4,           /* of another key */
+    SLICE_ROOM = 4 << 20,       /* bytes that a list in the store may grow by in a turn */
+    SORT_STEPS = 8 * LONG_STEPS /* comparisons of a turn */
 };
 
 struct sort {
     struct context *context;
-    struct sort_element *elements;
-    size_t count, capacity;
     size_t gets[GETS_MAX]; /* arguments */
     size_t get_count;
     size_t by, store; /* arguments; 0: none */
     int64_t offset, limit;
     bool descending, alpha, unsorted;
-    enum dueq_status failure; /* what could not be read, or out of memory */
+
+    /* how far it is */
+    enum { SORT_READS, SORT_WEIGHS, SORT_ORDERS, SORT_GIVES } phase;
+    enum keys_type type; /* KEYS_NONE: there is no such key */
+    uint64_t count;      /* of its elements */
+    uint64_t cursor;     /* where among them: an index, or as set_scan has it */
+    unsigned budget;     /* steps left in this turn; GATHERED_WHOLE: there is no other */
+    struct gathered elements;
+    size_t weighed, given; /* of the elements */
+    size_t end;            /* of those that are given */
+    struct gathered_sort order;
+    struct made_key made; /* what is stored */
+    enum dueq_status status;
 };
 
 /* ---- options */
@@ -92,47 +102,64 @@ static bool parse(struct context *context, struct sort *sort, bool read_only)
     return true;
 }
 
-/* ---- elements */
+/* ---- life */
 
-static char *duplicate(struct dueq_slice value)
+static void undo(struct sort *sort)
 {
-    char *bytes = malloc(value.size + 1);
-
-    if (bytes == NULL)
-        return NULL;
-    if (value.size > 0)
-        memcpy(bytes, value.data, value.size);
-    bytes[value.size] = '\0';
-    return bytes;
+    gathered_release(&sort->elements);
+    gathered_sort_release(&sort->order);
+    made_key_release(&sort->made);
 }
 
-static bool grow(struct sort *sort)
+static void free_sort(void *state)
 {
-    size_t capacity = sort->capacity == 0 ? 64 : sort->capacity * 2;
-    struct sort_element *grown;
+    undo(state);
+    free(state);
+}
 
-    if (sort->count < sort->capacity)
-        return true;
-    grown = realloc(sort->elements, capacity * sizeof(*grown));
-    if (grown == NULL)
-        return false;
-    sort->elements = grown;
-    sort->capacity = capacity;
-    return true;
+static void spend(struct sort *sort, size_t steps)
+{
+    if (sort->budget != GATHERED_WHOLE)
+        sort->budget -= sort->budget < steps ? sort->budget : (unsigned)steps;
+}
+
+/* ---- elements */
+
+/* A set has no order of its own, but what is stored must be the same each time. */
+static void sort_for_store(struct sort *sort)
+{
+    if (!sort->unsorted || sort->store == 0 || sort->type != KEYS_SET)
+        return;
+    sort->unsorted = false;
+    sort->alpha = true;
+}
+
+/* What key it is, whose elements are read from here on. False: the error is written. */
+static bool begin(struct sort *sort)
+{
+    struct keys_view view = context_view(sort->context);
+    struct keys_info info = {.type = KEYS_NONE};
+    enum dueq_status status = keys_info(&view, context_slice(sort->context, 1), &info);
+
+    if (status == DUEQ_OK && info.type != KEYS_LIST && info.type != KEYS_SET &&
+        info.type != KEYS_ZSET)
+        status = DUEQ_WRONGTYPE;
+    sort->type = info.type;
+    sort->count = info.type == KEYS_NONE ? 0 : info.count;
+    sort->cursor = 0;
+    sort_for_store(sort);
+    return context_check(sort->context, status);
 }
 
 static bool collect(void *arg, struct dueq_slice element, struct dueq_slice value)
 {
     struct sort *sort = arg;
-    char *bytes = grow(sort) ? duplicate(element) : NULL;
 
     (void)value;
-    if (bytes == NULL) {
-        sort->failure = DUEQ_NOMEM;
-        return false;
-    }
-    sort->elements[sort->count++] = (struct sort_element){.bytes = bytes, .size = element.size};
-    return true;
+    if (gathered_add(&sort->elements, element, 0, false) == NULL)
+        sort->status = DUEQ_NOMEM;
+    spend(sort, 1 + element.size / STEP_BYTES);
+    return sort->status == DUEQ_OK && (sort->type != KEYS_LIST || sort->budget > 0);
 }
 
 static bool collect_scored(void *arg, const struct zset_entry *entry)
@@ -140,57 +167,73 @@ static bool collect_scored(void *arg, const struct zset_entry *entry)
     return collect(arg, entry->member, dueq_slice(NULL, 0));
 }
 
-/* A set has no order of its own, but what is stored must be the same each time. */
-static void sort_for_store(struct sort *sort)
-{
-    if (!sort->unsorted || sort->store == 0)
-        return;
-    sort->unsorted = false;
-    sort->alpha = true;
-}
-
 /* Lists and zsets are read in their order, which DESC turns around when nothing else is asked
  * for. */
-static enum dueq_status load(struct sort *sort, const struct keys_view *view,
-                             struct dueq_slice name)
+static enum dueq_status read_list(struct sort *sort, const struct keys_view *view,
+                                  struct dueq_slice name)
 {
-    struct keys_info info;
-    enum dueq_status status = keys_info(view, name, &info);
-    bool reverse = sort->unsorted && sort->descending;
+    uint64_t at = sort->elements.count;
 
-    if (status != DUEQ_OK)
-        return status;
-    switch (info.type) {
-    case KEYS_LIST:
-        return reverse ? list_each(view, name, info.count - 1, LIST_HEAD, collect, sort)
-                       : list_each(view, name, 0, LIST_TAIL, collect, sort);
-    case KEYS_SET:
-        sort_for_store(sort);
-        return set_each(view, name, collect, sort);
-    case KEYS_ZSET:
-        return zset_each_from(view, name, 0, reverse, collect_scored, sort);
-    case KEYS_STRING:
-    case KEYS_HASH:
-    case KEYS_NONE:
-        break;
-    }
-    return DUEQ_WRONGTYPE;
+    if (sort->unsorted && sort->descending)
+        return list_each(view, name, sort->count - 1 - at, LIST_HEAD, collect, sort);
+    return list_each(view, name, at, LIST_TAIL, collect, sort);
 }
 
-static void release(struct sort *sort)
+static enum dueq_status read_set(struct sort *sort, const struct keys_view *view,
+                                 struct dueq_slice name)
 {
-    for (size_t i = 0; i < sort->count; i++) {
-        free(sort->elements[i].bytes);
-        free(sort->elements[i].by);
+    uint64_t count = sort->budget == GATHERED_WHOLE ? UINT64_MAX : SCANNED;
+    uint64_t next = 0;
+    enum dueq_status status = set_scan(view, name, sort->cursor, count, collect, sort, &next);
+
+    sort->cursor = next;
+    return status;
+}
+
+static enum dueq_status read_zset(struct sort *sort, const struct keys_view *view,
+                                  struct dueq_slice name)
+{
+    uint64_t count = sort->budget == GATHERED_WHOLE ? UINT64_MAX : SCANNED, next = 0;
+    enum dueq_status status;
+
+    if (sort->unsorted || sort->budget == GATHERED_WHOLE)
+        return zset_each_from(view, name, 0, sort->unsorted && sort->descending, collect_scored,
+                              sort);
+    status = zset_scan(view, name, sort->cursor, count, collect_scored, sort, &next);
+    sort->cursor = next;
+    return status;
+}
+
+/* As much as the budget allows. */
+static void read_elements(struct sort *sort)
+{
+    struct keys_view view = context_view(sort->context);
+    struct dueq_slice name = context_slice(sort->context, 1);
+
+    while (sort->elements.count < sort->count && sort->budget > 0 && sort->status == DUEQ_OK) {
+        uint64_t before = sort->elements.count;
+        enum dueq_status status;
+
+        if (sort->type == KEYS_LIST)
+            status = read_list(sort, &view, name);
+        else if (sort->type == KEYS_SET)
+            status = read_set(sort, &view, name);
+        else
+            status = read_zset(sort, &view, name);
+        if (sort->status == DUEQ_OK)
+            sort->status = status;
+        if (sort->elements.count == before && sort->status == DUEQ_OK)
+            sort->status = DUEQ_CORRUPT; /* there are less than it says */
     }
-    free(sort->elements);
+    if (sort->elements.count >= sort->count)
+        sort->phase = sort->unsorted ? SORT_GIVES : SORT_WEIGHS;
 }
 
 /* ---- patterns: weight_* and object_*->field, the star being the element */
 
 /* Looks the pattern up for an element; false: there is no such key or field. */
 static bool look_up(struct sort *sort, struct argument pattern,
-                    const struct sort_element *element, struct dueq_slice *ret_value)
+                    const struct gathered_item *element, struct dueq_slice *ret_value)
 {
     struct keys_view view = context_view(sort->context);
     const char *star = memchr(pattern.data, '*', pattern.size), *arrow = NULL;
@@ -212,8 +255,10 @@ static bool look_up(struct sort *sort, struct argument pattern,
         tail = (size_t)(arrow - star) - 1;
     }
     name = malloc(head + element->size + tail + 1);
-    if (name == NULL)
+    if (name == NULL) {
+        sort->status = DUEQ_NOMEM;
         return false;
+    }
     memcpy(name, pattern.data, head);
     memcpy(name + head, element->bytes, element->size);
     memcpy(name + head + element->size, star + 1, tail);
@@ -224,7 +269,7 @@ static bool look_up(struct sort *sort, struct argument pattern,
         status = string_get(&view, dueq_slice(name, head + element->size + tail), ret_value);
     free(name);
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_WRONGTYPE)
-        sort->failure = status;
+        sort->status = status;
     return status == DUEQ_OK;
 }
 
@@ -240,72 +285,94 @@ static bool parse_score(const char *text, double *ret_score)
     return *end == '\0' && errno != ERANGE && !isnan(*ret_score);
 }
 
-/* What each element is compared by. False: some score is no number. */
-static bool weigh(struct sort *sort)
+/* What the element is compared by. False: the score is no number. */
+static bool weigh_one(struct sort *sort, struct gathered_item *element)
 {
-    for (size_t i = 0; i < sort->count; i++) {
-        struct sort_element *element = &sort->elements[i];
-        struct dueq_slice value = {element->bytes, element->size};
-        bool found = true;
-        char *text;
+    struct dueq_slice value;
+    const char *text = element->bytes;
 
-        if (sort->by > 0)
-            found = look_up(sort, context_argument(sort->context, sort->by), element, &value);
-        if (!found || (sort->alpha && sort->by == 0))
-            continue;
-        text = duplicate(value);
-        if (text == NULL) {
-            sort->failure = DUEQ_NOMEM;
+    if (sort->by > 0) {
+        spend(sort, LOOKUP_STEPS);
+        if (!look_up(sort, context_argument(sort->context, sort->by), element, &value))
+            return true;
+        element->by = gathered_keep(&sort->elements, value);
+        if (element->by == NULL) {
+            sort->status = DUEQ_NOMEM;
             return true;
         }
-        element->by = text;
-        element->by_size = value.size;
-        if (!sort->alpha && !parse_score(text, &element->score))
-            return false;
+        text = element->by->bytes;
     }
+    return sort->alpha || parse_score(text, &element->score);
+}
+
+/* False: some score is no number. */
+static bool weigh(struct sort *sort)
+{
+    if (sort->alpha && sort->by == 0)
+        sort->weighed = sort->elements.count;
+    while (sort->weighed < sort->elements.count && sort->budget > 0 &&
+           sort->status == DUEQ_OK) {
+        if (!weigh_one(sort, sort->elements.slots[sort->weighed++].item))
+            return false;
+        spend(sort, 1);
+    }
+    if (sort->weighed == sort->elements.count)
+        sort->phase = SORT_ORDERS;
     return true;
 }
 
-static int compare_bytes(const char *a, size_t a_size, const char *b, size_t b_size)
+static struct dueq_slice text_of(const struct gathered_text *text)
 {
-    return dueq_slice_compare(dueq_slice(a, a_size), dueq_slice(b, b_size));
+    return dueq_slice(text->bytes, text->size);
 }
 
 /* By the locale what is shown, by the bytes what is stored. */
-static int compare_texts(const struct sort *sort, const char *a, size_t a_size, const char *b,
-                         size_t b_size)
+static int compare_texts(const struct sort *sort, struct dueq_slice a, struct dueq_slice b)
 {
-    return sort->store > 0 ? compare_bytes(a, a_size, b, b_size) : strcoll(a, b);
+    return sort->store > 0 ? dueq_slice_compare(a, b) : strcoll(a.data, b.data);
 }
 
-static int compare_alpha(const struct sort *sort, const struct sort_element *a,
-                         const struct sort_element *b)
+static int compare_alpha(const struct sort *sort, const struct gathered_item *a,
+                         const struct gathered_item *b)
 {
     if (sort->by == 0)
-        return compare_texts(sort, a->bytes, a->size, b->bytes, b->size);
+        return compare_texts(sort, gathered_bytes(a), gathered_bytes(b));
     if (a->by == NULL || b->by == NULL)
         return (a->by != NULL) - (b->by != NULL);
-    return compare_texts(sort, a->by, a->by_size, b->by, b->by_size);
+    return compare_texts(sort, text_of(a->by), text_of(b->by));
 }
 
-/* qsort_r: elements that compare alike are put into the order of their bytes, as Redis does. */
-static int compare(const void *left, const void *right, void *arg)
+/* Elements that compare alike are put into the order of their bytes, as Redis does. */
+static int compare(const struct gathered_slot *a, const struct gathered_slot *b,
+                   const void *arg)
 {
     const struct sort *sort = arg;
-    const struct sort_element *a = left, *b = right;
-    int order =
-        sort->alpha ? compare_alpha(sort, a, b) : (a->score > b->score) - (a->score < b->score);
+    int order = sort->alpha ? compare_alpha(sort, a->item, b->item)
+                            : (a->score > b->score) - (a->score < b->score);
 
     if (order == 0 && !sort->alpha)
-        order = compare_bytes(a->bytes, a->size, b->bytes, b->size);
+        order = dueq_slice_compare(gathered_bytes(a->item), gathered_bytes(b->item));
     return sort->descending ? -order : order;
+}
+
+static void put_in_order(struct sort *sort)
+{
+    unsigned budget = sort->budget == GATHERED_WHOLE ? GATHERED_WHOLE : SORT_STEPS;
+
+    sort->order.compare = compare;
+    sort->order.arg = sort;
+    if (!gathered_sort_step(&sort->elements, &sort->order, budget))
+        return;
+    if (sort->elements.failed)
+        sort->status = DUEQ_NOMEM;
+    sort->phase = SORT_GIVES;
 }
 
 /* ---- the result */
 
 static void clamp(const struct sort *sort, size_t *ret_first, size_t *ret_end)
 {
-    int64_t count = (int64_t)sort->count, first = sort->offset < 0 ? 0 : sort->offset;
+    int64_t count = (int64_t)sort->elements.count, first = sort->offset < 0 ? 0 : sort->offset;
     int64_t end = sort->limit < 0 || sort->limit > count - first ? count : first + sort->limit;
 
     *ret_first = (size_t)(first > count ? count : first);
@@ -317,125 +384,154 @@ static size_t values_of_each(const struct sort *sort)
     return sort->get_count == 0 ? 1 : sort->get_count;
 }
 
-static void write_one(struct sort *sort, const struct sort_element *element)
+/* Of one of the GETs, or the element itself without any. False: there is none. */
+static bool value_of(struct sort *sort, const struct gathered_item *element, size_t get,
+                     struct dueq_slice *ret_value)
 {
-    struct dueq_slice value;
-
+    *ret_value = gathered_bytes(element);
     if (sort->get_count == 0)
-        resp_bulk(sort->context->reply, element->bytes, element->size);
-    for (size_t i = 0; i < sort->get_count; i++) {
-        if (look_up(sort, context_argument(sort->context, sort->gets[i]), element, &value))
-            resp_slice(sort->context->reply, value);
-        else
-            resp_null(sort->context->reply);
+        return true;
+    spend(sort, LOOKUP_STEPS);
+    return look_up(sort, context_argument(sort->context, sort->gets[get]), element, ret_value);
+}
+
+static void give_one(struct sort *sort, const struct gathered_item *element, size_t get)
+{
+    struct keys_view view = context_view(sort->context);
+    struct dueq_slice value;
+    bool found = value_of(sort, element, get, &value);
+
+    if (!found)
+        value = dueq_slice(NULL, 0);
+    if (sort->status != DUEQ_OK)
+        return;
+    if (sort->store > 0)
+        sort->status = made_key_add(&sort->made, &view, value, 0, false);
+    else if (found)
+        resp_slice(sort->context->reply, value);
+    else
+        resp_null(sort->context->reply);
+    spend(sort, 1 + value.size / STEP_BYTES);
+}
+
+static void begin_to_give(struct sort *sort)
+{
+    clamp(sort, &sort->given, &sort->end);
+    sort->made.type = KEYS_LIST;
+    if (sort->store == 0)
+        resp_array(sort->context->reply, (sort->end - sort->given) * values_of_each(sort));
+}
+
+/* All that is stored is known before anything changes: the target may be one of the keys that
+ * are looked up. */
+static void give(struct sort *sort)
+{
+    if (sort->made.type == KEYS_NONE)
+        begin_to_give(sort);
+    for (; sort->given < sort->end && sort->budget > 0; sort->given++)
+        for (size_t get = 0; get < values_of_each(sort) && sort->status == DUEQ_OK; get++)
+            give_one(sort, sort->elements.slots[sort->given].item, get);
+}
+
+/* ---- running */
+
+/* As much as the budget allows. True: it is answered, or failed with the error written. */
+static bool advance(struct sort *sort, unsigned budget)
+{
+    struct context *context = sort->context;
+
+    sort->budget = budget;
+    if (sort->phase == SORT_READS)
+        read_elements(sort);
+    if (sort->phase == SORT_WEIGHS && !weigh(sort)) {
+        resp_error(context->reply, "ERR One or more scores can't be converted into double");
+        return true;
     }
-}
-
-static enum outcome write_result(struct sort *sort, size_t first, size_t end)
-{
-    resp_array(sort->context->reply, (end - first) * values_of_each(sort));
-    for (size_t i = first; i < end; i++)
-        write_one(sort, &sort->elements[i]);
-    return sort->failure == DUEQ_OK ? OUTCOME_DONE
-                                    : context_status(sort->context, sort->failure);
-}
-
-/* ---- STORE */
-
-struct stored_value {
-    char *bytes;
-    size_t size;
-};
-
-static bool read_value(struct sort *sort, const struct sort_element *element, size_t get,
-                       struct stored_value *value)
-{
-    struct dueq_slice found = {element->bytes, element->size};
-
-    if (sort->get_count > 0 &&
-        !look_up(sort, context_argument(sort->context, sort->gets[get]), element, &found))
-        found = dueq_slice(NULL, 0);
-    *value = (struct stored_value){duplicate(found), found.size};
-    return value->bytes != NULL;
-}
-
-/* All of them, before anything changes: the target may be one of the keys that are looked up.
- */
-static bool read_values(struct sort *sort, size_t first, size_t end,
-                        struct stored_value *values)
-{
-    size_t each = values_of_each(sort);
-
-    for (size_t i = first; i < end; i++)
-        for (size_t get = 0; get < each; get++)
-            if (!read_value(sort, &sort->elements[i], get, values++))
-                return false;
+    if (sort->phase == SORT_ORDERS && sort->status == DUEQ_OK)
+        put_in_order(sort);
+    if (sort->phase == SORT_GIVES && sort->status == DUEQ_OK)
+        give(sort);
+    if (!context_check(context, sort->status))
+        return true;
+    if (sort->phase != SORT_GIVES || sort->given < sort->end)
+        return false;
+    if (sort->store > 0)
+        made_key_store(&sort->made, context, context_slice(context, sort->store), "sortstore");
     return true;
 }
 
-static void store_values(struct context *context, struct dueq_slice name,
-                         const struct stored_value *values, size_t count)
+static uint64_t steps_of(const struct sort *sort)
 {
-    struct keys_view view = context_view(context);
-    bool was_there =
-        (count > 0 ? keys_make_way(&view, name) : keys_del(&view, name)) == DUEQ_OK;
+    uint64_t each = 1 + (uint64_t)LOOKUP_STEPS * ((sort->by > 0) + sort->get_count);
 
-    for (size_t i = 0; i < count; i++)
-        list_push(&view, name, LIST_TAIL, dueq_slice(values[i].bytes, values[i].size));
-    if (count > 0)
-        context_notify(context, EVENT_LIST, "sortstore", name);
-    else if (was_there)
-        context_notify(context, EVENT_GENERIC, "del", name);
-    context_integer_reply(context, (int64_t)count);
+    return sort->count > UINT64_MAX / each ? UINT64_MAX : sort->count * each;
 }
 
-static enum outcome store_result(struct sort *sort, size_t first, size_t end)
+static enum outcome run_whole(struct sort *sort)
 {
-    struct context *context = sort->context;
-    size_t count = (end - first) * values_of_each(sort);
-    struct stored_value *values = calloc(count + 1, sizeof(*values));
-
-    if ((values == NULL || !read_values(sort, first, end, values)) && sort->failure == DUEQ_OK)
-        sort->failure = DUEQ_NOMEM;
-    if (sort->failure == DUEQ_OK)
-        store_values(context, context_slice(context, sort->store), values, count);
-    else
-        context_status(context, sort->failure);
-    for (size_t i = 0; values != NULL && i < count; i++)
-        free(values[i].bytes);
-    free(values);
+    sort->made.in_memory = true;
+    advance(sort, GATHERED_WHOLE);
+    undo(sort);
     return OUTCOME_DONE;
 }
 
-static enum outcome run(struct sort *sort)
+static enum outcome put_off(struct context *context, const struct sort *sort)
 {
-    size_t first, end;
+    struct sort *state = malloc(sizeof(*state));
 
-    if (!sort->unsorted && !weigh(sort)) {
-        resp_error(sort->context->reply,
-                   "ERR One or more scores can't be converted into double");
+    if (state == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    *state = *sort;
+    return context_go_on(context, state, free_sort, LONG_HOLDS_SOURCES);
+}
+
+/* Has the key changed that is being read, or the store gone where the list grew? */
+static bool is_spoiled(const struct sort *sort)
+{
+    struct keys_view view = context_view(sort->context);
+    const struct keys_build *build = sort->made.build;
+
+    return (sort->phase == SORT_READS && context_keys_changed(sort->context)) ||
+           (build != NULL && !keys_build_is_sound(build, &view));
+}
+
+/* As if the command came now. False: the error is written. */
+static bool begin_again(struct sort *sort)
+{
+    undo(sort);
+    sort->order = (struct gathered_sort){.width = 0};
+    sort->made = (struct made_key){.type = KEYS_NONE};
+    sort->phase = SORT_READS;
+    sort->weighed = 0;
+    return begin(sort);
+}
+
+static enum outcome go_on(struct context *context, struct sort *sort)
+{
+    sort->context = context;
+    if (sort->store > 0 &&
+        !context_check(context, kv_room(dueq_kv(context->store), SLICE_ROOM)))
         return OUTCOME_DONE;
-    }
-    if (sort->failure != DUEQ_OK)
-        return context_status(sort->context, sort->failure);
-    if (!sort->unsorted && sort->count > 1)
-        qsort_r(sort->elements, sort->count, sizeof(*sort->elements), compare, sort);
-    clamp(sort, &first, &end);
-    return sort->store > 0 ? store_result(sort, first, end) : write_result(sort, first, end);
+    if (is_spoiled(sort) && !begin_again(sort))
+        return OUTCOME_DONE;
+    return advance(sort, LONG_STEPS)
+               ? OUTCOME_DONE
+               : context_go_on(context, sort, free_sort, LONG_HOLDS_SOURCES);
 }
 
 static enum outcome sort_key(struct context *context, bool read_only)
 {
-    struct keys_view view = context_view(context);
     struct sort sort = {.context = context, .limit = -1};
-    enum outcome outcome = OUTCOME_DONE;
 
-    if (!parse(context, &sort, read_only))
+    if (context_state(context) != NULL)
+        return go_on(context, context_state(context));
+    if (!parse(context, &sort, read_only) || !begin(&sort))
         return OUTCOME_DONE;
-    if (context_check(context, load(&sort, &view, context_slice(context, 1))))
-        outcome = run(&sort);
-    release(&sort);
-    return outcome;
+    if (steps_of(&sort) <= LONG_ENOUGH)
+        return run_whole(&sort);
+    if (context->may_wait)
+        return put_off(context, &sort);
+    return context_whole_is_bearable(context, sort.count) ? run_whole(&sort) : OUTCOME_DONE;
 }
 
 enum outcome run_sort(struct context *context)
