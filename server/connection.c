@@ -1,6 +1,7 @@
 #include "server/connection.h"
 
 #include "server/listener.h"
+#include "server/long_work.h"
 #include "server/transaction.h"
 #include "server/waiters.h"
 
@@ -166,7 +167,7 @@ void connection_measure(const struct connection *connection,
                    connection->gate_capacity * sizeof(struct gate);
     if (session->waiter != NULL) {
         memory.arguments = waiter_bytes(session->waiter);
-        memory.total += memory.arguments;
+        memory.total += memory.arguments + long_work_bytes(waiter_work(session->waiter));
     }
     *ret_memory = memory;
 }

@@ -47,6 +47,7 @@ struct long_work {
     struct session *session;
     void *state; /* NULL: barred, or about to begin anew */
     void (*free_state)(void *);
+    size_t bytes; /* that the state holds */
     enum work_place place;
     bool is_whole; /* the reply leaves at the end */
     uint64_t seen; /* changes of its keys that were told of */
@@ -553,4 +554,17 @@ bool context_whole_is_bearable(struct context *context, uint64_t steps)
                 "%d. Outside of one it is done bit by bit",
                 (unsigned long long)steps, LONG_WHOLE);
     return false;
+}
+
+void context_state_holds(struct context *context, size_t bytes)
+{
+    if (context->waiter == NULL)
+        return;
+    waiter_work(context->waiter)->bytes = bytes;
+    connection_account(connection_of(context->session));
+}
+
+size_t long_work_bytes(const struct long_work *work)
+{
+    return work == NULL ? 0 : work->bytes;
 }

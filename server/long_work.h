@@ -60,6 +60,9 @@ size_t context_reply_begin(const struct context *context);
 enum outcome context_go_on_when_read(struct context *context);
 /* Is so much of the reply unread that no more of it should be written? */
 bool context_reply_waits(const struct context *context);
+/* The state holds so many bytes, which count as the client's. It goes when clients hold too
+ * much, and this ends the work before its next slice. */
+void context_state_holds(struct context *context, size_t bytes);
 /* False, with the error written: more than LONG_WHOLE steps within an EXEC. */
 bool context_whole_is_bearable(struct context *context, uint64_t steps);
 
@@ -82,6 +85,8 @@ size_t long_works_count(const struct long_works *works);
 
 /* ---- for waiters.c: NULL is fine */
 void long_work_release(struct server *server, struct long_work *work);
+/* What its state holds. */
+size_t long_work_bytes(const struct long_work *work);
 /* Does the reply wait for its end? */
 bool long_work_is_whole(const struct long_work *work);
 

@@ -475,7 +475,8 @@ enum outcome combine_go_on(struct context *context)
         return OUTCOME_DONE;
     if (is_spoiled(combination) && !begin_again(combination))
         return OUTCOME_DONE;
-    return advance(combination, LONG_STEPS)
-               ? OUTCOME_DONE
-               : context_go_on(context, combination, free_combination, LONG_HOLDS_SOURCES);
+    if (advance(combination, LONG_STEPS))
+        return OUTCOME_DONE;
+    context_state_holds(context, combination->made.gathered.memory);
+    return context_go_on(context, combination, free_combination, LONG_HOLDS_SOURCES);
 }

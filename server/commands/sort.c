@@ -514,9 +514,10 @@ static enum outcome go_on(struct context *context, struct sort *sort)
         return OUTCOME_DONE;
     if (is_spoiled(sort) && !begin_again(sort))
         return OUTCOME_DONE;
-    return advance(sort, LONG_STEPS)
-               ? OUTCOME_DONE
-               : context_go_on(context, sort, free_sort, LONG_HOLDS_SOURCES);
+    if (advance(sort, LONG_STEPS))
+        return OUTCOME_DONE;
+    context_state_holds(context, sort->elements.memory + sort->made.gathered.memory);
+    return context_go_on(context, sort, free_sort, LONG_HOLDS_SOURCES);
 }
 
 static enum outcome sort_key(struct context *context, bool read_only)

@@ -148,6 +148,26 @@ static void a_client_that_goes_takes_its_work_along(void **state)
     expect(client, "1", "ZADD y 1 late");
 }
 
+static void what_is_gathered_counts_as_the_clients_memory(void **state)
+{
+    static const char *const lines[] = {"SUNION s t", "ZUNION 2 y z", "SORT l"};
+    redisContext *client = served_client(state);
+
+    fill_all(client);
+    expect(client, "OK", "CLIENT NO-EVICT ON");
+    expect(client, "OK", "CONFIG SET maxmemory-clients 2mb");
+    for (int i = 0; i < 3; i++) {
+        redisContext *other = client_open(served_server(state));
+
+        begin(other, lines[i]);
+        expect_closed(other);
+        assert_int_equal(ask_info(client, "stats", "evicted_clients"), i + 1);
+    }
+    expect(client, "1", "SADD s late");
+    expect(client, "1", "ZADD y 1 late");
+    expect(client, "*", "RPUSH l late");
+}
+
 static void stores_that_cross_both_end(void **state)
 {
     redisContext *client = served_client(state);
@@ -174,6 +194,7 @@ int main(void)
         served_test(a_long_reply_is_whole_and_its_keys_wait),
         served_test(a_crash_leaves_what_was_there),
         served_test(a_client_that_goes_takes_its_work_along),
+        served_test(what_is_gathered_counts_as_the_clients_memory),
         served_test(stores_that_cross_both_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
