@@ -67,8 +67,7 @@ static void drain(redisContext *client, int count)
     }
 }
 
-/* The disk fills up under a server that has had time to make its spare segment and its reserve.
- */
+/* The disk fills up under a server that has already made its spare segment and its reserve. */
 static void await_spare(const struct server_process *server)
 {
     char pattern[PATH_MAX];

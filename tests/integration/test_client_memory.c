@@ -1,6 +1,5 @@
-/* What clients can make the server hold: their requests, their replies, and all of them
- * together.
- */
+/* What clients can make the server hold: their requests, their replies, and all
+ * of them together. */
 #include "tests/support/raw_client.h"
 
 #include <fcntl.h>

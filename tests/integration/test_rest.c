@@ -256,8 +256,7 @@ static void limit_descriptors(const struct server_process *server, rlim_t most)
     assert_int_equal(prlimit(server->pid, RLIMIT_NOFILE, &limit, NULL), 0);
 }
 
-/* More come than there are descriptors: they wait at the door, and are served when there are.
- */
+/* More clients come than there are descriptors: they wait, and are served when one is free. */
 static void nobody_can_be_accepted(void **state)
 {
     enum { CLIENTS = 60 };

@@ -30,16 +30,15 @@ struct connection *runner_connect(struct command_runner *runner);
 /* Time goes by, and what falls due is done. */
 void runner_pass(struct command_runner *runner, int64_t ms);
 
-/* What a turn does for long commands, with the commit behind it. False: nothing was left to do.
- */
+/* What a turn does for long commands, and then the commit. False: nothing was left to do. */
 bool runner_slice(struct command_runner *runner);
 
 /* Opens the store again with these options; NULL: as at first. */
 void runner_reopen(struct command_runner *runner, const struct kv_options *options);
 
 /* Runs a line, split as an inline command is ("\x00" within quotes), for the first client or
- * for the one given, and wants a reply that matches a pattern of reply_text.h. No reply is "".
- */
+ * for the one given, and expects a reply that matches a pattern of reply_text.h; no reply
+ * is "". */
 #define runner_expect(runner, pattern, line)                                                   \
     runner_expect_at(__FILE__, __LINE__, (runner), (runner)->clients[0], (pattern), (line))
 #define runner_expect_of(runner, client, pattern, line)                                        \

@@ -1,8 +1,7 @@
 /* A disk under the journal (struct kv_io) that counts, fails, shortens, and loses its power.
  *
- * The files are real ones, so that what lists and reads directories sees them; what a power cut
- * would leave of them is kept beside (disk_image.h). Syncs cost nothing. Any thread may call.
- */
+ * The files are real, so that code which lists and reads directories sees them; what a power
+ * cut would leave of them is kept in disk_image.h. Syncs cost nothing. Any thread may call. */
 #ifndef DUEQ_TESTS_FAKE_DISK_H
 #define DUEQ_TESTS_FAKE_DISK_H
 

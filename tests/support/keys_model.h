@@ -21,9 +21,9 @@ struct model_key {
     enum keys_encoding encoding;
     bool packed;  /* in the key's own record */
     size_t count; /* of elements */
-    /* The text of each element; string: of the value, in the first. Sets, hashes and sorted
-     * sets, by member: 0, the text of the value, the number of the score; -1: no such member.
-     */
+    /* List: the text of each element. String: the text of the value, in the first. Set, hash
+     * and sorted set, by member: 0, the text of the value, the number of the score; or -1, no
+     * such member. */
     int slots[KEYS_MODEL_TEXTS];
     uint64_t serials[KEYS_MODEL_TEXTS]; /* of members: ascending as they came */
 };

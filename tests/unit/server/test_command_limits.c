@@ -1,8 +1,8 @@
 /* Every number a client can send, at its ends. The requests come from the syntax in the table
  * of commands: each argument that is no key is given each of the extremes, alone, together with
  * its neighbour, and all arguments alike. So a new command is tried without being named here.
- * Each reply is well formed and bounded, no request takes long, and what is stored stays sound.
- */
+ * Each reply is well formed and bounded, no request takes long, and the stored data stays
+ * sound. */
 #include "server/long_work.h"
 #include "server/syntax.h"
 #include "server/waiters.h"

@@ -1,6 +1,5 @@
-/* Single promises of the queue, each at its edge. Random lives of topics:
- * tests/model/test_queue.c.
- */
+/* Single promises of the queue, each at its edge. Random lives of topics are in
+ * tests/model/test_queue.c. */
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
 #include "tests/support/store_fixture.h"
