@@ -9,19 +9,10 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* A client that waits in a claim, and is known to. */
-static redisContext *waiter(void **state, int number, const char *command)
-{
-    redisContext *client = client_open(served_server(state));
-    say(client, command);
-    await_blocked(served_client(state), number);
-    return client;
-}
-
 static void a_waiter_gets_what_is_pushed(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
     expect(client, "\"a\"", "Q.PUSH mail body ID a");
     expect_reply(waiting, "[[\"a\" 1 \"body\" 1]]");
     await_blocked(client, 0);
@@ -61,7 +52,7 @@ static void a_job_is_never_given_out_early(void **state)
 static void a_job_of_at_wakes_too(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 1m");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 1m");
     expect(client, "*", "Q.PUSH mail body ID a AT %lld", (long long)unix_ms() + 50);
     expect_reply(waiting, "[[\"a\" 1 \"body\" 1]]");
 }
@@ -81,7 +72,7 @@ static void a_block_that_runs_out_is_nil(void **state)
 static void block_0_waits_on(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
     expect_silence(waiting, 200);
     expect(client, "*", "Q.PUSH mail body ID a");
     expect_reply(waiting, "[[\"a\" *]]");
@@ -90,8 +81,8 @@ static void block_0_waits_on(void **state)
 static void one_job_goes_to_the_waiter_who_came_first(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *first = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
-    redisContext *second = waiter(state, 2, "Q.CLAIM mail BLOCK 0");
+    redisContext *first = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *second = served_waiter(state, 2, "Q.CLAIM mail BLOCK 0");
     expect(client, "*", "Q.PUSH mail one ID a");
     expect_reply(first, "[[\"a\" *]]");
     expect_silence(second, 50);
@@ -104,7 +95,7 @@ static void waiters_are_served_in_order_of_arrival(void **state)
     enum { WAITERS = 20 };
     redisContext *waiting[WAITERS];
     for (int i = 0; i < WAITERS; i++)
-        waiting[i] = waiter(state, i + 1, "Q.CLAIM mail BLOCK 0");
+        waiting[i] = served_waiter(state, i + 1, "Q.CLAIM mail BLOCK 0");
     for (int i = 0; i < WAITERS; i++)
         expect(served_client(state), "*", "Q.PUSH mail body ID %d", i);
     for (int i = 0; i < WAITERS; i++) {
@@ -117,7 +108,7 @@ static void waiters_are_served_in_order_of_arrival(void **state)
 static void who_waited_goes_before_who_comes(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
     say(client, "Q.PUSH mail body ID a");
     say(client, "Q.CLAIM mail");
     expect_reply(client, "\"a\"");
@@ -128,8 +119,8 @@ static void who_waited_goes_before_who_comes(void **state)
 static void several_jobs_falling_due_together_serve_several_waiters(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *first = waiter(state, 1, "Q.CLAIM mail BLOCK 0 COUNT 2");
-    redisContext *second = waiter(state, 2, "Q.CLAIM mail BLOCK 0");
+    redisContext *first = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0 COUNT 2");
+    redisContext *second = served_waiter(state, 2, "Q.CLAIM mail BLOCK 0");
     long long at = unix_ms() + 100;
     for (int i = 0; i < 3; i++)
         expect(client, "*", "Q.PUSH mail body ID %d AT %lld", i, at);
@@ -140,7 +131,7 @@ static void several_jobs_falling_due_together_serve_several_waiters(void **state
 static void mclaim_waits_on_all_its_topics(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.MCLAIM 3 one two three BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.MCLAIM 3 one two three BLOCK 0");
     expect(client, "*", "Q.PUSH other body");
     expect_silence(waiting, 50);
     expect(client, "*", "Q.PUSH three body ID a");
@@ -153,7 +144,7 @@ static void mclaim_waits_on_all_its_topics(void **state)
 static void a_topic_named_twice_in_mclaim_does_no_harm(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.MCLAIM 2 one one BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.MCLAIM 2 one one BLOCK 0");
     expect(client, "*", "Q.PUSH one body ID a");
     expect_reply(waiting, "[[\"one\" \"a\" *]]");
     expect(client, "*", "Q.PUSH one body ID b");
@@ -173,7 +164,7 @@ static void a_nack_wakes_a_waiter(void **state)
     redisContext *client = served_client(state);
     expect(client, "*", "Q.PUSH mail body ID a");
     int64_t token = claim(client, "mail", "a");
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
     expect(client, "\"ready\"", "Q.NACK mail a %lld DELAY 0", (long long)token);
     expect_reply(waiting, "[[\"a\" 2 \"body\" 2]]");
 }
@@ -182,7 +173,7 @@ static void a_waiter_that_goes_away_takes_no_job_along(void **state)
 {
     redisContext *client = served_client(state);
     for (int i = 0; i < 20; i++) {
-        redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+        redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
         client_close(waiting);
         await_blocked(client, 0);
         expect(client, "*", "Q.PUSH mail body ID %d", i);
@@ -195,7 +186,7 @@ static void a_waiter_that_vanishes_at_the_same_moment_loses_nothing(void **state
 {
     redisContext *client = served_client(state);
     for (int i = 0; i < 20; i++) {
-        redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0 LEASE 50");
+        redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0 LEASE 50");
         client_close(waiting);
         expect(client, "*", "Q.PUSH mail body ID %d", i);
         expect(client, "[[*]]", "Q.CLAIM mail BLOCK 60s LEASE 1h");
@@ -206,7 +197,7 @@ static void a_waiter_that_vanishes_at_the_same_moment_loses_nothing(void **state
 static void a_blocked_client_may_pipeline_more(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
     say(waiting, "PING");
     say(waiting, "Q.CLAIM mail BLOCK 0");
     say(waiting, "ECHO done");
@@ -234,7 +225,7 @@ static void a_pipeline_that_blocks_has_its_earlier_replies_first(void **state)
 static void deleting_a_topic_s_jobs_leaves_waiters_waiting(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *waiting = waiter(state, 1, "Q.CLAIM mail BLOCK 0");
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 0");
     expect(client, "*", "Q.PUSH mail body ID a DELAY 1h");
     expect(client, "1", "Q.DEL mail a");
     expect(client, "OK", "FLUSHALL");

@@ -10,15 +10,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* A path in the server's directory; the caller frees it. */
-static char *path_of(const struct server_process *server, const char *name)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", server->directory, name) < 0)
-        abort();
-    return path;
-}
-
 static void write_file(const char *path, const char *content)
 {
     FILE *file = fopen(path, "w");
@@ -42,7 +33,7 @@ static void expect_file(const char *path, const char *pattern)
 static struct server_process *start_with(const char *content, char **ret_path)
 {
     struct server_process *server = server_process_new();
-    *ret_path = path_of(server, "dueq.conf");
+    *ret_path = server_process_path(server, "dueq.conf");
     write_file(*ret_path, content);
     server_process_option(server, "config", *ret_path);
     server_process_run(server);
@@ -95,8 +86,10 @@ static void a_file_that_cannot_be_written_is_told_and_the_server_goes_on(void **
 {
     (void)state;
     struct server_process *server = server_process_new();
-    char *folder = path_of(server, "etc"), *path = path_of(server, "etc/dueq.conf");
-    char *moved = path_of(server, "moved"), *kept = path_of(server, "moved/dueq.conf");
+    char *folder = server_process_path(server, "etc"),
+         *path = server_process_path(server, "etc/dueq.conf");
+    char *moved = server_process_path(server, "moved"),
+         *kept = server_process_path(server, "moved/dueq.conf");
     assert_int_equal(mkdir(folder, 0755), 0);
     write_file(path, "timeout 5\n");
     server_process_option(server, "config", path);
@@ -121,7 +114,8 @@ static void an_included_file_is_read_and_left_alone(void **state)
 {
     (void)state;
     struct server_process *server = server_process_new();
-    char *inner = path_of(server, "inner.conf"), *path = path_of(server, "dueq.conf");
+    char *inner = server_process_path(server, "inner.conf"),
+         *path = server_process_path(server, "dueq.conf");
     char line[4200], expected[4400];
     write_file(inner, "maxclients 50\n");
     snprintf(line, sizeof(line), "include %s\n", inner);

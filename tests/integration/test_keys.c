@@ -167,21 +167,12 @@ static void huge_elements_of_every_type_survive_a_kill(void **state)
 
 /* ---- waiting */
 
-static redisContext *waiter(void **state, int number, const char *command)
-{
-    redisContext *client = client_open(served_server(state));
-
-    say(client, command);
-    await_blocked(served_client(state), number);
-    return client;
-}
-
 static void waiters_are_woken_in_order_by_others_and_by_exec(void **state)
 {
     redisContext *client = served_client(state);
-    redisContext *first = waiter(state, 1, "BLPOP a b 0");
-    redisContext *second = waiter(state, 2, "BRPOP b a 0");
-    redisContext *third = waiter(state, 3, "BZPOPMIN z 0");
+    redisContext *first = served_waiter(state, 1, "BLPOP a b 0");
+    redisContext *second = served_waiter(state, 2, "BRPOP b a 0");
+    redisContext *third = served_waiter(state, 3, "BZPOPMIN z 0");
 
     expect(client, "1", "RPUSH b one");
     expect_reply(first, "[\"b\" \"one\"]");
@@ -202,7 +193,7 @@ static void one_push_wakes_as_many_as_it_brings(void **state)
     static const char *const got[] = {"[\"l\" \"a\"]", "[\"l\" \"b\"]", "[\"l\" \"c\"]"};
 
     for (int i = 0; i < 3; i++)
-        waiting[i] = waiter(state, i + 1, "BLPOP l 0");
+        waiting[i] = served_waiter(state, i + 1, "BLPOP l 0");
     expect(client, "4", "RPUSH l a b c d");
     for (int i = 0; i < 3; i++)
         expect_reply(waiting[i], got[i]);
@@ -213,11 +204,11 @@ static void who_leaves_while_waiting_takes_nothing(void **state)
 {
     redisContext *client = served_client(state);
 
-    client_close(waiter(state, 1, "BLPOP l 0"));
+    client_close(served_waiter(state, 1, "BLPOP l 0"));
     await_blocked(client, 0);
     expect(client, "1", "RPUSH l a");
     expect(client, "1", "LLEN l");
-    client_close(waiter(state, 1, "BRPOPLPUSH m l 0"));
+    client_close(served_waiter(state, 1, "BRPOPLPUSH m l 0"));
     await_blocked(client, 0);
     expect(client, "1", "RPUSH m b");
     expect(client, "[\"b\"]", "LRANGE m 0 -1");

@@ -165,14 +165,6 @@ static void a_pipeline_has_its_share_of_a_turn(void **state)
 
 /* ---- process */
 
-static char *path_of(const struct server_process *server, const char *name)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", server->directory, name) < 0)
-        abort();
-    return path;
-}
-
 static bool file_says(const char *path, const char *words)
 {
     static char content[65536];
@@ -188,7 +180,8 @@ static void the_log_goes_to_the_file_from_the_level_on(void **state)
 {
     (void)state;
     struct server_process *server = server_process_new();
-    char *log = path_of(server, "dueq.log"), *moved = path_of(server, "dueq.log.1");
+    char *log = server_process_path(server, "dueq.log"),
+         *moved = server_process_path(server, "dueq.log.1");
     server_process_option(server, "logfile", log);
     server_process_run(server);
     assert_true(file_says(log, "Ready to accept connections"));
@@ -215,7 +208,8 @@ static void a_daemon_lives_on_its_own(void **state)
     (void)state;
     char output[4096], pid[16];
     struct server_process *server = server_process_new();
-    char *pidfile = path_of(server, "dueq.pid"), *log = path_of(server, "dueq.log");
+    char *pidfile = server_process_path(server, "dueq.pid"),
+         *log = server_process_path(server, "dueq.log");
     int port = free_port();
     int status =
         run_shell(output, sizeof(output),

@@ -336,3 +336,11 @@ struct server_process *served_server(void **state)
 {
     return ((struct served *)*state)->server;
 }
+
+redisContext *served_waiter(void **state, int blocked, const char *command)
+{
+    redisContext *client = client_open(served_server(state));
+    say(client, command);
+    await_blocked(served_client(state), blocked);
+    return client;
+}

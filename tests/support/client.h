@@ -83,6 +83,9 @@ int served_setup(void **state);
 int served_teardown(void **state);
 redisContext *served_client(void **state);
 struct server_process *served_server(void **state);
+/* Another client, which says a command that blocks. Returns when so many clients are blocked.
+ */
+redisContext *served_waiter(void **state, int blocked, const char *command);
 
 #define served_test(function)                                                                  \
     cmocka_unit_test_setup_teardown(function, served_setup, served_teardown)

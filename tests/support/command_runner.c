@@ -264,3 +264,12 @@ void runner_expect_bytes_at(const char *file, int line_number, struct command_ru
         fail_at(file, line_number, "%s: expected %s\n     got %.4000s", line, bytes, got);
     free(got);
 }
+
+struct connection *runner_waiting(struct command_runner *runner, const char *line)
+{
+    struct connection *client = runner_connect(runner);
+    runner_expect_of(runner, client, "", line);
+    if (client->session.waiter == NULL)
+        fail_at(__FILE__, __LINE__, "%s: the client does not wait", line);
+    return client;
+}

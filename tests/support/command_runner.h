@@ -26,6 +26,8 @@ int runner_teardown(void **state);
 
 /* Another client. */
 struct connection *runner_connect(struct command_runner *runner);
+/* Another client, which waits in the command of this line. */
+struct connection *runner_waiting(struct command_runner *runner, const char *line);
 
 /* Time goes by, and what falls due is done. */
 void runner_pass(struct command_runner *runner, int64_t ms);

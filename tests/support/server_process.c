@@ -272,6 +272,14 @@ void server_process_kill(struct server_process *server)
     server->pid = 0;
 }
 
+char *server_process_path(const struct server_process *server, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", server->directory, name) < 0)
+        abort();
+    return path;
+}
+
 char *server_process_log(const struct server_process *server)
 {
     struct stat status;

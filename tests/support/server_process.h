@@ -56,6 +56,9 @@ int server_process_wait(struct server_process *server);
 /* True while it runs; reaps it when it has ended. */
 bool server_process_alive(struct server_process *server);
 
+/* The path of a file in the server's directory; the caller frees it. */
+char *server_process_path(const struct server_process *server, const char *name);
+
 /* The log so far; the caller frees it. */
 char *server_process_log(const struct server_process *server);
 

@@ -24,6 +24,15 @@ void store_fixture_release(struct store_fixture *fixture)
     fixture->dir = NULL;
 }
 
+int store_fixture_set_up(void **state)
+{
+    struct store_fixture *fixture = *state;
+
+    store_fixture_init(fixture);
+    store_fixture_open(fixture);
+    return 0;
+}
+
 int store_fixture_tear_down(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -89,6 +98,14 @@ void store_fixture_commit(struct store_fixture *fixture)
 void store_fixture_checkpoint(struct store_fixture *fixture)
 {
     assert_int_equal(dueq_checkpoint(fixture->store, fixture->time), DUEQ_OK);
+}
+
+struct kv_stats store_fixture_stats(const struct store_fixture *fixture)
+{
+    struct kv_stats stats;
+
+    kv_get_stats(dueq_kv(fixture->store), &stats);
+    return stats;
 }
 
 void store_fixture_pass(struct store_fixture *fixture, int64_t ms)

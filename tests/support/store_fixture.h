@@ -12,12 +12,14 @@
  *         return 0;
  *     }
  *
- * and store_fixture_tear_down as the tear-down. */
+ * and store_fixture_tear_down as the tear-down. A test that takes everything as it is needs no
+ * set-up of its own: store_fixture_test(function, test). */
 #ifndef DUEQ_TESTS_STORE_FIXTURE_H
 #define DUEQ_TESTS_STORE_FIXTURE_H
 
 #include "storage/dueq.h"
 #include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
 
 #define STORE_FIXTURE_START INT64_C(1700000000000) /* unix ms at which its clocks begin */
 
@@ -37,9 +39,14 @@ void store_fixture_init(struct store_fixture *ret_fixture);
 /* Abandons the store and removes the directory. */
 void store_fixture_release(struct store_fixture *fixture);
 
-/* As a cmocka tear-down, *state is the fixture: closes the store, whatever comes of that, and
- * releases the fixture. */
+/* As cmocka set-up and tear-down, *state is the fixture: an open store; closes it, whatever
+ * comes of that, and releases the fixture. */
+int store_fixture_set_up(void **state);
 int store_fixture_tear_down(void **state);
+
+#define store_fixture_test(function, fixture)                                                  \
+    cmocka_unit_test_prestate_setup_teardown(function, store_fixture_set_up,                   \
+                                             store_fixture_tear_down, &(fixture))
 
 void store_fixture_open(struct store_fixture *fixture);
 /* Nothing to do when it is not open. */
@@ -52,6 +59,8 @@ void store_fixture_crash(struct store_fixture *fixture);  /* after a crash */
 
 void store_fixture_commit(struct store_fixture *fixture);
 void store_fixture_checkpoint(struct store_fixture *fixture);
+
+struct kv_stats store_fixture_stats(const struct store_fixture *fixture);
 
 /* Both clocks go on; what falls due is not done yet. */
 void store_fixture_pass(struct store_fixture *fixture, int64_t ms);

@@ -14,16 +14,6 @@
 #define WRONGTYPE   "!WRONGTYPE Operation against a key holding the wrong kind of value"
 #define NOT_INTEGER "!ERR value is not an integer or out of range"
 
-/* Another client, which waits in a command. */
-static struct connection *waiting(struct command_runner *runner, const char *line)
-{
-    struct connection *client = runner_connect(runner);
-
-    runner_expect_of(runner, client, "", line);
-    assert_non_null(client->session.waiter);
-    return client;
-}
-
 /* ---- growing and reading */
 
 static void elements_are_pushed_at_either_end(void **state)
@@ -343,8 +333,8 @@ static void long_elements_are_elements(void **state)
 static void who_waits_gets_the_next_element(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *left = waiting(runner, "BLPOP none k 0");
-    struct connection *right = waiting(runner, "BRPOP k 10.5");
+    struct connection *left = runner_waiting(runner, "BLPOP none k 0");
+    struct connection *right = runner_waiting(runner, "BRPOP k 10.5");
 
     runner_expect(runner, "3", "RPUSH k a b c");
     runner_expect_reply(left, "[\"k\" \"a\"]");
@@ -386,7 +376,7 @@ static void a_wait_that_ran_out_is_a_null_array(void **state)
 static void a_wait_ends_with_its_milliseconds_rounded_up(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "BLPOP k 0.0011");
+    struct connection *client = runner_waiting(runner, "BLPOP k 0.0011");
 
     runner_pass(runner, 1);
     runner_expect_reply(client, "");
@@ -397,8 +387,8 @@ static void a_wait_ends_with_its_milliseconds_rounded_up(void **state)
 static void who_waits_for_a_move_moves(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *first = waiting(runner, "BLMOVE a b LEFT RIGHT 0");
-    struct connection *second = waiting(runner, "BRPOPLPUSH b c 0");
+    struct connection *first = runner_waiting(runner, "BLMOVE a b LEFT RIGHT 0");
+    struct connection *second = runner_waiting(runner, "BRPOPLPUSH b c 0");
 
     runner_expect(runner, "2", "RPUSH a 1 2");
     runner_expect_reply(first, "\"1\"");
@@ -411,7 +401,7 @@ static void who_waits_for_a_move_moves(void **state)
 static void who_waits_for_many_gets_what_there_is(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "BLMPOP 0 2 none k RIGHT COUNT 5");
+    struct connection *client = runner_waiting(runner, "BLMPOP 0 2 none k RIGHT COUNT 5");
 
     runner_expect(runner, "2", "RPUSH k a b");
     runner_expect_reply(client, "[\"k\" [\"b\" \"a\"]]");
@@ -420,8 +410,8 @@ static void who_waits_for_many_gets_what_there_is(void **state)
 static void a_key_of_another_type_keeps_waiting(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *pop = waiting(runner, "BLPOP k 0");
-    struct connection *move = waiting(runner, "BLMOVE k l LEFT LEFT 0");
+    struct connection *pop = runner_waiting(runner, "BLPOP k 0");
+    struct connection *move = runner_waiting(runner, "BLMOVE k l LEFT LEFT 0");
 
     runner_expect(runner, "OK", "SET k value");
     runner_expect_reply(pop, "");
@@ -435,7 +425,7 @@ static void a_key_of_another_type_keeps_waiting(void **state)
 static void a_destination_of_another_type_ends_the_wait(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *move = waiting(runner, "BLMOVE k l LEFT LEFT 0");
+    struct connection *move = runner_waiting(runner, "BLMOVE k l LEFT LEFT 0");
 
     runner_expect(runner, "OK", "SET l value");
     runner_expect(runner, "1", "RPUSH k a");
@@ -446,8 +436,8 @@ static void a_destination_of_another_type_ends_the_wait(void **state)
 static void who_waits_for_several_gets_of_the_first_that_came(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "BLPOP a b 0");
-    struct connection *other = waiting(runner, "BLMPOP 0 2 a b LEFT");
+    struct connection *client = runner_waiting(runner, "BLPOP a b 0");
+    struct connection *other = runner_waiting(runner, "BLMPOP 0 2 a b LEFT");
 
     free(runner_bytes(runner, "MULTI"));
     free(runner_bytes(runner, "RPUSH b 1"));
@@ -488,8 +478,8 @@ static void bad_timeouts_are_refused(void **state)
 static void a_wait_may_be_longer_than_time(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *longest = waiting(runner, "BLPOP k 9223372036854775");
-    struct connection *rounded = waiting(runner, "BLPOP k -0.0001");
+    struct connection *longest = runner_waiting(runner, "BLPOP k 9223372036854775");
+    struct connection *rounded = runner_waiting(runner, "BLPOP k -0.0001");
 
     runner_pass(runner, 1000);
     runner_expect(runner, "2", "RPUSH k a b");
@@ -538,7 +528,7 @@ static void a_waiter_s_pop_is_told_after_the_push(void **state)
 {
     struct command_runner *runner = *state;
     struct connection *listener = event_listener_new(runner);
-    struct connection *client = waiting(runner, "BLMOVE k l LEFT LEFT 0");
+    struct connection *client = runner_waiting(runner, "BLMOVE k l LEFT LEFT 0");
 
     runner_expect(runner, "1", "RPUSH k a");
     runner_expect_reply(client, "\"a\"");

@@ -329,21 +329,12 @@ static void blocking_pops_take_what_is_there(void **state)
     runner_expect_all(*state, cases);
 }
 
-static struct connection *waiting(struct command_runner *runner, const char *line)
-{
-    struct connection *client = runner_connect(runner);
-
-    runner_expect_of(runner, client, "", line);
-    assert_non_null(client->session.waiter);
-    return client;
-}
-
 static void who_waits_gets_what_comes(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *least = waiting(runner, "BZPOPMIN y z 0");
-    struct connection *greatest = waiting(runner, "BZPOPMAX z 0");
-    struct connection *many = waiting(runner, "BZMPOP 0 2 x z MIN COUNT 2");
+    struct connection *least = runner_waiting(runner, "BZPOPMIN y z 0");
+    struct connection *greatest = runner_waiting(runner, "BZPOPMAX z 0");
+    struct connection *many = runner_waiting(runner, "BZMPOP 0 2 x z MIN COUNT 2");
 
     runner_expect(runner, "4", "ZADD z 1 a 2 b 3 c 4 d");
     runner_expect_reply(least, "[\"z\" \"a\" \"1\"]");
@@ -355,12 +346,12 @@ static void who_waits_gets_what_comes(void **state)
 static void results_that_are_stored_wake_who_waits(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "BZPOPMIN d 0");
+    struct connection *client = runner_waiting(runner, "BZPOPMIN d 0");
 
     runner_expect(runner, "1", "ZADD z 1 a");
     runner_expect(runner, "1", "ZUNIONSTORE d 1 z");
     runner_expect_reply(client, "[\"d\" \"a\" \"1\"]");
-    client = waiting(runner, "BZPOPMIN d 0");
+    client = runner_waiting(runner, "BZPOPMIN d 0");
     runner_expect(runner, "1", "ZRANGESTORE d z 0 -1");
     runner_expect_reply(client, "[\"d\" \"a\" \"1\"]");
 }
@@ -368,7 +359,7 @@ static void results_that_are_stored_wake_who_waits(void **state)
 static void another_type_does_not_end_the_wait(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "BZPOPMIN z 0");
+    struct connection *client = runner_waiting(runner, "BZPOPMIN z 0");
 
     runner_expect(runner, "OK", "SET z text");
     runner_expect_reply(client, "");
@@ -380,8 +371,8 @@ static void another_type_does_not_end_the_wait(void **state)
 static void a_wait_ends_in_time(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *one = waiting(runner, "BZPOPMIN z 1.5");
-    struct connection *many = waiting(runner, "BZMPOP 1.5 1 z MAX");
+    struct connection *one = runner_waiting(runner, "BZPOPMIN z 1.5");
+    struct connection *many = runner_waiting(runner, "BZMPOP 1.5 1 z MAX");
 
     runner_pass(runner, 1499);
     runner_expect_reply(one, "");

@@ -6,15 +6,6 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-/* Another client, which waits in a command. */
-static struct connection *waiting(struct command_runner *runner, const char *line)
-{
-    struct connection *client = runner_connect(runner);
-    runner_expect_of(runner, client, "", line);
-    assert_non_null(client->session.waiter);
-    return client;
-}
-
 static size_t waiters_of(const struct command_runner *runner)
 {
     assert_int_equal(runner->server.stats.blocked_clients,
@@ -25,9 +16,9 @@ static size_t waiters_of(const struct command_runner *runner)
 static void who_came_first_is_served_first(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *first = waiting(runner, "Q.CLAIM mail BLOCK 0");
-    struct connection *second = waiting(runner, "Q.CLAIM mail BLOCK 0");
-    struct connection *third = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *first = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *second = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *third = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a");
     runner_expect_reply(first, "[[\"a\" 1 *]]");
     runner_expect(runner, "\"b\"", "Q.PUSH mail body ID b");
@@ -69,8 +60,8 @@ static void who_does_not_wait_hears_that_all_have_lapsed(void **state)
 static void who_is_not_satisfied_keeps_the_place(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *first = waiting(runner, "Q.CLAIM mail BLOCK 0");
-    struct connection *second = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *first = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *second = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 1s");
     runner_expect(runner, "1", "Q.DEL mail a"); /* signals come and nothing is there */
     runner_pass(runner, 2000);
@@ -83,8 +74,8 @@ static void who_is_not_satisfied_keeps_the_place(void **state)
 static void a_waiter_on_two_topics_is_served_by_either_and_leaves_both(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *both = waiting(runner, "Q.MCLAIM 2 mail print BLOCK 0");
-    struct connection *mail = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *both = runner_waiting(runner, "Q.MCLAIM 2 mail print BLOCK 0");
+    struct connection *mail = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     runner_expect(runner, "\"a\"", "Q.PUSH print body ID a");
     runner_expect_reply(both, "[[\"print\" \"a\" *]]");
     runner_expect(runner, "\"b\"", "Q.PUSH mail body ID b");
@@ -96,8 +87,8 @@ static void a_waiter_on_two_topics_is_served_by_either_and_leaves_both(void **st
 static void a_topic_named_twice_does_no_harm(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *twice = waiting(runner, "Q.MCLAIM 2 mail mail BLOCK 0");
-    struct connection *next = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *twice = runner_waiting(runner, "Q.MCLAIM 2 mail mail BLOCK 0");
+    struct connection *next = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a");
     runner_expect_reply(twice, "[[\"mail\" \"a\" *]]");
     runner_expect(runner, "\"b\"", "Q.PUSH mail body ID b");
@@ -107,8 +98,8 @@ static void a_topic_named_twice_does_no_harm(void **state)
 static void who_goes_away_takes_no_job_along(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *gone = waiting(runner, "Q.MCLAIM 2 mail print BLOCK 5s");
-    struct connection *stays = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *gone = runner_waiting(runner, "Q.MCLAIM 2 mail print BLOCK 5s");
+    struct connection *stays = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     waiters_cancel(&runner->server, &gone->session);
     assert_null(gone->session.waiter);
     assert_int_equal(waiters_of(runner), 1);
@@ -128,7 +119,7 @@ static void cancelling_who_does_not_wait_is_nothing(void **state)
 static void a_deadline_ends_the_wait_to_the_millisecond(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "Q.CLAIM mail BLOCK 1s");
+    struct connection *client = runner_waiting(runner, "Q.CLAIM mail BLOCK 1s");
     assert_in_range(waiters_next(runner->server.waiters, runner->server.now.now), 1, 1000);
     runner_pass(runner, 999);
     runner_expect_reply(client, "");
@@ -140,8 +131,8 @@ static void a_deadline_ends_the_wait_to_the_millisecond(void **state)
 static void deadlines_pass_in_their_order_not_in_that_of_arrival(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *later = waiting(runner, "Q.CLAIM mail BLOCK 3s");
-    struct connection *sooner = waiting(runner, "Q.CLAIM mail BLOCK 2s");
+    struct connection *later = runner_waiting(runner, "Q.CLAIM mail BLOCK 3s");
+    struct connection *sooner = runner_waiting(runner, "Q.CLAIM mail BLOCK 2s");
     runner_pass(runner, 2000);
     runner_expect_reply(sooner, "nil");
     runner_expect_reply(later, "");
@@ -153,7 +144,7 @@ static void a_deadline_beyond_the_wheel_s_horizon_comes(void **state)
 {
     struct command_runner *runner = *state;
     int64_t days = INT64_C(200) * 86400000;
-    struct connection *client = waiting(runner, "Q.CLAIM mail BLOCK 200d");
+    struct connection *client = runner_waiting(runner, "Q.CLAIM mail BLOCK 200d");
     for (int64_t passed = 0; passed < days - 3600000; passed += 3600000)
         runner_pass(runner, 3600000);
     runner_expect_reply(client, "");
@@ -165,7 +156,7 @@ static void without_a_deadline_nothing_is_next(void **state)
 {
     struct command_runner *runner = *state;
     assert_true(waiters_next(runner->server.waiters, runner->server.now.now) == DUEQ_NEVER);
-    struct connection *client = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *client = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     assert_true(waiters_next(runner->server.waiters, runner->server.now.now) == DUEQ_NEVER);
     runner_pass(runner, INT64_C(86400000));
     runner_expect_reply(client, "");
@@ -174,7 +165,7 @@ static void without_a_deadline_nothing_is_next(void **state)
 static void a_job_that_comes_at_the_deadline_is_given(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "Q.CLAIM mail BLOCK 1s");
+    struct connection *client = runner_waiting(runner, "Q.CLAIM mail BLOCK 1s");
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 1s");
     runner_pass(runner, 1000);
     runner_expect_reply(client, "[[\"a\" *]]");
@@ -183,8 +174,8 @@ static void a_job_that_comes_at_the_deadline_is_given(void **state)
 static void a_wait_is_ended_from_outside(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *one = waiting(runner, "Q.CLAIM mail BLOCK 0");
-    struct connection *other = waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *one = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
+    struct connection *other = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     waiters_unblock(&runner->server, &one->session, false);
     runner_expect_reply(one, "nil");
     waiters_unblock(&runner->server, &other->session, true);
@@ -195,7 +186,8 @@ static void a_wait_is_ended_from_outside(void **state)
 static void arguments_of_who_waits_are_kept_bytes_and_all(void **state)
 {
     struct command_runner *runner = *state;
-    struct connection *client = waiting(runner, "Q.CLAIM \"m\\x00\\xff \" BLOCK 0 COUNT 2");
+    struct connection *client =
+        runner_waiting(runner, "Q.CLAIM \"m\\x00\\xff \" BLOCK 0 COUNT 2");
     runner_expect(runner, "\"x\"", "Q.PUSH m body ID x");
     runner_expect_reply(client, "");
     runner_expect(runner, "\"y\"", "Q.PUSH \"m\\x00\\xff \" body ID y");

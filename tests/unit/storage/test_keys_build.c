@@ -15,14 +15,6 @@ enum { MANY = 5000, STEP = 100 };
 
 static struct store_fixture test;
 
-static int set_up(void **state)
-{
-    *state = &test;
-    store_fixture_init(&test);
-    store_fixture_open(&test);
-    return 0;
-}
-
 static struct dueq_slice numbered(int number)
 {
     static char name[16];
@@ -494,8 +486,7 @@ static void a_string_is_not_built(void **state)
     assert_int_equal(keys_build_new(&test.view, text("none"), NULL, &build), DUEQ_NOTFOUND);
 }
 
-#define build_test(function)                                                                   \
-    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+#define build_test(function) store_fixture_test(function, test)
 
 int main(void)
 {

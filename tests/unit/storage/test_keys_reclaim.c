@@ -14,14 +14,6 @@ enum { MANY = 20000, SLICE = 100, LARGE = 65, OLDER = 100, LARGE_KEYS = 1500 };
 
 static struct store_fixture test;
 
-static int set_up(void **state)
-{
-    *state = &test;
-    store_fixture_init(&test);
-    store_fixture_open(&test);
-    return 0;
-}
-
 static struct dueq_slice numbered(int number)
 {
     static char name[16];
@@ -198,8 +190,7 @@ static void a_copy_of_nothing_leaves_the_target_alone(void **state)
     assert_int_equal(string_get(&test.view, text("to"), &value), DUEQ_OK);
 }
 
-#define reclaim_test(function)                                                                 \
-    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+#define reclaim_test(function) store_fixture_test(function, test)
 
 int main(void)
 {

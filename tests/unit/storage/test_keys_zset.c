@@ -17,14 +17,6 @@ static struct store_fixture test;
 
 /* ---- set-up */
 
-static int set_up(void **state)
-{
-    *state = &test;
-    store_fixture_init(&test);
-    store_fixture_open(&test);
-    return 0;
-}
-
 /* Everything so far goes to LMDB, so that what is removed from now on leaves a tombstone. */
 static void checkpoint(struct store_fixture *fixture)
 {
@@ -364,8 +356,7 @@ static void a_set_replaces_a_key_of_any_type(void **state)
     }
 }
 
-#define store_test(function)                                                                   \
-    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+#define store_test(function) store_fixture_test(function, test)
 
 int main(void)
 {

@@ -14,14 +14,6 @@ enum { MANY = 1000, THOUSANDS = 20000, LAPSED = 2500 };
 
 static struct store_fixture test;
 
-static int set_up(void **state)
-{
-    *state = &test;
-    store_fixture_init(&test);
-    store_fixture_open(&test);
-    return 0;
-}
-
 static void reopen(void)
 {
     store_fixture_reopen(&test);
@@ -400,8 +392,7 @@ static void a_tick_that_fails_does_not_spin(void **state)
     assert_in_range(dueq_next_tick(test.store, test.time), 1, 1000);
 }
 
-#define queue_test(function)                                                                   \
-    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+#define queue_test(function) store_fixture_test(function, test)
 
 int main(void)
 {

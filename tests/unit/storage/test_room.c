@@ -65,14 +65,6 @@ static enum dueq_status commit(void)
     return status == DUEQ_OK ? dueq_wait(test.store, lsn) : status;
 }
 
-static struct kv_stats stats(void)
-{
-    struct kv_stats stats;
-
-    kv_get_stats(dueq_kv(test.store), &stats);
-    return stats;
-}
-
 static void a_failed_store_answers_no_ok_and_does_not_grow(void **state)
 {
     struct dueq_job job;
@@ -87,7 +79,7 @@ static void a_failed_store_answers_no_ok_and_does_not_grow(void **state)
     assert_int_equal(commit(), DUEQ_IO);
     while (dueq_status(test.store) == DUEQ_OK) /* the sync thread tells a little later */
         continue;
-    held = stats().memtable_bytes;
+    held = store_fixture_stats(&test).memtable_bytes;
     for (int i = 0; i < 1000; i++)
         assert_int_equal(push(10000), DUEQ_IO);
     assert_int_equal(dueq_claim(test.store, dueq_slice("topic", 5), -1, test.time, &job),
@@ -95,8 +87,8 @@ static void a_failed_store_answers_no_ok_and_does_not_grow(void **state)
     assert_int_equal(
         dueq_del(test.store, dueq_slice("topic", 5), dueq_slice("x", 1), test.time), DUEQ_IO);
     assert_int_equal(commit(), DUEQ_IO);
-    assert_int_equal(stats().memtable_bytes, held);
-    assert_false(stats().full);
+    assert_int_equal(store_fixture_stats(&test).memtable_bytes, held);
+    assert_false(store_fixture_stats(&test).full);
 }
 
 static void what_one_record_cannot_hold_is_refused(void **state)
@@ -152,11 +144,11 @@ static void what_was_granted_stays_so_until_the_commit(void **state)
 /* What a server does without traffic, until that is so. */
 static void await_full(bool full)
 {
-    for (int waited = 0; waited < 10000 && stats().full != full; waited++) {
+    for (int waited = 0; waited < 10000 && store_fixture_stats(&test).full != full; waited++) {
         dueq_maintain(test.store, true);
         usleep(1000);
     }
-    assert_int_equal(stats().full, full);
+    assert_int_equal(store_fixture_stats(&test).full, full);
 }
 
 /* The first segment, the reserve and a spare: each gets its name when it is made. */
@@ -223,15 +215,16 @@ static void heartbeats_go_on_for_ever_on_a_full_disk(void **state)
     claim_one(&token);
     assert_int_equal(commit(), DUEQ_OK);
     fill_disk();
-    before = stats().journal_written_bytes;
-    for (written = 0; written < 100 * MIB; written = stats().journal_written_bytes - before) {
+    before = store_fixture_stats(&test).journal_written_bytes;
+    for (written = 0; written < 100 * MIB;
+         written = store_fixture_stats(&test).journal_written_bytes - before) {
         for (int i = 0; i < 1000; i++)
             assert_int_equal(extend(token), DUEQ_OK);
         commit_patiently();
         dueq_maintain(test.store, false);
     }
     assert_int_equal(commit(), DUEQ_OK);
-    assert_true(stats().journal_segments <= 5);
+    assert_true(store_fixture_stats(&test).journal_segments <= 5);
     assert_int_equal(
         dueq_ack(test.store, dueq_slice("topic", 5), dueq_slice("job", 3), token, test.time),
         DUEQ_OK);
@@ -400,7 +393,7 @@ static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
         fill_disk();
         assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
     }
-    assert_int_equal(stats().checkpoint_failures, 0);
+    assert_int_equal(store_fixture_stats(&test).checkpoint_failures, 0);
 }
 
 /* LMDB's writes find no room: as ENOSPC, or as what it makes of one that was short, EIO. The

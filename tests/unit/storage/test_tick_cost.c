@@ -42,28 +42,20 @@ static void wait_ms(int64_t ms)
     store_fixture_pass(&test, ms);
 }
 
-static struct kv_stats stats(void)
-{
-    struct kv_stats stats;
-
-    kv_get_stats(dueq_kv(test.store), &stats);
-    return stats;
-}
-
 /* Ticks until nothing is left to do. Returns the steps, tombstones included. */
 static uint64_t tick_all(void)
 {
-    uint64_t before = stats().tombstones_passed, steps = BUDGET;
+    uint64_t before = store_fixture_stats(&test).tombstones_passed, steps = BUDGET;
 
     while (dueq_tick(test.store, test.time, BUDGET)) {
-        uint64_t passed = stats().tombstones_passed;
+        uint64_t passed = store_fixture_stats(&test).tombstones_passed;
 
         assert_in_range(passed - before, 0, steps * (KV_TOMBSTONES_A_STEP + 2));
         steps += BUDGET;
         commit_sometimes((int)(steps / BUDGET));
     }
     commit();
-    return steps + stats().tombstones_passed - before;
+    return steps + store_fixture_stats(&test).tombstones_passed - before;
 }
 
 static struct dueq_slice numbered(int number)
@@ -168,7 +160,7 @@ static uint64_t cancelled(int count, bool checkpointed)
         assert_int_equal(dueq_del(test.store, topic(), numbered(i), test.time), DUEQ_OK);
         commit_sometimes(i);
     }
-    before = stats().tombstones_passed;
+    before = store_fixture_stats(&test).tombstones_passed;
     for (int i = 0; i < ROUNDS; i++) {
         push(topic(), dueq_slice("near", 4), 10, DUEQ_DEFAULT);
         wait_ms(10);
@@ -176,7 +168,7 @@ static uint64_t cancelled(int count, bool checkpointed)
         assert_int_equal(dueq_claim(test.store, topic(), 1000, test.time, &job), DUEQ_OK);
         assert_int_equal(dueq_ack(test.store, topic(), job.id, job.token, test.time), DUEQ_OK);
     }
-    return steps + stats().tombstones_passed - before + 1;
+    return steps + store_fixture_stats(&test).tombstones_passed - before + 1;
 }
 
 /* Workers that keep their jobs for a moment, among long leases that were acked. */
@@ -249,7 +241,7 @@ enum { REMOVED = 100000, FIELDS = 60, HASHES = 50 };
 
 static uint64_t passed(void)
 {
-    return stats().tombstones_passed;
+    return store_fixture_stats(&test).tombstones_passed;
 }
 
 static void begin(void)
