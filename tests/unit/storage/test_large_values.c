@@ -3,6 +3,7 @@
 #include "storage/kv/kv.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,11 +57,6 @@ static int tear_down(void **state)
     fake_disk_free(test.disk);
     temp_dir_remove(test.dir);
     return 0;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 static struct kv_loan new_loan(char fill)

@@ -3,7 +3,8 @@
 #include "storage/keys/keys.h"
 #include "storage/kv/io.h"
 #include "storage/kv/kv.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/store_fixture.h"
+#include "tests/support/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,28 +16,17 @@
 
 enum { MANY = 400, NAMES = 100, LAST = 1 << 30 };
 
-static const struct dueq_time now = {.now = 1700000000000, .wall = 1700000000000};
-
-static struct {
-    char *dir;
-    struct kv_io io;
-    int until_fault; /* reads of pages */
-    struct dueq *store;
-    struct keys_view view;
-} test;
+static struct store_fixture test;
+static struct kv_io io;
+static int until_fault; /* reads of pages */
 
 static ssize_t fail_once(void *arg, int fd, void *data, size_t size, off_t offset)
 {
     (void)arg;
-    if (--test.until_fault != 0)
+    if (--until_fault != 0)
         return pread(fd, data, size, offset);
     errno = EIO;
     return -1;
-}
-
-static struct dueq_slice text(const char *string)
-{
-    return dueq_slice(string, strlen(string));
 }
 
 static struct dueq_slice numbered(int number)
@@ -49,17 +39,8 @@ static struct dueq_slice numbered(int number)
 
 static void open_store(void)
 {
-    struct kv_options options;
-    struct dueq_error error;
-
-    kv_options_init(&options);
-    options.durability = KV_SYNC_NONE;
-    options.memtable_bytes = options.segment_bytes = 1 << 20;
-    options.map_bytes = 64 << 20;
-    options.io = &test.io;
-    test.until_fault = LAST;
-    assert_int_equal(dueq_open(test.dir, &options, now, &test.store, &error), DUEQ_OK);
-    test.view = (struct keys_view){test.store, 0, now};
+    until_fault = LAST;
+    store_fixture_open(&test);
 }
 
 static void fill(void)
@@ -83,26 +64,30 @@ static void fill(void)
         dueq_push_init(&push);
         push.topic = numbered(i);
         push.id = text("job");
-        assert_int_equal(dueq_push(test.store, &push, now, &id), DUEQ_OK);
+        assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
     }
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    test.dir = temp_dir_new();
-    test.io = kv_io_system;
-    test.io.pread = fail_once;
+    io = kv_io_system;
+    io.pread = fail_once;
+    store_fixture_init(&test);
+    test.options.memtable_bytes = 1 << 20;
+    test.options.map_bytes = 64 << 20;
+    test.options.io = &io;
     open_store();
     fill();
-    assert_int_equal(dueq_checkpoint(test.store, now), DUEQ_OK);
-    return dueq_close(test.store) == DUEQ_OK ? 0 : -1;
+    store_fixture_checkpoint(&test);
+    store_fixture_close(&test);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    temp_dir_remove(test.dir);
+    store_fixture_release(&test);
     return 0;
 }
 
@@ -169,7 +154,8 @@ static enum dueq_status ask_jobs(uint64_t *found)
 {
     for (int i = 0; i < NAMES; i++) {
         struct dueq_job job;
-        enum dueq_status status = dueq_claim(test.store, numbered(i), DUEQ_DEFAULT, now, &job);
+        enum dueq_status status =
+            dueq_claim(test.store, numbered(i), DUEQ_DEFAULT, test.time, &job);
 
         if (status != DUEQ_OK)
             return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -204,7 +190,7 @@ static void ask_with_faults(enum dueq_status (*ask)(uint64_t *found), uint64_t e
         enum dueq_status status;
 
         open_store();
-        test.until_fault = fault;
+        until_fault = fault;
         status = ask(&found);
         if (is_failure(status)) {
             failed++;
@@ -215,8 +201,8 @@ static void ask_with_faults(enum dueq_status (*ask)(uint64_t *found), uint64_t e
         if (found != expected)
             fail_msg("read %d fails: %lu of %lu", fault, (unsigned long)found,
                      (unsigned long)expected);
-        dueq_abandon(test.store);
-        if (test.until_fault > 0)
+        store_fixture_abandon(&test);
+        if (until_fault > 0)
             break;
     }
     assert_true(failed > 0);
@@ -239,10 +225,10 @@ static void an_error_is_not_the_end(void **state)
 
 static void tick_away(void)
 {
-    for (int tick = 0; dueq_next_tick(test.store, now) == 0; tick++) {
+    for (int tick = 0; dueq_next_tick(test.store, test.time) == 0; tick++) {
         if (tick > 1000)
             fail_msg("the ticks do not come to an end");
-        dueq_tick(test.store, now, 1000);
+        dueq_tick(test.store, test.time, 1000);
     }
 }
 
@@ -253,20 +239,20 @@ static uint64_t records_after_flush(int fault, bool *ret_met)
 
     set_up(NULL);
     open_store();
-    test.until_fault = fault;
+    until_fault = fault;
     while (is_failure(keys_del(&test.view, text("hash"))))
         continue;
     while (is_failure(keys_del(&test.view, text("zset"))))
         continue;
     keys_flush(test.store, 0);
     tick_away();
-    *ret_met = test.until_fault <= 0;
+    *ret_met = until_fault <= 0;
     dueq_close(test.store); /* which may have met it, too */
     open_store();
     tick_away();
-    assert_int_equal(dueq_checkpoint(test.store, now), DUEQ_OK);
+    store_fixture_checkpoint(&test);
     assert_int_equal(kv_check(dueq_kv(test.store), &records), DUEQ_OK);
-    dueq_abandon(test.store);
+    store_fixture_abandon(&test);
     tear_down(NULL);
     return records;
 }
