@@ -233,35 +233,45 @@ static enum dueq_status seek_record(const struct keys_build *build, struct kv_cu
     return status;
 }
 
-static void copy_record(struct keys_build *build, const struct kv_cursor *at)
+/* Unless it is gone. */
+static enum dueq_status copy_record(struct keys_build *build, const struct keys_entry *entry,
+                                    struct cuts *cuts, const struct kv_cursor *at)
 {
     struct dueq_slice key = kv_cursor_key(at);
     struct kv_key copy;
+    enum dueq_status status = member_look_for_cut(cuts, entry, key, kv_cursor_value(at));
 
     memcpy(build->last.bytes, key.data, key.size);
     build->last.size = (uint16_t)key.size;
+    if (status != DUEQ_OK || cuts->gone)
+        return status;
     memcpy(copy.bytes, key.data, key.size);
     copy.size = (uint16_t)key.size;
     kv_write_u64(copy.bytes + 1, build->object);
     kv_put(build->keys->kv, kv_key_slice(&copy), kv_cursor_value(at), true);
+    return DUEQ_OK;
 }
 
 /* *budget 0: there may be more in the table. */
-static enum dueq_status copy_table(struct keys_build *build, struct kv_cursor *at,
-                                   unsigned *budget)
+static enum dueq_status copy_table(struct keys_build *build, struct keys_entry *entry,
+                                   struct kv_cursor *at, unsigned *budget)
 {
     struct kv_key prefix = keys_object_key(*build->table, build->source);
     enum dueq_status status = seek_record(build, at, &prefix);
+    struct cuts cuts;
 
+    cuts_begin(&cuts, build->keys, entry);
     while (status == DUEQ_OK && *budget > 0 && in_object(at, &prefix)) {
         *budget -= cost_of(kv_cursor_value(at), *budget);
-        copy_record(build, at);
-        status = kv_cursor_next(at);
+        status = copy_record(build, entry, &cuts, at);
+        if (status == DUEQ_OK)
+            status = kv_cursor_next(at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static enum dueq_status copy_tables(struct keys_build *build, unsigned budget)
+static enum dueq_status copy_tables(struct keys_build *build, struct keys_entry *entry,
+                                    unsigned budget)
 {
     struct kv_cursor *at = keys_take_cursor(build->keys);
     enum dueq_status status = DUEQ_OK;
@@ -269,7 +279,7 @@ static enum dueq_status copy_tables(struct keys_build *build, unsigned budget)
     if (at == NULL)
         return DUEQ_NOMEM;
     while (*build->table != 0 && budget > 0 && status == DUEQ_OK) {
-        status = copy_table(build, at, &budget);
+        status = copy_table(build, entry, at, &budget);
         if (budget == 0)
             break;
         build->table++;
@@ -346,7 +356,7 @@ enum dueq_status keys_build_step(struct keys_build *build, const struct keys_vie
     if (status != DUEQ_OK)
         return status;
     if (build->type != KEYS_LIST)
-        status = copy_tables(build, budget);
+        status = copy_tables(build, entry, budget);
     else if (build->taken < entry->count)
         status = copy_elements(build, entry, budget);
     if (status == DUEQ_OK)

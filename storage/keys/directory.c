@@ -596,6 +596,8 @@ void directory_touched(const struct keys_view *view, const struct keys_entry *en
 
     if (keys->builds != NULL)
         keys_spoil_builds(keys, entry->object);
+    if (keys->removals != NULL)
+        keys_spoil_removals(keys, entry->object);
     changes_add(keys, view->database, keys_entry_name(entry), CHANGE_VALUE);
 }
 

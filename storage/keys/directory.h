@@ -24,6 +24,7 @@ enum {
     TABLE_ELEMENT = 'l',   /* object, index -> list element */
     TABLE_STRING = 'v',    /* object -> value */
     TABLE_ORDER = 'y',     /* object, score, member -> nothing, or flags and whole member */
+    TABLE_CUT = 'z',       /* object, rest of the key behind a cut -> its first key (cuts.h) */
 
     KEYS_CACHE_MAX = 4096, /* open entries kept between commits */
     KEYS_SMALL = 64,       /* elements that are reclaimed at once */
@@ -52,6 +53,7 @@ struct keys_entry {
     int64_t used;     /* when it was last, at the latest */
     uint64_t counted; /* by this use: each once */
     int64_t head;     /* list: index of the first element */
+    bool is_whole;    /* known to have no cuts (cuts.h) */
     bool dirty;       /* differs from the record on disk */
     bool stored;      /* has a record on disk */
     uint16_t logical; /* database at the time it was opened, for change events */
@@ -111,6 +113,7 @@ struct keys {
     unsigned erased;               /* records of small objects, since a tick has counted them */
     struct kv_key garbage_at;      /* everything of that before this is gone; size 0: nothing */
     struct keys_build *builds;     /* objects that grow in slices (utlist) */
+    struct keys_removal *removals; /* that look for what is to go (utlist) */
 };
 
 static inline struct dueq_slice keys_entry_name(const struct keys_entry *entry)
@@ -227,6 +230,13 @@ void changes_add(struct keys *keys, unsigned database, struct dueq_slice name,
                  enum change_kind kind);
 
 /* reclaim.c */
+enum { /* beside enum keys_type in a garbage record */
+       GARBAGE_DATABASE = 255,
+       GARBAGE_HEAD =
+           254, /* elements cut off a list that lives on: their indexes are the value */
+       GARBAGE_TAIL = 253,
+       GARBAGE_CUTS = 252 /* an object that lives on has cuts (cuts.h) */
+};
 void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uint64_t count);
 void reclaim_database(struct keys *keys, uint64_t physical);
 /* Elements cut off one end of a list that lives on; many are erased later, in slices. */
@@ -248,6 +258,9 @@ struct kv_key reclaim_record(uint64_t object, uint8_t kind);
 bool keys_is_building(const struct keys *keys, uint64_t object);
 void keys_spoil_builds(struct keys *keys, uint64_t object);
 void keys_forget_builds(struct keys *keys);
+/* removal.c, likewise */
+void keys_spoil_removals(struct keys *keys, uint64_t object);
+void keys_forget_removals(struct keys *keys);
 
 /* Deletes what stands under the name, expired or not, so that it is free. */
 enum dueq_status keys_make_free(const struct keys_view *view, struct dueq_slice name);

@@ -1,5 +1,5 @@
 /* Keys of any type, and the life of the whole. */
-#include "storage/keys/directory.h"
+#include "storage/keys/member.h"
 
 #include <stdlib.h>
 
@@ -54,6 +54,7 @@ void keys_free(struct keys *keys)
     if (keys == NULL)
         return;
     keys_forget_builds(keys);
+    keys_forget_removals(keys);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
         directory_forget(keys, keys->databases[i].physical);
     for (size_t i = 0; i < sizeof(keys->cursors) / sizeof(keys->cursors[0]); i++)
@@ -234,52 +235,65 @@ enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
 
 /* ---- copies */
 
+static enum dueq_status copy_here(struct keys *keys, const struct keys_entry *entry,
+                                  struct cuts *cuts, const struct kv_cursor *at, uint64_t to)
+{
+    struct dueq_slice here = kv_cursor_key(at);
+    enum dueq_status status = member_look_for_cut(cuts, entry, here, kv_cursor_value(at));
+    struct kv_key key;
+
+    if (status != DUEQ_OK || cuts->gone)
+        return status;
+    kv_key_copy(&key, here);
+    kv_write_u64(key.bytes + 1, to);
+    kv_put(keys->kv, kv_key_slice(&key), kv_cursor_value(at), true);
+    return DUEQ_OK;
+}
+
 /* Copies up to `count` of the object's records in a table, from one on, to another object. */
-static enum dueq_status copy_records(struct keys *keys, const struct kv_key *first,
-                                     uint64_t count, uint64_t to)
+static enum dueq_status copy_records(struct keys *keys, struct keys_entry *entry,
+                                     const struct kv_key *first, uint64_t count, uint64_t to)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
-    struct kv_key prefix = keys_object_key(first->bytes[0], kv_read_u64(first->bytes + 1)), key;
+    struct kv_key prefix = keys_object_key(first->bytes[0], entry->object);
+    struct cuts cuts;
     enum dueq_status status;
 
     if (at == NULL)
         return DUEQ_NOMEM;
+    cuts_begin(&cuts, keys, entry);
     for (status = kv_cursor_seek(at, kv_key_slice(first)); status == DUEQ_OK && count > 0;
          status = kv_cursor_next(at), count--) {
-        struct dueq_slice here = kv_cursor_key(at);
-
-        if (here.size < prefix.size || memcmp(here.data, prefix.bytes, prefix.size) != 0)
+        if (!kv_key_begins(kv_cursor_key(at), &prefix))
             break;
-        memcpy(key.bytes, here.data, here.size);
-        key.size = (uint16_t)here.size;
-        kv_write_u64(key.bytes + 1, to);
-        kv_put(keys->kv, kv_key_slice(&key), kv_cursor_value(at), true);
+        status = copy_here(keys, entry, &cuts, at, to);
+        if (status != DUEQ_OK)
+            break;
     }
     keys_give_cursor(keys);
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 /* Of a list only what is between its ends: beyond may be elements that were cut off. */
-static enum dueq_status copy_object(struct keys *keys, const struct keys_entry *from,
-                                    uint64_t to)
+static enum dueq_status copy_object(struct keys *keys, struct keys_entry *from, uint64_t to)
 {
     enum dueq_status status = DUEQ_OK;
     struct kv_key first;
 
     if (from->type == KEYS_LIST) {
         first = keys_element_key(from->object, from->head);
-        return copy_records(keys, &first, from->count, to);
+        return copy_records(keys, from, &first, from->count, to);
     }
     for (const uint8_t *table = keys_tables(from->type); *table != 0 && status == DUEQ_OK;
          table++) {
         first = keys_object_key(*table, from->object);
-        status = copy_records(keys, &first, UINT64_MAX, to);
+        status = copy_records(keys, from, &first, UINT64_MAX, to);
     }
     return status;
 }
 
 /* The copy's records are its own. */
-static enum dueq_status copy_value(struct keys *keys, const struct keys_entry *from,
+static enum dueq_status copy_value(struct keys *keys, struct keys_entry *from,
                                    struct keys_entry *to)
 {
     enum dueq_status status = directory_take_value(keys, to, from);

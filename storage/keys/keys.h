@@ -357,4 +357,43 @@ enum dueq_status zset_remove_from(const struct keys_view *view, struct dueq_slic
 enum dueq_status zset_pop(const struct keys_view *view, struct dueq_slice name, bool reverse,
                           struct zset_entry *ret_entry);
 
+/* ---- many elements taken out of a large list, set or sorted set, in slices. First they are
+ * looked at, bounded work a step, while everything else goes on and nothing changes; then one
+ * step takes them out, all at once and in O(log n), and ticks erase them. Commits may come
+ * between the steps. Not for small values, which are one record. */
+struct keys_removal;
+
+struct keys_part {
+    enum {
+        KEYS_PART_END,   /* of a list or sorted set */
+        KEYS_PART_RANGE, /* of a sorted set: the range that each step is given */
+        KEYS_PART_RANKS, /* of a sorted set: from `first` on; handed out in any order */
+        KEYS_PART_RUN    /* of a set: members that follow each other in the order of hashes,
+                          * from a place by chance on, beyond the last from the first */
+    } kind;
+    bool reverse;         /* from the tail, from the greatest */
+    uint64_t first, most; /* most: elements, at least 1 */
+    uint64_t random;      /* KEYS_PART_RUN; from the caller */
+};
+/* What goes; score: of a sorted set. False stops the step. */
+typedef bool (*keys_taken_fn)(void *arg, const struct zset_entry *entry);
+
+/* DUEQ_INVALID: the value is a small one, or there is no such rank. */
+enum dueq_status keys_removal_new(const struct keys_view *view, struct dueq_slice name,
+                                  enum keys_type type, const struct keys_part *part,
+                                  struct keys_removal **ret_removal);
+/* About `budget` elements, handed to fn, unless that is NULL: then of ranks only as many are
+ * looked at as have to be. Of members that agree in 478 bytes up to 4,096 come in one step.
+ * DUEQ_NOTFOUND: the key has changed since, or is gone: begin anew. DUEQ_INVALID: the part
+ * begins or ends among such members, or lies in pieces: take it out in another way. */
+enum dueq_status keys_removal_step(struct keys_removal *removal, const struct keys_view *view,
+                                   const struct zset_range *range, unsigned budget,
+                                   keys_taken_fn fn, void *arg, bool *ret_finished);
+/* So far. */
+uint64_t keys_removal_found(const struct keys_removal *removal);
+/* When all are found: takes them out. */
+enum dueq_status keys_removal_finish(struct keys_removal *removal,
+                                     const struct keys_view *view);
+void keys_removal_free(struct keys_removal *removal); /* NULL is fine */
+
 #endif

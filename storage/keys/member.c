@@ -41,7 +41,7 @@ void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_sl
     *ret_value = dueq_slice(bytes + 9 + name_size, record.size - 9 - name_size);
 }
 
-static enum dueq_status get_record(struct keys *keys, const struct keys_entry *entry,
+enum dueq_status member_get_record(struct keys *keys, const struct keys_entry *entry,
                                    struct dueq_slice name, struct dueq_slice *ret_value)
 {
     struct kv_key key = member_key(keys, entry, name);
@@ -51,6 +51,45 @@ static enum dueq_status get_record(struct keys *keys, const struct keys_entry *e
     if (status == DUEQ_OK)
         member_read(kv_key_slice(&key), record, &whole, ret_value);
     return status;
+}
+
+/* A sorted set's member is gone when its place in the order is. */
+static enum dueq_status look_for_place(struct cuts *cuts, const struct keys_entry *entry,
+                                       struct dueq_slice name, struct dueq_slice value)
+{
+    struct kv_key place = zset_order_key(cuts->keys, entry, zset_read_score(value), name);
+
+    return cuts_look_at(cuts, kv_key_slice(&place));
+}
+
+enum dueq_status member_look_for_cut(struct cuts *cuts, const struct keys_entry *entry,
+                                     struct dueq_slice key, struct dueq_slice record)
+{
+    struct dueq_slice name, value;
+
+    if (!cuts->any || entry->type == KEYS_SET || *(const uint8_t *)key.data != TABLE_MEMBER)
+        return cuts_look_at(cuts, key);
+    member_read(key, record, &name, &value);
+    return look_for_place(cuts, entry, name, value);
+}
+
+static enum dueq_status get_present(struct keys *keys, struct keys_entry *entry,
+                                    struct dueq_slice name, struct dueq_slice *ret_value)
+{
+    struct kv_key key;
+    struct cuts cuts;
+    enum dueq_status status = member_get_record(keys, entry, name, ret_value);
+
+    if (status != DUEQ_OK || !cuts_are_there(keys, entry))
+        return status;
+    cuts_begin(&cuts, keys, entry);
+    if (entry->type == KEYS_ZSET) {
+        status = look_for_place(&cuts, entry, name, *ret_value);
+    } else {
+        key = member_key(keys, entry, name);
+        status = cuts_look_at(&cuts, kv_key_slice(&key));
+    }
+    return status == DUEQ_OK && cuts.gone ? DUEQ_NOTFOUND : status;
 }
 
 static void put_record(struct keys *keys, const struct keys_entry *entry,
@@ -183,7 +222,7 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
     while (member_next_packed(entry->type, packed_slice(&cells), &at, &name, &value)) {
         put_record(keys, entry, name, value, true);
         if (entry->type == KEYS_ZSET)
-            zset_order_put(keys, entry, zset_read_score(value), name);
+            zset_order_put(keys, entry, zset_read_score(value), name, true);
     }
     packed_release(&cells);
     return DUEQ_OK;
@@ -209,15 +248,15 @@ static enum dueq_status unpack_if_too_large(struct keys *keys, struct keys_entry
 
 /* ---- either */
 
-enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
-                            struct dueq_slice name, struct dueq_slice *ret_value)
+enum dueq_status member_get(struct keys *keys, struct keys_entry *entry, struct dueq_slice name,
+                            struct dueq_slice *ret_value)
 {
     struct dueq_slice cells;
     struct spot spot;
     enum dueq_status status;
 
     if (!entry->packed)
-        return get_record(keys, entry, name, ret_value);
+        return get_present(keys, entry, name, ret_value);
     status = directory_value(keys, entry, &cells);
     if (status != DUEQ_OK)
         return status;
@@ -226,6 +265,26 @@ enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
         return DUEQ_NOTFOUND;
     *ret_value = spot.value;
     return DUEQ_OK;
+}
+
+/* What is left of it in a cut is written over; of a sorted set its old place tells no more. */
+static enum dueq_status part_cuts(struct keys *keys, struct keys_entry *entry,
+                                  struct dueq_slice name, bool *absent)
+{
+    struct kv_key key;
+    bool none_left;
+    enum dueq_status status;
+
+    if (!cuts_are_there(keys, entry))
+        return DUEQ_OK;
+    if (entry->type == KEYS_ZSET) {
+        *absent = false;
+        return DUEQ_OK;
+    }
+    key = member_key(keys, entry, name);
+    status = cuts_part(keys, entry, &key, &none_left);
+    *absent = *absent && none_left;
+    return status;
 }
 
 enum dueq_status member_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice name,
@@ -238,8 +297,10 @@ enum dueq_status member_put(struct keys *keys, struct keys_entry *entry, struct 
         return status;
     if (entry->packed)
         return put_packed(keys, entry, name, value);
-    put_record(keys, entry, name, value, absent);
-    return DUEQ_OK;
+    status = part_cuts(keys, entry, name, &absent);
+    if (status == DUEQ_OK)
+        put_record(keys, entry, name, value, absent);
+    return status;
 }
 
 enum dueq_status member_del(struct keys *keys, struct keys_entry *entry, struct dueq_slice name)
@@ -276,7 +337,15 @@ static enum dueq_status scan_packed(struct keys *keys, const struct keys_entry *
     return status;
 }
 
-enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, uint64_t cursor,
+/* A set's members that are gone lie in a row. */
+static enum dueq_status scan_on(struct kv_cursor *at, const struct keys_entry *entry,
+                                const struct cuts *cuts)
+{
+    return cuts->gone && entry->type == KEYS_SET ? kv_cursor_seek(at, kv_key_slice(&cuts->to))
+                                                 : kv_cursor_next(at);
+}
+
+enum dueq_status member_scan(struct keys *keys, struct keys_entry *entry, uint64_t cursor,
                              uint64_t count, keys_element_fn fn, void *arg,
                              uint64_t *ret_cursor)
 {
@@ -285,6 +354,7 @@ enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, 
     uint64_t seen = 0, hash = cursor;
     enum dueq_status status;
     struct kv_cursor *at;
+    struct cuts cuts;
 
     *ret_cursor = 0;
     if (entry->packed)
@@ -292,8 +362,9 @@ enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, 
     at = keys_take_cursor(keys);
     if (at == NULL)
         return DUEQ_NOMEM;
+    cuts_begin(&cuts, keys, entry);
     for (status = kv_cursor_seek(at, kv_key_slice(&from)); status == DUEQ_OK;
-         status = kv_cursor_next(at)) {
+         status = scan_on(at, entry, &cuts)) {
         uint64_t here;
 
         key = kv_cursor_key(at);
@@ -307,7 +378,8 @@ enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, 
         hash = here;
         seen++;
         member_read(key, kv_cursor_value(at), &name, &value);
-        if (!fn(arg, name, value))
+        status = member_look_for_cut(&cuts, entry, key, kv_cursor_value(at));
+        if (status != DUEQ_OK || (!cuts.gone && !fn(arg, name, value)))
             break;
     }
     keys_give_cursor(keys);
@@ -346,9 +418,8 @@ static bool take(void *arg, struct dueq_slice name, struct dueq_slice value)
     return false;
 }
 
-enum dueq_status member_random(struct keys *keys, const struct keys_entry *entry,
-                               uint64_t random, struct dueq_slice *ret_name,
-                               struct dueq_slice *ret_value)
+enum dueq_status member_random(struct keys *keys, struct keys_entry *entry, uint64_t random,
+                               struct dueq_slice *ret_name, struct dueq_slice *ret_value)
 {
     struct pick pick = {.keys = keys};
     uint64_t next, start = random >> 16;
@@ -358,7 +429,7 @@ enum dueq_status member_random(struct keys *keys, const struct keys_entry *entry
         pick.skip = random % entry->count;
         start = 0;
     } else {
-        pick.skip = random % 16;
+        pick.skip = cuts_are_there(keys, entry) ? 0 : random % 16;
     }
     status = member_scan(keys, entry, start, UINT64_MAX, take, &pick, &next);
     if (status == DUEQ_OK && !pick.found)

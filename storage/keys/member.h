@@ -7,15 +7,15 @@
 #ifndef DUEQ_STORAGE_MEMBER_H
 #define DUEQ_STORAGE_MEMBER_H
 
-#include "storage/keys/directory.h"
+#include "storage/keys/cuts.h"
 
 enum {
     MEMBER_KEY_FIXED = 1 + 8 + KEYS_HASH_BYTES,
     MEMBER_SCAN_WHOLE = 128 /* collections up to this size are scanned in one call */
 };
 
-enum dueq_status member_get(struct keys *keys, const struct keys_entry *entry,
-                            struct dueq_slice name, struct dueq_slice *ret_value);
+enum dueq_status member_get(struct keys *keys, struct keys_entry *entry, struct dueq_slice name,
+                            struct dueq_slice *ret_value);
 /* Name and value do not lie in the collection. `absent`: member_get has just said so. What
  * grows too large to be packed gets records first. On failure nothing has changed. */
 enum dueq_status member_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice name,
@@ -23,20 +23,25 @@ enum dueq_status member_put(struct keys *keys, struct keys_entry *entry, struct 
 enum dueq_status member_del(struct keys *keys, struct keys_entry *entry,
                             struct dueq_slice name);
 
+/* Of a member that has a record, gone (cuts.h) or not. */
+enum dueq_status member_get_record(struct keys *keys, const struct keys_entry *entry,
+                                   struct dueq_slice name, struct dueq_slice *ret_value);
+/* Is a record of the collection gone, of a member or of the order? cuts->gone says. */
+enum dueq_status member_look_for_cut(struct cuts *cuts, const struct keys_entry *entry,
+                                     struct dueq_slice key, struct dueq_slice record);
 /* Takes the whole name and the value out of a record. */
 void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_slice *ret_name,
                  struct dueq_slice *ret_value);
 
 /* Hands out members from the hash `cursor` on; count UINT64_MAX: to the end. Packed ones all,
  * in their order. */
-enum dueq_status member_scan(struct keys *keys, const struct keys_entry *entry, uint64_t cursor,
+enum dueq_status member_scan(struct keys *keys, struct keys_entry *entry, uint64_t cursor,
                              uint64_t count, keys_element_fn fn, void *arg,
                              uint64_t *ret_cursor);
 /* One member, by chance: uniform in small collections, by gaps between hashes in large ones.
  * The slices are kept (keys_keep) until the next change. */
-enum dueq_status member_random(struct keys *keys, const struct keys_entry *entry,
-                               uint64_t random, struct dueq_slice *ret_name,
-                               struct dueq_slice *ret_value);
+enum dueq_status member_random(struct keys *keys, struct keys_entry *entry, uint64_t random,
+                               struct dueq_slice *ret_name, struct dueq_slice *ret_value);
 
 /* The next member of packed ones; *at moves on. False: there is none. */
 bool member_next_packed(enum keys_type type, struct dueq_slice cells, size_t *at,

@@ -1,12 +1,5 @@
 /* Giving space back: what was deleted, and keys whose time has passed, in slices. */
-#include "storage/keys/directory.h"
-
-enum { /* beside enum keys_type in a garbage record */
-       GARBAGE_DATABASE = 255,
-       GARBAGE_HEAD =
-           254, /* elements cut off a list that lives on: their indexes are the value */
-       GARBAGE_TAIL = 253
-};
+#include "storage/keys/cuts.h"
 
 enum { RETRY_MS = 1000 };
 
@@ -101,17 +94,23 @@ static enum dueq_status erase_prefix(struct keys *keys, const struct kv_key *pre
 }
 
 /* An object's tables are in ascending order: those before the place are empty. */
+static enum dueq_status erase_table(struct keys *keys, uint8_t table, uint64_t object,
+                                    struct kv_key *resume, unsigned *budget)
+{
+    struct kv_key prefix = keys_object_key(table, object);
+
+    if (resume->size > 0 && resume->bytes[0] > table)
+        return DUEQ_OK;
+    return erase_prefix(keys, &prefix, resume, budget);
+}
+
 static enum dueq_status erase_object(struct keys *keys, enum keys_type type, uint64_t object,
                                      struct kv_key *resume, unsigned *budget)
 {
     enum dueq_status status = DUEQ_OK;
 
-    for (const uint8_t *table = keys_tables(type); *table != 0 && status == DUEQ_OK; table++) {
-        struct kv_key prefix = keys_object_key(*table, object);
-
-        if (resume->size == 0 || resume->bytes[0] <= *table)
-            status = erase_prefix(keys, &prefix, resume, budget);
-    }
+    for (const uint8_t *table = keys_tables(type); *table != 0 && status == DUEQ_OK; table++)
+        status = erase_table(keys, *table, object, resume, budget);
     return status;
 }
 
@@ -238,7 +237,7 @@ enum dueq_status reclaim_take_back(struct keys *keys, uint64_t object, enum list
 }
 
 /* The list goes away as a whole. True: there is more of it than it has elements. */
-static bool drop_cuts(struct keys *keys, uint64_t object)
+static bool drop_ends(struct keys *keys, uint64_t object)
 {
     bool any = false;
 
@@ -254,6 +253,26 @@ static bool drop_cuts(struct keys *keys, uint64_t object)
     return any;
 }
 
+/* The same with a set or sorted set: its cuts go with the rest. */
+static bool drop_cuts(struct keys *keys, uint64_t object)
+{
+    struct kv_key record = reclaim_record(object, GARBAGE_CUTS);
+    struct dueq_slice value;
+
+    if ((!keys->garbage && !keys->garbage_stays) ||
+        kv_get(keys->kv, kv_key_slice(&record), &value) == DUEQ_NOTFOUND)
+        return false;
+    kv_del(keys->kv, kv_key_slice(&record));
+    return true;
+}
+
+static bool is_more_than_it_has(struct keys *keys, enum keys_type type, uint64_t object)
+{
+    if (type == KEYS_LIST)
+        return drop_ends(keys, object);
+    return (type == KEYS_SET || type == KEYS_ZSET) && drop_cuts(keys, object);
+}
+
 /* ---- objects that go away */
 
 enum { ERASE_MOST = KEYS_SMALL * 2 + 1 }; /* a sorted set has two records an element */
@@ -262,7 +281,7 @@ void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uin
 {
     struct kv_key at = {.size = 0};
 
-    if (type == KEYS_LIST && drop_cuts(keys, object))
+    if (is_more_than_it_has(keys, type, object))
         count = UINT64_MAX;
     if (count == 0)
         return;
@@ -363,6 +382,7 @@ static enum dueq_status collect_one(struct keys *keys, const struct kv_key *reco
 {
     uint64_t object = kv_read_u64(record->bytes + 1);
     uint8_t kind = record->bytes[9];
+    enum dueq_status status;
 
     switch (kind) {
     case GARBAGE_HEAD:
@@ -370,8 +390,13 @@ static enum dueq_status collect_one(struct keys *keys, const struct kv_key *reco
         return collect_cut(keys, record, budget);
     case GARBAGE_DATABASE:
         return erase_database(keys, object, budget);
+    case GARBAGE_CUTS:
+        return cuts_erase(keys, object, budget);
     default:
-        return erase_object(keys, kind, object, &keys->garbage_at, budget);
+        status = erase_object(keys, kind, object, &keys->garbage_at, budget);
+        return status == DUEQ_OK
+                   ? erase_table(keys, TABLE_CUT, object, &keys->garbage_at, budget)
+                   : status;
     }
 }
 

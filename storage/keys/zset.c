@@ -41,19 +41,35 @@ static void widen(const struct keys *keys, struct keys_entry *entry, uint64_t co
         entry->encoding = KEYS_SKIPLIST;
 }
 
+/* The place in the order may be in what was cut out. */
+static enum dueq_status part_order(struct keys *keys, struct keys_entry *entry, double score,
+                                   struct dueq_slice member, bool *ret_absent)
+{
+    struct kv_key key;
+
+    *ret_absent = true;
+    if (!cuts_are_there(keys, entry))
+        return DUEQ_OK;
+    key = zset_order_key(keys, entry, score, member);
+    return cuts_part(keys, entry, &key, ret_absent);
+}
+
 /* The order of a packed set is that of its cells. */
 enum dueq_status zset_put_score(struct keys *keys, struct keys_entry *entry,
                                 struct dueq_slice member, double score, const double *old)
 {
     enum dueq_status status;
     uint8_t bits[8];
+    bool absent;
 
     if (old == NULL)
         widen(keys, entry, entry->count + 1, member);
     if (score == 0 && entry->encoding == KEYS_LISTPACK)
         score = 0;
     zset_write_score(bits, score);
-    status = member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), old == NULL);
+    status = part_order(keys, entry, score, member, &absent);
+    if (status == DUEQ_OK)
+        status = member_put(keys, entry, member, dueq_slice(bits, sizeof(bits)), old == NULL);
     if (status != DUEQ_OK)
         return status;
     entry->count += old == NULL;
@@ -61,7 +77,7 @@ enum dueq_status zset_put_score(struct keys *keys, struct keys_entry *entry,
         return DUEQ_OK;
     if (old != NULL)
         zset_order_del(keys, entry, *old, member);
-    zset_order_put(keys, entry, score, member);
+    zset_order_put(keys, entry, score, member, absent);
     return DUEQ_OK;
 }
 
@@ -163,6 +179,16 @@ enum dueq_status zset_remove(const struct keys_view *view, struct dueq_slice nam
 
 /* ---- by hash of the member */
 
+static const struct zset_range from_least = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, false};
+static const struct zset_range from_most = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, true};
+
+enum { RANDOM_BY_RANK = 4096 }; /* members */
+
+struct random_call {
+    struct keys *keys;
+    struct zset_entry entry;
+};
+
 struct scan_call {
     bool (*fn)(void *arg, const struct zset_entry *entry);
     void *arg;
@@ -176,31 +202,65 @@ static bool hand_out(void *arg, struct dueq_slice member, struct dueq_slice valu
     return call->fn(call->arg, &entry);
 }
 
+/* Are there few members among what was cut out, so that the way to them is by their order? */
+static bool is_sparse(const struct keys_view *view, struct dueq_slice name, uint64_t few,
+                      struct keys_entry **ret_entry)
+{
+    return directory_find(view, name, KEYS_ZSET, ret_entry) == DUEQ_OK &&
+           (*ret_entry)->count <= few && cuts_are_there(keys_of(view), *ret_entry);
+}
+
 enum dueq_status zset_scan(const struct keys_view *view, struct dueq_slice name,
                            uint64_t cursor, uint64_t count,
                            bool (*fn)(void *arg, const struct zset_entry *entry), void *arg,
                            uint64_t *ret_cursor)
 {
     struct scan_call call = {fn, arg};
+    struct keys_entry *entry;
 
+    *ret_cursor = 0;
+    if (is_sparse(view, name, MEMBER_SCAN_WHOLE, &entry))
+        return zset_each(view, name, &from_least, fn, arg);
     return member_scan_key(view, name, KEYS_ZSET, cursor, count, hand_out, &call, ret_cursor);
+}
+
+/* Which lives until the next change. */
+static bool keep_entry(void *arg, const struct zset_entry *entry)
+{
+    struct random_call *call = arg;
+
+    call->entry = (struct zset_entry){keys_keep(call->keys, entry->member), entry->score};
+    return false;
+}
+
+static enum dueq_status random_by_rank(const struct keys_view *view, struct dueq_slice name,
+                                       uint64_t rank, struct zset_entry *ret_entry)
+{
+    struct random_call call = {.keys = keys_of(view)};
+    enum dueq_status status = zset_each_from(view, name, rank, false, keep_entry, &call);
+
+    if (status == DUEQ_OK && call.entry.member.data == NULL)
+        return DUEQ_NOMEM;
+    *ret_entry = call.entry;
+    return status;
 }
 
 enum dueq_status zset_random(const struct keys_view *view, struct dueq_slice name,
                              uint64_t random, struct zset_entry *ret_entry)
 {
     struct dueq_slice member, value;
-    enum dueq_status status = member_random_key(view, name, KEYS_ZSET, random, &member, &value);
+    struct keys_entry *entry;
+    enum dueq_status status;
 
+    if (is_sparse(view, name, RANDOM_BY_RANK, &entry))
+        return random_by_rank(view, name, random % entry->count, ret_entry);
+    status = member_random_key(view, name, KEYS_ZSET, random, &member, &value);
     if (status == DUEQ_OK)
         *ret_entry = (struct zset_entry){member, zset_read_score(value)};
     return status;
 }
 
 /* ---- in order */
-
-static const struct zset_range from_least = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, false};
-static const struct zset_range from_most = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, true};
 
 static const struct zset_range *everything(bool reverse)
 {

@@ -47,20 +47,28 @@ static enum dueq_status add_spot(struct zset_cluster *cluster, const struct kv_c
 }
 
 /* Every record with the prefix, but no more than there may be and one. */
-static enum dueq_status add_all(struct zset_cluster *cluster, struct kv_cursor *at)
+static enum dueq_status add_all(struct zset_cluster *cluster, struct kv_cursor *at,
+                                struct cuts *cuts)
 {
     enum dueq_status status = kv_cursor_seek(at, kv_key_slice(&cluster->prefix));
 
     while (status == DUEQ_OK && belongs(cluster, kv_cursor_key(at)) &&
            cluster->count <= ZSET_CLUSTER_MAX) {
-        status = add_spot(cluster, at);
+        status = cuts_look_at(cuts, kv_cursor_key(at));
+        if (status == DUEQ_OK && cuts->gone) {
+            status = kv_cursor_seek(at, kv_key_slice(&cuts->to));
+            continue;
+        }
+        if (status == DUEQ_OK)
+            status = add_spot(cluster, at);
         if (status == DUEQ_OK)
             status = kv_cursor_next(at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cursor *at)
+enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cursor *at,
+                                     struct cuts *cuts)
 {
     struct kv_key here;
     enum dueq_status status;
@@ -70,7 +78,7 @@ enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cur
     kv_key_copy(&here, kv_cursor_key(at));
     kv_key_copy(&cluster->prefix, dueq_slice(here.bytes, ORDER_KEY_SURE));
     cluster->count = 0;
-    status = add_all(cluster, at);
+    status = add_all(cluster, at, cuts);
     cluster->too_large = cluster->count > ZSET_CLUSTER_MAX;
     if (status != DUEQ_OK || !cluster->too_large) {
         qsort(cluster->spots, cluster->count, sizeof(*cluster->spots), compare);

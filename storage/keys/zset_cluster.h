@@ -4,6 +4,7 @@
 #ifndef DUEQ_STORAGE_ZSET_CLUSTER_H
 #define DUEQ_STORAGE_ZSET_CLUSTER_H
 
+#include "storage/keys/cuts.h"
 #include "storage/keys/zset_order.h"
 
 enum { ZSET_CLUSTER_MAX = 4096 }; /* entries; larger ones stay in the order of their hashes */
@@ -23,8 +24,10 @@ struct zset_cluster {
 };
 
 /* Gathers the cluster of the record at the cursor, which has a member of ORDER_MEMBER_SURE
- * bytes or more. The cursor is moved, but for one that is too large. */
-enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cursor *at);
+ * bytes or more, without those that are gone. The cursor is moved, but for one that is too
+ * large. */
+enum dueq_status zset_cluster_gather(struct zset_cluster *cluster, struct kv_cursor *at,
+                                     struct cuts *cuts);
 void zset_cluster_release(struct zset_cluster *cluster);
 
 #endif

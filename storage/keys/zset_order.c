@@ -78,14 +78,14 @@ struct kv_key zset_order_key(const struct keys *keys, const struct keys_entry *e
 
 /* An entry whose key tells all has no value. */
 void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
-                    struct dueq_slice member)
+                    struct dueq_slice member, bool absent)
 {
     struct kv_key key = zset_order_key(keys, entry, score, member);
     uint8_t flags = (key.folded ? ORDER_FOLDED : 0) |
                     (score == 0 && signbit(score) ? ORDER_NEGATIVE_ZERO : 0);
     struct dueq_slice parts[2] = {dueq_slice(&flags, 1), member};
 
-    kv_putv(keys->kv, kv_key_slice(&key), parts, flags == 0 ? 0 : 1 + key.folded, true);
+    kv_putv(keys->kv, kv_key_slice(&key), parts, flags == 0 ? 0 : 1 + key.folded, absent);
 }
 
 void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,

@@ -25,7 +25,7 @@ struct kv_key zset_order_key(const struct keys *keys, const struct keys_entry *e
                              double score, struct dueq_slice member);
 
 void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
-                    struct dueq_slice member);
+                    struct dueq_slice member, bool absent);
 void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,
                     struct dueq_slice member);
 

@@ -18,7 +18,7 @@ static enum dueq_status stand_in_cluster(struct zset_walk *walk)
 /* The walk has come upon a member so long that it may stand in a cluster. */
 static enum dueq_status enter_cluster(struct zset_walk *walk)
 {
-    enum dueq_status status = zset_cluster_gather(&walk->cluster, walk->at);
+    enum dueq_status status = zset_cluster_gather(&walk->cluster, walk->at, &walk->cuts);
 
     if (status != DUEQ_OK || walk->cluster.count == 0)
         return status;
@@ -26,12 +26,31 @@ static enum dueq_status enter_cluster(struct zset_walk *walk)
     return stand_in_cluster(walk);
 }
 
+/* Over what is gone, to the next record that is not. */
+static enum dueq_status pass_cuts(struct zset_walk *walk)
+{
+    const struct cuts *cuts = &walk->cuts;
+    enum dueq_status status = cuts_look_at(&walk->cuts, kv_cursor_key(walk->at));
+
+    while (status == DUEQ_OK && cuts->gone) {
+        status = walk->reverse ? kv_cursor_seek_last(walk->at, kv_key_slice(&cuts->from))
+                               : kv_cursor_seek(walk->at, kv_key_slice(&cuts->to));
+        if (status == DUEQ_OK && !zset_order_holds(walk->owner, walk->at))
+            status = DUEQ_NOTFOUND;
+        if (status == DUEQ_OK)
+            status = cuts_look_at(&walk->cuts, kv_cursor_key(walk->at));
+    }
+    return status;
+}
+
 static enum dueq_status arrive(struct zset_walk *walk, enum dueq_status status)
 {
+    if (status == DUEQ_OK && !zset_order_holds(walk->owner, walk->at))
+        status = DUEQ_NOTFOUND;
+    if (status == DUEQ_OK && walk->cuts.any)
+        status = pass_cuts(walk);
     if (status != DUEQ_OK)
         return status;
-    if (!zset_order_holds(walk->owner, walk->at))
-        return DUEQ_NOTFOUND;
     walk->here = zset_order_read(walk->at);
     return walk->here.member.size < ORDER_MEMBER_SURE ? DUEQ_OK : enter_cluster(walk);
 }
@@ -190,18 +209,26 @@ static enum dueq_status seek_member(struct zset_walk *walk, const struct zset_bo
     return seek(walk, &key);
 }
 
+/* False: out of memory. */
+static bool prepare(struct zset_walk *walk, struct keys *keys, struct keys_entry *owner,
+                    const struct zset_range *range)
+{
+    *walk = (struct zset_walk){.keys = keys,
+                               .owner = owner,
+                               .at = owner->packed ? NULL : keys_take_cursor(keys),
+                               .range = range,
+                               .reverse = range->reverse};
+    cuts_begin(&walk->cuts, keys, owner);
+    return walk->at != NULL || owner->packed;
+}
+
 enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
                                  struct keys_entry *owner, const struct zset_range *range)
 {
     const struct zset_bound *bound;
     struct kv_key edge;
 
-    *walk = (struct zset_walk){.keys = keys,
-                               .owner = owner,
-                               .at = owner->packed ? NULL : keys_take_cursor(keys),
-                               .range = range,
-                               .reverse = range->reverse};
-    if (walk->at == NULL && !owner->packed)
+    if (!prepare(walk, keys, owner, range))
         return DUEQ_NOMEM;
     if (range->least.kind == ZSET_LAST || range->most.kind == ZSET_FIRST)
         return DUEQ_NOTFOUND;
@@ -215,6 +242,42 @@ enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
     else
         edge = walk->reverse ? zset_order_end(owner) : zset_order_first(owner);
     return enter(walk, seek(walk, &edge));
+}
+
+enum dueq_status zset_walk_resume(struct zset_walk *walk, struct keys *keys,
+                                  struct keys_entry *owner, const struct zset_range *range,
+                                  const struct kv_key *edge)
+{
+    if (!prepare(walk, keys, owner, range))
+        return DUEQ_NOMEM;
+    return enter(walk, seek(walk, edge));
+}
+
+/* Behind all that belongs to a cluster. */
+static struct kv_key cluster_end(const struct zset_walk *walk)
+{
+    struct kv_key end = walk->cluster.prefix;
+
+    pad_key(&end);
+    kv_key_follow(&end);
+    return end;
+}
+
+bool zset_walk_edge(const struct zset_walk *walk, bool passed, struct kv_key *ret_edge)
+{
+    bool above = passed != walk->reverse;
+    const struct zset_cluster *cluster = &walk->cluster;
+
+    if (cluster->count > 1 && cluster->at != (above ? cluster->count - 1 : 0))
+        return false;
+    if (cluster->count > 1) {
+        *ret_edge = above ? cluster_end(walk) : cluster->prefix;
+        return true;
+    }
+    kv_key_copy(ret_edge, kv_cursor_key(walk->at));
+    if (above)
+        kv_key_follow(ret_edge);
+    return true;
 }
 
 enum dueq_status zset_walk_step(struct zset_walk *walk)

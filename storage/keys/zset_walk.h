@@ -23,10 +23,19 @@ struct zset_walk {
     bool reverse;           /* may be turned on the way, in a range without bounds */
     struct zset_entry here; /* the member lives until the next step or change */
     struct zset_cluster cluster;
+    struct cuts cuts;
     struct zset_packed packed; /* all there was when the walk began */
 };
 enum dueq_status zset_walk_begin(struct zset_walk *walk, struct keys *keys,
                                  struct keys_entry *owner, const struct zset_range *range);
+/* Begins at an edge in the order: with the first record at it or behind it (reverse: with the
+ * last before). The set is not packed. */
+enum dueq_status zset_walk_resume(struct zset_walk *walk, struct keys *keys,
+                                  struct keys_entry *owner, const struct zset_range *range,
+                                  const struct kv_key *edge);
+/* The edge that the walk comes to before where it stands, or has come to when it has passed
+ * that. False: there is none, the entries around lie in another order than their keys. */
+bool zset_walk_edge(const struct zset_walk *walk, bool passed, struct kv_key *ret_edge);
 enum dueq_status zset_walk_step(struct zset_walk *walk);
 void zset_walk_end(struct zset_walk *walk);
 
