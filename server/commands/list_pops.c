@@ -1,7 +1,8 @@
 /* Lists: what takes elements out at the ends, and moves them to other lists; also waiting for
  * them. */
 #include "server/commands/handlers.h"
-#include "server/keyspace.h"
+#include "server/long_work.h"
+#include "server/removals.h"
 
 /* Tells that elements were taken, and of the end of the key when they were the last. */
 static void notify_taken(struct context *context, struct dueq_slice key, enum list_end end)
@@ -46,50 +47,121 @@ static enum dueq_status write_end(const struct keys_view *view, struct dueq_slic
     return list_each(view, key, size - 1, LIST_HEAD, write_element, writing);
 }
 
-/* Writes and removes up to `count` of the `size` elements: what the reply, which begins at the
- * mark, cannot show is not taken. */
-static void take_many(struct context *context, struct dueq_slice key, enum list_end end,
-                      uint64_t size, uint64_t count, size_t mark)
-{
-    struct keys_view view = context_view(context);
-    uint64_t taken = count < size ? count : size;
-    struct writing writing = {context->reply, taken};
-    enum dueq_status status;
+/* How elements of a key are taken: all that it offers up to a count, in an array of their own,
+ * or one. */
+struct taking {
+    enum list_end end;
+    bool named;     /* the key is part of the reply */
+    bool counted;   /* reply an array of elements, not one */
+    uint64_t count; /* at most */
+};
 
-    resp_array(context->reply, taken);
-    status = write_end(&view, key, end, size, &writing);
-    if (context->reply->out->overflowed)
-        return;
+static void begin_many(struct context *context, const struct removing *removing, uint64_t count)
+{
+    const struct taking *taking = removing->arg;
+
+    if (taking->named) {
+        resp_array(context->reply, 2);
+        resp_slice(context->reply, context_slice(context, removing->key));
+    }
+    resp_array(context->reply, count);
+}
+
+static void write_many(struct context *context, const struct removing *removing,
+                       const struct zset_entry *element)
+{
+    (void)removing;
+    resp_slice(context->reply, element->member);
+}
+
+static void end_many(struct context *context, const struct removing *removing, uint64_t count)
+{
+    const struct taking *taking = removing->arg;
+
+    (void)count;
+    notify_taken(context, context_slice(context, removing->key), taking->end);
+}
+
+/* Writes and removes them: what the reply cannot show is not taken. */
+static enum outcome take_at_once(struct context *context, const struct removing *removing)
+{
+    const struct taking *taking = removing->arg;
+    struct dueq_slice key = context_slice(context, removing->key);
+    struct keys_view view = context_view(context);
+    size_t mark = buffer_size(context->reply->out);
+    struct writing writing = {context->reply, removing->count};
+    uint64_t size;
+    enum dueq_status status = context_elements(context, key, KEYS_LIST, &size);
+
+    begin_many(context, removing, removing->count);
     if (status == DUEQ_OK)
-        status = list_trim(&view, key, end == LIST_HEAD ? taken : 0, size - taken);
+        status = write_end(&view, key, taking->end, size, &writing);
+    if (context->reply->out->overflowed)
+        return OUTCOME_DONE;
+    if (status == DUEQ_OK)
+        status = list_trim(&view, key, taking->end == LIST_HEAD ? removing->count : 0,
+                           size - removing->count);
     if (status != DUEQ_OK) {
         buffer_truncate(context->reply->out, mark);
-        context_status(context, status);
-        return;
+        return context_status(context, status);
     }
-    notify_taken(context, key, end);
+    end_many(context, removing, removing->count);
+    return OUTCOME_DONE;
+}
+
+static const struct removal_form many = {begin_many, write_many, end_many, take_at_once};
+
+static struct removing removing_of(const struct taking *taking, size_t key, uint64_t count)
+{
+    return (struct removing){
+        .form = &many,
+        .arg = taking,
+        .key = key,
+        .type = KEYS_LIST,
+        .count = count,
+        .part = {.kind = KEYS_PART_END, .reverse = taking->end == LIST_TAIL, .most = count}};
+}
+
+static enum outcome take_many_on(struct context *context, const struct taking *taking)
+{
+    struct removing removing = removing_of(taking, 0, 0);
+
+    return removal_go_on(context, &removing);
+}
+
+static enum outcome take_many(struct context *context, const struct taking *taking, size_t key,
+                              uint64_t size)
+{
+    uint64_t count = taking->count < size ? taking->count : size;
+    struct removing removing = removing_of(taking, key, count);
+
+    return count <= LONG_ENOUGH ? take_at_once(context, &removing)
+                                : removal_begin(context, &removing, count);
 }
 
 /* ---- LPOP, RPOP */
 
 static enum outcome pop_counted(struct context *context, enum list_end end)
 {
+    struct taking taking = {.end = end, .counted = true};
     int64_t count;
     uint64_t size;
 
     if (context_count(context) > 3)
         return context_arity_error(context);
+    if (removal_is_under_way(context))
+        return take_many_on(context, &taking);
     if (!context_range_integer(context, 2, 0, INT64_MAX,
                                "ERR value is out of range, must be positive", &count) ||
         !context_size(context, context_slice(context, 1), KEYS_LIST, &size))
         return OUTCOME_DONE;
+    taking.count = (uint64_t)count;
+    if (size > 0 && count > 0)
+        return take_many(context, &taking, 1, size);
     if (size == 0)
         resp_null_array(context->reply);
-    else if (count == 0)
-        resp_array(context->reply, 0);
     else
-        take_many(context, context_slice(context, 1), end, size, (uint64_t)count,
-                  resp_deferred(context->reply));
+        resp_array(context->reply, 0);
     return OUTCOME_DONE;
 }
 
@@ -122,40 +194,38 @@ enum outcome run_rpop(struct context *context)
 
 struct choice {
     size_t first_key, keys; /* arguments */
-    enum list_end end;
-    bool counted;   /* reply an array of elements, not one */
-    uint64_t count; /* at most */
+    struct taking taking;
 };
 
-static void take_choice(struct context *context, const struct choice *choice,
-                        struct dueq_slice key, uint64_t size)
+static enum outcome take_choice(struct context *context, const struct choice *choice,
+                                size_t key, uint64_t size)
 {
-    size_t mark = resp_deferred(context->reply);
-
+    if (choice->taking.counted)
+        return take_many(context, &choice->taking, key, size);
     resp_array(context->reply, 2);
-    resp_slice(context->reply, key);
-    if (choice->counted)
-        take_many(context, key, choice->end, size, choice->count, mark);
-    else
-        take_one(context, key, choice->end);
+    resp_slice(context->reply, context_slice(context, key));
+    take_one(context, context_slice(context, key), choice->taking.end);
+    return OUTCOME_DONE;
 }
 
-/* True: the reply is written. */
-static bool take_first(struct context *context, const struct choice *choice)
+/* True: with the outcome; false: there is nothing to take. */
+static bool take_first(struct context *context, const struct choice *choice,
+                       enum outcome *ret_outcome)
 {
     size_t first = choice->first_key, keys = choice->keys;
 
+    *ret_outcome = OUTCOME_DONE;
     context_narrow(context, &first, &keys);
-    for (size_t i = 0; i < keys; i++) {
-        struct dueq_slice key = context_slice(context, first + i);
+    for (size_t i = first; i < first + keys; i++) {
         uint64_t size;
-        enum dueq_status status = context_offered(context, key, KEYS_LIST, &size);
+        enum dueq_status status =
+            context_offered(context, context_slice(context, i), KEYS_LIST, &size);
 
         if (!context_check(context, status))
             return true;
         if (status == DUEQ_NOTFOUND)
             continue;
-        take_choice(context, choice, key, size);
+        *ret_outcome = take_choice(context, choice, i, size);
         return true;
     }
     return false;
@@ -167,14 +237,19 @@ static enum outcome null_array(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* Who has left the line to take many, and finds them gone, waits no more. */
 static enum outcome take_or_wait(struct context *context, const struct choice *choice,
                                  int64_t deadline)
 {
+    enum outcome outcome;
+
     if (context->timed_out)
         return null_array(context);
-    if (take_first(context, choice))
-        return OUTCOME_DONE;
-    if (!context->may_wait)
+    if (removal_is_under_way(context))
+        return take_many_on(context, &choice->taking);
+    if (take_first(context, choice, &outcome))
+        return outcome;
+    if (!context->may_wait || context_state(context) != NULL)
         return null_array(context);
     return context_wait_keys(context, KEYS_LIST, choice->first_key, choice->keys, deadline);
 }
@@ -182,7 +257,7 @@ static enum outcome take_or_wait(struct context *context, const struct choice *c
 static enum outcome blocking_pop(struct context *context, enum list_end end)
 {
     size_t last = context_count(context) - 1;
-    struct choice choice = {.first_key = 1, .keys = last - 1, .end = end};
+    struct choice choice = {1, last - 1, {.end = end, .named = true}};
     int64_t deadline;
 
     if (!context_timeout(context, last, &deadline))
@@ -238,7 +313,7 @@ static bool parse_count(struct context *context, size_t index, uint64_t *ret_cou
 /* numkeys key [key ...] LEFT|RIGHT [COUNT count], from the argument `at` on. */
 static bool parse_choice(struct context *context, size_t at, struct choice *ret_choice)
 {
-    struct choice choice = {.first_key = at + 1, .counted = true, .count = 1};
+    struct choice choice = {at + 1, 0, {.named = true, .counted = true, .count = 1}};
     int64_t keys;
 
     if (!context_range_integer(context, at, 1, INT64_MAX,
@@ -249,8 +324,8 @@ static bool parse_choice(struct context *context, size_t at, struct choice *ret_
         return false;
     }
     choice.keys = (size_t)keys;
-    if (!parse_end(context, choice.first_key + choice.keys, &choice.end) ||
-        !parse_count(context, choice.first_key + choice.keys + 1, &choice.count))
+    if (!parse_end(context, choice.first_key + choice.keys, &choice.taking.end) ||
+        !parse_count(context, choice.first_key + choice.keys + 1, &choice.taking.count))
         return false;
     *ret_choice = choice;
     return true;
@@ -259,10 +334,13 @@ static bool parse_choice(struct context *context, size_t at, struct choice *ret_
 enum outcome run_lmpop(struct context *context)
 {
     struct choice choice;
+    enum outcome outcome;
 
-    if (!parse_choice(context, 1, &choice) || take_first(context, &choice))
+    if (!parse_choice(context, 1, &choice))
         return OUTCOME_DONE;
-    return null_array(context);
+    if (removal_is_under_way(context))
+        return take_many_on(context, &choice.taking);
+    return take_first(context, &choice, &outcome) ? outcome : null_array(context);
 }
 
 enum outcome run_blmpop(struct context *context)

@@ -1,9 +1,11 @@
 /* Sets, one at a time. What combines several: set_algebra.c. */
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
+#include "server/long_work.h"
 
 #include "server/picks.h"
 #include "server/random.h"
+#include "server/removals.h"
 #include "server/scan.h"
 #include "server/slice_list.h"
 #include "server/slice_set.h"
@@ -299,10 +301,19 @@ static void pop_few(struct context *context, uint64_t count)
         context_check(context, status);
 }
 
-static void pop_many(struct context *context, uint64_t size, uint64_t count)
+/* `size` before, of which `count` are out. */
+static void end_pop(struct context *context, uint64_t size, uint64_t count)
 {
     struct keys_view view = context_view(context);
 
+    if (count < size && size - count <= count / SMALL_REST)
+        set_remake(&view, set_key(context));
+    context_notify(context, EVENT_SET, "spop", set_key(context));
+    context_notify_emptied(context, set_key(context));
+}
+
+static enum outcome pop_at_once(struct context *context, uint64_t size, uint64_t count)
+{
     if (count >= size) {
         resp_set(context->reply, size);
         pop_all(context);
@@ -311,10 +322,61 @@ static void pop_many(struct context *context, uint64_t size, uint64_t count)
     } else {
         pop_few(context, count);
     }
-    if (count < size && size - count <= count / SMALL_REST)
-        set_remake(&view, set_key(context));
-    context_notify(context, EVENT_SET, "spop", set_key(context));
-    context_notify_emptied(context, set_key(context));
+    end_pop(context, size, count);
+    return OUTCOME_DONE;
+}
+
+static void begin_run(struct context *context, const struct removing *removing, uint64_t count)
+{
+    (void)removing;
+    resp_set(context->reply, count);
+}
+
+static void write_run(struct context *context, const struct removing *removing,
+                      const struct zset_entry *member)
+{
+    (void)removing;
+    resp_slice(context->reply, member->member);
+}
+
+static void end_run(struct context *context, const struct removing *removing, uint64_t count)
+{
+    uint64_t left = 0;
+
+    (void)removing;
+    context_elements(context, set_key(context), KEYS_SET, &left);
+    end_pop(context, left + count, count);
+}
+
+static enum outcome pop_run_at_once(struct context *context, const struct removing *removing)
+{
+    uint64_t size;
+
+    return set_size(context, &size) ? pop_at_once(context, size, removing->count)
+                                    : OUTCOME_DONE;
+}
+
+/* Many members that lie next to each other in the order of their hashes, from a place by chance
+ * on. */
+static enum outcome pop_run(struct context *context, uint64_t count)
+{
+    static const struct removal_form form = {begin_run, write_run, end_run, pop_run_at_once};
+    struct removing removing = {
+        .form = &form,
+        .key = 1,
+        .type = KEYS_SET,
+        .count = count,
+        .part = {.kind = KEYS_PART_RUN, .most = count, .random = random_number()}};
+
+    return removal_is_under_way(context) ? removal_go_on(context, &removing)
+                                         : removal_begin(context, &removing, count);
+}
+
+static enum outcome pop_many(struct context *context, uint64_t size, uint64_t count)
+{
+    if (count > size)
+        count = size;
+    return count <= LONG_ENOUGH ? pop_at_once(context, size, count) : pop_run(context, count);
 }
 
 enum outcome run_spop(struct context *context)
@@ -326,14 +388,15 @@ enum outcome run_spop(struct context *context)
         return pop_one(context);
     if (context_count(context) > 3)
         return context_syntax_error(context);
+    if (removal_is_under_way(context))
+        return pop_run(context, 0);
     if (!context_range_integer(context, 2, 0, INT64_MAX,
                                "ERR value is out of range, must be positive", &count) ||
         !set_size(context, &size))
         return OUTCOME_DONE;
-    if (size == 0 || count == 0)
-        resp_set(context->reply, 0);
-    else
-        pop_many(context, size, (uint64_t)count);
+    if (size > 0 && count > 0)
+        return pop_many(context, size, (uint64_t)count);
+    resp_set(context->reply, 0);
     return OUTCOME_DONE;
 }
 

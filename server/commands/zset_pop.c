@@ -1,6 +1,8 @@
 /* Sorted sets: the least and the greatest taken out, at once or when there is one. */
 #include "server/commands/handlers.h"
 #include "server/commands/zset_bounds.h"
+#include "server/long_work.h"
+#include "server/removals.h"
 
 struct pop {
     size_t first, keys; /* arguments that name the sorted sets */
@@ -52,12 +54,18 @@ static void shorten(struct context *context, const struct pop *pop, struct dueq_
     buffer_release(&kept);
 }
 
-/* Of a sorted set that has entries. */
-static void pop_entries(struct context *context, const struct pop *pop, struct dueq_slice name,
-                        uint64_t size)
+static void tell_popped(struct context *context, const struct pop *pop, struct dueq_slice name)
 {
+    context_notify(context, EVENT_ZSET, pop->reverse ? "zpopmax" : "zpopmin", name);
+    context_notify_emptied(context, name);
+}
+
+static enum outcome pop_at_once(struct context *context, const struct removing *removing)
+{
+    const struct pop *pop = removing->arg;
+    struct dueq_slice name = context_slice(context, removing->key);
     struct keys_view view = context_view(context);
-    uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
+    uint64_t count = removing->count;
     size_t mark = buffer_size(context->reply->out), head;
     struct zset_entry entry;
 
@@ -68,8 +76,7 @@ static void pop_entries(struct context *context, const struct pop *pop, struct d
 
         if (status != DUEQ_OK && i == 0) {
             buffer_truncate(context->reply->out, mark);
-            context_status(context, status);
-            return;
+            return context_status(context, status);
         }
         if (status != DUEQ_OK) {
             shorten(context, pop, name, mark, head, i);
@@ -77,16 +84,72 @@ static void pop_entries(struct context *context, const struct pop *pop, struct d
         }
         write_entry(context, pop, &entry);
     }
-    context_notify(context, EVENT_ZSET, pop->reverse ? "zpopmax" : "zpopmin", name);
-    context_notify_emptied(context, name);
+    tell_popped(context, pop, name);
+    return OUTCOME_DONE;
 }
 
+/* ---- many of them, in slices */
+
+static void begin_entries(struct context *context, const struct removing *removing,
+                          uint64_t count)
+{
+    write_head(context, removing->arg, context_slice(context, removing->key), count);
+}
+
+static void write_popped(struct context *context, const struct removing *removing,
+                         const struct zset_entry *entry)
+{
+    write_entry(context, removing->arg, entry);
+}
+
+static void end_entries(struct context *context, const struct removing *removing,
+                        uint64_t count)
+{
+    (void)count;
+    tell_popped(context, removing->arg, context_slice(context, removing->key));
+}
+
+static const struct removal_form popping = {begin_entries, write_popped, end_entries,
+                                            pop_at_once};
+
+static struct removing removing_of(const struct pop *pop, size_t key, uint64_t count)
+{
+    return (struct removing){
+        .form = &popping,
+        .arg = pop,
+        .key = key,
+        .type = KEYS_ZSET,
+        .count = count,
+        .part = {.kind = KEYS_PART_END, .reverse = pop->reverse, .most = count}};
+}
+
+static enum outcome pop_on(struct context *context, const struct pop *pop)
+{
+    struct removing removing = removing_of(pop, 0, 0);
+
+    return removal_go_on(context, &removing);
+}
+
+/* Of a sorted set that has entries. */
+static enum outcome pop_entries(struct context *context, const struct pop *pop, size_t key,
+                                uint64_t size)
+{
+    uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
+    struct removing removing = removing_of(pop, key, count);
+
+    return count <= LONG_ENOUGH ? pop_at_once(context, &removing)
+                                : removal_begin(context, &removing, count);
+}
+
+/* ---- from keys */
+
 /* Pops from the first of the keys that there is. False: there is none, nothing is written. */
-static bool try_pop(struct context *context, const struct pop *pop)
+static bool try_pop(struct context *context, const struct pop *pop, enum outcome *ret_outcome)
 {
     size_t first = pop->first, keys = pop->keys;
     uint64_t size;
 
+    *ret_outcome = OUTCOME_DONE;
     context_narrow(context, &first, &keys);
     for (size_t i = first; i < first + keys; i++) {
         enum dueq_status status =
@@ -98,7 +161,7 @@ static bool try_pop(struct context *context, const struct pop *pop)
             continue;
         if (pop->count == 0)
             return false;
-        pop_entries(context, pop, context_slice(context, i), size);
+        *ret_outcome = pop_entries(context, pop, i, size);
         return true;
     }
     return false;
@@ -109,6 +172,7 @@ static bool try_pop(struct context *context, const struct pop *pop)
 static enum outcome pop_now(struct context *context, bool reverse)
 {
     struct pop pop = {.first = 1, .keys = 1, .reverse = reverse, .count = 1};
+    enum outcome outcome;
 
     if (context_count(context) > 3)
         return context_syntax_error(context);
@@ -118,9 +182,11 @@ static enum outcome pop_now(struct context *context, bool reverse)
             return OUTCOME_DONE;
         pop.nested = context->reply->version >= 3;
     }
-    if (!try_pop(context, &pop))
+    if (removal_is_under_way(context))
+        return pop_on(context, &pop);
+    if (!try_pop(context, &pop, &outcome))
         resp_array(context->reply, 0);
-    return OUTCOME_DONE;
+    return outcome;
 }
 
 enum outcome run_zpopmin(struct context *context)
@@ -168,23 +234,32 @@ syntax:
 enum outcome run_zmpop(struct context *context)
 {
     struct pop pop;
+    enum outcome outcome;
 
-    if (parse_mpop(context, 1, &pop) && !try_pop(context, &pop))
+    if (!parse_mpop(context, 1, &pop))
+        return OUTCOME_DONE;
+    if (removal_is_under_way(context))
+        return pop_on(context, &pop);
+    if (!try_pop(context, &pop, &outcome))
         resp_null_array(context->reply);
-    return OUTCOME_DONE;
+    return outcome;
 }
 
 /* ---- when there is something */
 
+/* Who has left the line to take many, and finds them gone, waits no more. */
 static enum outcome pop_or_wait(struct context *context, const struct pop *pop, size_t timeout)
 {
+    enum outcome outcome;
     int64_t deadline;
 
     if (!context_timeout(context, timeout, &deadline))
         return OUTCOME_DONE;
-    if (!context->timed_out && try_pop(context, pop))
-        return OUTCOME_DONE;
-    if (!context->timed_out && context->may_wait)
+    if (removal_is_under_way(context))
+        return pop_on(context, pop);
+    if (!context->timed_out && try_pop(context, pop, &outcome))
+        return outcome;
+    if (!context->timed_out && context->may_wait && context_state(context) == NULL)
         return context_wait_keys(context, KEYS_ZSET, pop->first, pop->keys, deadline);
     resp_null_array(context->reply);
     return OUTCOME_DONE;

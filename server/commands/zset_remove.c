@@ -1,6 +1,8 @@
 /* Sorted sets: members and ranges taken out. */
 #include "server/commands/handlers.h"
 #include "server/commands/zset_bounds.h"
+#include "server/long_work.h"
+#include "server/removals.h"
 
 static enum outcome reply_removed(struct context *context, uint64_t removed, const char *event)
 {
@@ -29,48 +31,130 @@ enum outcome run_zrem(struct context *context)
     return reply_removed(context, removed, "zrem");
 }
 
-static enum outcome remove_range(struct context *context, const struct zset_range *range,
-                                 const char *event)
+/* ---- ranges */
+
+struct ranging {
+    const char *event;
+    struct zset_range range;
+    uint64_t first, count; /* KEYS_PART_RANKS */
+};
+
+static void end_removal(struct context *context, const struct removing *removing,
+                        uint64_t removed)
+{
+    const struct ranging *ranging = removing->arg;
+
+    reply_removed(context, removed, ranging->event);
+}
+
+static enum outcome remove_at_once(struct context *context, const struct removing *removing)
+{
+    const struct ranging *ranging = removing->arg;
+    struct keys_view view = context_view(context);
+    struct dueq_slice name = context_slice(context, 1);
+    uint64_t removed = 0;
+    enum dueq_status status =
+        removing->part.kind == KEYS_PART_RANGE
+            ? zset_remove_range(&view, name, &ranging->range, &removed)
+            : zset_remove_from(&view, name, ranging->first, ranging->count, &removed);
+
+    return context_check(context, status) ? reply_removed(context, removed, ranging->event)
+                                          : OUTCOME_DONE;
+}
+
+static const struct removal_form form = {NULL, NULL, end_removal, remove_at_once};
+
+static struct removing removing_of(const struct ranging *ranging)
+{
+    return (struct removing){
+        .form = &form,
+        .arg = ranging,
+        .key = 1,
+        .type = KEYS_ZSET,
+        .range = &ranging->range,
+        .part = {.kind = ranging->count > 0 ? KEYS_PART_RANKS : KEYS_PART_RANGE,
+                 .first = ranging->first,
+                 .most = ranging->count > 0 ? ranging->count : UINT64_MAX}};
+}
+
+static bool count_entry(void *arg, const struct zset_entry *entry)
+{
+    uint64_t *count = arg;
+
+    (void)entry;
+    return ++*count <= LONG_ENOUGH;
+}
+
+/* Are there so many in the range that they are not taken out at once? */
+static bool is_long(struct context *context, const struct zset_range *range, uint64_t size)
 {
     struct keys_view view = context_view(context);
-    uint64_t removed = 0;
+    uint64_t count = 0;
 
-    if (!context_check(context,
-                       zset_remove_range(&view, context_slice(context, 1), range, &removed)))
+    if (size > LONG_ENOUGH)
+        zset_each(&view, context_slice(context, 1), range, count_entry, &count);
+    return count > LONG_ENOUGH;
+}
+
+static enum outcome remove_range(struct context *context, const struct ranging *ranging)
+{
+    struct removing removing = removing_of(ranging);
+    uint64_t size;
+
+    if (removal_is_under_way(context))
+        return removal_go_on(context, &removing);
+    if (!context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
         return OUTCOME_DONE;
-    return reply_removed(context, removed, event);
+    return is_long(context, &ranging->range, size) ? removal_begin(context, &removing, size)
+                                                   : remove_at_once(context, &removing);
 }
 
 enum outcome run_zremrangebyscore(struct context *context)
 {
-    struct zset_range range;
+    struct ranging ranging = {.event = "zremrangebyscore"};
 
-    return context_score_range(context, 2, 3, &range)
-               ? remove_range(context, &range, "zremrangebyscore")
-               : OUTCOME_DONE;
+    return context_score_range(context, 2, 3, &ranging.range) ? remove_range(context, &ranging)
+                                                              : OUTCOME_DONE;
 }
 
 enum outcome run_zremrangebylex(struct context *context)
 {
-    struct zset_range range;
+    struct ranging ranging = {.event = "zremrangebylex"};
 
-    return context_lex_range(context, 2, 3, &range)
-               ? remove_range(context, &range, "zremrangebylex")
-               : OUTCOME_DONE;
+    return context_lex_range(context, 2, 3, &ranging.range) ? remove_range(context, &ranging)
+                                                            : OUTCOME_DONE;
+}
+
+/* How many entries are passed on the way to the ranks, and taken out. */
+static uint64_t steps_of(const struct ranging *ranging, uint64_t size)
+{
+    uint64_t up = ranging->first + ranging->count, down = size - ranging->first;
+
+    return up < down ? up : down;
+}
+
+static enum outcome remove_ranks(struct context *context, const struct ranging *ranging,
+                                 uint64_t size)
+{
+    struct removing removing = removing_of(ranging);
+    uint64_t steps = steps_of(ranging, size);
+
+    if (removal_is_under_way(context))
+        return removal_go_on(context, &removing);
+    return steps <= LONG_ENOUGH ? remove_at_once(context, &removing)
+                                : removal_begin(context, &removing, steps);
 }
 
 enum outcome run_zremrangebyrank(struct context *context)
 {
-    struct keys_view view = context_view(context);
+    struct ranging ranging = {.event = "zremrangebyrank"};
     int64_t start, stop;
-    uint64_t size, first, count, removed = 0;
+    uint64_t size;
 
     if (!context_integer(context, 2, &start) || !context_integer(context, 3, &stop) ||
         !context_size(context, context_slice(context, 1), KEYS_ZSET, &size))
         return OUTCOME_DONE;
-    if (clamp_range(start, stop, size, &first, &count) &&
-        !context_check(context, zset_remove_from(&view, context_slice(context, 1), first, count,
-                                                 &removed)))
-        return OUTCOME_DONE;
-    return reply_removed(context, removed, "zremrangebyrank");
+    if (clamp_range(start, stop, size, &ranging.first, &ranging.count))
+        return remove_ranks(context, &ranging, size);
+    return reply_removed(context, 0, ranging.event);
 }

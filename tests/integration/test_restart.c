@@ -209,6 +209,45 @@ static void a_backlog_over_many_segments_is_recovered(void **state)
     both_ways(recover_a_backlog);
 }
 
+enum { SCORES = 60000, A_TIME = 1000 };
+
+static void fill_sorted_set(redisContext *client)
+{
+    redisReply *reply;
+    for (int at = 0; at < SCORES; at += A_TIME) {
+        for (int i = at; i < at + A_TIME; i++)
+            redisAppendCommand(client, "ZADD scores %d m%d", i, i);
+        for (int i = 0; i < A_TIME; i++) {
+            assert_int_equal(redisGetReply(client, (void **)&reply), REDIS_OK);
+            freeReplyObject(reply);
+        }
+    }
+}
+
+/* The server ends while it erases; what has come back in between stays. */
+static void keep_removals(struct server_process *server, end_fn end)
+{
+    redisContext *client = client_open(server);
+    fill_sorted_set(client);
+    expect(client, "50000", "ZREMRANGEBYRANK scores 0 49999");
+    expect(client, "1", "ZADD scores 7 m7");
+    expect(client, "[\"m59999\" *", "ZPOPMAX scores 5000");
+    for (int i = 0; i < 3; i++) {
+        client = restart(server, client, end);
+        expect(client, "5001", "ZCARD scores");
+        expect(client, "[\"m7\" \"m50000\"]", "ZRANGE scores 0 1");
+        expect(client, "[\"m54999\"]", "ZRANGE scores -1 -1");
+        expect(client, "5001", "ZCOUNT scores -inf inf");
+        expect(client, "nil", "ZSCORE scores m8");
+    }
+}
+
+static void removals_hold_while_they_are_erased(void **state)
+{
+    (void)state;
+    both_ways(keep_removals);
+}
+
 static void every_durability_survives_kill(void **state)
 {
     static const char *const modes[] = {"durability always", "durability interval 1000",
@@ -349,6 +388,7 @@ int main(void)
         serving_test(a_flush_holds),
         serving_test(tokens_and_ids_go_on_growing),
         serving_test(a_backlog_over_many_segments_is_recovered),
+        serving_test(removals_hold_while_they_are_erased),
         serving_test(every_durability_survives_kill),
         serving_test(a_damaged_job_is_named),
         serving_test(a_damaged_value_is_named_by_its_key_alone),

@@ -5,7 +5,7 @@
 
 #include "server/connection.h"
 
-enum { RUNNER_CLIENTS = 8 };
+enum { RUNNER_CLIENTS = 32 };
 
 struct command_runner {
     struct server server;
