@@ -32,7 +32,8 @@ struct connection {
     bool reads;         /* `readable` is awaited */
     bool writes;        /* `writable` is: the socket is to take more */
     bool has_backlog;   /* there may be a request in the reader, or one is held */
-    bool is_held;       /* `request` waits for the end of a CLIENT PAUSE, or for a busy key */
+    bool
+        is_held; /* `request` waits for the end of a CLIENT PAUSE, a busy key or a busy store */
     struct request request;
     int64_t busy_until; /* monotonic ms: so long it waits for a busy store at most; 0: it does
                            not */

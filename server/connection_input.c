@@ -125,15 +125,14 @@ static bool store_is_busy(struct connection *connection, const struct request *r
     const struct transaction *transaction = connection->session.transaction;
     size_t bytes = request->bytes + (transaction == NULL ? 0 : transaction_bytes(transaction));
     int64_t now = server->clock.last.monotonic;
+    bool busy = server->store != NULL && kv_is_busy(dueq_kv(server->store), bytes);
 
-    if (server->store == NULL || !kv_is_busy(dueq_kv(server->store), bytes)) {
-        connection->busy_until = 0;
+    if (busy && connection->busy_until == 0)
+        connection->busy_until = now + BUSY_PATIENCE_MS;
+    if (!busy || now >= connection->busy_until) {
+        connection->busy_until = 0; /* the next one waits for itself */
         return false;
     }
-    if (connection->busy_until == 0)
-        connection->busy_until = now + BUSY_PATIENCE_MS;
-    if (now >= connection->busy_until)
-        return false;
     server->awaits_store = true;
     return true;
 }

@@ -137,12 +137,13 @@ static void two_clients_at_once_are_served_both(void **state)
 /* What was announced is forgotten with the client, and its memory goes. */
 static void a_client_may_go_in_the_middle_of_a_body(void **state)
 {
+    static const char head[] = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$400000000\r\n";
     redisContext *client = served_client(state);
     char *part = new_body(3 * MIB, 1);
     for (int i = 0; i < 10; i++) {
         struct raw_client raw;
         raw_open(&raw, served_server(state));
-        raw_send(&raw, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$400000000\r\n", 34);
+        raw_send(&raw, head, strlen(head));
         raw_send(&raw, part, 3 * MIB);
         raw_close(&raw);
     }
