@@ -136,7 +136,8 @@ struct dueq_push {
     int64_t retries;
     int64_t backoff;
     int64_t backoff_max;
-    int64_t ttl; /* counted from due: a job still unclaimed then is dead. DEFAULT: none */
+    int64_t ttl; /* counted from due, also when the wall clock has been set back: a job still
+                  * unclaimed then is dead. DEFAULT: none */
 };
 void dueq_push_init(struct dueq_push *push); /* everything default, nothing delayed */
 

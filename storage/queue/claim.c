@@ -57,7 +57,7 @@ static enum dueq_status look_for_living(struct dueq *store, struct topic *topic,
         status = job_load(store, topic, seq, ret_job);
         if (status != DUEQ_OK)
             return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-        if (ret_job->state.expires > time.now)
+        if (!job_is_over(store, topic, ret_job, time))
             return DUEQ_OK;
         job_lapse(store, topic, ret_job, time);
     }

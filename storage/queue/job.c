@@ -59,6 +59,17 @@ static void save_state(struct dueq *store, struct topic *topic, struct job *job)
     job->moved = true;
 }
 
+void job_put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64_t expires)
+{
+    struct kv_key key = class_key(topic->id, CLASS_TTL);
+
+    key_add_place(&key, expires, seq);
+    kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    if (place_before((struct place){expires, seq}, topic->next_ttl))
+        topic->next_ttl = (struct place){expires, seq};
+    queue_event_at(store, topic, expires);
+}
+
 static void drop_ttl(struct dueq *store, struct topic *topic, const struct job *job)
 {
     struct kv_key key = class_key(topic->id, CLASS_TTL);
@@ -122,6 +133,26 @@ static void die(struct dueq *store, struct topic *topic, struct job *job,
     drop_ttl(store, topic, job);
     QUEUE_COUNT(store, topic, dead);
     (void)job_reschedule(store, topic, job, state, time); /* to be dead needs no memory */
+}
+
+/* The end is kept on the queue's clock, where the tick finds it; the due time is not when it is
+ * on the wall clock, which may have been set back. One set forward shortens no life. */
+bool job_is_over(struct dueq *store, struct topic *topic, struct job *job,
+                 struct dueq_time time)
+{
+    int64_t end =
+        job->state.clock == CLOCK_WALL && job->state.state == RECORD_PENDING
+            ? body_life_end(&job->body, queue_clock_of(store, CLOCK_WALL, job->state.due))
+            : DUEQ_NEVER;
+
+    if (job->state.expires != DUEQ_NEVER && end != DUEQ_NEVER && end > job->state.expires) {
+        keep_error(store, &job->state.error);
+        drop_ttl(store, topic, job);
+        job->state.expires = end;
+        job_put_ttl(store, topic, job->seq, end);
+        save_state(store, topic, job);
+    }
+    return job->state.expires <= time.now;
 }
 
 void job_lapse(struct dueq *store, struct topic *topic, struct job *job, struct dueq_time time)

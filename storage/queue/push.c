@@ -74,17 +74,6 @@ static void put_body(struct dueq *store, struct topic *topic, uint64_t seq,
     kv_putv(store->kv, kv_key_slice(&key), parts, 3, true);
 }
 
-static void put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64_t expires)
-{
-    struct kv_key key = class_key(topic->id, CLASS_TTL);
-
-    key_add_place(&key, expires, seq);
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
-    if (place_before((struct place){expires, seq}, topic->next_ttl))
-        topic->next_ttl = (struct place){expires, seq};
-    queue_event_at(store, topic, expires);
-}
-
 /* ---- ids */
 
 /* A caller's id that the store may come to give itself makes the topic look before it gives. */
@@ -143,7 +132,7 @@ static void add_job(struct dueq *store, struct topic *topic, const struct job_bo
     schedule_add(store, topic, state, seq, time);
     put_body(store, topic, seq, body);
     if (state->expires != DUEQ_NEVER)
-        put_ttl(store, topic, seq, state->expires);
+        job_put_ttl(store, topic, seq, state->expires);
     if (body->id.size > 0)
         unique_put(&store->unique, name, seq);
 }

@@ -189,6 +189,12 @@ enum dueq_status job_give_back(struct dueq *store, struct topic *topic, struct j
                                int64_t due, bool final, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);
 
+/* Has the ttl run out? It counts from the due time: first the end follows a wall clock that was
+ * set back. */
+bool job_is_over(struct dueq *store, struct topic *topic, struct job *job,
+                 struct dueq_time time);
+void job_put_ttl(struct dueq *store, struct topic *topic, uint64_t seq, int64_t expires);
+
 /* A job whose ttl has run out dies. */
 void job_lapse(struct dueq *store, struct topic *topic, struct job *job, struct dueq_time time);
 

@@ -104,9 +104,12 @@ struct job_state body_first_state(const struct job_body *body)
                               .priority = body->priority,
                               .clock = body->clock,
                               .due = body->due,
-                              .expires = body->ttl == DUEQ_DEFAULT
-                                             ? DUEQ_NEVER
-                                             : moment_after(moment_clamp(due), body->ttl)};
+                              .expires = body_life_end(body, due)};
+}
+
+int64_t body_life_end(const struct job_body *body, int64_t due)
+{
+    return body->ttl == DUEQ_DEFAULT ? DUEQ_NEVER : moment_after(moment_clamp(due), body->ttl);
 }
 
 /* ---- state */

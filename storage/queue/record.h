@@ -62,6 +62,8 @@ bool body_read(struct dueq_slice record, struct job_body *ret_body);
 /* The state that a job has from its push until something happens to it: no record of its own
  * says so, which spares most jobs a quarter of what is written for them. */
 struct job_state body_first_state(const struct job_body *body);
+/* When the ttl of a job that is due then, on the queue's clock, runs out. */
+int64_t body_life_end(const struct job_body *body, int64_t due);
 
 size_t state_write(uint8_t *bytes, const struct job_state *state);
 bool state_read(struct dueq_slice record, struct job_state *ret_state);

@@ -93,7 +93,8 @@ static enum dueq_status end_life(struct dueq *store, struct topic *topic, struct
         return status;
     if (status == DUEQ_OK && job.state.state == RECORD_PENDING &&
         job.state.expires == place.due) {
-        job_lapse(store, topic, &job, time);
+        if (job_is_over(store, topic, &job, time))
+            job_lapse(store, topic, &job, time);
         return DUEQ_OK;
     }
     key_add_place(&key, place.due, place.seq);

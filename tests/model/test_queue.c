@@ -91,6 +91,18 @@ static enum dueq_state shown_state(const struct model_job *job)
     return found.state;
 }
 
+/* A life that is longer since the wall clock was set back, or is not yet. */
+static int64_t kept_end(const struct model_job *job)
+{
+    struct topic *topic;
+    struct job found;
+
+    assert_int_equal(
+        lookup_job(fixture.store, topic_of(job->topic), model_id(job), &topic, &found),
+        DUEQ_OK);
+    return found.state.expires;
+}
+
 /* Does to the model what the tick has done: all that was due, or, when it stopped half way,
  * what the store shows to be done. */
 static void follow_tick(bool done)
@@ -100,6 +112,9 @@ static void follow_tick(bool done)
 
         if (model_life_over(job, fixture.time) && (done || shown_state(job) == DUEQ_DEAD))
             model_lapse(&test.model, job, fixture.time);
+        else if (job->there && job->state == MODEL_PENDING && job->wall &&
+                 job->expires <= fixture.time.now)
+            job->expires = done ? model_life_end(job, fixture.time) : kept_end(job);
         if (model_lease_over(job, fixture.time) && (done || shown_state(job) != DUEQ_CLAIMED))
             model_end_lease(&test.model, job, fixture.time);
     }
@@ -209,7 +224,7 @@ static void choose_due(struct model_job *job, struct dueq_push *push)
         job->due = model_after(fixture.time, push->delay);
     }
     if (once_in(6)) {
-        push->ttl = roll(2000);
+        push->ttl = job->ttl = roll(2000);
         job->expires = job->wall ? job->due - fixture.time.wall + fixture.time.now : job->due;
         job->expires = moment_after(moment_clamp(job->expires), push->ttl);
     }
@@ -303,6 +318,7 @@ static void claim_one(void)
     wanted->token = test.model.topics[topic].last_token = job.token;
     wanted->token_valid = true;
     wanted->attempt++;
+    wanted->expires = model_life_end(wanted, fixture.time);
     wanted->state = MODEL_CLAIMED;
     wanted->wall = false;
     wanted->due = model_after(fixture.time, lease);

@@ -90,7 +90,17 @@ bool model_lease_over(const struct model_job *job, struct dueq_time time)
 
 bool model_life_over(const struct model_job *job, struct dueq_time time)
 {
-    return job->there && job->state == MODEL_PENDING && job->expires <= time.now;
+    return job->there && job->state == MODEL_PENDING && model_life_end(job, time) <= time.now;
+}
+
+int64_t model_life_end(const struct model_job *job, struct dueq_time time)
+{
+    int64_t end;
+
+    if (!job->wall || job->state != MODEL_PENDING || job->expires == DUEQ_NEVER)
+        return job->expires;
+    end = moment_after(moment_clamp(job->due - time.wall + time.now), job->ttl);
+    return end > job->expires ? end : job->expires;
 }
 
 void model_die(struct queue_model *model, struct model_job *job, struct dueq_time time)

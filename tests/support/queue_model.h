@@ -16,7 +16,7 @@ struct model_job {
     bool wall;    /* due is on the wall clock */
     bool token_valid;
     enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD } state;
-    int64_t due, token, attempt, expires, pushed;
+    int64_t due, token, attempt, expires, ttl, pushed; /* ttl: only with expires */
     const char *error;
     char body[24];
 };
@@ -57,6 +57,8 @@ enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack
 
 /* The job's lease or life has ended and nobody has looked yet. */
 bool model_lease_over(const struct model_job *job, struct dueq_time time);
+/* On the queue's clock. A wall clock that was set back makes lives longer. */
+int64_t model_life_end(const struct model_job *job, struct dueq_time time);
 bool model_life_over(const struct model_job *job, struct dueq_time time);
 
 void model_die(struct queue_model *model, struct model_job *job, struct dueq_time time);

@@ -375,6 +375,73 @@ static void names_are_hashed_by_a_secret(void **state)
     assert_int_not_equal(hashes[0], hashes[1]);
 }
 
+/* ---- lives */
+
+static enum dueq_state state_of(struct dueq_slice topic, struct dueq_slice id)
+{
+    struct dueq_job job;
+
+    assert_int_equal(dueq_get(test.store, topic, id, test.time, &job), DUEQ_OK);
+    return job.state;
+}
+
+static void push_at(struct dueq_slice id, int64_t wait, int64_t ttl)
+{
+    struct dueq_push push;
+
+    dueq_push_init(&push);
+    push.topic = text("t");
+    push.id = id;
+    push.absolute = true;
+    push.at = test.time.wall + wait;
+    push.ttl = ttl;
+    assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
+}
+
+static void a_wall_clock_set_back_ends_no_life_before_it_is_due(void **state)
+{
+    struct dueq_job job;
+
+    (void)state;
+    push_at(text("first"), 1000, 500);
+    push_at(text("second"), 1000, 500);
+    commit();
+    test.time.wall -= 10000;
+    wait_ms(5000);
+    tick_all();
+    reopen();
+    tick_all();
+    assert_int_equal(state_of(text("t"), text("second")), DUEQ_DELAYED);
+    wait_ms(6000);
+    assert_int_equal(dueq_claim(test.store, text("t"), 100, test.time, &job), DUEQ_OK);
+    assert_true(dueq_slice_equal(job.id, text("first")));
+    wait_ms(499);
+    tick_all();
+    assert_int_equal(state_of(text("t"), text("second")), DUEQ_READY);
+    wait_ms(1);
+    tick_all();
+    assert_int_equal(state_of(text("t"), text("second")), DUEQ_DEAD);
+    assert_null(queue_check(test.store));
+}
+
+/* No tick has looked at it before the claim. */
+static void a_claim_follows_a_wall_clock_set_back(void **state)
+{
+    struct dueq_job job;
+
+    (void)state;
+    push_at(text("a"), 1000, 500);
+    test.time.wall -= 10000;
+    wait_ms(11499);
+    assert_int_equal(dueq_claim(test.store, text("t"), 10, test.time, &job), DUEQ_OK);
+    push_at(text("b"), 1000, 500);
+    test.time.wall -= 10000;
+    wait_ms(11500);
+    assert_int_equal(dueq_claim(test.store, text("t"), 10, test.time, &job), DUEQ_NOTFOUND);
+    assert_int_equal(state_of(text("t"), text("b")), DUEQ_DEAD);
+    assert_null(queue_check(test.store));
+}
+
 /* ---- what is damaged */
 
 static void a_tick_that_fails_does_not_spin(void **state)
@@ -410,6 +477,8 @@ int main(void)
         queue_test(a_flush_costs_the_same_for_few_and_many),
         queue_test(a_flush_outlives_a_crash),
         queue_test(names_are_hashed_by_a_secret),
+        queue_test(a_wall_clock_set_back_ends_no_life_before_it_is_due),
+        queue_test(a_claim_follows_a_wall_clock_set_back),
         queue_test(a_tick_that_fails_does_not_spin),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
