@@ -11,6 +11,7 @@
 
 #include "storage/dueq.h"
 #include "storage/keys/expiry.h"
+#include "storage/kv/key.h"
 
 enum { KEYS_DATABASES_MAX = 16 };
 
@@ -347,6 +348,18 @@ enum dueq_status zset_each_from(const struct keys_view *view, struct dueq_slice 
 enum dueq_status zset_rank(const struct keys_view *view, struct dueq_slice name,
                            struct dueq_slice member, bool reverse,
                            uint64_t *ret_rank); /* O(rank) */
+
+/* Where a walk in order has stopped. A zeroed one is where it begins. */
+struct zset_place {
+    struct kv_key key; /* of the entry that was handed out last; size 0: none was */
+    bool again;        /* that one is to be handed out again */
+};
+/* As zset_each, from the place on, which follows the walk: one that fn has stopped is gone on
+ * with by another call, in the same direction, or with `again` in the other. Of a set that has
+ * not changed in between; DUEQ_STALE: it has, so far as that shows. */
+enum dueq_status zset_each_on(const struct keys_view *view, struct dueq_slice name,
+                              const struct zset_range *range, struct zset_place *place,
+                              bool (*fn)(void *arg, const struct zset_entry *entry), void *arg);
 
 /* Takes out the entries of a range, or `count` from a rank on. *ret_removed: how many. */
 enum dueq_status zset_remove_range(const struct keys_view *view, struct dueq_slice name,

@@ -297,6 +297,40 @@ enum dueq_status zset_each(const struct keys_view *view, struct dueq_slice name,
     return hand_out_all(&walk, status, fn, arg);
 }
 
+/* To the first entry that is to be handed out. */
+static enum dueq_status begin_on(struct zset_walk *walk, struct keys *keys,
+                                 struct keys_entry *entry, const struct zset_range *range,
+                                 const struct zset_place *place)
+{
+    enum dueq_status status;
+
+    if (place->key.size == 0)
+        return zset_walk_begin(walk, keys, entry, range);
+    status = zset_walk_return(walk, keys, entry, range, &place->key);
+    if (status == DUEQ_NOTFOUND)
+        return DUEQ_STALE;
+    return status == DUEQ_OK && !place->again ? zset_walk_step(walk) : status;
+}
+
+enum dueq_status zset_each_on(const struct keys_view *view, struct dueq_slice name,
+                              const struct zset_range *range, struct zset_place *place,
+                              bool (*fn)(void *arg, const struct zset_entry *entry), void *arg)
+{
+    struct keys_entry *entry;
+    struct zset_walk walk;
+    enum dueq_status status = directory_find(view, name, KEYS_ZSET, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    status = begin_on(&walk, keys_of(view), entry, range, place);
+    place->again = false;
+    while (status == DUEQ_OK && fn(arg, &walk.here))
+        status = zset_walk_step(&walk);
+    if (status == DUEQ_OK)
+        zset_walk_mark(&walk, &place->key);
+    return end_walk(&walk, status);
+}
+
 /* Begins at a rank, coming from the nearer end. */
 static enum dueq_status begin_at(struct zset_walk *walk, const struct keys_view *view,
                                  struct keys_entry *entry, uint64_t rank, bool reverse)

@@ -280,6 +280,59 @@ bool zset_walk_edge(const struct zset_walk *walk, bool passed, struct kv_key *re
     return true;
 }
 
+/* In the cluster that was gathered around it. */
+static enum dueq_status find_in_cluster(struct zset_walk *walk, const struct kv_key *key)
+{
+    struct zset_cluster *cluster = &walk->cluster;
+
+    for (cluster->at = 0; cluster->at < cluster->count; cluster->at++)
+        if (dueq_slice_equal(kv_key_slice(&cluster->spots[cluster->at].key), kv_key_slice(key)))
+            return stand_in_cluster(walk);
+    return DUEQ_NOTFOUND;
+}
+
+/* Of a packed set the key is the place among the others. */
+static enum dueq_status resume_packed(struct zset_walk *walk, const struct kv_key *key)
+{
+    enum dueq_status status = begin_packed(walk);
+    uint64_t place = kv_read_u64(key->bytes + 1);
+
+    if (status == DUEQ_OK && place >= walk->packed.count)
+        status = DUEQ_NOTFOUND;
+    if (status != DUEQ_OK)
+        return status;
+    walk->packed.at = (size_t)place;
+    walk->here = zset_packed_here(&walk->packed);
+    return DUEQ_OK;
+}
+
+enum dueq_status zset_walk_return(struct zset_walk *walk, struct keys *keys,
+                                  struct keys_entry *owner, const struct zset_range *range,
+                                  const struct kv_key *key)
+{
+    enum dueq_status status;
+
+    if (!prepare(walk, keys, owner, range))
+        return DUEQ_NOMEM;
+    if (owner->packed)
+        return resume_packed(walk, key);
+    status = kv_cursor_seek(walk->at, kv_key_slice(key));
+    if (status == DUEQ_OK && !dueq_slice_equal(kv_cursor_key(walk->at), kv_key_slice(key)))
+        status = DUEQ_NOTFOUND;
+    status = arrive(walk, status);
+    return status == DUEQ_OK && walk->cluster.count > 0 ? find_in_cluster(walk, key) : status;
+}
+
+void zset_walk_mark(const struct zset_walk *walk, struct kv_key *ret_key)
+{
+    if (walk->at != NULL) {
+        kv_key_copy(ret_key, kv_cursor_key(walk->at));
+        return;
+    }
+    kv_key_start(ret_key, TABLE_ORDER);
+    kv_key_u64(ret_key, walk->packed.at);
+}
+
 enum dueq_status zset_walk_step(struct zset_walk *walk)
 {
     return enter(walk, step(walk));

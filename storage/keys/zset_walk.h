@@ -36,6 +36,13 @@ enum dueq_status zset_walk_resume(struct zset_walk *walk, struct keys *keys,
 /* The edge that the walk comes to before where it stands, or has come to when it has passed
  * that. False: there is none, the entries around lie in another order than their keys. */
 bool zset_walk_edge(const struct zset_walk *walk, bool passed, struct kv_key *ret_edge);
+/* Instead of begin: stands at the entry with that key, of a set that has not changed since it
+ * was marked. DUEQ_NOTFOUND: there is none. */
+enum dueq_status zset_walk_return(struct zset_walk *walk, struct keys *keys,
+                                  struct keys_entry *owner, const struct zset_range *range,
+                                  const struct kv_key *key);
+/* The key of where it stands, for that. */
+void zset_walk_mark(const struct zset_walk *walk, struct kv_key *ret_key);
 enum dueq_status zset_walk_step(struct zset_walk *walk);
 void zset_walk_end(struct zset_walk *walk);
 

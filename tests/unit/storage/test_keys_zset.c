@@ -275,6 +275,89 @@ static void a_cluster_too_large_is_complete(void **state)
     assert_int_equal(removed, 1000);
 }
 
+/* ---- walks that are gone on with */
+
+struct piece {
+    struct sighting sighting;
+    int left;
+};
+
+static bool see_some(void *arg, const struct zset_entry *entry)
+{
+    struct piece *piece = arg;
+
+    see_member(&piece->sighting, entry);
+    return --piece->left > 0;
+}
+
+static int walk_in_pieces(struct store_fixture *fixture, int size, bool reverse)
+{
+    struct zset_range range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = reverse};
+    struct zset_place place = {.again = false};
+    struct piece piece = {{reverse ? size - 1 : 0, reverse ? -1 : 1, 0, true}, 0};
+
+    do {
+        piece.left = 7;
+        assert_int_equal(
+            zset_each_on(&fixture->view, text("long"), &range, &place, see_some, &piece),
+            DUEQ_OK);
+    } while (piece.left == 0);
+    assert_true(piece.sighting.ordered || size > ZSET_CLUSTER_MAX);
+    return piece.sighting.count;
+}
+
+/* Packed; with records of its own; in a cluster, and in one too large. */
+static void a_walk_in_pieces_meets_all_once(void **state)
+{
+    static const int sizes[] = {5, 7, 200, ZSET_CLUSTER_MAX + 1};
+    struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        put_long(fixture, sizes[i]);
+        assert_int_equal(walk_in_pieces(fixture, sizes[i], false), sizes[i]);
+        assert_int_equal(walk_in_pieces(fixture, sizes[i], true), sizes[i]);
+        assert_int_equal(keys_del(&fixture->view, text("long")), DUEQ_OK);
+    }
+}
+
+static void a_walk_turns_where_it_stands(void **state)
+{
+    static const int sizes[] = {9, 200};
+    struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct zset_range range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = true};
+        struct zset_place place = {.again = false};
+        struct piece down = {{sizes[i] - 1, -1, 0, true}, 3},
+                     up = {{sizes[i] - 3, 1, 0, true}, 5};
+
+        put_long(fixture, sizes[i]);
+        zset_each_on(&fixture->view, text("long"), &range, &place, see_some, &down);
+        place.again = true;
+        range.reverse = false;
+        zset_each_on(&fixture->view, text("long"), &range, &place, see_some, &up);
+        assert_true(down.sighting.ordered && down.sighting.count == 3);
+        assert_true(up.sighting.ordered && up.sighting.count == 3);
+    }
+}
+
+static void a_walk_does_not_go_on_in_another_set(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct zset_range range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = false};
+    struct zset_place place = {.again = false};
+    struct piece piece = {{0, 1, 0, true}, 50};
+    char space[640];
+
+    put_long(fixture, 200);
+    zset_each_on(&fixture->view, text("long"), &range, &place, see_some, &piece);
+    zset_remove(&fixture->view, text("long"), long_member(space, 49));
+    assert_int_equal(
+        zset_each_on(&fixture->view, text("long"), &range, &place, see_some, &piece),
+        DUEQ_STALE);
+    assert_int_equal(piece.sighting.count, 50);
+}
+
 /* ---- what is remembered of a set */
 
 static bool is_wide(struct store_fixture *fixture, const char *name)
@@ -370,6 +453,9 @@ int main(void)
         store_test(long_members_come_in_order_of_their_bytes),
         store_test(a_range_by_long_names_is_exact),
         store_test(a_cluster_too_large_is_complete),
+        store_test(a_walk_in_pieces_meets_all_once),
+        store_test(a_walk_turns_where_it_stands),
+        store_test(a_walk_does_not_go_on_in_another_set),
         store_test(a_set_that_was_large_once_is_wide),
         store_test(a_wide_set_knows_the_sign_of_zero),
         store_test(a_set_replaces_a_key_of_any_type),
