@@ -102,6 +102,14 @@ void buffer_consume(struct buffer *buffer, size_t size)
         buffer->start = buffer->end = 0;
 }
 
+void buffer_cut(struct buffer *buffer, size_t offset, size_t size)
+{
+    if (size == 0)
+        return;
+    memmove(buffer_content(buffer) + size, buffer_content(buffer), offset);
+    buffer_consume(buffer, size);
+}
+
 void buffer_truncate(struct buffer *buffer, size_t size)
 {
     buffer->end = buffer->start + size;

@@ -35,8 +35,10 @@ void buffer_commit(struct buffer *buffer, size_t size);
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_insert(struct buffer *buffer, size_t offset, const void *data,
-                   size_t size);                          /* from start */
-void buffer_consume(struct buffer *buffer, size_t size);  /* from the front */
+                   size_t size);                         /* from start */
+void buffer_consume(struct buffer *buffer, size_t size); /* from the front */
+/* Takes `size` bytes out at the offset; what stands before them moves. */
+void buffer_cut(struct buffer *buffer, size_t offset, size_t size);
 void buffer_truncate(struct buffer *buffer, size_t size); /* keeps the first size bytes */
 /* The same, and forgets that there was no room for what came behind. */
 void buffer_recover(struct buffer *buffer, size_t size);

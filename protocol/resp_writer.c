@@ -231,3 +231,26 @@ void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count)
 {
     insert_aggregate(writer, mark, '~', count);
 }
+
+size_t resp_reserved(struct resp_writer *writer)
+{
+    size_t mark = buffer_size(writer->out);
+    char *space = buffer_reserve(writer->out, HEADER_MAX);
+
+    if (space == NULL)
+        return mark;
+    memset(space, '*', HEADER_MAX); /* as the array begins that it will be */
+    buffer_commit(writer->out, HEADER_MAX);
+    return mark;
+}
+
+void resp_reserved_array(struct resp_writer *writer, size_t mark, size_t count)
+{
+    char text[HEADER_MAX];
+    size_t size = write_header(text, '*', (int64_t)count);
+
+    if (writer->out->overflowed)
+        return;
+    memcpy(buffer_content(writer->out) + mark + HEADER_MAX - size, text, size);
+    buffer_cut(writer->out, mark, HEADER_MAX - size);
+}

@@ -47,4 +47,8 @@ void resp_deferred_array(struct resp_writer *writer, size_t mark, size_t count);
 void resp_deferred_map(struct resp_writer *writer, size_t mark, size_t pairs);
 void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count);
 
+/* The same where so much may follow that it should not be moved: what stands before is. */
+size_t resp_reserved(struct resp_writer *writer);
+void resp_reserved_array(struct resp_writer *writer, size_t mark, size_t count);
+
 #endif
