@@ -42,7 +42,8 @@ struct connection {
     bool is_replying;  /* a part of a reply is written: messages wait in `aside` likewise */
     size_t push_mark;  /* where the output ended at push_begin */
     size_t run_mark;   /* and before the running command's reply */
-    size_t unfinished; /* bytes at the output's end of a reply that leaves as a whole */
+    size_t unfinished; /* bytes at the output's end of a reply that leaves as a whole ... */
+    bool is_put_by;    /* ... and behind it, while its command runs */
     struct resp_writer aside_writer;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed;
@@ -149,6 +150,9 @@ void connection_count_part(struct connection *connection, size_t before);
  * until it is dropped, for it will have no end. */
 void connection_keep_part(struct connection *connection);
 void connection_drop_part(struct connection *connection);
+/* Out of the way of what is written to the output, and back, if nothing was. */
+void connection_put_by(struct connection *connection);
+void connection_take_up(struct connection *connection);
 /* Messages that reached it while its command ran come behind the reply. */
 void connection_append_aside(struct connection *connection);
 

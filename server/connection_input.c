@@ -24,12 +24,19 @@ static enum outcome end_run(struct connection *connection, const struct waiter *
     return OUTCOME_DONE;
 }
 
+static const struct long_work *work_of(const struct connection *connection)
+{
+    const struct waiter *waiter = connection->session.waiter;
+
+    return waiter == NULL ? NULL : waiter_work(waiter);
+}
+
 static void count_reply(struct connection *connection, const struct command *command,
                         enum outcome outcome)
 {
-    const struct waiter *waiter = connection->session.waiter;
-    const struct long_work *work = waiter == NULL ? NULL : waiter_work(waiter);
+    const struct long_work *work = work_of(connection);
 
+    connection->is_put_by = false;
     if (outcome == OUTCOME_WAIT && work != NULL && long_work_is_whole(work)) {
         connection_keep_part(connection);
     } else if (outcome == OUTCOME_WAIT) {
@@ -87,6 +94,8 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->writer.version = session->protocol;
     connection->is_running = true;
     connection->run_mark = buffer_size(&connection->output) - connection->unfinished;
+    if (connection->unfinished > 0 && long_work_puts_by(work_of(connection)))
+        connection_put_by(connection);
     outcome = dispatch(connection, &context);
     server->work_done = true;
     /* a reply yet to come is yet to be skipped */

@@ -35,6 +35,7 @@ void connection_release_output(struct connection *connection)
     connection->gates = NULL;
     connection->gate_count = connection->gate_capacity = 0;
     connection->unfinished = 0;
+    connection->is_put_by = false;
 }
 
 bool connection_has_room(const struct connection *connection)
@@ -186,6 +187,19 @@ void connection_drop_part(struct connection *connection)
                     buffer_size(&connection->output) - connection->unfinished);
     connection->unfinished = 0;
     connection->is_replying = false;
+}
+
+void connection_put_by(struct connection *connection)
+{
+    connection->output.end -= connection->unfinished; /* the bytes stay */
+    connection->is_put_by = true;
+}
+
+void connection_take_up(struct connection *connection)
+{
+    if (connection->is_put_by)
+        connection->output.end += connection->unfinished;
+    connection->is_put_by = false;
 }
 
 static bool goes_aside(const struct connection *connection)

@@ -307,8 +307,8 @@ static unsigned key_use(const struct context *context)
     if ((flags & COMMAND_TOUCHES) ||
         (!(flags & COMMAND_NO_TOUCH) && !context->session->no_touch))
         use |= KEYS_USE_TOUCH;
-    if (flags & (COMMAND_READONLY | COMMAND_LOOKS_UP))
-        use |= KEYS_USE_COUNT;
+    if ((flags & (COMMAND_READONLY | COMMAND_LOOKS_UP)) && context_state(context) == NULL)
+        use |= KEYS_USE_COUNT; /* once, in however many slices it reads */
     return use;
 }
 

@@ -50,6 +50,7 @@ struct long_work {
     size_t bytes; /* that the state holds */
     enum work_place place;
     bool is_whole; /* the reply leaves at the end */
+    bool puts_by;  /* and is out of the handler's way until then */
     uint64_t seen; /* changes of its keys that were told of */
     struct long_work *prev, *next;
     size_t key_count;
@@ -527,6 +528,22 @@ bool context_keys_changed(const struct context *context)
 size_t context_reply_begin(const struct context *context)
 {
     return connection_of(context->session)->run_mark;
+}
+
+void context_put_reply_by(struct context *context)
+{
+    if (context->session->waiter != NULL)
+        waiter_work(context->session->waiter)->puts_by = true;
+}
+
+void context_take_up_reply(struct context *context)
+{
+    connection_take_up(connection_of(context->session));
+}
+
+bool long_work_puts_by(const struct long_work *work)
+{
+    return work->puts_by;
 }
 
 bool long_work_is_whole(const struct long_work *work)

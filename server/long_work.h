@@ -55,6 +55,11 @@ bool context_keys_changed(const struct context *context);
 /* Where the command's reply begins in context->reply, the slices before included: to take it
  * back, or to put its header there. */
 size_t context_reply_begin(const struct context *context);
+/* After context_go_on: before each slice what is written of the reply is put by, so that the
+ * handler may reply something else; context_take_up_reply puts it back, as the first thing that
+ * is done with the reply. */
+void context_put_reply_by(struct context *context);
+void context_take_up_reply(struct context *context);
 /* Instead of context_go_on when the reply is written in pieces, and the client has to read
  * before there is more: the command runs again when its output has left. */
 enum outcome context_go_on_when_read(struct context *context);
@@ -87,7 +92,8 @@ size_t long_works_count(const struct long_works *works);
 void long_work_release(struct server *server, struct long_work *work);
 /* What its state holds. */
 size_t long_work_bytes(const struct long_work *work);
-/* Does the reply wait for its end? */
+/* Does the reply wait for its end? And is it put by between the slices? */
 bool long_work_is_whole(const struct long_work *work);
+bool long_work_puts_by(const struct long_work *work);
 
 #endif

@@ -2,9 +2,13 @@
 
 #include "protocol/glob.h"
 #include "protocol/number.h"
+#include "server/long_work.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* COUNT is a hint: who wants more has to ask again, and others are served between. */
+enum { COUNT_MOST = LONG_ENOUGH };
 
 struct scan_options {
     uint64_t cursor, count;
@@ -37,7 +41,7 @@ static bool parse_options(struct context *context, size_t index, bool typed,
                 context_syntax_error(context);
                 return false;
             }
-            options->count = (uint64_t)count;
+            options->count = count < COUNT_MOST ? (uint64_t)count : COUNT_MOST;
         } else if (context_is(context, index, "match")) {
             options->match = context_argument(context, index + 1);
         } else if (typed && context_is(context, index, "type")) {

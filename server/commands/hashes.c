@@ -4,6 +4,7 @@
 
 #include "protocol/glob.h"
 #include "protocol/number.h"
+#include "server/long_reads.h"
 #include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
@@ -217,56 +218,61 @@ enum outcome run_hlen(struct context *context)
                                       : OUTCOME_DONE;
 }
 
-static bool write_name(void *arg, struct dueq_slice field, struct dueq_slice value)
+static bool take_field(struct long_read *read, const struct long_element *element)
 {
-    (void)value;
-    resp_slice(arg, field);
+    resp_slice(read->reply, element->name);
     return true;
 }
 
-static bool write_value(void *arg, struct dueq_slice field, struct dueq_slice value)
+static bool take_value(struct long_read *read, const struct long_element *element)
 {
-    (void)field;
-    resp_slice(arg, value);
+    resp_slice(read->reply, element->value);
     return true;
 }
 
-static bool write_both(void *arg, struct dueq_slice field, struct dueq_slice value)
+static bool take_both(struct long_read *read, const struct long_element *element)
 {
-    resp_slice(arg, field);
-    resp_slice(arg, value);
+    resp_slice(read->reply, element->name);
+    resp_slice(read->reply, element->value);
     return true;
 }
 
-static enum outcome write_all(struct context *context, keys_element_fn fn, bool map)
+static void begin_list(struct long_read *read)
 {
-    struct keys_view view = context_view(context);
-    uint64_t count;
+    resp_array(read->reply, read->count);
+}
 
-    if (!hash_size(context, &count))
+static void begin_map(struct long_read *read)
+{
+    resp_map(read->reply, read->count);
+}
+
+static enum outcome read_all(struct context *context, void (*begin)(struct long_read *read),
+                             bool (*take)(struct long_read *read,
+                                          const struct long_element *element))
+{
+    struct long_read read = {
+        .source = LONG_HASH, .key = context_slice(context, 1), .begin = begin, .take = take};
+
+    if (!hash_size(context, &read.count))
         return OUTCOME_DONE;
-    if (map)
-        resp_map(context->reply, count);
-    else
-        resp_array(context->reply, count);
-    if (count > 0)
-        hash_each(&view, context_slice(context, 1), fn, context->reply);
-    return OUTCOME_DONE;
+    read.steps = read.count;
+    return long_read_run(context, &read);
 }
 
 enum outcome run_hkeys(struct context *context)
 {
-    return write_all(context, write_name, false);
+    return read_all(context, begin_list, take_field);
 }
 
 enum outcome run_hvals(struct context *context)
 {
-    return write_all(context, write_value, false);
+    return read_all(context, begin_list, take_value);
 }
 
 enum outcome run_hgetall(struct context *context)
 {
-    return write_all(context, write_both, true);
+    return read_all(context, begin_map, take_both);
 }
 
 enum outcome run_hscan(struct context *context)

@@ -1,6 +1,7 @@
 /* Keys of any type: what there is, under which name, in which database. */
 #include "server/commands/handlers.h"
 #include "server/keyspace.h"
+#include "server/long_reads.h"
 #include "server/long_work.h"
 #include "server/random.h"
 #include "server/scan.h"
@@ -302,36 +303,32 @@ enum outcome run_flushdb(struct context *context)
 
 /* ---- looking around */
 
-struct matching {
-    struct context *context;
-    struct argument pattern;
-    size_t found;
-};
-
-static bool write_match(void *arg, struct dueq_slice name, const struct keys_info *info)
+static bool take_match(struct long_read *read, const struct long_element *element)
 {
-    struct matching *matching = arg;
+    struct argument pattern = context_argument(read->context, 1);
 
-    (void)info;
-    if (!argument_is(matching->pattern, "*") &&
-        !glob_match(matching->pattern.data, matching->pattern.size, name.data, name.size,
-                    false))
+    if (!argument_is(pattern, "*") &&
+        !glob_match(pattern.data, pattern.size, element->name.data, element->name.size, false))
         return true;
-    resp_slice(matching->context->reply, name);
-    matching->found++;
+    resp_slice(read->reply, element->name);
+    read->at.found++;
     return true;
+}
+
+static void end_matches(struct long_read *read)
+{
+    long_read_end_array(read, read->at.found);
 }
 
 enum outcome run_keys(struct context *context)
 {
-    struct keys_view view = context_view(context);
-    struct matching matching = {context, context_argument(context, 1), 0};
-    size_t mark = resp_deferred(context->reply);
-    uint64_t next;
+    struct long_read read = {.source = LONG_NAMES,
+                             .steps = keys_count(context->store, context->session->database),
+                             .begin = long_read_begin_array,
+                             .take = take_match,
+                             .end = end_matches};
 
-    keys_scan(&view, 0, UINT64_MAX, write_match, &matching, &next);
-    resp_deferred_array(context->reply, mark, matching.found);
-    return OUTCOME_DONE;
+    return long_read_run(context, &read);
 }
 
 enum outcome run_scan(struct context *context)

@@ -1,7 +1,7 @@
 /* Lists: what grows and reads them, and edits them by index. What takes elements out at the
  * ends: list_pops.c; what looks for elements to edit: list_edits.c. */
 #include "server/commands/handlers.h"
-#include "server/keyspace.h"
+#include "server/long_reads.h"
 
 static struct dueq_slice list_key(const struct context *context)
 {
@@ -53,59 +53,11 @@ enum outcome run_rpushx(struct context *context)
     return push(context, LIST_TAIL, true);
 }
 
-/* ---- searching */
-
-/* A search for elements that equal one; what it finds is counted or written. */
-struct search {
-    struct resp_writer *reply;
-    struct dueq_slice wanted;
-    enum list_end towards;
-    uint64_t index, left; /* of the next element; elements that may still be looked at */
-    uint64_t skip;        /* matches passed over */
-    uint64_t limit;       /* matches wanted */
-    uint64_t found;       /* matches after the skipped ones; the last one stood at: */
-    uint64_t found_index;
-    bool listed; /* write each index */
-};
-
-static bool note_match(struct search *search)
-{
-    if (search->skip > 0) {
-        search->skip--;
-        return true;
-    }
-    search->found++;
-    search->found_index = search->index;
-    if (search->listed)
-        resp_integer(search->reply, (int64_t)search->index);
-    return search->found < search->limit;
-}
-
-static bool search_element(void *arg, struct dueq_slice value, struct dueq_slice unused)
-{
-    struct search *search = arg;
-    bool more = !dueq_slice_equal(value, search->wanted) || note_match(search);
-
-    (void)unused;
-    search->index += search->towards == LIST_TAIL ? 1 : UINT64_MAX;
-    return more && --search->left > 0;
-}
-
-/* From the first element, or the last, of a list that is there. */
-static bool run_search(struct context *context, struct search *search, uint64_t size)
-{
-    struct keys_view view = context_view(context);
-
-    search->reply = context->reply;
-    search->index = search->towards == LIST_TAIL ? 0 : size - 1;
-    return context_check(context, list_each(&view, list_key(context), search->index,
-                                            search->towards, search_element, search));
-}
-
 /* ---- LPOS */
 
 struct lpos_options {
     int64_t rank, count, most; /* count -1: a single index */
+    struct dueq_slice wanted;
 };
 
 static const char rank_error[] =
@@ -142,36 +94,69 @@ static bool parse_lpos_option(struct context *context, size_t index,
     return false;
 }
 
-/* All matches from the rank on, as an array whose length is known afterwards. */
-static enum outcome write_positions(struct context *context, struct search *search,
-                                    uint64_t size)
+/* at.passed: matches to be passed over; at.found: those behind; at.left: elements that may
+ * still be looked at; at.index: of the last match. */
+static bool note_match(struct long_read *read, uint64_t index)
 {
-    size_t mark = resp_deferred(context->reply);
+    const struct lpos_options *options = read->arg;
 
-    search->listed = true;
-    if (size > 0 && !run_search(context, search, size))
-        return OUTCOME_DONE;
-    resp_deferred_array(context->reply, mark, search->found);
-    return OUTCOME_DONE;
+    if (read->at.passed > 0) {
+        read->at.passed--;
+        return true;
+    }
+    read->at.found++;
+    read->at.index = index;
+    if (options->count >= 0)
+        resp_integer(read->reply, (int64_t)index);
+    return options->count == 0 || (int64_t)read->at.found < options->count;
 }
 
-static enum outcome write_position(struct context *context, struct search *search,
+static bool look_at(struct long_read *read, const struct long_element *element)
+{
+    const struct lpos_options *options = read->arg;
+    uint64_t index = read->at.place + (read->towards == LIST_TAIL ? UINT64_MAX : 1);
+    bool more = !dueq_slice_equal(element->name, options->wanted) || note_match(read, index);
+
+    return more && --read->at.left > 0;
+}
+
+static void end_positions(struct long_read *read)
+{
+    long_read_end_array(read, read->at.found);
+}
+
+static void end_position(struct long_read *read)
+{
+    if (read->at.found == 0)
+        resp_null(read->reply);
+    else
+        resp_integer(read->reply, (int64_t)read->at.index);
+}
+
+/* A single position, or all of them as an array whose length is known afterwards. */
+static enum outcome find_positions(struct context *context, const struct lpos_options *options,
                                    uint64_t size)
 {
-    search->limit = 1;
-    if (size > 0 && !run_search(context, search, size))
-        return OUTCOME_DONE;
-    if (search->found == 0)
-        resp_null(context->reply);
-    else
-        resp_integer(context->reply, (int64_t)search->found_index);
-    return OUTCOME_DONE;
+    struct long_read read = {.source = LONG_LIST,
+                             .key = list_key(context),
+                             .arg = options,
+                             .take = look_at,
+                             .end = end_position};
+
+    read.towards = options->rank > 0 ? LIST_TAIL : LIST_HEAD;
+    read.at.place = options->rank > 0 ? 0 : size - 1;
+    read.at.passed = (uint64_t)(options->rank > 0 ? options->rank : -options->rank) - 1;
+    read.at.left = options->most == 0 ? UINT64_MAX : (uint64_t)options->most;
+    if (options->count >= 0) {
+        read.begin = long_read_begin_array;
+        read.end = end_positions;
+    }
+    return long_read_run(context, &read);
 }
 
 enum outcome run_lpos(struct context *context)
 {
-    struct lpos_options options = {1, -1, 0};
-    struct search search = {.wanted = context_slice(context, 2)};
+    struct lpos_options options = {1, -1, 0, context_slice(context, 2)};
     uint64_t size;
 
     for (size_t i = 3; i < context_count(context); i += 2)
@@ -179,12 +164,7 @@ enum outcome run_lpos(struct context *context)
             return OUTCOME_DONE;
     if (!list_size(context, &size))
         return OUTCOME_DONE;
-    search.towards = options.rank > 0 ? LIST_TAIL : LIST_HEAD;
-    search.skip = (uint64_t)(options.rank > 0 ? options.rank : -options.rank) - 1;
-    search.left = options.most == 0 ? UINT64_MAX : (uint64_t)options.most;
-    search.limit = options.count <= 0 ? UINT64_MAX : (uint64_t)options.count;
-    return options.count < 0 ? write_position(context, &search, size)
-                             : write_positions(context, &search, size);
+    return find_positions(context, &options, size);
 }
 
 /* ---- reading */
@@ -197,37 +177,36 @@ enum outcome run_llen(struct context *context)
                                      : OUTCOME_DONE;
 }
 
-struct writing {
-    struct resp_writer *reply;
-    uint64_t left;
-};
-
-static bool write_element(void *arg, struct dueq_slice value, struct dueq_slice unused)
+static void begin_range(struct long_read *read)
 {
-    struct writing *writing = arg;
+    resp_array(read->reply, read->count);
+}
 
-    (void)unused;
-    resp_slice(writing->reply, value);
-    return --writing->left > 0;
+static bool take_element(struct long_read *read, const struct long_element *element)
+{
+    resp_slice(read->reply, element->name);
+    return --read->at.left > 0;
 }
 
 enum outcome run_lrange(struct context *context)
 {
-    struct keys_view view = context_view(context);
-    struct writing writing = {context->reply, 0};
+    struct long_read read = {.source = LONG_LIST,
+                             .key = list_key(context),
+                             .towards = LIST_TAIL,
+                             .begin = begin_range,
+                             .take = take_element};
     int64_t start, stop;
-    uint64_t size, first;
+    uint64_t size;
 
     if (!context_integer(context, 2, &start) || !context_integer(context, 3, &stop) ||
         !list_size(context, &size))
         return OUTCOME_DONE;
-    if (!clamp_range(start, stop, size, &first, &writing.left)) {
+    if (!clamp_range(start, stop, size, &read.at.place, &read.count)) {
         resp_array(context->reply, 0);
         return OUTCOME_DONE;
     }
-    resp_array(context->reply, writing.left);
-    list_each(&view, list_key(context), first, LIST_TAIL, write_element, &writing);
-    return OUTCOME_DONE;
+    read.steps = read.at.left = read.count;
+    return long_read_run(context, &read);
 }
 
 /* An index from the tail is negative. False: out of range. */

@@ -3,6 +3,7 @@
 #include "server/keyspace.h"
 #include "server/long_work.h"
 
+#include "server/long_reads.h"
 #include "server/picks.h"
 #include "server/random.h"
 #include "server/removals.h"
@@ -123,15 +124,28 @@ static void write_members(struct context *context)
     set_each(&view, set_key(context), write_member, context->reply);
 }
 
+static void begin_members(struct long_read *read)
+{
+    resp_set(read->reply, read->count);
+}
+
+static bool take_member(struct long_read *read, const struct long_element *element)
+{
+    resp_slice(read->reply, element->name);
+    return true;
+}
+
 enum outcome run_smembers(struct context *context)
 {
-    uint64_t size;
+    struct long_read read = {.source = LONG_SET,
+                             .key = set_key(context),
+                             .begin = begin_members,
+                             .take = take_member};
 
-    if (!set_size(context, &size))
+    if (!set_size(context, &read.count))
         return OUTCOME_DONE;
-    resp_set(context->reply, size);
-    write_members(context);
-    return OUTCOME_DONE;
+    read.steps = read.count;
+    return long_read_run(context, &read);
 }
 
 enum outcome run_sscan(struct context *context)

@@ -2,6 +2,7 @@
 #include "server/commands/handlers.h"
 #include "server/commands/scored_members.h"
 #include "server/commands/zset_bounds.h"
+#include "server/long_reads.h"
 
 /* What a range command asks for. Those from before ZRANGE had options leave some of them open
  * and settle the others by their name. */
@@ -139,33 +140,60 @@ static enum dueq_status each_result(struct context *context, const struct query 
 
 /* ---- results */
 
-struct writing {
-    struct resp_writer *reply;
-    bool with_scores;
-    size_t written;
-};
-
-static void write_result(void *arg, const struct zset_entry *entry)
+static bool take_result(struct long_read *read, const struct long_element *element)
 {
-    struct writing *writing = arg;
+    const struct query *query = read->arg;
 
-    scored_member_write(writing->reply, entry->member, entry->score, writing->with_scores);
-    writing->written++;
+    scored_member_write(read->reply, element->name, element->score, query->with_scores);
+    read->at.found++;
+    return --read->at.left > 0;
 }
 
-static void reply_results(struct context *context, const struct query *query, uint64_t size)
+static void end_results(struct long_read *read)
 {
-    struct writing writing = {context->reply, query->with_scores, 0};
-    bool flat = query->with_scores && context->reply->version < 3;
-    size_t start = buffer_size(context->reply->out), mark = resp_deferred(context->reply);
-    enum dueq_status status = each_result(context, query, size, write_result, &writing);
+    const struct query *query = read->arg;
+    bool flat = query->with_scores && read->reply->version < 3;
 
-    if (status == DUEQ_OK || status == DUEQ_NOTFOUND) {
-        resp_deferred_array(context->reply, mark, flat ? writing.written * 2 : writing.written);
-        return;
-    }
-    buffer_truncate(context->reply->out, start);
-    context_status(context, status);
+    long_read_end_array(read, flat ? read->at.found * 2 : read->at.found);
+}
+
+/* From the nearer end to the first entry, and on from there. False: there is none. */
+static bool begin_at_rank(struct long_read *read, const struct query *query, uint64_t size)
+{
+    uint64_t first;
+
+    if (!clamp_range(query->start, query->stop, size, &first, &read->at.left))
+        return false;
+    read->range = (struct zset_range){
+        {.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = query->reverse};
+    read->at.turns = first > size / 2;
+    read->at.skip = read->at.turns ? size - 1 - first : first;
+    read->steps = read->at.skip + read->at.left;
+    return true;
+}
+
+static bool begin_within(struct long_read *read, const struct query *query)
+{
+    read->range = query->range;
+    read->at.skip = (uint64_t)query->offset;
+    read->at.left = (uint64_t)query->limit;
+    return query->offset >= 0 && query->limit != 0;
+}
+
+static enum outcome reply_results(struct context *context, const struct query *query,
+                                  uint64_t size)
+{
+    struct long_read read = {.source = LONG_ORDER,
+                             .key = context_slice(context, query->key),
+                             .arg = query,
+                             .begin = long_read_begin_array,
+                             .take = take_result,
+                             .end = end_results};
+
+    if (query->by == BY_RANK ? begin_at_rank(&read, query, size) : begin_within(&read, query))
+        return long_read_run(context, &read);
+    resp_array(context->reply, 0);
+    return OUTCOME_DONE;
 }
 
 static void gather_result(void *arg, const struct zset_entry *entry)
@@ -197,8 +225,7 @@ static enum outcome run_query(struct context *context, struct query query)
         return OUTCOME_DONE;
     if (query.store)
         return store_results(context, &query, size);
-    reply_results(context, &query, size);
-    return OUTCOME_DONE;
+    return reply_results(context, &query, size);
 }
 
 /* ---- the commands */

@@ -3,6 +3,7 @@
 #include "server/commands/scored_members.h"
 #include "server/commands/zset_bounds.h"
 
+#include "server/long_reads.h"
 #include "server/picks.h"
 #include "server/random.h"
 #include "server/scan.h"
@@ -44,19 +45,37 @@ enum outcome run_zmscore(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* Whose rank is wanted stands behind the key. */
+static bool pass_until(struct long_read *read, const struct long_element *element)
+{
+    if (dueq_slice_equal(element->name, context_slice(read->context, 2)))
+        return false;
+    read->at.found++;
+    return true;
+}
+
+static void end_count(struct long_read *read)
+{
+    resp_integer(read->reply, (int64_t)read->at.found);
+}
+
 static enum outcome reply_rank(struct context *context, bool reverse)
 {
     struct keys_view view = context_view(context);
-    uint64_t rank;
-    enum dueq_status status =
-        zset_rank(&view, context_slice(context, 1), context_slice(context, 2), reverse, &rank);
+    struct long_read read = {
+        .source = LONG_ORDER,
+        .key = context_slice(context, 1),
+        .range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = reverse},
+        .take = pass_until,
+        .end = end_count};
+    double score;
+    enum dueq_status status = zset_score(&view, read.key, context_slice(context, 2), &score);
 
     if (!context_check(context, status))
         return OUTCOME_DONE;
     if (status == DUEQ_OK)
-        resp_integer(context->reply, (int64_t)rank);
-    else
-        resp_null(context->reply);
+        return long_read_run(context, &read);
+    resp_null(context->reply);
     return OUTCOME_DONE;
 }
 
@@ -81,24 +100,24 @@ enum outcome run_zcard(struct context *context)
                : OUTCOME_DONE;
 }
 
-static bool count_one(void *arg, const struct zset_entry *entry)
+static bool count_one(struct long_read *read, const struct long_element *element)
 {
-    int64_t *count = arg;
-
-    (void)entry;
-    ++*count;
+    (void)element;
+    read->at.found++;
     return true;
 }
 
 static enum outcome count_range(struct context *context, const struct zset_range *range)
 {
-    struct keys_view view = context_view(context);
-    int64_t count = 0;
+    struct long_read read = {.source = LONG_ORDER,
+                             .key = context_slice(context, 1),
+                             .range = *range,
+                             .take = count_one,
+                             .end = end_count};
+    uint64_t size;
 
-    if (!context_check(context,
-                       zset_each(&view, context_slice(context, 1), range, count_one, &count)))
-        return OUTCOME_DONE;
-    return context_integer_reply(context, count);
+    return context_size(context, read.key, KEYS_ZSET, &size) ? long_read_run(context, &read)
+                                                             : OUTCOME_DONE;
 }
 
 enum outcome run_zcount(struct context *context)
