@@ -2,12 +2,14 @@
 
 #include "server/long_work.h"
 #include "server/random.h"
+#include "server/slice_set.h"
 
 #include <stdlib.h>
 
 enum {
-    KEPT = 64,           /* picks of the first moment */
-    KEPT_BYTES = 1 << 16 /* at which no more are kept */
+    KEPT = 64,            /* picks of the first moment */
+    KEPT_BYTES = 1 << 16, /* at which no more are kept */
+    SMALL_PART = 8 /* less than one in this many is picked, if it is no more than a slice */
 };
 
 struct picks {
@@ -53,6 +55,21 @@ static void write_kept(struct context *context, const struct picks *picks)
                   picks->ends[at] - from);
 }
 
+bool picks_with_option(const struct context *context)
+{
+    return context_count(context) == 4;
+}
+
+/* With the option RESP2 has two elements for each. */
+static void write_head(struct context *context, uint64_t count)
+{
+    bool pairs = picks_with_option(context) && context->reply->version < 3;
+
+    resp_array(context->reply, pairs ? 2 * count : count);
+}
+
+/* ---- with replacement */
+
 /* Writes up to LONG_STEPS of `left`. picks: NULL as long as the key is there. */
 static enum dueq_status write_some(struct context *context, const struct picks_type *type,
                                    const struct picks *picks, uint64_t *left)
@@ -90,7 +107,7 @@ static enum outcome begin_many(struct context *context, const struct picks_type 
 
     if (!context->may_wait && !context_whole_is_bearable(context, count))
         return OUTCOME_DONE;
-    picks_head(context, count);
+    write_head(context, count);
     if (!context->may_wait)
         return write_whole(context, type, count);
     status = write_some(context, type, NULL, &count);
@@ -151,35 +168,97 @@ static bool read_form(struct context *context, const char *option, int64_t *ret_
     return true;
 }
 
+/* ---- those that differ */
+
+/* Who comes again, which shows in what is written of it, is passed over. */
+static enum dueq_status write_new(struct context *context, const struct picks_type *type,
+                                  struct buffer *text, struct slice_set **seen, bool *ret_new)
+{
+    struct resp_writer writer = {text, context->reply->version};
+    enum dueq_status status;
+
+    buffer_clear(text);
+    status = type->write_any(context, &writer);
+    if (status != DUEQ_OK)
+        return status;
+    if (text->overflowed ||
+        !slice_set_add(seen, dueq_slice(buffer_content(text), buffer_size(text)), ret_new))
+        return DUEQ_NOMEM;
+    if (*ret_new)
+        buffer_append(context->reply->out, buffer_content(text), buffer_size(text));
+    return DUEQ_OK;
+}
+
+static enum outcome write_few(struct context *context, const struct picks_type *type,
+                              uint64_t count)
+{
+    size_t mark = buffer_size(context->reply->out);
+    enum dueq_status status = DUEQ_OK;
+    struct slice_set *seen = NULL;
+    struct buffer text;
+    bool new = false;
+
+    buffer_init(&text, SIZE_MAX / 2);
+    write_head(context, count);
+    for (uint64_t written = 0; written < count && status == DUEQ_OK; written += new)
+        status = write_new(context, type, &text, &seen, &new);
+    buffer_release(&text);
+    slice_set_free(seen);
+    if (status == DUEQ_OK)
+        return OUTCOME_DONE;
+    buffer_truncate(context->reply->out, mark);
+    return context_status(context, status);
+}
+
+static void begin_part(struct long_read *read)
+{
+    write_head(read->context, read->count);
+}
+
+static bool take_some(struct long_read *read, const struct long_element *element)
+{
+    const struct picks_type *type = read->arg;
+
+    if (sample_takes(&read->at.sample))
+        type->write(read->context, read->reply, element);
+    return read->at.sample.wanted > 0;
+}
+
+static enum outcome write_distinct(struct context *context, const struct picks_type *type,
+                                   uint64_t size, uint64_t count)
+{
+    struct long_read read = {.source = type->source,
+                             .key = context_slice(context, 1),
+                             .steps = size,
+                             .count = count,
+                             .arg = type,
+                             .begin = begin_part,
+                             .take = take_some};
+
+    if (count <= LONG_STEPS && count < size / SMALL_PART && context_state(context) == NULL)
+        return write_few(context, type, count);
+    sample_init(&read.at.sample, size, count);
+    return long_read_run(context, &read);
+}
+
 enum outcome picks_run(struct context *context, const struct picks_type *type)
 {
     int64_t count = 0;
     uint64_t size;
 
-    if (context_state(context) != NULL)
-        return go_on(context, type);
     if (context_count(context) == 2)
         return write_one(context, type);
-    if (!read_form(context, type->option, &count) ||
-        !context_size(context, context_slice(context, 1), type->type, &size))
+    if (!read_form(context, type->option, &count))
         return OUTCOME_DONE;
-    if (size == 0 || count == 0)
-        resp_array(context->reply, 0);
-    else if (count < 0)
+    if (count < 0 && context_state(context) != NULL)
+        return go_on(context, type);
+    if (!context_size(context, context_slice(context, 1), type->type, &size))
+        return OUTCOME_DONE;
+    if (size > 0 && count < 0)
         return begin_many(context, type, (uint64_t)-count);
-    else
-        type->write_distinct(context, size, (uint64_t)count < size ? (uint64_t)count : size);
+    if (size > 0 && count > 0)
+        return write_distinct(context, type, size,
+                              (uint64_t)count < size ? (uint64_t)count : size);
+    resp_array(context->reply, 0);
     return OUTCOME_DONE;
-}
-
-bool picks_with_option(const struct context *context)
-{
-    return context_count(context) == 4;
-}
-
-void picks_head(struct context *context, uint64_t count)
-{
-    bool pairs = picks_with_option(context) && context->reply->version < 3;
-
-    resp_array(context->reply, pairs ? 2 * count : count);
 }

@@ -283,54 +283,31 @@ enum outcome run_hscan(struct context *context)
 /* ---- HRANDFIELD */
 
 static void write_picked(struct context *context, struct resp_writer *reply,
-                         struct dueq_slice field, struct dueq_slice value)
+                         const struct long_element *element)
 {
     if (picks_with_option(context) && reply->version >= 3)
         resp_array(reply, 2);
-    resp_slice(reply, field);
+    resp_slice(reply, element->name);
     if (picks_with_option(context))
-        resp_slice(reply, value);
+        resp_slice(reply, element->value);
 }
 
 static enum dueq_status write_any(struct context *context, struct resp_writer *reply)
 {
     struct keys_view view = context_view(context);
-    struct dueq_slice field, value;
-    enum dueq_status status =
-        hash_random(&view, context_slice(context, 1), random_number(), &field, &value);
+    struct long_element element = {.score = 0};
+    enum dueq_status status = hash_random(&view, context_slice(context, 1), random_number(),
+                                          &element.name, &element.value);
 
     if (status == DUEQ_OK)
-        write_picked(context, reply, field, value);
+        write_picked(context, reply, &element);
     return status;
-}
-
-struct picking {
-    struct context *context;
-    struct sample sample;
-};
-
-static bool pick(void *arg, struct dueq_slice field, struct dueq_slice value)
-{
-    struct picking *picking = arg;
-
-    if (sample_takes(&picking->sample))
-        write_picked(picking->context, picking->context->reply, field, value);
-    return picking->sample.wanted > 0;
-}
-
-static void write_distinct(struct context *context, uint64_t size, uint64_t count)
-{
-    struct keys_view view = context_view(context);
-    struct picking picking = {.context = context};
-
-    picks_head(context, count);
-    sample_init(&picking.sample, size, count);
-    hash_each(&view, context_slice(context, 1), pick, &picking);
 }
 
 enum outcome run_hrandfield(struct context *context)
 {
-    static const struct picks_type type = {KEYS_HASH, "withvalues", write_any, write_distinct};
+    static const struct picks_type type = {KEYS_HASH, LONG_HASH, "withvalues", write_any,
+                                           write_picked};
 
     return picks_run(context, &type);
 }

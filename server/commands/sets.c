@@ -9,7 +9,6 @@
 #include "server/removals.h"
 #include "server/scan.h"
 #include "server/slice_list.h"
-#include "server/slice_set.h"
 
 /* A part of a set is chosen by chance, member by member, when it is smaller than one in this
  * many; a greater part by walking over the whole set. */
@@ -117,13 +116,6 @@ static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice 
     return true;
 }
 
-static void write_members(struct context *context)
-{
-    struct keys_view view = context_view(context);
-
-    set_each(&view, set_key(context), write_member, context->reply);
-}
-
 static void begin_members(struct long_read *read)
 {
     resp_set(read->reply, read->count);
@@ -194,14 +186,7 @@ enum outcome run_smove(struct context *context)
     return context_integer_reply(context, there);
 }
 
-/* ---- chance: a member of a set that is there */
-
-static bool random_member(struct context *context, struct dueq_slice *ret_member)
-{
-    struct keys_view view = context_view(context);
-
-    return set_random(&view, set_key(context), random_number(), ret_member) == DUEQ_OK;
-}
+/* ---- chance */
 
 /* A part of the set, each member with the same chance. */
 struct picking {
@@ -427,51 +412,16 @@ static enum dueq_status write_any(struct context *context, struct resp_writer *r
     return status;
 }
 
-/* Few of many: who comes again is passed over. */
-static void write_few(struct context *context, uint64_t count)
+static void write_picked(struct context *context, struct resp_writer *reply,
+                         const struct long_element *element)
 {
-    size_t mark = resp_deferred(context->reply);
-    struct slice_set *seen = NULL;
-    struct dueq_slice member;
-    uint64_t written = 0;
-    bool new;
-
-    while (written < count && random_member(context, &member) &&
-           slice_set_add(&seen, member, &new))
-        if (new) {
-            resp_slice(context->reply, member);
-            written++;
-        }
-    resp_deferred_array(context->reply, mark, written);
-    slice_set_free(seen);
-}
-
-static void write_part(struct context *context, uint64_t size, uint64_t count)
-{
-    struct picking picking;
-
-    if (pick_part(context, size, count, &picking)) {
-        resp_array(context->reply, picking.list.count);
-        write_list(context, &picking.list);
-    }
-    slice_list_release(&picking.list);
-}
-
-static void write_distinct(struct context *context, uint64_t size, uint64_t count)
-{
-    if (count >= size) {
-        resp_array(context->reply, size);
-        write_members(context);
-    } else if (count > size / SMALL_PART) {
-        write_part(context, size, count);
-    } else {
-        write_few(context, count);
-    }
+    (void)context;
+    resp_slice(reply, element->name);
 }
 
 enum outcome run_srandmember(struct context *context)
 {
-    static const struct picks_type type = {KEYS_SET, NULL, write_any, write_distinct};
+    static const struct picks_type type = {KEYS_SET, LONG_SET, NULL, write_any, write_picked};
 
     return picks_run(context, &type);
 }

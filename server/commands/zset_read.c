@@ -144,9 +144,9 @@ enum outcome run_zscan(struct context *context)
 /* ---- ZRANDMEMBER */
 
 static void write_picked(struct context *context, struct resp_writer *reply,
-                         const struct zset_entry *entry)
+                         const struct long_element *element)
 {
-    scored_member_write(reply, entry->member, entry->score, picks_with_option(context));
+    scored_member_write(reply, element->name, element->score, picks_with_option(context));
 }
 
 static enum dueq_status write_any(struct context *context, struct resp_writer *reply)
@@ -157,38 +157,15 @@ static enum dueq_status write_any(struct context *context, struct resp_writer *r
         zset_random(&view, context_slice(context, 1), random_number(), &entry);
 
     if (status == DUEQ_OK)
-        write_picked(context, reply, &entry);
+        write_picked(context, reply,
+                     &(struct long_element){.name = entry.member, .score = entry.score});
     return status;
-}
-
-struct picking {
-    struct context *context;
-    struct sample sample;
-};
-
-static bool pick(void *arg, const struct zset_entry *entry)
-{
-    struct picking *picking = arg;
-
-    if (sample_takes(&picking->sample))
-        write_picked(picking->context, picking->context->reply, entry);
-    return picking->sample.wanted > 0;
-}
-
-static void write_distinct(struct context *context, uint64_t size, uint64_t count)
-{
-    struct keys_view view = context_view(context);
-    struct picking picking = {.context = context};
-    uint64_t next;
-
-    picks_head(context, count);
-    sample_init(&picking.sample, size, count);
-    zset_scan(&view, context_slice(context, 1), 0, UINT64_MAX, pick, &picking, &next);
 }
 
 enum outcome run_zrandmember(struct context *context)
 {
-    static const struct picks_type type = {KEYS_ZSET, "withscores", write_any, write_distinct};
+    static const struct picks_type type = {KEYS_ZSET, LONG_ZSET, "withscores", write_any,
+                                           write_picked};
 
     return picks_run(context, &type);
 }

@@ -448,6 +448,65 @@ static void a_key_read_in_slices_is_looked_up_once(void **state)
     leave(runner, client);
 }
 
+/* ---- some, by chance */
+
+/* As many as are wanted, none twice. */
+static void check_parts(struct connection *client, size_t count, size_t every)
+{
+    const char *text = buffer_content(&client->output);
+    static bool seen[MANY];
+    size_t found = 0;
+    memset(seen, 0, sizeof(seen));
+    for (const char *at = strstr(text, "$6\r\ne"); found < count;
+         at += strlen("$6\r\ne00000\r\n")) {
+        int number = atoi(at + 5);
+        assert_false(seen[number]);
+        seen[number] = true;
+        found++;
+        if (every > 1)
+            at += strlen("$6\r\ne00000\r\n");
+    }
+}
+
+static void a_part_is_chosen_in_slices(void **state)
+{
+    static const struct {
+        const char *line, *head;
+        size_t count, every;
+    } parts[] = {{"SRANDMEMBER s 10000", "*10000\r\n", 10000, 1},
+                 {"SRANDMEMBER s 2000", "*2000\r\n", 2000, 1},
+                 {"SRANDMEMBER s 30000", "*20000\r\n", 20000, 1},
+                 {"HRANDFIELD h 10000", "*10000\r\n", 10000, 1},
+                 {"HRANDFIELD h 15000 WITHVALUES", "*30000\r\n", 15000, 2},
+                 {"ZRANDMEMBER z 10000", "*10000\r\n", 10000, 1}};
+    struct command_runner *runner = *state;
+    fill_all(runner);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct connection *client = begin(runner, parts[i].line);
+        assert_in_range(finish(runner), SLICES - 1, SLICES + 2);
+        assert_null(client->session.waiter);
+        assert_memory_equal(buffer_content(&client->output), parts[i].head,
+                            strlen(parts[i].head));
+        check_parts(client, parts[i].count, parts[i].every);
+        leave(runner, client);
+    }
+}
+
+static void few_of_many_are_chosen_at_once(void **state)
+{
+    static const char *const few[] = {"SRANDMEMBER s 1000", "HRANDFIELD h 1000",
+                                      "ZRANDMEMBER z 1000"};
+    struct command_runner *runner = *state;
+    fill_all(runner);
+    runner->by_slices = true;
+    for (size_t i = 0; i < 3; i++) {
+        char *reply = runner_bytes(runner, few[i]);
+        assert_int_equal(strlen(reply),
+                         strlen("*1000\r\n") + 1000 * strlen("$6\r\ne00000\r\n"));
+        free(reply);
+    }
+}
+
 /* ---- all keys */
 
 static void all_names_are_listed_in_slices(void **state)
@@ -528,6 +587,8 @@ int main(void)
         runner_test(a_message_comes_behind_the_reply),
         runner_test(a_silent_client_gets_nothing),
         runner_test(a_key_read_in_slices_is_looked_up_once),
+        runner_test(a_part_is_chosen_in_slices),
+        runner_test(few_of_many_are_chosen_at_once),
         runner_test(all_names_are_listed_in_slices),
         runner_test(a_scan_of_all_comes_to_an_end_soon),
         runner_test(a_transaction_reads_no_more_than_is_bearable),
