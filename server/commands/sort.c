@@ -29,10 +29,11 @@ struct sort {
 
     /* how far it is */
     enum { SORT_READS, SORT_WEIGHS, SORT_ORDERS, SORT_GIVES } phase;
-    enum keys_type type; /* KEYS_NONE: there is no such key */
-    uint64_t count;      /* of its elements */
-    uint64_t cursor;     /* where among them: an index, or as set_scan has it */
-    unsigned budget;     /* steps left in this turn; GATHERED_WHOLE: there is no other */
+    enum keys_type type;     /* KEYS_NONE: there is no such key */
+    uint64_t count;          /* of its elements */
+    uint64_t cursor;         /* where among them, as set_scan has it */
+    struct zset_place place; /* or as zset_each_on has it */
+    unsigned budget;         /* steps left in this turn; GATHERED_WHOLE: there is no other */
     struct gathered elements;
     size_t weighed, given; /* of the elements */
     size_t end;            /* of those that are given */
@@ -147,6 +148,7 @@ static bool begin(struct sort *sort)
     sort->type = info.type;
     sort->count = info.type == KEYS_NONE ? 0 : info.count;
     sort->cursor = 0;
+    sort->place = (struct zset_place){.again = false};
     sort_for_store(sort);
     return context_check(sort->context, status);
 }
@@ -159,7 +161,7 @@ static bool collect(void *arg, struct dueq_slice element, struct dueq_slice valu
     if (gathered_add(&sort->elements, element, 0, false) == NULL)
         sort->status = DUEQ_NOMEM;
     spend(sort, 1 + element.size / STEP_BYTES);
-    return sort->status == DUEQ_OK && (sort->type != KEYS_LIST || sort->budget > 0);
+    return sort->status == DUEQ_OK && (sort->type == KEYS_SET || sort->budget > 0);
 }
 
 static bool collect_scored(void *arg, const struct zset_entry *entry)
@@ -193,15 +195,11 @@ static enum dueq_status read_set(struct sort *sort, const struct keys_view *view
 static enum dueq_status read_zset(struct sort *sort, const struct keys_view *view,
                                   struct dueq_slice name)
 {
-    uint64_t count = sort->budget == GATHERED_WHOLE ? UINT64_MAX : SCANNED, next = 0;
-    enum dueq_status status;
+    const struct zset_range all = {{.kind = ZSET_FIRST},
+                                   {.kind = ZSET_LAST},
+                                   .reverse = sort->unsorted && sort->descending};
 
-    if (sort->unsorted || sort->budget == GATHERED_WHOLE)
-        return zset_each_from(view, name, 0, sort->unsorted && sort->descending, collect_scored,
-                              sort);
-    status = zset_scan(view, name, sort->cursor, count, collect_scored, sort, &next);
-    sort->cursor = next;
-    return status;
+    return zset_each_on(view, name, &all, &sort->place, collect_scored, sort);
 }
 
 /* As much as the budget allows. */

@@ -3,6 +3,8 @@
 #include "server/commands/scored_members.h"
 #include "server/commands/zset_bounds.h"
 #include "server/long_reads.h"
+#include "server/commands/zset_store.h"
+#include "server/long_work.h"
 
 /* What a range command asks for. Those from before ZRANGE had options leave some of them open
  * and settle the others by their name. */
@@ -86,58 +88,6 @@ static bool parse_bounds(struct context *context, struct query *query)
     return true;
 }
 
-/* ---- walking */
-
-/* What is left to be passed over, and to be taken by `fn`. */
-struct window {
-    uint64_t skip, take;
-    void (*fn)(void *arg, const struct zset_entry *entry);
-    void *arg;
-};
-
-static bool pass_window(void *arg, const struct zset_entry *entry)
-{
-    struct window *window = arg;
-
-    if (window->skip > 0) {
-        window->skip--;
-        return true;
-    }
-    window->fn(window->arg, entry);
-    return --window->take > 0;
-}
-
-static enum dueq_status each_by_rank(struct context *context, const struct query *query,
-                                     struct window *window, uint64_t size)
-{
-    struct keys_view view = context_view(context);
-    uint64_t first;
-
-    if (!clamp_range(query->start, query->stop, size, &first, &window->take))
-        return DUEQ_OK;
-    return zset_each_from(&view, context_slice(context, query->key), first, query->reverse,
-                          pass_window, window);
-}
-
-/* Hands out what the query asks for, in order. A negative offset is beyond every end. */
-static enum dueq_status each_result(struct context *context, const struct query *query,
-                                    uint64_t size,
-                                    void (*fn)(void *arg, const struct zset_entry *entry),
-                                    void *arg)
-{
-    struct keys_view view = context_view(context);
-    struct window window = {(uint64_t)query->offset, (uint64_t)query->limit, fn, arg};
-
-    if (query->by == BY_RANK) {
-        window.skip = 0;
-        return each_by_rank(context, query, &window, size);
-    }
-    if (query->offset < 0 || query->limit == 0)
-        return DUEQ_OK;
-    return zset_each(&view, context_slice(context, query->key), &query->range, pass_window,
-                     &window);
-}
-
 /* ---- results */
 
 static bool take_result(struct long_read *read, const struct long_element *element)
@@ -196,23 +146,22 @@ static enum outcome reply_results(struct context *context, const struct query *q
     return OUTCOME_DONE;
 }
 
-static void gather_result(void *arg, const struct zset_entry *entry)
-{
-    scored_members_add(arg, entry->member, entry->score);
-}
-
 static enum outcome store_results(struct context *context, const struct query *query,
                                   uint64_t size)
 {
-    struct scored_members results = {0};
-    enum dueq_status status = each_result(context, query, size, gather_result, &results);
+    struct zset_stored wanted = {.key = query->key,
+                                 .range = query->range,
+                                 .skip = (uint64_t)query->offset,
+                                 .take = query->offset < 0 ? 0 : (uint64_t)query->limit};
 
-    if (!context_check(context, status)) {
-        scored_members_release(&results);
-        return OUTCOME_DONE;
+    if (query->by == BY_RANK) {
+        wanted.range = (struct zset_range){
+            {.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = query->reverse};
+        if (!clamp_range(query->start, query->stop, size, &wanted.skip, &wanted.take))
+            wanted.take = 0;
     }
-    return scored_members_store(context, context_slice(context, query->key - 1), &results,
-                                "zrangestore", true);
+    return context_state(context) == NULL ? zset_store(context, &wanted)
+                                          : zset_store_on(context, &wanted);
 }
 
 static enum outcome run_query(struct context *context, struct query query)
