@@ -37,8 +37,8 @@ objects  = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 
 PROTOCOL_OBJECTS := $(call objects,protocol/*.c)
-STORAGE_OBJECTS  := $(call objects,storage/*.c storage/*/*.c)
-SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o,$(call objects,server/*.c server/*/*.c))
+STORAGE_OBJECTS  := $(call objects,storage/*.c storage/*/*.c storage/*/*/*.c)
+SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 SUPPORT_OBJECTS  := $(call objects,tests/support/*.c)
 PRELOADS         := $(patsubst %.c,$(BUILD)/%.so,$(call sources,tests/fault/preload/*.c))
@@ -51,8 +51,8 @@ INTEGRATION   := $(call programs,tests/integration/test_*.c)
 FAULT         := $(call programs,tests/fault/test_*.c)
 TESTS         := $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(MODEL) $(INTEGRATION) $(FAULT)
 EMBED         := tests/embed/run
-CODE          := $(call sources,protocol/*.[ch] storage/*.[ch] storage/*/*.[ch] server/*.[ch] \
-                 server/*/*.[ch] tools/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+CODE          := $(call sources,protocol/*.[ch] storage/*.[ch] storage/*/*.[ch] \
+                 storage/*/*/*.[ch] server/*.[ch] server/*/*.[ch] server/*/*/*.[ch] tools/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 .DEFAULT_GOAL := all
 
@@ -96,7 +96,7 @@ $(BUILD)/dueq: $(BUILD)/server/main.o $(SERVER_ARCHIVES)
 SOVERSION      := $(firstword $(subst ., ,$(VERSION)))
 LIBDUEQ_SHARED := libdueq.so.$(VERSION)
 LIBDUEQ_SONAME := libdueq.so.$(SOVERSION)
-LIBDUEQ_HEADERS := dueq.h slice.h status.h kv/options.h
+LIBDUEQ_HEADERS := dueq.h types.h options.h stats.h slice.h status.h
 PIC_OBJECTS    := $(patsubst $(BUILD)/%,$(BUILD)/pic/%,$(STORAGE_OBJECTS))
 # The sanitizers' own symbols are found when the program starts.
 LIBDUEQ_LDFLAGS := $(if $(SANITIZE),,-Wl,-z,defs)

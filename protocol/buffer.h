@@ -1,8 +1,8 @@
 /* A growable run of bytes that cannot exist without its maximum. What is appended past the
  * maximum is dropped and the buffer says so for ever after (buffer_overflowed), so a writer may
  * append without checking each time. */
-#ifndef DUEQ_PROTOCOL_BUFFER_H
-#define DUEQ_PROTOCOL_BUFFER_H
+#ifndef DUEQ_BUFFER_H
+#define DUEQ_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

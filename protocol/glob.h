@@ -1,6 +1,6 @@
 /* Redis' glob patterns over bytes: * ? [abc] [^a] [a-z] \x. */
-#ifndef DUEQ_PROTOCOL_GLOB_H
-#define DUEQ_PROTOCOL_GLOB_H
+#ifndef DUEQ_GLOB_H
+#define DUEQ_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

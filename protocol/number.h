@@ -1,6 +1,6 @@
 /* Numbers as Redis reads and prints them. Parsers take the whole text or nothing. */
-#ifndef DUEQ_PROTOCOL_NUMBER_H
-#define DUEQ_PROTOCOL_NUMBER_H
+#ifndef DUEQ_NUMBER_H
+#define DUEQ_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* One request: its arguments as slices. They belong to the reader and live until the next call
  * to resp_reader_next on it. Each is followed by a NUL byte that is not part of it. */
-#ifndef DUEQ_PROTOCOL_REQUEST_H
-#define DUEQ_PROTOCOL_REQUEST_H
+#ifndef DUEQ_REQUEST_H
+#define DUEQ_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

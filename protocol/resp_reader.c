@@ -2,7 +2,7 @@
 
 #include "protocol/buffer.h"
 #include "protocol/number.h"
-#include "protocol/words.h"
+#include "protocol/tokens.h"
 
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
@@ -335,7 +335,7 @@ static void clear(struct resp_reader *reader)
     reader->whole = false;
 }
 
-void resp_reader_rest(struct resp_reader *reader)
+void resp_reader_shrink(struct resp_reader *reader)
 {
     if (reader->state != SCAN_START || buffer_size(&reader->input) > 0)
         return;
@@ -541,7 +541,7 @@ static enum resp_read read_inline(struct resp_reader *reader, struct request *re
     words = malloc((size / 2 + 1) * sizeof(*words));
     count = space == NULL || words == NULL
                 ? 0
-                : words_split(line, size, space, words, size / 2 + 1);
+                : tokens_split(line, size, space, words, size / 2 + 1);
     for (int i = 0; i < count; i++)
         add_argument(reader, words[i].data, words[i].size);
     buffer_consume(&reader->input, (size_t)(end - line) + 1);

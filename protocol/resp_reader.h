@@ -5,8 +5,8 @@
  *
  * Every number a client sends is checked against the limits before memory is touched. After an
  * error the reader stays in error: send resp_reader_error() and close. */
-#ifndef DUEQ_PROTOCOL_RESP_READER_H
-#define DUEQ_PROTOCOL_RESP_READER_H
+#ifndef DUEQ_RESP_READER_H
+#define DUEQ_RESP_READER_H
 
 #include "protocol/request.h"
 
@@ -71,6 +71,6 @@ void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *r
 
 /* Nothing has come for a while: gives back what is kept for the next request, unless that has
  * begun. The request handed out last ends. */
-void resp_reader_rest(struct resp_reader *reader);
+void resp_reader_shrink(struct resp_reader *reader);
 
 #endif

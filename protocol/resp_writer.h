@@ -1,8 +1,8 @@
 /* Writes replies, each exactly as Redis 7.0 encodes it, for RESP2 or RESP3. What RESP2 has no
  * type for is written as Redis does there (a map as a flat array of twice the length, a double
  * as a bulk string, null as $-1 or *-1, a boolean as :1 or :0, ...). */
-#ifndef DUEQ_PROTOCOL_RESP_WRITER_H
-#define DUEQ_PROTOCOL_RESP_WRITER_H
+#ifndef DUEQ_RESP_WRITER_H
+#define DUEQ_RESP_WRITER_H
 
 #include "protocol/buffer.h"
 

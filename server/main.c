@@ -1,6 +1,6 @@
 /* dueq: the program and its subcommands. */
-#include "server/config.h"
-#include "server/log.h"
+#include "server/config/config.h"
+#include "server/process/log.h"
 #include "server/server.h"
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
@@ -87,7 +87,7 @@ static bool read_arguments(struct config *config, int argc, char **argv)
     return true;
 }
 
-static int run_server(int argc, char **argv)
+static int start_server(int argc, char **argv)
 {
     struct config config;
     int status = 1;
@@ -120,13 +120,13 @@ static bool holds_store(const char *dir)
     return false;
 }
 
-static const char *why(const struct kv *kv, enum dueq_status status)
+static const char *why(const struct dueq *store, enum dueq_status status)
 {
-    return kv_damage(kv)[0] == '\0' ? dueq_status_text(status) : kv_damage(kv);
+    return dueq_damage(store)[0] == '\0' ? dueq_status_text(status) : dueq_damage(store);
 }
 
 /* Opens the directory as a start would, which looks at the journal; then at all the rest. */
-static int run_check(int argc, char **argv)
+static int check_store_at(int argc, char **argv)
 {
     int64_t now = (int64_t)time(NULL) * 1000;
     struct dueq_error error = {""};
@@ -143,16 +143,16 @@ static int run_check(int argc, char **argv)
         fprintf(stderr, "dueq: %s\n", error.text);
         return 1;
     }
-    status = kv_check(dueq_kv(store), &records);
+    status = dueq_check(store, &records);
     if (status == DUEQ_OK)
         printf("%s is sound: %" PRIu64 " records in data.mdb\n", argv[0], records);
     else
-        fprintf(stderr, "dueq: %s/data.mdb: %s\n", argv[0], why(dueq_kv(store), status));
+        fprintf(stderr, "dueq: %s/data.mdb: %s\n", argv[0], why(store, status));
     dueq_abandon(store);
     return status == DUEQ_OK ? 0 : 1;
 }
 
-static int run_help(int argc, char **argv)
+static int print_help(int argc, char **argv)
 {
     fputs(usage, stdout);
     if (argc > 0 && strcmp(argv[0], "server") == 0) {
@@ -167,9 +167,9 @@ int main(int argc, char **argv)
     const char *command = argc > 1 ? argv[1] : "";
 
     if (strcmp(command, "server") == 0)
-        return run_server(argc - 2, argv + 2);
+        return start_server(argc - 2, argv + 2);
     if (strcmp(command, "check") == 0)
-        return run_check(argc - 2, argv + 2);
+        return check_store_at(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0)
         return bench_main(argc - 1, argv + 1);
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0 ||
@@ -179,6 +179,6 @@ int main(int argc, char **argv)
     }
     if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0 ||
         strcmp(command, "-h") == 0)
-        return run_help(argc - 2, argv + 2);
+        return print_help(argc - 2, argv + 2);
     return fail_usage(argc > 1 ? "unknown command: " : "which command?", command);
 }

@@ -1,13 +1,14 @@
+#include "storage/store.h"
 #include "server/server.h"
 
-#include "server/connection.h"
-#include "server/listener.h"
-#include "server/long_work.h"
-#include "server/pidfile.h"
-#include "server/pubsub.h"
-#include "server/stop_signals.h"
-#include "server/waiters.h"
-#include "server/watches.h"
+#include "server/net/connection.h"
+#include "server/net/listener.h"
+#include "server/dispatch/long_work.h"
+#include "server/process/pidfile.h"
+#include "server/session/pubsub.h"
+#include "server/process/stop_signals.h"
+#include "server/session/waiters.h"
+#include "server/session/watches.h"
 #include "storage/keys/keys.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ enum {
     DRAIN_MS = 20,             /* between looks at what clients have yet to take */
     COMMIT_PATIENCE_MS = 5000, /* while a commit finds no room: a slow disk washes a segment */
     COMMIT_RETRY_MS = 20,
-    REST_MS = 2000, /* idle so long, a client needs no memory for its next request */
+    SHRINK_AFTER_MS = 2000, /* idle so long, a client needs no memory for its next request */
     SPARE_DESCRIPTORS = 64
 };
 
@@ -43,9 +44,9 @@ static void on_notice(void *arg)
     struct server *server = arg;
     uint64_t one = 1;
 
-    if (atomic_exchange(&server->settled_noticed, true))
+    if (atomic_exchange(&server->notice_pending, true))
         return;
-    while (write(server->settled_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+    while (write(server->notice_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         ;
 }
 
@@ -63,7 +64,7 @@ static void set_limits(struct server *server)
     if (config->list_max_listpack_size >= 0)
         limits.list_entries = (uint64_t)config->list_max_listpack_size;
 
-    keys_set_limits(server->store, &limits);
+    keys_set_limits(store_keys(server->store), &limits);
 }
 
 static void set_defaults(struct server *server)
@@ -98,7 +99,7 @@ static void begin_clock(struct server *server)
 }
 
 /* Once, not with every try: the log may lie on the very disk that is full. */
-static void say_closed(struct server *server, const char *why)
+static void log_open_failure(struct server *server, const char *why)
 {
     char failure[sizeof(server->failure)];
 
@@ -112,8 +113,8 @@ static void say_closed(struct server *server, const char *why)
 static bool open_store(struct server *server)
 {
     struct dueq_time unknown = {.now = DUEQ_DEFAULT, .wall = clock_read().wall / 1000};
-    struct kv_options options;
-    struct kv_stats stats;
+    struct dueq_options options;
+    struct dueq_stats stats;
     struct dueq_error error;
 
     config_store_options(&server->config, &options);
@@ -121,15 +122,15 @@ static bool open_store(struct server *server)
     options.notify_arg = server;
     if (dueq_open(server->config.dir, &options, server->clock_runs ? server->now : unknown,
                   &server->store, &error) != DUEQ_OK) {
-        say_closed(server, error.text);
+        log_open_failure(server, error.text);
         return false;
     }
     begin_clock(server);
     server_update_clock(server);
     set_defaults(server);
-    keys_watch_changes(server->store, true);
+    changes_enable(store_keys(server->store), true);
     server->failure[0] = '\0';
-    kv_get_stats(dueq_kv(server->store), &stats);
+    dueq_get_stats(server->store, &stats);
     log_write(
         LOG_NOTICE, "Store open in %s: %zu topics, %" PRIu64 " journal records replayed%s",
         server->config.dir, dueq_topic_count(server->store), stats.replayed_records,
@@ -153,8 +154,7 @@ static void fail_store(struct server *server, const char *why)
         "from there every second. Check the disk, and dmesg",
         server->failure);
     server->stats.store_failures++;
-    DL_FOREACH_SAFE(server->sessions, session, next)
-    {
+    DL_FOREACH_SAFE(server->sessions, session, next) {
         struct connection *connection = connection_of(session);
 
         if (connection->is_gated || connection->is_touched || session->waiter != NULL)
@@ -201,13 +201,13 @@ static void close_doomed(struct server *server)
         connection_free(server->doomed);
 }
 
-static void release_settled(struct server *server)
+static void release_durable(struct server *server)
 {
-    uint64_t settled = server->store == NULL ? UINT64_MAX : dueq_settled(server->store);
+    uint64_t settled = server->store == NULL ? UINT64_MAX : dueq_durable_lsn(server->store);
     struct connection *connection, *next;
 
     DL_FOREACH_SAFE2(server->gated, connection, next, gated_next)
-    connection_release(connection, settled);
+        connection_release(connection, settled);
 }
 
 /* A commit that found no room, or no descriptor, is tried again: it changed nothing. What waits
@@ -342,9 +342,9 @@ static void check_session(struct server *server, struct connection *connection)
 {
     connection_limit_input(connection);
     connection_limit_output(connection);
-    connection_look_for_end(connection);
-    if (server->clock.last.monotonic - connection->session.active > REST_MS)
-        connection_rest(connection);
+    connection_check_peer(connection);
+    if (server->clock.last.monotonic - connection->session.active > SHRINK_AFTER_MS)
+        connection_shrink(connection);
     if (is_idle_too_long(server, connection))
         connection_doom(connection);
 }
@@ -354,20 +354,20 @@ static void check_sessions(struct server *server)
     struct session *session;
 
     DL_FOREACH(server->sessions, session)
-    check_session(server, connection_of(session));
+        check_session(server, connection_of(session));
 }
 
 /* Once, when it begins and when it ends. */
-static void tell_room(struct server *server)
+static void log_room_change(struct server *server)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
     if (server->store == NULL)
         return;
-    kv_get_stats(dueq_kv(server->store), &stats);
-    if (stats.full == server->told_full)
+    dueq_get_stats(server->store, &stats);
+    if (stats.full == server->full_logged)
         return;
-    server->told_full = stats.full;
+    server->full_logged = stats.full;
     if (stats.full)
         log_write(
             LOG_WARNING,
@@ -380,29 +380,29 @@ static void tell_room(struct server *server)
         log_write(LOG_NOTICE, "There is room again: pushes are taken");
 }
 
-static void keep_house(struct server *server)
+static void do_housekeeping(struct server *server)
 {
-    if (server->clock.last.monotonic - server->house_kept < CRON_MS)
+    if (server->clock.last.monotonic - server->last_housekeeping < CRON_MS)
         return;
-    server->house_kept = server->clock.last.monotonic;
+    server->last_housekeeping = server->clock.last.monotonic;
     check_sessions(server);
-    client_memory_keep(server);
-    log_tell_left_out(false);
+    client_memory_tick(server);
+    log_report_omitted(false);
     server_last_save(server);
-    tell_room(server);
+    log_room_change(server);
 }
 
 /* Of what this turn has committed: a checkpoint under way does not contain it. */
 static void start_checkpoint(struct server *server)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
     if (!server->checkpoint_wanted || server->store == NULL)
         return;
-    kv_get_stats(dueq_kv(server->store), &stats);
+    dueq_get_stats(server->store, &stats);
     if (stats.checkpoint_running)
         return;
-    kv_checkpoint_start(dueq_kv(server->store));
+    dueq_start_checkpoint(server->store);
     server->checkpoint_wanted = false;
 }
 
@@ -415,18 +415,18 @@ static void finish_turn(struct server *server)
 
     server->stats.turns++;
     server_update_clock(server);
-    keep_house(server);
+    do_housekeeping(server);
     end_pause(server);
     resume_some(server);
     long_works_turn(server);
-    if (server->store != NULL && kv_drains(dueq_kv(server->store)) == DUEQ_OK)
+    if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK)
         more = tick(server);
-    if (server->store == NULL || kv_drains(dueq_kv(server->store)) != DUEQ_FULL)
+    if (server->store == NULL || dueq_drains(server->store) != DUEQ_FULL)
         waiters_serve(server);
     waiters_expire(server);
     if (commit(server, &lsn)) {
         gate_touched(server, lsn);
-        release_settled(server);
+        release_durable(server);
     }
     close_doomed(server);
     check_store(server);
@@ -443,7 +443,7 @@ static int64_t next_turn(struct server *server)
 
     if (server->resumed != NULL)
         return 0;
-    if (server->store != NULL && kv_drains(dueq_kv(server->store)) == DUEQ_OK) {
+    if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK) {
         next = dueq_next_tick(server->store, server->now);
         wait = next < wait ? next : wait;
     }
@@ -480,7 +480,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     (void)arg;
 }
 
-static void on_settled(evutil_socket_t fd, short what, void *arg)
+static void on_store_notice(evutil_socket_t fd, short what, void *arg)
 {
     struct server *server = arg;
     uint64_t count;
@@ -491,8 +491,8 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
     /* in this order: a notice held back before this line is seen by the release below it, one
      * after it writes again. The other way round a write could be swallowed with the flag set,
      * and no notice would ever come */
-    atomic_store(&server->settled_noticed, false);
-    release_settled(server);
+    atomic_store(&server->notice_pending, false);
+    release_durable(server);
 }
 
 static void on_hangup(evutil_socket_t signal, short what, void *arg)
@@ -529,13 +529,14 @@ static bool init_events(struct server *server)
     int stop_fd = stop_signals_open();
 
     server->base = event_base_new();
-    server->settled_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (server->base == NULL || server->settled_fd < 0 || stop_fd < 0)
+    server->notice_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (server->base == NULL || server->notice_fd < 0 || stop_fd < 0)
         return false;
     server->timer = evtimer_new(server->base, on_timer, server);
     signal(SIGPIPE, SIG_IGN);
     return server->timer != NULL &&
-           add_event(server, &server->settled_event, server->settled_fd, EV_READ, on_settled) &&
+           add_event(server, &server->notice_event, server->notice_fd, EV_READ,
+                     on_store_notice) &&
            add_event(server, &server->stop_event, stop_fd, EV_READ, on_stop_signal) &&
            add_event(server, &server->hangup_event, SIGHUP, EV_SIGNAL, on_hangup);
 }
@@ -544,12 +545,12 @@ static bool init_events(struct server *server)
 
 int64_t server_last_save(struct server *server)
 {
-    const struct clock_moment *now = &server->clock.last;
-    struct kv_stats stats;
+    const struct clock_times *now = &server->clock.last;
+    struct dueq_stats stats;
 
     if (server->store != NULL) {
-        kv_get_stats(dueq_kv(server->store), &stats);
-        checkpoint_watch_look(&server->checkpoints, &stats, now->wall);
+        dueq_get_stats(server->store, &stats);
+        checkpoint_watch_update(&server->checkpoints, &stats, now->wall);
     }
     if (server->checkpoints.last > 0)
         return server->checkpoints.last;
@@ -648,8 +649,8 @@ void server_apply_config(struct server *server)
     if (server->store == NULL)
         return;
     set_defaults(server);
-    kv_set_durability(dueq_kv(server->store), (enum kv_durability)server->config.durability,
-                      (unsigned)server->config.durability_interval);
+    dueq_set_durability(server->store, (enum dueq_durability)server->config.durability,
+                        (unsigned)server->config.durability_interval);
 }
 
 /* ---- starting and stopping */
@@ -709,13 +710,13 @@ static bool start(struct server *server)
 }
 
 /* Nothing is read any more. Who is owed nothing goes now. */
-static void close_settled(struct server *server)
+static void close_finished(struct server *server)
 {
     struct session *session, *next;
 
     DL_FOREACH_SAFE(server->sessions, session, next)
-    if (!connection_drain(connection_of(session)))
-        connection_free(connection_of(session));
+        if (!connection_drain(connection_of(session)))
+            connection_free(connection_of(session));
 }
 
 /* Replies that were promised leave as fast as their clients take them, for shutdown-timeout
@@ -724,14 +725,14 @@ static void await_clients(struct server *server)
 {
     int64_t end = (int64_t)(clock_usec() / 1000) + server->config.shutdown_timeout * 1000, left;
 
-    close_settled(server);
+    close_finished(server);
     while (server->sessions != NULL && (left = end - (int64_t)(clock_usec() / 1000)) > 0) {
         struct timeval until = {0, 1000 * (suseconds_t)(left < DRAIN_MS ? left : DRAIN_MS)};
 
         event_add(server->timer, &until);
         event_base_loop(server->base, EVLOOP_ONCE);
         close_doomed(server);
-        close_settled(server);
+        close_finished(server);
     }
     if (server->sessions != NULL)
         log_write(LOG_WARNING,
@@ -749,7 +750,7 @@ static void deliver(struct server *server)
     gate_touched(server, lsn);
     if (server->store != NULL && dueq_wait(server->store, lsn) != DUEQ_OK)
         return;
-    release_settled(server);
+    release_durable(server);
     close_doomed(server);
     if (!server->stop_now)
         await_clients(server);
@@ -785,13 +786,13 @@ static void stop(struct server *server)
     pubsub_free(server->pubsub);
     if (server->pidfile_written)
         pidfile_remove(server->config.pidfile);
-    log_tell_left_out(true);
+    log_report_omitted(true);
     log_write(LOG_NOTICE, "dueq is down, bye bye");
 }
 
 static void free_events(struct server *server)
 {
-    struct event *events[] = {server->timer, server->settled_event, server->stop_event,
+    struct event *events[] = {server->timer, server->notice_event, server->stop_event,
                               server->hangup_event};
 
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
@@ -799,7 +800,7 @@ static void free_events(struct server *server)
             event_free(events[i]);
     if (server->base != NULL)
         event_base_free(server->base);
-    close(server->settled_fd);
+    close(server->notice_fd);
     stop_signals_close();
 }
 

@@ -1,17 +1,16 @@
 /* The server: one loop, one store, its connections; and the turn, in which order is the
  * promise. Handlers see the accessors; the loop's own files see the rest. */
-#ifndef DUEQ_SERVER_SERVER_H
-#define DUEQ_SERVER_SERVER_H
+#ifndef DUEQ_SERVER_H
+#define DUEQ_SERVER_H
 
-#include "server/checkpoint_watch.h"
-#include "server/client_memory.h"
-#include "server/clock.h"
-#include "server/config.h"
-#include "server/latency.h"
-#include "server/session.h"
-#include "server/slowlog.h"
+#include "server/statistics/checkpoint_watch.h"
+#include "server/net/client_memory.h"
+#include "server/process/clock.h"
+#include "server/config/config.h"
+#include "server/statistics/latency.h"
+#include "server/session/session.h"
+#include "server/statistics/slowlog.h"
 #include "storage/dueq.h"
-#include "storage/queue/wheel.h"
 
 #include <stdatomic.h>
 
@@ -38,19 +37,19 @@ struct server_stats {
 struct server {
     struct config config;
     struct event_base *base;
-    struct event *timer, *settled_event;
+    struct event *timer, *notice_event;
     struct event *stop_event, *hangup_event;
-    int settled_fd;                /* eventfd: the store's threads write, the loop reads */
-    _Atomic(bool) settled_noticed; /* a write is under way: no second one needed */
+    int notice_fd;                /* eventfd: the store's threads write, the loop reads */
+    _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
     struct dueq *store;   /* NULL while it is being reopened */
     char failure[320];    /* why it is */
-    bool told_full;       /* the log says that there is no room */
+    bool full_logged;     /* the log says that there is no room */
     int64_t reopen_at;    /* monotonic ms */
     int64_t commit_until; /* monotonic ms: how long a commit is tried again; 0: none is late */
     struct clock clock;
-    bool clock_runs;    /* since the first opening of the store */
-    int64_t house_kept; /* when it was, on the monotonic clock: once a second */
+    bool clock_runs;           /* since the first opening of the store */
+    int64_t last_housekeeping; /* when it was, on the monotonic clock: once a second */
     struct dueq_time now;
     struct session *sessions;       /* all, oldest first (utlist) */
     struct session *sessions_by_id; /* the same (uthash) */

@@ -1,6 +1,6 @@
 /* A borrowed run of bytes. A slice owns nothing; whoever returns one says how long it lives. */
-#ifndef DUEQ_STORAGE_SLICE_H
-#define DUEQ_STORAGE_SLICE_H
+#ifndef DUEQ_SLICE_H
+#define DUEQ_SLICE_H
 
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What every storage call answers: DUEQ_OK (0) or the reason why not. One list gives the code
  * and its text; a switch over the enum is checked by the compiler. */
-#ifndef DUEQ_STORAGE_STATUS_H
-#define DUEQ_STORAGE_STATUS_H
+#ifndef DUEQ_STATUS_H
+#define DUEQ_STATUS_H
 
 #define DUEQ_STATUS_LIST(X)                                                                    \
     X(DUEQ_OK, "ok")                                                                           \

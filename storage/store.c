@@ -1,31 +1,29 @@
 /* A store as a whole: its life, its batches, its time. */
-#include "storage/keys/store_keys.h"
+#include "storage/store.h"
+
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
 
 #include <stdlib.h>
 
-void dueq_options_init(struct kv_options *options)
-{
-    kv_options_init(options);
-}
-
 /* Fills in *store, which is zero; the caller abandons it on failure. */
 static enum dueq_status open_store(struct dueq *store, const char *dir,
-                                   const struct kv_options *kv, struct dueq_time time,
+                                   const struct dueq_options *options, struct dueq_time time,
                                    struct dueq_error *error)
 {
-    struct kv_options defaults;
+    struct dueq_options defaults;
     enum dueq_status status;
 
-    kv_options_init(&defaults);
-    status = kv_open(dir, kv != NULL ? kv : &defaults, &store->kv, error);
+    dueq_options_init(&defaults);
+    status = kv_open(dir, options != NULL ? options : &defaults, &store->kv, error);
     if (status != DUEQ_OK)
         return status;
     if (time.now == DUEQ_DEFAULT && kv_time_floor(store->kv) == 0)
         time.now = time.wall;
     if (time.now < kv_time_floor(store->kv))
         time.now = kv_time_floor(store->kv);
-    status = queue_load(store, time);
+    status = queue_new(store->kv, time, &store->queue);
     if (status == DUEQ_OK)
         status = keys_new(store->kv, &store->keys);
     if (status != DUEQ_OK)
@@ -34,8 +32,9 @@ static enum dueq_status open_store(struct dueq *store, const char *dir,
     return status;
 }
 
-enum dueq_status dueq_open(const char *dir, const struct kv_options *kv, struct dueq_time time,
-                           struct dueq **ret_store, struct dueq_error *error)
+enum dueq_status dueq_open(const char *dir, const struct dueq_options *kv,
+                           struct dueq_time time, struct dueq **ret_store,
+                           struct dueq_error *error)
 {
     struct dueq *store = calloc(1, sizeof(*store));
     enum dueq_status status;
@@ -54,7 +53,7 @@ enum dueq_status dueq_open(const char *dir, const struct kv_options *kv, struct 
 /* Cursors go before what they read. */
 static void release(struct dueq *store)
 {
-    queue_release(store);
+    queue_free(store->queue);
     keys_free(store->keys);
 }
 
@@ -66,7 +65,7 @@ enum dueq_status dueq_close(struct dueq *store)
 
     if (store == NULL)
         return DUEQ_OK;
-    status = dueq_commit(store, queue_last_time(store), &lsn);
+    status = dueq_commit(store, queue_last_time(store->queue), &lsn);
     if (status != DUEQ_OK) {
         dueq_abandon(store);
         return status;
@@ -86,19 +85,14 @@ void dueq_abandon(struct dueq *store)
     free(store);
 }
 
-struct kv *dueq_kv(struct dueq *store)
-{
-    return store->kv;
-}
-
 void dueq_get_defaults(const struct dueq *store, struct dueq_defaults *ret_defaults)
 {
-    *ret_defaults = store->defaults;
+    *ret_defaults = store->queue->defaults;
 }
 
 void dueq_set_defaults(struct dueq *store, const struct dueq_defaults *defaults)
 {
-    store->defaults = *defaults;
+    store->queue->defaults = *defaults;
 }
 
 int64_t dueq_time_floor(const struct dueq *store)
@@ -108,28 +102,21 @@ int64_t dueq_time_floor(const struct dueq *store)
 
 bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line)
 {
-    if (!store->has_timeline)
-        return false;
-    *ret_line = store->timeline;
-    return true;
+    if (store->queue->has_timeline)
+        *ret_line = store->queue->timeline;
+    return store->queue->has_timeline;
 }
 
 void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line)
 {
-    if (store->has_timeline && line->ahead == store->timeline.ahead &&
-        line->since_boot == store->timeline.since_boot &&
-        memcmp(line->boot, store->timeline.boot, DUEQ_BOOT_SIZE) == 0)
-        return;
-    store->timeline = *line;
-    store->has_timeline = true;
-    queue_put_timeline(store);
+    queue_keep_timeline(store->queue, line);
 }
 
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)
 {
-    queue_settle(store);
+    topics_prepare_commit(store->queue);
     keys_save(store->keys);
-    return kv_commit(store->kv, queue_time(store, time).now, ret_lsn);
+    return kv_commit(store->kv, queue_time(store->queue, time).now, ret_lsn);
 }
 
 size_t dueq_batch_bytes(const struct dueq *store)
@@ -137,9 +124,9 @@ size_t dueq_batch_bytes(const struct dueq *store)
     return kv_batch_bytes(store->kv);
 }
 
-uint64_t dueq_settled(const struct dueq *store)
+uint64_t dueq_durable_lsn(const struct dueq *store)
 {
-    return kv_settled(store->kv);
+    return kv_durable_lsn(store->kv);
 }
 
 enum dueq_status dueq_wait(struct dueq *store, uint64_t lsn)
@@ -174,47 +161,168 @@ const char *dueq_failure(const struct dueq *store)
 
 enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 {
-    queue_time(store, time);
-    queue_flush(store);
+    queue_time(store->queue, time);
+    topics_flush(store->queue);
     keys_flush_all(store->keys);
     return DUEQ_OK;
-}
-
-struct keys *store_keys(const struct dueq *store)
-{
-    return store->keys;
 }
 
 /* ---- time */
 
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
 {
-    time = queue_time(store, time);
-    queue_tick(store, time, &budget);
+    time = queue_time(store->queue, time);
+    queue_tick(store->queue, time, &budget);
     if (budget > 0)
-        keys_tick(store, time, &budget);
+        reclaim_tick(store->keys, time, &budget);
     return budget == 0;
 }
 
 int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
 {
-    int64_t next = queue_next_tick(store, time), expiry;
+    int64_t next = queue_next_tick(store->queue, time), expiry;
 
-    if (time.now < store->now)
-        time.now = store->now;
-    expiry = keys_next_tick(store->keys, time);
+    if (time.now < store->queue->now)
+        time.now = store->queue->now;
+    expiry = reclaim_next_tick(store->keys, time);
     return expiry < next ? expiry : next;
 }
 
-/* ---- signals */
+/* ---- room, damage, statistics */
+
+enum dueq_status dueq_room(struct dueq *store, size_t bytes)
+{
+    return kv_room(store->kv, bytes);
+}
+
+enum dueq_status dueq_reserve_room(struct dueq *store, size_t bytes)
+{
+    return kv_grant(store->kv, bytes);
+}
+
+enum dueq_status dueq_drains(struct dueq *store)
+{
+    return kv_drains(store->kv);
+}
+
+bool dueq_is_busy(const struct dueq *store, size_t bytes)
+{
+    return kv_is_busy(store->kv, bytes);
+}
+
+void dueq_lend(struct dueq *store, struct dueq_loan *loans, size_t count)
+{
+    kv_lend(store->kv, loans, count);
+}
+
+bool dueq_is_behind(const struct dueq *store)
+{
+    return kv_is_behind(store->kv);
+}
+
+const char *dueq_damage(const struct dueq *store)
+{
+    return kv_damage(store->kv);
+}
+
+void dueq_forget_damage(struct dueq *store)
+{
+    kv_forget_damage(store->kv);
+}
+
+enum dueq_status dueq_check(struct dueq *store, uint64_t *ret_records)
+{
+    return kv_check(store->kv, ret_records);
+}
+
+void dueq_start_checkpoint(struct dueq *store)
+{
+    kv_checkpoint_start(store->kv);
+}
+
+void dueq_set_durability(struct dueq *store, enum dueq_durability durability,
+                         unsigned interval_ms)
+{
+    kv_set_durability(store->kv, durability, interval_ms);
+}
+
+void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats)
+{
+    kv_get_stats(store->kv, ret_stats);
+}
+
+/* ---- jobs */
+
+enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
+                           struct dueq_time time, struct dueq_slice *ret_id)
+{
+    return queue_push(store->queue, push, time, ret_id);
+}
+
+enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
+                            struct dueq_time time, struct dueq_job *ret_job)
+{
+    return queue_claim(store->queue, topic, lease, time, ret_job);
+}
+
+enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          int64_t token, struct dueq_time time)
+{
+    return queue_ack(store->queue, topic, id, token, time);
+}
+
+enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                           int64_t token, const struct dueq_nack *nack, struct dueq_time time,
+                           enum dueq_state *ret_state)
+{
+    return queue_nack(store->queue, topic, id, token, nack, time, ret_state);
+}
+
+enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, int64_t lease, struct dueq_time time,
+                             int64_t *ret_end)
+{
+    return queue_extend(store->queue, topic, id, token, lease, time, ret_end);
+}
+
+enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          struct dueq_time time, struct dueq_job *ret_job)
+{
+    return queue_get(store->queue, topic, id, time, ret_job);
+}
+
+enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          struct dueq_time time)
+{
+    return queue_del(store->queue, topic, id, time);
+}
+
+/* ---- topics */
+
+enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_time time, struct dueq_topic_stats *ret_stats)
+{
+    return queue_topic_stats(store->queue, topic, time, ret_stats);
+}
+
+enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
+                                  struct dueq_topic_stats *ret_stats)
+{
+    return queue_total_stats(store->queue, time, ret_stats);
+}
+
+enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
+                                  struct dueq_slice *ret_name)
+{
+    return queue_topic_after(store->queue, after, ret_name);
+}
+
+size_t dueq_topic_count(const struct dueq *store)
+{
+    return queue_topic_count(store->queue);
+}
 
 enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_topic)
 {
-    struct topic *topic = store->signals;
-
-    if (topic == NULL)
-        return DUEQ_NOTFOUND;
-    queue_unsignal(store, topic);
-    *ret_topic = topic_name(topic);
-    return DUEQ_OK;
+    return queue_next_signal(store->queue, ret_topic);
 }

@@ -1,8 +1,8 @@
 #include "server/commands/combine.h"
 
 #include "protocol/number.h"
-#include "server/commands/scored_members.h"
-#include "server/long_work.h"
+#include "server/commands/zsets/scored_members.h"
+#include "server/dispatch/long_work.h"
 #include "storage/kv/kv.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ enum {
 static bool read_source(struct context *context, struct combination *combination,
                         struct combine_source *source)
 {
-    struct keys_view view = context_view(context);
+    struct keys_view view = database_view(context);
     struct keys_info info = {.type = KEYS_NONE};
     enum dueq_status status = keys_info(&view, context_slice(context, source->argument), &info);
 
@@ -31,7 +31,7 @@ static bool read_source(struct context *context, struct combination *combination
     source->count = info.type == KEYS_NONE ? 0 : info.count;
     if (info.type != KEYS_NONE && info.encoding != KEYS_INTSET)
         combination->integers = false;
-    return context_check(context, status);
+    return context_check_status(context, status);
 }
 
 bool combine_read_sources(struct context *context, struct combination *combination,
@@ -351,8 +351,8 @@ static bool write_some(struct combination *combination)
     while (combination->written < gathered->count && combination->budget > 0) {
         const struct gathered_item *item = gathered->slots[combination->written++].item;
 
-        scored_member_write(combination->context->reply, gathered_bytes(item), item->score,
-                            combination->with_scores);
+        scored_members_write_one(combination->context->reply, gathered_bytes(item), item->score,
+                                 combination->with_scores);
         spend(combination, 1 + item->size / STEP_BYTES);
     }
     return combination->written == gathered->count;
@@ -389,7 +389,7 @@ static bool finish(struct combination *combination)
         made_key_store(&combination->made, context, context_slice(context, 1),
                        combination->event);
     else
-        context_integer_reply(context, (int64_t)combination->found);
+        context_reply_integer(context, (int64_t)combination->found);
     return true;
 }
 
@@ -398,7 +398,7 @@ static bool advance(struct combination *combination, unsigned budget)
 {
     combination->budget = budget;
     walk(combination);
-    if (!context_check(combination->context, combination->status))
+    if (!context_check_status(combination->context, combination->status))
         return true;
     return combination->walked_all && finish(combination);
 }
@@ -421,7 +421,7 @@ static enum outcome put_off(struct context *context, struct combination *combina
     }
     *state = *combination;
     state->made.in_memory = combination->use == COMBINE_REPLIED;
-    return context_go_on(context, state, free_combination, LONG_HOLDS_SOURCES);
+    return long_work_continue(context, state, free_combination, LONG_HOLDS_SOURCES);
 }
 
 enum outcome combine(struct context *context, struct combination *combination)
@@ -429,14 +429,14 @@ enum outcome combine(struct context *context, struct combination *combination)
     uint64_t steps;
 
     combination->context = context;
-    combination->view = context_view(context);
+    combination->view = database_view(context);
     begin(combination);
     steps = steps_of(combination);
     if (steps <= LONG_ENOUGH)
         return run_whole(combination);
     if (context->may_wait)
         return put_off(context, combination);
-    if (context_whole_is_bearable(context, steps))
+    if (long_work_fits_transaction(context, steps))
         return run_whole(combination);
     combine_release(combination);
     return OUTCOME_DONE;
@@ -460,23 +460,23 @@ static bool is_spoiled(const struct combination *combination)
 
     if (combination->walked_all)
         return false;
-    return context_keys_changed(combination->context) ||
+    return long_work_keys_changed(combination->context) ||
            (build != NULL && !keys_build_is_sound(build, &combination->view));
 }
 
 enum outcome combine_go_on(struct context *context)
 {
-    struct combination *combination = context_state(context);
+    struct combination *combination = long_work_state(context);
 
     combination->context = context;
-    combination->view = context_view(context);
+    combination->view = database_view(context);
     if (combination->use == COMBINE_STORED &&
-        !context_check(context, kv_room(dueq_kv(context->store), SLICE_ROOM)))
+        !context_check_status(context, dueq_room(context->store, SLICE_ROOM)))
         return OUTCOME_DONE;
     if (is_spoiled(combination) && !begin_again(combination))
         return OUTCOME_DONE;
     if (advance(combination, LONG_STEPS))
         return OUTCOME_DONE;
     context_state_holds(context, combination->made.gathered.memory);
-    return context_go_on(context, combination, free_combination, LONG_HOLDS_SOURCES);
+    return long_work_continue(context, combination, free_combination, LONG_HOLDS_SOURCES);
 }

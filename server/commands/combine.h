@@ -1,7 +1,7 @@
 /* Sets and sorted sets put together: union, intersection and difference, replied, counted or
  * stored. What is long goes on in later turns, over the sources as they are at one moment. */
-#ifndef DUEQ_SERVER_COMBINE_H
-#define DUEQ_SERVER_COMBINE_H
+#ifndef DUEQ_COMBINE_H
+#define DUEQ_COMBINE_H
 
 #include "server/commands/made_key.h"
 

@@ -133,15 +133,15 @@ static enum keyspace_event event_of(enum keys_type type)
 enum outcome made_key_store(struct made_key *made, struct context *context,
                             struct dueq_slice name, const char *event)
 {
-    struct keys_view view = context_view(context);
+    struct keys_view view = database_view(context);
     uint64_t count;
     enum dueq_status status = put_in_place(made, &view, name, &count);
 
-    if (!context_check(context, status))
+    if (!context_check_status(context, status))
         return OUTCOME_DONE;
     if (count > 0)
-        context_notify(context, event_of(made->type), event, name);
+        database_notify(context, event_of(made->type), event, name);
     else if (status == DUEQ_OK)
-        context_notify(context, EVENT_GENERIC, "del", name);
-    return context_integer_reply(context, (int64_t)count);
+        database_notify(context, EVENT_GENERIC, "del", name);
+    return context_reply_integer(context, (int64_t)count);
 }

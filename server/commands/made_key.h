@@ -2,11 +2,11 @@
  * memory and stored at once. When there is more, and the command goes on over several turns, it
  * grows in the store, where nobody sees it (keys_build_empty), and takes its place at the end.
  * What is given up on the way leaves nothing. */
-#ifndef DUEQ_SERVER_MADE_KEY_H
-#define DUEQ_SERVER_MADE_KEY_H
+#ifndef DUEQ_MADE_KEY_H
+#define DUEQ_MADE_KEY_H
 
-#include "server/gathered.h"
-#include "server/keyspace.h"
+#include "server/containers/gathered.h"
+#include "server/commands/database.h"
 
 /* Begins with type, in_memory and grown set, all else zero. */
 struct made_key {

@@ -1,5 +1,5 @@
 /* The log of changed keys, for WATCH, blocked clients and notifications. */
-#include "storage/keys/directory.h"
+#include "storage/keys/key_index.h"
 
 #include <stdlib.h>
 
@@ -47,15 +47,15 @@ static void append(struct keys *keys, const struct change_header *header,
     log->size += size;
 }
 
-void changes_add(struct keys *keys, unsigned database, struct dueq_slice name,
-                 enum change_kind kind)
+void changes_record(struct keys *keys, unsigned database, struct dueq_slice name,
+                    enum change_kind kind)
 {
     append(keys, &(struct change_header){name.size, database, kind}, name);
 }
 
-void keys_watch_changes(struct dueq *store, bool on)
+void changes_enable(struct keys *keys, bool on)
 {
-    struct change_log *log = &store_keys(store)->changes;
+    struct change_log *log = &keys->changes;
 
     log->on = on;
     log->size = log->read = log->looked = 0;
@@ -77,9 +77,9 @@ static bool take(const struct change_log *log, size_t *at, struct keys_change *r
     return true;
 }
 
-enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change)
+enum dueq_status changes_next(struct keys *keys, struct keys_change *ret_change)
 {
-    struct change_log *log = &store_keys(store)->changes;
+    struct change_log *log = &keys->changes;
 
     if (take(log, &log->read, ret_change))
         return DUEQ_OK;
@@ -87,9 +87,9 @@ enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_ch
     return DUEQ_NOTFOUND;
 }
 
-enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_change)
+enum dueq_status changes_peek(struct keys *keys, struct keys_change *ret_change)
 {
-    struct change_log *log = &store_keys(store)->changes;
+    struct change_log *log = &keys->changes;
     struct keys_change change;
 
     if (log->looked < log->read)

@@ -25,7 +25,7 @@ struct cut {
 /* The cut at the cursor. False: it is none of the object. */
 static bool read_cut(const struct kv_cursor *at, uint64_t object, struct cut *ret_cut)
 {
-    struct kv_key prefix = keys_object_key(TABLE_CUT, object);
+    struct kv_key prefix = object_key_prefix(TABLE_CUT, object);
     struct dueq_slice key = kv_cursor_key(at), from = kv_cursor_value(at);
 
     if (!kv_key_begins(key, &prefix) || from.size == 0 || from.size > KV_KEY_MAX)
@@ -47,7 +47,7 @@ static enum dueq_status find_cut(struct keys *keys, const struct kv_key *key,
     if (at == NULL)
         return DUEQ_NOMEM;
     status = kv_cursor_seek(at, kv_key_slice(&record));
-    if (status == DUEQ_OK && !read_cut(at, kv_read_u64(key->bytes + 1), ret_cut))
+    if (status == DUEQ_OK && !read_cut(at, bytes_read_u64(key->bytes + 1), ret_cut))
         status = DUEQ_NOTFOUND;
     keys_give_cursor(keys);
     return status;
@@ -116,7 +116,7 @@ enum dueq_status cuts_look_at(struct cuts *cuts, struct dueq_slice key)
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
     if (status == DUEQ_NOTFOUND)
-        cut.from = keys_object_key(here.bytes[0], kv_read_u64(here.bytes + 1) + 1);
+        cut.from = object_key_prefix(here.bytes[0], bytes_read_u64(here.bytes + 1) + 1);
     cuts->gone = compare(&cut.from, &here) <= 0;
     cuts->known = !cuts->gone;
     cuts->from = cuts->gone ? cut.from : here;
@@ -129,7 +129,7 @@ enum dueq_status cuts_look_at(struct cuts *cuts, struct dueq_slice key)
 /* The place that a tick has come to may lie in what is to be erased by now. */
 static void begin_erasing_anew(struct keys *keys, const struct kv_key *sign)
 {
-    keys_lower(&keys->garbage_first, sign);
+    keys_lower_bound(&keys->garbage_first, sign);
     keys->garbage = true;
     if (compare(&keys->garbage_now, sign) == 0)
         keys->garbage_at.size = 0;
@@ -211,7 +211,7 @@ static enum dueq_status erase_member(struct keys *keys, uint64_t object,
 
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-    place = zset_order_key(keys, &owner, zset_read_score(value), here.member);
+    place = zset_order_key(keys, &owner, zset_order_read_score(value), here.member);
     return dueq_slice_equal(kv_key_slice(&place), kv_cursor_key(at))
                ? member_del(keys, &owner, here.member)
                : DUEQ_OK;
@@ -276,7 +276,7 @@ static enum dueq_status erase_cut(struct keys *keys, uint64_t object, const stru
 
 enum dueq_status cuts_erase(struct keys *keys, uint64_t object, unsigned *budget)
 {
-    struct kv_key first = keys_object_key(TABLE_CUT, object);
+    struct kv_key first = object_key_prefix(TABLE_CUT, object);
     enum dueq_status status;
     struct cut cut;
 

@@ -5,10 +5,10 @@
  * a record: the first key behind it -> its first key. Readers go around cuts; a sorted set's
  * member is gone when its place in the order is. What is put into a cut parts it in two. Ticks
  * erase the records, and then the cut. While an object has cuts, a garbage record says so. */
-#ifndef DUEQ_STORAGE_CUTS_H
-#define DUEQ_STORAGE_CUTS_H
+#ifndef DUEQ_CUTS_H
+#define DUEQ_CUTS_H
 
-#include "storage/keys/directory.h"
+#include "storage/keys/key_index.h"
 
 /* A reader's knowledge of an object's cuts; good until the next change of them. */
 struct cuts {

@@ -7,10 +7,10 @@
  *
  * A key is there until its moment is over, as in Redis: the ms that has begun counts, and what
  * is left of a time to live is what was asked for, not a ms more. */
-#ifndef DUEQ_STORAGE_EXPIRY_H
-#define DUEQ_STORAGE_EXPIRY_H
+#ifndef DUEQ_EXPIRY_H
+#define DUEQ_EXPIRY_H
 
-#include "storage/dueq.h"
+#include "storage/types.h"
 
 #define KEYS_KEEP_EXPIRY INT64_MIN /* not one of them: no change */
 
@@ -49,12 +49,12 @@ static inline int64_t expiry_after(struct dueq_time time, int64_t ms)
 }
 
 /* The moment, and the time, on the clock that it is on. */
-static inline int64_t expiry_moment(int64_t expiry)
+static inline int64_t expiry_time(int64_t expiry)
 {
     return expiry_on_wall(expiry) ? expiry : expiry - EXPIRY_MIDDLE;
 }
 
-static inline int64_t expiry_clock(int64_t expiry, struct dueq_time time)
+static inline int64_t expiry_now(int64_t expiry, struct dueq_time time)
 {
     return expiry_on_wall(expiry) ? time.wall : time.now;
 }
@@ -62,19 +62,19 @@ static inline int64_t expiry_clock(int64_t expiry, struct dueq_time time)
 /* Is the key gone? */
 static inline bool expiry_is_over(int64_t expiry, struct dueq_time time)
 {
-    return expiry != DUEQ_NEVER && expiry_clock(expiry, time) > expiry_moment(expiry);
+    return expiry != DUEQ_NEVER && expiry_now(expiry, time) > expiry_time(expiry);
 }
 
 /* Would a key that is given it now be deleted at once? */
-static inline bool expiry_is_past(int64_t expiry, struct dueq_time time)
+static inline bool expiry_is_due(int64_t expiry, struct dueq_time time)
 {
-    return expiry != DUEQ_NEVER && expiry_clock(expiry, time) >= expiry_moment(expiry);
+    return expiry != DUEQ_NEVER && expiry_now(expiry, time) >= expiry_time(expiry);
 }
 
 /* ms until then; 0: now, or it is past. Not of DUEQ_NEVER. */
 static inline int64_t expiry_left(int64_t expiry, struct dueq_time time)
 {
-    int64_t moment = expiry_moment(expiry), now = expiry_clock(expiry, time), left;
+    int64_t moment = expiry_time(expiry), now = expiry_now(expiry, time), left;
 
     if (moment <= now)
         return 0;
@@ -82,7 +82,7 @@ static inline int64_t expiry_left(int64_t expiry, struct dueq_time time)
 }
 
 /* The moment as the wall clock stands. Not of DUEQ_NEVER. */
-static inline int64_t expiry_wall(int64_t expiry, struct dueq_time time)
+static inline int64_t expiry_wall_time(int64_t expiry, struct dueq_time time)
 {
     return expiry_on_wall(expiry) ? expiry : expiry - EXPIRY_MIDDLE - time.now + time.wall;
 }

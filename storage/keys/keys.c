@@ -40,7 +40,7 @@ enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
         kv_key_start(&keys->first_expiry[clock], TABLE_EXPIRY);
         kv_key_time(&keys->first_expiry[clock], keys->next_expiry[clock]);
     }
-    status = directory_load(keys);
+    status = key_index_load(keys);
     if (status != DUEQ_OK) {
         keys_free(keys);
         return status;
@@ -53,10 +53,10 @@ void keys_free(struct keys *keys)
 {
     if (keys == NULL)
         return;
-    keys_forget_builds(keys);
+    keys_build_forget_all(keys);
     keys_forget_removals(keys);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
-        directory_forget(keys, keys->databases[i].physical);
+        key_index_forget(keys, keys->databases[i].physical);
     for (size_t i = 0; i < sizeof(keys->cursors) / sizeof(keys->cursors[0]); i++)
         kv_cursor_free(keys->cursors[i]);
     free(keys->changes.bytes);
@@ -64,14 +64,14 @@ void keys_free(struct keys *keys)
     free(keys);
 }
 
-void keys_set_limits(struct dueq *store, const struct keys_limits *limits)
+void keys_set_limits(struct keys *keys, const struct keys_limits *limits)
 {
-    store_keys(store)->limits = *limits;
+    keys->limits = *limits;
 }
 
 void keys_save(struct keys *keys)
 {
-    directory_save(keys);
+    key_index_save(keys);
 }
 
 /* ---- shared means */
@@ -95,7 +95,7 @@ void keys_give_cursor(struct keys *keys)
     keys->cursors_taken--;
 }
 
-void keys_lower(struct kv_key *place, const struct kv_key *key)
+void keys_lower_bound(struct kv_key *place, const struct kv_key *key)
 {
     if (dueq_slice_compare(kv_key_slice(key), kv_key_slice(place)) < 0)
         *place = *key;
@@ -133,7 +133,7 @@ enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
 {
     struct keys_entry *entry;
     struct dueq_slice value;
-    enum dueq_status status = directory_find(view, name, KEYS_NONE, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
 
     if (status != DUEQ_OK)
         return status;
@@ -149,10 +149,10 @@ enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
 enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_NONE, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
 
     if (status == DUEQ_OK)
-        directory_remove(keys_of(view), entry, false);
+        key_index_remove(view->keys, entry, false);
     return status;
 }
 
@@ -160,40 +160,40 @@ enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice n
 {
     enum dueq_status status = keys_del(view, name);
 
-    keys_of(view)->making_way = status == DUEQ_OK;
+    view->keys->making_way = status == DUEQ_OK;
     return status;
 }
 
 enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name,
                              int64_t expiry)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_NONE, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
 
     if (status != DUEQ_OK)
         return status;
-    if (expiry_is_past(expiry, view->time)) {
-        directory_remove(keys, entry, false);
+    if (expiry_is_due(expiry, view->time)) {
+        key_index_remove(keys, entry, false);
         return DUEQ_OK;
     }
     if (entry->packed)
-        status = directory_edit(keys, entry);
+        status = key_index_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
-    directory_expire(keys, entry, expiry);
-    directory_touched(view, entry);
+    key_index_set_expiry(keys, entry, expiry);
+    key_index_touched(view, entry);
     return DUEQ_OK;
 }
 
 enum dueq_status keys_make_free(const struct keys_view *view, struct dueq_slice name)
 {
-    struct keys_view any_time = {view->store, view->database, EXPIRY_LONG_AGO};
+    struct keys_view any_time = {view->keys, view->database, EXPIRY_LONG_AGO};
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(&any_time, name, KEYS_NONE, &entry);
+    enum dueq_status status = key_index_find(&any_time, name, KEYS_NONE, &entry);
 
     if (status == DUEQ_OK)
-        directory_remove(keys_of(view), entry, expiry_is_over(entry->expires, view->time));
+        key_index_remove(view->keys, entry, expiry_is_over(entry->expires, view->time));
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
@@ -201,36 +201,34 @@ enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice fro
                              struct dueq_slice to)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, from, KEYS_NONE, &entry);
+    enum dueq_status status = key_index_find(view, from, KEYS_NONE, &entry);
 
     if (status != DUEQ_OK)
         return status;
     if (dueq_slice_equal(from, to)) {
-        directory_touched(view, entry);
+        key_index_touched(view, entry);
         return DUEQ_OK;
     }
     status = keys_make_free(view, to);
-    return status == DUEQ_OK ? directory_relink(keys_of(view), entry, view->database, to)
-                             : status;
+    return status == DUEQ_OK ? key_index_relink(view->keys, entry, view->database, to) : status;
 }
 
 enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
                            unsigned to_database)
 {
-    struct keys_view there = {view->store, to_database, view->time};
+    struct keys_view there = {view->keys, to_database, view->time};
     struct keys_entry *entry, *taken;
-    enum dueq_status status = directory_find(&there, name, KEYS_NONE, &taken);
+    enum dueq_status status = key_index_find(&there, name, KEYS_NONE, &taken);
 
     if (status == DUEQ_OK)
         return DUEQ_DUPLICATE;
     if (status != DUEQ_NOTFOUND)
         return status;
-    status = directory_find(view, name, KEYS_NONE, &entry);
+    status = key_index_find(view, name, KEYS_NONE, &entry);
     if (status != DUEQ_OK)
         return status;
     status = keys_make_free(&there, name);
-    return status == DUEQ_OK ? directory_relink(keys_of(view), entry, to_database, name)
-                             : status;
+    return status == DUEQ_OK ? key_index_relink(view->keys, entry, to_database, name) : status;
 }
 
 /* ---- copies */
@@ -245,7 +243,7 @@ static enum dueq_status copy_here(struct keys *keys, const struct keys_entry *en
     if (status != DUEQ_OK || cuts->gone)
         return status;
     kv_key_copy(&key, here);
-    kv_write_u64(key.bytes + 1, to);
+    bytes_write_u64(key.bytes + 1, to);
     kv_put(keys->kv, kv_key_slice(&key), kv_cursor_value(at), true);
     return DUEQ_OK;
 }
@@ -255,7 +253,7 @@ static enum dueq_status copy_records(struct keys *keys, struct keys_entry *entry
                                      const struct kv_key *first, uint64_t count, uint64_t to)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
-    struct kv_key prefix = keys_object_key(first->bytes[0], entry->object);
+    struct kv_key prefix = object_key_prefix(first->bytes[0], entry->object);
     struct cuts cuts;
     enum dueq_status status;
 
@@ -281,12 +279,12 @@ static enum dueq_status copy_object(struct keys *keys, struct keys_entry *from, 
     struct kv_key first;
 
     if (from->type == KEYS_LIST) {
-        first = keys_element_key(from->object, from->head);
+        first = object_key_element(from->object, from->head);
         return copy_records(keys, from, &first, from->count, to);
     }
-    for (const uint8_t *table = keys_tables(from->type); *table != 0 && status == DUEQ_OK;
+    for (const uint8_t *table = object_key_tables(from->type); *table != 0 && status == DUEQ_OK;
          table++) {
-        first = keys_object_key(*table, from->object);
+        first = object_key_prefix(*table, from->object);
         status = copy_records(keys, from, &first, UINT64_MAX, to);
     }
     return status;
@@ -296,21 +294,21 @@ static enum dueq_status copy_object(struct keys *keys, struct keys_entry *from, 
 static enum dueq_status copy_value(struct keys *keys, struct keys_entry *from,
                                    struct keys_entry *to)
 {
-    enum dueq_status status = directory_take_value(keys, to, from);
+    enum dueq_status status = key_index_take_value(keys, to, from);
 
     if (status != DUEQ_OK || from->packed)
         return status;
-    status = directory_unpack(keys, to, NULL);
+    status = key_index_unpack(keys, to, NULL);
     return status == DUEQ_OK ? copy_object(keys, from, to->object) : status;
 }
 
 enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
                            unsigned to_database, struct dueq_slice to)
 {
-    struct keys *keys = keys_of(view);
-    struct keys_view there = {view->store, to_database, view->time};
+    struct keys *keys = view->keys;
+    struct keys_view there = {view->keys, to_database, view->time};
     struct keys_entry *entry, *copy;
-    enum dueq_status status = directory_find(view, from, KEYS_NONE, &entry);
+    enum dueq_status status = key_index_find(view, from, KEYS_NONE, &entry);
 
     if (status != DUEQ_OK)
         return status;
@@ -318,48 +316,48 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
         return DUEQ_OK;
     status = keys_make_free(&there, to);
     if (status == DUEQ_OK)
-        status = directory_open(&there, to, entry->type, &copy);
+        status = key_index_open(&there, to, entry->type, &copy);
     if (status != DUEQ_OK)
         return status;
     if (entry->expires != DUEQ_NEVER)
-        directory_expire(keys, copy, entry->expires);
+        key_index_set_expiry(keys, copy, entry->expires);
     status = copy_value(keys, entry, copy);
     if (status == DUEQ_OK)
-        directory_changed(&there, copy);
+        key_index_changed(&there, copy);
     else
-        directory_remove(keys, copy, false); /* better none than a part */
+        key_index_remove(keys, copy, false); /* better none than a part */
     return status;
 }
 
 /* ---- databases */
 
-uint64_t keys_count(const struct dueq *store, unsigned database)
+uint64_t keys_count(const struct keys *keys, unsigned database)
 {
-    return store_keys(store)->databases[database].count;
+    return keys->databases[database].count;
 }
 
-uint64_t keys_expiring(const struct dueq *store, unsigned database)
+uint64_t keys_expiring(const struct keys *keys, unsigned database)
 {
-    return store_keys(store)->databases[database].expiring;
+    return keys->databases[database].expiring;
 }
 
 static void flush_database(struct keys *keys, unsigned number)
 {
     struct keys_database *database = &keys->databases[number];
 
-    changes_add(keys, number, dueq_slice(NULL, 0), CHANGE_FLUSHED);
+    changes_record(keys, number, dueq_slice(NULL, 0), CHANGE_FLUSHED);
     if (database->count == 0)
         return;
-    directory_save(keys);
-    directory_forget(keys, database->physical);
+    key_index_save(keys);
+    key_index_forget(keys, database->physical);
     reclaim_database(keys, database->physical);
     *database = (struct keys_database){.physical = keys->next_physical++, .dirty = true};
     keys->counters_dirty = true;
 }
 
-enum dueq_status keys_flush(struct dueq *store, unsigned database)
+enum dueq_status keys_flush(struct keys *keys, unsigned database)
 {
-    flush_database(store_keys(store), database);
+    flush_database(keys, database);
     return DUEQ_OK;
 }
 
@@ -369,16 +367,15 @@ void keys_flush_all(struct keys *keys)
         flush_database(keys, i);
 }
 
-enum dueq_status keys_swap(struct dueq *store, unsigned a, unsigned b)
+enum dueq_status keys_swap(struct keys *keys, unsigned a, unsigned b)
 {
-    struct keys *keys = store_keys(store);
     struct keys_database swapped = keys->databases[a];
 
     keys->databases[a] = keys->databases[b];
     keys->databases[b] = swapped;
     keys->databases[a].dirty = keys->databases[b].dirty = true;
-    changes_add(keys, a, dueq_slice(NULL, 0), CHANGE_FLUSHED);
-    changes_add(keys, b, dueq_slice(NULL, 0), CHANGE_FLUSHED);
+    changes_record(keys, a, dueq_slice(NULL, 0), CHANGE_FLUSHED);
+    changes_record(keys, b, dueq_slice(NULL, 0), CHANGE_FLUSHED);
     return DUEQ_OK;
 }
 
@@ -388,9 +385,9 @@ static struct kv_key scan_key(const struct keys *keys, unsigned database, uint64
 {
     struct kv_key key;
 
-    kv_key_start(&key, TABLE_DIRECTORY);
+    kv_key_start(&key, TABLE_KEY);
     kv_key_u64(&key, keys->databases[database].physical);
-    keys_key_hash(&key, hash);
+    name_hash_append(&key, hash);
     return key;
 }
 
@@ -398,18 +395,18 @@ static bool in_database(const struct kv_cursor *cursor, const struct kv_key *fro
 {
     struct dueq_slice key = kv_cursor_key(cursor);
 
-    return key.size >= DIRECTORY_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
+    return key.size >= KEY_INDEX_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
 }
 
 /* Hands out one record, unless it has expired. */
 static enum dueq_status hand_out(const struct keys_view *view, const struct kv_cursor *cursor,
                                  keys_fn fn, void *arg, bool *ret_more)
 {
-    struct directory_record record;
+    struct key_index_record record;
     struct keys_info info;
 
     *ret_more = true;
-    if (!directory_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record))
+    if (!key_index_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record))
         return DUEQ_CORRUPT;
     if (expiry_is_over(record.expires, view->time))
         return DUEQ_OK;
@@ -422,7 +419,7 @@ static enum dueq_status hand_out(const struct keys_view *view, const struct kv_c
 enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64_t count,
                            keys_fn fn, void *arg, uint64_t *ret_cursor)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct kv_cursor *at = keys_take_cursor(keys);
     struct kv_key from = scan_key(keys, view->database, cursor);
     uint64_t seen = 0, hash = cursor;
@@ -431,7 +428,7 @@ enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64
 
     if (at == NULL)
         return DUEQ_NOMEM;
-    directory_save(keys);
+    key_index_save(keys);
     *ret_cursor = 0;
     for (status = kv_cursor_seek(at, kv_key_slice(&from)); status == DUEQ_OK;
          status = kv_cursor_next(at)) {
@@ -439,7 +436,7 @@ enum dueq_status keys_scan(const struct keys_view *view, uint64_t cursor, uint64
 
         if (!in_database(at, &from))
             break;
-        here = keys_read_hash((const uint8_t *)kv_cursor_key(at).data + 9);
+        here = name_hash_read((const uint8_t *)kv_cursor_key(at).data + 9);
         if (seen >= count && here != hash) {
             *ret_cursor = here;
             break;
@@ -473,7 +470,7 @@ static bool take_name(void *arg, struct dueq_slice name, const struct keys_info 
 enum dueq_status keys_random(const struct keys_view *view, uint64_t random,
                              struct dueq_slice *ret_name)
 {
-    struct first_name first = {.keys = keys_of(view)};
+    struct first_name first = {.keys = view->keys};
     uint64_t next;
     enum dueq_status status =
         keys_scan(view, random >> 16, UINT64_MAX, take_name, &first, &next);

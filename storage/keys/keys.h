@@ -6,12 +6,15 @@
  * call on a key of another type is DUEQ_WRONGTYPE and changes nothing. Slices returned live
  * until the next call that changes the store. Calls that grow the store do not check kv_room:
  * the server refuses whole commands before they begin. */
-#ifndef DUEQ_STORAGE_KEYS_H
-#define DUEQ_STORAGE_KEYS_H
+#ifndef DUEQ_KEYS_H
+#define DUEQ_KEYS_H
 
-#include "storage/dueq.h"
+#include "storage/status.h"
+#include "storage/types.h"
 #include "storage/keys/expiry.h"
 #include "storage/kv/key.h"
+
+struct keys;
 
 enum { KEYS_DATABASES_MAX = 16 };
 
@@ -42,10 +45,10 @@ struct keys_limits {
     uint64_t list_entries; /* of a list in one piece; shows in what it takes on disk alone */
 };
 /* The store begins with those of Redis: 512, 64, 512, 128, 64, UINT64_MAX. */
-void keys_set_limits(struct dueq *store, const struct keys_limits *limits);
+void keys_set_limits(struct keys *keys, const struct keys_limits *limits);
 
 struct keys_view {
-    struct dueq *store;
+    struct keys *keys;
     unsigned database;
     struct dueq_time time;
 };
@@ -57,6 +60,22 @@ struct keys_info {
     enum keys_encoding encoding;
     bool packed; /* the value is in one piece, not in records of its own */
 };
+
+/* ---- the keys as a whole: what storage/store.c calls */
+
+struct kv;
+
+enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys);
+void keys_free(struct keys *keys); /* saves nothing; NULL is fine */
+void keys_save(struct keys *keys); /* before each kv_commit: puts what changed */
+
+/* Reclaims what has expired or was deleted, in at most *budget steps; 0 afterwards: there may
+ * be more. */
+void reclaim_tick(struct keys *keys, struct dueq_time time, unsigned *budget);
+/* ms until there is something to do; DUEQ_NEVER: nothing is. */
+int64_t reclaim_next_tick(const struct keys *keys, struct dueq_time time);
+
+void keys_flush_all(struct keys *keys);
 
 /* ---- keys of any type */
 
@@ -84,7 +103,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
  * the hood, bounded work a step, while everything else goes on; nobody sees it until the last
  * step puts it in its place, all at once. A crash leaves the old state, and what was built is
  * reclaimed. Commits may come between the steps. Not for strings,
- * nor for small values, which are one record (keys_can_build). */
+ * nor for small values, which are one record (keys_build_possible). */
 enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct keys_build;
@@ -96,7 +115,7 @@ struct list_edit {
     uint64_t index, limit;   /* inserted before the index; at most so many removed */
 };
 
-bool keys_can_build(const struct keys_view *view, struct dueq_slice name);
+bool keys_build_possible(const struct keys_view *view, struct dueq_slice name);
 /* edit NULL: a copy. One edit of a list that is there. */
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
                                 const struct list_edit *edit, struct keys_build **ret_build);
@@ -132,10 +151,10 @@ enum dueq_status keys_build_push(struct keys_build *build, struct dueq_slice val
 enum dueq_status keys_build_place(struct keys_build *build, const struct keys_view *view,
                                   struct dueq_slice name, uint64_t *ret_count);
 
-uint64_t keys_count(const struct dueq *store, unsigned database);
-uint64_t keys_expiring(const struct dueq *store, unsigned database); /* keys with an expiry */
-enum dueq_status keys_flush(struct dueq *store, unsigned database);  /* O(1), reclaimed later */
-enum dueq_status keys_swap(struct dueq *store, unsigned a, unsigned b);
+uint64_t keys_count(const struct keys *keys, unsigned database);
+uint64_t keys_expiring(const struct keys *keys, unsigned database); /* keys with an expiry */
+enum dueq_status keys_flush(struct keys *keys, unsigned database);  /* O(1), reclaimed later */
+enum dueq_status keys_swap(struct keys *keys, unsigned a, unsigned b);
 
 /* What an iteration hands out. False stops it. */
 typedef bool (*keys_fn)(void *arg, struct dueq_slice name, const struct keys_info *info);
@@ -152,7 +171,7 @@ enum dueq_status keys_random(const struct keys_view *view, uint64_t random,
 
 /* Keys changed since the last call, in order (a key may come several times), for
  * WATCH, blocked clients and notifications. DUEQ_NOTFOUND: none left. Kept only while somebody
- * asks: keys_watch_changes(store, true). */
+ * asks: changes_enable(store, true). */
 struct keys_change {
     unsigned database;
     struct dueq_slice name; /* size 0 with `flushed` */
@@ -160,12 +179,12 @@ struct keys_change {
     bool created;           /* nothing was there before, or it came under another name */
     bool flushed;           /* the whole database */
 };
-void keys_watch_changes(struct dueq *store, bool on);
-enum dueq_status keys_next_change(struct dueq *store, struct keys_change *ret_change);
-/* Looks ahead for those that expired or were created, among what keys_next_change has yet to
+void changes_enable(struct keys *keys, bool on);
+enum dueq_status changes_next(struct keys *keys, struct keys_change *ret_change);
+/* Looks ahead for those that expired or were created, among what changes_next has yet to
  * give: each once. For who must speak of them before he speaks of what happened to them next.
  */
-enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_change);
+enum dueq_status changes_peek(struct keys *keys, struct keys_change *ret_change);
 
 /* ---- use: when a key was last used, and whether what was looked for was there
  *
@@ -173,20 +192,20 @@ enum dueq_status keys_look_ahead(struct dueq *store, struct keys_change *ret_cha
  * not among the open entries only that they were not used since they were closed, or since the
  * store was opened. */
 
-enum keys_use { KEYS_USE_TOUCH = 1 << 0, KEYS_USE_COUNT = 1 << 1 };
-/* use: enum keys_use, or 0 for one that leaves no trace. now: the queue's clock. */
-void keys_use_begin(struct dueq *store, unsigned use, int64_t now);
-void keys_use_end(struct dueq *store);
+enum access_effect { ACCESS_TOUCH = 1 << 0, ACCESS_COUNT = 1 << 1 };
+/* use: enum access_effect, or 0 for one that leaves no trace. now: the queue's clock. */
+void access_begin(struct keys *keys, unsigned use, int64_t now);
+void access_end(struct keys *keys);
 /* The moment of the last use; for a key that is not open, the latest it can be. */
-enum dueq_status keys_last_use(const struct keys_view *view, struct dueq_slice name,
-                               int64_t *ret_moment);
+enum dueq_status access_last(const struct keys_view *view, struct dueq_slice name,
+                             int64_t *ret_moment);
 /* Since the opening or the reset: names that were looked for and found, and not found; each
  * once between begin and end. */
-struct keys_lookups {
+struct access_lookups {
     uint64_t hits, misses;
 };
-struct keys_lookups keys_get_lookups(const struct dueq *store);
-void keys_reset_lookups(struct dueq *store);
+struct access_lookups access_get_lookups(const struct keys *keys);
+void access_reset_lookups(struct keys *keys);
 
 /* ---- strings */
 
@@ -304,7 +323,7 @@ struct zset_rule {
     bool increment;           /* the score is added to the one it has */
 };
 enum zset_effect {
-    ZSET_REFUSED, /* by the rule */
+    ZSET_NOT_MET, /* by the rule */
     ZSET_SAME,    /* it has that score already */
     ZSET_ADDED,
     ZSET_MOVED,
@@ -335,8 +354,8 @@ struct zset_range {
     bool reverse;
 };
 /* Hands out the entries of the range in order (reverse: from the most). What was removed is
- * stepped over once, not by every call (kv/gaps.h). fn must not change the store. O(log n +
- * entries). */
+ * stepped over once, not by every call (kv/dead_ranges.h). fn must not change the store. O(log
+ * n + entries). */
 enum dueq_status zset_each(const struct keys_view *view, struct dueq_slice name,
                            const struct zset_range *range,
                            bool (*fn)(void *arg, const struct zset_entry *entry), void *arg);

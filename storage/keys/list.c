@@ -6,7 +6,7 @@
 
 static struct kv_key element_key(const struct keys_entry *entry, uint64_t index)
 {
-    return keys_element_key(entry->object, entry->head + (int64_t)index);
+    return object_key_element(entry->object, entry->head + (int64_t)index);
 }
 
 static enum dueq_status read_element(struct keys *keys, const struct keys_entry *entry,
@@ -50,9 +50,9 @@ static enum dueq_status keep_element(struct keys *keys, const struct keys_entry 
 static enum dueq_status add_element(const struct keys_view *view, struct keys_entry *entry,
                                     enum list_end end, struct dueq_slice value)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     uint64_t index = end == LIST_HEAD ? 0 : entry->count;
-    enum dueq_status status = list_unpack_for(keys, entry, value.size);
+    enum dueq_status status = list_packed_unpack_for(keys, entry, value.size);
     bool taken;
 
     if (status == DUEQ_OK && entry->packed) {
@@ -68,11 +68,11 @@ static enum dueq_status add_element(const struct keys_view *view, struct keys_en
             entry->head++;
     }
     if (status != DUEQ_OK) {
-        directory_drop_empty(keys, entry);
+        key_index_drop_empty(keys, entry);
         return status;
     }
     entry->count++;
-    directory_changed(view, entry);
+    key_index_changed(view, entry);
     return DUEQ_OK;
 }
 
@@ -104,7 +104,7 @@ enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
                            enum list_end end, struct dueq_slice value)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_open(view, name, KEYS_LIST, &entry);
+    enum dueq_status status = key_index_open(view, name, KEYS_LIST, &entry);
 
     return status == DUEQ_OK ? add_element(view, entry, end, value) : status;
 }
@@ -112,16 +112,16 @@ enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
 enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
                           enum list_end end, struct dueq_slice *ret_value)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
 
     if (status == DUEQ_OK)
         status = keep_element(keys, entry, end_index(entry, end), ret_value);
     if (status == DUEQ_OK)
         status = cut_end(keys, entry, end, 1);
     if (status == DUEQ_OK)
-        directory_changed(view, entry);
+        key_index_changed(view, entry);
     return status;
 }
 
@@ -131,24 +131,24 @@ enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
                            enum list_end from_end, struct dueq_slice to, enum list_end to_end,
                            struct dueq_slice *ret_value)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *source, *target;
     struct dueq_slice value;
-    enum dueq_status status = directory_find(view, from, KEYS_LIST, &source);
+    enum dueq_status status = key_index_find(view, from, KEYS_LIST, &source);
 
     if (status == DUEQ_OK)
         status = keep_element(keys, source, end_index(source, from_end), &value);
     if (status == DUEQ_OK)
-        status = directory_open(view, to, KEYS_LIST, &target);
+        status = key_index_open(view, to, KEYS_LIST, &target);
     if (status == DUEQ_OK && source->packed)
-        status = directory_edit(keys, source); /* what is left to do there cannot fail */
+        status = key_index_edit(keys, source); /* what is left to do there cannot fail */
     if (status == DUEQ_OK)
         status = add_element(view, target, to_end, value);
     if (status == DUEQ_OK)
         status = cut_end(keys, source, from_end, 1);
     if (status != DUEQ_OK)
         return status;
-    directory_changed(view, source);
+    key_index_changed(view, source);
     *ret_value = value;
     return DUEQ_OK;
 }
@@ -160,7 +160,7 @@ static enum dueq_status find_index(const struct keys_view *view, struct dueq_sli
                                    uint64_t index, struct keys_entry **ret_entry)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
 
     if (status == DUEQ_OK && index >= entry->count)
         return DUEQ_NOTFOUND;
@@ -175,31 +175,31 @@ enum dueq_status list_at(const struct keys_view *view, struct dueq_slice name, u
     struct keys_entry *entry;
     enum dueq_status status = find_index(view, name, index, &entry);
 
-    return status == DUEQ_OK ? read_element(keys_of(view), entry, index, ret_value) : status;
+    return status == DUEQ_OK ? read_element(view->keys, entry, index, ret_value) : status;
 }
 
 enum dueq_status list_put(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                           struct dueq_slice value)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
     enum dueq_status status = find_index(view, name, index, &entry);
 
     if (status == DUEQ_OK)
-        status = list_unpack_for(keys, entry, value.size);
+        status = list_packed_unpack_for(keys, entry, value.size);
     if (status == DUEQ_OK && entry->packed)
         status = list_packed_splice(keys, entry, index, 1, &value);
     else if (status == DUEQ_OK)
         write_element(keys, entry, index, value, false);
     if (status == DUEQ_OK)
-        directory_touched(view, entry);
+        key_index_touched(view, entry);
     return status;
 }
 
 enum dueq_status list_each(const struct keys_view *view, struct dueq_slice name, uint64_t index,
                            enum list_end towards, keys_element_fn fn, void *arg)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
     struct kv_cursor *at;
     struct kv_key key;
@@ -242,10 +242,10 @@ static enum dueq_status copy_element(struct keys *keys, const struct keys_entry 
 
 /* Makes the list longer by one at the nearer end and moves what is between there and the index,
  * at which a copy of a neighbour is left. */
-static enum dueq_status open_gap(const struct keys_view *view, struct keys_entry *entry,
-                                 uint64_t index)
+static enum dueq_status make_hole(const struct keys_view *view, struct keys_entry *entry,
+                                  uint64_t index)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     bool at_head = index < entry->count / 2;
     uint64_t last = entry->count;
     enum dueq_status status =
@@ -263,12 +263,12 @@ static enum dueq_status open_gap(const struct keys_view *view, struct keys_entry
 static enum dueq_status insert_packed(const struct keys_view *view, struct keys_entry *entry,
                                       uint64_t index, struct dueq_slice value)
 {
-    enum dueq_status status = list_packed_splice(keys_of(view), entry, index, 0, &value);
+    enum dueq_status status = list_packed_splice(view->keys, entry, index, 0, &value);
 
     if (status != DUEQ_OK)
         return status;
     entry->count++;
-    directory_changed(view, entry);
+    key_index_changed(view, entry);
     return DUEQ_OK;
 }
 
@@ -276,32 +276,32 @@ enum dueq_status list_insert(const struct keys_view *view, struct dueq_slice nam
                              uint64_t index, struct dueq_slice value)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
 
     if (status == DUEQ_OK && index > entry->count)
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
-        status = list_unpack_for(keys_of(view), entry, value.size);
+        status = list_packed_unpack_for(view->keys, entry, value.size);
     if (status == DUEQ_OK && entry->packed)
         return insert_packed(view, entry, index, value);
     if (status == DUEQ_OK)
-        status = open_gap(view, entry, index);
+        status = make_hole(view, entry, index);
     if (status == DUEQ_OK)
-        write_element(keys_of(view), entry, index, value, false);
+        write_element(view->keys, entry, index, value, false);
     return status;
 }
 
 enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name, uint64_t first,
                            uint64_t count)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
 
     if (status != DUEQ_OK)
         return status;
     if (count == 0 || first >= entry->count) {
-        directory_remove(keys, entry, false);
+        key_index_remove(keys, entry, false);
         return DUEQ_OK;
     }
     if (count > entry->count - first)
@@ -310,7 +310,7 @@ enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name,
     if (status == DUEQ_OK)
         status = cut_end(keys, entry, LIST_TAIL, entry->count - count);
     if (status == DUEQ_OK)
-        directory_changed(view, entry);
+        key_index_changed(view, entry);
     return status;
 }
 
@@ -432,7 +432,7 @@ static enum dueq_status close_towards_head(struct keys *keys, const struct keys_
 static enum dueq_status remove_indexes(const struct keys_view *view, struct keys_entry *entry,
                                        const uint64_t *indexes, size_t count)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     uint64_t moved;
     size_t before = still_point(indexes, count, entry->count, &moved), behind = count - before;
     enum dueq_status status = close_towards_tail(keys, entry, indexes, before);
@@ -443,19 +443,19 @@ static enum dueq_status remove_indexes(const struct keys_view *view, struct keys
         return status;
     cut_end(keys, entry, LIST_HEAD, before);
     cut_end(keys, entry, LIST_TAIL, behind);
-    directory_changed(view, entry);
+    key_index_changed(view, entry);
     return DUEQ_OK;
 }
 
 static enum dueq_status remove_packed(const struct keys_view *view, struct keys_entry *entry,
                                       const uint64_t *indexes, size_t count)
 {
-    enum dueq_status status = list_packed_remove(keys_of(view), entry, indexes, count);
+    enum dueq_status status = list_packed_remove(view->keys, entry, indexes, count);
 
     if (status != DUEQ_OK)
         return status;
     entry->count -= count;
-    directory_changed(view, entry);
+    key_index_changed(view, entry);
     return DUEQ_OK;
 }
 
@@ -480,7 +480,7 @@ static enum dueq_status remove_matches(const struct keys_view *view, struct keys
 {
     if (matches->count < entry->count)
         return remove_some(view, entry, matches->indexes, matches->count);
-    directory_remove(keys_of(view), entry, false);
+    key_index_remove(view->keys, entry, false);
     return DUEQ_OK;
 }
 
@@ -491,7 +491,7 @@ enum dueq_status list_remove_equal(const struct keys_view *view, struct dueq_sli
     struct matches matches = {value, limit, 0, towards == LIST_TAIL ? 1 : -1,
                               NULL,  0,     0, false};
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_LIST, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
 
     if (status != DUEQ_OK)
         return status;

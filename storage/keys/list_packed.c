@@ -14,7 +14,7 @@ enum dueq_status list_packed_at(struct keys *keys, const struct keys_entry *entr
                                 uint64_t index, struct dueq_slice *ret_value)
 {
     struct dueq_slice cells;
-    enum dueq_status status = directory_value(keys, entry, &cells);
+    enum dueq_status status = key_index_value(keys, entry, &cells);
     size_t at;
 
     if (status != DUEQ_OK)
@@ -26,7 +26,7 @@ enum dueq_status list_packed_at(struct keys *keys, const struct keys_entry *entr
 enum dueq_status list_packed_splice(struct keys *keys, struct keys_entry *entry, uint64_t index,
                                     uint64_t removed, const struct dueq_slice *value)
 {
-    enum dueq_status status = directory_edit(keys, entry);
+    enum dueq_status status = key_index_edit(keys, entry);
     struct dueq_slice cells;
     size_t from, to;
 
@@ -42,7 +42,7 @@ enum dueq_status list_packed_splice(struct keys *keys, struct keys_entry *entry,
 enum dueq_status list_packed_remove(struct keys *keys, struct keys_entry *entry,
                                     const uint64_t *indexes, size_t count)
 {
-    enum dueq_status status = directory_edit(keys, entry);
+    enum dueq_status status = key_index_edit(keys, entry);
     size_t from = 0, to = 0, passed = 0;
     struct dueq_slice content;
 
@@ -94,7 +94,7 @@ enum dueq_status list_packed_each(struct keys *keys, const struct keys_entry *en
                                   void *arg)
 {
     struct dueq_slice cells;
-    enum dueq_status status = directory_value(keys, entry, &cells);
+    enum dueq_status status = key_index_value(keys, entry, &cells);
 
     if (status != DUEQ_OK)
         return status;
@@ -108,14 +108,14 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
 {
     struct dueq_slice content;
     struct packed cells;
-    enum dueq_status status = directory_unpack(keys, entry, &cells);
+    enum dueq_status status = key_index_unpack(keys, entry, &cells);
     size_t at = 0;
 
     if (status != DUEQ_OK)
         return status;
     entry->head = 0;
     for (int64_t index = 0; packed_next(packed_slice(&cells), &at, &content); index++) {
-        struct kv_key key = keys_element_key(entry->object, index);
+        struct kv_key key = object_key_element(entry->object, index);
 
         kv_put(keys->kv, kv_key_slice(&key), content, true);
     }
@@ -123,16 +123,17 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
     return DUEQ_OK;
 }
 
-enum dueq_status list_unpack_for(struct keys *keys, struct keys_entry *entry, size_t size)
+enum dueq_status list_packed_unpack_for(struct keys *keys, struct keys_entry *entry,
+                                        size_t size)
 {
     struct dueq_slice cells;
     enum dueq_status status;
 
     if (!entry->packed)
         return DUEQ_OK;
-    status = directory_value(keys, entry, &cells);
+    status = key_index_value(keys, entry, &cells);
     if (status == DUEQ_OK && (entry->count >= keys->limits.list_entries ||
-                              directory_outgrows(entry, cells.size + packed_cell_size(size))))
+                              key_index_outgrows(entry, cells.size + packed_cell_size(size))))
         status = unpack(keys, entry);
     return status;
 }

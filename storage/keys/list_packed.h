@@ -1,9 +1,9 @@
 /* Short lists: a cell for each element, in the value that stands in the key's record. Private
  * to storage/keys. Places are indexes from the head and within the list. */
-#ifndef DUEQ_STORAGE_LIST_PACKED_H
-#define DUEQ_STORAGE_LIST_PACKED_H
+#ifndef DUEQ_LIST_PACKED_H
+#define DUEQ_LIST_PACKED_H
 
-#include "storage/keys/directory.h"
+#include "storage/keys/key_index.h"
 
 enum dueq_status list_packed_at(struct keys *keys, const struct keys_entry *entry,
                                 uint64_t index, struct dueq_slice *ret_value);
@@ -21,6 +21,7 @@ enum dueq_status list_packed_each(struct keys *keys, const struct keys_entry *en
 
 /* Puts the elements into records of their own when the list with another one of that size,
  * bytes, would be too large or have too many. */
-enum dueq_status list_unpack_for(struct keys *keys, struct keys_entry *entry, size_t size);
+enum dueq_status list_packed_unpack_for(struct keys *keys, struct keys_entry *entry,
+                                        size_t size);
 
 #endif

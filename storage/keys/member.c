@@ -10,14 +10,14 @@ static struct kv_key start_key(const struct keys_entry *entry, uint64_t hash)
 
     kv_key_start(&key, TABLE_MEMBER);
     kv_key_u64(&key, entry->object);
-    keys_key_hash(&key, hash);
+    name_hash_append(&key, hash);
     return key;
 }
 
 static struct kv_key member_key(const struct keys *keys, const struct keys_entry *entry,
                                 struct dueq_slice name)
 {
-    struct kv_key key = start_key(entry, keys_hash(keys, name));
+    struct kv_key key = start_key(entry, name_hash(keys, name));
 
     if (name.size > 0)
         kv_key_name(&key, name, keys->seed);
@@ -36,7 +36,7 @@ void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_sl
         *ret_value = dueq_slice(bytes + 1, record.size - 1);
         return;
     }
-    name_size = kv_read_u64(bytes + 1);
+    name_size = bytes_read_u64(bytes + 1);
     *ret_name = dueq_slice(bytes + 9, name_size);
     *ret_value = dueq_slice(bytes + 9 + name_size, record.size - 9 - name_size);
 }
@@ -57,7 +57,7 @@ enum dueq_status member_get_record(struct keys *keys, const struct keys_entry *e
 static enum dueq_status look_for_place(struct cuts *cuts, const struct keys_entry *entry,
                                        struct dueq_slice name, struct dueq_slice value)
 {
-    struct kv_key place = zset_order_key(cuts->keys, entry, zset_read_score(value), name);
+    struct kv_key place = zset_order_key(cuts->keys, entry, zset_order_read_score(value), name);
 
     return cuts_look_at(cuts, kv_key_slice(&place));
 }
@@ -102,7 +102,7 @@ static void put_record(struct keys *keys, const struct keys_entry *entry,
 
     parts[count++] = dueq_slice(head, key.folded ? 9 : 1);
     if (key.folded) {
-        kv_write_u64(head + 1, name.size);
+        bytes_write_u64(head + 1, name.size);
         parts[count++] = name;
     }
     parts[count++] = value;
@@ -150,8 +150,8 @@ static bool is_behind(const struct keys_entry *entry, struct dueq_slice left,
 
     if (entry->type == KEYS_SET)
         return packed_compare_integers(left, right) > 0;
-    left_score = zset_read_score(left_value);
-    right_score = zset_read_score(right_value);
+    left_score = zset_order_read_score(left_value);
+    right_score = zset_order_read_score(right_value);
     if (left_score != right_score)
         return left_score > right_score;
     return dueq_slice_compare(left, right) > 0;
@@ -189,7 +189,7 @@ static enum dueq_status put_packed(struct keys *keys, struct keys_entry *entry,
                                    struct dueq_slice name, struct dueq_slice value)
 {
     struct dueq_slice contents[2] = {name, value};
-    enum dueq_status status = directory_edit(keys, entry);
+    enum dueq_status status = key_index_edit(keys, entry);
     struct spot spot;
 
     if (status != DUEQ_OK)
@@ -212,7 +212,7 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
 {
     struct dueq_slice name, value;
     struct packed cells;
-    enum dueq_status status = directory_unpack(keys, entry, &cells);
+    enum dueq_status status = key_index_unpack(keys, entry, &cells);
     size_t at = 0;
 
     if (status != DUEQ_OK)
@@ -222,7 +222,7 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
     while (member_next_packed(entry->type, packed_slice(&cells), &at, &name, &value)) {
         put_record(keys, entry, name, value, true);
         if (entry->type == KEYS_ZSET)
-            zset_order_put(keys, entry, zset_read_score(value), name, true);
+            zset_order_put(keys, entry, zset_order_read_score(value), name, true);
     }
     packed_release(&cells);
     return DUEQ_OK;
@@ -232,17 +232,17 @@ static enum dueq_status unpack_if_too_large(struct keys *keys, struct keys_entry
                                             struct dueq_slice name, struct dueq_slice value)
 {
     struct dueq_slice cells;
-    enum dueq_status status = directory_value(keys, entry, &cells);
+    enum dueq_status status = key_index_value(keys, entry, &cells);
     struct spot spot;
     size_t size;
 
     if (status != DUEQ_OK)
         return status;
     size = cells.size + cells_size(entry->type, name, value);
-    if (!directory_outgrows(entry, size))
+    if (!key_index_outgrows(entry, size))
         return DUEQ_OK;
     spot = find_spot(entry->type, cells, name);
-    return directory_outgrows(entry, size - (spot.to - spot.from)) ? unpack(keys, entry)
+    return key_index_outgrows(entry, size - (spot.to - spot.from)) ? unpack(keys, entry)
                                                                    : DUEQ_OK;
 }
 
@@ -257,7 +257,7 @@ enum dueq_status member_get(struct keys *keys, struct keys_entry *entry, struct 
 
     if (!entry->packed)
         return get_present(keys, entry, name, ret_value);
-    status = directory_value(keys, entry, &cells);
+    status = key_index_value(keys, entry, &cells);
     if (status != DUEQ_OK)
         return status;
     spot = find_spot(entry->type, cells, name);
@@ -314,7 +314,7 @@ enum dueq_status member_del(struct keys *keys, struct keys_entry *entry, struct 
         kv_del(keys->kv, kv_key_slice(&key));
         return DUEQ_OK;
     }
-    status = directory_edit(keys, entry);
+    status = key_index_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
     spot = find_spot(entry->type, packed_slice(&entry->value), name);
@@ -326,7 +326,7 @@ static enum dueq_status scan_packed(struct keys *keys, const struct keys_entry *
                                     keys_element_fn fn, void *arg)
 {
     struct dueq_slice cells, name, value;
-    enum dueq_status status = directory_value(keys, entry, &cells);
+    enum dueq_status status = key_index_value(keys, entry, &cells);
 
     for (size_t at = 0; status == DUEQ_OK && at < cells.size;) {
         if (!member_next_packed(entry->type, cells, &at, &name, &value))
@@ -370,7 +370,7 @@ enum dueq_status member_scan(struct keys *keys, struct keys_entry *entry, uint64
         key = kv_cursor_key(at);
         if (key.size < MEMBER_KEY_FIXED || memcmp(key.data, from.bytes, 9) != 0)
             break;
-        here = keys_read_hash((const uint8_t *)key.data + 9);
+        here = name_hash_read((const uint8_t *)key.data + 9);
         if (seen >= count && here != hash) {
             *ret_cursor = here;
             break;
@@ -450,9 +450,9 @@ enum dueq_status member_find(const struct keys_view *view, struct dueq_slice nam
                              struct dueq_slice *ret_value)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, type, &entry);
+    enum dueq_status status = key_index_find(view, name, type, &entry);
 
-    return status == DUEQ_OK ? member_get(keys_of(view), entry, member, ret_value) : status;
+    return status == DUEQ_OK ? member_get(view->keys, entry, member, ret_value) : status;
 }
 
 /* Whether a hash or set to which this member was added is compact no more. */
@@ -466,23 +466,23 @@ static bool is_past_limits(const struct keys_limits *limits, const struct keys_e
             value.size > limits->hash_value);
 }
 
-static void settle_encoding(struct keys *keys, struct keys_entry *entry,
+static void update_encoding(struct keys *keys, struct keys_entry *entry,
                             struct dueq_slice member, struct dueq_slice value)
 {
     if (!is_past_limits(&keys->limits, entry, member, value))
         return;
     entry->encoding = KEYS_HASHTABLE;
-    directory_mark(keys, entry);
+    key_index_mark_dirty(keys, entry);
 }
 
 enum dueq_status member_set(const struct keys_view *view, struct dueq_slice name,
                             enum keys_type type, struct dueq_slice member,
                             struct dueq_slice value, bool *ret_added)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
     struct dueq_slice old;
-    enum dueq_status status = directory_open(view, name, type, &entry), found;
+    enum dueq_status status = key_index_open(view, name, type, &entry), found;
     bool added;
 
     if (status != DUEQ_OK)
@@ -494,18 +494,18 @@ enum dueq_status member_set(const struct keys_view *view, struct dueq_slice name
     if (added || type != KEYS_SET)
         status = member_put(keys, entry, member, value, added);
     if (status != DUEQ_OK) {
-        directory_drop_empty(keys, entry);
+        key_index_drop_empty(keys, entry);
         return status;
     }
     *ret_added = added;
     if (!added && type == KEYS_SET)
         return DUEQ_OK;
     entry->count += added;
-    settle_encoding(keys, entry, member, value);
+    update_encoding(keys, entry, member, value);
     if (added)
-        directory_changed(view, entry);
+        key_index_changed(view, entry);
     else
-        directory_touched(view, entry);
+        key_index_touched(view, entry);
     return DUEQ_OK;
 }
 
@@ -514,17 +514,17 @@ enum dueq_status member_remove(const struct keys_view *view, struct dueq_slice n
 {
     struct keys_entry *entry;
     struct dueq_slice value;
-    enum dueq_status status = directory_find(view, name, type, &entry);
+    enum dueq_status status = key_index_find(view, name, type, &entry);
 
     if (status == DUEQ_OK)
-        status = member_get(keys_of(view), entry, member, &value);
+        status = member_get(view->keys, entry, member, &value);
     if (status != DUEQ_OK)
         return status;
-    status = member_del(keys_of(view), entry, member);
+    status = member_del(view->keys, entry, member);
     if (status != DUEQ_OK)
         return status;
     entry->count--;
-    directory_changed(view, entry);
+    key_index_changed(view, entry);
     return DUEQ_OK;
 }
 
@@ -533,7 +533,7 @@ enum dueq_status member_scan_key(const struct keys_view *view, struct dueq_slice
                                  keys_element_fn fn, void *arg, uint64_t *ret_cursor)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, type, &entry);
+    enum dueq_status status = key_index_find(view, name, type, &entry);
 
     if (status != DUEQ_OK)
         return status;
@@ -541,7 +541,7 @@ enum dueq_status member_scan_key(const struct keys_view *view, struct dueq_slice
         cursor = 0;
         count = UINT64_MAX;
     }
-    return member_scan(keys_of(view), entry, cursor, count, fn, arg, ret_cursor);
+    return member_scan(view->keys, entry, cursor, count, fn, arg, ret_cursor);
 }
 
 enum dueq_status member_random_key(const struct keys_view *view, struct dueq_slice name,
@@ -549,9 +549,8 @@ enum dueq_status member_random_key(const struct keys_view *view, struct dueq_sli
                                    struct dueq_slice *ret_member, struct dueq_slice *ret_value)
 {
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, type, &entry);
+    enum dueq_status status = key_index_find(view, name, type, &entry);
 
-    return status == DUEQ_OK
-               ? member_random(keys_of(view), entry, random, ret_member, ret_value)
-               : status;
+    return status == DUEQ_OK ? member_random(view->keys, entry, random, ret_member, ret_value)
+                             : status;
 }

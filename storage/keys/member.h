@@ -4,13 +4,13 @@
  * hash in the order in which they came, of a sorted set by score and name, of a set of integers
  * by number. Those of a large one have records: object, hash of the name, name -> a flag byte,
  * the whole name when the key is folded, the value. */
-#ifndef DUEQ_STORAGE_MEMBER_H
-#define DUEQ_STORAGE_MEMBER_H
+#ifndef DUEQ_MEMBER_H
+#define DUEQ_MEMBER_H
 
 #include "storage/keys/cuts.h"
 
 enum {
-    MEMBER_KEY_FIXED = 1 + 8 + KEYS_HASH_BYTES,
+    MEMBER_KEY_FIXED = 1 + 8 + NAME_HASH_BYTES,
     MEMBER_SCAN_WHOLE = 128 /* collections up to this size are scanned in one call */
 };
 

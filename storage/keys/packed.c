@@ -14,9 +14,9 @@ void packed_release(struct packed *packed)
 
 size_t packed_cell_size(size_t content)
 {
-    uint8_t number[KV_NUMBER_MAX];
+    uint8_t number[BYTES_NUMBER_MAX];
 
-    return kv_write_number(number, content) + content;
+    return bytes_write_number(number, content) + content;
 }
 
 bool packed_read(struct dueq_slice cells, size_t *at, struct dueq_slice *ret_content)
@@ -26,7 +26,7 @@ bool packed_read(struct dueq_slice cells, size_t *at, struct dueq_slice *ret_con
 
     if (*at >= cells.size)
         return false;
-    content = kv_read_number(bytes + *at, bytes + cells.size, &size);
+    content = bytes_read_number(bytes + *at, bytes + cells.size, &size);
     if (content == NULL || size > (size_t)(bytes + cells.size - content))
         return false;
     *ret_content = dueq_slice(content, size);
@@ -61,7 +61,7 @@ bool packed_splice(struct packed *packed, size_t from, size_t to,
     at = packed->bytes + from;
     memmove(at + added, packed->bytes + to, packed->size - to);
     for (size_t i = 0; i < count; i++) {
-        at += kv_write_number(at, contents[i].size);
+        at += bytes_write_number(at, contents[i].size);
         if (contents[i].size > 0)
             memcpy(at, contents[i].data, contents[i].size);
         at += contents[i].size;

@@ -1,8 +1,9 @@
 /* A short sequence of cells in one piece of memory: how small values stand in the record of
- * their key. A cell is a size (kv_write_number) and that many bytes. Private to storage/keys.
+ * their key. A cell is a size (bytes_write_number) and that many bytes. Private to
+ * storage/keys.
  */
-#ifndef DUEQ_STORAGE_PACKED_H
-#define DUEQ_STORAGE_PACKED_H
+#ifndef DUEQ_PACKED_H
+#define DUEQ_PACKED_H
 
 #include "storage/slice.h"
 

@@ -5,7 +5,7 @@ enum { RETRY_MS = 1000 };
 
 /* ---- one object */
 
-const uint8_t *keys_tables(enum keys_type type)
+const uint8_t *object_key_tables(enum keys_type type)
 {
     static const uint8_t tables[][3] = {
         [KEYS_NONE] = {0},
@@ -18,7 +18,7 @@ const uint8_t *keys_tables(enum keys_type type)
     return tables[type];
 }
 
-struct kv_key keys_object_key(uint8_t table, uint64_t object)
+struct kv_key object_key_prefix(uint8_t table, uint64_t object)
 {
     struct kv_key key;
 
@@ -27,9 +27,9 @@ struct kv_key keys_object_key(uint8_t table, uint64_t object)
     return key;
 }
 
-struct kv_key keys_element_key(uint64_t object, int64_t index)
+struct kv_key object_key_element(uint64_t object, int64_t index)
 {
-    struct kv_key key = keys_object_key(TABLE_ELEMENT, object);
+    struct kv_key key = object_key_prefix(TABLE_ELEMENT, object);
 
     kv_key_time(&key, index);
     return key;
@@ -37,7 +37,7 @@ struct kv_key keys_element_key(uint64_t object, int64_t index)
 
 struct kv_key reclaim_record(uint64_t object, uint8_t kind)
 {
-    struct kv_key key = keys_object_key(TABLE_GARBAGE, object);
+    struct kv_key key = object_key_prefix(TABLE_GARBAGE, object);
 
     kv_key_u8(&key, kind);
     return key;
@@ -97,7 +97,7 @@ static enum dueq_status erase_prefix(struct keys *keys, const struct kv_key *pre
 static enum dueq_status erase_table(struct keys *keys, uint8_t table, uint64_t object,
                                     struct kv_key *resume, unsigned *budget)
 {
-    struct kv_key prefix = keys_object_key(table, object);
+    struct kv_key prefix = object_key_prefix(table, object);
 
     if (resume->size > 0 && resume->bytes[0] > table)
         return DUEQ_OK;
@@ -109,7 +109,8 @@ static enum dueq_status erase_object(struct keys *keys, enum keys_type type, uin
 {
     enum dueq_status status = DUEQ_OK;
 
-    for (const uint8_t *table = keys_tables(type); *table != 0 && status == DUEQ_OK; table++)
+    for (const uint8_t *table = object_key_tables(type); *table != 0 && status == DUEQ_OK;
+         table++)
         status = erase_table(keys, *table, object, resume, budget);
     return status;
 }
@@ -120,7 +121,7 @@ static void put_garbage(struct keys *keys, const struct kv_key *record, struct d
                         bool absent)
 {
     kv_put(keys->kv, kv_key_slice(record), value, absent);
-    keys_lower(&keys->garbage_first, record);
+    keys_lower_bound(&keys->garbage_first, record);
     keys->garbage = true;
 }
 
@@ -140,7 +141,7 @@ void reclaim_passed(struct keys *keys, uint64_t object, enum keys_type type)
 {
     struct kv_key record = reclaim_record(object, (uint8_t)type);
 
-    keys_lower(&keys->garbage_first, &record);
+    keys_lower_bound(&keys->garbage_first, &record);
     keys->garbage = true;
 }
 
@@ -168,8 +169,8 @@ static enum dueq_status read_cut(struct keys *keys, const struct kv_key *record,
         return status;
     if (value.size != 16)
         return DUEQ_CORRUPT;
-    ret_cut->first = (int64_t)kv_read_u64(value.data);
-    ret_cut->behind = (int64_t)kv_read_u64((const uint8_t *)value.data + 8);
+    ret_cut->first = (int64_t)bytes_read_u64(value.data);
+    ret_cut->behind = (int64_t)bytes_read_u64((const uint8_t *)value.data + 8);
     return DUEQ_OK;
 }
 
@@ -181,8 +182,8 @@ static void write_cut(struct keys *keys, const struct kv_key *record, const stru
         kv_del(keys->kv, kv_key_slice(record));
         return;
     }
-    kv_write_u64(value, (uint64_t)cut->first);
-    kv_write_u64(value + 8, (uint64_t)cut->behind);
+    bytes_write_u64(value, (uint64_t)cut->first);
+    bytes_write_u64(value + 8, (uint64_t)cut->behind);
     put_garbage(keys, record, dueq_slice(value, sizeof(value)), false);
 }
 
@@ -190,7 +191,7 @@ static void write_cut(struct keys *keys, const struct kv_key *record, const stru
 static unsigned erase_cut(struct keys *keys, uint64_t object, struct cut *cut, unsigned budget)
 {
     for (; cut->first < cut->behind && budget > 0; cut->first++, budget--) {
-        struct kv_key key = keys_element_key(object, cut->first);
+        struct kv_key key = object_key_element(object, cut->first);
 
         kv_del(keys->kv, kv_key_slice(&key));
     }
@@ -286,7 +287,7 @@ void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uin
     if (count == 0)
         return;
     if (type == KEYS_STRING) {
-        at = keys_object_key(TABLE_STRING, object);
+        at = object_key_prefix(TABLE_STRING, object);
         kv_del(keys->kv, kv_key_slice(&at));
         return;
     }
@@ -324,8 +325,8 @@ static void drop_index(struct keys *keys, struct dueq_slice key, struct dueq_sli
 
     kv_key_start(&index, TABLE_EXPIRY);
     kv_key_time(&index, expires);
-    kv_key_u64(&index, kv_read_u64((const uint8_t *)key.data + 1));
-    keys_key_hash(&index, keys_read_hash((const uint8_t *)key.data + 9));
+    kv_key_u64(&index, bytes_read_u64((const uint8_t *)key.data + 1));
+    name_hash_append(&index, name_hash_read((const uint8_t *)key.data + 9));
     if (name.size > 0)
         kv_key_name(&index, name, keys->seed);
     kv_del(keys->kv, kv_key_slice(&index));
@@ -334,9 +335,9 @@ static void drop_index(struct keys *keys, struct dueq_slice key, struct dueq_sli
 /* `value` is gone after the first change. */
 static void erase_listed(struct keys *keys, struct dueq_slice key, struct dueq_slice value)
 {
-    struct directory_record record;
+    struct key_index_record record;
 
-    if (!directory_read_record(key, value, &record))
+    if (!key_index_read_record(key, value, &record))
         return;
     if (record.expires != DUEQ_NEVER)
         drop_index(keys, key, record.name, record.expires);
@@ -346,7 +347,7 @@ static void erase_listed(struct keys *keys, struct dueq_slice key, struct dueq_s
 
 static enum dueq_status erase_database(struct keys *keys, uint64_t physical, unsigned *budget)
 {
-    struct kv_key prefix = keys_object_key(TABLE_DIRECTORY, physical);
+    struct kv_key prefix = object_key_prefix(TABLE_KEY, physical);
     struct kv_cursor *at = keys_take_cursor(keys);
     enum dueq_status status;
 
@@ -372,7 +373,7 @@ static enum dueq_status collect_cut(struct keys *keys, const struct kv_key *reco
 
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-    *budget = erase_cut(keys, kv_read_u64(record->bytes + 1), &cut, *budget);
+    *budget = erase_cut(keys, bytes_read_u64(record->bytes + 1), &cut, *budget);
     write_cut(keys, record, &cut);
     return cut.first < cut.behind ? DUEQ_BUSY : DUEQ_OK;
 }
@@ -380,7 +381,7 @@ static enum dueq_status collect_cut(struct keys *keys, const struct kv_key *reco
 static enum dueq_status collect_one(struct keys *keys, const struct kv_key *record,
                                     unsigned *budget)
 {
-    uint64_t object = kv_read_u64(record->bytes + 1);
+    uint64_t object = bytes_read_u64(record->bytes + 1);
     uint8_t kind = record->bytes[9];
     enum dueq_status status;
 
@@ -411,9 +412,9 @@ static bool seek_garbage(struct keys *keys, struct kv_cursor *at, unsigned *budg
 
         if (key[0] != TABLE_GARBAGE)
             return false;
-        if (!keys_is_building(keys, kv_read_u64(key + 1)))
+        if (!keys_build_covers(keys, bytes_read_u64(key + 1)))
             return true;
-        from = reclaim_record(kv_read_u64(key + 1), (uint8_t)(key[9] + 1));
+        from = reclaim_record(bytes_read_u64(key + 1), (uint8_t)(key[9] + 1));
     }
     keys->garbage_stays |= status != DUEQ_NOTFOUND;
     return false;
@@ -473,19 +474,19 @@ static unsigned collect_garbage(struct keys *keys, unsigned budget)
 static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_slice value,
                        const struct keys_view *view)
 {
-    struct dueq_slice name = directory_expiring_name(key, value);
-    struct keys_view before = {view->store, view->database, EXPIRY_LONG_AGO};
+    struct dueq_slice name = key_index_expiring_name(key, value);
+    struct keys_view before = {view->keys, view->database, EXPIRY_LONG_AGO};
     struct keys_entry *entry;
     struct kv_key record;
     enum dueq_status status;
     int64_t expires;
 
     copy_key(&record, key);
-    expires = kv_read_time(record.bytes + 1);
+    expires = bytes_read_time(record.bytes + 1);
     name = keys_keep(keys, name);
-    status = directory_find(&before, name, KEYS_NONE, &entry);
+    status = key_index_find(&before, name, KEYS_NONE, &entry);
     if (status == DUEQ_OK && entry->expires == expires) {
-        directory_remove(keys, entry, true);
+        key_index_remove(keys, entry, true);
     } else if (status == DUEQ_OK || status == DUEQ_NOTFOUND) {
         kv_del(keys->kv, kv_key_slice(&record));
     } else {
@@ -526,7 +527,7 @@ static bool find_expired(struct keys *keys, struct kv_cursor *at, bool wall,
     if (status != DUEQ_OK || *(const uint8_t *)kv_cursor_key(at).data != TABLE_EXPIRY)
         return false;
     key = kv_cursor_key(at);
-    found = kv_read_time((const uint8_t *)key.data + 1);
+    found = bytes_read_time((const uint8_t *)key.data + 1);
     if (expiry_on_wall(found) != wall)
         return false;
     copy_key(&keys->first_expiry[wall], key);
@@ -535,11 +536,10 @@ static bool find_expired(struct keys *keys, struct kv_cursor *at, bool wall,
 }
 
 /* Looks at the earliest expiry record of that clock; true: it was due and is dealt with. */
-static bool expire_first(struct dueq *store, struct keys *keys, bool wall,
-                         struct dueq_time time, unsigned *budget)
+static bool expire_first(struct keys *keys, bool wall, struct dueq_time time, unsigned *budget)
 {
     struct kv_cursor *at = keys_take_cursor(keys);
-    struct keys_view view = {.store = store, .time = time};
+    struct keys_view view = {.keys = keys, .time = time};
     struct dueq_slice key;
     bool due;
 
@@ -547,7 +547,7 @@ static bool expire_first(struct dueq *store, struct keys *keys, bool wall,
         return false;
     due = find_expired(keys, at, wall, time, budget);
     key = kv_cursor_key(at);
-    if (due && logical_of(keys, kv_read_u64((const uint8_t *)key.data + 9), &view.database))
+    if (due && logical_of(keys, bytes_read_u64((const uint8_t *)key.data + 9), &view.database))
         expire_key(keys, key, kv_cursor_value(at), &view);
     else if (due)
         kv_del(keys->kv, kv_key_slice(&keys->first_expiry[wall]));
@@ -555,24 +555,21 @@ static bool expire_first(struct dueq *store, struct keys *keys, bool wall,
     return due;
 }
 
-static void expire_due(struct dueq *store, struct keys *keys, bool wall, struct dueq_time time,
-                       unsigned *budget)
+static void expire_due(struct keys *keys, bool wall, struct dueq_time time, unsigned *budget)
 {
     while (*budget > 0 && expiry_is_over(keys->next_expiry[wall], time)) {
         --*budget;
-        if (!expire_first(store, keys, wall, time, budget))
+        if (!expire_first(keys, wall, time, budget))
             break;
         *budget = pay_for_erased(keys, *budget);
     }
 }
 
-void keys_tick(struct dueq *store, struct dueq_time time, unsigned *budget)
+void reclaim_tick(struct keys *keys, struct dueq_time time, unsigned *budget)
 {
-    struct keys *keys = store_keys(store);
-
     keys->erased = 0;
-    expire_due(store, keys, false, time, budget);
-    expire_due(store, keys, true, time, budget);
+    expire_due(keys, false, time, budget);
+    expire_due(keys, true, time, budget);
     if (*budget > 0 && keys->garbage)
         *budget = collect_garbage(keys, *budget);
 }
@@ -589,7 +586,7 @@ static int64_t next_tick_of(int64_t next_expiry, struct dueq_time time)
     return left == DUEQ_NEVER ? DUEQ_NEVER : left + 1;
 }
 
-int64_t keys_next_tick(const struct keys *keys, struct dueq_time time)
+int64_t reclaim_next_tick(const struct keys *keys, struct dueq_time time)
 {
     int64_t a = next_tick_of(keys->next_expiry[0], time),
             b = next_tick_of(keys->next_expiry[1], time);

@@ -1,7 +1,7 @@
 /* Many elements taken out of a large key. They are found in slices, between which everybody
  * else is served; then one step cuts all of them out at once (cuts.h, list_trim), and ticks
  * erase their records. */
-#include "storage/keys/zset_walk.h"
+#include "storage/keys/zset/zset_walk.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -31,16 +31,15 @@ void keys_spoil_removals(struct keys *keys, uint64_t object)
     struct keys_removal *removal;
 
     DL_FOREACH(keys->removals, removal)
-    if (removal->object == object)
-        removal->spoiled = true;
+        if (removal->object == object)
+            removal->spoiled = true;
 }
 
 void keys_forget_removals(struct keys *keys)
 {
     struct keys_removal *removal, *next;
 
-    DL_FOREACH_SAFE(keys->removals, removal, next)
-    {
+    DL_FOREACH_SAFE(keys->removals, removal, next) {
         DL_DELETE(keys->removals, removal);
         removal->keys = NULL;
     }
@@ -72,8 +71,8 @@ static void plan(struct keys_removal *removal, const struct keys_entry *entry)
         plan_ranks(removal, entry->count);
     if (entry->type != KEYS_SET)
         return;
-    removal->edge = keys_object_key(TABLE_MEMBER, entry->object);
-    keys_key_hash(&removal->edge, part->random >> 16);
+    removal->edge = object_key_prefix(TABLE_MEMBER, entry->object);
+    name_hash_append(&removal->edge, part->random >> 16);
     removal->near = removal->edge;
 }
 
@@ -81,10 +80,10 @@ enum dueq_status keys_removal_new(const struct keys_view *view, struct dueq_slic
                                   enum keys_type type, const struct keys_part *part,
                                   struct keys_removal **ret_removal)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_removal *removal;
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, type, &entry);
+    enum dueq_status status = key_index_find(view, name, type, &entry);
 
     if (status != DUEQ_OK)
         return status;
@@ -130,7 +129,7 @@ static enum dueq_status find_source(const struct keys_removal *removal,
 
     if (removal->keys == NULL || removal->spoiled)
         return DUEQ_NOTFOUND;
-    status = directory_find(view, name_of(removal), KEYS_NONE, &entry);
+    status = key_index_find(view, name_of(removal), KEYS_NONE, &entry);
     if (status == DUEQ_OK && (entry->packed || entry->object != removal->object))
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
@@ -193,7 +192,7 @@ static enum dueq_status go_around(struct keys_removal *removal)
     if (removal->around)
         return DUEQ_CORRUPT; /* fewer than were counted */
     removal->around = true;
-    removal->edge = keys_object_key(TABLE_MEMBER, removal->object);
+    removal->edge = object_key_prefix(TABLE_MEMBER, removal->object);
     return DUEQ_OK;
 }
 
@@ -221,7 +220,7 @@ static enum dueq_status take_member(struct slice *slice, struct keys_entry *owne
 static enum dueq_status step_set(struct slice *slice, struct keys_entry *entry)
 {
     struct keys_removal *removal = slice->removal;
-    struct kv_key prefix = keys_object_key(TABLE_MEMBER, removal->object);
+    struct kv_key prefix = object_key_prefix(TABLE_MEMBER, removal->object);
     struct kv_cursor *at = keys_take_cursor(removal->keys);
     enum dueq_status status = DUEQ_OK;
     struct cuts cuts;
@@ -280,7 +279,7 @@ static enum dueq_status take_entry(struct slice *slice, const struct zset_walk *
 
 static bool is_long(const struct zset_bound *bound)
 {
-    return bound->kind == ZSET_LEX && bound->member.size >= ORDER_MEMBER_SURE;
+    return bound->kind == ZSET_LEX && bound->member.size >= ZSET_ORDER_MEMBER_SURE;
 }
 
 static const struct zset_range *range_of(const struct keys_removal *removal,
@@ -391,7 +390,7 @@ static struct kv_key behind_all(const struct kv_key *prefix)
 
 static enum dueq_status cut_set(struct keys_removal *removal, struct keys_entry *entry)
 {
-    struct kv_key first = keys_object_key(TABLE_MEMBER, removal->object);
+    struct kv_key first = object_key_prefix(TABLE_MEMBER, removal->object);
     struct kv_key end = behind_all(&first);
     enum dueq_status status;
 
@@ -420,7 +419,7 @@ static enum dueq_status cut_out(struct keys_removal *removal, const struct keys_
     enum dueq_status status;
 
     if (rest == 0) {
-        directory_remove(removal->keys, entry, false);
+        key_index_remove(removal->keys, entry, false);
         return DUEQ_OK;
     }
     if (entry->type == KEYS_LIST)
@@ -430,7 +429,7 @@ static enum dueq_status cut_out(struct keys_removal *removal, const struct keys_
     if (status != DUEQ_OK)
         return status;
     entry->count = rest;
-    directory_changed(view, entry);
+    key_index_changed(view, entry);
     return DUEQ_OK;
 }
 

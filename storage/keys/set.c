@@ -89,11 +89,11 @@ static void erase_members(struct keys *keys, struct keys_entry *entry, struct du
 
 enum dueq_status set_remake(const struct keys_view *view, struct dueq_slice name)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct remaking remaking = {.limits = &keys->limits};
     struct keys_entry *entry;
     uint64_t next;
-    enum dueq_status status = directory_find(view, name, KEYS_SET, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_SET, &entry);
 
     if (status != DUEQ_OK || entry->encoding == KEYS_INTSET)
         return status;
@@ -103,7 +103,7 @@ enum dueq_status set_remake(const struct keys_view *view, struct dueq_slice name
     if (status == DUEQ_OK && remaking.compact) {
         if (!entry->packed)
             erase_members(keys, entry, packed_slice(&remaking.cells));
-        directory_pack(keys, entry, &remaking.cells);
+        key_index_pack(keys, entry, &remaking.cells);
         entry->encoding = KEYS_INTSET;
     }
     packed_release(&remaking.cells);

@@ -1,12 +1,12 @@
 /* Strings: the value stands in the directory's record when it is short, else under the object
  * id. */
-#include "storage/keys/directory.h"
+#include "storage/keys/key_index.h"
 
 enum { STRING_EMBEDDED_MAX = 44, STRING_INTEGER_MAX = 20 }; /* bytes */
 
 static struct kv_key value_key(const struct keys_entry *entry)
 {
-    return keys_object_key(TABLE_STRING, entry->object);
+    return object_key_prefix(TABLE_STRING, entry->object);
 }
 
 enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name,
@@ -14,14 +14,14 @@ enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name
 {
     struct keys_entry *entry;
     struct kv_key key;
-    enum dueq_status status = directory_find(view, name, KEYS_STRING, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_STRING, &entry);
 
     if (status != DUEQ_OK)
         return status;
     if (entry->packed)
-        return directory_value(keys_of(view), entry, ret_value);
+        return key_index_value(view->keys, entry, ret_value);
     key = value_key(entry);
-    return kv_get(keys_of(view)->kv, kv_key_slice(&key), ret_value);
+    return kv_get(view->keys->kv, kv_key_slice(&key), ret_value);
 }
 
 static enum keys_encoding encoding_of(struct dueq_slice value, enum string_origin origin)
@@ -37,10 +37,10 @@ static void write_long(struct keys *keys, struct keys_entry *entry, struct dueq_
     struct kv_key key;
 
     if (absent)
-        directory_unpack(keys, entry, NULL);
+        key_index_unpack(keys, entry, NULL);
     key = value_key(entry);
     kv_put(keys->kv, kv_key_slice(&key), value, absent);
-    directory_mark(keys, entry);
+    key_index_mark_dirty(keys, entry);
 }
 
 static void write_short(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
@@ -49,48 +49,48 @@ static void write_short(struct keys *keys, struct keys_entry *entry, struct dueq
 
     if (!entry->packed)
         kv_del(keys->kv, kv_key_slice(&key));
-    directory_write_value(keys, entry, value);
+    key_index_write_value(keys, entry, value);
 }
 
 /* The expiry first: writing a short value saves the entry as it is. */
 enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice value, int64_t expires, enum string_origin origin)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
-    enum dueq_status status = directory_open(view, name, KEYS_STRING, &entry);
+    enum dueq_status status = key_index_open(view, name, KEYS_STRING, &entry);
 
     if (status == DUEQ_WRONGTYPE) {
         keys_make_way(view, name);
-        status = directory_open(view, name, KEYS_STRING, &entry);
+        status = key_index_open(view, name, KEYS_STRING, &entry);
     }
     if (status != DUEQ_OK)
         return status;
     if (expires != KEYS_KEEP_EXPIRY && expires != entry->expires)
-        directory_expire(keys, entry, expires);
+        key_index_set_expiry(keys, entry, expires);
     entry->encoding = encoding_of(value, origin);
     entry->count = 1;
-    if (directory_outgrows(entry, value.size))
+    if (key_index_outgrows(entry, value.size))
         write_long(keys, entry, value);
     else
         write_short(keys, entry, value);
-    directory_touched(view, entry);
+    key_index_touched(view, entry);
     return DUEQ_OK;
 }
 
 enum dueq_status string_make_raw(const struct keys_view *view, struct dueq_slice name)
 {
-    struct keys *keys = keys_of(view);
+    struct keys *keys = view->keys;
     struct keys_entry *entry;
-    enum dueq_status status = directory_find(view, name, KEYS_STRING, &entry);
+    enum dueq_status status = key_index_find(view, name, KEYS_STRING, &entry);
 
     if (status != DUEQ_OK || entry->encoding == KEYS_RAW)
         return status;
     if (entry->packed)
-        status = directory_edit(keys, entry);
+        status = key_index_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
     entry->encoding = KEYS_RAW;
-    directory_mark(keys, entry);
+    key_index_mark_dirty(keys, entry);
     return DUEQ_OK;
 }

@@ -16,14 +16,14 @@ static uint64_t bits_of(double score)
     return bits;
 }
 
-void zset_write_score(uint8_t *bytes, double score)
+void zset_order_write_score(uint8_t *bytes, double score)
 {
-    kv_write_u64(bytes, bits_of(score));
+    bytes_write_u64(bytes, bits_of(score));
 }
 
-double zset_read_score(struct dueq_slice value)
+double zset_order_read_score(struct dueq_slice value)
 {
-    uint64_t bits = kv_read_u64(value.data);
+    uint64_t bits = bytes_read_u64(value.data);
     double score;
 
     memcpy(&score, &bits, sizeof(score));
@@ -42,20 +42,20 @@ static double unsortable(uint64_t order)
 {
     uint8_t bytes[8];
 
-    kv_write_u64(bytes, order & SIGN_BIT ? order & ~SIGN_BIT : ~order);
-    return zset_read_score(dueq_slice(bytes, sizeof(bytes)));
+    bytes_write_u64(bytes, order & SIGN_BIT ? order & ~SIGN_BIT : ~order);
+    return zset_order_read_score(dueq_slice(bytes, sizeof(bytes)));
 }
 
 /* ---- keys */
 
 struct kv_key zset_order_first(const struct keys_entry *entry)
 {
-    return keys_object_key(TABLE_ORDER, entry->object);
+    return object_key_prefix(TABLE_ORDER, entry->object);
 }
 
 struct kv_key zset_order_end(const struct keys_entry *entry)
 {
-    return keys_object_key(TABLE_ORDER, entry->object + 1);
+    return object_key_prefix(TABLE_ORDER, entry->object + 1);
 }
 
 struct kv_key zset_order_edge(const struct keys_entry *entry, double score, bool above)
@@ -103,16 +103,17 @@ bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at
     struct dueq_slice key = kv_cursor_key(at);
     const uint8_t *bytes = key.data;
 
-    return key.size >= ORDER_KEY_FIXED && bytes[0] == TABLE_ORDER &&
-           kv_read_u64(bytes + 1) == entry->object;
+    return key.size >= ZSET_ORDER_KEY_FIXED && bytes[0] == TABLE_ORDER &&
+           bytes_read_u64(bytes + 1) == entry->object;
 }
 
 struct zset_entry zset_order_read(const struct kv_cursor *at)
 {
     struct dueq_slice key = kv_cursor_key(at), value = kv_cursor_value(at);
     const uint8_t *bytes = key.data, *flags = value.data;
-    struct zset_entry entry = {dueq_slice(bytes + ORDER_KEY_FIXED, key.size - ORDER_KEY_FIXED),
-                               unsortable(kv_read_u64(bytes + ORDER_PREFIX))};
+    struct zset_entry entry = {
+        dueq_slice(bytes + ZSET_ORDER_KEY_FIXED, key.size - ZSET_ORDER_KEY_FIXED),
+        unsortable(bytes_read_u64(bytes + ORDER_PREFIX))};
 
     if (value.size == 0)
         return entry;

@@ -1,20 +1,21 @@
 /* The records of a sorted set's order: object, score, member. Private to storage/keys.
  *
  * A member too long for the key is folded (kv/key.h) and stands whole in the value. */
-#ifndef DUEQ_STORAGE_ZSET_ORDER_H
-#define DUEQ_STORAGE_ZSET_ORDER_H
+#ifndef DUEQ_ZSET_ORDER_H
+#define DUEQ_ZSET_ORDER_H
 
 #include "storage/keys/member.h"
 
 enum {
-    ORDER_KEY_FIXED = 1 + 8 + 8,
-    ORDER_KEY_SURE = KV_KEY_MAX - 16, /* a folded key's bytes before the hash */
-    ORDER_MEMBER_SURE = ORDER_KEY_SURE - ORDER_KEY_FIXED /* of any member: as they are */
+    ZSET_ORDER_KEY_FIXED = 1 + 8 + 8,
+    ZSET_ORDER_KEY_SURE = KV_KEY_MAX - 16, /* a folded key's bytes before the hash */
+    ZSET_ORDER_MEMBER_SURE =
+        ZSET_ORDER_KEY_SURE - ZSET_ORDER_KEY_FIXED /* of any member: as they are */
 };
 
 /* The score as a member's value keeps it: the bits of the double, big-endian. */
-void zset_write_score(uint8_t *bytes, double score);
-double zset_read_score(struct dueq_slice value);
+void zset_order_write_score(uint8_t *bytes, double score);
+double zset_order_read_score(struct dueq_slice value);
 
 /* What all keys of the set begin with, and the first key behind them. */
 struct kv_key zset_order_first(const struct keys_entry *entry);
@@ -31,8 +32,8 @@ void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,
 
 /* zset.c: gives a member its score, in the order, too. `old`: the one that it has; NULL: it is
  * not there. The caller tells the directory. */
-enum dueq_status zset_put_score(struct keys *keys, struct keys_entry *entry,
-                                struct dueq_slice member, double score, const double *old);
+enum dueq_status zset_member_put(struct keys *keys, struct keys_entry *entry,
+                                 struct dueq_slice member, double score, const double *old);
 
 /* Is the cursor at a record of the set? */
 bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at);

@@ -1,7 +1,7 @@
 /* The puts and deletes since the last commit, as the payload of a journal record. Private to
  * storage/kv. Encoding: FORMAT.md. */
-#ifndef DUEQ_STORAGE_BATCH_H
-#define DUEQ_STORAGE_BATCH_H
+#ifndef DUEQ_BATCH_H
+#define DUEQ_BATCH_H
 
 #include "storage/slice.h"
 #include "storage/status.h"

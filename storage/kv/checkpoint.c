@@ -21,7 +21,7 @@ enum {
 struct checkpoint {
     struct lmdb_store *lmdb;
     struct journal *journal;
-    const struct kv_io *io;
+    const struct dueq_io *io;
     void (*notify)(void *arg);
     void *notify_arg;
     pthread_t thread;
@@ -51,16 +51,16 @@ enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb, struct checkpoint
     if (value.size != MARK_SIZE)
         return DUEQ_CORRUPT;
     bytes = value.data;
-    *ret_mark = (struct checkpoint_mark){kv_read_u64(bytes), (int64_t)kv_read_u64(bytes + 8),
-                                         kv_read_u64(bytes + 16)};
+    *ret_mark = (struct checkpoint_mark){
+        bytes_read_u64(bytes), (int64_t)bytes_read_u64(bytes + 8), bytes_read_u64(bytes + 16)};
     return DUEQ_OK;
 }
 
 static struct dueq_slice write_mark(const struct checkpoint_mark *mark, uint8_t *bytes)
 {
-    kv_write_u64(bytes, mark->lsn);
-    kv_write_u64(bytes + 8, (uint64_t)mark->time);
-    kv_write_u64(bytes + 16, mark->seed);
+    bytes_write_u64(bytes, mark->lsn);
+    bytes_write_u64(bytes + 8, (uint64_t)mark->time);
+    bytes_write_u64(bytes + 16, mark->seed);
     return dueq_slice(bytes, MARK_SIZE);
 }
 
@@ -71,7 +71,7 @@ static enum dueq_status put_mark(struct lmdb_txn *txn, const struct checkpoint_m
     return lmdb_put(txn, dueq_slice(mark_key, sizeof(mark_key)), write_mark(mark, bytes));
 }
 
-enum dueq_status checkpoint_create(const char *dir, const struct kv_io *io,
+enum dueq_status checkpoint_create(const char *dir, const struct dueq_io *io,
                                    const struct checkpoint_mark *mark, struct dueq_error *error)
 {
     uint8_t bytes[MARK_SIZE];
@@ -94,7 +94,8 @@ static enum dueq_status commit_mark(struct lmdb_store *lmdb, const struct checkp
     return status;
 }
 
-enum dueq_status checkpoint_settle(struct lmdb_store *lmdb, const struct checkpoint_mark *mark)
+enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
+                                         const struct checkpoint_mark *mark)
 {
     enum dueq_status status = commit_mark(lmdb, mark);
 
@@ -253,7 +254,7 @@ static enum dueq_status merge_all(struct checkpoint *checkpoint)
         status = merge_step(&merge);
         if (status == DUEQ_OK) {
             atomic_fetch_add(&checkpoint->commits, 1);
-            lmdb_renew_resting(checkpoint->lmdb);
+            lmdb_renew_released(checkpoint->lmdb);
             set_room(checkpoint, true);
             if (!merge.more)
                 break;
@@ -343,7 +344,7 @@ static void wait_for_table(struct checkpoint *checkpoint)
 static void *run_thread(void *arg)
 {
     struct checkpoint *checkpoint = arg;
-    const struct kv_io *io = checkpoint->io;
+    const struct dueq_io *io = checkpoint->io;
 
     pthread_mutex_lock(&checkpoint->lock);
     for (;;) {
@@ -379,7 +380,7 @@ static void init_sync(struct checkpoint *checkpoint)
 }
 
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
-                                const struct kv_io *io, void (*notify)(void *arg),
+                                const struct dueq_io *io, void (*notify)(void *arg),
                                 void *notify_arg, struct checkpoint **ret_checkpoint)
 {
     struct checkpoint *checkpoint = calloc(1, sizeof(*checkpoint));

@@ -1,11 +1,11 @@
 /* The checkpoint thread: merges a frozen memtable into LMDB, in transactions of bounded size,
  * then recycles the journal below. Private to storage/kv. */
-#ifndef DUEQ_STORAGE_CHECKPOINT_H
-#define DUEQ_STORAGE_CHECKPOINT_H
+#ifndef DUEQ_CHECKPOINT_H
+#define DUEQ_CHECKPOINT_H
 
-#include "storage/kv/journal.h"
+#include "storage/kv/journal/journal.h"
 #include "storage/kv/lmdb_store.h"
-#include "storage/kv/memtable.h"
+#include "storage/kv/memtable/memtable.h"
 
 struct checkpoint;
 
@@ -18,17 +18,18 @@ struct checkpoint_mark {
 enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
                                       struct checkpoint_mark *ret_mark);
 /* Makes a new DIR/data.mdb with that mark when there is none. */
-enum dueq_status checkpoint_create(const char *dir, const struct kv_io *io,
+enum dueq_status checkpoint_create(const char *dir, const struct dueq_io *io,
                                    const struct checkpoint_mark *mark,
                                    struct dueq_error *error);
 /* Writes the mark again until both of LMDB's meta pages lead to it, as far as there is room,
  * and syncs: whatever the disk held before, it holds this mark now, and losing the younger of
  * the meta pages loses nothing. */
-enum dueq_status checkpoint_settle(struct lmdb_store *lmdb, const struct checkpoint_mark *mark);
+enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
+                                         const struct checkpoint_mark *mark);
 
 /* notify: from the thread, when a checkpoint ended or room changed. */
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
-                                const struct kv_io *io, void (*notify)(void *arg),
+                                const struct dueq_io *io, void (*notify)(void *arg),
                                 void *notify_arg, struct checkpoint **ret_checkpoint);
 void checkpoint_free(
     struct checkpoint *checkpoint); /* stops within a transaction; NULL is fine */

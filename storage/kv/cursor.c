@@ -1,5 +1,5 @@
 /* The merged cursor: active memtable over frozen memtable over LMDB. */
-#include "storage/kv/kv_store.h"
+#include "storage/kv/kv_internal.h"
 
 #include <stdlib.h>
 
@@ -273,8 +273,8 @@ static void note_passage(struct kv_cursor *cursor, bool stopped)
 
     if (!passage->any || (passage->passed == 0 && passage->around < 2))
         return;
-    if (stopped || passage->around > 0 || passage->passed >= GAP_WORTH)
-        gaps_note(&cursor->kv->gaps, &passage->from, &passage->to);
+    if (stopped || passage->around > 0 || passage->passed >= DEAD_RANGE_WORTH)
+        dead_ranges_add(&cursor->kv->gaps, &passage->from, &passage->to);
 }
 
 static enum dueq_status place_levels(struct kv_cursor *cursor, struct dueq_slice key,
@@ -296,7 +296,7 @@ static enum dueq_status go_around(struct kv_cursor *cursor, struct dueq_slice ke
 {
     bool backward = cursor->direction == BACKWARD;
     const struct gap *gap =
-        cursor->kv->gaps.count == 0 ? NULL : gaps_ahead(&cursor->kv->gaps, key, backward);
+        cursor->kv->gaps.count == 0 ? NULL : dead_ranges_find(&cursor->kv->gaps, key, backward);
 
     *ret_around = gap != NULL;
     if (gap == NULL)
@@ -311,7 +311,7 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
     struct kv_key edge;
     bool around = false;
 
-    if (cursor->passage.passed % GAP_WORTH == 0 && cursor->kv->gaps.count > 0) {
+    if (cursor->passage.passed % DEAD_RANGE_WORTH == 0 && cursor->kv->gaps.count > 0) {
         enum dueq_status status;
 
         kv_key_copy(&edge, kv_cursor_key(cursor));
@@ -357,7 +357,7 @@ static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit)
 }
 
 /* settle() for a budget, which it is taken from. */
-static enum dueq_status settle_within(struct kv_cursor *cursor, unsigned *budget)
+static enum dueq_status skip_deleted_within(struct kv_cursor *cursor, unsigned *budget)
 {
     uint64_t limit = budget == NULL ? UINT64_MAX : (uint64_t)*budget * KV_TOMBSTONES_A_STEP;
     enum dueq_status status = settle(cursor, limit);
@@ -400,7 +400,7 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
     if (status == DUEQ_OK && !around)
         status = place_levels(cursor, key, onward);
     if (status == DUEQ_OK)
-        status = settle_within(cursor, budget);
+        status = skip_deleted_within(cursor, budget);
     return end_move(cursor, status);
 }
 
@@ -447,7 +447,7 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
     if (status == DUEQ_OK)
         status = pass_key(cursor);
     if (status == DUEQ_OK)
-        status = settle_within(cursor, budget);
+        status = skip_deleted_within(cursor, budget);
     return end_move(cursor, status);
 }
 

@@ -1,6 +1,6 @@
 #include "storage/kv/data_dir.h"
 
-#include "storage/kv/io.h"
+#include "storage/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static int make_directory(const char *dir)
     if (mkdir(dir, 0700) != 0)
         return errno == EEXIST ? 0 : -1;
     snprintf(parent, sizeof(parent), "%.*s/..", PATH_MAX - 4, dir);
-    if (kv_io_system.fsync_dir(kv_io_system.arg, parent) != 0 && errno != EACCES)
+    if (io_system.fsync_dir(io_system.arg, parent) != 0 && errno != EACCES)
         return -1;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* The data directory as a whole: one process, one format. Private to storage/kv. */
-#ifndef DUEQ_STORAGE_DATA_DIR_H
-#define DUEQ_STORAGE_DATA_DIR_H
+#ifndef DUEQ_DATA_DIR_H
+#define DUEQ_DATA_DIR_H
 
 #include "storage/status.h"
 

@@ -21,13 +21,13 @@ void kv_key_u8(struct kv_key *key, uint8_t number)
 
 void kv_key_u64(struct kv_key *key, uint64_t number)
 {
-    kv_write_u64(key->bytes + key->size, number);
+    bytes_write_u64(key->bytes + key->size, number);
     key->size += 8;
 }
 
 void kv_key_number(struct kv_key *key, uint64_t number)
 {
-    key->size = (uint16_t)(key->size + kv_write_number(key->bytes + key->size, number));
+    key->size = (uint16_t)(key->size + bytes_write_number(key->bytes + key->size, number));
 }
 
 void kv_key_time(struct kv_key *key, int64_t time)
@@ -77,7 +77,7 @@ void kv_key_follow(struct kv_key *key)
         key->bytes[key->size - 1]++;
 }
 
-uint64_t kv_read_u64(const void *bytes)
+uint64_t bytes_read_u64(const void *bytes)
 {
     uint64_t number;
 
@@ -85,18 +85,18 @@ uint64_t kv_read_u64(const void *bytes)
     return be64toh(number);
 }
 
-int64_t kv_read_time(const void *bytes)
+int64_t bytes_read_time(const void *bytes)
 {
-    return (int64_t)(kv_read_u64(bytes) ^ ((uint64_t)1 << 63));
+    return (int64_t)(bytes_read_u64(bytes) ^ ((uint64_t)1 << 63));
 }
 
-void kv_write_u64(void *bytes, uint64_t number)
+void bytes_write_u64(void *bytes, uint64_t number)
 {
     number = htobe64(number);
     memcpy(bytes, &number, sizeof(number));
 }
 
-size_t kv_write_number(void *bytes, uint64_t number)
+size_t bytes_write_number(void *bytes, uint64_t number)
 {
     uint8_t *at = bytes, whole[8];
     size_t size;
@@ -107,12 +107,12 @@ size_t kv_write_number(void *bytes, uint64_t number)
     }
     size = 8 - (size_t)__builtin_clzll(number) / 8;
     *at = (uint8_t)(NUMBER_LONG - 1 + size);
-    kv_write_u64(whole, number);
+    bytes_write_u64(whole, number);
     memcpy(at + 1, whole + 8 - size, size);
     return 1 + size;
 }
 
-const uint8_t *kv_read_number(const uint8_t *at, const uint8_t *end, uint64_t *ret_number)
+const uint8_t *bytes_read_number(const uint8_t *at, const uint8_t *end, uint64_t *ret_number)
 {
     uint64_t number = 0;
     int size;

@@ -6,8 +6,8 @@
  * XXH3-128 of the whole name, seeded per store. A folded key is marked (key->folded): the
  * caller keeps the whole name in the value and compares it on reading. Order among names that
  * share the kept prefix is that of the hash. */
-#ifndef DUEQ_STORAGE_KEY_H
-#define DUEQ_STORAGE_KEY_H
+#ifndef DUEQ_KEY_H
+#define DUEQ_KEY_H
 
 #include "storage/kv/kv.h"
 
@@ -30,7 +30,7 @@ static inline bool kv_key_begins(struct dueq_slice key, const struct kv_key *hea
 void kv_key_start(struct kv_key *key, uint8_t table);
 void kv_key_u8(struct kv_key *key, uint8_t number);
 void kv_key_u64(struct kv_key *key, uint64_t number);    /* 8 bytes, big-endian */
-void kv_key_number(struct kv_key *key, uint64_t number); /* as kv_write_number */
+void kv_key_number(struct kv_key *key, uint64_t number); /* as bytes_write_number */
 void kv_key_time(struct kv_key *key, int64_t time); /* sign flipped: negative sorts first */
 void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed); /* last part */
 
@@ -39,16 +39,16 @@ void kv_key_copy(struct kv_key *key, struct dueq_slice bytes); /* of a whole key
  * KV_KEY_MAX, the next of that length. */
 void kv_key_follow(struct kv_key *key);
 
-uint64_t kv_read_u64(const void *bytes);
-int64_t kv_read_time(const void *bytes);
-void kv_write_u64(void *bytes, uint64_t number);
+uint64_t bytes_read_u64(const void *bytes);
+int64_t bytes_read_time(const void *bytes);
+void bytes_write_u64(void *bytes, uint64_t number);
 
 /* A number in 1 to 9 bytes, whose order is that of the numbers: those below 248 as they are,
  * others behind a byte that says how many follow (248: one), big-endian without leading zeros.
  * Returns how many bytes were written. */
-enum { KV_NUMBER_MAX = 9 };
-size_t kv_write_number(void *bytes, uint64_t number);
+enum { BYTES_NUMBER_MAX = 9 };
+size_t bytes_write_number(void *bytes, uint64_t number);
 /* Behind the number; NULL: there is none that ends before `end`, or `at` is NULL. */
-const uint8_t *kv_read_number(const uint8_t *at, const uint8_t *end, uint64_t *ret_number);
+const uint8_t *bytes_read_number(const uint8_t *at, const uint8_t *end, uint64_t *ret_number);
 
 #endif

@@ -1,4 +1,4 @@
-#include "storage/kv/kv_store.h"
+#include "storage/kv/kv_internal.h"
 
 #include "storage/kv/data_dir.h"
 #include "storage/kv/large_value.h"
@@ -22,21 +22,6 @@ enum {
 };
 
 #define MIB ((uint64_t)1 << 20)
-
-void kv_options_init(struct kv_options *options)
-{
-    *options = (struct kv_options){
-        .durability = KV_SYNC_ALWAYS,
-        .interval_ms = 1000,
-        .memtable_bytes = 48 * MIB,
-        .segment_bytes = 64 * MIB,
-        .record_bytes = KV_RECORD_MAX,
-        .journal_bytes = 512 * MIB,
-        .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 1024 * MIB,
-        .disk_reserve_bytes = 256 * MIB,
-        .high_water_percent = 90,
-    };
-}
 
 /* ---- failing */
 
@@ -163,9 +148,9 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
 
 /* Before anything of the journal is removed that the mark says is not needed, the mark is on
  * the disk for certain. On a full disk it counts as it was read off it. */
-static enum dueq_status settle_mark(struct kv *kv, const struct checkpoint_mark *mark)
+static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
 {
-    enum dueq_status status = checkpoint_settle(kv->lmdb, mark);
+    enum dueq_status status = checkpoint_rewrite_mark(kv->lmdb, mark);
 
     return status == DUEQ_OK ? lmdb_renew(kv->lmdb) : status;
 }
@@ -187,7 +172,7 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
         return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no mark",
                          kv->dir);
     if (status == DUEQ_OK)
-        status = settle_mark(kv, &mark);
+        status = rewrite_mark(kv, &mark);
     if (status != DUEQ_OK)
         return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, lmdb_error_text(kv->lmdb));
     kv->lsn = mark.lsn;
@@ -198,7 +183,7 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
 
 static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
 {
-    const struct kv_options *options = &kv->options;
+    const struct dueq_options *options = &kv->options;
     struct journal_options journal = {.segment_bytes = options->segment_bytes,
                                       .durability = options->durability,
                                       .interval_ms = options->interval_ms,
@@ -228,8 +213,8 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
 
 static void freeze(struct kv *kv);
 
-enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
-                         struct dueq_error *error)
+enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
+                         struct kv **ret_kv, struct dueq_error *error)
 {
     struct kv *kv;
     enum dueq_status status = kv_options_check(options, error);
@@ -240,11 +225,11 @@ enum dueq_status kv_open(const char *dir, const struct kv_options *options, stru
     if (kv == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
     kv->options = *options;
-    kv->io = options->io != NULL ? options->io : &kv_io_system;
+    kv->io = options->io != NULL ? options->io : &io_system;
     kv->lock_fd = -1;
     kv->dir = strdup(dir);
     kv->active = memtable_new();
-    status = !gaps_init(&kv->gaps) || kv->dir == NULL || kv->active == NULL
+    status = !dead_ranges_init(&kv->gaps) || kv->dir == NULL || kv->active == NULL
                  ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
                  : data_dir_lock(dir, &kv->lock_fd, error);
     if (status == DUEQ_OK)
@@ -277,7 +262,7 @@ void kv_abandon(struct kv *kv)
     memtable_free(kv->active);
     memtable_free(kv->frozen);
     batch_release(&kv->batch);
-    gaps_release(&kv->gaps);
+    dead_ranges_release(&kv->gaps);
     data_dir_unlock(kv->lock_fd);
     free(kv->dir);
     free(kv);
@@ -327,20 +312,20 @@ static bool put_small(struct kv *kv, struct dueq_slice key, const struct dueq_sl
            batch_put(&kv->batch, key, stored, size);
 }
 
-void kv_lend(struct kv *kv, struct kv_loan *loans, size_t count)
+void kv_lend(struct kv *kv, struct dueq_loan *loans, size_t count)
 {
     kv->loans = loans;
     kv->loan_count = count;
 }
 
 /* The loan that is the last of the parts and has room for the others; NULL: none. */
-static struct kv_loan *find_loan(const struct kv *kv, const struct dueq_slice *parts,
-                                 size_t count, size_t size)
+static struct dueq_loan *find_loan(const struct kv *kv, const struct dueq_slice *parts,
+                                   size_t count, size_t size)
 {
     const struct dueq_slice *last = &parts[count - 1];
 
     for (size_t i = 0; i < kv->loan_count; i++) {
-        struct kv_loan *loan = &kv->loans[i];
+        struct dueq_loan *loan = &kv->loans[i];
 
         if (loan->memory != NULL && loan->data == last->data && loan->size == last->size &&
             size - last->size <= loan->before)
@@ -349,7 +334,7 @@ static struct kv_loan *find_loan(const struct kv *kv, const struct dueq_slice *p
     return NULL;
 }
 
-static struct large_value *take_over(struct kv_loan *loan, const struct dueq_slice *parts,
+static struct large_value *take_over(struct dueq_loan *loan, const struct dueq_slice *parts,
                                      size_t count, size_t size)
 {
     uint8_t *begin = loan->data - (size - loan->size), *at = begin;
@@ -369,7 +354,7 @@ static struct large_value *take_over(struct kv_loan *loan, const struct dueq_sli
 static bool put_large(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,
                       size_t count, size_t size, bool absent)
 {
-    struct kv_loan *loan = find_loan(kv, parts, count, size);
+    struct dueq_loan *loan = find_loan(kv, parts, count, size);
     struct large_value *value =
         loan != NULL ? take_over(loan, parts, count, size) : large_value_new(parts, count);
     bool done = value != NULL &&
@@ -394,7 +379,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
         fail(kv, DUEQ_TOOBIG, "a batch is larger than one record of the journal can be");
         return;
     }
-    gaps_put(&kv->gaps, key);
+    dead_ranges_put(&kv->gaps, key);
     kv_room_put(kv, size);
     if (size <= BATCH_COPY_MAX ? !put_small(kv, key, parts, count, size, absent)
                                : !put_large(kv, key, parts, count, size, absent))
@@ -411,7 +396,7 @@ void kv_del(struct kv *kv, struct dueq_slice key)
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
     if (kv_failed(kv))
         return;
-    gaps_del(&kv->gaps, key); /* first: the key may lie in the record that goes */
+    dead_ranges_del(&kv->gaps, key); /* first: the key may lie in the record that goes */
     if (!batch_del(&kv->batch, key) || memtable_del(kv->active, key) != DUEQ_OK)
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
@@ -628,17 +613,17 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
                                           : dueq_status_text(status));
         note_commit(kv, size, now);
     }
-    lmdb_rest(kv->lmdb);
+    lmdb_release_snapshot(kv->lmdb);
     *ret_lsn = kv->lsn;
     return DUEQ_OK;
 }
 
-uint64_t kv_settled(const struct kv *kv)
+uint64_t kv_durable_lsn(const struct kv *kv)
 {
-    return journal_settled(kv->journal);
+    return journal_durable_lsn(kv->journal);
 }
 
-uint64_t kv_lsn(const struct kv *kv)
+uint64_t kv_last_lsn(const struct kv *kv)
 {
     return kv->lsn;
 }
@@ -663,7 +648,7 @@ enum dueq_status kv_wait(struct kv *kv, uint64_t lsn)
     return journal_wait(kv->journal, lsn);
 }
 
-void kv_set_durability(struct kv *kv, enum kv_durability durability, unsigned interval_ms)
+void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned interval_ms)
 {
     journal_set_durability(kv->journal, durability, interval_ms);
 }
@@ -690,14 +675,14 @@ void kv_maintain(struct kv *kv, bool idle)
         kv->idle_turns = 0;
         freeze(kv);
     }
-    lmdb_rest(kv->lmdb);
+    lmdb_release_snapshot(kv->lmdb);
 }
 
 void kv_checkpoint_start(struct kv *kv)
 {
     if (kv_batch_bytes(kv) == 0 && kv_status(kv) == DUEQ_OK)
         freeze(kv);
-    lmdb_rest(kv->lmdb);
+    lmdb_release_snapshot(kv->lmdb);
 }
 
 enum dueq_status kv_checkpoint(struct kv *kv)
@@ -718,7 +703,7 @@ enum dueq_status kv_checkpoint(struct kv *kv)
     return done ? DUEQ_OK : DUEQ_FULL;
 }
 
-void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
+void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
 {
     struct checkpoint_stats checkpoint;
     struct journal_stats journal;
@@ -727,7 +712,7 @@ void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats)
     checkpoint_get_stats(kv->checkpoint, &checkpoint);
     *ret_stats = kv->stats;
     ret_stats->lsn = kv->lsn;
-    ret_stats->synced_lsn = journal_synced(kv->journal);
+    ret_stats->synced_lsn = journal_synced_lsn(kv->journal);
     ret_stats->checkpoint_lsn = checkpoint.lsn;
     ret_stats->journal_bytes = journal.live_bytes;
     ret_stats->journal_segments = journal.segments;

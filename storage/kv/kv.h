@@ -11,12 +11,14 @@
  * that reads or commits answers the reason, kv_put and kv_del change nothing, nothing of the
  * batch is ever settled, and the owner closes and reopens from what is on disk. That is why
  * kv_put and kv_del return nothing. */
-#ifndef DUEQ_STORAGE_KV_H
-#define DUEQ_STORAGE_KV_H
+#ifndef DUEQ_KV_H
+#define DUEQ_KV_H
 
-#include "storage/kv/options.h"
+#include "storage/options.h"
+#include "storage/stats.h"
 #include "storage/slice.h"
 #include "storage/status.h"
+#include "storage/types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,14 +31,11 @@ enum {
     KV_PUT_PARTS_MAX = 4 /* slices of one value given to kv_putv */
 };
 
-/* Fills in the defaults (64 MiB memtable and segments, 256 MiB journal, 1 TiB map, ...). */
-void kv_options_init(struct kv_options *options);
-
 /* Opens or creates DIR (data.mdb, lock.mdb, FORMAT, journal/), takes its lock, replays the
  * journal. A torn tail is cut; damage before a record known to be durable is DUEQ_CORRUPT and
  * leaves the directory untouched. On failure *ret_kv is untouched and error says why. */
-enum dueq_status kv_open(const char *dir, const struct kv_options *options, struct kv **ret_kv,
-                         struct dueq_error *error);
+enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
+                         struct kv **ret_kv, struct dueq_error *error);
 
 /* Settles what is committed, checkpoints it so that the next open replays nothing, frees
  * everything. Commits nothing: a batch under way is dropped, and then there is no checkpoint
@@ -94,16 +93,9 @@ void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool 
 void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
              bool absent);
 
-/* Memory that a large value lies in. A put whose last slice is all of its bytes takes it over
- * instead of copying it, and writes the slices before into the room in front. */
-struct kv_loan {
-    void *memory; /* for free(); NULL: taken over */
-    uint8_t *data;
-    size_t size, before; /* bytes; of the room in front */
-};
 /* From now on these may be taken, until others are lent (NULL, 0: none). What is taken stays as
  * it is until the next kv_commit at least. */
-void kv_lend(struct kv *kv, struct kv_loan *loans, size_t count);
+void kv_lend(struct kv *kv, struct dueq_loan *loans, size_t count);
 
 /* A key that is not present is no error. */
 void kv_del(struct kv *kv, struct dueq_slice key);
@@ -139,7 +131,6 @@ enum dueq_status kv_drains(struct kv *kv);
  * grows past some MiB. A record holds at most options.record_bytes; more, which kv_room
  * refuses, makes the store failed. */
 size_t kv_batch_bytes(const struct kv *kv);
-#define KV_RECORD_MAX ((size_t)3 << 30)
 
 /* Appends the batch as one record that carries `now` (unix ms; for whoever reads the journal).
  * An empty batch commits nothing. *ret_lsn: the last LSN committed, also on an empty batch. May
@@ -149,10 +140,10 @@ size_t kv_batch_bytes(const struct kv *kv);
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
 
 /* Replies to what was read or committed up to this LSN may leave. Never goes back. O(1). */
-uint64_t kv_settled(const struct kv *kv);
+uint64_t kv_durable_lsn(const struct kv *kv);
 
 /* The LSN of the last commit. */
-uint64_t kv_lsn(const struct kv *kv);
+uint64_t kv_last_lsn(const struct kv *kv);
 
 /* The greatest `now` ever committed to this directory; 0 for a new one. */
 int64_t kv_time_floor(const struct kv *kv);
@@ -187,30 +178,9 @@ void kv_checkpoint_start(struct kv *kv);
 enum dueq_status kv_checkpoint(struct kv *kv);
 
 /* Changes the sync mode of a running store. */
-void kv_set_durability(struct kv *kv, enum kv_durability durability, unsigned interval_ms);
+void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned interval_ms);
 
-struct kv_stats {
-    uint64_t lsn, synced_lsn, checkpoint_lsn;
-    uint64_t journal_bytes;         /* live: what a crash now would replay */
-    uint64_t journal_segments;      /* files, spare ones included */
-    uint64_t journal_written_bytes; /* since open */
-    uint64_t syncs;                 /* since open */
-    uint64_t sync_usec_total, sync_usec_max;
-    uint64_t replayed_records;               /* at open */
-    uint64_t cut_bytes;                      /* torn tail cut at open */
-    size_t memtable_bytes, memtable_entries; /* active; bytes: held of the system's memory */
-    size_t frozen_bytes;                     /* of the one being merged into LMDB, likewise */
-    size_t mapped_bytes;                     /* of both: what is no part of malloc's heap */
-    uint64_t checkpoints, checkpoint_usec_last, checkpoint_failures;
-    bool checkpoint_running;
-    uint64_t map_bytes, map_used_bytes;
-    uint64_t data_file_bytes; /* of data.mdb, free pages and what is set aside included */
-    uint64_t disk_free_bytes;
-    uint64_t stalls, stall_usec_total; /* commits that waited for a checkpoint */
-    uint64_t tombstones_passed;        /* by cursors, since open */
-    bool full;
-};
-void kv_get_stats(const struct kv *kv, struct kv_stats *ret_stats);
+void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats);
 
 /* Looks at every page and every value of data.mdb, as the last checkpoint left it; opening has
  * looked at the journal. DUEQ_CORRUPT: kv_damage says what was met. O(data). */

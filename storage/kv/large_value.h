@@ -1,7 +1,7 @@
 /* A value that is too large to be copied from hand to hand: shared by the memtable and by the
  * journal's record that is yet to be written. Its bytes never change. */
-#ifndef DUEQ_STORAGE_LARGE_VALUE_H
-#define DUEQ_STORAGE_LARGE_VALUE_H
+#ifndef DUEQ_LARGE_VALUE_H
+#define DUEQ_LARGE_VALUE_H
 
 #include "storage/slice.h"
 

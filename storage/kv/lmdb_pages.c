@@ -46,7 +46,7 @@ struct meta {
 };
 
 struct pages {
-    const struct kv_io *io;
+    const struct dueq_io *io;
     int fd;
     const uint8_t *map;
     uint64_t map_bytes;
@@ -205,7 +205,7 @@ static bool meta_possible(const struct meta *meta)
 }
 
 /* 0, or errno; EILSEQ: the file is shorter. */
-static int read_file(const struct kv_io *io, int fd, uint64_t offset, uint8_t *bytes,
+static int read_file(const struct dueq_io *io, int fd, uint64_t offset, uint8_t *bytes,
                      size_t size)
 {
     while (size > 0) {
@@ -231,7 +231,7 @@ static bool fits_file(const struct meta *meta, int fd)
            meta->last_page < (uint64_t)stats.st_size / meta->page_size + UNWRITTEN_MOST;
 }
 
-static enum dueq_status load_meta(const struct kv_io *io, int fd, uint64_t offset,
+static enum dueq_status load_meta(const struct dueq_io *io, int fd, uint64_t offset,
                                   struct meta *ret_meta)
 {
     uint8_t bytes[META_SIZE];
@@ -243,7 +243,7 @@ static enum dueq_status load_meta(const struct kv_io *io, int fd, uint64_t offse
     return meta_possible(ret_meta) && fits_file(ret_meta, fd) ? DUEQ_OK : DUEQ_CORRUPT;
 }
 
-enum dueq_status pages_check_metas(const struct kv_io *io, int fd, struct dueq_error *error)
+enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq_error *error)
 {
     struct meta metas[2];
     enum dueq_status status = load_meta(io, fd, 0, &metas[0]);
@@ -265,7 +265,7 @@ enum dueq_status pages_check_metas(const struct kv_io *io, int fd, struct dueq_e
 
 /* ---- life */
 
-struct pages *pages_new(const struct kv_io *io, int fd, uint64_t map_bytes, bool for_writer)
+struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer)
 {
     struct pages *pages = calloc(1, sizeof(*pages));
     void *map;
@@ -1245,7 +1245,7 @@ static enum dueq_status see_tree(struct census *census, const struct tree *tree)
     return status;
 }
 
-static void count_rest(struct census *census)
+static void count_free_and_lost(struct census *census)
 {
     for (uint64_t page = 2; page <= census->pages->meta.last_page; page++) {
         bool unused = has_bit(census->pages->unused, page);
@@ -1269,7 +1269,7 @@ enum dueq_status pages_check(struct pages *pages, struct pages_census *ret_censu
         status = see_tree(&census, &pages->meta.main);
     census.counted.records = census.found.records;
     if (status == DUEQ_OK)
-        count_rest(&census);
+        count_free_and_lost(&census);
     free(census.seen);
     if (status == DUEQ_OK)
         *ret_census = census.counted;

@@ -11,10 +11,10 @@
  *
  * Pages are read by pread when they are first met, so that a disk that cannot read them says so
  * in an error, and from a map afterwards. A view is one thread's. */
-#ifndef DUEQ_STORAGE_LMDB_PAGES_H
-#define DUEQ_STORAGE_LMDB_PAGES_H
+#ifndef DUEQ_LMDB_PAGES_H
+#define DUEQ_LMDB_PAGES_H
 
-#include "storage/kv/io.h"
+#include "storage/io.h"
 #include "storage/slice.h"
 #include "storage/status.h"
 
@@ -28,11 +28,11 @@ void pages_write_sum(uint8_t *sum, struct dueq_slice key, struct dueq_slice valu
 struct pages;
 
 /* Looks at the file's two meta pages: what mdb_env_open would take for granted. */
-enum dueq_status pages_check_metas(const struct kv_io *io, int fd, struct dueq_error *error);
+enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq_error *error);
 
 /* A view of the file, whose descriptor is the caller's. `for_writer`: also looks at what only a
  * change would use. NULL: out of memory. */
-struct pages *pages_new(const struct kv_io *io, int fd, uint64_t map_bytes, bool for_writer);
+struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer);
 void pages_free(struct pages *pages); /* NULL is fine */
 
 /* Shows the file as transaction `txnid` has left it. That one, and the one shown before, must

@@ -23,7 +23,7 @@ enum {
 #define NEW_MAP_BYTES ((size_t)1 << 20)
 
 struct lmdb_store {
-    const struct kv_io *io;
+    const struct dueq_io *io;
     int fd;                      /* of data.mdb, besides LMDB's own: -1: none */
     _Atomic(uint64_t) allocated; /* bytes of it that have blocks on the disk for certain */
     MDB_env *env;
@@ -38,7 +38,7 @@ struct lmdb_store {
 };
 
 /* Of the owner. It takes the snapshot back before it reads. */
-enum attention { AWAKE, RESTING, RENEWING };
+enum attention { PINNED, RELEASED, RENEWING };
 
 struct lmdb_cursor {
     struct lmdb_store *store;
@@ -161,14 +161,14 @@ static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slic
     return error == MDB_SUCCESS ? mdb_env_sync(store->env, 1) : error;
 }
 
-static int make_empty(const struct kv_io *io, const char *path)
+static int make_empty(const struct dueq_io *io, const char *path)
 {
     int fd = io->open(io->arg, path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 
     return fd < 0 ? errno : io->close(io->arg, fd) == 0 ? 0 : errno;
 }
 
-static int make_data_file(const char *dir, const char *path, const struct kv_io *io,
+static int make_data_file(const char *dir, const char *path, const struct dueq_io *io,
                           struct dueq_slice key, struct dueq_slice value)
 {
     struct lmdb_store store = {.io = io};
@@ -193,7 +193,7 @@ static bool data_path(const char *dir, char *path)
     return snprintf(path, PATH_MAX, "%s/data.mdb", dir) < PATH_MAX - 8;
 }
 
-enum dueq_status lmdb_store_create(const char *dir, const struct kv_io *io,
+enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
                                    struct dueq_slice key, struct dueq_slice value,
                                    struct dueq_error *error)
 {
@@ -220,7 +220,7 @@ enum dueq_status lmdb_store_create(const char *dir, const struct kv_io *io,
  * unsynced is synced here. 0, or errno. */
 static int read_off_disk(struct lmdb_store *store, const char *path)
 {
-    const struct kv_io *io = store->io;
+    const struct dueq_io *io = store->io;
 
     store->fd = io->open(io->arg, path, O_RDWR, 0);
     if (store->fd < 0 || io->fdatasync(io->arg, store->fd) != 0)
@@ -231,7 +231,7 @@ static int read_off_disk(struct lmdb_store *store, const char *path)
 
 /* LMDB writes its table of readers through a map: without blocks beneath it, a full disk would
  * end the process by a signal. 0, or errno. */
-static int allocate_lock_file(const struct kv_io *io, const char *dir)
+static int allocate_lock_file(const struct dueq_io *io, const char *dir)
 {
     char path[PATH_MAX + 16];
     int fd, error = 0;
@@ -248,7 +248,7 @@ static int allocate_lock_file(const struct kv_io *io, const char *dir)
 
 /* A lock file that is as large as ours is, and has all its blocks, is not touched: a full disk
  * may say that it has no room for what is there. */
-static int prepare_lock_file(const struct kv_io *io, const char *dir)
+static int prepare_lock_file(const struct dueq_io *io, const char *dir)
 {
     char path[PATH_MAX + 16];
     struct stat stats;
@@ -302,7 +302,7 @@ static enum dueq_status open_store(struct lmdb_store *store, const char *dir,
     return look_at_file(store, error);
 }
 
-enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct kv_io *io,
+enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct dueq_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error)
 {
     struct lmdb_store *store = calloc(1, sizeof(*store));
@@ -385,33 +385,33 @@ static enum dueq_status renew(struct lmdb_store *store)
 }
 
 /* One that rests already may be in the middle of a renewal. */
-void lmdb_rest(struct lmdb_store *store)
+void lmdb_release_snapshot(struct lmdb_store *store)
 {
-    int expected = AWAKE;
+    int expected = PINNED;
 
-    atomic_compare_exchange_strong(&store->attention, &expected, RESTING);
+    atomic_compare_exchange_strong(&store->attention, &expected, RELEASED);
 }
 
-void lmdb_renew_resting(struct lmdb_store *store)
+void lmdb_renew_released(struct lmdb_store *store)
 {
-    int expected = RESTING;
+    int expected = RELEASED;
 
     if (!atomic_compare_exchange_strong(&store->attention, &expected, RENEWING))
         return;
     store->generation++;
     renew(store); /* on failure the old one stays, and the owner meets it when it renews */
-    atomic_store_explicit(&store->attention, RESTING, memory_order_release);
+    atomic_store_explicit(&store->attention, RELEASED, memory_order_release);
 }
 
 /* A renewal under way is waited for: some tens of microseconds. */
 static void wake(struct lmdb_store *store)
 {
-    int expected = RESTING;
+    int expected = RELEASED;
 
-    if (atomic_load_explicit(&store->attention, memory_order_relaxed) == AWAKE)
+    if (atomic_load_explicit(&store->attention, memory_order_relaxed) == PINNED)
         return;
-    while (!atomic_compare_exchange_weak(&store->attention, &expected, AWAKE)) {
-        expected = RESTING;
+    while (!atomic_compare_exchange_weak(&store->attention, &expected, PINNED)) {
+        expected = RELEASED;
         sched_yield();
     }
 }
@@ -666,7 +666,7 @@ static uint64_t count_runs(const uint64_t *bitmap, uint64_t end)
 /* Blocks from where they are known to be up to `size`. */
 static int allocate_up_to(struct lmdb_store *store, uint64_t size)
 {
-    const struct kv_io *io = store->io;
+    const struct dueq_io *io = store->io;
     uint64_t from = atomic_load(&store->allocated);
     int result = 0;
 

@@ -2,10 +2,10 @@
  * once. Private to storage/kv.
  *
  * The owner reads through one snapshot that it renews; the checkpoint thread writes. */
-#ifndef DUEQ_STORAGE_LMDB_STORE_H
-#define DUEQ_STORAGE_LMDB_STORE_H
+#ifndef DUEQ_LMDB_STORE_H
+#define DUEQ_LMDB_STORE_H
 
-#include "storage/kv/io.h"
+#include "storage/io.h"
 #include "storage/slice.h"
 #include "storage/status.h"
 
@@ -18,13 +18,13 @@ struct lmdb_txn;
 
 /* Makes DIR/data.mdb with that one record when there is none: beside, synced, renamed, so that
  * a power cut at any moment leaves none or a whole one. */
-enum dueq_status lmdb_store_create(const char *dir, const struct kv_io *io,
+enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
                                    struct dueq_slice key, struct dueq_slice value,
                                    struct dueq_error *error);
 
 /* What is read is what the disk has: the file is synced and dropped from the page cache first,
  * where a sync that failed may have left pages that are nowhere else. */
-enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct kv_io *io,
+enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct dueq_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error);
 void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
 
@@ -41,7 +41,7 @@ uint64_t lmdb_generation(struct lmdb_store *store);
 /* Until the owner reads again: its slices are void, and the snapshot is the checkpoint
  * thread's to renew. An owner that sleeps through a checkpoint would else hold all the pages
  * that its transactions free, and the file would grow by them. */
-void lmdb_rest(struct lmdb_store *store);
+void lmdb_release_snapshot(struct lmdb_store *store);
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value);
@@ -59,7 +59,7 @@ struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
 /* ---- the checkpoint thread. DUEQ_FULL: the map or the disk is; abort and try again later. */
 
 /* After a commit: renews the snapshot if the owner rests. */
-void lmdb_renew_resting(struct lmdb_store *store);
+void lmdb_renew_released(struct lmdb_store *store);
 
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn);
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);

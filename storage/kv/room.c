@@ -2,7 +2,7 @@
  * journal for its record, and blocks of data.mdb for what the checkpoint will make of it. They
  * are set aside when growth is asked for, so that nothing which happens to the disk later can
  * stop what was taken, nor what drains the store. Free pages of data.mdb are room. */
-#include "storage/kv/kv_store.h"
+#include "storage/kv/kv_internal.h"
 
 enum {
     CHECK_USEC = 200 * 1000,

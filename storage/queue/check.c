@@ -6,7 +6,7 @@ struct tally {
 };
 
 struct audit {
-    struct dueq *store;
+    struct queue *queue;
     struct topic *topic;
     uint64_t jobs, entries, named, unique, lives, ttls; /* found */
     uint64_t claimed, dead;
@@ -24,8 +24,8 @@ static bool exists(struct audit *audit, struct kv_key key, struct place place)
 {
     struct dueq_slice value;
 
-    key_add_place(&key, place.due, place.seq);
-    return kv_get(audit->store->kv, kv_key_slice(&key), &value) == DUEQ_OK;
+    queue_key_add_position(&key, place.due, place.seq);
+    return kv_get(audit->queue->kv, kv_key_slice(&key), &value) == DUEQ_OK;
 }
 
 /* ---- each job */
@@ -43,12 +43,12 @@ static void audit_pending(struct audit *audit, const struct job_state *state,
     }
     tally = &audit->lanes[lane - topic->lanes];
     tally->pending++;
-    blame(audit, !place_before(place, lane->head), "a job lies before its lane's head");
-    if (!place_before(lane->counted, place))
+    blame(audit, !position_before(place, lane->head), "a job lies before its lane's head");
+    if (!position_before(lane->counted, place))
         tally->ready++;
     else
         blame(audit, place.due >= lane->next_due, "a job is due before its lane's next");
-    blame(audit, exists(audit, lane_key(topic->id, state->priority, state->clock), place),
+    blame(audit, exists(audit, queue_key_lane(topic->id, state->priority, state->clock), place),
           "a pending job is not in the schedule");
 }
 
@@ -58,43 +58,43 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
     struct place place = {state->due, seq};
 
     switch (state->state) {
-    case RECORD_PENDING:
+    case PHASE_PENDING:
         audit_pending(audit, state, place);
         break;
-    case RECORD_CLAIMED:
+    case PHASE_CLAIMED:
         audit->claimed++;
-        blame(audit, !place_before(place, topic->next_lease),
+        blame(audit, !position_before(place, topic->next_lease),
               "a lease ends before the topic's next");
-        blame(audit, exists(audit, class_key(topic->id, CLASS_CLAIMED), place),
+        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_CLAIMED), place),
               "a claimed job is not in the schedule");
         break;
-    case RECORD_DEAD:
+    case PHASE_DEAD:
         audit->dead++;
         blame(audit, state->expires == DUEQ_NEVER, "a dead job has a ttl");
-        blame(audit, exists(audit, class_key(topic->id, CLASS_DEAD), place),
+        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DEAD), place),
               "a dead job is not in the schedule");
         break;
     }
     blame(audit, state->token < (int64_t)topic->next_token, "a token comes from the future");
-    if (state->expires != DUEQ_NEVER &&
-        exists(audit, class_key(topic->id, CLASS_TTL), (struct place){state->expires, seq}))
+    if (state->expires != DUEQ_NEVER && exists(audit, queue_key_class(topic->id, CLASS_TTL),
+                                               (struct place){state->expires, seq}))
         audit->lives++;
     else
-        blame(audit, state->expires == DUEQ_NEVER || state->state == RECORD_CLAIMED,
+        blame(audit, state->expires == DUEQ_NEVER || state->state == PHASE_CLAIMED,
               "a job's ttl is not in the schedule");
     blame(audit,
-          !place_before((struct place){state->expires, seq}, topic->next_ttl) ||
-              state->state == RECORD_CLAIMED,
+          !position_before((struct place){state->expires, seq}, topic->next_ttl) ||
+              state->state == PHASE_CLAIMED,
           "a life ends before the topic's next");
 }
 
 /* Behind the table and the topic. */
-static const uint8_t *rest_of(struct dueq_slice key)
+static const uint8_t *suffix_of(struct dueq_slice key)
 {
     const uint8_t *at = key.data;
     uint64_t topic;
 
-    return kv_read_number(at + 1, at + key.size, &topic);
+    return bytes_read_number(at + 1, at + key.size, &topic);
 }
 
 /* 0: it is not the key of a job, which no job has. */
@@ -103,7 +103,7 @@ static uint64_t seq_of(struct dueq_slice key)
     const uint8_t *end = (const uint8_t *)key.data + key.size;
     uint64_t seq;
 
-    return kv_read_number(rest_of(key), end, &seq) == end ? seq : 0;
+    return bytes_read_number(suffix_of(key), end, &seq) == end ? seq : 0;
 }
 
 static void at_body(struct audit *audit, struct dueq_slice key)
@@ -111,7 +111,7 @@ static void at_body(struct audit *audit, struct dueq_slice key)
     uint64_t seq = seq_of(key);
     struct job job, found;
 
-    if (job_load(audit->store, audit->topic, seq, &job) != DUEQ_OK) {
+    if (job_load(audit->queue, audit->topic, seq, &job) != DUEQ_OK) {
         blame(audit, false, "a job does not read");
         return;
     }
@@ -122,7 +122,7 @@ static void at_body(struct audit *audit, struct dueq_slice key)
         return;
     audit->named++;
     blame(audit,
-          lookup_id(audit->store, audit->topic, job.body.id, &found) == DUEQ_OK &&
+          lookup_id(audit->queue, audit->topic, job.body.id, &found) == DUEQ_OK &&
               found.seq == seq,
           "a job is not found by its id");
 }
@@ -133,8 +133,8 @@ static void at_body(struct audit *audit, struct dueq_slice key)
 static void walk(struct audit *audit, uint8_t table,
                  void (*fn)(struct audit *audit, struct dueq_slice key))
 {
-    struct kv_cursor *cursor = kv_cursor_new(audit->store->kv);
-    struct kv_key prefix = topic_key(table, audit->topic->id);
+    struct kv_cursor *cursor = kv_cursor_new(audit->queue->kv);
+    struct kv_key prefix = queue_key_topic(table, audit->topic->id);
     enum dueq_status status;
 
     for (status = kv_cursor_seek(cursor, kv_key_slice(&prefix)); status == DUEQ_OK;
@@ -152,19 +152,19 @@ static void at_state(struct audit *audit, struct dueq_slice key)
 {
     struct job_body body;
 
-    blame(audit, job_load_body(audit->store, audit->topic, seq_of(key), &body) == DUEQ_OK,
+    blame(audit, job_load_body(audit->queue, audit->topic, seq_of(key), &body) == DUEQ_OK,
           "a state has no body");
 }
 
 static void at_schedule(struct audit *audit, struct dueq_slice key)
 {
-    if (*rest_of(key) == CLASS_TTL)
+    if (*suffix_of(key) == CLASS_TTL)
         audit->ttls++;
     else
         audit->entries++;
 }
 
-static void at_unique(struct audit *audit, struct dueq_slice key)
+static void check_id(struct audit *audit, struct dueq_slice key)
 {
     (void)key;
     audit->unique++;
@@ -189,69 +189,68 @@ static void audit_counts(struct audit *audit)
 }
 
 /* The timer comes first, or at once. */
-static bool in_time(const struct dueq *store, const struct topic *topic, int64_t event)
+static bool in_time(const struct queue *queue, const struct topic *topic, int64_t event)
 {
-    return topic->next_event <= (event > store->now ? event : store->now);
+    return topic->next_event <= (event > queue->now ? event : queue->now);
 }
 
 static void audit_timer(struct audit *audit)
 {
-    const struct dueq *store = audit->store;
+    const struct queue *queue = audit->queue;
     const struct topic *topic = audit->topic;
 
     blame(audit,
-          in_time(store, topic, topic->next_lease.due) &&
-              in_time(store, topic, topic->next_ttl.due),
+          in_time(queue, topic, topic->next_lease.due) &&
+              in_time(queue, topic, topic->next_ttl.due),
           "the topic's timer is late");
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];
 
         blame(audit,
-              lane->pending == lane->ready || store->offset != store->timers_offset ||
-                  in_time(store, topic, queue_clock_of(store, lane->clock, lane->next_due)),
+              lane->pending == lane->ready || queue->offset != queue->timers_offset ||
+                  in_time(queue, topic, queue_clock_of(queue, lane->clock, lane->next_due)),
               "the topic's timer is late for a lane");
     }
     blame(audit,
           topic->next_event == DUEQ_NEVER || wheel_timer_armed(&topic->timer) ||
-              topic->next_event >= store->unarmed_until,
+              topic->next_event >= queue->unarmed_until,
           "the topic's timer is not armed");
 }
 
-static const char *check_topic(struct dueq *store, struct topic *topic)
+static const char *check_topic(struct queue *queue, struct topic *topic)
 {
-    struct audit audit = {.store = store, .topic = topic};
+    struct audit audit = {.queue = queue, .topic = topic};
 
     walk(&audit, TABLE_STATE, at_state);
     walk(&audit, TABLE_BODY, at_body);
     walk(&audit, TABLE_SCHEDULE, at_schedule);
-    walk(&audit, TABLE_UNIQUE, at_unique);
+    walk(&audit, TABLE_ID, check_id);
     audit_counts(&audit);
     audit_timer(&audit);
     return audit.wrong;
 }
 
 /* The sums of all topics are those of each. */
-static bool sums_agree(const struct dueq *store)
+static bool sums_agree(const struct queue *queue)
 {
     struct job_counts jobs = {0, 0, 0, 0}, counts;
 
-    for (struct topic *topic = store->topics; topic != NULL; topic = topic->hh.next) {
+    for (struct topic *topic = queue->topics; topic != NULL; topic = topic->hh.next) {
         counts = topic_counts(topic);
         topic_add_counts(&jobs, &counts);
     }
-    return jobs.pending == store->jobs.pending && jobs.ready == store->jobs.ready &&
-           jobs.claimed == store->jobs.claimed && jobs.dead == store->jobs.dead;
+    return jobs.pending == queue->jobs.pending && jobs.ready == queue->jobs.ready &&
+           jobs.claimed == queue->jobs.claimed && jobs.dead == queue->jobs.dead;
 }
 
-const char *queue_check(struct dueq *store)
+const char *queue_check(struct queue *queue)
 {
-    const char *wrong = wheel_check(&store->wheel);
+    const char *wrong = wheel_check(&queue->wheel);
     struct topic *topic, *next;
 
-    HASH_ITER(hh, store->topics, topic, next)
-    {
+    HASH_ITER(hh, queue->topics, topic, next) {
         if (wrong == NULL)
-            wrong = check_topic(store, topic);
+            wrong = check_topic(queue, topic);
     }
-    return wrong != NULL || sums_agree(store) ? wrong : "the sums over topics are wrong";
+    return wrong != NULL || sums_agree(queue) ? wrong : "the sums over topics are wrong";
 }

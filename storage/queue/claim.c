@@ -5,14 +5,14 @@
 
 /* Jobs whose ttl ran out and that no tick has come to yet die here; at most so many at a time,
  * so that a claim stays short: some 4 ms. */
-enum { LAPSES_MAX = 1000 };
+enum { EXPIRIES_MAX = 1000 };
 
 /* And of removed records it steps over 40,000 at the most: some 4 ms too. */
 enum { STEPS_MAX = 5000 };
 
 /* The best of the due jobs: lanes come by priority, and among the two clocks of one priority
  * the lesser due (as moments of one clock), then the earlier arrival, wins. */
-static enum dueq_status pick(struct dueq *store, struct topic *topic, struct dueq_time time,
+static enum dueq_status pick(struct queue *queue, struct topic *topic, struct dueq_time time,
                              unsigned *budget, uint64_t *ret_seq)
 {
     const struct lane *best = NULL;
@@ -24,15 +24,15 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
 
         if (best != NULL && lane->priority != best->priority)
             break;
-        status = schedule_first(store, topic, lane, time, budget, &place);
+        status = schedule_first(queue, topic, lane, time, budget, &place);
         if (status == DUEQ_NOTFOUND && *budget == 0)
             return DUEQ_BUSY;
         if (status == DUEQ_NOTFOUND)
             continue;
         if (status != DUEQ_OK)
             return status;
-        place.due = queue_clock_of(store, lane->clock, place.due);
-        if (best == NULL || place_before(place, first)) {
+        place.due = queue_clock_of(queue, lane->clock, place.due);
+        if (best == NULL || position_before(place, first)) {
             first = place;
             best = lane;
         }
@@ -43,55 +43,55 @@ static enum dueq_status pick(struct dueq *store, struct topic *topic, struct due
     return DUEQ_OK;
 }
 
-static enum dueq_status look_for_living(struct dueq *store, struct topic *topic,
-                                        struct dueq_time time, struct job *ret_job)
+static enum dueq_status look_for_unexpired(struct queue *queue, struct topic *topic,
+                                           struct dueq_time time, struct job *ret_job)
 {
     unsigned budget = STEPS_MAX;
 
-    for (int i = 0; i < LAPSES_MAX; i++) {
+    for (int i = 0; i < EXPIRIES_MAX; i++) {
         uint64_t seq;
-        enum dueq_status status = pick(store, topic, time, &budget, &seq);
+        enum dueq_status status = pick(queue, topic, time, &budget, &seq);
 
         if (status != DUEQ_OK)
             return status;
-        status = job_load(store, topic, seq, ret_job);
+        status = job_load(queue, topic, seq, ret_job);
         if (status != DUEQ_OK)
             return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-        if (!job_is_over(store, topic, ret_job, time))
+        if (!job_is_over(queue, topic, ret_job, time))
             return DUEQ_OK;
-        job_lapse(store, topic, ret_job, time);
+        job_expire(queue, topic, ret_job, time);
     }
     return DUEQ_BUSY;
 }
 
 /* The best of the due jobs that are still to live. DUEQ_BUSY: there may be one behind what was
  * in the way; the next tick signals the topic. */
-static enum dueq_status pick_living(struct dueq *store, struct topic *topic,
-                                    struct dueq_time time, struct job *ret_job)
+static enum dueq_status pick_unexpired(struct queue *queue, struct topic *topic,
+                                       struct dueq_time time, struct job *ret_job)
 {
-    enum dueq_status status = look_for_living(store, topic, time, ret_job);
+    enum dueq_status status = look_for_unexpired(queue, topic, time, ret_job);
 
     if (status == DUEQ_BUSY) {
         topic->put_off = true;
-        queue_event_at(store, topic, time.now);
+        queue_event_at(queue, topic, time.now);
     }
     return status;
 }
 
 /* ---- claiming is rescheduling */
 
-static enum dueq_status take(struct dueq *store, struct topic *topic, struct job *job,
+static enum dueq_status take(struct queue *queue, struct topic *topic, struct job *job,
                              int64_t lease, struct dueq_time time)
 {
     struct job_state state = job->state;
 
-    state.state = RECORD_CLAIMED;
+    state.state = PHASE_CLAIMED;
     state.due = queue_after(time, lease);
-    return job_reschedule(store, topic, job, state, time);
+    return job_reschedule(queue, topic, job, state, time);
 }
 
-enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
-                            struct dueq_time time, struct dueq_job *ret_job)
+enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
+                             struct dueq_time time, struct dueq_job *ret_job)
 {
     struct topic *found;
     struct job job;
@@ -99,33 +99,33 @@ enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t
 
     if (!queue_valid_name(topic) || lease < DUEQ_DEFAULT)
         return DUEQ_INVALID;
-    time = queue_time(store, time);
-    status = queue_find_topic(store, topic, &found);
+    time = queue_time(queue, time);
+    status = topics_find(queue, topic, &found);
     if (status == DUEQ_OK)
-        status = pick_living(store, found, time, &job);
+        status = pick_unexpired(queue, found, time, &job);
     if (status != DUEQ_OK)
         return status;
-    lease = or_default(lease, or_default(job.body.lease, store->defaults.lease));
+    lease = queue_or_default(lease, queue_or_default(job.body.lease, queue->defaults.lease));
     job.state.attempt++;
     job.state.token = (int64_t)found->next_token++;
-    if (found->next_token > store->most_token)
-        store->most_token = found->next_token;
+    if (found->next_token > queue->most_token)
+        queue->most_token = found->next_token;
     job.state.token_valid = true;
-    QUEUE_COUNT(store, found, claimed);
-    status = take(store, found, &job, lease, time);
+    QUEUE_COUNT(queue, found, claimed);
+    status = take(queue, found, &job, lease, time);
     if (status == DUEQ_OK)
-        lookup_show(store, &job, time, ret_job);
+        lookup_show(queue, &job, time, ret_job);
     return status;
 }
 
 /* ---- by token */
 
 /* The job, when the token is that of its last claim and it was not given back since. */
-static enum dueq_status find_held(struct dueq *store, struct dueq_slice topic,
+static enum dueq_status find_held(struct queue *queue, struct dueq_slice topic,
                                   struct dueq_slice id, int64_t token, struct topic **ret_topic,
                                   struct job *ret_job)
 {
-    enum dueq_status status = lookup_job(store, topic, id, ret_topic, ret_job);
+    enum dueq_status status = lookup_job(queue, topic, id, ret_topic, ret_job);
 
     if (status == DUEQ_OK && (!ret_job->state.token_valid || ret_job->state.token != token))
         return DUEQ_STALE;
@@ -134,7 +134,7 @@ static enum dueq_status find_held(struct dueq *store, struct dueq_slice topic,
 
 /* The same for an ack, which needs nothing of the body: by a caller's id it is not read. Should
  * ids have one hash, the token tells them apart. */
-static enum dueq_status find_done(struct dueq *store, struct dueq_slice topic,
+static enum dueq_status find_done(struct queue *queue, struct dueq_slice topic,
                                   struct dueq_slice id, int64_t token, struct topic **ret_topic,
                                   struct job *ret_job)
 {
@@ -143,13 +143,13 @@ static enum dueq_status find_done(struct dueq *store, struct dueq_slice topic,
     enum dueq_status status;
 
     if (!queue_valid_name(topic) || given_id_read(id, &given))
-        return find_held(store, topic, id, token, ret_topic, ret_job);
-    status = queue_valid_name(id) ? queue_find_topic(store, topic, ret_topic) : DUEQ_INVALID;
+        return find_held(queue, topic, id, token, ret_topic, ret_job);
+    status = queue_valid_name(id) ? topics_find(queue, topic, ret_topic) : DUEQ_INVALID;
     if (status == DUEQ_OK)
-        status = lookup_seq(store, *ret_topic, id, &job.seq);
+        status = lookup_seq(queue, *ret_topic, id, &job.seq);
     if (status != DUEQ_OK)
         return status;
-    status = job_load_state(store, *ret_topic, job.seq, &job.state);
+    status = job_load_state(queue, *ret_topic, job.seq, &job.state);
     if (status == DUEQ_NOTFOUND ||
         (status == DUEQ_OK && (!job.state.token_valid || job.state.token != token)))
         return DUEQ_STALE;
@@ -160,33 +160,33 @@ static enum dueq_status find_done(struct dueq *store, struct dueq_slice topic,
 }
 
 /* As find_held, when the job can still go on. */
-static enum dueq_status find_living(struct dueq *store, struct dueq_slice topic,
-                                    struct dueq_slice id, int64_t token,
-                                    struct topic **ret_topic, struct job *ret_job)
+static enum dueq_status find_unexpired(struct queue *queue, struct dueq_slice topic,
+                                       struct dueq_slice id, int64_t token,
+                                       struct topic **ret_topic, struct job *ret_job)
 {
-    enum dueq_status status = find_held(store, topic, id, token, ret_topic, ret_job);
+    enum dueq_status status = find_held(queue, topic, id, token, ret_topic, ret_job);
 
-    return status == DUEQ_OK && ret_job->state.state == RECORD_DEAD ? DUEQ_STALE : status;
+    return status == DUEQ_OK && ret_job->state.state == PHASE_DEAD ? DUEQ_STALE : status;
 }
 
-enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                          int64_t token, struct dueq_time time)
+enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                           int64_t token, struct dueq_time time)
 {
     struct topic *found;
     struct job job;
-    enum dueq_status status = find_done(store, topic, id, token, &found, &job);
+    enum dueq_status status = find_done(queue, topic, id, token, &found, &job);
 
-    queue_time(store, time);
+    queue_time(queue, time);
     if (status != DUEQ_OK)
         return status;
-    QUEUE_COUNT(store, found, acked);
-    job_remove(store, found, &job);
+    QUEUE_COUNT(queue, found, acked);
+    job_remove(queue, found, &job);
     return DUEQ_OK;
 }
 
-enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                           int64_t token, const struct dueq_nack *nack, struct dueq_time time,
-                           enum dueq_state *ret_state)
+enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
+                            enum dueq_state *ret_state)
 {
     struct topic *found;
     struct job job;
@@ -195,23 +195,23 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
 
     if (nack->delay < DUEQ_DEFAULT)
         return DUEQ_INVALID;
-    time = queue_time(store, time);
-    status = find_living(store, topic, id, token, &found, &job);
+    time = queue_time(queue, time);
+    status = find_unexpired(queue, topic, id, token, &found, &job);
     if (status != DUEQ_OK)
         return status;
     wait = nack->delay == DUEQ_DEFAULT ? job_backoff(found, &job) : nack->delay;
     job.state.token_valid = false;
     job.state.attempt -= nack->unseen && job.state.attempt > 0;
-    status = job_give_back(store, found, &job, queue_after(time, wait), nack->dead, nack->error,
+    status = job_give_back(queue, found, &job, queue_after(time, wait), nack->dead, nack->error,
                            time, ret_state);
     if (status == DUEQ_OK)
-        QUEUE_COUNT(store, found, nacked);
+        QUEUE_COUNT(queue, found, nacked);
     return status;
 }
 
-enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                             int64_t token, int64_t lease, struct dueq_time time,
-                             int64_t *ret_end)
+enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
+                              struct dueq_slice id, int64_t token, int64_t lease,
+                              struct dueq_time time, int64_t *ret_end)
 {
     struct topic *found;
     struct job job;
@@ -219,11 +219,11 @@ enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct
 
     if (lease < 0)
         return DUEQ_INVALID;
-    time = queue_time(store, time);
-    status = find_living(store, topic, id, token, &found, &job);
+    time = queue_time(queue, time);
+    status = find_unexpired(queue, topic, id, token, &found, &job);
     if (status == DUEQ_OK)
-        status = take(store, found, &job, lease, time);
+        status = take(queue, found, &job, lease, time);
     if (status == DUEQ_OK)
-        *ret_end = queue_wall_of(store, CLOCK_QUEUE, job.state.due);
+        *ret_end = queue_wall_of(queue, CLOCK_QUEUE, job.state.due);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "storage/queue/queue.h"
 
 static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY, TABLE_STATE, TABLE_SCHEDULE,
-                                 TABLE_UNIQUE};
+                                 TABLE_ID};
 
 static struct kv_key mark_key(void)
 {
@@ -20,39 +20,39 @@ static void begin_table(struct garbage *garbage, size_t table)
     kv_key_start(&garbage->at, tables[table]);
 }
 
-void garbage_load(struct dueq *store)
+void garbage_load(struct queue *queue)
 {
     struct kv_key key = mark_key();
     struct dueq_slice value;
 
-    store->garbage.any = kv_get(store->kv, kv_key_slice(&key), &value) == DUEQ_OK;
-    begin_table(&store->garbage, 0);
+    queue->garbage.any = kv_get(queue->kv, kv_key_slice(&key), &value) == DUEQ_OK;
+    begin_table(&queue->garbage, 0);
 }
 
-void garbage_begin(struct dueq *store)
+void garbage_begin(struct queue *queue)
 {
     struct kv_key key = mark_key();
 
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(NULL, 0), false);
-    store->garbage.any = true;
-    begin_table(&store->garbage, 0);
+    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), false);
+    queue->garbage.any = true;
+    begin_table(&queue->garbage, 0);
 }
 
-static void end(struct dueq *store)
+static void end(struct queue *queue)
 {
     struct kv_key key = mark_key();
 
-    kv_del(store->kv, kv_key_slice(&key));
-    store->garbage.any = false;
+    kv_del(queue->kv, kv_key_slice(&key));
+    queue->garbage.any = false;
 }
 
-void garbage_free(struct dueq *store, unsigned *budget)
+void garbage_free(struct queue *queue, unsigned *budget)
 {
-    while (store->flushed != NULL && *budget > 0) {
-        struct topic *topic = store->flushed;
+    while (queue->flushed != NULL && *budget > 0) {
+        struct topic *topic = queue->flushed;
 
         --*budget;
-        store->flushed = topic->hh.next;
+        queue->flushed = topic->hh.next;
         topic_free(topic);
     }
 }
@@ -67,18 +67,18 @@ static uint64_t topic_of_record(const struct kv_cursor *cursor)
 
     if (*bytes == TABLE_TOPIC)
         return topic_read_id(kv_cursor_value(cursor));
-    return kv_read_number(bytes + 1, bytes + key.size, &topic) == NULL ? 0 : topic;
+    return bytes_read_number(bytes + 1, bytes + key.size, &topic) == NULL ? 0 : topic;
 }
 
 /* Deletes the record at the cursor if its topic is flushed. False: all behind are of others. */
-static bool empty_here(struct dueq *store)
+static bool empty_here(struct queue *queue)
 {
-    struct garbage *garbage = &store->garbage;
-    uint64_t topic = topic_of_record(store->cursor);
+    struct garbage *garbage = &queue->garbage;
+    uint64_t topic = topic_of_record(queue->cursor);
 
-    kv_key_copy(&garbage->at, kv_cursor_key(store->cursor));
-    if (topic > 0 && topic < store->counters.first_topic)
-        kv_del(store->kv, kv_key_slice(&garbage->at));
+    kv_key_copy(&garbage->at, kv_cursor_key(queue->cursor));
+    if (topic > 0 && topic < queue->counters.first_topic)
+        kv_del(queue->kv, kv_key_slice(&garbage->at));
     else if (topic > 0 && tables[garbage->table] != TABLE_TOPIC)
         return false;
     kv_key_follow(&garbage->at);
@@ -86,37 +86,37 @@ static bool empty_here(struct dueq *store)
 }
 
 /* False when the budget is used up before the table is known to hold nothing more. */
-static bool empty_table(struct dueq *store, unsigned *budget)
+static bool empty_table(struct queue *queue, unsigned *budget)
 {
-    struct garbage *garbage = &store->garbage;
+    struct garbage *garbage = &queue->garbage;
 
     while (*budget > 0) {
         enum dueq_status status;
 
         --*budget;
-        status = kv_cursor_seek_within(store->cursor, kv_key_slice(&garbage->at), budget);
+        status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&garbage->at), budget);
         if (status == DUEQ_NOTFOUND)
             return *budget > 0;
         if (status != DUEQ_OK) {
             garbage->any = false; /* it stays for the next opening */
             return false;
         }
-        if (*(const uint8_t *)kv_cursor_key(store->cursor).data != tables[garbage->table] ||
-            !empty_here(store))
+        if (*(const uint8_t *)kv_cursor_key(queue->cursor).data != tables[garbage->table] ||
+            !empty_here(queue))
             return true;
     }
     return false;
 }
 
-void garbage_collect(struct dueq *store, unsigned *budget)
+void garbage_collect(struct queue *queue, unsigned *budget)
 {
-    struct garbage *garbage = &store->garbage;
+    struct garbage *garbage = &queue->garbage;
 
-    garbage_free(store, budget);
-    while (*budget > 0 && garbage->any && empty_table(store, budget)) {
+    garbage_free(queue, budget);
+    while (*budget > 0 && garbage->any && empty_table(queue, budget)) {
         if (garbage->table + 1 < sizeof(tables))
             begin_table(garbage, garbage->table + 1);
         else
-            end(store);
+            end(queue);
     }
 }

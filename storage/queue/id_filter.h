@@ -2,8 +2,8 @@
  * Bloom filter (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters,
  * 2007). An id sets a few bits of one cache line, which its hash names. Private to
  * storage/queue. */
-#ifndef DUEQ_STORAGE_ID_FILTER_H
-#define DUEQ_STORAGE_ID_FILTER_H
+#ifndef DUEQ_ID_FILTER_H
+#define DUEQ_ID_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

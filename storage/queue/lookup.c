@@ -5,7 +5,7 @@
 
 /* By an id that the store gave: it tells the seq. A caller's id may look the same: the body's
  * record knows. */
-enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct dueq_slice id,
+enum dueq_status lookup_given(struct queue *queue, struct topic *topic, struct dueq_slice id,
                               struct job *ret_job)
 {
     char text[GIVEN_ID_SIZE];
@@ -15,7 +15,7 @@ enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct du
 
     if (!given_id_read(id, &seq))
         return DUEQ_NOTFOUND;
-    status = job_load(store, topic, seq, &job);
+    status = job_load(queue, topic, seq, &job);
     if (status != DUEQ_OK)
         return status;
     given_id_write(text, job.body.stamp, seq);
@@ -25,65 +25,58 @@ enum dueq_status lookup_given(struct dueq *store, struct topic *topic, struct du
     return DUEQ_OK;
 }
 
-enum dueq_status lookup_seq(struct dueq *store, struct topic *topic, struct dueq_slice id,
+enum dueq_status lookup_seq(struct queue *queue, struct topic *topic, struct dueq_slice id,
                             uint64_t *ret_seq)
 {
-    struct unique_id name;
+    struct id_index_key name;
 
-    unique_id(&store->unique, topic->id, id, &name);
-    return unique_find(&store->unique, &name, ret_seq);
+    id_index_key(&queue->unique, topic->id, id, &name);
+    return id_index_find(&queue->unique, &name, ret_seq);
 }
 
-static enum dueq_status find_named(struct dueq *store, struct topic *topic,
+static enum dueq_status find_named(struct queue *queue, struct topic *topic,
                                    struct dueq_slice id, struct job *ret_job)
 {
     uint64_t seq;
-    enum dueq_status status = lookup_seq(store, topic, id, &seq);
+    enum dueq_status status = lookup_seq(queue, topic, id, &seq);
 
     if (status != DUEQ_OK)
         return status;
-    status = job_load(store, topic, seq, ret_job);
+    status = job_load(queue, topic, seq, ret_job);
     if (status == DUEQ_OK && !dueq_slice_equal(ret_job->body.id, id))
         return DUEQ_NOTFOUND;
     return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
 }
 
-enum dueq_status lookup_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
+enum dueq_status lookup_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
                            struct job *ret_job)
 {
-    enum dueq_status status = lookup_given(store, topic, id, ret_job);
+    enum dueq_status status = lookup_given(queue, topic, id, ret_job);
 
-    return status == DUEQ_NOTFOUND ? find_named(store, topic, id, ret_job) : status;
+    return status == DUEQ_NOTFOUND ? find_named(queue, topic, id, ret_job) : status;
 }
 
-enum dueq_status lookup_job(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+enum dueq_status lookup_job(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                             struct topic **ret_topic, struct job *ret_job)
 {
     enum dueq_status status;
 
     if (!queue_valid_name(topic) || !queue_valid_name(id))
         return DUEQ_INVALID;
-    status = queue_find_topic(store, topic, ret_topic);
-    return status == DUEQ_OK ? lookup_id(store, *ret_topic, id, ret_job) : status;
+    status = topics_find(queue, topic, ret_topic);
+    return status == DUEQ_OK ? lookup_id(queue, *ret_topic, id, ret_job) : status;
 }
 
 /* ---- showing */
 
-const char *dueq_state_name(enum dueq_state state)
-{
-    static const char *const names[] = {"delayed", "ready", "claimed", "dead"};
-
-    return names[state];
-}
-
 static enum dueq_state state_at(const struct job_state *state, struct dueq_time time)
 {
     switch (state->state) {
-    case RECORD_CLAIMED:
+    case PHASE_CLAIMED:
         return DUEQ_CLAIMED;
-    case RECORD_DEAD:
+    case PHASE_DEAD:
         return DUEQ_DEAD;
-    case RECORD_PENDING:
+    case PHASE_PENDING:
         break;
     }
     return state->due <= (state->clock == CLOCK_QUEUE ? time.now : time.wall) ? DUEQ_READY
@@ -91,59 +84,60 @@ static enum dueq_state state_at(const struct job_state *state, struct dueq_time 
 }
 
 /* Leases and deaths are on the queue's clock, whatever the job waited for before. */
-static int64_t shown_due(const struct dueq *store, const struct job_state *state)
+static int64_t shown_due(const struct queue *queue, const struct job_state *state)
 {
-    uint8_t clock = state->state == RECORD_PENDING ? state->clock : CLOCK_QUEUE;
+    uint8_t clock = state->state == PHASE_PENDING ? state->clock : CLOCK_QUEUE;
 
-    return queue_wall_of(store, clock, state->due);
+    return queue_wall_of(queue, clock, state->due);
 }
 
-void lookup_show(struct dueq *store, const struct job *job, struct dueq_time time,
+void lookup_show(struct queue *queue, const struct job *job, struct dueq_time time,
                  struct dueq_job *ret_job)
 {
-    *ret_job = (struct dueq_job){.id = job->body.id,
-                                 .body = job->body.body,
-                                 .error = job->state.error,
-                                 .state = state_at(&job->state, time),
-                                 .due = shown_due(store, &job->state),
-                                 .pushed = job->body.pushed,
-                                 .token = job->state.token,
-                                 .attempt = job->state.attempt,
-                                 .priority = job->body.priority,
-                                 .lease = or_default(job->body.lease, store->defaults.lease),
-                                 .retries = job->body.retries,
-                                 .backoff = job->body.backoff,
-                                 .backoff_max = job->body.backoff_max,
-                                 .ttl = job->body.ttl};
+    *ret_job =
+        (struct dueq_job){.id = job->body.id,
+                          .body = job->body.body,
+                          .error = job->state.error,
+                          .state = state_at(&job->state, time),
+                          .due = shown_due(queue, &job->state),
+                          .pushed = job->body.pushed,
+                          .token = job->state.token,
+                          .attempt = job->state.attempt,
+                          .priority = job->body.priority,
+                          .lease = queue_or_default(job->body.lease, queue->defaults.lease),
+                          .retries = job->body.retries,
+                          .backoff = job->body.backoff,
+                          .backoff_max = job->body.backoff_max,
+                          .ttl = job->body.ttl};
     if (job->body.id.size > 0)
         return;
     given_id_write(ret_job->given_id, job->body.stamp, job->seq);
     ret_job->id = dueq_slice(ret_job->given_id, GIVEN_ID_SIZE);
 }
 
-enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                          struct dueq_time time, struct dueq_job *ret_job)
+enum dueq_status queue_get(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                           struct dueq_time time, struct dueq_job *ret_job)
 {
     struct topic *found;
     struct job job;
-    enum dueq_status status = lookup_job(store, topic, id, &found, &job);
+    enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
 
     if (status == DUEQ_OK)
-        lookup_show(store, &job, queue_time(store, time), ret_job);
+        lookup_show(queue, &job, queue_time(queue, time), ret_job);
     return status;
 }
 
-enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                          struct dueq_time time)
+enum dueq_status queue_del(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                           struct dueq_time time)
 {
     struct topic *found;
     struct job job;
-    enum dueq_status status = lookup_job(store, topic, id, &found, &job);
+    enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
 
-    queue_time(store, time);
+    queue_time(queue, time);
     if (status != DUEQ_OK)
         return status;
-    QUEUE_COUNT(store, found, deleted);
-    job_remove(store, found, &job);
+    QUEUE_COUNT(queue, found, deleted);
+    job_remove(queue, found, &job);
     return DUEQ_OK;
 }

@@ -6,17 +6,7 @@ enum {
     RECORDS_MOST = 4096 /* what a job takes beside its body: five records with their keys */
 };
 
-void dueq_push_init(struct dueq_push *push)
-{
-    *push = (struct dueq_push){.priority = DUEQ_DEFAULT,
-                               .lease = DUEQ_DEFAULT,
-                               .retries = DUEQ_DEFAULT,
-                               .backoff = DUEQ_DEFAULT,
-                               .backoff_max = DUEQ_DEFAULT,
-                               .ttl = DUEQ_DEFAULT};
-}
-
-static enum dueq_status check(const struct dueq *store, const struct dueq_push *push)
+static enum dueq_status check(const struct queue *queue, const struct dueq_push *push)
 {
     if (!queue_valid_name(push->topic) || push->id.size > DUEQ_NAME_MAX || push->delay < 0 ||
         push->priority < DUEQ_DEFAULT || push->priority > PRIORITY_MAX ||
@@ -26,7 +16,7 @@ static enum dueq_status check(const struct dueq *store, const struct dueq_push *
         return DUEQ_INVALID;
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
-    return kv_room(store->kv, push->body.size + RECORDS_MOST);
+    return kv_room(queue->kv, push->body.size + RECORDS_MOST);
 }
 
 /* A moment that has passed on the wall clock is now. */
@@ -36,26 +26,27 @@ static void set_due(struct job_body *body, const struct dueq_push *push, struct 
     body->due = time.now;
     if (push->absolute && push->at > time.wall) {
         body->clock = CLOCK_WALL;
-        body->due = moment_clamp(push->at);
+        body->due = safe_time_clamp(push->at);
     } else if (!push->absolute) {
         body->due = queue_after(time, push->delay);
     }
 }
 
-static struct job_body body_of(const struct dueq *store, const struct dueq_push *push,
+static struct job_body body_of(const struct queue *queue, const struct dueq_push *push,
                                struct dueq_time time)
 {
-    const struct dueq_defaults *defaults = &store->defaults;
-    struct job_body body = {.id = push->id,
-                            .body = push->body,
-                            .priority = (uint8_t)or_default(push->priority, PRIORITY_DEFAULT),
-                            .lease = push->lease,
-                            .retries = or_default(push->retries, defaults->retries),
-                            .backoff = or_default(push->backoff, defaults->backoff),
-                            .backoff_max = or_default(push->backoff_max, defaults->backoff_max),
-                            .ttl = push->ttl,
-                            .pushed = time.wall,
-                            .stamp = time.now};
+    const struct dueq_defaults *defaults = &queue->defaults;
+    struct job_body body = {
+        .id = push->id,
+        .body = push->body,
+        .priority = (uint8_t)queue_or_default(push->priority, PRIORITY_DEFAULT),
+        .lease = push->lease,
+        .retries = queue_or_default(push->retries, defaults->retries),
+        .backoff = queue_or_default(push->backoff, defaults->backoff),
+        .backoff_max = queue_or_default(push->backoff_max, defaults->backoff_max),
+        .ttl = push->ttl,
+        .pushed = time.wall,
+        .stamp = time.now};
 
     set_due(&body, push, time);
     return body;
@@ -63,30 +54,30 @@ static struct job_body body_of(const struct dueq *store, const struct dueq_push 
 
 /* ---- the records */
 
-static void put_body(struct dueq *store, struct topic *topic, uint64_t seq,
+static void put_body(struct queue *queue, struct topic *topic, uint64_t seq,
                      const struct job_body *body)
 {
-    struct kv_key key = job_key(TABLE_BODY, topic->id, seq);
-    uint8_t head[BODY_HEAD_MAX];
-    struct dueq_slice parts[3] = {dueq_slice(head, body_write_head(head, body)), body->id,
+    struct kv_key key = queue_key_job(TABLE_BODY, topic->id, seq);
+    uint8_t head[JOB_RECORD_HEAD_MAX];
+    struct dueq_slice parts[3] = {dueq_slice(head, job_record_write_head(head, body)), body->id,
                                   body->body};
 
-    kv_putv(store->kv, kv_key_slice(&key), parts, 3, true);
+    kv_putv(queue->kv, kv_key_slice(&key), parts, 3, true);
 }
 
 /* ---- ids */
 
 /* A caller's id that the store may come to give itself makes the topic look before it gives. */
-static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
-                                struct unique_id *ret_name)
+static enum dueq_status take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
+                                struct id_index_key *ret_name)
 {
     struct job job;
     uint64_t seq;
-    enum dueq_status status = lookup_given(store, topic, id, &job);
+    enum dueq_status status = lookup_given(queue, topic, id, &job);
 
-    unique_id(&store->unique, topic->id, id, ret_name);
+    id_index_key(&queue->unique, topic->id, id, ret_name);
     if (status == DUEQ_NOTFOUND)
-        status = unique_find(&store->unique, ret_name, &seq);
+        status = id_index_find(&queue->unique, ret_name, &seq);
     if (status == DUEQ_OK)
         return DUEQ_DUPLICATE;
     if (status != DUEQ_NOTFOUND)
@@ -97,68 +88,69 @@ static enum dueq_status take_id(struct dueq *store, struct topic *topic, struct 
 }
 
 /* Writes the id into store->id. Passes over those that callers have taken. */
-static enum dueq_status give_id(struct dueq *store, struct topic *topic, int64_t stamp)
+static enum dueq_status give_id(struct queue *queue, struct topic *topic, int64_t stamp)
 {
     for (;; topic->next_seq++) {
         enum dueq_status status = DUEQ_NOTFOUND;
         uint64_t seq;
 
-        given_id_write(store->id, stamp, topic->next_seq);
+        given_id_write(queue->id, stamp, topic->next_seq);
         if (topic->lookalikes)
-            status = lookup_seq(store, topic, dueq_slice(store->id, GIVEN_ID_SIZE), &seq);
+            status = lookup_seq(queue, topic, dueq_slice(queue->id, GIVEN_ID_SIZE), &seq);
         if (status != DUEQ_OK)
             return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
     }
 }
 
-static enum dueq_status settle_id(struct dueq *store, struct topic *topic, struct dueq_slice id,
-                                  struct dueq_time time, struct unique_id *ret_name)
+static enum dueq_status resolve_id(struct queue *queue, struct topic *topic,
+                                   struct dueq_slice id, struct dueq_time time,
+                                   struct id_index_key *ret_name)
 {
-    return id.size > 0 ? take_id(store, topic, id, ret_name) : give_id(store, topic, time.now);
+    return id.size > 0 ? take_id(queue, topic, id, ret_name) : give_id(queue, topic, time.now);
 }
 
 /* ---- push */
 
-static void add_job(struct dueq *store, struct topic *topic, const struct job_body *body,
-                    const struct job_state *state, const struct unique_id *name,
+static void add_job(struct queue *queue, struct topic *topic, const struct job_body *body,
+                    const struct job_state *state, const struct id_index_key *name,
                     struct dueq_time time)
 {
     uint64_t seq = topic->next_seq++;
 
-    if (topic->next_seq > store->most_seq)
-        store->most_seq = topic->next_seq;
+    if (topic->next_seq > queue->most_seq)
+        queue->most_seq = topic->next_seq;
 
-    QUEUE_COUNT(store, topic, pushed);
-    schedule_add(store, topic, state, seq, time);
-    put_body(store, topic, seq, body);
+    QUEUE_COUNT(queue, topic, pushed);
+    schedule_add(queue, topic, state, seq, time);
+    put_body(queue, topic, seq, body);
     if (state->expires != DUEQ_NEVER)
-        job_put_ttl(store, topic, seq, state->expires);
+        job_put_ttl(queue, topic, seq, state->expires);
     if (body->id.size > 0)
-        unique_put(&store->unique, name, seq);
+        id_index_put(&queue->unique, name, seq);
 }
 
-enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
-                           struct dueq_time time, struct dueq_slice *ret_id)
+enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
+                            struct dueq_time time, struct dueq_slice *ret_id)
 {
     struct topic *topic;
     struct job_body body;
     struct job_state state;
-    struct unique_id name;
-    enum dueq_status status = check(store, push);
+    struct id_index_key name;
+    enum dueq_status status = check(queue, push);
 
     if (status != DUEQ_OK)
         return status;
-    time = queue_time(store, time);
-    body = body_of(store, push, time);
-    state = body_first_state(&body);
-    status = queue_open_topic(store, push->topic, &topic);
+    time = queue_time(queue, time);
+    body = body_of(queue, push, time);
+    state = job_record_first_state(&body);
+    status = topics_open(queue, push->topic, &topic);
     if (status == DUEQ_OK)
-        status = settle_id(store, topic, push->id, time, &name);
+        status = resolve_id(queue, topic, push->id, time, &name);
     if (status == DUEQ_OK)
         status = schedule_reserve(topic, &state, time);
     if (status != DUEQ_OK)
         return status;
-    add_job(store, topic, &body, &state, &name, time);
-    *ret_id = push->id.size > 0 ? push->id : dueq_slice(store->id, GIVEN_ID_SIZE);
+    add_job(queue, topic, &body, &state, &name, time);
+    *ret_id = push->id.size > 0 ? push->id : dueq_slice(queue->id, GIVEN_ID_SIZE);
     return DUEQ_OK;
 }

@@ -1,51 +1,52 @@
 #include "storage/queue/queue.h"
 
+#include <stdlib.h>
 #include <utlist.h>
 
 /* ---- what topics ask for */
 
 enum { META_TIMELINE = 't', TIMELINE_SIZE = 16 + DUEQ_BOOT_SIZE };
 
-void queue_dirty(struct dueq *store, struct topic *topic)
+void queue_mark_dirty(struct queue *queue, struct topic *topic)
 {
     if (topic->dirty)
         return;
     topic->dirty = true;
-    topic->dirty_next = store->dirty;
-    store->dirty = topic;
+    topic->dirty_next = queue->dirty;
+    queue->dirty = topic;
 }
 
-void queue_signal(struct dueq *store, struct topic *topic)
+void queue_signal(struct queue *queue, struct topic *topic)
 {
     if (topic->signalled)
         return;
     topic->signalled = true;
-    DL_APPEND2(store->signals, topic, signal_prev, signal_next);
+    DL_APPEND2(queue->signals, topic, signal_prev, signal_next);
 }
 
-void queue_unsignal(struct dueq *store, struct topic *topic)
+void queue_unsignal(struct queue *queue, struct topic *topic)
 {
     if (!topic->signalled)
         return;
     topic->signalled = false;
-    DL_DELETE2(store->signals, topic, signal_prev, signal_next);
+    DL_DELETE2(queue->signals, topic, signal_prev, signal_next);
 }
 
-static void arm(struct dueq *store, struct topic *topic)
+static void arm(struct queue *queue, struct topic *topic)
 {
     if (topic->next_event == DUEQ_NEVER)
-        wheel_cancel(&store->wheel, &topic->timer);
-    else if (!wheel_arm(&store->wheel, &topic->timer, topic->next_event) &&
-             store->unarmed_until == DUEQ_NEVER)
-        store->unarmed_until = wheel_horizon(&store->wheel) - 1;
+        wheel_cancel(&queue->wheel, &topic->timer);
+    else if (!wheel_arm(&queue->wheel, &topic->timer, topic->next_event) &&
+             queue->unarmed_until == DUEQ_NEVER)
+        queue->unarmed_until = wheel_horizon(&queue->wheel) - 1;
 }
 
-void queue_event_at(struct dueq *store, struct topic *topic, int64_t at)
+void queue_event_at(struct queue *queue, struct topic *topic, int64_t at)
 {
     if (at >= topic->next_event)
         return;
     topic->next_event = at;
-    arm(store, topic);
+    arm(queue, topic);
 }
 
 /* ---- the timeline */
@@ -59,11 +60,11 @@ static struct kv_key timeline_key(void)
     return key;
 }
 
-static enum dueq_status load_timeline(struct dueq *store)
+static enum dueq_status load_timeline(struct queue *queue)
 {
     struct kv_key key = timeline_key();
     struct dueq_slice value;
-    enum dueq_status status = kv_get(store->kv, kv_key_slice(&key), &value);
+    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &value);
     const uint8_t *at = value.data;
 
     if (status == DUEQ_NOTFOUND)
@@ -72,47 +73,91 @@ static enum dueq_status load_timeline(struct dueq *store)
         return DUEQ_CORRUPT;
     if (status != DUEQ_OK)
         return status;
-    store->timeline.ahead = (int64_t)kv_read_u64(at);
-    store->timeline.since_boot = (int64_t)kv_read_u64(at + 8);
-    memcpy(store->timeline.boot, at + 16, DUEQ_BOOT_SIZE);
-    store->has_timeline = true;
+    queue->timeline.ahead = (int64_t)bytes_read_u64(at);
+    queue->timeline.since_boot = (int64_t)bytes_read_u64(at + 8);
+    memcpy(queue->timeline.boot, at + 16, DUEQ_BOOT_SIZE);
+    queue->has_timeline = true;
     return DUEQ_OK;
 }
 
-void queue_put_timeline(struct dueq *store)
+static void put_timeline(struct queue *queue)
 {
     struct kv_key key = timeline_key();
     uint8_t bytes[TIMELINE_SIZE];
 
-    kv_write_u64(bytes, (uint64_t)store->timeline.ahead);
-    kv_write_u64(bytes + 8, (uint64_t)store->timeline.since_boot);
-    memcpy(bytes + 16, store->timeline.boot, DUEQ_BOOT_SIZE);
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, sizeof(bytes)), false);
+    bytes_write_u64(bytes, (uint64_t)queue->timeline.ahead);
+    bytes_write_u64(bytes + 8, (uint64_t)queue->timeline.since_boot);
+    memcpy(bytes + 16, queue->timeline.boot, DUEQ_BOOT_SIZE);
+    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, sizeof(bytes)), false);
 }
 
-enum dueq_status queue_load(struct dueq *store, struct dueq_time time)
+void queue_keep_timeline(struct queue *queue, const struct dueq_timeline *line)
+{
+    if (queue->has_timeline && line->ahead == queue->timeline.ahead &&
+        line->since_boot == queue->timeline.since_boot &&
+        memcmp(line->boot, queue->timeline.boot, DUEQ_BOOT_SIZE) == 0)
+        return;
+    queue->timeline = *line;
+    queue->has_timeline = true;
+    put_timeline(queue);
+}
+
+/* ---- life */
+
+/* All but queue->kv is zero. */
+static enum dueq_status load(struct queue *queue, struct dueq_time time)
 {
     enum dueq_status status;
 
-    store->cursor = kv_cursor_new(store->kv);
-    if (store->cursor == NULL)
+    queue->cursor = kv_cursor_new(queue->kv);
+    if (queue->cursor == NULL)
         return DUEQ_NOMEM;
-    unique_init(&store->unique, store->kv, kv_memtable_limit(store->kv) / 4);
-    store->now = moment_clamp(time.now);
-    store->offset = store->timers_offset = moment_clamp(time.wall) - store->now;
-    store->unarmed_until = DUEQ_NEVER;
-    store->defaults = (struct dueq_defaults){
+    id_index_init(&queue->unique, queue->kv, kv_memtable_limit(queue->kv) / 4);
+    queue->now = safe_time_clamp(time.now);
+    queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;
+    queue->unarmed_until = DUEQ_NEVER;
+    queue->defaults = (struct dueq_defaults){
         .lease = 60000, .retries = 20, .backoff = 1000, .backoff_max = 3600000};
-    wheel_init(&store->wheel, store->now);
-    status = load_timeline(store);
-    return status == DUEQ_OK ? topics_load(store) : status;
+    wheel_init(&queue->wheel, queue->now);
+    status = load_timeline(queue);
+    return status == DUEQ_OK ? topics_load(queue) : status;
 }
 
-void queue_release(struct dueq *store)
+enum dueq_status queue_new(struct kv *kv, struct dueq_time time, struct queue **ret_queue)
 {
-    topics_release(store);
-    unique_release(&store->unique);
-    kv_cursor_free(store->cursor);
+    struct queue *queue = calloc(1, sizeof(*queue));
+    enum dueq_status status;
+
+    if (queue == NULL)
+        return DUEQ_NOMEM;
+    queue->kv = kv;
+    status = load(queue, time);
+    if (status == DUEQ_OK)
+        *ret_queue = queue;
+    else
+        queue_free(queue);
+    return status;
+}
+
+void queue_free(struct queue *queue)
+{
+    if (queue == NULL)
+        return;
+    topics_release(queue);
+    id_index_release(&queue->unique);
+    kv_cursor_free(queue->cursor);
+    free(queue);
+}
+
+enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_topic)
+{
+    struct topic *topic = queue->signals;
+
+    if (topic == NULL)
+        return DUEQ_NOTFOUND;
+    queue_unsignal(queue, topic);
+    *ret_topic = topic_name(topic);
+    return DUEQ_OK;
 }
 
 /* ---- time */
@@ -120,17 +165,17 @@ void queue_release(struct dueq *store)
 /* Milliseconds of two clocks that run alike differ by one more or less as they are rounded. */
 enum { ROUNDING_MS = 1 };
 
-struct dueq_time queue_time(struct dueq *store, struct dueq_time time)
+struct dueq_time queue_time(struct queue *queue, struct dueq_time time)
 {
-    int64_t now = moment_clamp(time.now), offset = moment_clamp(time.wall) - now;
+    int64_t now = safe_time_clamp(time.now), offset = safe_time_clamp(time.wall) - now;
 
-    if (offset < store->offset || offset > store->offset + ROUNDING_MS)
-        store->offset = offset; /* of two, the one by which nothing is early */
-    if (now > store->now)
-        store->now = now;
-    time.now = store->now;
-    time.wall = moment_clamp(time.wall);
-    time.ceiling = moment_clamp(time.ceiling);
+    if (offset < queue->offset || offset > queue->offset + ROUNDING_MS)
+        queue->offset = offset; /* of two, the one by which nothing is early */
+    if (now > queue->now)
+        queue->now = now;
+    time.now = queue->now;
+    time.wall = safe_time_clamp(time.wall);
+    time.ceiling = safe_time_clamp(time.ceiling);
     if (time.ceiling < time.now)
         time.ceiling = time.now;
     return time;

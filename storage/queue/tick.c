@@ -6,7 +6,7 @@ enum { RETRY_MS = 1000 };
 /* ---- one topic. What a budget was not enough for goes on from where it stopped: from the
  * first place that may still hold something, not among what is gone. */
 
-static enum dueq_status count_lanes(struct dueq *store, struct topic *topic,
+static enum dueq_status count_lanes(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
 {
     enum dueq_status failed = DUEQ_OK;
@@ -14,31 +14,31 @@ static enum dueq_status count_lanes(struct dueq *store, struct topic *topic,
 
     for (size_t i = 0; i<topic->lane_count && * budget> 0; i++) {
         enum dueq_status status =
-            schedule_count(store, topic, &topic->lanes[i], time, budget, &moved);
+            schedule_count(queue, topic, &topic->lanes[i], time, budget, &moved);
 
         if (status != DUEQ_OK)
             failed = status;
     }
     if (moved > 0)
-        queue_signal(store, topic);
+        queue_signal(queue, topic);
     return failed;
 }
 
 /* The token stays valid: a late ack with nobody in between is accepted. */
-static enum dueq_status end_lease(struct dueq *store, struct topic *topic, uint64_t seq,
+static enum dueq_status end_lease(struct queue *queue, struct topic *topic, uint64_t seq,
                                   struct dueq_time time)
 {
     struct job job;
     struct dueq_slice error;
     enum dueq_state state;
-    enum dueq_status status = job_load(store, topic, seq, &job);
+    enum dueq_status status = job_load(queue, topic, seq, &job);
 
     if (status != DUEQ_OK)
         return status;
     error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
-    status = job_give_back(store, topic, &job, job.state.due, false, error, time, &state);
+    status = job_give_back(queue, topic, &job, job.state.due, false, error, time, &state);
     if (status == DUEQ_OK)
-        QUEUE_COUNT(store, topic, expired);
+        QUEUE_COUNT(queue, topic, expired);
     return status;
 }
 
@@ -50,7 +50,7 @@ static bool is_damage(enum dueq_status status)
 
 /* The first entry that is due; DUEQ_NOTFOUND: there is none, or the budget is spent. *from: no
  * entry comes before. */
-static enum dueq_status next_due(struct dueq *store, struct topic *topic, uint8_t class,
+static enum dueq_status next_due(struct queue *queue, struct topic *topic, uint8_t class,
                                  int64_t now, unsigned *budget, struct place *from)
 {
     enum dueq_status status;
@@ -58,66 +58,66 @@ static enum dueq_status next_due(struct dueq *store, struct topic *topic, uint8_
     if (*budget == 0 || from->due > now)
         return DUEQ_NOTFOUND;
     --*budget;
-    status = schedule_class_first(store, topic, class, *from, budget, from);
+    status = schedule_class_first(queue, topic, class, *from, budget, from);
     if (status == DUEQ_NOTFOUND && *budget > 0)
-        *from = PLACE_NEVER;
+        *from = POSITION_NEVER;
     if (status == DUEQ_OK && from->due > now)
         return DUEQ_NOTFOUND;
     return status;
 }
 
-static enum dueq_status end_leases(struct dueq *store, struct topic *topic,
+static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
                                    struct dueq_time time, unsigned *budget)
 {
     struct place *at = &topic->next_lease;
     enum dueq_status status;
 
-    while ((status = next_due(store, topic, CLASS_CLAIMED, time.now, budget, at)) == DUEQ_OK) {
-        status = end_lease(store, topic, at->seq, time);
+    while ((status = next_due(queue, topic, CLASS_CLAIMED, time.now, budget, at)) == DUEQ_OK) {
+        status = end_lease(queue, topic, at->seq, time);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
-        *at = place_behind(*at);
+        *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 /* A claimed job's life is looked at again when it is given back. */
-static enum dueq_status end_life(struct dueq *store, struct topic *topic, struct place place,
+static enum dueq_status end_life(struct queue *queue, struct topic *topic, struct place place,
                                  struct dueq_time time)
 {
-    struct kv_key key = class_key(topic->id, CLASS_TTL);
+    struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
     struct job job;
-    enum dueq_status status = job_load(store, topic, place.seq, &job);
+    enum dueq_status status = job_load(queue, topic, place.seq, &job);
 
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
-    if (status == DUEQ_OK && job.state.state == RECORD_PENDING &&
+    if (status == DUEQ_OK && job.state.state == PHASE_PENDING &&
         job.state.expires == place.due) {
-        if (job_is_over(store, topic, &job, time))
-            job_lapse(store, topic, &job, time);
+        if (job_is_over(queue, topic, &job, time))
+            job_expire(queue, topic, &job, time);
         return DUEQ_OK;
     }
-    key_add_place(&key, place.due, place.seq);
-    kv_del(store->kv, kv_key_slice(&key));
+    queue_key_add_position(&key, place.due, place.seq);
+    kv_del(queue->kv, kv_key_slice(&key));
     return DUEQ_OK;
 }
 
-static enum dueq_status end_lives(struct dueq *store, struct topic *topic,
-                                  struct dueq_time time, unsigned *budget)
+static enum dueq_status expire_jobs(struct queue *queue, struct topic *topic,
+                                    struct dueq_time time, unsigned *budget)
 {
     struct place *at = &topic->next_ttl;
     enum dueq_status status;
 
-    while ((status = next_due(store, topic, CLASS_TTL, time.now, budget, at)) == DUEQ_OK) {
-        status = end_life(store, topic, *at, time);
+    while ((status = next_due(queue, topic, CLASS_TTL, time.now, budget, at)) == DUEQ_OK) {
+        status = end_life(queue, topic, *at, time);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
-        *at = place_behind(*at);
+        *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static int64_t next_event(const struct dueq *store, const struct topic *topic)
+static int64_t next_event(const struct queue *queue, const struct topic *topic)
 {
     int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
                                                                : topic->next_ttl.due;
@@ -126,32 +126,32 @@ static int64_t next_event(const struct dueq *store, const struct topic *topic)
         const struct lane *lane = &topic->lanes[i];
 
         if (lane->pending > lane->ready &&
-            queue_clock_of(store, lane->clock, lane->next_due) < next)
-            next = queue_clock_of(store, lane->clock, lane->next_due);
+            queue_clock_of(queue, lane->clock, lane->next_due) < next)
+            next = queue_clock_of(queue, lane->clock, lane->next_due);
     }
     return next;
 }
 
 /* What fails is tried again in a while: the others go on, and the ticks do not spin. */
-static void run_topic(struct dueq *store, struct topic *topic, struct dueq_time time,
+static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time time,
                       unsigned *budget)
 {
-    enum dueq_status lives = end_lives(store, topic, time, budget),
-                     leases = end_leases(store, topic, time, budget),
-                     lanes = count_lanes(store, topic, time, budget);
+    enum dueq_status lives = expire_jobs(queue, topic, time, budget),
+                     leases = end_leases(queue, topic, time, budget),
+                     lanes = count_lanes(queue, topic, time, budget);
     bool put_off = topic->put_off;
     bool failed = lives != DUEQ_OK || leases != DUEQ_OK || lanes != DUEQ_OK;
-    int64_t at = next_event(store, topic);
+    int64_t at = next_event(queue, topic);
 
     topic->put_off = false;
     if (put_off)
-        queue_signal(store, topic);
+        queue_signal(queue, topic);
     if (*budget == 0)
         at = time.now;
     else if (failed && at <= time.now)
-        at = moment_after(time.now, RETRY_MS);
+        at = safe_time_add(time.now, RETRY_MS);
     topic->next_event = DUEQ_NEVER;
-    queue_event_at(store, topic, at);
+    queue_event_at(queue, topic, at);
 }
 
 /* ---- all topics */
@@ -165,80 +165,78 @@ static bool follows_wall(const struct topic *topic)
 }
 
 /* With another offset between the clocks, jobs on the wall clock are due at other moments. */
-static void follow_wall(struct dueq *store, struct dueq_time time)
+static void follow_wall(struct queue *queue, struct dueq_time time)
 {
     struct topic *topic, *next;
 
-    if (store->offset == store->timers_offset)
+    if (queue->offset == queue->timers_offset)
         return;
-    store->timers_offset = store->offset;
-    HASH_ITER(hh, store->topics, topic, next)
-    {
+    queue->timers_offset = queue->offset;
+    HASH_ITER(hh, queue->topics, topic, next) {
         if (follows_wall(topic))
-            queue_event_at(store, topic, time.now);
+            queue_event_at(queue, topic, time.now);
     }
 }
 
 /* The horizon has moved with the wheel: topics that lay beyond it may be armed now. */
-static bool offer_again(struct dueq *store, struct dueq_time time)
+static bool offer_again(struct queue *queue, struct dueq_time time)
 {
     struct topic *topic, *next;
 
-    if (time.now < store->unarmed_until)
+    if (time.now < queue->unarmed_until)
         return false;
-    store->unarmed_until = DUEQ_NEVER;
-    HASH_ITER(hh, store->topics, topic, next)
-    {
+    queue->unarmed_until = DUEQ_NEVER;
+    HASH_ITER(hh, queue->topics, topic, next) {
         int64_t at = topic->next_event;
 
         if (at == DUEQ_NEVER || wheel_timer_armed(&topic->timer))
             continue;
         topic->next_event = DUEQ_NEVER;
-        queue_event_at(store, topic, at);
+        queue_event_at(queue, topic, at);
     }
     return true;
 }
 
-static void run_due(struct dueq *store, struct dueq_time time, unsigned *budget)
+static void run_due(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
     struct wheel_timer *timer;
 
-    while (*budget > 0 && (timer = wheel_expire(&store->wheel, time.now)) != NULL) {
+    while (*budget > 0 && (timer = wheel_expire(&queue->wheel, time.now)) != NULL) {
         --*budget;
-        run_topic(store, topic_of_timer(timer), time, budget);
+        run_topic(queue, topic_of_timer(timer), time, budget);
     }
 }
 
-static void tend_ids(struct dueq *store, unsigned *budget)
+static void fill_id_filter(struct queue *queue, unsigned *budget)
 {
-    if (unique_wants_filter(&store->unique))
-        unique_begin_filter(&store->unique,
-                            store->jobs.pending + store->jobs.claimed + store->jobs.dead);
-    unique_fill_filter(&store->unique, store->cursor, budget);
+    if (id_index_wants_filter(&queue->unique))
+        id_index_begin_filter(&queue->unique,
+                              queue->jobs.pending + queue->jobs.claimed + queue->jobs.dead);
+    id_index_fill_filter(&queue->unique, queue->cursor, budget);
 }
 
-void queue_tick(struct dueq *store, struct dueq_time time, unsigned *budget)
+void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
-    follow_wall(store, time);
+    follow_wall(queue, time);
     do
-        run_due(store, time, budget);
-    while (*budget > 0 && offer_again(store, time));
+        run_due(queue, time, budget);
+    while (*budget > 0 && offer_again(queue, time));
     if (*budget > 0)
-        garbage_collect(store, budget);
+        garbage_collect(queue, budget);
     if (*budget > 0)
-        tend_ids(store, budget);
+        fill_id_filter(queue, budget);
 }
 
-int64_t queue_next_tick(const struct dueq *store, struct dueq_time time)
+int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
 {
-    int64_t next = wheel_next(&store->wheel),
-            now = time.now > store->now ? time.now : store->now;
+    int64_t next = wheel_next(&queue->wheel),
+            now = time.now > queue->now ? time.now : queue->now;
 
-    if (garbage_any(store) || unique_busy(&store->unique) ||
-        store->offset != store->timers_offset)
+    if (garbage_any(queue) || id_index_busy(&queue->unique) ||
+        queue->offset != queue->timers_offset)
         return 0;
-    if (store->unarmed_until < next)
-        next = store->unarmed_until;
+    if (queue->unarmed_until < next)
+        next = queue->unarmed_until;
     if (next == DUEQ_NEVER)
         return DUEQ_NEVER;
     return next > now ? next - now : 0;

@@ -12,7 +12,7 @@ struct topic *topic_new(struct dueq_slice name, uint64_t id)
         return NULL;
     topic->id = id;
     topic->next_seq = topic->next_token = 1;
-    topic->next_lease = topic->next_ttl = PLACE_NEVER;
+    topic->next_lease = topic->next_ttl = POSITION_NEVER;
     topic->next_event = DUEQ_NEVER;
     topic->name_size = name.size;
     memcpy(topic->name, name.data, name.size);
@@ -138,23 +138,24 @@ static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
 {
     *at++ = lane->priority;
     *at++ = lane->clock;
-    kv_write_u64(at, lane->pending);
-    kv_write_u64(at + 8, lane->ready);
-    kv_write_u64(at + 16, (uint64_t)lane->counted.due);
-    kv_write_u64(at + 24, lane->counted.seq);
+    bytes_write_u64(at, lane->pending);
+    bytes_write_u64(at + 8, lane->ready);
+    bytes_write_u64(at + 16, (uint64_t)lane->counted.due);
+    bytes_write_u64(at + 24, lane->counted.seq);
     return at + 32;
 }
 
 /* What is not on disk is taken at its most cautious: the first look finds out. */
 static const uint8_t *read_lane(const uint8_t *at, struct lane *lane)
 {
-    *lane = (struct lane){.priority = at[0],
-                          .clock = at[1],
-                          .pending = kv_read_u64(at + 2),
-                          .ready = kv_read_u64(at + 10),
-                          .counted = {(int64_t)kv_read_u64(at + 18), kv_read_u64(at + 26)},
-                          .head = {LONG_AGO, 0},
-                          .next_due = LONG_AGO};
+    *lane =
+        (struct lane){.priority = at[0],
+                      .clock = at[1],
+                      .pending = bytes_read_u64(at + 2),
+                      .ready = bytes_read_u64(at + 10),
+                      .counted = {(int64_t)bytes_read_u64(at + 18), bytes_read_u64(at + 26)},
+                      .head = {SAFE_TIME_MIN, 0},
+                      .next_due = SAFE_TIME_MIN};
     return at + TOPIC_LANE_SIZE;
 }
 
@@ -168,7 +169,7 @@ size_t topic_write(struct topic *topic, uint8_t *bytes)
     *at++ = (uint8_t)(topic->lane_count >> 8);
     *at++ = (uint8_t)topic->lane_count;
     for (size_t i = 0, count = list_numbers(topic, numbers); i < count; i++, at += 8)
-        kv_write_u64(at, *numbers[i]);
+        bytes_write_u64(at, *numbers[i]);
     for (size_t i = 0; i < topic->lane_count; i++)
         at = write_lane(at, &topic->lanes[i]);
     return (size_t)(at - bytes);
@@ -188,7 +189,8 @@ static size_t count_lanes(struct dueq_slice record)
 
 uint64_t topic_read_id(struct dueq_slice record)
 {
-    return count_lanes(record) == SIZE_MAX ? 0 : kv_read_u64((const uint8_t *)record.data + 4);
+    return count_lanes(record) == SIZE_MAX ? 0
+                                           : bytes_read_u64((const uint8_t *)record.data + 4);
 }
 
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
@@ -212,10 +214,10 @@ struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
     topic->lookalikes = (at[1] & FLAG_LOOKALIKES) != 0;
     at += 4;
     for (size_t i = 0, count = list_numbers(topic, numbers); i < count; i++, at += 8)
-        *numbers[i] = kv_read_u64(at);
+        *numbers[i] = bytes_read_u64(at);
     for (size_t i = 0; i < lane_count; i++)
         at = read_lane(at, &topic->lanes[i]);
-    topic->next_lease = topic->claimed > 0 ? (struct place){LONG_AGO, 0} : PLACE_NEVER;
-    topic->next_ttl = (struct place){LONG_AGO, 0};
+    topic->next_lease = topic->claimed > 0 ? (struct place){SAFE_TIME_MIN, 0} : POSITION_NEVER;
+    topic->next_ttl = (struct place){SAFE_TIME_MIN, 0};
     return topic;
 }

@@ -1,10 +1,10 @@
 /* A topic in RAM: counters, lanes, timer. One record on disk, written once per commit when it
  * changed. Nothing in it is per job. Private to storage/queue. */
-#ifndef DUEQ_STORAGE_TOPIC_H
-#define DUEQ_STORAGE_TOPIC_H
+#ifndef DUEQ_TOPIC_H
+#define DUEQ_TOPIC_H
 
-#include "storage/queue/record.h"
-#include "storage/queue/wheel.h"
+#include "storage/queue/job_record.h"
+#include "storage/wheel.h"
 
 #define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
 #include <uthash.h>
@@ -17,14 +17,14 @@ struct place {
     uint64_t seq;
 };
 
-#define PLACE_NEVER ((struct place){DUEQ_NEVER, 0})
+#define POSITION_NEVER ((struct place){DUEQ_NEVER, 0})
 
-static inline bool place_before(struct place a, struct place b)
+static inline bool position_before(struct place a, struct place b)
 {
     return a.due < b.due || (a.due == b.due && a.seq < b.seq);
 }
 
-static inline struct place place_behind(struct place place)
+static inline struct place position_after(struct place place)
 {
     if (place.seq == UINT64_MAX)
         return (struct place){place.due + 1, 0};

@@ -41,26 +41,26 @@ static void list_numbers(struct counters *counters, uint64_t **numbers)
     memcpy(numbers, all, sizeof(all));
 }
 
-static void save_counters(struct dueq *store)
+static void save_counters(struct queue *queue)
 {
     struct kv_key key = table_key(TABLE_META);
     uint64_t *numbers[COUNTERS_NUMBERS];
     uint8_t bytes[COUNTERS_SIZE];
 
-    list_numbers(&store->counters, numbers);
+    list_numbers(&queue->counters, numbers);
     for (int i = 0; i < COUNTERS_NUMBERS; i++)
-        kv_write_u64(bytes + i * 8, *numbers[i]);
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, sizeof(bytes)), false);
-    store->counters.dirty = false;
+        bytes_write_u64(bytes + i * 8, *numbers[i]);
+    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, sizeof(bytes)), false);
+    queue->counters.dirty = false;
 }
 
-static enum dueq_status load_counters(struct dueq *store)
+static enum dueq_status load_counters(struct queue *queue)
 {
     struct kv_key key = table_key(TABLE_META);
-    struct counters *counters = &store->counters;
+    struct counters *counters = &queue->counters;
     uint64_t *numbers[COUNTERS_NUMBERS];
     struct dueq_slice value;
-    enum dueq_status status = kv_get(store->kv, kv_key_slice(&key), &value);
+    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &value);
 
     *counters =
         (struct counters){.next_topic = 1, .first_topic = 1, .next_seq = 1, .next_token = 1};
@@ -72,24 +72,24 @@ static enum dueq_status load_counters(struct dueq *store)
         return DUEQ_CORRUPT;
     list_numbers(counters, numbers);
     for (int i = 0; i < COUNTERS_NUMBERS; i++)
-        *numbers[i] = kv_read_u64((const uint8_t *)value.data + i * 8);
+        *numbers[i] = bytes_read_u64((const uint8_t *)value.data + i * 8);
     return DUEQ_OK;
 }
 
 /* ---- by name. The hash is seeded: names cannot be chosen to share a bucket. */
 
-static unsigned hash_of(const struct dueq *store, struct dueq_slice name)
+static unsigned hash_of(const struct queue *queue, struct dueq_slice name)
 {
-    return (unsigned)XXH3_64bits_withSeed(name.data, name.size, kv_seed(store->kv));
+    return (unsigned)XXH3_64bits_withSeed(name.data, name.size, kv_seed(queue->kv));
 }
 
-enum dueq_status queue_find_topic(struct dueq *store, struct dueq_slice name,
-                                  struct topic **ret_topic)
+enum dueq_status topics_find(struct queue *queue, struct dueq_slice name,
+                             struct topic **ret_topic)
 {
-    unsigned hash = hash_of(store, name);
+    unsigned hash = hash_of(queue, name);
     struct topic *topic;
 
-    HASH_FIND_BYHASHVALUE(hh, store->topics, name.data, name.size, hash, topic);
+    HASH_FIND_BYHASHVALUE(hh, queue->topics, name.data, name.size, hash, topic);
     if (topic == NULL)
         return DUEQ_NOTFOUND;
     *ret_topic = topic;
@@ -97,33 +97,33 @@ enum dueq_status queue_find_topic(struct dueq *store, struct dueq_slice name,
 }
 
 /* Frees the topic when there is no memory for it in the directory. */
-static enum dueq_status adopt(struct dueq *store, struct topic *topic)
+static enum dueq_status adopt(struct queue *queue, struct topic *topic)
 {
-    unsigned hash = hash_of(store, topic_name(topic));
+    unsigned hash = hash_of(queue, topic_name(topic));
 
-    HASH_ADD_KEYPTR_BYHASHVALUE(hh, store->topics, topic->name, topic->name_size, hash, topic);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, queue->topics, topic->name, topic->name_size, hash, topic);
     if (topic->hh.tbl != NULL)
         return DUEQ_OK;
     topic_free(topic);
     return DUEQ_NOMEM;
 }
 
-enum dueq_status queue_open_topic(struct dueq *store, struct dueq_slice name,
-                                  struct topic **ret_topic)
+enum dueq_status topics_open(struct queue *queue, struct dueq_slice name,
+                             struct topic **ret_topic)
 {
-    struct counters *counters = &store->counters;
+    struct counters *counters = &queue->counters;
     struct topic *topic;
 
-    if (queue_find_topic(store, name, ret_topic) == DUEQ_OK)
+    if (topics_find(queue, name, ret_topic) == DUEQ_OK)
         return DUEQ_OK;
     topic = topic_new(name, counters->next_topic);
-    if (topic == NULL || adopt(store, topic) != DUEQ_OK)
+    if (topic == NULL || adopt(queue, topic) != DUEQ_OK)
         return DUEQ_NOMEM;
     counters->next_topic++;
     counters->dirty = true;
     topic->next_seq = counters->next_seq;
     topic->next_token = counters->next_token;
-    queue_dirty(store, topic);
+    queue_mark_dirty(queue, topic);
     *ret_topic = topic;
     return DUEQ_OK;
 }
@@ -136,16 +136,16 @@ static bool has_jobs(const struct topic *topic)
 }
 
 /* Its lanes are there for their jobs only. */
-static void list_empty(struct dueq *store, struct topic *topic)
+static void list_empty(struct queue *queue, struct topic *topic)
 {
     if (topic->is_empty) {
-        DL_DELETE(store->empty, topic);
-        store->empty_count--;
+        DL_DELETE(queue->empty, topic);
+        queue->empty_count--;
     }
     topic->is_empty = !has_jobs(topic);
     if (topic->is_empty) {
-        DL_APPEND(store->empty, topic);
-        store->empty_count++;
+        DL_APPEND(queue->empty, topic);
+        queue->empty_count++;
     }
 }
 
@@ -159,187 +159,188 @@ static void outlive(struct counters *counters, uint64_t next_seq, uint64_t next_
     counters->dirty = true;
 }
 
-static void drop(struct dueq *store, struct topic *topic)
+static void drop(struct queue *queue, struct topic *topic)
 {
     struct kv_key key = name_key(topic_name(topic));
 
-    kv_del(store->kv, kv_key_slice(&key));
-    outlive(&store->counters, topic->next_seq, topic->next_token);
-    topic_add_totals(&store->counters.totals, &topic->totals);
-    HASH_DEL(store->topics, topic);
-    DL_DELETE(store->empty, topic);
-    store->empty_count--;
-    queue_unsignal(store, topic);
-    wheel_cancel(&store->wheel, &topic->timer);
+    kv_del(queue->kv, kv_key_slice(&key));
+    outlive(&queue->counters, topic->next_seq, topic->next_token);
+    topic_add_totals(&queue->counters.totals, &topic->totals);
+    HASH_DEL(queue->topics, topic);
+    DL_DELETE(queue->empty, topic);
+    queue->empty_count--;
+    queue_unsignal(queue, topic);
+    wheel_cancel(&queue->wheel, &topic->timer);
     topic_free(topic);
 }
 
 /* ---- saving */
 
-static void save_topic(struct dueq *store, struct topic *topic)
+static void save_topic(struct queue *queue, struct topic *topic)
 {
     struct kv_key key = name_key(topic_name(topic));
     uint8_t bytes[TOPIC_RECORD_MAX];
 
     topic_drop_empty_lanes(topic);
-    kv_put(store->kv, kv_key_slice(&key), dueq_slice(bytes, topic_write(topic, bytes)), false);
-    list_empty(store, topic);
+    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, topic_write(topic, bytes)), false);
+    list_empty(queue, topic);
 }
 
-void queue_save(struct dueq *store)
+void topics_save(struct queue *queue)
 {
-    while (store->dirty != NULL) {
-        struct topic *topic = store->dirty;
+    while (queue->dirty != NULL) {
+        struct topic *topic = queue->dirty;
 
-        save_topic(store, topic);
-        store->dirty = topic->dirty_next;
+        save_topic(queue, topic);
+        queue->dirty = topic->dirty_next;
         topic->dirty = false;
     }
 }
 
-void queue_settle(struct dueq *store)
+void topics_prepare_commit(struct queue *queue)
 {
-    queue_save(store);
-    while (store->empty_count > store->empty_kept)
-        drop(store, store->empty);
-    if (store->counters.dirty)
-        save_counters(store);
+    topics_save(queue);
+    while (queue->empty_count > queue->empty_kept)
+        drop(queue, queue->empty);
+    if (queue->counters.dirty)
+        save_counters(queue);
 }
 
 /* ---- loading */
 
-static void count_in(struct dueq *store, const struct topic *topic)
+static void count_in(struct queue *queue, const struct topic *topic)
 {
     struct job_counts counts = topic_counts(topic);
 
-    topic_add_counts(&store->jobs, &counts);
-    topic_add_totals(&store->totals, &topic->totals);
-    if (topic->next_seq > store->most_seq)
-        store->most_seq = topic->next_seq;
-    if (topic->next_token > store->most_token)
-        store->most_token = topic->next_token;
+    topic_add_counts(&queue->jobs, &counts);
+    topic_add_totals(&queue->totals, &topic->totals);
+    if (topic->next_seq > queue->most_seq)
+        queue->most_seq = topic->next_seq;
+    if (topic->next_token > queue->most_token)
+        queue->most_token = topic->next_token;
 }
 
-static enum dueq_status load_topic(struct dueq *store)
+static enum dueq_status load_topic(struct queue *queue)
 {
-    struct dueq_slice key = kv_cursor_key(store->cursor);
+    struct dueq_slice key = kv_cursor_key(queue->cursor);
     struct dueq_slice name = dueq_slice((const uint8_t *)key.data + 1, key.size - 1);
-    struct dueq_slice record = kv_cursor_value(store->cursor);
+    struct dueq_slice record = kv_cursor_value(queue->cursor);
     uint64_t id = topic_read_id(record);
     struct topic *topic;
 
-    if (id > 0 && id < store->counters.first_topic)
+    if (id > 0 && id < queue->counters.first_topic)
         return DUEQ_OK; /* flushed */
     topic = topic_read(name, record);
     if (topic == NULL)
         return DUEQ_CORRUPT;
-    if (adopt(store, topic) != DUEQ_OK)
+    if (adopt(queue, topic) != DUEQ_OK)
         return DUEQ_NOMEM;
-    count_in(store, topic);
-    list_empty(store, topic);
-    queue_event_at(store, topic, LONG_AGO); /* the first tick looks when its next event is */
+    count_in(queue, topic);
+    list_empty(queue, topic);
+    queue_event_at(queue, topic,
+                   SAFE_TIME_MIN); /* the first tick looks when its next event is */
     return DUEQ_OK;
 }
 
-static enum dueq_status load_topics(struct dueq *store)
+static enum dueq_status load_topics(struct queue *queue)
 {
     struct kv_key table = table_key(TABLE_TOPIC);
-    enum dueq_status status = kv_cursor_seek(store->cursor, kv_key_slice(&table));
+    enum dueq_status status = kv_cursor_seek(queue->cursor, kv_key_slice(&table));
 
-    while (status == DUEQ_OK && kv_key_begins(kv_cursor_key(store->cursor), &table)) {
-        status = load_topic(store);
+    while (status == DUEQ_OK && kv_key_begins(kv_cursor_key(queue->cursor), &table)) {
+        status = load_topic(queue);
         if (status == DUEQ_OK)
-            status = kv_cursor_next(store->cursor);
+            status = kv_cursor_next(queue->cursor);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-enum dueq_status topics_load(struct dueq *store)
+enum dueq_status topics_load(struct queue *queue)
 {
-    enum dueq_status status = load_counters(store);
+    enum dueq_status status = load_counters(queue);
 
     if (status != DUEQ_OK)
         return status;
-    store->totals = store->counters.totals;
-    store->most_seq = store->counters.next_seq;
-    store->most_token = store->counters.next_token;
-    store->empty_kept = TOPICS_EMPTY_KEPT;
-    garbage_load(store);
-    return load_topics(store);
+    queue->totals = queue->counters.totals;
+    queue->most_seq = queue->counters.next_seq;
+    queue->most_token = queue->counters.next_token;
+    queue->empty_kept = TOPICS_EMPTY_KEPT;
+    garbage_load(queue);
+    return load_topics(queue);
 }
 
 /* ---- all at once */
 
 /* The timers are the topics' only: a wheel that is begun anew has none of them. */
-static void forget_topics(struct dueq *store)
+static void forget_topics(struct queue *queue)
 {
-    struct topic *first = store->topics;
+    struct topic *first = queue->topics;
 
     if (first != NULL) {
         struct topic *last = ELMT_FROM_HH(first->hh.tbl, first->hh.tbl->tail);
 
-        HASH_CLEAR(hh, store->topics);
-        last->hh.next = store->flushed;
-        store->flushed = first;
+        HASH_CLEAR(hh, queue->topics);
+        last->hh.next = queue->flushed;
+        queue->flushed = first;
     }
-    wheel_init(&store->wheel, store->wheel.now);
-    store->jobs = (struct job_counts){0, 0, 0, 0};
-    store->dirty = store->signals = store->empty = NULL;
-    store->empty_count = 0;
+    wheel_init(&queue->wheel, queue->wheel.now);
+    queue->jobs = (struct job_counts){0, 0, 0, 0};
+    queue->dirty = queue->signals = queue->empty = NULL;
+    queue->empty_count = 0;
 }
 
-void topics_release(struct dueq *store)
+void topics_release(struct queue *queue)
 {
     unsigned unlimited = UINT32_MAX;
 
-    forget_topics(store);
-    while (store->flushed != NULL)
-        garbage_free(store, &unlimited);
+    forget_topics(queue);
+    while (queue->flushed != NULL)
+        garbage_free(queue, &unlimited);
 }
 
 /* What is on disk of topics below the first that lives counts for nothing from here on. */
-void queue_flush(struct dueq *store)
+void topics_flush(struct queue *queue)
 {
-    struct counters *counters = &store->counters;
+    struct counters *counters = &queue->counters;
 
-    if (store->topics == NULL)
+    if (queue->topics == NULL)
         return;
-    outlive(counters, store->most_seq, store->most_token);
-    counters->totals = store->totals;
+    outlive(counters, queue->most_seq, queue->most_token);
+    counters->totals = queue->totals;
     counters->first_topic = counters->next_topic;
-    garbage_begin(store);
-    forget_topics(store);
+    garbage_begin(queue);
+    forget_topics(queue);
 }
 
 /* ---- in order. Topics pushed to in this turn are in the directory before they are on disk. */
 
 /* The topic whose record is at the cursor. DUEQ_NOTFOUND: it is flushed. */
-static enum dueq_status topic_here(struct dueq *store, struct topic **ret_topic)
+static enum dueq_status topic_here(struct queue *queue, struct topic **ret_topic)
 {
-    struct dueq_slice key = kv_cursor_key(store->cursor);
-    enum dueq_status status = queue_find_topic(
-        store, dueq_slice((const uint8_t *)key.data + 1, key.size - 1), ret_topic);
+    struct dueq_slice key = kv_cursor_key(queue->cursor);
+    enum dueq_status status =
+        topics_find(queue, dueq_slice((const uint8_t *)key.data + 1, key.size - 1), ret_topic);
 
     if (status != DUEQ_OK &&
-        topic_read_id(kv_cursor_value(store->cursor)) >= store->counters.first_topic)
+        topic_read_id(kv_cursor_value(queue->cursor)) >= queue->counters.first_topic)
         return DUEQ_CORRUPT;
     return status;
 }
 
-enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
-                                  struct dueq_slice *ret_name)
+enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
+                                   struct dueq_slice *ret_name)
 {
     struct kv_key table = table_key(TABLE_TOPIC), key = name_key(after);
     enum dueq_status status;
     struct topic *topic;
 
-    queue_save(store);
+    topics_save(queue);
     key.bytes[key.size++] = 0; /* the least name above; below any when `after` is empty */
-    for (status = kv_cursor_seek(store->cursor, kv_key_slice(&key)); status == DUEQ_OK;
-         status = kv_cursor_next(store->cursor)) {
-        if (!kv_key_begins(kv_cursor_key(store->cursor), &table))
+    for (status = kv_cursor_seek(queue->cursor, kv_key_slice(&key)); status == DUEQ_OK;
+         status = kv_cursor_next(queue->cursor)) {
+        if (!kv_key_begins(kv_cursor_key(queue->cursor), &table))
             return DUEQ_NOTFOUND;
-        status = topic_here(store, &topic);
+        status = topic_here(queue, &topic);
         if (status == DUEQ_OK)
             *ret_name = topic_name(topic); /* its own, which other calls leave alone */
         if (status != DUEQ_NOTFOUND)
@@ -348,7 +349,7 @@ enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
     return status;
 }
 
-size_t dueq_topic_count(const struct dueq *store)
+size_t queue_topic_count(const struct queue *queue)
 {
-    return HASH_COUNT(store->topics);
+    return HASH_COUNT(queue->topics);
 }

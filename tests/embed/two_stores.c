@@ -33,7 +33,7 @@ static struct dueq_time at(int64_t ms)
 /* As a small device would have it. */
 static struct dueq *open_store(const char *parent, const char *name, int64_t ms)
 {
-    struct kv_options options;
+    struct dueq_options options;
     struct dueq_error error;
     struct dueq *store;
     char path[4096];
@@ -72,7 +72,7 @@ static void settle(struct dueq *store, int64_t ms)
 
     must(dueq_commit(store, at(ms), &lsn) == DUEQ_OK);
     must(dueq_wait(store, lsn) == DUEQ_OK);
-    must(dueq_settled(store) >= lsn);
+    must(dueq_durable_lsn(store) >= lsn);
 }
 
 /* The token of the claim. */

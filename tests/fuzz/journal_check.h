@@ -5,12 +5,12 @@
  * Input: the LSN of the checkpoint (1 byte), flags (1 byte), the bytes of the first segment.
  * With CHECK_SEAL checksums are put right first, so that what lies behind them is reached; with
  * CHECK_SPLIT the second half is a second segment. */
-#ifndef DUEQ_TESTS_JOURNAL_CHECK_H
-#define DUEQ_TESTS_JOURNAL_CHECK_H
+#ifndef DUEQ_JOURNAL_CHECK_H
+#define DUEQ_JOURNAL_CHECK_H
 
 #include "storage/kv/batch.h"
-#include "storage/kv/journal.h"
-#include "storage/kv/segment.h"
+#include "storage/kv/journal/journal.h"
+#include "storage/kv/journal/segment.h"
 #include "tests/support/temp_dir.h"
 
 #include <limits.h>
@@ -23,7 +23,7 @@ enum { CHECK_SEAL = 1, CHECK_SPLIT = 2, CHECK_SALT = 42, CHECK_SEGMENT = 4096 };
 
 struct journal_check {
     char *dir;
-    struct kv_io io;
+    struct dueq_io io;
     struct journal_options options;
     uint64_t after, last; /* LSN */
     uint64_t digest;      /* of what was read */
@@ -154,11 +154,11 @@ static inline void check_prepare(struct journal_check *check)
 {
     struct journal *journal;
 
-    *check = (struct journal_check){.dir = temp_dir_new(), .io = kv_io_system, .sound = true};
+    *check = (struct journal_check){.dir = temp_dir_new(), .io = io_system, .sound = true};
     check->io.fdatasync = check_no_sync;
     check->io.fsync_dir = check_no_sync_dir;
     check->options = (struct journal_options){.segment_bytes = CHECK_SEGMENT,
-                                              .durability = KV_SYNC_NONE,
+                                              .durability = DUEQ_SYNC_NONE,
                                               .salt = CHECK_SALT,
                                               .io = &check->io};
     if (check_open(check, &journal) != DUEQ_OK)

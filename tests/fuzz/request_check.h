@@ -1,7 +1,7 @@
 /* What must hold of any input to the request reader: however it is split, the same requests
  * come out and the same error. Shared by the fuzzer and by the test that replays the corpus. */
-#ifndef DUEQ_TESTS_REQUEST_CHECK_H
-#define DUEQ_TESTS_REQUEST_CHECK_H
+#ifndef DUEQ_REQUEST_CHECK_H
+#define DUEQ_REQUEST_CHECK_H
 
 #include "protocol/resp_reader.h"
 

@@ -15,7 +15,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { BODY = 100000, ASKED = 600, REST_MS = 500, SETTLE_MS = 300 };
+enum { BODY = 100000, ASKED = 600, SHRINK_AFTER_MS = 500, SETTLE_MS = 300 };
 
 /* ---- measuring */
 
@@ -42,12 +42,12 @@ static void expect_rest(const struct server_process *server, redisContext *clien
     sleep_ms(SETTLE_MS);
     int64_t turns = ask_info(client, "stats", "turns");
     long busy = processor_ms(server);
-    sleep_ms(REST_MS);
+    sleep_ms(SHRINK_AFTER_MS);
     busy = processor_ms(server) - busy;
     turns = ask_info(client, "stats", "turns") - turns;
-    if (turns > 50 || busy > REST_MS / 2)
+    if (turns > 50 || busy > SHRINK_AFTER_MS / 2)
         fail_at(__FILE__, __LINE__, "%lld turns and %ld ms of processor time in %d ms of rest",
-                (long long)turns, busy, REST_MS);
+                (long long)turns, busy, SHRINK_AFTER_MS);
 }
 
 /* ---- clients that are not read, or not heard of */
@@ -133,8 +133,8 @@ static void paused(void **state)
         } else { /* INFO waits as well: only time can be asked for */
             sleep_ms(SETTLE_MS);
             long busy = processor_ms(server);
-            sleep_ms(REST_MS);
-            assert_true(processor_ms(server) - busy < REST_MS / 2);
+            sleep_ms(SHRINK_AFTER_MS);
+            assert_true(processor_ms(server) - busy < SHRINK_AFTER_MS / 2);
         }
         server_process_kill(server);
         server_process_run(server);

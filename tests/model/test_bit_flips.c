@@ -3,7 +3,8 @@
  * the bits are chosen where the structure is: meta pages, heads of pages, what leads to others.
  *
  * The seed is fixed; SEED= takes another, STEPS= scales. */
-#include "storage/kv/io.h"
+#include "storage/dueq.h"
+#include "storage/io.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
 #include "tests/support/lmdb_disk.h"
@@ -63,19 +64,19 @@ static int sync_no_names(void *arg, const char *path)
 
 static enum dueq_status open_space(struct kv **ret_kv)
 {
-    static struct kv_io io;
-    struct kv_options options;
+    static struct dueq_io io;
+    struct dueq_options options;
     struct dueq_error error = {""};
     enum dueq_status status;
 
-    kv_options_init(&options);
-    options.durability = KV_SYNC_NONE;
+    dueq_options_init(&options);
+    options.durability = DUEQ_SYNC_NONE;
     options.memtable_bytes = 1 << 20;
     options.segment_bytes = 1 << 20;
     options.map_bytes = 64 << 20;
     options.disk_reserve_bytes = 0;
     options.seed = 42;
-    io = kv_io_system;
+    io = io_system;
     io.fsync_dir = sync_no_names;
     options.io = &io;
     status = kv_open(test.dir, &options, ret_kv, &error);

@@ -3,6 +3,7 @@
  *
  * Journal and data.mdb lie on one fake disk, which loses what was not synced and what a sync
  * that failed has dropped, however it still reads. SEED= reproduces, STEPS= scales. */
+#include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/lmdb_disk.h"
@@ -31,7 +32,7 @@ static struct {
     struct dice dice;
     char *dir;
     struct fake_disk *disk;
-    enum kv_durability durability;
+    enum dueq_durability durability;
     struct kv *kv; /* NULL: not open */
     uint64_t serial;
     uint64_t base;                  /* LSN at the last opening */
@@ -87,7 +88,7 @@ static void write_one(struct commit *commit)
 static void commit_some(void)
 {
     size_t writes = 1 + dice_roll(&test.dice, dice_once_in(&test.dice, 25) ? BULK : 12);
-    uint64_t next = kv_lsn(test.kv) + 1, lsn;
+    uint64_t next = kv_last_lsn(test.kv) + 1, lsn;
     struct commit *commit = &test.commits[next % COMMITS];
 
     *commit = (struct commit){calloc(writes, sizeof(*commit->writes)), 0};
@@ -99,13 +100,13 @@ static void commit_some(void)
         assert_int_equal(lsn, next);
 }
 
-static void note_settled(void)
+static void track_durable(void)
 {
-    uint64_t settled = kv_settled(test.kv);
-    struct kv_stats stats;
+    uint64_t settled = kv_durable_lsn(test.kv);
+    struct dueq_stats stats;
 
     kv_get_stats(test.kv, &stats);
-    if (test.durability == KV_SYNC_ALWAYS)
+    if (test.durability == DUEQ_SYNC_ALWAYS)
         assert_true(settled <= stats.synced_lsn);
     if (stats.synced_lsn > test.settled)
         test.settled = stats.synced_lsn;
@@ -118,14 +119,14 @@ static void random_step(void)
     if (face < 60)
         commit_some();
     else if (face < 75)
-        kv_wait(test.kv, kv_lsn(test.kv));
+        kv_wait(test.kv, kv_last_lsn(test.kv));
     else if (face < 90)
         kv_maintain(test.kv, dice_once_in(&test.dice, 2));
     else if (face < 97)
         kv_checkpoint_start(test.kv);
     else
         kv_checkpoint(test.kv);
-    note_settled();
+    track_durable();
 }
 
 /* ---- coming back */
@@ -171,7 +172,7 @@ static void check_state(void)
 
 static void check_return(void)
 {
-    uint64_t lsn = kv_lsn(test.kv);
+    uint64_t lsn = kv_last_lsn(test.kv);
 
     if (lsn < test.settled || lsn > test.last)
         fail_msg("commits up to %llu were settled, up to %llu made; %llu came back",
@@ -185,10 +186,10 @@ static void check_return(void)
 
 static enum dueq_status try_to_open(struct dueq_error *error)
 {
-    struct kv_options options;
+    struct dueq_options options;
 
-    kv_options_init(&options);
-    options.durability = test.durability = (enum kv_durability)dice_roll(&test.dice, 3);
+    dueq_options_init(&options);
+    options.durability = test.durability = (enum dueq_durability)dice_roll(&test.dice, 3);
     options.interval_ms = 2;
     options.memtable_bytes = 300000;
     options.segment_bytes = 64 << 10;
@@ -249,7 +250,7 @@ static void live_once(void)
         check_return();
         while (steps-- > 0 && kv_status(test.kv) == DUEQ_OK)
             random_step();
-        note_settled();
+        track_durable();
     }
     end_life();
 }

@@ -1,6 +1,7 @@
 /* Replay of the journal gives a byte-equal store: after random work of a queue, what a crash
  * leaves opens to the same keys and values, to the byte; with every checkpoint that the work
  * made on the way, and from the journal alone. SEED= reproduces, STEPS= scales. */
+#include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
@@ -188,7 +189,7 @@ static void work(long steps)
 static void expect_replayed(struct dump expected, bool checkpoints)
 {
     for (int time = 0; time < 2; time++) {
-        struct kv_stats stats;
+        struct dueq_stats stats;
         struct kv *kv;
 
         assert_int_equal(kv_open(fixture.dir, &fixture.options, &kv, NULL), DUEQ_OK);
@@ -205,7 +206,7 @@ static void crash_and_compare(bool checkpoints, long steps)
 
     store_fixture_open(&fixture);
     work(steps);
-    expected = dump_of(dueq_kv(fixture.store));
+    expected = dump_of(fixture.store->kv);
     assert_true(expected.entries > 100);
     store_fixture_abandon(&fixture);
     test.held_count = 0;
@@ -215,10 +216,10 @@ static void crash_and_compare(bool checkpoints, long steps)
 
 static void expect_checkpoints(bool some)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
     store_fixture_open(&fixture);
-    kv_get_stats(dueq_kv(fixture.store), &stats);
+    dueq_get_stats(fixture.store, &stats);
     assert_int_equal(stats.lsn - stats.replayed_records > 0, some);
     store_fixture_abandon(&fixture);
 }

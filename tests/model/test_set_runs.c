@@ -1,6 +1,7 @@
 /* Random life of a set of which runs of members are cut out in slices, against an array: what
  * is left, what comes back while the cuts are erased, copies, names, crashes. SEED= reproduces,
  * STEPS= scales. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
@@ -228,7 +229,7 @@ static void drop_or_crash(void)
 
 static uint64_t count_records(uint8_t table)
 {
-    struct kv_cursor *at = kv_cursor_new(dueq_kv(fixture.store));
+    struct kv_cursor *at = kv_cursor_new(fixture.store->kv);
     enum dueq_status status = kv_cursor_seek(at, dueq_slice(&table, 1));
     uint64_t count = 0;
 

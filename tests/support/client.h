@@ -4,8 +4,8 @@
  * Commands are formats of hiredis: words separated by spaces, %s %d %lld, %b for bytes and a
  * size_t; an interpolated value stays one argument whatever it holds. Expected replies are
  * patterns of reply_text.h. */
-#ifndef DUEQ_TESTS_CLIENT_H
-#define DUEQ_TESTS_CLIENT_H
+#ifndef DUEQ_CLIENT_H
+#define DUEQ_CLIENT_H
 
 #include "tests/support/server_process.h"
 

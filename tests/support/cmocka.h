@@ -1,6 +1,6 @@
 /* cmocka wants these before it. */
-#ifndef DUEQ_TESTS_CMOCKA_H
-#define DUEQ_TESTS_CMOCKA_H
+#ifndef DUEQ_CMOCKA_H
+#define DUEQ_CMOCKA_H
 
 #include <setjmp.h>
 #include <stdarg.h>

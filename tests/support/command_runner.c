@@ -1,10 +1,11 @@
+#include "storage/store.h"
 #include "tests/support/command_runner.h"
 
-#include "protocol/words.h"
-#include "server/long_work.h"
-#include "server/pubsub.h"
-#include "server/waiters.h"
-#include "server/watches.h"
+#include "protocol/tokens.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/pubsub.h"
+#include "server/session/waiters.h"
+#include "server/session/watches.h"
 #include "storage/keys/keys.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/reply_text.h"
@@ -18,16 +19,16 @@ enum { WORDS = 64, LINE_SIZE = 4096 };
 
 /* ---- set-up */
 
-static void open_store(struct command_runner *runner, const struct kv_options *options)
+static void open_store(struct command_runner *runner, const struct dueq_options *options)
 {
     struct server *server = &runner->server;
     struct dueq_error error;
     if (dueq_open(runner->dir, options, server->now, &server->store, &error) != DUEQ_OK)
         fail_at(__FILE__, __LINE__, "%s", error.text);
-    keys_watch_changes(server->store, true);
+    changes_enable(store_keys(server->store), true);
 }
 
-void runner_reopen(struct command_runner *runner, const struct kv_options *options)
+void runner_reopen(struct command_runner *runner, const struct dueq_options *options)
 {
     uint64_t lsn;
     dueq_commit(runner->server.store, runner->server.now, &lsn);
@@ -66,7 +67,7 @@ int runner_setup(void **state)
     runner->dir = temp_dir_new();
     config_init(&runner->server.config);
     runner->server.now = (struct dueq_time){RUNNER_START, RUNNER_START, RUNNER_START};
-    runner->server.clock.last = (struct clock_moment){RUNNER_START, 0};
+    runner->server.clock.last = (struct clock_times){RUNNER_START, 0};
     runner->server.clock.wall_usec = RUNNER_START * 1000;
     runner->server.waiters = waiters_new(RUNNER_START);
     runner->server.watches = watches_new();
@@ -145,7 +146,7 @@ static void run(struct command_runner *runner, struct connection *client, const 
     char space[LINE_SIZE * 2 + 1];
     if (strlen(line) >= LINE_SIZE)
         abort();
-    int count = words_split(line, strlen(line), space, words, WORDS);
+    int count = tokens_split(line, strlen(line), space, words, WORDS);
     struct request request = {(size_t)count, words, 0};
     for (int i = 0; i < count; i++)
         request.bytes += words[i].size;

@@ -1,9 +1,9 @@
 /* Runs commands through the real dispatch on a real store in a temporary directory, without
  * sockets and with a clock that moves only when told to. */
-#ifndef DUEQ_TESTS_COMMAND_RUNNER_H
-#define DUEQ_TESTS_COMMAND_RUNNER_H
+#ifndef DUEQ_COMMAND_RUNNER_H
+#define DUEQ_COMMAND_RUNNER_H
 
-#include "server/connection.h"
+#include "server/net/connection.h"
 
 enum { RUNNER_CLIENTS = 32 };
 
@@ -36,7 +36,7 @@ void runner_pass(struct command_runner *runner, int64_t ms);
 bool runner_slice(struct command_runner *runner);
 
 /* Opens the store again with these options; NULL: as at first. */
-void runner_reopen(struct command_runner *runner, const struct kv_options *options);
+void runner_reopen(struct command_runner *runner, const struct dueq_options *options);
 
 /* Runs a line, split as an inline command is ("\x00" within quotes), for the first client or
  * for the one given, and expects a reply that matches a pattern of reply_text.h; no reply

@@ -1,6 +1,6 @@
 /* What fuzzing has kept in tests/fuzz/corpus, given to the checks that the fuzzers make. */
-#ifndef DUEQ_TESTS_CORPUS_H
-#define DUEQ_TESTS_CORPUS_H
+#ifndef DUEQ_CORPUS_H
+#define DUEQ_CORPUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

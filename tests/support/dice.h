@@ -1,6 +1,6 @@
 /* Repeatable randomness for tests: prints its seed, SEED= in the environment repeats a run. */
-#ifndef DUEQ_TESTS_DICE_H
-#define DUEQ_TESTS_DICE_H
+#ifndef DUEQ_DICE_H
+#define DUEQ_DICE_H
 
 #include <stdbool.h>
 #include <stddef.h>

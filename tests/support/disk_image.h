@@ -4,8 +4,8 @@
  * A cut keeps, of every 512-byte sector, any of the versions written since the file was last
  * synced, or the one before; of the sizes, any; of the changes to names (a rename is one
  * change), any subset. What was synced is kept. Nothing is written to a real disk here. */
-#ifndef DUEQ_TESTS_DISK_IMAGE_H
-#define DUEQ_TESTS_DISK_IMAGE_H
+#ifndef DUEQ_DISK_IMAGE_H
+#define DUEQ_DISK_IMAGE_H
 
 #include "tests/support/dice.h"
 

@@ -1,6 +1,6 @@
 #include "tests/support/event_listener.h"
 
-#include "server/keyspace_events.h"
+#include "server/config/keyspace_events.h"
 #include "tests/support/raw_client.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A client that hears the keyspace notifications of a command_runner, all kinds of them. */
-#ifndef DUEQ_TESTS_EVENT_LISTENER_H
-#define DUEQ_TESTS_EVENT_LISTENER_H
+#ifndef DUEQ_EVENT_LISTENER_H
+#define DUEQ_EVENT_LISTENER_H
 
 #include "tests/support/command_runner.h"
 

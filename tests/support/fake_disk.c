@@ -20,7 +20,7 @@ struct fault {
 };
 
 struct fake_disk {
-    struct kv_io io;
+    struct dueq_io io;
     pthread_mutex_t lock;
     pthread_cond_t released;
     struct disk_image *image;
@@ -387,7 +387,7 @@ static int fake_free_bytes(void *arg, const char *path, uint64_t *ret_bytes)
 static uint64_t fake_monotonic_usec(void *arg)
 {
     (void)arg;
-    return kv_io_system.monotonic_usec(kv_io_system.arg);
+    return io_system.monotonic_usec(io_system.arg);
 }
 
 /* ---- the disk */
@@ -398,19 +398,19 @@ struct fake_disk *fake_disk_new(void)
 
     if (disk == NULL)
         abort();
-    disk->io = (struct kv_io){.arg = disk,
-                              .open = fake_open,
-                              .close = fake_close,
-                              .pread = fake_pread,
-                              .pwritev = fake_pwritev,
-                              .fdatasync = fake_fdatasync,
-                              .fallocate = fake_fallocate,
-                              .rename = fake_rename,
-                              .unlink = fake_unlink,
-                              .fsync_dir = fake_fsync_dir,
-                              .forget = fake_forget,
-                              .free_bytes = fake_free_bytes,
-                              .monotonic_usec = fake_monotonic_usec};
+    disk->io = (struct dueq_io){.arg = disk,
+                                .open = fake_open,
+                                .close = fake_close,
+                                .pread = fake_pread,
+                                .pwritev = fake_pwritev,
+                                .fdatasync = fake_fdatasync,
+                                .fallocate = fake_fallocate,
+                                .rename = fake_rename,
+                                .unlink = fake_unlink,
+                                .fsync_dir = fake_fsync_dir,
+                                .forget = fake_forget,
+                                .free_bytes = fake_free_bytes,
+                                .monotonic_usec = fake_monotonic_usec};
     pthread_mutex_init(&disk->lock, NULL);
     pthread_cond_init(&disk->released, NULL);
     disk->image = disk_image_new();
@@ -428,7 +428,7 @@ void fake_disk_free(struct fake_disk *disk)
     free(disk);
 }
 
-const struct kv_io *fake_disk_io(const struct fake_disk *disk)
+const struct dueq_io *fake_disk_io(const struct fake_disk *disk)
 {
     return &disk->io;
 }

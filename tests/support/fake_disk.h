@@ -1,11 +1,11 @@
-/* A disk under the journal (struct kv_io) that counts, fails, shortens, and loses its power.
+/* A disk under the journal (struct dueq_io) that counts, fails, shortens, and loses its power.
  *
  * The files are real, so that code which lists and reads directories sees them; what a power
  * cut would leave of them is kept in disk_image.h. Syncs cost nothing. Any thread may call. */
-#ifndef DUEQ_TESTS_FAKE_DISK_H
-#define DUEQ_TESTS_FAKE_DISK_H
+#ifndef DUEQ_FAKE_DISK_H
+#define DUEQ_FAKE_DISK_H
 
-#include "storage/kv/io.h"
+#include "storage/io.h"
 #include "tests/support/dice.h"
 
 enum disk_call {
@@ -27,7 +27,7 @@ struct fake_disk;
 
 struct fake_disk *fake_disk_new(void);
 void fake_disk_free(struct fake_disk *disk); /* the files stay; NULL is fine */
-const struct kv_io *fake_disk_io(const struct fake_disk *disk);
+const struct dueq_io *fake_disk_io(const struct fake_disk *disk);
 
 unsigned long fake_disk_count(struct fake_disk *disk, enum disk_call call);
 
@@ -51,7 +51,7 @@ bool fake_disk_is_dead(struct fake_disk *disk);
 /* The power returns: the files become what the cut has left. Nothing may be open. */
 void fake_disk_restart(struct fake_disk *disk, struct dice *dice);
 
-/* ---- for lmdb_disk.h: what LMDB does to a file without asking struct kv_io */
+/* ---- for lmdb_disk.h: what LMDB does to a file without asking struct dueq_io */
 
 ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
                              const struct iovec *parts, int count, off_t offset);

@@ -18,7 +18,7 @@ void faulty_disk_prepare(struct server_process *server, long countdown)
 {
     char *binary = strdup(server_binary()), *trigger = trigger_path(server);
     char library[4096], count[32];
-    snprintf(library, sizeof(library), "%s/tests/fault/preload/faulty_disk.so",
+    snprintf(library, sizeof(library), "%s/tests/fault/preload/preload_faulty_disk.so",
              dirname(binary));
     snprintf(count, sizeof(count), "%ld", countdown);
     server_process_environment(server, "LD_PRELOAD", library);

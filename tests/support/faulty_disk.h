@@ -1,6 +1,7 @@
-/* A server on a disk that fails on command: tests/fault/preload/faulty_disk.c, steered. */
-#ifndef DUEQ_TESTS_FAULTY_DISK_H
-#define DUEQ_TESTS_FAULTY_DISK_H
+/* A server on a disk that fails on command: tests/fault/preload/preload_faulty_disk.c, steered.
+ */
+#ifndef DUEQ_FAULTY_DISK_H
+#define DUEQ_FAULTY_DISK_H
 
 #include "tests/support/server_process.h"
 

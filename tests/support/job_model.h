@@ -3,8 +3,8 @@
  * nothing else, and takes the server's answer for the truth from then on.
  *
  * Violations fail the running test. */
-#ifndef DUEQ_TESTS_JOB_MODEL_H
-#define DUEQ_TESTS_JOB_MODEL_H
+#ifndef DUEQ_JOB_MODEL_H
+#define DUEQ_JOB_MODEL_H
 
 #include "tests/support/client.h"
 #include "tests/support/dice.h"

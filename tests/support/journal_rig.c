@@ -63,7 +63,7 @@ void rig_init(struct journal_rig *rig)
     rig->dir = temp_dir_new();
     rig->disk = fake_disk_new();
     rig->options = (struct journal_options){.segment_bytes = RIG_SEGMENT,
-                                            .durability = KV_SYNC_ALWAYS,
+                                            .durability = DUEQ_SYNC_ALWAYS,
                                             .interval_ms = 1,
                                             .salt = 42,
                                             .io = fake_disk_io(rig->disk)};
@@ -98,7 +98,7 @@ void rig_reopen(struct journal_rig *rig)
     if (rig_open(rig) != DUEQ_OK)
         fail_msg("journal_open: %s", rig->error.text);
     assert_int_equal(rig->replay.last_lsn, rig->read_to);
-    assert_int_equal(journal_last(rig->journal), rig->read_to);
+    assert_int_equal(journal_last_lsn(rig->journal), rig->read_to);
 }
 
 struct owned_payload {
@@ -134,7 +134,7 @@ static enum dueq_status append_later(struct journal_rig *rig, int64_t time,
 
 enum dueq_status rig_try(struct journal_rig *rig, size_t payload)
 {
-    struct stamp stamp = {journal_last(rig->journal) + 1, rig->timeline, payload};
+    struct stamp stamp = {journal_last_lsn(rig->journal) + 1, rig->timeline, payload};
     uint8_t *bytes = make_payload(&stamp);
     int64_t time = (int64_t)stamp.lsn * 10;
     struct iovec parts[] = {{bytes, 5}, {bytes + 5, 0}, {bytes + 5, payload - 5}};
@@ -154,13 +154,13 @@ enum dueq_status rig_try(struct journal_rig *rig, size_t payload)
 uint64_t rig_append(struct journal_rig *rig, size_t payload)
 {
     assert_int_equal(rig_try(rig, payload), DUEQ_OK);
-    assert_int_equal(journal_wait(rig->journal, journal_last(rig->journal)), DUEQ_OK);
-    return journal_last(rig->journal);
+    assert_int_equal(journal_wait(rig->journal, journal_last_lsn(rig->journal)), DUEQ_OK);
+    return journal_last_lsn(rig->journal);
 }
 
 void rig_await_sync(const struct journal_rig *rig, uint64_t lsn)
 {
-    while (journal_synced(rig->journal) < lsn && journal_status(rig->journal) == DUEQ_OK)
+    while (journal_synced_lsn(rig->journal) < lsn && journal_status(rig->journal) == DUEQ_OK)
         usleep(1000);
 }
 

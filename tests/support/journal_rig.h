@@ -1,9 +1,9 @@
 /* A journal on a fake disk, with small segments and payloads that say what they are: replay
  * fails the running test for any record that is not one of those appended, in order. */
-#ifndef DUEQ_TESTS_JOURNAL_RIG_H
-#define DUEQ_TESTS_JOURNAL_RIG_H
+#ifndef DUEQ_JOURNAL_RIG_H
+#define DUEQ_JOURNAL_RIG_H
 
-#include "storage/kv/journal.h"
+#include "storage/kv/journal/journal.h"
 #include "tests/support/fake_disk.h"
 
 enum { RIG_SEGMENT = 4096, RIG_PAYLOAD_LEAST = 24, RIG_RECORDS = 4096 };

@@ -1,3 +1,4 @@
+#include "storage/store.h"
 #include "tests/support/keys_compare.h"
 
 #include "storage/kv/kv.h"
@@ -143,7 +144,7 @@ void compare_keys(struct dueq *store, struct dueq_time time, const struct keys_m
 {
     for (unsigned database = 0; database < KEYS_MODEL_DATABASES; database++)
         for (int name = 0; name < KEYS_MODEL_NAMES; name++)
-            compare_key(&(struct keys_view){store, database, time}, name,
+            compare_key(&(struct keys_view){store_keys(store), database, time}, name,
                         &model->keys[database][name]);
 }
 
@@ -179,7 +180,7 @@ static void count_model(const struct keys_model *model, uint64_t *counts)
 
 static void count_space(struct dueq *store, uint64_t *counts)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(store));
+    struct kv_cursor *cursor = kv_cursor_new(store->kv);
     enum dueq_status status;
 
     assert_non_null(cursor);
@@ -196,8 +197,9 @@ void compare_space(struct dueq *store, const struct keys_model *model)
     bool keeps_counters[TABLES] = {['c'] = true, ['d'] = true};
 
     for (unsigned database = 0; database < KEYS_MODEL_DATABASES; database++) {
-        assert_int_equal(keys_count(store, database), model_keys(model, database));
-        assert_int_equal(keys_expiring(store, database), model_expiring(model, database));
+        assert_int_equal(keys_count(store_keys(store), database), model_keys(model, database));
+        assert_int_equal(keys_expiring(store_keys(store), database),
+                         model_expiring(model, database));
     }
     count_model(model, wanted);
     count_space(store, found);

@@ -1,6 +1,6 @@
 /* Holds the keys of a store against a model; cmocka fails where they differ. */
-#ifndef DUEQ_TESTS_KEYS_COMPARE_H
-#define DUEQ_TESTS_KEYS_COMPARE_H
+#ifndef DUEQ_KEYS_COMPARE_H
+#define DUEQ_KEYS_COMPARE_H
 
 #include "tests/support/keys_model.h"
 

@@ -4,8 +4,8 @@
  *
  * All of them in one thread: requests of all connections are sent before replies are read, so
  * the server has them together. */
-#ifndef DUEQ_TESTS_KEYS_LOAD_H
-#define DUEQ_TESTS_KEYS_LOAD_H
+#ifndef DUEQ_KEYS_LOAD_H
+#define DUEQ_KEYS_LOAD_H
 
 #include "tests/support/client.h"
 #include "tests/support/dice.h"

@@ -1,7 +1,7 @@
 /* Keys of all types as plain as can be: arrays, against which the store is held. Names,
  * members, fields, elements and values are numbers of texts. */
-#ifndef DUEQ_TESTS_KEYS_MODEL_H
-#define DUEQ_TESTS_KEYS_MODEL_H
+#ifndef DUEQ_KEYS_MODEL_H
+#define DUEQ_KEYS_MODEL_H
 
 #include "storage/keys/keys.h"
 

@@ -1,9 +1,9 @@
-/* Puts LMDB's data file on a fake disk, although LMDB asks the kernel and not struct kv_io: a
+/* Puts LMDB's data file on a fake disk, although LMDB asks the kernel and not struct dueq_io: a
  * program that uses this has its pwrite, writev and fdatasync watched for files named *.mdb or
  * *.mdb.new. What a cut or a failed sync does to them is what it does to every file of that
  * disk. */
-#ifndef DUEQ_TESTS_LMDB_DISK_H
-#define DUEQ_TESTS_LMDB_DISK_H
+#ifndef DUEQ_LMDB_DISK_H
+#define DUEQ_LMDB_DISK_H
 
 #include "tests/support/fake_disk.h"
 

@@ -1,3 +1,4 @@
+#include "storage/store.h"
 #include "tests/support/old_jobs.h"
 
 #include "storage/kv/kv.h"
@@ -64,9 +65,9 @@ static struct dueq_slice body_of(const struct old_job *job)
     return dueq_slice(body, job->body);
 }
 
-void old_jobs_options(struct kv_options *ret_options)
+void old_jobs_options(struct dueq_options *ret_options)
 {
-    kv_options_init(ret_options);
+    dueq_options_init(ret_options);
     ret_options->segment_bytes = 1 << 20;
     ret_options->map_bytes = 64 << 20;
     ret_options->disk_reserve_bytes = 0;
@@ -119,7 +120,7 @@ static void commit(struct dueq *store)
 
 void old_jobs_make(const char *dir)
 {
-    struct kv_options options;
+    struct dueq_options options;
     struct dueq *store;
 
     old_jobs_options(&options);
@@ -129,7 +130,7 @@ void old_jobs_make(const char *dir)
         bring_about(store, &jobs[i]);
         commit(store);
         if (i == CHECKPOINT_AFTER)
-            assert_int_equal(kv_checkpoint(dueq_kv(store)), DUEQ_OK);
+            assert_int_equal(kv_checkpoint(store->kv), DUEQ_OK);
     }
     dueq_abandon(store);
 }

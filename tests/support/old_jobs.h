@@ -1,12 +1,12 @@
 /* The jobs in the stored data directories of old formats (tests/fixtures): one of every kind.
  * The same list makes a directory and checks one, so it only ever grows at its end. */
-#ifndef DUEQ_TESTS_OLD_JOBS_H
-#define DUEQ_TESTS_OLD_JOBS_H
+#ifndef DUEQ_OLD_JOBS_H
+#define DUEQ_OLD_JOBS_H
 
 #include "storage/dueq.h"
 
 /* What segments and map the directories were made with. */
-void old_jobs_options(struct kv_options *ret_options);
+void old_jobs_options(struct dueq_options *ret_options);
 
 /* Fills an empty directory and leaves it as a crash would: a part of the jobs in data.mdb, the
  * rest in the journal. */

@@ -1,6 +1,6 @@
 #include "tests/support/queue_model.h"
 
-#include "storage/queue/moment.h"
+#include "storage/queue/safe_time.h"
 
 /* ---- finding */
 
@@ -66,7 +66,7 @@ int64_t model_after(struct dueq_time time, int64_t wait)
 {
     if (wait == 0)
         return time.now;
-    return moment_after(time.ceiling > time.now ? time.ceiling : time.now, wait);
+    return safe_time_add(time.ceiling > time.now ? time.ceiling : time.now, wait);
 }
 
 int64_t model_shown_due(const struct model_job *job, struct dueq_time time)
@@ -99,7 +99,7 @@ int64_t model_life_end(const struct model_job *job, struct dueq_time time)
 
     if (!job->wall || job->state != MODEL_PENDING || job->expires == DUEQ_NEVER)
         return job->expires;
-    end = moment_after(moment_clamp(job->due - time.wall + time.now), job->ttl);
+    end = safe_time_add(safe_time_clamp(job->due - time.wall + time.now), job->ttl);
     return end > job->expires ? end : job->expires;
 }
 

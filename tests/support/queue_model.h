@@ -1,7 +1,7 @@
 /* A queue as plain as can be: an array of jobs and the rules, against which the store is held.
  * It knows only the rules; what happens to a job, and when, it is told. */
-#ifndef DUEQ_TESTS_QUEUE_MODEL_H
-#define DUEQ_TESTS_QUEUE_MODEL_H
+#ifndef DUEQ_QUEUE_MODEL_H
+#define DUEQ_QUEUE_MODEL_H
 
 #include "storage/dueq.h"
 

@@ -1,7 +1,7 @@
 /* A bare socket, for what hiredis hides: RESP3, exact bytes, half requests, garbage. Failures
  * fail the running test. */
-#ifndef DUEQ_TESTS_RAW_CLIENT_H
-#define DUEQ_TESTS_RAW_CLIENT_H
+#ifndef DUEQ_RAW_CLIENT_H
+#define DUEQ_RAW_CLIENT_H
 
 #include "tests/support/client.h"
 

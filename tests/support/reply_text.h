@@ -6,8 +6,8 @@
  *
  * and for RESP3: _ null, ,1.5 double, #t boolean, (123 big number, {"k": 1} map, ~["a"] set,
  * >["a"] push, txt:"..." verbatim. */
-#ifndef DUEQ_TESTS_REPLY_TEXT_H
-#define DUEQ_TESTS_REPLY_TEXT_H
+#ifndef DUEQ_REPLY_TEXT_H
+#define DUEQ_REPLY_TEXT_H
 
 #include <hiredis/hiredis.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * What goes wrong here fails the running test, with the end of the server's log. Every server
  * is killed and its directory removed by server_process_cleanup (also when the test program
  * ends, and by the kernel should it be killed), so a test needs no clean-up path of its own. */
-#ifndef DUEQ_TESTS_SERVER_PROCESS_H
-#define DUEQ_TESTS_SERVER_PROCESS_H
+#ifndef DUEQ_SERVER_PROCESS_H
+#define DUEQ_SERVER_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

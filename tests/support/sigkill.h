@@ -1,6 +1,6 @@
 /* kill -9 at a moment that the test does not choose. */
-#ifndef DUEQ_TESTS_SIGKILL_H
-#define DUEQ_TESTS_SIGKILL_H
+#ifndef DUEQ_SIGKILL_H
+#define DUEQ_SIGKILL_H
 
 #include "tests/support/dice.h"
 #include "tests/support/server_process.h"

@@ -24,7 +24,7 @@ struct stepped_clock *stepped_clock_prepare(struct server_process *server)
         abort();
     close(fd);
     clock->boot = 1;
-    snprintf(library, sizeof(library), "%s/tests/fault/preload/stepped_clock.so",
+    snprintf(library, sizeof(library), "%s/tests/fault/preload/preload_stepped_clock.so",
              dirname(binary));
     server_process_environment(server, "LD_PRELOAD", library);
     server_process_environment(server, "ASAN_OPTIONS", "verify_asan_link_order=0");

@@ -1,7 +1,7 @@
-/* A server on a machine whose clocks do as they are told: tests/fault/preload/stepped_clock.c,
- * steered. */
-#ifndef DUEQ_TESTS_STEPPED_CLOCK_H
-#define DUEQ_TESTS_STEPPED_CLOCK_H
+/* A server on a machine whose clocks do as they are told:
+ * tests/fault/preload/preload_stepped_clock.c, steered. */
+#ifndef DUEQ_STEPPED_CLOCK_H
+#define DUEQ_STEPPED_CLOCK_H
 
 #include "tests/support/server_process.h"
 

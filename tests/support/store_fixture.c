@@ -1,3 +1,4 @@
+#include "storage/store.h"
 #include "tests/support/store_fixture.h"
 
 #include "storage/kv/kv.h"
@@ -11,7 +12,7 @@ void store_fixture_init(struct store_fixture *ret_fixture)
 
     *ret_fixture = (struct store_fixture){.dir = temp_dir_new(), .time = {start, start, start}};
     dueq_options_init(&ret_fixture->options);
-    ret_fixture->options.durability = KV_SYNC_NONE;
+    ret_fixture->options.durability = DUEQ_SYNC_NONE;
     ret_fixture->options.segment_bytes = (size_t)1 << 20;
     ret_fixture->options.map_bytes = (uint64_t)1 << 30;
     ret_fixture->options.disk_reserve_bytes = 0;
@@ -50,7 +51,7 @@ void store_fixture_open(struct store_fixture *fixture)
     if (dueq_open(fixture->dir, &fixture->options, fixture->time, &fixture->store, &error) !=
         DUEQ_OK)
         fail_msg("%s", error.text);
-    fixture->view = (struct keys_view){fixture->store, 0, fixture->time};
+    fixture->view = (struct keys_view){store_keys(fixture->store), 0, fixture->time};
 }
 
 void store_fixture_close(struct store_fixture *fixture)
@@ -66,7 +67,7 @@ void store_fixture_close(struct store_fixture *fixture)
 static void wait_for_commits(struct store_fixture *fixture)
 {
     if (fixture->store != NULL)
-        dueq_wait(fixture->store, kv_lsn(dueq_kv(fixture->store)));
+        dueq_wait(fixture->store, kv_last_lsn(fixture->store->kv));
 }
 
 void store_fixture_abandon(struct store_fixture *fixture)
@@ -100,11 +101,11 @@ void store_fixture_checkpoint(struct store_fixture *fixture)
     assert_int_equal(dueq_checkpoint(fixture->store, fixture->time), DUEQ_OK);
 }
 
-struct kv_stats store_fixture_stats(const struct store_fixture *fixture)
+struct dueq_stats store_fixture_stats(const struct store_fixture *fixture)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
-    kv_get_stats(dueq_kv(fixture->store), &stats);
+    dueq_get_stats(fixture->store, &stats);
     return stats;
 }
 

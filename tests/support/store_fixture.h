@@ -14,8 +14,8 @@
  *
  * and store_fixture_tear_down as the tear-down. A test that takes everything as it is needs no
  * set-up of its own: store_fixture_test(function, test). */
-#ifndef DUEQ_TESTS_STORE_FIXTURE_H
-#define DUEQ_TESTS_STORE_FIXTURE_H
+#ifndef DUEQ_STORE_FIXTURE_H
+#define DUEQ_STORE_FIXTURE_H
 
 #include "storage/dueq.h"
 #include "storage/keys/keys.h"
@@ -25,10 +25,10 @@
 
 struct store_fixture {
     char *dir;
-    struct kv_options options; /* of the next opening */
-    struct dueq_time time;     /* of every call */
-    struct dueq *store;        /* NULL: not open */
-    struct keys_view view;     /* database 0 of the open store, now */
+    struct dueq_options options; /* of the next opening */
+    struct dueq_time time;       /* of every call */
+    struct dueq *store;          /* NULL: not open */
+    struct keys_view view;       /* database 0 of the open store, now */
 };
 
 /* An empty directory, clocks at STORE_FIXTURE_START, and the store's own options but for small
@@ -60,7 +60,7 @@ void store_fixture_crash(struct store_fixture *fixture);  /* after a crash */
 void store_fixture_commit(struct store_fixture *fixture);
 void store_fixture_checkpoint(struct store_fixture *fixture);
 
-struct kv_stats store_fixture_stats(const struct store_fixture *fixture);
+struct dueq_stats store_fixture_stats(const struct store_fixture *fixture);
 
 /* Both clocks go on; what falls due is not done yet. */
 void store_fixture_pass(struct store_fixture *fixture, int64_t ms);

@@ -1,6 +1,6 @@
 /* Directories that tests work in, under TMPDIR or /tmp. */
-#ifndef DUEQ_TESTS_TEMP_DIR_H
-#define DUEQ_TESTS_TEMP_DIR_H
+#ifndef DUEQ_TEMP_DIR_H
+#define DUEQ_TEMP_DIR_H
 
 /* Creates an empty directory. The path is the caller's, to be given to temp_dir_remove. Aborts
  * when there is nowhere to put it. */

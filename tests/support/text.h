@@ -1,6 +1,6 @@
 /* Slices of what a test writes down. */
-#ifndef DUEQ_TESTS_TEXT_H
-#define DUEQ_TESTS_TEXT_H
+#ifndef DUEQ_TEXT_H
+#define DUEQ_TEXT_H
 
 #include "storage/slice.h"
 

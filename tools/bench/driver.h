@@ -1,7 +1,7 @@
 /* How a queue server is spoken to. A driver only turns work into bytes and bytes into outcomes;
  * sockets, pacing and clocks are load.c's. */
-#ifndef DUEQ_BENCH_DRIVER_H
-#define DUEQ_BENCH_DRIVER_H
+#ifndef DUEQ_DRIVER_H
+#define DUEQ_DRIVER_H
 
 #include "protocol/buffer.h"
 

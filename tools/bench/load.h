@@ -1,6 +1,6 @@
 /* Drives one workload over many connections with one thread, and keeps the times. */
-#ifndef DUEQ_BENCH_LOAD_H
-#define DUEQ_BENCH_LOAD_H
+#ifndef DUEQ_LOAD_H
+#define DUEQ_LOAD_H
 
 #include "tools/bench/driver.h"
 

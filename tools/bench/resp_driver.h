@@ -1,6 +1,6 @@
 /* What the two drivers that speak RESP share. */
-#ifndef DUEQ_BENCH_RESP_DRIVER_H
-#define DUEQ_BENCH_RESP_DRIVER_H
+#ifndef DUEQ_RESP_DRIVER_H
+#define DUEQ_RESP_DRIVER_H
 
 #include "tools/bench/driver.h"
 #include "tools/bench/resp_scan.h"

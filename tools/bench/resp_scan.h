@@ -1,7 +1,7 @@
 /* Scans one RESP2 reply into a flat list of tokens, without copying: what a load generator can
  * afford. The server's answers are trusted. */
-#ifndef DUEQ_BENCH_RESP_SCAN_H
-#define DUEQ_BENCH_RESP_SCAN_H
+#ifndef DUEQ_RESP_SCAN_H
+#define DUEQ_RESP_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>

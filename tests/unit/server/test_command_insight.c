@@ -1,6 +1,6 @@
 /* Looking into the server: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
  * saving. Expected is what Redis 7.0.15 answers. */
-#include "server/command_stats.h"
+#include "server/statistics/command_stats.h"
 #include "tests/support/command_runner.h"
 #include "tests/support/fake_disk.h"
 
@@ -359,7 +359,7 @@ static void the_histogram_has_what_ran(void **state)
         {"1", "CLIENT ID"},
         {"[\"set\" [\"calls\" 2 \"histogram_usec\" [*2]]]", "LATENCY HISTOGRAM SET nosuch"},
         {"[\"client|id\" [\"calls\" 1 \"histogram_usec\" [* 1]]]", "LATENCY HISTOGRAM client"},
-        {"[*\"config|resetstat\" [*]*\"set\" [\"calls\" 2 *]*]", "LATENCY HISTOGRAM"},
+        {"[*\"set\" [\"calls\" 2 *]*\"config|resetstat\" [*]*]", "LATENCY HISTOGRAM"},
         {"OK", "CONFIG RESETSTAT"},
         {"[]", "LATENCY HISTOGRAM set"},
     };
@@ -477,22 +477,23 @@ static void hits_and_misses_are_counted(void **state)
 static void a_save_is_known_by_its_end(void **state)
 {
     struct checkpoint_watch watch = {0};
-    struct kv_stats stats = {0};
+    struct dueq_stats stats = {0};
     (void)state;
-    checkpoint_watch_look(&watch, &stats, 5000);
+    checkpoint_watch_update(&watch, &stats, 5000);
     assert_int_equal(watch.last, 0);
     assert_false(watch.failing);
     stats.checkpoint_failures = 3;
-    checkpoint_watch_look(&watch, &stats, 6000);
-    checkpoint_watch_look(&watch, &stats, 7000); /* it goes on failing until it succeeds */
+    checkpoint_watch_update(&watch, &stats, 6000);
+    checkpoint_watch_update(&watch, &stats, 7000); /* it goes on failing until it succeeds */
     assert_true(watch.failing);
     stats.checkpoint_failures = 5;
     stats.checkpoints = 1;
-    checkpoint_watch_look(&watch, &stats, 8000);
+    checkpoint_watch_update(&watch, &stats, 8000);
     assert_int_equal(watch.last, 8);
     assert_false(watch.failing);
-    checkpoint_watch_look(&watch, &(struct kv_stats){0}, 9000); /* the store was opened again */
-    checkpoint_watch_look(&watch, &(struct kv_stats){.checkpoints = 1}, 10000);
+    checkpoint_watch_update(&watch, &(struct dueq_stats){0},
+                            9000); /* the store was opened again */
+    checkpoint_watch_update(&watch, &(struct dueq_stats){.checkpoints = 1}, 10000);
     assert_int_equal(watch.last, 10);
 }
 
@@ -500,7 +501,7 @@ static void a_save_that_fails_is_told(void **state)
 {
     struct command_runner *runner = *state;
     struct fake_disk *disk = fake_disk_new();
-    struct kv_options options;
+    struct dueq_options options;
     char *info;
     runner_expect(runner,
                   "\"*rdb_last_save_time:1700000000\\r\\nrdb_last_bgsave_status:ok\\r*\"",

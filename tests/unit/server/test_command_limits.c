@@ -3,9 +3,10 @@
  * its neighbour, and all arguments alike. So a new command is tried without being named here.
  * Each reply is well formed and bounded, no request takes long, and the stored data stays
  * sound. */
-#include "server/long_work.h"
-#include "server/syntax.h"
-#include "server/waiters.h"
+#include "storage/store.h"
+#include "server/dispatch/long_work.h"
+#include "server/dispatch/docs/syntax.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "tests/support/command_runner.h"
 
@@ -403,11 +404,12 @@ static bool count_key(void *arg, struct dueq_slice name, const struct keys_info 
 static void expect_sound(void)
 {
     for (unsigned database = 0; database < KEYS_DATABASES_MAX; database++) {
-        struct keys_view view = {runner->server.store, database, runner->server.now};
+        struct keys_view view = {store_keys(runner->server.store), database,
+                                 runner->server.now};
         uint64_t counted = 0, cursor;
         assert_int_equal(keys_scan(&view, 0, UINT64_MAX, count_key, &counted, &cursor),
                          DUEQ_OK);
-        assert_int_equal(counted, keys_count(runner->server.store, database));
+        assert_int_equal(counted, keys_count(store_keys(runner->server.store), database));
     }
 }
 

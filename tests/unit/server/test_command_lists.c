@@ -1,7 +1,7 @@
 /* The commands of lists: forms, replies, errors, events, and who waits for elements. */
 #include "tests/support/event_listener.h"
 
-#include "server/waiters.h"
+#include "server/session/waiters.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* The Q. commands: forms, replies and errors. What jobs do in time is tested in tests/model. */
-#include "storage/queue/record.h"
+#include "storage/store.h"
+#include "storage/queue/job_record.h"
 #include "tests/support/command_runner.h"
 
 #include <stdio.h>
@@ -408,8 +409,8 @@ static void topics_are_listed_and_matched(void **state)
 static void what_was_claimed_before_damage_is_given_out(void **state)
 {
     struct command_runner *runner = *state;
-    struct kv *kv = dueq_kv(runner->server.store);
-    struct kv_key key = job_key(TABLE_BODY, 1, 2);
+    struct kv *kv = runner->server.store->kv;
+    struct kv_key key = queue_key_job(TABLE_BODY, 1, 2);
     runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
     runner_expect(runner, "\"b\"", "Q.PUSH topic body ID b");
     kv_del(kv, kv_key_slice(&key));

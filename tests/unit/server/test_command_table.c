@@ -1,8 +1,9 @@
 /* The table of commands, and what COMMAND says of it. */
+#include "server/dispatch/command_list.h"
 #include "tests/support/command_runner.h"
 
-#include "server/command_docs.h"
-#include "server/syntax.h"
+#include "server/dispatch/docs/command_docs.h"
+#include "server/dispatch/docs/syntax.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -97,7 +98,7 @@ static void every_command_is_found_by_its_name(void **state)
     for_each_command(check_findable);
     assert_null(command_find((struct argument){"", 0}));
     assert_null(command_find((struct argument){"q.pushx", 7}));
-    assert_ptr_equal(command_find((struct argument){"q.pushx", 6}), queue_commands);
+    assert_ptr_equal(command_find((struct argument){"q.pushx", 6}), queue_push_commands());
 }
 
 /* ---- syntax */

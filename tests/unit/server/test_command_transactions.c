@@ -1,4 +1,5 @@
 /* MULTI, EXEC, DISCARD, WATCH, UNWATCH. Expected is what Redis 7.0.15 answers. */
+#include "storage/store.h"
 #include "tests/support/command_runner.h"
 
 #include "tests/support/cmocka.h"
@@ -134,7 +135,7 @@ static void what_its_record_cannot_hold_is_refused(void **state)
         {"3000001", "SETRANGE c 3000000 x"},
     };
     struct command_runner *runner = *state;
-    struct kv_options options;
+    struct dueq_options options;
     uint64_t lsn;
 
     dueq_options_init(&options);
@@ -152,7 +153,7 @@ static void what_its_record_cannot_hold_is_refused(void **state)
 static void what_many_arguments_become_is_reckoned_with(void **state)
 {
     struct command_runner *runner = *state;
-    struct kv_options options;
+    struct dueq_options options;
     char line[256] = "SADD s";
     for (int i = 0; i < 60; i++)
         sprintf(line + strlen(line), " %d", i);
@@ -242,8 +243,8 @@ static void subscriptions_begin_inside(void **state)
 /* The store is opened again, as it is when the disk has or has not the room that is wanted. */
 static void reopen(struct command_runner *runner, bool full)
 {
-    struct kv_options options;
-    kv_options_init(&options);
+    struct dueq_options options;
+    dueq_options_init(&options);
     if (full)
         options.disk_reserve_bytes = UINT64_MAX / 2;
     runner_reopen(runner, &options);
@@ -291,7 +292,7 @@ static void a_store_that_is_gone_before_exec_aborts_it(void **state)
 
 static uint64_t records(struct command_runner *runner)
 {
-    return kv_lsn(dueq_kv(runner->server.store));
+    return kv_last_lsn(runner->server.store->kv);
 }
 
 /* Eight times as much as makes a batch be committed early, with a client in the middle whose

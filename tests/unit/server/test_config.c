@@ -1,5 +1,5 @@
 /* Options: read from files, set, shown, and written back. */
-#include "server/config.h"
+#include "server/config/config.h"
 #include "tests/support/command_runner.h"
 #include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"
@@ -353,12 +353,12 @@ static void a_copy_is_a_configuration_of_its_own(void **state)
 static void the_store_is_opened_with_what_is_set(void **state)
 {
     struct scene *scene = *state;
-    struct kv_options options;
+    struct dueq_options options;
     read_text(scene, "durability interval 2s\nmemtable-size 4mb\nsegment-size 1mb\n"
                      "journal-size 16mb\nmap-size 1gb\ndisk-reserve 5mb\n"
                      "high-water-percent 70\n");
     config_store_options(&scene->config, &options);
-    assert_int_equal(options.durability, KV_SYNC_INTERVAL);
+    assert_int_equal(options.durability, DUEQ_SYNC_INTERVAL);
     assert_int_equal(options.interval_ms, 2000);
     assert_int_equal(options.memtable_bytes, 4 << 20);
     assert_int_equal(options.segment_bytes, 1 << 20);

@@ -1,7 +1,8 @@
 /* What happens to a request before its handler runs, and what is counted. */
+#include "storage/dueq.h"
 #include "tests/support/command_runner.h"
 
-#include "server/command_stats.h"
+#include "server/statistics/command_stats.h"
 #include "storage/kv/kv.h"
 
 #include <stdio.h>
@@ -147,9 +148,9 @@ static void without_a_store_the_server_still_speaks(void **state)
 static void a_full_store_takes_no_pushes_and_gives_what_it_has(void **state)
 {
     struct command_runner *runner = *state;
-    struct kv_options full;
+    struct dueq_options full;
     runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
-    kv_options_init(&full);
+    dueq_options_init(&full);
     full.disk_reserve_bytes = UINT64_MAX / 2;
     runner_reopen(runner, &full);
     runner_expect(runner, "!FULL *", "Q.PUSH topic body ID b");

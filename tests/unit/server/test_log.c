@@ -1,5 +1,5 @@
 /* The log: what is written, where, and after the file was moved away. */
-#include "server/log.h"
+#include "server/process/log.h"
 #include "tests/support/temp_dir.h"
 
 #include <stdio.h>
@@ -172,12 +172,12 @@ static void a_flood_is_a_few_lines_and_a_number(void **state)
     (void)state;
     attack(100000);
     log_write_limited(LOG_WARNING, "another place");
-    log_tell_left_out(false); /* the time is not over */
+    log_report_omitted(false); /* the time is not over */
     assert_in_range(count_of(" # attack "), LOG_LIMIT_LINES, 100);
     assert_int_equal(count_of("another place"), 1);
-    log_tell_left_out(true);
+    log_report_omitted(true);
     assert_int_equal(count_of(" more lines like this were left out: \"attack %d\""), 1);
-    log_tell_left_out(true); /* told once */
+    log_report_omitted(true); /* told once */
     assert_int_equal(count_of("left out"), 1);
 }
 
@@ -188,7 +188,7 @@ static void lines_below_the_level_use_up_no_limit(void **state)
         log_set_level(i % 2 ? LOG_WARNING : LOG_VERBOSE);
         log_write_limited(LOG_VERBOSE, "quiet");
     }
-    log_tell_left_out(true);
+    log_report_omitted(true);
     assert_int_equal(count_of(" - quiet\n"), LOG_LIMIT_LINES);
     assert_int_equal(count_of("left out"), 0);
 }

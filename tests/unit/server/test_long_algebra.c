@@ -1,8 +1,9 @@
 /* Sets and sorted sets put together and keys sorted, in slices: the same reply and the same key
  * as in one turn, bounded slices, one moment to all who look, nothing left of what is given up.
  */
-#include "server/long_work.h"
-#include "server/waiters.h"
+#include "storage/store.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/command_runner.h"
@@ -23,7 +24,7 @@ enum {
 
 static struct keys_view view_of(struct command_runner *runner)
 {
-    return (struct keys_view){runner->server.store, 0, runner->server.now};
+    return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
 static void commit(struct command_runner *runner)
@@ -68,8 +69,8 @@ static void fill_all(struct command_runner *runner)
 
 static uint64_t written(struct command_runner *runner)
 {
-    struct kv_stats stats;
-    kv_get_stats(dueq_kv(runner->server.store), &stats);
+    struct dueq_stats stats;
+    dueq_get_stats(runner->server.store, &stats);
     return stats.journal_written_bytes;
 }
 
@@ -267,7 +268,7 @@ static void long_replies_are_made_in_slices(void **state)
 static uint64_t records(struct command_runner *runner)
 {
     static const char tables[] = "ghly";
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(runner->server.store));
+    struct kv_cursor *cursor = kv_cursor_new(runner->server.store->kv);
     uint64_t count = 0;
     for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("\1", 1));
          status == DUEQ_OK; status = kv_cursor_next(cursor))
@@ -339,7 +340,7 @@ static void crossing_stores_both_end(void **state)
 static void without_room_nothing_changes(void **state)
 {
     struct command_runner *runner = *state;
-    struct kv_options full;
+    struct dueq_options full;
     fill_all(runner);
     runner_expect(runner, "OK", "SET d old");
     for (size_t i = 0; i < sizeof(stores) / sizeof(*stores); i++) {
@@ -349,7 +350,7 @@ static void without_room_nothing_changes(void **state)
         struct connection *client = begin(runner, stores[i]);
         for (int slice = 0; slice < 6; slice++)
             runner_slice(runner);
-        kv_options_init(&full);
+        dueq_options_init(&full);
         full.disk_reserve_bytes = UINT64_MAX / 2;
         runner_reopen(runner, &full);
         finish(runner);

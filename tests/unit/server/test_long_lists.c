@@ -1,8 +1,8 @@
 /* What a client can make long: the names it waits for, watches, listens to or gives. The work
  * grows with what is said, not with its square. */
-#include "server/seeded_table.h"
-#include "server/waiters.h"
-#include "server/watches.h"
+#include "server/containers/seeded_table.h"
+#include "server/session/waiters.h"
+#include "server/session/watches.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

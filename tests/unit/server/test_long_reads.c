@@ -1,7 +1,8 @@
 /* Replies and searches that grow with what is stored: bounded slices, the value of one moment,
  * writers in their turn, nothing left when the client leaves. */
-#include "server/long_work.h"
-#include "server/waiters.h"
+#include "storage/store.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "tests/support/command_runner.h"
 
@@ -17,7 +18,7 @@ enum { MANY = 20000, SLICES = MANY / LONG_STEPS };
 
 static struct keys_view view_of(struct command_runner *runner)
 {
-    return (struct keys_view){runner->server.store, 0, runner->server.now};
+    return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
 static void add(const struct keys_view *view, enum keys_type type, struct dueq_slice key, int i)
@@ -441,10 +442,10 @@ static void a_key_read_in_slices_is_looked_up_once(void **state)
 {
     struct command_runner *runner = *state;
     fill(runner, KEYS_SET, "s");
-    keys_reset_lookups(runner->server.store);
+    access_reset_lookups(store_keys(runner->server.store));
     struct connection *client = begin(runner, "SMEMBERS s");
     finish(runner);
-    assert_int_equal(keys_get_lookups(runner->server.store).hits, 1);
+    assert_int_equal(access_get_lookups(store_keys(runner->server.store)).hits, 1);
     leave(runner, client);
 }
 

@@ -1,7 +1,8 @@
 /* Commands that go on in later turns: bounded slices, one moment to all who look, nothing left
  * when the client leaves. */
-#include "server/long_work.h"
-#include "server/waiters.h"
+#include "storage/store.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/command_runner.h"
@@ -18,7 +19,7 @@ enum { MANY = 20000, SLICE_BYTES = 400 * LONG_STEPS };
 
 static struct keys_view view_of(struct command_runner *runner)
 {
-    return (struct keys_view){runner->server.store, 0, runner->server.now};
+    return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
 static void commit(struct command_runner *runner)
@@ -51,8 +52,8 @@ static void fill(struct command_runner *runner, enum keys_type type, const char 
 
 static uint64_t written(struct command_runner *runner)
 {
-    struct kv_stats stats;
-    kv_get_stats(dueq_kv(runner->server.store), &stats);
+    struct dueq_stats stats;
+    dueq_get_stats(runner->server.store, &stats);
     return stats.journal_written_bytes;
 }
 
@@ -240,7 +241,7 @@ static void another_source_that_comes_by_a_swap_is_copied(void **state)
 
 static uint64_t entries_of(struct command_runner *runner)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(runner->server.store));
+    struct kv_cursor *cursor = kv_cursor_new(runner->server.store->kv);
     uint64_t entries = 0;
     for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("h", 1));
          status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'h';
@@ -391,14 +392,14 @@ static void a_list_that_loses_everything_is_gone(void **state)
 static void without_room_a_long_edit_is_refused(void **state)
 {
     struct command_runner *runner = *state;
-    struct kv_options full;
+    struct dueq_options full;
     fill(runner, KEYS_LIST, "k");
     for (int i = 0; i < 100; i++) {
         struct keys_view view = view_of(runner);
         list_put(&view, dueq_slice("k", 1), (uint64_t)i * 150, dueq_slice("x", 1));
     }
     commit(runner);
-    kv_options_init(&full);
+    dueq_options_init(&full);
     full.disk_reserve_bytes = UINT64_MAX / 2;
     runner_reopen(runner, &full);
     struct connection *client = begin(runner, "LREM k 0 x");

@@ -1,7 +1,8 @@
 /* Commands that take many elements out: found in slices, out in one moment, nothing changed
  * when the client leaves before. */
-#include "server/long_work.h"
-#include "server/waiters.h"
+#include "storage/store.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/command_runner.h"
@@ -23,7 +24,7 @@ enum {
 
 static struct keys_view view_of(struct command_runner *runner)
 {
-    return (struct keys_view){runner->server.store, 0, runner->server.now};
+    return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
 static void commit(struct command_runner *runner)
@@ -55,8 +56,8 @@ static void fill(struct command_runner *runner, const char *key, enum keys_type 
 
 static uint64_t written(struct command_runner *runner)
 {
-    struct kv_stats stats;
-    kv_get_stats(dueq_kv(runner->server.store), &stats);
+    struct dueq_stats stats;
+    dueq_get_stats(runner->server.store, &stats);
     return stats.journal_written_bytes;
 }
 
@@ -260,7 +261,7 @@ static void a_key_that_goes_while_it_is_erased_leaves_nothing(void **state)
     runner_expect(runner, "1", "DEL copy");
     erase(runner);
     for (const char *table = "hygz"; *table != '\0'; table++) {
-        struct kv_cursor *at = kv_cursor_new(dueq_kv(runner->server.store));
+        struct kv_cursor *at = kv_cursor_new(runner->server.store->kv);
         enum dueq_status status = kv_cursor_seek(at, dueq_slice(table, 1));
         assert_true(status == DUEQ_NOTFOUND || *(const char *)kv_cursor_key(at).data != *table);
         kv_cursor_free(at);

@@ -1,5 +1,5 @@
 /* Sessions that wait: who is served, when, and what is left of who went away. */
-#include "server/waiters.h"
+#include "server/session/waiters.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

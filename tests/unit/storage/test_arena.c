@@ -1,4 +1,4 @@
-#include "storage/kv/arena.h"
+#include "storage/kv/memtable/arena.h"
 
 #include <string.h>
 #include <sys/resource.h>

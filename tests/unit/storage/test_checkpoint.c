@@ -1,4 +1,5 @@
 /* What a checkpoint takes of the disk while the owner does nothing. */
+#include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"
@@ -17,17 +18,17 @@ static struct {
     struct dice dice;
 } test;
 
-static void set_options(struct kv_options *options)
+static void set_options(struct dueq_options *options)
 {
-    kv_options_init(options);
-    options->durability = KV_SYNC_NONE;
+    dueq_options_init(options);
+    options->durability = DUEQ_SYNC_NONE;
     options->disk_reserve_bytes = 0;
     options->map_bytes = 1 << 30;
 }
 
 static int set_up(void **state)
 {
-    struct kv_options options;
+    struct dueq_options options;
     struct dueq_error error;
 
     (void)state;
@@ -79,9 +80,9 @@ static void put_large_ones(unsigned round)
     assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
 }
 
-static struct kv_stats stats(void)
+static struct dueq_stats stats(void)
 {
-    struct kv_stats now;
+    struct dueq_stats now;
 
     kv_get_stats(test.kv, &now);
     return now;
@@ -132,7 +133,7 @@ static void what_is_read_between_naps_is_what_there_is(void **state)
 /* Pages that were free when the view first looked are in use by now, in each of the trees. */
 static void a_store_that_was_written_to_checks(void **state)
 {
-    struct kv_options options;
+    struct dueq_options options;
     struct dueq_error error;
     uint64_t records;
 

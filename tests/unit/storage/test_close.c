@@ -1,4 +1,5 @@
 /* Closing a store with a batch under way: committed or dropped, never half of it. */
+#include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
 #include "tests/support/fake_disk.h"
@@ -17,7 +18,7 @@ static int set_up(void **state)
     (void)state;
     store_fixture_init(&test);
     disk = fake_disk_new();
-    test.options.durability = KV_SYNC_ALWAYS;
+    test.options.durability = DUEQ_SYNC_ALWAYS;
     test.options.map_bytes = 64 << 20;
     test.options.io = fake_disk_io(disk);
     return 0;
@@ -68,17 +69,17 @@ static void check_store(struct dueq *store, const char *id, bool present)
 {
     struct dueq_job job;
 
-    assert_null(queue_check(store));
+    assert_null(queue_check(store->queue));
     assert_int_equal(dueq_get(store, text("topic"), text(id), test.time, &job),
                      present ? DUEQ_OK : DUEQ_NOTFOUND);
     assert_int_equal(push(store, id), present ? DUEQ_DUPLICATE : DUEQ_OK);
     assert_int_equal(push(store, "later"), DUEQ_OK);
     commit(store);
-    assert_null(queue_check(store));
+    assert_null(queue_check(store->queue));
     assert_int_equal(dueq_del(store, text("topic"), text(id), test.time), DUEQ_OK);
     assert_int_equal(dueq_del(store, text("topic"), text("later"), test.time), DUEQ_OK);
     commit(store);
-    assert_null(queue_check(store));
+    assert_null(queue_check(store->queue));
 }
 
 static void closing_commits_what_has_gathered(void **state)

@@ -1,6 +1,6 @@
 /* Moments at which keys expire, on two clocks in one number. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
-#include "storage/keys/store_keys.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -30,9 +30,9 @@ static void a_time_to_live_goes_by_the_queue_s_clock(void **state)
     assert_int_equal(expiry_left(expiry, at(0, 0)), 1000);
     assert_int_equal(expiry_left(expiry, at(400, -50 * YEAR)), 600);
     assert_int_equal(expiry_left(expiry, at(1000, 0)), 0);
-    assert_int_equal(expiry_wall(expiry, at(0, 0)), WALL + 1000);
-    assert_int_equal(expiry_wall(expiry, at(400, 400)), WALL + 1000);
-    assert_int_equal(expiry_wall(expiry, at(0, DAY)), WALL + DAY + 1000);
+    assert_int_equal(expiry_wall_time(expiry, at(0, 0)), WALL + 1000);
+    assert_int_equal(expiry_wall_time(expiry, at(400, 400)), WALL + 1000);
+    assert_int_equal(expiry_wall_time(expiry, at(0, DAY)), WALL + DAY + 1000);
 }
 
 static void a_moment_goes_by_the_wall_clock(void **state)
@@ -44,20 +44,20 @@ static void a_moment_goes_by_the_wall_clock(void **state)
     assert_false(expiry_is_over(expiry, at(50 * YEAR, 1000)));
     assert_true(expiry_is_over(expiry, at(0, 1001)));
     assert_int_equal(expiry_left(expiry, at(50 * YEAR, 400)), 600);
-    assert_int_equal(expiry_wall(expiry, at(0, DAY)), WALL + 1000);
+    assert_int_equal(expiry_wall_time(expiry, at(0, DAY)), WALL + 1000);
 }
 
 static void what_has_come_is_past(void **state)
 {
     (void)state;
-    assert_true(expiry_is_past(expiry_after(at(0, 0), 0), at(0, 0)));
-    assert_true(expiry_is_past(expiry_after(at(0, 0), -1), at(0, 0)));
-    assert_true(expiry_is_past(expiry_after(at(0, 0), INT64_MIN), at(0, 0)));
-    assert_false(expiry_is_past(expiry_after(at(0, 0), 1), at(0, 0)));
-    assert_true(expiry_is_past(expiry_at(WALL), at(0, 0)));
-    assert_true(expiry_is_past(expiry_at(0), at(0, 0)));
-    assert_true(expiry_is_past(expiry_at(INT64_MIN), at(0, 0)));
-    assert_false(expiry_is_past(expiry_at(WALL + 1), at(0, 0)));
+    assert_true(expiry_is_due(expiry_after(at(0, 0), 0), at(0, 0)));
+    assert_true(expiry_is_due(expiry_after(at(0, 0), -1), at(0, 0)));
+    assert_true(expiry_is_due(expiry_after(at(0, 0), INT64_MIN), at(0, 0)));
+    assert_false(expiry_is_due(expiry_after(at(0, 0), 1), at(0, 0)));
+    assert_true(expiry_is_due(expiry_at(WALL), at(0, 0)));
+    assert_true(expiry_is_due(expiry_at(0), at(0, 0)));
+    assert_true(expiry_is_due(expiry_at(INT64_MIN), at(0, 0)));
+    assert_false(expiry_is_due(expiry_at(WALL + 1), at(0, 0)));
 }
 
 static void never_does_not_come(void **state)
@@ -66,7 +66,7 @@ static void never_does_not_come(void **state)
 
     (void)state;
     assert_false(expiry_is_over(DUEQ_NEVER, end));
-    assert_false(expiry_is_past(DUEQ_NEVER, end));
+    assert_false(expiry_is_due(DUEQ_NEVER, end));
     assert_int_not_equal(expiry_at(DUEQ_NEVER), DUEQ_NEVER);
     assert_int_not_equal(expiry_after(at(0, 0), INT64_MAX), DUEQ_NEVER);
 }
@@ -82,10 +82,10 @@ static void far_moments_are_exact(void **state)
         int64_t expiry = expiry_after(at(0, 0), waits[i]);
 
         assert_int_equal(expiry_left(expiry, at(0, 0)), waits[i]);
-        assert_int_equal(expiry_wall(expiry, at(0, 0)), WALL + waits[i]);
+        assert_int_equal(expiry_wall_time(expiry, at(0, 0)), WALL + waits[i]);
         assert_int_not_equal(expiry, KEYS_KEEP_EXPIRY);
     }
-    assert_int_equal(expiry_wall(expiry_at(INT64_MAX - 1), at(0, 0)), INT64_MAX - 1);
+    assert_int_equal(expiry_wall_time(expiry_at(INT64_MAX - 1), at(0, 0)), INT64_MAX - 1);
 }
 
 /* The sanitizers look for what overflows. */
@@ -101,10 +101,10 @@ static void numbers_at_their_ends_do_no_harm(void **state)
         int64_t after = expiry_after(time, ends[i % ENDS]), moment = expiry_at(ends[i % ENDS]);
 
         expiry_left(after, time);
-        expiry_wall(after, time);
+        expiry_wall_time(after, time);
         expiry_left(moment, time);
-        assert_true(expiry_is_over(after, time) <= expiry_is_past(after, time));
-        assert_true(expiry_is_over(moment, time) <= expiry_is_past(moment, time));
+        assert_true(expiry_is_over(after, time) <= expiry_is_due(after, time));
+        assert_true(expiry_is_over(moment, time) <= expiry_is_due(moment, time));
     }
 }
 
@@ -144,7 +144,7 @@ static void set(const char *name, int64_t expiry)
 
 static bool has(const char *name, struct dueq_time time)
 {
-    struct keys_view view = {test.store, 0, time};
+    struct keys_view view = {store_keys(test.store), 0, time};
     struct keys_info info;
 
     return keys_info(&view, text(name), &info) == DUEQ_OK;
@@ -169,16 +169,16 @@ static void keys_of_both_clocks_are_reclaimed_when_their_time_is_over(void **sta
     assert_int_equal(dueq_next_tick(test.store, at(0, 0)), 1001);
     assert_int_equal(dueq_next_tick(test.store, at(0, 1500)), 501);
     tick(at(1000, 1000));
-    assert_int_equal(keys_count(test.store, 0), 5);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 5);
     tick(at(1001, 1001));
-    assert_int_equal(keys_count(test.store, 0), 4);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 4);
     assert_int_equal(dueq_next_tick(test.store, at(1001, 1001)), 1000);
     tick(at(1500, 3001)); /* a step forward */
-    assert_int_equal(keys_count(test.store, 0), 2);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 2);
     assert_true(has("c", at(1500, 3001)));
     assert_int_equal(dueq_next_tick(test.store, at(1500, 3001)), 1501);
     tick(at(3001, 0));
-    assert_int_equal(keys_count(test.store, 0), 1);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 1);
     assert_true(dueq_next_tick(test.store, at(3001, 0)) > DAY);
 }
 
@@ -189,13 +189,13 @@ static void they_are_after_a_restart_too(void **state)
     set("b", expiry_at(WALL + DAY));
     store_fixture_reopen(&test);
     tick(at(0, 0));
-    assert_int_equal(keys_count(test.store, 0), 2);
-    assert_int_equal(keys_expiring(test.store, 0), 2);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 2);
+    assert_int_equal(keys_expiring(store_keys(test.store), 0), 2);
     tick(at(500, DAY + 1));
     assert_false(has("b", at(500, 0)));
     assert_true(has("a", at(500, DAY + 1)));
     tick(at(1001, DAY + 1));
-    assert_int_equal(keys_count(test.store, 0), 0);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 0);
 }
 
 #define store_test(function)                                                                   \

@@ -20,15 +20,15 @@ static void check_directory(const char *dir, bool replays)
 {
     struct dueq_time time = {.now = 1, .wall = 1};
     struct dueq_error error = {""};
-    struct kv_options options;
-    struct kv_stats stats;
+    struct dueq_options options;
+    struct dueq_stats stats;
     struct dueq *store;
 
     old_jobs_options(&options);
     options.seed = 1; /* the directory has its own */
     if (dueq_open(dir, &options, time, &store, &error) != DUEQ_OK)
         fail_msg("dueq_open: %s", error.text);
-    kv_get_stats(dueq_kv(store), &stats);
+    dueq_get_stats(store, &stats);
     assert_int_equal(stats.replayed_records > 0, replays);
     old_jobs_check(store);
     assert_int_equal(dueq_close(store), DUEQ_OK);

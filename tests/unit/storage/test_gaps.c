@@ -1,6 +1,7 @@
 /* Gaps: found at their edges, split by puts, healed by deletes, bounded; and cursors that go
  * around them: no tombstone is stepped over twice, a search stops when its budget is spent. */
-#include "storage/kv/gaps.h"
+#include "storage/dueq.h"
+#include "storage/kv/dead_ranges.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 
@@ -22,24 +23,24 @@ static void note(struct gaps *gaps, const char *from, const char *to)
 {
     struct kv_key first = key_of(from), last = key_of(to);
 
-    gaps_note(gaps, &first, &last);
+    dead_ranges_add(gaps, &first, &last);
 }
 
 static void put(struct gaps *gaps, const char *text)
 {
-    gaps_put(gaps, dueq_slice(text, strlen(text)));
+    dead_ranges_put(gaps, dueq_slice(text, strlen(text)));
 }
 
 static void del(struct gaps *gaps, const char *text)
 {
-    gaps_del(gaps, dueq_slice(text, strlen(text)));
+    dead_ranges_del(gaps, dueq_slice(text, strlen(text)));
 }
 
 /* Where a walk from there goes on; "": there is no gap. */
 static const char *ahead(struct gaps *gaps, const char *text, bool backward)
 {
     static char space[KV_KEY_MAX + 1];
-    const struct gap *gap = gaps_ahead(gaps, dueq_slice(text, strlen(text)), backward);
+    const struct gap *gap = dead_ranges_find(gaps, dueq_slice(text, strlen(text)), backward);
     const struct kv_key *goal;
 
     if (gap == NULL)
@@ -121,20 +122,20 @@ static void note_numbered(struct gaps *gaps, int number)
     struct kv_key from = key_of(numbered(number)), to = from;
 
     to.bytes[to.size - 1]++;
-    gaps_note(gaps, &from, &to);
+    dead_ranges_add(gaps, &from, &to);
 }
 
 static void a_gap_that_nobody_goes_around_makes_room(void **state)
 {
     struct gaps *gaps = *state;
 
-    for (int i = 0; i < GAPS_MAX; i++)
+    for (int i = 0; i < DEAD_RANGES_MAX; i++)
         note_numbered(gaps, i);
-    for (int i = GAPS_MAX; i < 3 * GAPS_MAX; i++) {
+    for (int i = DEAD_RANGES_MAX; i < 3 * DEAD_RANGES_MAX; i++) {
         assert_string_not_equal(ahead(gaps, numbered(0), false), "");
         note_numbered(gaps, i);
         assert_string_not_equal(ahead(gaps, numbered(i), false), "");
-        assert_int_equal(gaps->count, GAPS_MAX);
+        assert_int_equal(gaps->count, DEAD_RANGES_MAX);
     }
     assert_string_equal(ahead(gaps, numbered(1), false), "");
 }
@@ -145,10 +146,10 @@ static void what_was_split_all_over_heals_to_one(void **state)
     struct gaps *gaps = *state;
 
     note(gaps, "0", "9");
-    for (int i = 1; i < GAPS_MAX; i++)
-        put(gaps, numbered(i * 7919 % GAPS_MAX));
-    assert_int_equal(gaps->count, GAPS_MAX);
-    for (int i = 1; i < GAPS_MAX; i++)
+    for (int i = 1; i < DEAD_RANGES_MAX; i++)
+        put(gaps, numbered(i * 7919 % DEAD_RANGES_MAX));
+    assert_int_equal(gaps->count, DEAD_RANGES_MAX);
+    for (int i = 1; i < DEAD_RANGES_MAX; i++)
         del(gaps, numbered(i));
     assert_int_equal(gaps->count, 1);
     assert_string_equal(ahead(gaps, "0", false), "9");
@@ -185,12 +186,12 @@ static int set_up(void **state)
     static struct gaps gaps;
 
     *state = &gaps;
-    return gaps_init(&gaps) ? 0 : -1;
+    return dead_ranges_init(&gaps) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    gaps_release(*state);
+    dead_ranges_release(*state);
     return 0;
 }
 
@@ -204,10 +205,10 @@ static struct {
 
 static int set_up_kv(void **state)
 {
-    struct kv_options options;
+    struct dueq_options options;
 
     (void)state;
-    kv_options_init(&options);
+    dueq_options_init(&options);
     options.disk_reserve_bytes = 0;
     test.dir = temp_dir_new();
     if (kv_open(test.dir, &options, &test.kv, NULL) != DUEQ_OK)
@@ -244,7 +245,7 @@ static void remove_all_but(int kept)
 
 static uint64_t passed(void)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
     kv_get_stats(test.kv, &stats);
     return stats.tombstones_passed;
@@ -261,7 +262,7 @@ static void no_tombstone_is_stepped_over_twice(void **state)
         assert_int_equal(kv_cursor_seek_last(test.cursor, text(numbered(i))),
                          i > MANY / 2 ? DUEQ_OK : DUEQ_NOTFOUND);
     }
-    assert_in_range(passed(), MANY - GAP_WORTH, MANY + GAP_WORTH);
+    assert_in_range(passed(), MANY - DEAD_RANGE_WORTH, MANY + DEAD_RANGE_WORTH);
 }
 
 static void a_cursor_that_drains_steps_over_each_once(void **state)
@@ -272,7 +273,7 @@ static void a_cursor_that_drains_steps_over_each_once(void **state)
         assert_int_equal(kv_cursor_seek(test.cursor, text("0")), DUEQ_OK);
         kv_del(test.kv, kv_cursor_key(test.cursor));
     }
-    assert_in_range(passed(), 0, MANY + GAP_WORTH * GAP_WORTH);
+    assert_in_range(passed(), 0, MANY + DEAD_RANGE_WORTH * DEAD_RANGE_WORTH);
 }
 
 /* In calls of that budget; returns how many they were. */
@@ -342,7 +343,7 @@ static void a_step_stops_when_its_budget_is_spent(void **state)
 /* They are not kept until the memtable is full. */
 static void many_tombstones_bring_a_checkpoint(void **state)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
     uint64_t lsn, before;
 
     (void)state;

@@ -1,5 +1,5 @@
 /* The journal in good days: append, settle, read back, recycle. */
-#include "storage/kv/segment.h"
+#include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void a_new_journal_is_empty(void **state)
     rig_reopen(&rig);
     assert_int_equal(rig.replay.records, 0);
     assert_int_equal(rig.replay.cut_bytes, 0);
-    assert_int_equal(journal_settled(rig.journal), 0);
+    assert_int_equal(journal_durable_lsn(rig.journal), 0);
     assert_true(journal_has_room(rig.journal));
     assert_string_equal(journal_failure(rig.journal), "");
 }
@@ -59,7 +59,7 @@ static void records_come_back_in_order_over_many_segments(void **state)
     assert_int_equal(rig.replay.records, 126);
     assert_int_equal(rig.read_to, 126);
     assert_int_equal(rig.replay.cut_bytes, 0);
-    assert_int_equal(journal_settled(rig.journal), 126);
+    assert_int_equal(journal_durable_lsn(rig.journal), 126);
     assert_int_equal(rig_append(&rig, 100), 127);
 }
 
@@ -141,20 +141,20 @@ static void a_record_in_many_parts_is_written_whole(void **state)
 
 /* ---- sync modes */
 
-static void always_settles_what_is_synced_and_nothing_else(void **state)
+static void always_means_durable_when_synced(void **state)
 {
     (void)state;
     rig_reopen(&rig);
     fake_disk_hold_syncs(rig.disk, true);
     assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
-    assert_int_equal(journal_settled(rig.journal), 0);
+    assert_int_equal(journal_durable_lsn(rig.journal), 0);
     fake_disk_hold_syncs(rig.disk, false);
     assert_int_equal(journal_wait(rig.journal, 1), DUEQ_OK);
-    assert_int_equal(journal_settled(rig.journal), 1);
-    assert_int_equal(journal_synced(rig.journal), 1);
+    assert_int_equal(journal_durable_lsn(rig.journal), 1);
+    assert_int_equal(journal_synced_lsn(rig.journal), 1);
 }
 
-static void a_new_segment_settles_when_its_name_is_on_disk(void **state)
+static void a_new_segment_is_durable_when_its_name_is(void **state)
 {
     unsigned long names, syncs;
 
@@ -169,51 +169,51 @@ static void a_new_segment_settles_when_its_name_is_on_disk(void **state)
     assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC), syncs + 2);
 }
 
-static void interval_settles_at_once_and_syncs_later(void **state)
+static void interval_is_durable_at_once_and_syncs_later(void **state)
 {
     (void)state;
-    rig.options.durability = KV_SYNC_INTERVAL;
+    rig.options.durability = DUEQ_SYNC_INTERVAL;
     rig_reopen(&rig);
     fake_disk_hold_syncs(rig.disk, true);
     assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
-    assert_int_equal(journal_settled(rig.journal), 1);
-    assert_int_equal(journal_synced(rig.journal), 0);
+    assert_int_equal(journal_durable_lsn(rig.journal), 1);
+    assert_int_equal(journal_synced_lsn(rig.journal), 0);
     fake_disk_hold_syncs(rig.disk, false);
     rig_await_sync(&rig, 1);
 }
 
-static void none_settles_at_once_and_syncs_only_when_asked(void **state)
+static void none_is_durable_at_once_and_syncs_when_asked(void **state)
 {
     unsigned long syncs;
 
     (void)state;
-    rig.options.durability = KV_SYNC_NONE;
+    rig.options.durability = DUEQ_SYNC_NONE;
     rig_reopen(&rig);
     syncs = fake_disk_count(rig.disk, DISK_SYNC);
     for (int i = 0; i < 20; i++)
         rig_append(&rig, 500);
-    assert_int_equal(journal_settled(rig.journal), 20);
-    assert_int_equal(journal_synced(rig.journal), 0);
+    assert_int_equal(journal_durable_lsn(rig.journal), 20);
+    assert_int_equal(journal_synced_lsn(rig.journal), 0);
     assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC), syncs);
     assert_int_equal(journal_sync_to(rig.journal, 5), DUEQ_OK);
-    assert_true(journal_synced(rig.journal) >= 5);
+    assert_true(journal_synced_lsn(rig.journal) >= 5);
     assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
-    assert_int_equal(journal_synced(rig.journal), 20);
+    assert_int_equal(journal_synced_lsn(rig.journal), 20);
 }
 
 static void the_mode_changes_under_way(void **state)
 {
     (void)state;
-    rig.options.durability = KV_SYNC_NONE;
+    rig.options.durability = DUEQ_SYNC_NONE;
     rig_reopen(&rig);
     rig_append(&rig, 100);
-    journal_set_durability(rig.journal, KV_SYNC_ALWAYS, 1);
+    journal_set_durability(rig.journal, DUEQ_SYNC_ALWAYS, 1);
     rig_await_sync(&rig, 1);
     fake_disk_hold_syncs(rig.disk, true);
     assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
-    assert_int_equal(journal_settled(rig.journal), 1);
-    journal_set_durability(rig.journal, KV_SYNC_NONE, 1);
-    assert_int_equal(journal_settled(rig.journal), 2);
+    assert_int_equal(journal_durable_lsn(rig.journal), 1);
+    journal_set_durability(rig.journal, DUEQ_SYNC_NONE, 1);
+    assert_int_equal(journal_durable_lsn(rig.journal), 2);
     fake_disk_hold_syncs(rig.disk, false);
 }
 
@@ -229,9 +229,9 @@ static void segments_below_are_trimmed_and_the_others_stay(void **state)
     journal_trim(rig.journal, 8); /* 7 records a segment */
     assert_int_equal(stats().segments, 4);
     assert_int_equal(rig_files(&rig, "0"), 4);
-    journal_trim(rig.journal, journal_last(rig.journal));
+    journal_trim(rig.journal, journal_last_lsn(rig.journal));
     assert_int_equal(stats().segments, 1);
-    rig.after = journal_last(rig.journal);
+    rig.after = journal_last_lsn(rig.journal);
     rig_reopen(&rig);
 }
 
@@ -240,7 +240,7 @@ static void two_spares_are_kept_at_most(void **state)
     (void)state;
     rig_reopen(&rig);
     fill_segments(8);
-    journal_trim(rig.journal, journal_last(rig.journal));
+    journal_trim(rig.journal, journal_last_lsn(rig.journal));
     assert_int_equal(rig_files(&rig, "spare-"), 2);
     assert_int_equal(rig_files(&rig, "0"), 1);
     fill_segments(4);
@@ -271,7 +271,7 @@ static void what_a_recycled_segment_held_is_never_read_again(void **state)
     rig_reopen(&rig);
     for (int round = 0; round < 20; round++) {
         fill_segments(3);
-        rig.after = journal_last(rig.journal) - (uint64_t)(round * 5 % 7);
+        rig.after = journal_last_lsn(rig.journal) - (uint64_t)(round * 5 % 7);
         journal_trim(rig.journal, rig.after);
         rig_append(&rig, 500); /* of the same size: old records lie where new ones are due */
         rig_reopen(&rig);
@@ -305,10 +305,10 @@ int main(void)
         TEST(a_record_larger_than_a_segment_has_one_of_its_own),
         TEST(a_record_that_just_fits_fills_its_segment),
         TEST(a_record_in_many_parts_is_written_whole),
-        TEST(always_settles_what_is_synced_and_nothing_else),
-        TEST(a_new_segment_settles_when_its_name_is_on_disk),
-        TEST(interval_settles_at_once_and_syncs_later),
-        TEST(none_settles_at_once_and_syncs_only_when_asked),
+        TEST(always_means_durable_when_synced),
+        TEST(a_new_segment_is_durable_when_its_name_is),
+        TEST(interval_is_durable_at_once_and_syncs_later),
+        TEST(none_is_durable_at_once_and_syncs_when_asked),
         TEST(the_mode_changes_under_way),
         TEST(segments_below_are_trimmed_and_the_others_stay),
         TEST(two_spares_are_kept_at_most),

@@ -1,6 +1,6 @@
 /* What a journal makes of files that are not as it left them: a torn tail is cut, damage is
  * refused and left alone. */
-#include "storage/kv/segment.h"
+#include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
 
 #include <errno.h>
@@ -150,7 +150,7 @@ static void any_bit_flipped_in_the_last_record_cuts_it(void **state)
 }
 
 /* Nothing says that a record of the tail was durable, although later ones came through. */
-static void a_hole_in_what_was_never_settled_is_cut(void **state)
+static void a_hole_in_what_was_never_durable_is_cut(void **state)
 {
     char *path = rig_segment(&rig, 1);
 
@@ -397,7 +397,7 @@ static void damage_below_the_checkpoint_does_no_harm(void **state)
 
     (void)state;
     write_segments(3);
-    last = journal_last(rig.journal);
+    last = journal_last_lsn(rig.journal);
     rig_close(&rig);
     rig_flip(path, offset_of(2) * 8);
     rig.after = 40; /* in the second segment */
@@ -454,7 +454,7 @@ int main(void)
         cmocka_unit_test(a_torn_tail_is_cut_at_every_byte),
         TEST(a_file_that_ends_within_the_padding_has_its_record),
         TEST(any_bit_flipped_in_the_last_record_cuts_it),
-        TEST(a_hole_in_what_was_never_settled_is_cut),
+        TEST(a_hole_in_what_was_never_durable_is_cut),
         TEST(segments_behind_an_honest_end_are_removed),
         TEST(a_segment_that_was_never_begun_is_passed_over),
         TEST(an_empty_file_is_an_honest_end),

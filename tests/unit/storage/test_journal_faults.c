@@ -1,6 +1,6 @@
 /* A disk that fails, fills up, is interrupted: what was settled stays settled, what failed
  * never is, and a full disk can be drained. */
-#include "storage/kv/segment.h"
+#include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
 
 #include <errno.h>
@@ -29,18 +29,18 @@ static int tear_down(void **state)
 /* Appends and waits until something fails; returns the last LSN that was settled before. */
 static uint64_t append_until_failure(void)
 {
-    uint64_t settled = journal_settled(rig.journal);
+    uint64_t settled = journal_durable_lsn(rig.journal);
 
     while (rig_try(&rig, 500) == DUEQ_OK &&
-           journal_wait(rig.journal, journal_last(rig.journal)) == DUEQ_OK)
-        settled = journal_settled(rig.journal);
+           journal_wait(rig.journal, journal_last_lsn(rig.journal)) == DUEQ_OK)
+        settled = journal_durable_lsn(rig.journal);
     return settled;
 }
 
 /* Failed for good: nothing more is taken or settled, although the disk works again. */
 static void expect_failed(uint64_t settled, const char *call)
 {
-    uint64_t last = journal_last(rig.journal);
+    uint64_t last = journal_last_lsn(rig.journal);
 
     assert_int_equal(journal_status(rig.journal), DUEQ_IO);
     assert_non_null(strstr(journal_failure(rig.journal), call));
@@ -49,8 +49,8 @@ static void expect_failed(uint64_t settled, const char *call)
     assert_int_equal(rig_try(&rig, 100), DUEQ_IO);
     assert_int_equal(journal_wait(rig.journal, last + 1), DUEQ_IO);
     assert_int_equal(journal_sync(rig.journal), last > settled ? DUEQ_IO : DUEQ_OK);
-    assert_int_equal(journal_settled(rig.journal), settled);
-    assert_int_equal(journal_last(rig.journal), last);
+    assert_int_equal(journal_durable_lsn(rig.journal), settled);
+    assert_int_equal(journal_last_lsn(rig.journal), last);
 }
 
 /* The failed record may be there or not; the journal goes on behind what is. */
@@ -76,7 +76,7 @@ static void fail_nth(enum disk_call call, unsigned nth, unsigned later_every, co
     tear_down(NULL);
 }
 
-static void a_write_that_fails_settles_nothing_any_more(void **state)
+static void after_a_failed_write_nothing_becomes_durable(void **state)
 {
     (void)state;
     for (unsigned nth = 0; nth < 25; nth++)
@@ -84,7 +84,7 @@ static void a_write_that_fails_settles_nothing_any_more(void **state)
             fail_nth(DISK_WRITE, nth, later_every, "write");
 }
 
-static void a_sync_that_fails_settles_nothing_any_more(void **state)
+static void after_a_failed_sync_nothing_becomes_durable(void **state)
 {
     (void)state;
     for (unsigned nth = 0; nth < 25; nth++)
@@ -92,7 +92,7 @@ static void a_sync_that_fails_settles_nothing_any_more(void **state)
             fail_nth(DISK_SYNC, nth, later_every, "fdatasync");
 }
 
-static void a_name_that_cannot_be_synced_settles_nothing_any_more(void **state)
+static void after_a_failed_name_sync_nothing_becomes_durable(void **state)
 {
     (void)state;
     for (unsigned nth = 0; nth < 4; nth++)
@@ -117,7 +117,7 @@ static void a_waiter_is_woken_by_a_failure(void **state)
     fake_disk_fail(rig.disk, DISK_SYNC, 0, 1, EIO);
     fake_disk_hold_syncs(rig.disk, false);
     assert_int_equal(journal_wait(rig.journal, 1), DUEQ_IO);
-    assert_int_equal(journal_settled(rig.journal), 0);
+    assert_int_equal(journal_durable_lsn(rig.journal), 0);
 }
 
 /* Linux forgets after a failed sync that pages were to be written, and shows them all the same:
@@ -168,7 +168,7 @@ static void an_interrupted_allocation_is_tried_again(void **state)
 static void a_journal_that_failed_between_syncs_can_be_closed(void **state)
 {
     (void)state;
-    rig.options.durability = KV_SYNC_INTERVAL;
+    rig.options.durability = DUEQ_SYNC_INTERVAL;
     rig.options.interval_ms = 3600 * 1000;
     rig_reopen(&rig);
     rig_append(&rig, 100);
@@ -220,7 +220,7 @@ static uint64_t append_until_full(void)
     while ((status = rig_try(&rig, 500)) == DUEQ_OK)
         ;
     assert_int_equal(status, DUEQ_FULL);
-    return journal_last(rig.journal);
+    return journal_last_lsn(rig.journal);
 }
 
 static void a_full_disk_takes_the_spare_then_the_reserve_then_no_more(void **state)
@@ -322,7 +322,7 @@ static void the_reserve_does_not_come_back_written_to(void **state)
  * written when there is room again. */
 static void fail_taking_the_reserve(enum disk_call call, unsigned passing, int left)
 {
-    uint64_t last = journal_last(rig.journal);
+    uint64_t last = journal_last_lsn(rig.journal);
 
     fill_disk(ENOSPC);
     while (rig_files(&rig, "spare-") > 0)
@@ -400,7 +400,7 @@ static void a_segment_that_cannot_be_recycled_is_deleted(void **state)
     while (rig_files(&rig, "0") < 3)
         rig_append(&rig, 500);
     fake_disk_fail(rig.disk, DISK_RENAME, 0, FAKE_DISK_ALWAYS, EIO);
-    journal_trim(rig.journal, journal_last(rig.journal));
+    journal_trim(rig.journal, journal_last_lsn(rig.journal));
     assert_int_equal(rig_files(&rig, "0"), 1);
     assert_int_equal(rig_files(&rig, "spare-"), 0);
 }
@@ -409,9 +409,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_write_that_fails_settles_nothing_any_more),
-        cmocka_unit_test(a_sync_that_fails_settles_nothing_any_more),
-        cmocka_unit_test(a_name_that_cannot_be_synced_settles_nothing_any_more),
+        cmocka_unit_test(after_a_failed_write_nothing_becomes_durable),
+        cmocka_unit_test(after_a_failed_sync_nothing_becomes_durable),
+        cmocka_unit_test(after_a_failed_name_sync_nothing_becomes_durable),
         cmocka_unit_test(a_segment_that_cannot_be_made_fails_the_journal),
         TEST(a_waiter_is_woken_by_a_failure),
         TEST(what_a_failed_sync_lost_is_not_read_back),

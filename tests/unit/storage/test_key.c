@@ -49,7 +49,7 @@ static void numbers_are_ordered_as_their_bytes(void **state)
         kv_key_start(&high, 'T');
         kv_key_u64(&high, numbers[i]);
         assert_true(order(&low, &high) < 0);
-        assert_int_equal(kv_read_u64(high.bytes + 1), numbers[i]);
+        assert_int_equal(bytes_read_u64(high.bytes + 1), numbers[i]);
     }
 }
 
@@ -93,22 +93,22 @@ static void short_numbers_are_ordered_as_their_bytes(void **state)
 static void a_short_number_is_read_as_it_was_written(void **state)
 {
     static const uint8_t expected[] = {250, 1, 0, 0};
-    uint8_t bytes[KV_NUMBER_MAX];
+    uint8_t bytes[BYTES_NUMBER_MAX];
     uint64_t number;
 
     (void)state;
-    assert_int_equal(kv_write_number(bytes, 65536), sizeof(expected));
+    assert_int_equal(bytes_write_number(bytes, 65536), sizeof(expected));
     assert_memory_equal(bytes, expected, sizeof(expected));
     for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
-        size_t size = kv_write_number(bytes, edges[i]);
+        size_t size = bytes_write_number(bytes, edges[i]);
 
-        assert_in_range(size, 1, KV_NUMBER_MAX);
-        assert_ptr_equal(kv_read_number(bytes, bytes + size, &number), bytes + size);
+        assert_in_range(size, 1, BYTES_NUMBER_MAX);
+        assert_ptr_equal(bytes_read_number(bytes, bytes + size, &number), bytes + size);
         assert_int_equal(number, edges[i]);
         for (size_t cut = 0; cut < size; cut++)
-            assert_null(kv_read_number(bytes, bytes + cut, &number));
+            assert_null(bytes_read_number(bytes, bytes + cut, &number));
     }
-    assert_null(kv_read_number(NULL, bytes, &number));
+    assert_null(bytes_read_number(NULL, bytes, &number));
 }
 
 static void times_before_1970_come_first(void **state)
@@ -124,7 +124,7 @@ static void times_before_1970_come_first(void **state)
         kv_key_start(&high, 'T');
         kv_key_time(&high, times[i]);
         assert_true(order(&low, &high) < 0);
-        assert_int_equal(kv_read_time(high.bytes + 1), times[i]);
+        assert_int_equal(bytes_read_time(high.bytes + 1), times[i]);
     }
 }
 

@@ -1,5 +1,6 @@
 /* Large keys copied and edited in slices: bounded steps, nothing seen before the end, nothing
  * left when they are given up. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/store_fixture.h"
@@ -44,7 +45,7 @@ static void reclaim_all(void)
 static uint64_t records(void)
 {
     static const char tables[] = "eghklvy";
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
     uint64_t count = 0;
 
     commit();
@@ -175,7 +176,7 @@ static void a_copy_in_slices_is_the_same(void **state)
         assert_int_equal(info.count, MANY);
         assert_int_equal(info.expires, test.time.now + 5000);
         expect_same(types[i], "k", "to");
-        keys_flush(test.store, 0);
+        keys_flush(store_keys(test.store), 0);
         reclaim_all();
         assert_int_equal(records(), 0);
     }
@@ -201,7 +202,7 @@ static void what_is_given_up_is_reclaimed(void **state)
         keys_build_free(build);
         reclaim_all();
         assert_int_equal(records(), before);
-        keys_flush(test.store, 0);
+        keys_flush(store_keys(test.store), 0);
         reclaim_all();
     }
 }
@@ -231,7 +232,7 @@ static void a_crash_in_the_middle_leaves_the_old_state(void **state)
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_NOTFOUND);
         reclaim_all();
         assert_int_equal(records(), before);
-        keys_flush(test.store, 0);
+        keys_flush(store_keys(test.store), 0);
         reclaim_all();
     }
 }
@@ -271,14 +272,14 @@ static void a_source_that_changes_ends_the_build(void **state)
         else if (way == 2)
             keys_del(&test.view, text("k"));
         else if (way == 3)
-            keys_flush(test.store, 0);
+            keys_flush(store_keys(test.store), 0);
         else
-            keys_swap(test.store, 0, 1);
+            keys_swap(store_keys(test.store), 0, 1);
         assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_NOTFOUND);
         assert_int_equal(keys_build_copy(build, &test.view, 0, text("to")), DUEQ_NOTFOUND);
         keys_build_free(build);
-        keys_flush(test.store, 0);
-        keys_flush(test.store, 1);
+        keys_flush(store_keys(test.store), 0);
+        keys_flush(store_keys(test.store), 1);
         reclaim_all();
         assert_int_equal(records(), 0);
     }
@@ -310,7 +311,7 @@ static void expect_edited(const struct list_edit *edit, uint64_t count)
     list_push(&test.view, text("plain"), LIST_TAIL, text("last"));
     reclaim_all();
     expect_same(KEYS_LIST, "k", "plain");
-    keys_flush(test.store, 0);
+    keys_flush(store_keys(test.store), 0);
     reclaim_all();
     assert_int_equal(records(), 0);
 }
@@ -431,7 +432,7 @@ static void a_key_is_made_from_nothing(void **state)
             fill(made[i], "k");
             expect_same(made[i], "k", "to");
         }
-        keys_flush(test.store, 0);
+        keys_flush(store_keys(test.store), 0);
         reclaim_all();
         assert_int_equal(records(), 0);
     }

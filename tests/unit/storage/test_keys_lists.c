@@ -1,5 +1,6 @@
 /* Lists in the space of keys: what is left there when elements go. Their contents against
- * arrays: tests/model/test_lists.c. */
+ * arrays: tests/model/test_lists_random.c. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/store_fixture.h"
@@ -55,7 +56,7 @@ static void assert_element(const char *name, uint64_t index, const char *expecte
 /* Elements in the space, reachable or not. */
 static uint64_t records(void)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
     uint64_t count = 0;
 
     assert_non_null(cursor);
@@ -157,7 +158,7 @@ static void a_flushed_list_goes_away_whole(void **state)
     fill("k", MANY);
     assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 1), DUEQ_OK);
     store_fixture_commit(&test);
-    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
+    assert_int_equal(keys_flush(store_keys(test.store), 0), DUEQ_OK);
     reclaim_all();
     assert_int_equal(records(), 0);
 }
@@ -254,7 +255,7 @@ static void assert_told(const char *name, bool created)
 {
     struct keys_change change;
 
-    assert_int_equal(keys_next_change(test.store, &change), DUEQ_OK);
+    assert_int_equal(changes_next(store_keys(test.store), &change), DUEQ_OK);
     assert_true(dueq_slice_equal(change.name, text(name)));
     assert_false(change.expired);
     assert_int_equal(change.created, created);
@@ -270,7 +271,7 @@ static void a_run_of_changes_of_one_key_is_told_once(void **state)
     struct keys_change change;
 
     (void)state;
-    keys_watch_changes(test.store, true);
+    changes_enable(store_keys(test.store), true);
     fill("k", 3);
     fill("l", 3);
     fill("k", 1);
@@ -283,10 +284,10 @@ static void a_run_of_changes_of_one_key_is_told_once(void **state)
     assert_change("l");
     fill("l", 1);
     assert_change("l");
-    assert_int_equal(keys_next_change(test.store, &change), DUEQ_NOTFOUND);
+    assert_int_equal(changes_next(store_keys(test.store), &change), DUEQ_NOTFOUND);
     fill("l", 1);
     assert_change("l");
-    assert_int_equal(keys_next_change(test.store, &change), DUEQ_NOTFOUND);
+    assert_int_equal(changes_next(store_keys(test.store), &change), DUEQ_NOTFOUND);
 }
 
 #define list_test(function)                                                                    \

@@ -1,5 +1,6 @@
 /* Small values in the records of their keys: their order, their encodings, where they end, and
- * what they cost. Against arrays: tests/model/test_keys.c. */
+ * what they cost. Against arrays: tests/model/test_keys_random.c. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/packed.h"
 #include "storage/kv/kv.h"
@@ -135,7 +136,7 @@ static void expect_order(const char *name, const char *expected)
 /* Of the space: those that begin with one of the tables. */
 static uint64_t records_in(const char *tables)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
     uint64_t count = 0;
 
     assert_non_null(cursor);
@@ -405,7 +406,7 @@ static void limits_count_when_something_is_added(void **state)
     set_field("h", "a", "1");
     add_member("s", "1");
     score_member("z", "a", 1);
-    keys_set_limits(test.store, &none);
+    keys_set_limits(store_keys(test.store), &none);
     expect_encoding("h", "listpack");
     expect_encoding("s", "intset");
     expect_encoding("z", "listpack");
@@ -417,7 +418,7 @@ static void limits_count_when_something_is_added(void **state)
     expect_encoding("h", "hashtable");
     expect_encoding("s", "hashtable");
     expect_encoding("z", "skiplist");
-    keys_set_limits(test.store, &redis_limits);
+    keys_set_limits(store_keys(test.store), &redis_limits);
     set_field("h", "b", "2");
     add_member("s", "3");
     score_member("z", "c", 2);
@@ -479,7 +480,7 @@ static void what_is_packed_is_a_few_kilobytes_at_the_most(void **state)
     enum { MANY = 5000 };
 
     (void)state;
-    keys_set_limits(test.store, &endless);
+    keys_set_limits(store_keys(test.store), &endless);
     for (int i = 0; i < MANY; i++) {
         set_field("hash", numbered("", i), "v");
         add_member("set", numbered("", i));
@@ -518,7 +519,7 @@ static void a_list_of_too_many_elements_is_not_packed(void **state)
     three.list_entries = 3;
     for (int i = 0; i < 10; i++)
         push("before", numbered("", i));
-    keys_set_limits(test.store, &three);
+    keys_set_limits(store_keys(test.store), &three);
     for (int i = 0; i < 3; i++)
         push("list", numbered("", i));
     commit();
@@ -535,9 +536,9 @@ static void a_list_of_too_many_elements_is_not_packed(void **state)
 
 static uint64_t written(void)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
-    kv_get_stats(dueq_kv(test.store), &stats);
+    dueq_get_stats(test.store, &stats);
     return stats.journal_written_bytes;
 }
 
@@ -611,7 +612,7 @@ static void what_one_record_does_not_hold_is_refused(void **state)
     assert_in_range(changed, MANY / 10, MANY / 2);
     assert_int_equal(keys_copy(&test.view, text("k0"), 0, text("copy")), DUEQ_TOOBIG);
     commit();
-    assert_int_equal(kv_status(dueq_kv(test.store)), DUEQ_OK);
+    assert_int_equal(kv_status(test.store->kv), DUEQ_OK);
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof(name), "k%d", i);
         assert_int_equal(info_of(name).count, FIELDS + (i < changed));
@@ -634,7 +635,7 @@ static void many_copies_in_a_turn_are_saved_on_the_way(void **state)
         snprintf(name, sizeof(name), "k%d", i);
         assert_int_equal(keys_copy(&test.view, text("h"), 0, text(name)), DUEQ_OK);
     }
-    assert_in_range(kv_batch_bytes(dueq_kv(test.store)), 3000 * 1000, 6000 * 1100);
+    assert_in_range(kv_batch_bytes(test.store->kv), 3000 * 1000, 6000 * 1100);
     commit();
     crash();
     for (int i = 0; i < 5000; i++) {
@@ -736,7 +737,7 @@ static struct dueq_slice damaged(struct dueq_slice record, int number)
 /* Of each key the record is damaged in another way. */
 static void damage_all(void)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
     enum dueq_status status = kv_cursor_seek(cursor, text("k"));
     uint8_t key[64];
 
@@ -747,7 +748,7 @@ static void damage_all(void)
             break;
         record = damaged(kv_cursor_value(cursor), number);
         memcpy(key, here.data, here.size);
-        kv_put(dueq_kv(test.store), dueq_slice(key, here.size), record, false);
+        kv_put(test.store->kv, dueq_slice(key, here.size), record, false);
         free((void *)record.data);
         status = kv_cursor_next(cursor);
     }
@@ -769,7 +770,7 @@ static void damaged_records_are_read_with_care(void **state)
         crash(); /* nothing is open any more */
         for (int i = 0; i < MANY; i++)
             read_everything(numbered("", i));
-        keys_flush(test.store, 0);
+        keys_flush(store_keys(test.store), 0);
         store_fixture_tick(&test, 100);
     }
 }

@@ -1,5 +1,6 @@
 /* Space given back in slices: what it costs, and that nothing is left. Random lives of keys:
- * tests/model/test_keys.c. */
+ * tests/model/test_keys_random.c. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "tests/support/store_fixture.h"
@@ -51,15 +52,15 @@ static void checkpoint(void)
 
 static uint64_t tombstones_passed(void)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
-    kv_get_stats(dueq_kv(test.store), &stats);
+    dueq_get_stats(test.store, &stats);
     return stats.tombstones_passed;
 }
 
 static uint64_t records_in_table(uint8_t table)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
     uint64_t count = 0;
 
     assert_non_null(cursor);
@@ -154,8 +155,8 @@ static void a_flushed_database_is_erased_in_linear_time(void **state)
                                     i % 2 ? DUEQ_NEVER : test.time.now + 1000, STRING_GIVEN),
                          DUEQ_OK);
     checkpoint();
-    assert_int_equal(keys_flush(test.store, 0), DUEQ_OK);
-    assert_int_equal(keys_count(test.store, 0), 0);
+    assert_int_equal(keys_flush(store_keys(test.store), 0), DUEQ_OK);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 0);
     assert_true(reclaim_all() < 8 * MANY);
     expect_empty();
 }

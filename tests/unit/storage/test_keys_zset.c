@@ -1,7 +1,7 @@
 /* Sorted sets in the store: what walks cost over what was removed, members longer than keys,
  * and what is remembered of a set. Their life at random is tested in tests/model. */
 #include "storage/keys/keys.h"
-#include "storage/keys/zset_cluster.h"
+#include "storage/keys/zset/zset_ties.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -26,9 +26,9 @@ static void checkpoint(struct store_fixture *fixture)
 
 static uint64_t passed(struct store_fixture *fixture)
 {
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
-    kv_get_stats(dueq_kv(fixture->store), &stats);
+    dueq_get_stats(fixture->store, &stats);
     return stats.tombstones_passed;
 }
 
@@ -265,9 +265,9 @@ static void a_cluster_too_large_is_complete(void **state)
     struct sighting all = {0, 1, 0, true}, some = {0, 1, 0, true};
     uint64_t removed;
 
-    put_long(fixture, ZSET_CLUSTER_MAX + 1);
+    put_long(fixture, ZSET_TIES_MAX + 1);
     zset_each_from(&fixture->view, text("long"), 0, false, see_member, &all);
-    assert_int_equal(all.count, ZSET_CLUSTER_MAX + 1);
+    assert_int_equal(all.count, ZSET_TIES_MAX + 1);
     zset_each(&fixture->view, text("long"), &range, see_member, &some);
     assert_int_equal(some.count, 1000);
     assert_int_equal(zset_remove_range(&fixture->view, text("long"), &range, &removed),
@@ -302,14 +302,14 @@ static int walk_in_pieces(struct store_fixture *fixture, int size, bool reverse)
             zset_each_on(&fixture->view, text("long"), &range, &place, see_some, &piece),
             DUEQ_OK);
     } while (piece.left == 0);
-    assert_true(piece.sighting.ordered || size > ZSET_CLUSTER_MAX);
+    assert_true(piece.sighting.ordered || size > ZSET_TIES_MAX);
     return piece.sighting.count;
 }
 
 /* Packed; with records of its own; in a cluster, and in one too large. */
 static void a_walk_in_pieces_meets_all_once(void **state)
 {
-    static const int sizes[] = {5, 7, 200, ZSET_CLUSTER_MAX + 1};
+    static const int sizes[] = {5, 7, 200, ZSET_TIES_MAX + 1};
     struct store_fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

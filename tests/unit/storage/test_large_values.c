@@ -1,5 +1,6 @@
 /* Large values: taken over without a copy, written by the sync thread, sound whatever happens
  * to their keys meanwhile. */
+#include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/temp_dir.h"
@@ -17,7 +18,7 @@ enum { LARGE = 200 * 1000, BEFORE = 100 };
 static struct {
     char *dir;
     struct fake_disk *disk;
-    struct kv_options options;
+    struct dueq_options options;
     struct kv *kv;
 } test;
 
@@ -41,7 +42,7 @@ static int set_up(void **state)
     (void)state;
     test.dir = temp_dir_new();
     test.disk = fake_disk_new();
-    kv_options_init(&test.options);
+    dueq_options_init(&test.options);
     test.options.segment_bytes = 1 << 20;
     test.options.map_bytes = 64 << 20;
     test.options.disk_reserve_bytes = 0;
@@ -59,9 +60,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct kv_loan new_loan(char fill)
+static struct dueq_loan new_loan(char fill)
 {
-    struct kv_loan loan = {.memory = malloc(BEFORE + LARGE), .size = LARGE, .before = BEFORE};
+    struct dueq_loan loan = {.memory = malloc(BEFORE + LARGE), .size = LARGE, .before = BEFORE};
 
     assert_non_null(loan.memory);
     loan.data = (uint8_t *)loan.memory + BEFORE;
@@ -71,7 +72,7 @@ static struct kv_loan new_loan(char fill)
 
 static void put_large(const char *key, char fill)
 {
-    struct kv_loan loan = new_loan(fill);
+    struct dueq_loan loan = new_loan(fill);
 
     kv_put(test.kv, text(key), dueq_slice(loan.data, LARGE), true);
     free(loan.memory);
@@ -127,7 +128,7 @@ static void let_go(void)
 
 static void a_lent_value_is_taken_over_with_what_stands_before_it(void **state)
 {
-    struct kv_loan loan = new_loan('x');
+    struct dueq_loan loan = new_loan('x');
     const uint8_t *data = loan.data;
     struct dueq_slice parts[] = {text("he"), text("ad"), dueq_slice(loan.data, LARGE)};
 
@@ -149,7 +150,7 @@ static void a_lent_value_is_taken_over_with_what_stands_before_it(void **state)
 static void what_is_not_all_of_the_loan_is_copied(void **state)
 {
     static const char long_head[BEFORE + 1];
-    struct kv_loan loan = new_loan('x');
+    struct dueq_loan loan = new_loan('x');
     struct dueq_slice part = dueq_slice(loan.data, LARGE - 1);
     struct dueq_slice parts[] = {dueq_slice(long_head, sizeof(long_head)),
                                  dueq_slice(loan.data, LARGE)};
@@ -178,7 +179,7 @@ static void later_records_do_not_settle_before_it(void **state)
     large = commit();
     kv_put(test.kv, text("small"), text("two"), true);
     small = commit();
-    assert_true(kv_settled(test.kv) < large);
+    assert_true(kv_durable_lsn(test.kv) < large);
     let_go();
     assert_int_equal(kv_wait(test.kv, small), DUEQ_OK);
     reopen();
@@ -193,12 +194,12 @@ static void without_syncs_it_settles_when_it_is_written(void **state)
 
     (void)state;
     hold_sync_thread();
-    kv_set_durability(test.kv, KV_SYNC_NONE, 1);
+    kv_set_durability(test.kv, DUEQ_SYNC_NONE, 1);
     put_large("large", 'l');
     large = commit();
     kv_put(test.kv, text("small"), text("two"), true);
     small = commit();
-    assert_int_equal(kv_settled(test.kv), large - 1);
+    assert_int_equal(kv_durable_lsn(test.kv), large - 1);
     let_go();
     assert_int_equal(kv_wait(test.kv, small), DUEQ_OK);
 }
@@ -244,7 +245,7 @@ static void a_write_of_it_that_fails_is_a_failed_store(void **state)
     fake_disk_fail(test.disk, DISK_WRITE, 0, FAKE_DISK_ALWAYS, EIO);
     let_go();
     assert_int_equal(kv_wait(test.kv, lsn), DUEQ_IO);
-    assert_true(kv_settled(test.kv) < lsn);
+    assert_true(kv_durable_lsn(test.kv) < lsn);
     while (kv_status(test.kv) == DUEQ_OK) /* until the thread has told */
         usleep(1000);
     assert_non_null(strstr(kv_failure(test.kv), "write on "));

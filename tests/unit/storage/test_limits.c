@@ -1,4 +1,5 @@
 /* What a store is opened with and what callers ask of it, at the ends of the numbers. */
+#include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
@@ -44,7 +45,8 @@ static void commit(struct dueq_time time)
 
 /* ---- options */
 
-static enum dueq_status try_to_open(const struct kv_options *options, struct dueq_error *error)
+static enum dueq_status try_to_open(const struct dueq_options *options,
+                                    struct dueq_error *error)
 {
     struct dueq *store;
     enum dueq_status status = dueq_open(test.dir, options, test.time, &store, error);
@@ -54,7 +56,7 @@ static enum dueq_status try_to_open(const struct kv_options *options, struct due
     return status;
 }
 
-static void expect_refusal(const struct kv_options *options, const char *name)
+static void expect_refusal(const struct dueq_options *options, const char *name)
 {
     struct dueq_error error = {""};
 
@@ -63,7 +65,7 @@ static void expect_refusal(const struct kv_options *options, const char *name)
         fail_msg("\"%s\" does not name %s", error.text, name);
 }
 
-static void expect_acceptance(const struct kv_options *options)
+static void expect_acceptance(const struct dueq_options *options)
 {
     struct dueq_error error = {""};
 
@@ -74,13 +76,13 @@ static void expect_acceptance(const struct kv_options *options)
 /* Sets the field to a value, tries, and sets it back. */
 #define REFUSED(field, value)                                                                  \
     do {                                                                                       \
-        struct kv_options options = test.options;                                              \
+        struct dueq_options options = test.options;                                            \
         options.field = (value);                                                               \
         expect_refusal(&options, #field);                                                      \
     } while (0)
 #define ACCEPTED(field, value)                                                                 \
     do {                                                                                       \
-        struct kv_options options = test.options;                                              \
+        struct dueq_options options = test.options;                                            \
         options.field = (value);                                                               \
         expect_acceptance(&options);                                                           \
     } while (0)
@@ -88,14 +90,14 @@ static void expect_acceptance(const struct kv_options *options)
 static void every_option_has_ends(void **state)
 {
     (void)state;
-    REFUSED(durability, (enum kv_durability)(KV_SYNC_NONE + 1));
-    REFUSED(durability, (enum kv_durability)(-1));
+    REFUSED(durability, (enum dueq_durability)(DUEQ_SYNC_NONE + 1));
+    REFUSED(durability, (enum dueq_durability)(-1));
     REFUSED(memtable_bytes, 0);
     REFUSED(memtable_bytes, 32 * 1024 - 1);
     REFUSED(memtable_bytes, SIZE_MAX);
     ACCEPTED(memtable_bytes, 32 * 1024);
     REFUSED(record_bytes, 0);
-    REFUSED(record_bytes, KV_RECORD_MAX + 1);
+    REFUSED(record_bytes, DUEQ_RECORD_MAX + 1);
     ACCEPTED(record_bytes, 64 * 1024);
     REFUSED(segment_bytes, 0);
     REFUSED(segment_bytes, 64 * 1024 - 1);
@@ -128,7 +130,7 @@ static void an_interval_matters_when_there_is_one(void **state)
 {
     (void)state;
     ACCEPTED(interval_ms, 0);
-    test.options.durability = KV_SYNC_INTERVAL;
+    test.options.durability = DUEQ_SYNC_INTERVAL;
     REFUSED(interval_ms, 0);
     REFUSED(interval_ms, 3600001);
     REFUSED(interval_ms, UINT_MAX);
@@ -148,7 +150,7 @@ static void stores_without_entropy_of_the_caller_s_differ(void **state)
         struct dueq *store;
 
         assert_int_equal(dueq_open(dir, &test.options, test.time, &store, NULL), DUEQ_OK);
-        seeds[i] = kv_seed(dueq_kv(store));
+        seeds[i] = kv_seed(store->kv);
         assert_int_equal(dueq_close(store), DUEQ_OK);
         temp_dir_remove(dir);
         assert_int_not_equal(seeds[i], 0);
@@ -162,7 +164,7 @@ static void a_caller_s_entropy_is_taken_as_it_is(void **state)
     (void)state;
     test.options.seed = 42;
     open_store();
-    assert_int_equal(kv_seed(dueq_kv(test.store)), 42);
+    assert_int_equal(kv_seed(test.store->kv), 42);
 }
 
 /* ---- durations and moments */
@@ -171,8 +173,8 @@ static const int64_t ends[] = {0,
                                1,
                                INT32_MAX,
                                (int64_t)INT32_MAX + 1,
-                               MOMENT_MAX,
-                               MOMENT_MAX + 1,
+                               SAFE_TIME_MAX,
+                               SAFE_TIME_MAX + 1,
                                INT64_MAX / 2,
                                INT64_MAX - 1,
                                INT64_MAX};
@@ -218,7 +220,7 @@ static void a_long_backoff_is_long(void **state)
         assert_int_equal(dueq_get(test.store, push.topic, push.id, at(2000, 2000), &job),
                          DUEQ_OK);
         assert_true(job.due > 2000 + ends[2] / 2);
-        assert_null(queue_check(test.store));
+        assert_null(queue_check(test.store->queue));
         assert_int_equal(dueq_del(test.store, push.topic, push.id, at(2000, 2000)), DUEQ_OK);
     }
 }
@@ -253,7 +255,7 @@ static void live_through(int64_t number, struct dueq_time time)
     while (dueq_tick(test.store, time, 1000))
         ;
     assert_true(dueq_next_tick(test.store, time) >= 0);
-    assert_null(queue_check(test.store));
+    assert_null(queue_check(test.store->queue));
     commit(time);
     assert_int_equal(dueq_del(test.store, push.topic, push.id, time), DUEQ_OK);
     assert_int_equal(dueq_del(test.store, push.topic, due.id, time), DUEQ_OK);
@@ -372,7 +374,7 @@ enum { SANITIZED = false };
 static void waves_of_growing_bodies_stay_within_two_memtables(void **state)
 {
     size_t limit = 4 * MIB, before, reported = 0, most = 0;
-    struct kv_stats stats;
+    struct dueq_stats stats;
 
     (void)state;
     test.options.memtable_bytes = limit;
@@ -382,7 +384,7 @@ static void waves_of_growing_bodies_stay_within_two_memtables(void **state)
     before = anonymous_bytes();
     for (size_t size = 4000; size < 64000; size += 3000) {
         push_and_ack(size, (int)(limit * 3 / 4 / size));
-        kv_get_stats(dueq_kv(test.store), &stats);
+        dueq_get_stats(test.store, &stats);
         if (stats.memtable_bytes + stats.frozen_bytes > reported)
             reported = stats.memtable_bytes + stats.frozen_bytes;
         if (anonymous_bytes() > most)

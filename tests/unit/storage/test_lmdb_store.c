@@ -18,7 +18,7 @@ enum { META_TXNID = 16 + 128 };
 
 static struct {
     char *dir;
-    struct kv_io io;
+    struct dueq_io io;
     bool broken; /* no page can be read */
     struct lmdb_store *store;
 } test;
@@ -54,7 +54,7 @@ static int set_up(void **state)
 
     (void)state;
     test.dir = temp_dir_new();
-    test.io = kv_io_system;
+    test.io = io_system;
     test.io.pread = fail_pread;
     test.broken = false;
     assert_int_equal(lmdb_store_create(test.dir, &test.io, text("mark"), text("value"), &error),
@@ -83,8 +83,8 @@ static void a_renewal_that_fails_shows_what_was_shown(void **state)
     (void)state;
     put("three");
     test.broken = true;
-    lmdb_rest(test.store);
-    lmdb_renew_resting(test.store);
+    lmdb_release_snapshot(test.store);
+    lmdb_renew_released(test.store);
     test.broken = false;
     assert_int_equal(get("two"), DUEQ_OK);
     assert_int_equal(get("three"), DUEQ_NOTFOUND);
@@ -98,8 +98,8 @@ static void the_owner_meets_what_the_renewal_met(void **state)
     (void)state;
     put("three");
     test.broken = true;
-    lmdb_rest(test.store);
-    lmdb_renew_resting(test.store);
+    lmdb_release_snapshot(test.store);
+    lmdb_renew_released(test.store);
     assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
 }
 

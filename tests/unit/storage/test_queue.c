@@ -1,5 +1,6 @@
 /* Single promises of the queue, each at its edge. Random lives of topics are in
- * tests/model/test_queue.c. */
+ * tests/model/test_queue_random.c. */
+#include "storage/store.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
 #include "tests/support/store_fixture.h"
@@ -69,13 +70,13 @@ static void falling_due_writes_nothing(void **state)
     for (int i = 0; i < MANY; i++)
         push(text("t"), i + 1);
     commit();
-    lsn = kv_lsn(dueq_kv(test.store));
+    lsn = kv_last_lsn(test.store->kv);
     for (int i = 0; i < MANY; i++) {
         wait_ms(1);
         tick_all();
         commit();
     }
-    assert_int_equal(kv_lsn(dueq_kv(test.store)), lsn);
+    assert_int_equal(kv_last_lsn(test.store->kv), lsn);
 }
 
 static void opening_writes_nothing(void **state)
@@ -93,7 +94,7 @@ static void opening_writes_nothing(void **state)
     reopen();
     tick_all();
     commit();
-    assert_int_equal(kv_lsn(dueq_kv(test.store)), 1);
+    assert_int_equal(kv_last_lsn(test.store->kv), 1);
 }
 
 /* ---- what is counted */
@@ -207,7 +208,7 @@ static void an_id_behind_many_that_were_removed_is_known(void **state)
     commit();
     store_fixture_crash(&test);
     tick_all();
-    assert_non_null(test.store->unique.filter.words);
+    assert_non_null(test.store->queue->unique.filter.words);
     for (int i = THOUSANDS - 1; i < THOUSANDS + 1; i++) {
         wanted = i < THOUSANDS ? DUEQ_DUPLICATE : DUEQ_OK;
         push.id = numbered(10 * THOUSANDS + i);
@@ -228,7 +229,7 @@ static int64_t claim(struct dueq_slice topic)
 
 static int records_of_topics(void)
 {
-    struct kv_cursor *cursor = kv_cursor_new(dueq_kv(test.store));
+    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
     int count = 0;
 
     for (enum dueq_status status = kv_cursor_seek(cursor, text("T"));
@@ -283,7 +284,7 @@ static void a_topic_made_again_gives_nothing_twice(void **state)
         assert_true(token > last);
         last = token;
         if (i % 2 == 0)
-            test.store->empty_kept = 0;
+            test.store->queue->empty_kept = 0;
         else
             assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
         commit();
@@ -300,7 +301,7 @@ static void a_dropped_topic_leaves_nothing_behind(void **state)
     struct dueq_slice name;
 
     (void)state;
-    test.store->empty_kept = 0;
+    test.store->queue->empty_kept = 0;
     for (int i = 0; i < 10; i++)
         push(numbered(i), 0);
     for (int i = 0; i < 10; i += 2)
@@ -313,7 +314,7 @@ static void a_dropped_topic_leaves_nothing_behind(void **state)
     assert_int_equal(dueq_next_signal(test.store, &name), DUEQ_NOTFOUND);
     wait_ms(5000);
     tick_all();
-    assert_null(queue_check(test.store));
+    assert_null(queue_check(test.store->queue));
 }
 
 static void a_flush_costs_the_same_for_few_and_many(void **state)
@@ -366,7 +367,7 @@ static void names_are_hashed_by_a_secret(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         push(text("t"), 0);
-        assert_int_equal(queue_find_topic(test.store, text("t"), &topic), DUEQ_OK);
+        assert_int_equal(topics_find(test.store->queue, text("t"), &topic), DUEQ_OK);
         hashes[i] = topic->hh.hashv;
         store_fixture_release(&test);
         store_fixture_init(&test);
@@ -421,7 +422,7 @@ static void a_wall_clock_set_back_ends_no_life_before_it_is_due(void **state)
     wait_ms(1);
     tick_all();
     assert_int_equal(state_of(text("t"), text("second")), DUEQ_DEAD);
-    assert_null(queue_check(test.store));
+    assert_null(queue_check(test.store->queue));
 }
 
 /* No tick has looked at it before the claim. */
@@ -439,21 +440,21 @@ static void a_claim_follows_a_wall_clock_set_back(void **state)
     wait_ms(11500);
     assert_int_equal(dueq_claim(test.store, text("t"), 10, test.time, &job), DUEQ_NOTFOUND);
     assert_int_equal(state_of(text("t"), text("b")), DUEQ_DEAD);
-    assert_null(queue_check(test.store));
+    assert_null(queue_check(test.store->queue));
 }
 
 /* ---- what is damaged */
 
 static void a_tick_that_fails_does_not_spin(void **state)
 {
-    struct kv_key key = lane_key(1, 128, CLOCK_QUEUE);
+    struct kv_key key = queue_key_lane(1, 128, CLOCK_QUEUE);
 
     (void)state;
     push(text("t"), 10);
     push(text("t"), 20);
-    key_add_place(&key, STORE_FIXTURE_START + 10, 1);
+    queue_key_add_position(&key, STORE_FIXTURE_START + 10, 1);
     kv_key_u8(&key, 9); /* behind the first, and no place */
-    kv_put(dueq_kv(test.store), kv_key_slice(&key), text(""), true);
+    kv_put(test.store->kv, kv_key_slice(&key), text(""), true);
     wait_ms(20);
     tick_all();
     assert_in_range(dueq_next_tick(test.store, test.time), 1, 1000);

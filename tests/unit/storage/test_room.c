@@ -28,7 +28,7 @@ static int set_up(void **state)
 {
     (void)state;
     store_fixture_init(&test);
-    test.options.durability = KV_SYNC_ALWAYS;
+    test.options.durability = DUEQ_SYNC_ALWAYS;
     disk = fake_disk_new();
     test.options.io = fake_disk_io(disk);
     body_bytes = calloc(16, MIB);
@@ -125,13 +125,13 @@ static void what_was_granted_stays_so_until_the_commit(void **state)
     open_store();
     assert_int_equal(push(100000), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
-    assert_int_equal(kv_grant(dueq_kv(test.store), 40 * 105000), DUEQ_OK);
+    assert_int_equal(dueq_reserve_room(test.store, 40 * 105000), DUEQ_OK);
     fill_disk();
     for (int i = 0; i < 40; i++)
         assert_int_equal(push(100000), DUEQ_OK);
     /* more than that is refused, and what was granted is there still */
-    assert_int_equal(kv_room(dueq_kv(test.store), 64 * MIB), DUEQ_FULL);
-    assert_int_equal(kv_grant(dueq_kv(test.store), 64 * MIB), DUEQ_FULL);
+    assert_int_equal(dueq_room(test.store, 64 * MIB), DUEQ_FULL);
+    assert_int_equal(dueq_reserve_room(test.store, 64 * MIB), DUEQ_FULL);
     assert_int_equal(commit(), DUEQ_OK);
     for (int i = 0; i < 200 && push(100000) == DUEQ_OK; i++)
         assert_int_equal(commit(), DUEQ_OK);
@@ -419,8 +419,8 @@ static void survive_a_checkpoint_without_room(int error)
             assert_int_equal(extend(token), DUEQ_OK);
         status = dueq_commit(test.store, test.time, &lsn);
         dueq_maintain(test.store, false);
-    } while (status == DUEQ_OK && kv_drains(dueq_kv(test.store)) == DUEQ_OK);
-    assert_int_equal(kv_drains(dueq_kv(test.store)), DUEQ_FULL);
+    } while (status == DUEQ_OK && dueq_drains(test.store) == DUEQ_OK);
+    assert_int_equal(dueq_drains(test.store), DUEQ_FULL);
     assert_int_equal(dueq_status(test.store), DUEQ_OK);
     assert_int_equal(push(100), DUEQ_FULL);
     assert_int_equal(extend(token), DUEQ_OK); /* reading goes on */
@@ -428,7 +428,7 @@ static void survive_a_checkpoint_without_room(int error)
     give_room();
     await_full(false);
     assert_int_equal(commit(), DUEQ_OK);
-    assert_int_equal(kv_drains(dueq_kv(test.store)), DUEQ_OK);
+    assert_int_equal(dueq_drains(test.store), DUEQ_OK);
     assert_int_equal(push(100), DUEQ_OK);
     assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
     lmdb_disk_attach(NULL);

@@ -1,5 +1,5 @@
 /* The bytes of a journal segment. */
-#include "storage/kv/segment.h"
+#include "storage/kv/journal/segment.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * between or not: leases, lives and delays that end in one millisecond, keys that expire, jobs
  * that are cancelled or flushed. Counted are the steps that ticks took and the tombstones that
  * searches stepped over. ENTRIES= scales: 1000000 by hand. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
@@ -217,7 +218,7 @@ static uint64_t flushed(int count, bool checkpointed)
 
 static uint64_t keys(int count, bool checkpointed)
 {
-    struct keys_view view = {test.store, 0, test.time};
+    struct keys_view view = {store_keys(test.store), 0, test.time};
     uint64_t steps;
 
     for (int i = 0; i < count; i++) {
@@ -231,7 +232,7 @@ static uint64_t keys(int count, bool checkpointed)
     tick_all();
     wait_ms(1000);
     steps = tick_all();
-    assert_int_equal(keys_count(test.store, 0), 0);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 0);
     return steps;
 }
 
@@ -283,7 +284,7 @@ static void a_tick_pays_for_what_goes_with_a_key(void **state)
 
     (void)state;
     begin();
-    view = (struct keys_view){test.store, 0, test.time};
+    view = (struct keys_view){store_keys(test.store), 0, test.time};
     for (int i = 0; i < HASHES; i++) {
         char name[16];
         size_t size = (size_t)snprintf(name, sizeof(name), "hash-%d", i);
@@ -301,7 +302,7 @@ static void a_tick_pays_for_what_goes_with_a_key(void **state)
         more = dueq_tick(test.store, test.time, BUDGET);
         assert_in_range(dueq_batch_bytes(test.store), 0, 3 * BUDGET * 64);
     }
-    assert_int_equal(keys_count(test.store, 0), 0);
+    assert_int_equal(keys_count(store_keys(test.store), 0), 0);
     store_fixture_release(&test);
 }
 

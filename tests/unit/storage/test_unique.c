@@ -1,5 +1,6 @@
 /* The index of callers' ids and its filter: an id that is there is refused before, while and
  * after the filter is filled. */
+#include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
 #include "tests/support/store_fixture.h"
@@ -58,7 +59,8 @@ static void expect_duplicates(int to)
 
 static bool is_filled(void)
 {
-    return test.store->unique.filter.words != NULL && !unique_busy(&test.store->unique);
+    return test.store->queue->unique.filter.words != NULL &&
+           !id_index_busy(&test.store->queue->unique);
 }
 
 static void fill(void)
@@ -92,8 +94,8 @@ static void an_old_store_fills_its_filter_a_few_ids_at_a_time(void **state)
         expect_duplicates(IDS + ticks + 1);
     }
     assert_in_range(ticks, IDS / 500, 2 * IDS / 500);
-    assert_true(test.store->unique.filter.ids >= (uint64_t)IDS);
-    assert_null(queue_check(test.store));
+    assert_true(test.store->queue->unique.filter.ids >= (uint64_t)IDS);
+    assert_null(queue_check(test.store->queue));
 }
 
 static void a_full_filter_is_followed_by_a_larger_one(void **state)
@@ -102,13 +104,13 @@ static void a_full_filter_is_followed_by_a_larger_one(void **state)
 
     (void)state;
     fill();
-    capacity = test.store->unique.filter.capacity;
+    capacity = test.store->queue->unique.filter.capacity;
     push_ids(0, (int)capacity);
     assert_false(is_filled());
     fill();
-    assert_true(test.store->unique.filter.capacity > capacity);
+    assert_true(test.store->queue->unique.filter.capacity > capacity);
     expect_duplicates((int)capacity);
-    assert_null(queue_check(test.store));
+    assert_null(queue_check(test.store->queue));
 }
 
 /* Ids that are gone stay in a filter until the next. */
@@ -118,12 +120,12 @@ static void ids_that_are_gone_do_not_make_it_larger(void **state)
 
     (void)state;
     fill();
-    capacity = test.store->unique.filter.capacity;
+    capacity = test.store->queue->unique.filter.capacity;
     push_ids(0, (int)capacity);
     assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
     fill();
-    assert_int_equal(test.store->unique.filter.capacity, capacity);
-    assert_int_equal(test.store->unique.filter.ids, 0);
+    assert_int_equal(test.store->queue->unique.filter.capacity, capacity);
+    assert_int_equal(test.store->queue->unique.filter.ids, 0);
     push_ids(0, IDS);
 }
 
@@ -134,8 +136,9 @@ static void it_takes_no_more_memory_than_it_may(void **state)
     (void)state;
     push_ids(0, (int)most + 1000);
     fill();
-    assert_int_equal(test.store->unique.filter.capacity, most);
-    assert_int_equal(test.store->unique.renew_at, 2 * test.store->unique.filter.ids);
+    assert_int_equal(test.store->queue->unique.filter.capacity, most);
+    assert_int_equal(test.store->queue->unique.renew_at,
+                     2 * test.store->queue->unique.filter.ids);
     expect_duplicates((int)most + 1000);
 }
 

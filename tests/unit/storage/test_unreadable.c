@@ -1,7 +1,8 @@
 /* A page that cannot be read, once and at any place: what was asked for is right or an error,
  * and never the shorter answer of one who takes the error for the end. */
+#include "storage/store.h"
 #include "storage/keys/keys.h"
-#include "storage/kv/io.h"
+#include "storage/io.h"
 #include "storage/kv/kv.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
@@ -17,7 +18,7 @@
 enum { MANY = 400, NAMES = 100, LAST = 1 << 30 };
 
 static struct store_fixture test;
-static struct kv_io io;
+static struct dueq_io io;
 static int until_fault; /* reads of pages */
 
 static ssize_t fail_once(void *arg, int fd, void *data, size_t size, off_t offset)
@@ -71,7 +72,7 @@ static void fill(void)
 static int set_up(void **state)
 {
     (void)state;
-    io = kv_io_system;
+    io = io_system;
     io.pread = fail_once;
     store_fixture_init(&test);
     test.options.memtable_bytes = 1 << 20;
@@ -244,14 +245,14 @@ static uint64_t records_after_flush(int fault, bool *ret_met)
         continue;
     while (is_failure(keys_del(&test.view, text("zset"))))
         continue;
-    keys_flush(test.store, 0);
+    keys_flush(store_keys(test.store), 0);
     tick_away();
     *ret_met = until_fault <= 0;
     dueq_close(test.store); /* which may have met it, too */
     open_store();
     tick_away();
     store_fixture_checkpoint(&test);
-    assert_int_equal(kv_check(dueq_kv(test.store), &records), DUEQ_OK);
+    assert_int_equal(dueq_check(test.store, &records), DUEQ_OK);
     store_fixture_abandon(&test);
     tear_down(NULL);
     return records;

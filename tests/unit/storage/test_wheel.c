@@ -1,5 +1,5 @@
-/* The wheel's promises, one by one; random use is in tests/model/test_wheel.c. */
-#include "storage/queue/wheel.h"
+/* The wheel's promises, one by one; random use is in tests/model/test_wheel_random.c. */
+#include "storage/wheel.h"
 
 #include "tests/support/cmocka.h"
 

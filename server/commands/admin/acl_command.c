@@ -1,0 +1,259 @@
+/* What Redis has for replication and access control, answered by a server that stands alone and
+ * has one user. */
+#include "server/dispatch/command_list.h"
+#include "server/commands/clients/client_filter.h"
+#include "server/dispatch/docs/command_docs.h"
+#include "server/dispatch/command.h"
+#include "server/commands/database.h"
+#include "server/server.h"
+
+#include <string.h>
+
+/* ---- replication */
+
+static enum outcome run_role(struct context *context)
+{
+    resp_array(context->reply, 3);
+    resp_string(context->reply, "master");
+    resp_integer(context->reply, 0);
+    resp_array(context->reply, 0);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_replicaof(struct context *context)
+{
+    int64_t port;
+
+    if (arguments_is(context, 1, "no") && arguments_is(context, 2, "one"))
+        return context_ok(context);
+    if (!arguments_integer_or(context, 2, 0, 65535, "ERR Invalid master port", &port))
+        return OUTCOME_DONE;
+    resp_error(context->reply, "ERR dueq replicates from nobody: only NO ONE makes sense here");
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_slaveof(struct context *context)
+{
+    return run_replicaof(context);
+}
+
+/* ---- access control */
+
+static enum outcome run_acl_whoami(struct context *context)
+{
+    resp_string(context->reply, context->session->user);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_acl_users(struct context *context)
+{
+    resp_array(context->reply, 1);
+    resp_string(context->reply, "default");
+    return OUTCOME_DONE;
+}
+
+static bool has_password(const struct context *context)
+{
+    return config_wants_login(&context->server->config);
+}
+
+/* No hash of the password is shown: it is in the configuration or nowhere. */
+static enum outcome run_acl_list(struct context *context)
+{
+    resp_array(context->reply, 1);
+    resp_string(context->reply, has_password(context) ? "user default on ~* &* +@all"
+                                                      : "user default on nopass ~* &* +@all");
+    return OUTCOME_DONE;
+}
+
+static void write_pair(struct resp_writer *reply, const char *name, const char *value)
+{
+    resp_string(reply, name);
+    resp_string(reply, value);
+}
+
+static enum outcome run_acl_getuser(struct context *context)
+{
+    struct resp_writer *reply = context->reply;
+    struct argument name = context_argument(context, 2);
+
+    if (name.size != 7 || memcmp(name.data, "default", 7) != 0) {
+        resp_null(reply);
+        return OUTCOME_DONE;
+    }
+    resp_map(reply, 6);
+    resp_string(reply, "flags");
+    resp_set(reply, has_password(context) ? 1 : 2);
+    resp_string(reply, "on");
+    if (!has_password(context))
+        resp_string(reply, "nopass");
+    resp_string(reply, "passwords");
+    resp_array(reply, 0);
+    write_pair(reply, "commands", "+@all");
+    write_pair(reply, "keys", "~*");
+    write_pair(reply, "channels", "&*");
+    resp_string(reply, "selectors");
+    resp_array(reply, 0);
+    return OUTCOME_DONE;
+}
+
+static enum outcome list_categories(struct context *context)
+{
+    size_t mark = resp_deferred(context->reply), count = 0;
+
+    for (; command_categories_name(count) != NULL; count++)
+        resp_string(context->reply, command_categories_name(count));
+    resp_deferred_array(context->reply, mark, count);
+    return OUTCOME_DONE;
+}
+
+static size_t write_members(struct context *context, const struct command *command,
+                            struct argument category)
+{
+    const struct command *sub = command->subcommands;
+    size_t count = 0;
+
+    if (sub == NULL && command_categories_contain(command, category)) {
+        resp_string(context->reply, command_full_name(command));
+        return 1;
+    }
+    for (; sub != NULL && sub->name != NULL; sub++)
+        count += write_members(context, sub, category);
+    return count;
+}
+
+static bool is_category(struct argument name)
+{
+    for (size_t i = 0; command_categories_name(i) != NULL; i++)
+        if (argument_is(name, command_categories_name(i)))
+            return true;
+    return false;
+}
+
+static enum outcome run_acl_cat(struct context *context)
+{
+    struct argument category;
+    size_t mark, count = 0;
+
+    if (context_count(context) > 3)
+        return context_subcommand_error(context);
+    if (context_count(context) == 2)
+        return list_categories(context);
+    category = context_argument(context, 2);
+    if (!is_category(category)) {
+        resp_errorf(context->reply, "ERR Unknown category '%.128s'", category.data);
+        return OUTCOME_DONE;
+    }
+    mark = resp_deferred(context->reply);
+    for (size_t i = 0; i < command_count(); i++)
+        count += write_members(context, command_at(i), category);
+    resp_deferred_array(context->reply, mark, count);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_acl_help(struct context *context)
+{
+    return run_container_help(context);
+}
+
+/* ---- commands */
+
+static const struct command acl_subcommands[] = {
+    {.name = "list",
+     .arity = 2,
+     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "List the current ACL rules in ACL config file format",
+     .complexity = "O(N). Where N is the number of configured users.",
+     .syntax = "",
+     .run = run_acl_list},
+    {.name = "help",
+     .arity = 2,
+     .flags = COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "Show helpful text about the different subcommands",
+     .complexity = "O(1)",
+     .syntax = "",
+     .run = run_acl_help},
+    {.name = "getuser",
+     .arity = 3,
+     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "Get the rules for a specific ACL user",
+     .complexity = "O(N). Where N is the number of password, command and pattern rules that "
+                   "the user has.",
+     .syntax = "username",
+     .run = run_acl_getuser},
+    {.name = "cat",
+     .arity = -2,
+     .flags = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "List the ACL categories or the commands inside a category",
+     .complexity = "O(1) since the categories and commands are a fixed set.",
+     .syntax = "[categoryname]",
+     .run = run_acl_cat},
+    {.name = "whoami",
+     .arity = 2,
+     .flags = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "Return the name of the user associated to the current connection",
+     .complexity = "O(1)",
+     .syntax = "",
+     .run = run_acl_whoami},
+    {.name = "users",
+     .arity = 2,
+     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "List the username of all the configured ACL rules",
+     .complexity = "O(N). Where N is the number of configured users.",
+     .syntax = "",
+     .run = run_acl_users},
+    {.name = NULL}};
+
+static const struct command entries[] = {
+    {.name = "role",
+     .arity = 1,
+     .flags = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST,
+     .group = "server",
+     .since = "2.8.12",
+     .summary = "Return the role of the instance in the context of replication",
+     .complexity = "O(1)",
+     .syntax = "",
+     .categories = "admin dangerous",
+     .run = run_role},
+    {.name = "replicaof",
+     .arity = 3,
+     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_NO_ASYNC_LOADING,
+     .group = "server",
+     .since = "5.0.0",
+     .summary = "Make the server a replica of another instance, or promote it as master.",
+     .complexity = "O(1)",
+     .syntax = "host port",
+     .run = run_replicaof},
+    {.name = "slaveof",
+     .arity = 3,
+     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_NO_ASYNC_LOADING,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Make the server a replica of another instance, or promote it as master.",
+     .complexity = "O(1)",
+     .syntax = "host port",
+     .run = run_slaveof},
+    {.name = "acl",
+     .arity = -2,
+     .flags = 0,
+     .group = "server",
+     .since = "6.0.0",
+     .summary = "A container for Access List Control commands ",
+     .complexity = "Depends on subcommand.",
+     .syntax = "",
+     .subcommands = acl_subcommands},
+    {.name = NULL}};
+
+COMMANDS(acl, entries)

@@ -1,0 +1,237 @@
+/* CONFIG. */
+#include "storage/store.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+
+#include "protocol/glob.h"
+#include "server/commands/clients/client_filter.h"
+#include "server/statistics/command_stats.h"
+#include "server/dispatch/arguments.h"
+#include "server/server.h"
+#include "storage/keys/keys.h"
+
+#include <string.h>
+
+/* ---- CONFIG GET */
+
+/* The name under which an option was asked for: as the client wrote it, or the option's own
+ * when a pattern matched. NULL: it was not asked for. */
+static struct argument asked_name(const struct context *context, const char *name)
+{
+    struct argument own = {name, strlen(name)}, none = {NULL, 0};
+
+    for (size_t i = 2; i < context_count(context); i++) {
+        struct argument pattern = context_argument(context, i);
+
+        if (argument_is(pattern, name))
+            return pattern;
+        if (glob_match(pattern.data, pattern.size, name, own.size, true))
+            return own;
+    }
+    return none;
+}
+
+static enum outcome run_get(struct context *context)
+{
+    size_t mark = resp_deferred(context->reply), found = 0;
+    char text[CONFIG_TEXT_MAX];
+
+    for (size_t i = 0; i < config_count(); i++) {
+        struct argument name = asked_name(context, config_name(i));
+        size_t size;
+
+        if (name.data == NULL)
+            continue;
+        size = config_get(&context->server->config, i, text);
+        resp_bulk(context->reply, name.data, name.size);
+        resp_bulk(context->reply, text, size);
+        found++;
+    }
+    resp_deferred_map(context->reply, mark, found);
+    return OUTCOME_DONE;
+}
+
+/* ---- CONFIG SET */
+
+static bool refuse(struct context *context, size_t index, const char *why)
+{
+    resp_errorf(context->reply,
+                "ERR CONFIG SET failed (possibly related to argument '%.128s') - %s",
+                context_argument(context, index).data, why);
+    return false;
+}
+
+static bool is_named_before(struct context *context, size_t index, int option)
+{
+    for (size_t i = 2; i < index; i += 2)
+        if (config_find(context_argument(context, i)) == option)
+            return true;
+    return false;
+}
+
+static bool check_name(struct context *context, size_t index)
+{
+    int option = config_find(context_argument(context, index));
+
+    if (option < 0) {
+        resp_errorf(context->reply,
+                    "ERR Unknown option or number of arguments for CONFIG SET - '%.128s'",
+                    context_argument(context, index).data);
+        return false;
+    }
+    if (!config_may_change(&context->server->config, (size_t)option,
+                           context_argument(context, index + 1)))
+        return refuse(context, index, "can't set immutable config");
+    if (is_named_before(context, index, option))
+        return refuse(context, index, "duplicate parameter");
+    return true;
+}
+
+/* All names are looked at before any value. */
+static bool check_names(struct context *context)
+{
+    for (size_t i = 2; i < context_count(context); i += 2)
+        if (!check_name(context, i))
+            return false;
+    return true;
+}
+
+static bool set_values(struct context *context, struct config *config)
+{
+    struct config_error error;
+
+    for (size_t i = 2; i < context_count(context); i += 2) {
+        size_t option = (size_t)config_find(context_argument(context, i));
+
+        if (!config_set_value(config, option, context_argument(context, i + 1), &error))
+            return refuse(context, i, error.text);
+    }
+    return true;
+}
+
+/* The argument that names the option. */
+static size_t argument_of(const struct context *context, const char *name)
+{
+    size_t index = 2;
+
+    while (index + 2 < context_count(context) &&
+           !argument_is(context_argument(context, index), name))
+        index += 2;
+    return index;
+}
+
+static bool check_values(struct context *context, const struct config *config)
+{
+    struct config_error error;
+    const char *name = server_check_config(context->server, config, &error);
+
+    return name == NULL || refuse(context, argument_of(context, name), error.text);
+}
+
+/* All or none: they are set in a copy. */
+static enum outcome run_set(struct context *context)
+{
+    struct config *config = &context->server->config;
+    struct config changed;
+
+    if (context_count(context) % 2 != 0)
+        return context_syntax_error(context);
+    if (!check_names(context))
+        return OUTCOME_DONE;
+    if (!config_copy(config, &changed))
+        return context_status(context, DUEQ_NOMEM);
+    if (!set_values(context, &changed) || !check_values(context, &changed)) {
+        config_release(&changed);
+        return OUTCOME_DONE;
+    }
+    config_release(config);
+    *config = changed;
+    server_apply_config(context->server);
+    return context_ok(context);
+}
+
+/* ---- CONFIG RESETSTAT, CONFIG REWRITE */
+
+static enum outcome run_config_resetstat(struct context *context)
+{
+    struct server_stats *stats = &context->server->stats;
+
+    stats->connections_received = stats->connections_rejected = 0;
+    stats->commands_processed = stats->errors = 0;
+    stats->input_bytes = stats->output_bytes = 0;
+    if (context->store != NULL)
+        access_reset_lookups(store_keys(context->store));
+    command_stats_reset();
+    return context_ok(context);
+}
+
+static enum outcome run_config_rewrite(struct context *context)
+{
+    struct config_error error;
+
+    if (context->server->config.file == NULL) {
+        resp_error(context->reply, "ERR The server is running without a config file");
+        return OUTCOME_DONE;
+    }
+    if (config_rewrite(&context->server->config, &error)) {
+        log_write_limited(LOG_NOTICE, "CONFIG REWRITE executed with success.");
+        return context_ok(context);
+    }
+    log_write_limited(LOG_WARNING, "CONFIG REWRITE failed: %s", error.text);
+    resp_errorf(context->reply, "ERR Rewriting config file: %s", error.text);
+    return OUTCOME_DONE;
+}
+
+/* ---- the table */
+
+#define ADMIN (COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE)
+#define SUB(sub_name, sub_arity, sub_since, sub_complexity, sub_syntax, sub_summary, handler)  \
+    {                                                                                          \
+        .name = sub_name, .arity = sub_arity, .flags = ADMIN, .group = "server",               \
+        .since = sub_since, .summary = sub_summary, .complexity = sub_complexity,              \
+        .syntax = sub_syntax, .run = handler                                                   \
+    }
+#define BY_NUMBER "O(N) when N is the number of configuration parameters provided"
+
+/* ---- commands */
+
+static const struct command config_subcommands[] = {
+    SUB("get", -3, "2.0.0", BY_NUMBER, "parameter [parameter ...]",
+        "Get the values of configuration parameters", run_get),
+    {.name = "help",
+     .arity = 2,
+     .flags = COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "5.0.0",
+     .summary = "Show helpful text about the different subcommands",
+     .complexity = "O(1)",
+     .syntax = "",
+     .run = run_container_help},
+    SUB("resetstat", 2, "2.0.0", "O(1)", "", "Reset the stats returned by INFO",
+        run_config_resetstat),
+    SUB("rewrite", 2, "2.8.0", "O(1)", "",
+        "Rewrite the configuration file with the in memory configuration", run_config_rewrite),
+    {.name = "set",
+     .arity = -4,
+     .flags = ADMIN,
+     .group = "server",
+     .since = "2.0.0",
+     .summary = "Set configuration parameters to the given values",
+     .complexity = BY_NUMBER,
+     .syntax = "parameter value [parameter value ...]",
+     .tips = "request_policy:all_nodes response_policy:all_succeeded",
+     .run = run_set},
+    {.name = NULL}};
+
+static const struct command entries[] = {
+    {.name = "config",
+     .arity = -2,
+     .group = "server",
+     .since = "2.0.0",
+     .summary = "A container for server configuration commands",
+     .complexity = "Depends on subcommand.",
+     .syntax = "",
+     .subcommands = config_subcommands},
+    {.name = NULL}};
+
+COMMANDS(config, entries)

@@ -1,0 +1,101 @@
+/* What dueq does not have, answered so that clients fall back and people know what to use. */
+#include "server/dispatch/command_list.h"
+#include "server/commands/clients/client_filter.h"
+
+#define INSTEAD "Not in dueq: see Q.PUSH, Q.CLAIM, Q.ACK"
+
+static const char no_lua[] = "ERR dueq runs no Lua. What the scripts of a delay queue do are "
+                             "commands here: Q.PUSH (zadd + "
+                             "hset), Q.CLAIM (zrangebyscore + zadd + hget), Q.ACK (zrem + "
+                             "hdel). See COMMAND DOCS q.push";
+
+static enum outcome run_unsupported(struct context *context)
+{
+    resp_error(context->reply, no_lua);
+    return OUTCOME_DONE;
+}
+
+/* NOSCRIPT makes clients send the text by EVAL, whose answer then says it all. */
+static enum outcome run_evalsha(struct context *context)
+{
+    resp_error(context->reply, "NOSCRIPT No matching script. dueq runs no Lua: see Q.PUSH, "
+                               "Q.CLAIM, Q.ACK.");
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_script_exists(struct context *context)
+{
+    resp_array(context->reply, context_count(context) - 2);
+    for (size_t i = 2; i < context_count(context); i++)
+        resp_integer(context->reply, 0);
+    return OUTCOME_DONE;
+}
+
+#define SCRIPT(sub_name, sub_arity, sub_flags, sub_syntax, handler)                            \
+    {                                                                                          \
+        .name = sub_name, .arity = sub_arity,                                                  \
+        .flags = COMMAND_NOSCRIPT | COMMAND_STORELESS | (sub_flags), .group = "scripting",     \
+        .since = "2.6.0", .summary = INSTEAD, .complexity = "O(1)", .syntax = sub_syntax,      \
+        .categories = "scripting", .run = handler                                              \
+    }
+
+#define REFUSED(command_name, extra_flags, first, handler)                                     \
+    {                                                                                          \
+        .name = command_name, .arity = -3,                                                     \
+        .flags = COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_SKIP_MONITOR |                     \
+                 COMMAND_NO_MANDATORY_KEYS | COMMAND_MOVABLEKEYS | COMMAND_STORELESS |         \
+                 (extra_flags),                                                                \
+        .key_specs = "RW,access,update@2/n0:1:1", .group = "scripting", .since = "2.6.0",      \
+        .summary = INSTEAD, .complexity = "O(1)",                                              \
+        .syntax = first " numkeys [key [key ...]] [arg [arg ...]]", .categories = "scripting", \
+        .run = handler                                                                         \
+    }
+
+/* ---- commands */
+
+static const struct command script_subcommands[] = {
+    SCRIPT("debug", 3, 0, "<YES|SYNC|NO>", run_unsupported),
+    SCRIPT("exists", -3, 0, "sha1 [sha1 ...]", run_script_exists),
+    SCRIPT("flush", -2, 0, "[ASYNC|SYNC]", run_unsupported),
+    {.name = "help",
+     .arity = 2,
+     .flags = COMMAND_LOADING | COMMAND_STALE,
+     .group = "scripting",
+     .since = "5.0.0",
+     .summary = "Show helpful text about the different subcommands",
+     .complexity = "O(1)",
+     .syntax = "",
+     .categories = "scripting",
+     .run = run_container_help},
+    SCRIPT("kill", 2, COMMAND_ALLOW_BUSY, "", run_unsupported),
+    SCRIPT("load", 3, COMMAND_STALE, "script", run_unsupported),
+    {.name = NULL}};
+
+static const struct command entries[] = {
+    REFUSED("eval", 0, "script", run_unsupported),
+    REFUSED("eval_ro", COMMAND_READONLY, "script", run_unsupported),
+    REFUSED("evalsha", 0, "sha1", run_evalsha),
+    REFUSED("evalsha_ro", COMMAND_READONLY, "sha1", run_evalsha),
+    REFUSED("fcall", 0, "function", run_unsupported),
+    REFUSED("fcall_ro", COMMAND_READONLY, "function", run_unsupported),
+    {.name = "function",
+     .arity = -2,
+     .flags = COMMAND_STORELESS,
+     .group = "scripting",
+     .since = "7.0.0",
+     .summary = INSTEAD,
+     .complexity = "O(1)",
+     .syntax = "subcommand [arg [arg ...]]",
+     .run = run_unsupported},
+    {.name = "script",
+     .arity = -2,
+     .flags = COMMAND_STORELESS,
+     .group = "scripting",
+     .since = "2.6.0",
+     .summary = "A container for Lua scripts management commands",
+     .complexity = "Depends on subcommand.",
+     .syntax = "",
+     .subcommands = script_subcommands},
+    {.name = NULL}};
+
+COMMANDS(script, entries)

@@ -1,0 +1,159 @@
+/* Commands about the server as a whole. */
+#include "storage/store.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+
+#include "server/dispatch/arguments.h"
+#include "server/commands/database.h"
+#include "server/info/info.h"
+#include "server/server.h"
+
+static enum outcome run_time(struct context *context)
+{
+    int64_t usec = context->server->clock.wall_usec;
+
+    resp_array(context->reply, 2);
+    resp_bulk_integer(context->reply, usec / 1000000);
+    resp_bulk_integer(context->reply, usec % 1000000);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_info(struct context *context)
+{
+    struct buffer text;
+
+    buffer_init(&text, (size_t)16 << 20);
+    info_write(context, &text);
+    resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
+    buffer_release(&text);
+    return OUTCOME_DONE;
+}
+
+/* Topics belong to no database; they are counted in the first. */
+static enum outcome run_dbsize(struct context *context)
+{
+    resp_integer(context->reply,
+                 (int64_t)keys_count(store_keys(context->store), context->session->database));
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_flushall(struct context *context)
+{
+    enum dueq_status status;
+
+    if (!arguments_flush_form(context))
+        return OUTCOME_DONE;
+    status = dueq_flush(context->store, context->now);
+    return status == DUEQ_OK ? context_ok(context) : context_status(context, status);
+}
+
+enum {
+    SHUTDOWN_SAVE = 1,
+    SHUTDOWN_NOSAVE = 2,
+    SHUTDOWN_ABORT = 4,
+    SHUTDOWN_NOW = 8,
+    SHUTDOWN_OTHER = 16
+};
+
+/* The word's bit; 0: it is none. FORCE asks for what is done anyhow: a checkpoint that fails
+ * holds nothing up. */
+static unsigned shutdown_word(const struct context *context, size_t index)
+{
+    if (arguments_is(context, index, "save"))
+        return SHUTDOWN_SAVE;
+    if (arguments_is(context, index, "nosave"))
+        return SHUTDOWN_NOSAVE;
+    if (arguments_is(context, index, "abort"))
+        return SHUTDOWN_ABORT;
+    if (arguments_is(context, index, "now"))
+        return SHUTDOWN_NOW;
+    return arguments_is(context, index, "force") ? SHUTDOWN_OTHER : 0;
+}
+
+/* Settles, delivers and exits; nothing acknowledged is lost without a checkpoint either, the
+ * next start has more of the journal to read then. */
+static enum outcome run_shutdown(struct context *context)
+{
+    unsigned words = 0;
+
+    for (size_t i = 1; i < context_count(context); i++) {
+        unsigned word = shutdown_word(context, i);
+
+        if (word == 0)
+            return context_syntax_error(context);
+        words |= word;
+    }
+    if (((words & SHUTDOWN_SAVE) && (words & SHUTDOWN_NOSAVE)) ||
+        ((words & SHUTDOWN_ABORT) && context_count(context) > 2))
+        return context_syntax_error(context);
+    if (words & SHUTDOWN_ABORT) {
+        resp_error(context->reply, "ERR No shutdown in progress.");
+        return OUTCOME_DONE;
+    }
+    log_write_limited(LOG_NOTICE, "User requested shutdown...");
+    server_shutdown(context->server, !(words & SHUTDOWN_NOSAVE), words & SHUTDOWN_NOW);
+    return OUTCOME_DONE;
+}
+
+/* ---- the table */
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "dbsize",
+     .arity = 1,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Return the number of keys in the selected database",
+     .complexity = "O(1)",
+     .syntax = "",
+     .categories = "keyspace",
+     .tips = "request_policy:all_shards response_policy:agg_sum",
+     .run = run_dbsize},
+    {.name = "flushall",
+     .arity = -1,
+     .flags = COMMAND_WRITE,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Remove all keys from all databases, and all topics with their jobs",
+     .complexity =
+         "O(N) with N the number of topics; elements and jobs are reclaimed in slices",
+     .syntax = "[ASYNC|SYNC]",
+     .categories = "keyspace dangerous",
+     .tips = "request_policy:all_shards response_policy:all_succeeded",
+     .run = run_flushall},
+    {.name = "info",
+     .arity = -1,
+     .flags = COMMAND_LOADING | COMMAND_STALE,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Get information and statistics about the server",
+     .complexity = "O(1)",
+     .syntax = "[section [section ...]]",
+     .categories = "dangerous",
+     .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+     .run = run_info},
+    {.name = "shutdown",
+     .arity = -1,
+     .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE |
+              COMMAND_NO_MULTI | COMMAND_ALLOW_BUSY,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Settle, deliver, checkpoint (unless NOSAVE) and exit",
+     .complexity = "O(N) with N the changes since the last checkpoint",
+     .syntax = "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]",
+     .run = run_shutdown},
+    {.name = "time",
+     .arity = 1,
+     .flags = COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST,
+     .group = "server",
+     .since = "2.6.0",
+     .summary = "Return the current server time",
+     .complexity = "O(1)",
+     .syntax = "",
+     .tips = "nondeterministic_output",
+     .run = run_time},
+    {.name = NULL}};
+
+COMMANDS(server, entries)

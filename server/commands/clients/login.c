@@ -1,0 +1,216 @@
+/* AUTH and HELLO: who a client is, and what it speaks. */
+#include "server/dispatch/command_list.h"
+#include "server/commands/clients/session_names.h"
+
+#include "protocol/number.h"
+#include "server/dispatch/arguments.h"
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names */
+
+bool session_names_valid(struct argument name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        if (name.data[i] < '!' || name.data[i] > '~')
+            return false;
+    return true;
+}
+
+bool session_names_replace(char **text, struct argument given)
+{
+    char *copy = given.size == 0 ? NULL : strndup(given.data, given.size);
+
+    if (given.size > 0 && copy == NULL)
+        return false;
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+static bool check_name(struct context *context, struct argument name)
+{
+    if (session_names_valid(name))
+        return true;
+    resp_error(context->reply,
+               "ERR Client names cannot contain spaces, newlines or special characters.");
+    return false;
+}
+
+bool session_names_set(struct context *context, struct argument name)
+{
+    if (!check_name(context, name))
+        return false;
+    if (session_names_replace(&context->session->name, name))
+        return true;
+    context_status(context, DUEQ_NOMEM);
+    return false;
+}
+
+/* ---- passwords */
+
+/* Takes as long for a wrong password as for the right one, whatever they have in common. */
+static bool same_text(struct argument given, const char *wanted, size_t size)
+{
+    unsigned char difference = given.size != size;
+
+    for (size_t i = 0; i < given.size; i++)
+        difference |= (unsigned char)(given.data[i] ^ wanted[size == 0 ? 0 : i % size]);
+    return difference == 0;
+}
+
+/* There is one user, whom any password lets in when none is set. */
+static bool log_in(struct context *context, struct argument user, struct argument password)
+{
+    const struct config *config = &context->server->config;
+
+    if (!same_text(user, "default", 7) ||
+        (config_wants_login(config) &&
+         !same_text(password, config->requirepass, config->requirepass_size))) {
+        resp_error(context->reply,
+                   "WRONGPASS invalid username-password pair or user is disabled.");
+        return false;
+    }
+    context->session->authenticated = true;
+    return true;
+}
+
+static enum outcome run_auth(struct context *context)
+{
+    bool named = context_count(context) == 3;
+    struct argument user = {"default", 7};
+
+    if (context_count(context) > 3)
+        return context_syntax_error(context);
+    if (!named && !config_wants_login(&context->server->config)) {
+        resp_error(context->reply,
+                   "ERR AUTH <password> called without any password configured for the default "
+                   "user. Are you sure your configuration is correct?");
+        return OUTCOME_DONE;
+    }
+    if (named)
+        user = context_argument(context, 1);
+    if (!log_in(context, user, context_argument(context, named ? 2 : 1)))
+        return OUTCOME_DONE;
+    return context_ok(context);
+}
+
+/* ---- HELLO */
+
+struct hello {
+    int64_t version;
+    struct argument user, password, name; /* data NULL: not given */
+};
+
+static bool read_version(struct context *context, struct hello *hello)
+{
+    struct argument version;
+
+    hello->version = context->session->protocol;
+    if (context_count(context) < 2)
+        return true;
+    version = context_argument(context, 1);
+    if (!number_parse_integer(version.data, version.size, &hello->version)) {
+        resp_error(context->reply, "ERR Protocol version is not an integer or out of range");
+        return false;
+    }
+    if (hello->version < 2 || hello->version > 3) {
+        resp_error(context->reply, "NOPROTO unsupported protocol version");
+        return false;
+    }
+    return true;
+}
+
+static bool read_options(struct context *context, struct hello *hello)
+{
+    for (size_t at = 2; at < context_count(context); at++) {
+        size_t left = context_count(context) - at - 1;
+
+        if (arguments_is(context, at, "auth") && left >= 2) {
+            hello->user = context_argument(context, ++at);
+            hello->password = context_argument(context, ++at);
+        } else if (arguments_is(context, at, "setname") && left >= 1) {
+            hello->name = context_argument(context, ++at);
+            if (!check_name(context, hello->name))
+                return false;
+        } else {
+            resp_errorf(context->reply, "ERR Syntax error in HELLO option '%.128s'",
+                        context_argument(context, at).data);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool greet(struct context *context, const struct hello *hello)
+{
+    if (hello->user.data != NULL && !log_in(context, hello->user, hello->password))
+        return false;
+    if (!context->session->authenticated) {
+        resp_error(context->reply,
+                   "NOAUTH HELLO must be called with the client already authenticated, "
+                   "otherwise the HELLO AUTH <user> <pass> option can be used to authenticate "
+                   "the client and select the RESP protocol version at the same time");
+        return false;
+    }
+    if (hello->name.data != NULL && !session_names_set(context, hello->name))
+        return false;
+    context->session->protocol = (int)hello->version;
+    context->reply->version = (int)hello->version;
+    return true;
+}
+
+static enum outcome run_hello(struct context *context)
+{
+    struct resp_writer *reply = context->reply;
+    struct hello hello = {0};
+
+    if (!read_version(context, &hello) || !read_options(context, &hello) ||
+        !greet(context, &hello))
+        return OUTCOME_DONE;
+    resp_map(reply, 7);
+    resp_string(reply, "server");
+    resp_string(reply, "redis");
+    resp_string(reply, "version");
+    resp_string(reply, "7.0.15");
+    resp_string(reply, "proto");
+    resp_integer(reply, context->session->protocol);
+    resp_string(reply, "id");
+    resp_integer(reply, (int64_t)context->session->id);
+    resp_string(reply, "mode");
+    resp_string(reply, "standalone");
+    resp_string(reply, "role");
+    resp_string(reply, "master");
+    resp_string(reply, "modules");
+    resp_array(reply, 0);
+    return OUTCOME_DONE;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "auth",
+     .arity = -2,
+     .flags = COMMAND_ANYTIME | COMMAND_NO_AUTH | COMMAND_ALLOW_BUSY,
+     .group = "connection",
+     .since = "1.0.0",
+     .summary = "Authenticate to the server",
+     .complexity = "O(N) where N is the number of passwords defined for the user",
+     .syntax = "[username] password",
+     .categories = "connection",
+     .run = run_auth},
+    {.name = "hello",
+     .arity = -1,
+     .flags = COMMAND_ANYTIME | COMMAND_NO_AUTH | COMMAND_ALLOW_BUSY,
+     .group = "connection",
+     .since = "6.0.0",
+     .summary = "Handshake with Redis",
+     .complexity = "O(1)",
+     .syntax = "[protover [AUTH username password] [SETNAME clientname]]",
+     .categories = "connection",
+     .run = run_hello},
+    {.name = NULL}};
+
+COMMANDS(login, entries)

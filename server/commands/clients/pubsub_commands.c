@@ -1,0 +1,389 @@
+/* Publish and subscribe. */
+#include "server/dispatch/command_list.h"
+#include "server/session/pubsub.h"
+
+#include "protocol/glob.h"
+#include "server/commands/clients/client_filter.h"
+#include "server/dispatch/command.h"
+#include "server/net/connection.h"
+
+struct verb {
+    enum pubsub_kind kind;
+    const char *subscribe, *unsubscribe;
+};
+
+static const struct verb verbs[PUBSUB_KINDS] = {
+    [PUBSUB_CHANNEL] = {PUBSUB_CHANNEL, "subscribe", "unsubscribe"},
+    [PUBSUB_PATTERN] = {PUBSUB_PATTERN, "psubscribe", "punsubscribe"},
+    [PUBSUB_SHARD] = {PUBSUB_SHARD, "ssubscribe", "sunsubscribe"},
+};
+
+/* Channels and patterns are counted together, shard channels by themselves. */
+static int64_t count_of(const struct session *session, enum pubsub_kind kind)
+{
+    if (kind == PUBSUB_SHARD)
+        return (int64_t)session->subscription_count[PUBSUB_SHARD];
+    return (int64_t)(session->subscription_count[PUBSUB_CHANNEL] +
+                     session->subscription_count[PUBSUB_PATTERN]);
+}
+
+/* A confirmation is a message, which comes also to a client that wants no replies. One that
+ * wants them has it in its place among them, as in an EXEC. name: data NULL for none at all. */
+static void confirm(struct context *context, const char *word, struct dueq_slice name,
+                    int64_t count)
+{
+    bool silent = session_is_silent(context->session);
+    struct connection *connection = connection_of(context->session);
+    struct resp_writer *writer = silent ? connection_push_begin(connection) : context->reply;
+
+    resp_push(writer, 3);
+    resp_string(writer, word);
+    if (name.data == NULL)
+        resp_null(writer);
+    else
+        resp_bulk(writer, name.data, name.size);
+    resp_integer(writer, count);
+    if (silent)
+        connection_push_end(connection);
+}
+
+static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
+{
+    for (size_t i = 1; i < context_count(context); i++) {
+        struct dueq_slice name = context_slice(context, i);
+
+        if (!pubsub_subscribe(context->server, context->session, kind, name))
+            return context_status(context, DUEQ_NOMEM);
+        confirm(context, verbs[kind].subscribe, name, count_of(context->session, kind));
+    }
+    return OUTCOME_DONE;
+}
+
+/* The name lies in the subscription, which goes: it is written before, with the count after. */
+static void unsubscribe_newest(struct context *context, enum pubsub_kind kind)
+{
+    struct dueq_slice name;
+
+    if (!pubsub_newest(context->session, kind, &name))
+        return;
+    confirm(context, verbs[kind].unsubscribe, name, count_of(context->session, kind) - 1);
+    pubsub_unsubscribe(context->server, context->session, kind, name);
+}
+
+static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind kind)
+{
+    if (context->session->subscriptions[kind] == NULL)
+        confirm(context, verbs[kind].unsubscribe, dueq_slice(NULL, 0),
+                count_of(context->session, kind));
+    while (context->session->subscriptions[kind] != NULL)
+        unsubscribe_newest(context, kind);
+    return OUTCOME_DONE;
+}
+
+static enum outcome unsubscribe(struct context *context, enum pubsub_kind kind)
+{
+    if (context_count(context) == 1)
+        return unsubscribe_all(context, kind);
+    for (size_t i = 1; i < context_count(context); i++) {
+        struct dueq_slice name = context_slice(context, i);
+
+        pubsub_unsubscribe(context->server, context->session, kind, name);
+        confirm(context, verbs[kind].unsubscribe, name, count_of(context->session, kind));
+    }
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_subscribe(struct context *context)
+{
+    return subscribe(context, PUBSUB_CHANNEL);
+}
+
+static enum outcome run_psubscribe(struct context *context)
+{
+    return subscribe(context, PUBSUB_PATTERN);
+}
+
+static enum outcome run_ssubscribe(struct context *context)
+{
+    return subscribe(context, PUBSUB_SHARD);
+}
+
+static enum outcome run_unsubscribe(struct context *context)
+{
+    return unsubscribe(context, PUBSUB_CHANNEL);
+}
+
+static enum outcome run_punsubscribe(struct context *context)
+{
+    return unsubscribe(context, PUBSUB_PATTERN);
+}
+
+static enum outcome run_sunsubscribe(struct context *context)
+{
+    return unsubscribe(context, PUBSUB_SHARD);
+}
+
+/* ---- publishing */
+
+static enum outcome publish(struct context *context, enum pubsub_kind kind)
+{
+    size_t receivers = pubsub_publish(context->server, kind, context_slice(context, 1),
+                                      context_slice(context, 2));
+
+    resp_integer(context->reply, (int64_t)receivers);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_publish(struct context *context)
+{
+    return publish(context, PUBSUB_CHANNEL);
+}
+
+static enum outcome run_spublish(struct context *context)
+{
+    return publish(context, PUBSUB_SHARD);
+}
+
+/* ---- PUBSUB */
+
+struct name_list {
+    struct context *context;
+    size_t count;
+};
+
+static void write_name(void *arg, struct dueq_slice name)
+{
+    struct name_list *list = arg;
+    struct context *context = list->context;
+
+    if (context_count(context) > 2) {
+        struct argument pattern = context_argument(context, 2);
+
+        if (!glob_match(pattern.data, pattern.size, name.data, name.size, false))
+            return;
+    }
+    resp_bulk(context->reply, name.data, name.size);
+    list->count++;
+}
+
+static enum outcome list_names(struct context *context, enum pubsub_kind kind)
+{
+    struct name_list list = {context, 0};
+    size_t mark = resp_deferred(context->reply);
+
+    if (context_count(context) > 3)
+        return context_subcommand_error(context);
+    pubsub_each(context->server, kind, write_name, &list);
+    resp_deferred_array(context->reply, mark, list.count);
+    return OUTCOME_DONE;
+}
+
+static enum outcome count_receivers(struct context *context, enum pubsub_kind kind)
+{
+    resp_array(context->reply, 2 * (context_count(context) - 2));
+    for (size_t i = 2; i < context_count(context); i++) {
+        struct dueq_slice name = context_slice(context, i);
+
+        resp_bulk(context->reply, name.data, name.size);
+        resp_integer(context->reply, (int64_t)pubsub_receivers(context->server, kind, name));
+    }
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_pubsub_channels(struct context *context)
+{
+    return list_names(context, PUBSUB_CHANNEL);
+}
+
+static enum outcome run_pubsub_shardchannels(struct context *context)
+{
+    return list_names(context, PUBSUB_SHARD);
+}
+
+static enum outcome run_pubsub_numsub(struct context *context)
+{
+    return count_receivers(context, PUBSUB_CHANNEL);
+}
+
+static enum outcome run_pubsub_shardnumsub(struct context *context)
+{
+    return count_receivers(context, PUBSUB_SHARD);
+}
+
+static enum outcome run_pubsub_numpat(struct context *context)
+{
+    resp_integer(context->reply, (int64_t)pubsub_names(context->server, PUBSUB_PATTERN));
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_pubsub_help(struct context *context)
+{
+    return run_container_help(context);
+}
+
+/* ---- commands */
+
+static const struct command pubsub_subcommands[] = {
+    {.name = "numsub",
+     .arity = -2,
+     .flags = COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.8.0",
+     .summary = "Get the count of subscribers for channels",
+     .complexity =
+         "O(N) for the NUMSUB subcommand, where N is the number of requested channels",
+     .syntax = "[channel [channel ...]]",
+     .run = run_pubsub_numsub},
+    {.name = "channels",
+     .arity = -2,
+     .flags = COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.8.0",
+     .summary = "List active channels",
+     .complexity = "O(N) where N is the number of active channels, and assuming constant time "
+                   "pattern matching (relatively short channels and patterns)",
+     .syntax = "[pattern]",
+     .run = run_pubsub_channels},
+    {.name = "help",
+     .arity = 2,
+     .flags = COMMAND_LOADING | COMMAND_STALE,
+     .group = "pubsub",
+     .since = "6.2.0",
+     .summary = "Show helpful text about the different subcommands",
+     .complexity = "O(1)",
+     .syntax = "",
+     .run = run_pubsub_help},
+    {.name = "numpat",
+     .arity = 2,
+     .flags = COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.8.0",
+     .summary = "Get the count of unique patterns pattern subscriptions",
+     .complexity = "O(1)",
+     .syntax = "",
+     .run = run_pubsub_numpat},
+    {.name = "shardchannels",
+     .arity = -2,
+     .flags = COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE,
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "List active shard channels",
+     .complexity = "O(N) where N is the number of active shard channels, and assuming constant "
+                   "time pattern matching (relatively short shard channels).",
+     .syntax = "[pattern]",
+     .run = run_pubsub_shardchannels},
+    {.name = "shardnumsub",
+     .arity = -2,
+     .flags = COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE,
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Get the count of subscribers for shard channels",
+     .complexity = "O(N) for the SHARDNUMSUB subcommand, where N is the number of requested "
+                   "shard channels",
+     .syntax = "[shardchannel [shardchannel ...]]",
+     .run = run_pubsub_shardnumsub},
+    {.name = NULL}};
+
+static const struct command entries[] = {
+    {.name = "subscribe",
+     .arity = -2,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_PUBSUB | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.0.0",
+     .summary = "Listen for messages published to the given channels",
+     .complexity = "O(N) where N is the number of channels to subscribe to.",
+     .syntax = "channel [channel ...]",
+     .run = run_subscribe},
+    {.name = "psubscribe",
+     .arity = -2,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_PUBSUB | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.0.0",
+     .summary = "Listen for messages published to channels matching the given patterns",
+     .complexity =
+         "O(N) where N is the number of patterns the client is already subscribed to.",
+     .syntax = "pattern [pattern ...]",
+     .run = run_psubscribe},
+    {.name = "unsubscribe",
+     .arity = -1,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_PUBSUB | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.0.0",
+     .summary = "Stop listening for messages posted to the given channels",
+     .complexity = "O(N) where N is the number of clients already subscribed to a channel.",
+     .syntax = "[channel [channel ...]]",
+     .run = run_unsubscribe},
+    {.name = "punsubscribe",
+     .arity = -1,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_PUBSUB | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE,
+     .group = "pubsub",
+     .since = "2.0.0",
+     .summary = "Stop listening for messages posted to channels matching the given patterns",
+     .complexity =
+         "O(N+M) where N is the number of patterns the client is already subscribed and M is "
+         "the number of total patterns subscribed in the system (by any client).",
+     .syntax = "[pattern [pattern ...]]",
+     .run = run_punsubscribe},
+    {.name = "publish",
+     .arity = 3,
+     .flags = COMMAND_PAUSED | COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST,
+     .group = "pubsub",
+     .since = "2.0.0",
+     .summary = "Post a message to a channel",
+     .complexity = "O(N+M) where N is the number of clients subscribed to the receiving "
+                   "channel and M is the total number of subscribed patterns (by any client).",
+     .syntax = "channel message",
+     .run = run_publish},
+    {.name = "pubsub",
+     .arity = -2,
+     .flags = 0,
+     .group = "pubsub",
+     .since = "2.8.0",
+     .summary = "A container for Pub/Sub commands",
+     .complexity = "Depends on subcommand.",
+     .syntax = "",
+     .subcommands = pubsub_subcommands},
+    {.name = "ssubscribe",
+     .arity = -2,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_PUBSUB | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE,
+     .keys = {1, -1, 1},
+     .key_specs = "not_key@1/r-1:1:0",
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Listen for messages published to the given shard channels",
+     .complexity = "O(N) where N is the number of shard channels to subscribe to.",
+     .syntax = "shardchannel [shardchannel ...]",
+     .run = run_ssubscribe},
+    {.name = "sunsubscribe",
+     .arity = -1,
+     .flags = COMMAND_SUBSCRIBED | COMMAND_PUBSUB | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE,
+     .keys = {1, -1, 1},
+     .key_specs = "not_key@1/r-1:1:0",
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Stop listening for messages posted to the given shard channels",
+     .complexity =
+         "O(N) where N is the number of clients already subscribed to a shard channel.",
+     .syntax = "[shardchannel [shardchannel ...]]",
+     .run = run_sunsubscribe},
+    {.name = "spublish",
+     .arity = 3,
+     .flags = COMMAND_PAUSED | COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "not_key@1/r0:1:0",
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Post a message to a shard channel",
+     .complexity =
+         "O(N) where N is the number of clients subscribed to the receiving shard channel.",
+     .syntax = "shardchannel message",
+     .run = run_spublish},
+    {.name = NULL}};
+
+COMMANDS(pubsub, entries)

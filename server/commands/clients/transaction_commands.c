@@ -1,0 +1,171 @@
+/* MULTI, EXEC, DISCARD, WATCH, UNWATCH. The whole EXEC is one turn's work, so one record of the
+ * journal: all of it survives a power cut, or nothing. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/session/session.h"
+#include "server/session/transaction.h"
+#include "server/session/watches.h"
+
+static enum outcome run_multi(struct context *context)
+{
+    struct session *session = context->session;
+
+    if (session->transaction != NULL) {
+        resp_error(context->reply, "ERR MULTI calls can not be nested");
+        return OUTCOME_DONE;
+    }
+    session->transaction = transaction_new();
+    if (session->transaction == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    return context_ok(context);
+}
+
+void transaction_end(struct context *context)
+{
+    transaction_free(context->session->transaction);
+    context->session->transaction = NULL;
+    watches_drop(context->server, context->session);
+}
+
+static void execute_queued(struct context *context, const struct transaction *transaction)
+{
+    size_t count = transaction_count(transaction);
+
+    resp_array(context->reply, count);
+    for (size_t i = 0; i < count; i++) {
+        struct context inner = *context;
+
+        inner.request = transaction_request(transaction, i);
+        inner.may_wait = false;
+        inner.queued = true;
+        inner.failed = DUEQ_OK;
+        dispatch_command(&inner);
+    }
+    context->session->last_command = context->command;
+}
+
+/* The queue is taken off the session first: what runs in it may end transactions as well. */
+static enum outcome execute(struct context *context)
+{
+    struct session *session = context->session;
+    struct transaction *transaction = session->transaction;
+
+    session->transaction = NULL;
+    watches_drop(context->server, session);
+    execute_queued(context, transaction);
+    transaction_free(transaction);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_exec(struct context *context)
+{
+    struct session *session = context->session;
+
+    if (session->transaction == NULL) {
+        resp_error(context->reply, "ERR EXEC without MULTI");
+        return OUTCOME_DONE;
+    }
+    if (transaction_failed(session->transaction))
+        resp_error(context->reply,
+                   "EXECABORT Transaction discarded because of previous errors.");
+    else if (!watches_intact(context->server, session))
+        resp_null_array(context->reply);
+    else
+        return execute(context);
+    transaction_end(context);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_discard(struct context *context)
+{
+    if (context->session->transaction == NULL) {
+        resp_error(context->reply, "ERR DISCARD without MULTI");
+        return OUTCOME_DONE;
+    }
+    transaction_end(context);
+    return context_ok(context);
+}
+
+static enum outcome run_watch(struct context *context)
+{
+    if (context->session->transaction != NULL) {
+        resp_error(context->reply, "ERR WATCH inside MULTI is not allowed");
+        return OUTCOME_DONE;
+    }
+    if (context->session->watch_broken)
+        return context_ok(context); /* EXEC aborts whatever is added */
+    for (size_t i = 1; i < context_count(context); i++)
+        if (!watches_add(context->server, context->session, context_slice(context, i)))
+            return context_status(context, DUEQ_NOMEM);
+    return context_ok(context);
+}
+
+static enum outcome run_unwatch(struct context *context)
+{
+    watches_drop(context->server, context->session);
+    return context_ok(context);
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "multi",
+     .arity = 1,
+     .flags = COMMAND_UNQUEUED | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE |
+              COMMAND_FAST | COMMAND_ALLOW_BUSY,
+     .group = "transactions",
+     .since = "1.2.0",
+     .summary = "Mark the start of a transaction block",
+     .complexity = "O(1)",
+     .syntax = "",
+     .categories = "transaction",
+     .run = run_multi},
+    {.name = "exec",
+     .arity = 1,
+     .flags = COMMAND_RUNS_QUEUE | COMMAND_UNQUEUED | COMMAND_NOSCRIPT | COMMAND_LOADING |
+              COMMAND_STALE | COMMAND_SKIP_SLOWLOG,
+     .group = "transactions",
+     .since = "1.2.0",
+     .summary = "Execute all commands issued after MULTI",
+     .complexity = "Depends on commands in the transaction",
+     .syntax = "",
+     .categories = "transaction",
+     .run = run_exec},
+    {.name = "discard",
+     .arity = 1,
+     .flags = COMMAND_UNQUEUED | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE |
+              COMMAND_FAST | COMMAND_ALLOW_BUSY,
+     .group = "transactions",
+     .since = "2.0.0",
+     .summary = "Discard all commands issued after MULTI",
+     .complexity = "O(N), when N is the number of queued commands",
+     .syntax = "",
+     .categories = "transaction",
+     .run = run_discard},
+    {.name = "watch",
+     .arity = -2,
+     .flags = COMMAND_UNQUEUED | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE |
+              COMMAND_FAST | COMMAND_ALLOW_BUSY,
+     .keys = {1, -1, 1},
+     .key_specs = "RO@1/r-1:1:0",
+     .group = "transactions",
+     .since = "2.2.0",
+     .summary = "Watch the given keys to determine execution of the MULTI/EXEC block",
+     .complexity = "O(1) for every key.",
+     .syntax = "key [key ...]",
+     .categories = "transaction",
+     .run = run_watch},
+    {.name = "unwatch",
+     .arity = 1,
+     .flags =
+         COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST | COMMAND_ALLOW_BUSY,
+     .group = "transactions",
+     .since = "2.2.0",
+     .summary = "Forget about all watched keys",
+     .complexity = "O(1)",
+     .syntax = "",
+     .categories = "transaction",
+     .run = run_unwatch},
+    {.name = NULL}};
+
+COMMANDS(transaction, entries)

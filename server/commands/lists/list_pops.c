@@ -1,0 +1,563 @@
+/* Lists: what takes elements out at the ends, and moves them to other lists; also waiting for
+ * them. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/dispatch/long_work.h"
+#include "server/commands/removals.h"
+
+/* Tells that elements were taken, and of the end of the key when they were the last. */
+static void notify_taken(struct context *context, struct dueq_slice key, enum list_end end)
+{
+    database_notify(context, EVENT_LIST, end == LIST_HEAD ? "lpop" : "rpop", key);
+    database_notify_if_removed(context, key);
+}
+
+/* ---- taking */
+
+static bool take_one(struct context *context, struct dueq_slice key, enum list_end end)
+{
+    struct keys_view view = database_view(context);
+    struct dueq_slice value;
+
+    if (!context_check_status(context, list_pop(&view, key, end, &value)))
+        return false;
+    resp_slice(context->reply, value);
+    notify_taken(context, key, end);
+    return true;
+}
+
+struct writing {
+    struct resp_writer *reply;
+    uint64_t left;
+};
+
+static bool write_element(void *arg, struct dueq_slice value, struct dueq_slice unused)
+{
+    struct writing *writing = arg;
+
+    (void)unused;
+    resp_slice(writing->reply, value);
+    return --writing->left > 0;
+}
+
+static enum dueq_status write_end(const struct keys_view *view, struct dueq_slice key,
+                                  enum list_end end, uint64_t size, struct writing *writing)
+{
+    if (end == LIST_HEAD)
+        return list_each(view, key, 0, LIST_TAIL, write_element, writing);
+    return list_each(view, key, size - 1, LIST_HEAD, write_element, writing);
+}
+
+/* How elements of a key are taken: all that it offers up to a count, in an array of their own,
+ * or one. */
+struct taking {
+    enum list_end end;
+    bool named;     /* the key is part of the reply */
+    bool counted;   /* reply an array of elements, not one */
+    uint64_t count; /* at most */
+};
+
+static void begin_many(struct context *context, const struct removing *removing, uint64_t count)
+{
+    const struct taking *taking = removing->arg;
+
+    if (taking->named) {
+        resp_array(context->reply, 2);
+        resp_slice(context->reply, context_slice(context, removing->key));
+    }
+    resp_array(context->reply, count);
+}
+
+static void write_many(struct context *context, const struct removing *removing,
+                       const struct zset_entry *element)
+{
+    (void)removing;
+    resp_slice(context->reply, element->member);
+}
+
+static void end_many(struct context *context, const struct removing *removing, uint64_t count)
+{
+    const struct taking *taking = removing->arg;
+
+    (void)count;
+    notify_taken(context, context_slice(context, removing->key), taking->end);
+}
+
+/* Writes and removes them: what the reply cannot show is not taken. */
+static enum outcome take_at_once(struct context *context, const struct removing *removing)
+{
+    const struct taking *taking = removing->arg;
+    struct dueq_slice key = context_slice(context, removing->key);
+    struct keys_view view = database_view(context);
+    size_t mark = buffer_size(context->reply->out);
+    struct writing writing = {context->reply, removing->count};
+    uint64_t size;
+    enum dueq_status status = database_count_elements(context, key, KEYS_LIST, &size);
+
+    begin_many(context, removing, removing->count);
+    if (status == DUEQ_OK)
+        status = write_end(&view, key, taking->end, size, &writing);
+    if (context->reply->out->overflowed)
+        return OUTCOME_DONE;
+    if (status == DUEQ_OK)
+        status = list_trim(&view, key, taking->end == LIST_HEAD ? removing->count : 0,
+                           size - removing->count);
+    if (status != DUEQ_OK) {
+        buffer_truncate(context->reply->out, mark);
+        return context_status(context, status);
+    }
+    end_many(context, removing, removing->count);
+    return OUTCOME_DONE;
+}
+
+static const struct removal_form many = {begin_many, write_many, end_many, take_at_once};
+
+static struct removing removing_of(const struct taking *taking, size_t key, uint64_t count)
+{
+    return (struct removing){
+        .form = &many,
+        .arg = taking,
+        .key = key,
+        .type = KEYS_LIST,
+        .count = count,
+        .part = {.kind = KEYS_PART_END, .reverse = taking->end == LIST_TAIL, .most = count}};
+}
+
+static enum outcome take_many_on(struct context *context, const struct taking *taking)
+{
+    struct removing removing = removing_of(taking, 0, 0);
+
+    return removal_go_on(context, &removing);
+}
+
+static enum outcome take_many(struct context *context, const struct taking *taking, size_t key,
+                              uint64_t size)
+{
+    uint64_t count = taking->count < size ? taking->count : size;
+    struct removing removing = removing_of(taking, key, count);
+
+    return count <= LONG_ENOUGH ? take_at_once(context, &removing)
+                                : removal_begin(context, &removing, count);
+}
+
+/* ---- LPOP, RPOP */
+
+static enum outcome pop_counted(struct context *context, enum list_end end)
+{
+    struct taking taking = {.end = end, .counted = true};
+    int64_t count;
+    uint64_t size;
+
+    if (context_count(context) > 3)
+        return context_arity_error(context);
+    if (removal_is_under_way(context))
+        return take_many_on(context, &taking);
+    if (!arguments_integer_or(context, 2, 0, INT64_MAX,
+                              "ERR value is out of range, must be positive", &count) ||
+        !database_read_count(context, context_slice(context, 1), KEYS_LIST, &size))
+        return OUTCOME_DONE;
+    taking.count = (uint64_t)count;
+    if (size > 0 && count > 0)
+        return take_many(context, &taking, 1, size);
+    if (size == 0)
+        resp_null_array(context->reply);
+    else
+        resp_array(context->reply, 0);
+    return OUTCOME_DONE;
+}
+
+static enum outcome pop(struct context *context, enum list_end end)
+{
+    uint64_t size;
+
+    if (context_count(context) > 2)
+        return pop_counted(context, end);
+    if (!database_read_count(context, context_slice(context, 1), KEYS_LIST, &size))
+        return OUTCOME_DONE;
+    if (size == 0)
+        resp_null(context->reply);
+    else
+        take_one(context, context_slice(context, 1), end);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_lpop(struct context *context)
+{
+    return pop(context, LIST_HEAD);
+}
+
+static enum outcome run_rpop(struct context *context)
+{
+    return pop(context, LIST_TAIL);
+}
+
+/* ---- from the first of several lists that has elements */
+
+struct choice {
+    size_t first_key, keys; /* arguments */
+    struct taking taking;
+};
+
+static enum outcome take_choice(struct context *context, const struct choice *choice,
+                                size_t key, uint64_t size)
+{
+    if (choice->taking.counted)
+        return take_many(context, &choice->taking, key, size);
+    resp_array(context->reply, 2);
+    resp_slice(context->reply, context_slice(context, key));
+    take_one(context, context_slice(context, key), choice->taking.end);
+    return OUTCOME_DONE;
+}
+
+/* True: with the outcome; false: there is nothing to take. */
+static bool take_first(struct context *context, const struct choice *choice,
+                       enum outcome *ret_outcome)
+{
+    size_t first = choice->first_key, keys = choice->keys;
+
+    *ret_outcome = OUTCOME_DONE;
+    waiters_select_changed(context, &first, &keys);
+    for (size_t i = first; i < first + keys; i++) {
+        uint64_t size;
+        enum dueq_status status =
+            database_count_for_wait(context, context_slice(context, i), KEYS_LIST, &size);
+
+        if (!context_check_status(context, status))
+            return true;
+        if (status == DUEQ_NOTFOUND)
+            continue;
+        *ret_outcome = take_choice(context, choice, i, size);
+        return true;
+    }
+    return false;
+}
+
+static enum outcome null_array(struct context *context)
+{
+    resp_null_array(context->reply);
+    return OUTCOME_DONE;
+}
+
+/* Who has left the line to take many, and finds them gone, waits no more. */
+static enum outcome take_or_wait(struct context *context, const struct choice *choice,
+                                 int64_t deadline)
+{
+    enum outcome outcome;
+
+    if (context->timed_out)
+        return null_array(context);
+    if (removal_is_under_way(context))
+        return take_many_on(context, &choice->taking);
+    if (take_first(context, choice, &outcome))
+        return outcome;
+    if (!context->may_wait || long_work_state(context) != NULL)
+        return null_array(context);
+    return waiters_wait_for_keys(context, KEYS_LIST, choice->first_key, choice->keys, deadline);
+}
+
+static enum outcome blocking_pop(struct context *context, enum list_end end)
+{
+    size_t last = context_count(context) - 1;
+    struct choice choice = {1, last - 1, {.end = end, .named = true}};
+    int64_t deadline;
+
+    if (!arguments_timeout(context, last, &deadline))
+        return OUTCOME_DONE;
+    return take_or_wait(context, &choice, deadline);
+}
+
+static enum outcome run_blpop(struct context *context)
+{
+    return blocking_pop(context, LIST_HEAD);
+}
+
+static enum outcome run_brpop(struct context *context)
+{
+    return blocking_pop(context, LIST_TAIL);
+}
+
+/* ---- LMPOP, BLMPOP */
+
+/* LEFT or RIGHT. */
+static bool parse_end(struct context *context, size_t index, enum list_end *ret_end)
+{
+    bool left = arguments_is(context, index, "left");
+
+    if (!left && !arguments_is(context, index, "right")) {
+        context_syntax_error(context);
+        return false;
+    }
+    *ret_end = left ? LIST_HEAD : LIST_TAIL;
+    return true;
+}
+
+static bool parse_count(struct context *context, size_t index, uint64_t *ret_count)
+{
+    int64_t count;
+
+    if (index == context_count(context))
+        return true;
+    if (index + 1 == context_count(context) || !arguments_is(context, index, "count")) {
+        context_syntax_error(context);
+        return false;
+    }
+    if (!arguments_integer_or(context, index + 1, 1, INT64_MAX,
+                              "ERR count should be greater than 0", &count))
+        return false;
+    *ret_count = (uint64_t)count;
+    if (index + 2 == context_count(context))
+        return true;
+    context_syntax_error(context);
+    return false;
+}
+
+/* numkeys key [key ...] LEFT|RIGHT [COUNT count], from the argument `at` on. */
+static bool parse_choice(struct context *context, size_t at, struct choice *ret_choice)
+{
+    struct choice choice = {at + 1, 0, {.named = true, .counted = true, .count = 1}};
+    int64_t keys;
+
+    if (!arguments_integer_or(context, at, 1, INT64_MAX, "ERR numkeys should be greater than 0",
+                              &keys))
+        return false;
+    if ((uint64_t)keys >= context_count(context) - choice.first_key) {
+        context_syntax_error(context);
+        return false;
+    }
+    choice.keys = (size_t)keys;
+    if (!parse_end(context, choice.first_key + choice.keys, &choice.taking.end) ||
+        !parse_count(context, choice.first_key + choice.keys + 1, &choice.taking.count))
+        return false;
+    *ret_choice = choice;
+    return true;
+}
+
+static enum outcome run_lmpop(struct context *context)
+{
+    struct choice choice;
+    enum outcome outcome;
+
+    if (!parse_choice(context, 1, &choice))
+        return OUTCOME_DONE;
+    if (removal_is_under_way(context))
+        return take_many_on(context, &choice.taking);
+    return take_first(context, &choice, &outcome) ? outcome : null_array(context);
+}
+
+static enum outcome run_blmpop(struct context *context)
+{
+    struct choice choice;
+    int64_t deadline;
+
+    if (!parse_choice(context, 2, &choice) || !arguments_timeout(context, 1, &deadline))
+        return OUTCOME_DONE;
+    return take_or_wait(context, &choice, deadline);
+}
+
+/* ---- from list to list: always the keys at 1 and 2 */
+
+struct transfer {
+    enum list_end from, to;
+};
+
+/* The destination hears of it first, as in Redis. */
+static enum outcome transfer(struct context *context, const struct transfer *ends)
+{
+    struct dueq_slice source = context_slice(context, 1), target = context_slice(context, 2);
+    struct keys_view view = database_view(context);
+    struct dueq_slice value;
+    enum dueq_status status = list_move(&view, source, ends->from, target, ends->to, &value);
+
+    if (!context_check_status(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_NOTFOUND) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    resp_slice(context->reply, value);
+    database_notify(context, EVENT_LIST, ends->to == LIST_HEAD ? "lpush" : "rpush", target);
+    notify_taken(context, source, ends->from);
+    return OUTCOME_DONE;
+}
+
+static enum outcome transfer_or_wait(struct context *context, const struct transfer *ends,
+                                     int64_t deadline)
+{
+    uint64_t size;
+    enum dueq_status status;
+
+    if (context->timed_out)
+        return null_array(context);
+    status = database_count_for_wait(context, context_slice(context, 1), KEYS_LIST, &size);
+    if (status == DUEQ_NOTFOUND && context->may_wait)
+        return waiters_wait_for_keys(context, KEYS_LIST, 1, 1, deadline);
+    return transfer(context, ends);
+}
+
+static bool parse_transfer(struct context *context, struct transfer *ret_ends)
+{
+    return parse_end(context, 3, &ret_ends->from) && parse_end(context, 4, &ret_ends->to);
+}
+
+static enum outcome run_lmove(struct context *context)
+{
+    struct transfer ends;
+
+    return parse_transfer(context, &ends) ? transfer(context, &ends) : OUTCOME_DONE;
+}
+
+static enum outcome run_rpoplpush(struct context *context)
+{
+    return transfer(context, &(struct transfer){LIST_TAIL, LIST_HEAD});
+}
+
+static enum outcome run_blmove(struct context *context)
+{
+    struct transfer ends;
+    int64_t deadline;
+
+    if (!parse_transfer(context, &ends) || !arguments_timeout(context, 5, &deadline))
+        return OUTCOME_DONE;
+    return transfer_or_wait(context, &ends, deadline);
+}
+
+static enum outcome run_brpoplpush(struct context *context)
+{
+    int64_t deadline;
+
+    if (!arguments_timeout(context, 3, &deadline))
+        return OUTCOME_DONE;
+    return transfer_or_wait(context, &(struct transfer){LIST_TAIL, LIST_HEAD}, deadline);
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "lpop",
+     .arity = -2,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0",
+     .group = "list",
+     .since = "1.0.0",
+     .summary = "Remove and get the first elements in a list",
+     .complexity = "O(N) where N is the number of elements returned",
+     .syntax = "key [count]",
+     .categories = "list",
+     .run = run_lpop},
+    {.name = "rpop",
+     .arity = -2,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0",
+     .group = "list",
+     .since = "1.0.0",
+     .summary = "Remove and get the last elements in a list",
+     .complexity = "O(N) where N is the number of elements returned",
+     .syntax = "key [count]",
+     .categories = "list",
+     .run = run_rpop},
+    {.name = "lmove",
+     .arity = 5,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 2, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
+     .group = "list",
+     .since = "6.2.0",
+     .summary = "Pop an element from a list, push it to another list and return it",
+     .complexity = "O(1)",
+     .syntax = "source destination <LEFT|RIGHT> <LEFT|RIGHT>",
+     .categories = "list",
+     .run = run_lmove},
+    {.name = "rpoplpush",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 2, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
+     .group = "list",
+     .since = "1.2.0",
+     .summary = "Remove the last element in a list, prepend it to another list "
+                "and return it",
+     .complexity = "O(1)",
+     .syntax = "source destination",
+     .categories = "list",
+     .run = run_rpoplpush},
+    {.name = "lmpop",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_MOVABLEKEYS,
+     .key_specs = "RW,access,delete@1/n0:1:1",
+     .group = "list",
+     .since = "7.0.0",
+     .summary = "Pop elements from a list",
+     .complexity = "O(N+M) where N is the number of provided keys and M is the "
+                   "number of elements returned.",
+     .syntax = "numkeys key [key ...] <LEFT|RIGHT> [COUNT count]",
+     .categories = "list",
+     .run = run_lmpop},
+    {.name = "blpop",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING,
+     .keys = {1, -2, 1},
+     .key_specs = "RW,access,delete@1/r-2:1:0",
+     .group = "list",
+     .since = "2.0.0",
+     .summary = "Remove and get the first element in a list, or block until "
+                "one is available",
+     .complexity = "O(N) where N is the number of provided keys.",
+     .syntax = "key [key ...] timeout",
+     .categories = "list",
+     .run = run_blpop},
+    {.name = "brpop",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING,
+     .keys = {1, -2, 1},
+     .key_specs = "RW,access,delete@1/r-2:1:0",
+     .group = "list",
+     .since = "2.0.0",
+     .summary = "Remove and get the last element in a list, or block until one "
+                "is available",
+     .complexity = "O(N) where N is the number of provided keys.",
+     .syntax = "key [key ...] timeout",
+     .categories = "list",
+     .run = run_brpop},
+    {.name = "blmove",
+     .arity = 6,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_NOSCRIPT | COMMAND_BLOCKING,
+     .keys = {1, 2, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
+     .group = "list",
+     .since = "6.2.0",
+     .summary = "Pop an element from a list, push it to another list and "
+                "return it; or block until one is available",
+     .complexity = "O(1)",
+     .syntax = "source destination <LEFT|RIGHT> <LEFT|RIGHT> timeout",
+     .categories = "list",
+     .run = run_blmove},
+    {.name = "brpoplpush",
+     .arity = 4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_NOSCRIPT | COMMAND_BLOCKING,
+     .keys = {1, 2, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
+     .group = "list",
+     .since = "2.2.0",
+     .summary = "Pop an element from a list, push it to another list and "
+                "return it; or block until one is available",
+     .complexity = "O(1)",
+     .syntax = "source destination timeout",
+     .categories = "list",
+     .run = run_brpoplpush},
+    {.name = "blmpop",
+     .arity = -5,
+     .flags = COMMAND_WRITE | COMMAND_BLOCKING | COMMAND_MOVABLEKEYS,
+     .key_specs = "RW,access,delete@2/n0:1:1",
+     .group = "list",
+     .since = "7.0.0",
+     .summary = "Pop elements from a list, or block until one is available",
+     .complexity = "O(N+M) where N is the number of provided keys and M is the "
+                   "number of elements returned.",
+     .syntax = "timeout numkeys key [key ...] <LEFT|RIGHT> [COUNT count]",
+     .categories = "list",
+     .run = run_blmpop},
+    {.name = NULL}};
+
+COMMANDS(list_pops, entries)

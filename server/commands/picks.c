@@ -1,0 +1,265 @@
+#include "server/commands/picks.h"
+
+#include "server/dispatch/long_work.h"
+#include "server/process/random.h"
+#include "server/containers/slice_set.h"
+
+#include <stdlib.h>
+
+enum {
+    KEPT = 64,            /* picks of the first moment */
+    KEPT_BYTES = 1 << 16, /* at which no more are kept */
+    SMALL_PART = 8 /* less than one in this many is picked, if it is no more than a slice */
+};
+
+struct picks {
+    uint64_t left;
+    struct buffer kept;       /* as they are written in the reply */
+    size_t ends[KEPT], count; /* of each in `kept` */
+};
+
+static void free_picks(void *state)
+{
+    struct picks *picks = state;
+
+    buffer_release(&picks->kept);
+    free(picks);
+}
+
+/* NULL: out of memory, or nothing could be picked. */
+static struct picks *new_picks(struct context *context, const struct picks_type *type,
+                               uint64_t left)
+{
+    struct picks *picks = calloc(1, sizeof(*picks));
+    struct resp_writer writer;
+
+    if (picks == NULL)
+        return NULL;
+    picks->left = left;
+    buffer_init(&picks->kept, SIZE_MAX / 2);
+    writer = (struct resp_writer){&picks->kept, context->reply->version};
+    while (picks->count < KEPT && buffer_size(&picks->kept) < KEPT_BYTES &&
+           type->write_any(context, &writer) == DUEQ_OK && !picks->kept.overflowed)
+        picks->ends[picks->count++] = buffer_size(&picks->kept);
+    if (picks->count > 0)
+        return picks;
+    free_picks(picks);
+    return NULL;
+}
+
+static void write_kept(struct context *context, const struct picks *picks)
+{
+    size_t at = random_number() % picks->count, from = at == 0 ? 0 : picks->ends[at - 1];
+
+    buffer_append(context->reply->out, buffer_content(&picks->kept) + from,
+                  picks->ends[at] - from);
+}
+
+bool picks_with_option(const struct context *context)
+{
+    return context_count(context) == 4;
+}
+
+/* With the option RESP2 has two elements for each. */
+static void write_head(struct context *context, uint64_t count)
+{
+    bool pairs = picks_with_option(context) && context->reply->version < 3;
+
+    resp_array(context->reply, pairs ? 2 * count : count);
+}
+
+/* ---- with replacement */
+
+/* Writes up to LONG_STEPS of `left`. picks: NULL as long as the key is there. */
+static enum dueq_status write_some(struct context *context, const struct picks_type *type,
+                                   const struct picks *picks, uint64_t *left)
+{
+    for (unsigned step = 0;
+         *left > 0 && step < LONG_STEPS && !long_work_reply_is_unread(context);
+         step++, --*left) {
+        enum dueq_status status = type->write_any(context, context->reply);
+
+        if (status == DUEQ_NOTFOUND && picks != NULL)
+            write_kept(context, picks);
+        else if (status != DUEQ_OK)
+            return status;
+    }
+    return DUEQ_OK;
+}
+
+/* Within an EXEC; a reply that has outgrown its limit is not gone on with. */
+static enum outcome write_whole(struct context *context, const struct picks_type *type,
+                                uint64_t count)
+{
+    while (count-- > 0 && !context->reply->out->overflowed) {
+        enum dueq_status status = type->write_any(context, context->reply);
+
+        if (status != DUEQ_OK)
+            return context_status(context, status);
+    }
+    return OUTCOME_DONE;
+}
+
+static enum outcome begin_many(struct context *context, const struct picks_type *type,
+                               uint64_t count)
+{
+    struct picks *picks;
+    enum dueq_status status;
+
+    if (!context->may_wait && !long_work_fits_transaction(context, count))
+        return OUTCOME_DONE;
+    write_head(context, count);
+    if (!context->may_wait)
+        return write_whole(context, type, count);
+    status = write_some(context, type, NULL, &count);
+    if (status != DUEQ_OK)
+        return context_status(context, status);
+    if (count == 0)
+        return OUTCOME_DONE;
+    picks = new_picks(context, type, count);
+    return picks == NULL ? OUTCOME_CLOSE
+                         : long_work_continue(context, picks, free_picks, LONG_STREAMS);
+}
+
+static enum outcome go_on(struct context *context, const struct picks_type *type)
+{
+    struct picks *picks = long_work_state(context);
+    enum dueq_status status = write_some(context, type, picks, &picks->left);
+
+    if (status != DUEQ_OK) { /* in an array of which a part has left */
+        context_status(context, status);
+        return OUTCOME_CLOSE;
+    }
+    if (picks->left == 0)
+        return OUTCOME_DONE;
+    return long_work_reply_is_unread(context)
+               ? long_work_continue_when_read(context)
+               : long_work_continue(context, picks, free_picks, LONG_STREAMS);
+}
+
+static enum outcome write_one(struct context *context, const struct picks_type *type)
+{
+    uint64_t size;
+    enum dueq_status status;
+
+    if (!database_read_count(context, context_slice(context, 1), type->type, &size))
+        return OUTCOME_DONE;
+    status = size == 0 ? DUEQ_NOTFOUND : type->write_any(context, context->reply);
+    if (context_check_status(context, status) && status == DUEQ_NOTFOUND)
+        resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+/* False: the error is written. Redis looks at the count first where there is an option. */
+static bool read_form(struct context *context, const char *option, int64_t *ret_count)
+{
+    size_t words = context_count(context);
+
+    if ((option != NULL || words == 3) &&
+        !arguments_integer_within(context, 2, -INT64_MAX, INT64_MAX, ret_count))
+        return false;
+    if (words > (option == NULL ? 3 : 4) || (words == 4 && !arguments_is(context, 3, option))) {
+        context_syntax_error(context);
+        return false;
+    }
+    if (words == 4 && (*ret_count < -INT64_MAX / 2 || *ret_count > INT64_MAX / 2)) {
+        resp_error(context->reply, "ERR value is out of range");
+        return false;
+    }
+    return true;
+}
+
+/* ---- those that differ */
+
+/* Who comes again, which shows in what is written of it, is passed over. */
+static enum dueq_status write_new(struct context *context, const struct picks_type *type,
+                                  struct buffer *text, struct slice_set **seen, bool *ret_new)
+{
+    struct resp_writer writer = {text, context->reply->version};
+    enum dueq_status status;
+
+    buffer_clear(text);
+    status = type->write_any(context, &writer);
+    if (status != DUEQ_OK)
+        return status;
+    if (text->overflowed ||
+        !slice_set_add(seen, dueq_slice(buffer_content(text), buffer_size(text)), ret_new))
+        return DUEQ_NOMEM;
+    if (*ret_new)
+        buffer_append(context->reply->out, buffer_content(text), buffer_size(text));
+    return DUEQ_OK;
+}
+
+static enum outcome write_few(struct context *context, const struct picks_type *type,
+                              uint64_t count)
+{
+    size_t mark = buffer_size(context->reply->out);
+    enum dueq_status status = DUEQ_OK;
+    struct slice_set *seen = NULL;
+    struct buffer text;
+    bool new = false;
+
+    buffer_init(&text, SIZE_MAX / 2);
+    write_head(context, count);
+    for (uint64_t written = 0; written < count && status == DUEQ_OK; written += new)
+        status = write_new(context, type, &text, &seen, &new);
+    buffer_release(&text);
+    slice_set_free(seen);
+    if (status == DUEQ_OK)
+        return OUTCOME_DONE;
+    buffer_truncate(context->reply->out, mark);
+    return context_status(context, status);
+}
+
+static void begin_part(struct long_read *read)
+{
+    write_head(read->context, read->count);
+}
+
+static bool take_some(struct long_read *read, const struct long_element *element)
+{
+    const struct picks_type *type = read->arg;
+
+    if (random_sample_takes(&read->at.sample))
+        type->write(read->context, read->reply, element);
+    return read->at.sample.wanted > 0;
+}
+
+static enum outcome write_distinct(struct context *context, const struct picks_type *type,
+                                   uint64_t size, uint64_t count)
+{
+    struct long_read read = {.source = type->source,
+                             .key = context_slice(context, 1),
+                             .steps = size,
+                             .count = count,
+                             .arg = type,
+                             .begin = begin_part,
+                             .take = take_some};
+
+    if (count <= LONG_STEPS && count < size / SMALL_PART && long_work_state(context) == NULL)
+        return write_few(context, type, count);
+    random_sample_init(&read.at.sample, size, count);
+    return long_read_run(context, &read);
+}
+
+enum outcome picks_run(struct context *context, const struct picks_type *type)
+{
+    int64_t count = 0;
+    uint64_t size;
+
+    if (context_count(context) == 2)
+        return write_one(context, type);
+    if (!read_form(context, type->option, &count))
+        return OUTCOME_DONE;
+    if (count < 0 && long_work_state(context) != NULL)
+        return go_on(context, type);
+    if (!database_read_count(context, context_slice(context, 1), type->type, &size))
+        return OUTCOME_DONE;
+    if (size > 0 && count < 0)
+        return begin_many(context, type, (uint64_t)-count);
+    if (size > 0 && count > 0)
+        return write_distinct(context, type, size,
+                              (uint64_t)count < size ? (uint64_t)count : size);
+    resp_array(context->reply, 0);
+    return OUTCOME_DONE;
+}

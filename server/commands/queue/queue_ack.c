@@ -1,0 +1,196 @@
+/* What becomes of a job: Q.ACK, Q.NACK, Q.EXTEND, Q.DEL. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+
+#include "server/dispatch/arguments.h"
+
+/* ---- Q.ACK */
+
+/* Everything is read before anything is done. */
+static bool read_pairs(struct context *context)
+{
+    int64_t token;
+
+    if (!arguments_name(context, 1, "topic"))
+        return false;
+    for (size_t i = 2; i < context_count(context); i += 2)
+        if (!arguments_name(context, i, "id") || !arguments_integer(context, i + 1, &token))
+            return false;
+    return true;
+}
+
+static enum dueq_status ack_pair(struct context *context, size_t index)
+{
+    int64_t token = 0;
+
+    arguments_integer(context, index + 1, &token);
+    return dueq_ack(context->store, context_slice(context, 1), context_slice(context, index),
+                    token, context->now);
+}
+
+static enum outcome run_q_ack(struct context *context)
+{
+    size_t count = context_count(context);
+    int64_t acked = 0;
+
+    if (count % 2 != 0)
+        return context_arity_error(context);
+    if (!read_pairs(context))
+        return OUTCOME_DONE;
+    for (size_t i = 2; i < count; i += 2) {
+        enum dueq_status status = ack_pair(context, i);
+
+        acked += status == DUEQ_OK;
+        if (status == DUEQ_OK || status == DUEQ_NOTFOUND || (status == DUEQ_STALE && count > 4))
+            continue;
+        return context_status(context, status);
+    }
+    resp_integer(context->reply, acked);
+    return OUTCOME_DONE;
+}
+
+/* ---- Q.NACK, Q.EXTEND */
+
+/* topic id token, as all that follows a claim has it. */
+static bool read_claimed(struct context *context, int64_t *ret_token)
+{
+    return arguments_name(context, 1, "topic") && arguments_name(context, 2, "id") &&
+           arguments_integer(context, 3, ret_token);
+}
+
+/* The option at *at, which is left behind it. */
+static bool read_nack_option(struct context *context, size_t *at, struct dueq_nack *nack)
+{
+    size_t option = *at;
+
+    *at += 2;
+    if (arguments_is(context, option, "dead")) {
+        nack->dead = true;
+        *at = option + 1;
+        return true;
+    }
+    if (!arguments_has_value(context, option))
+        return false;
+    if (arguments_is(context, option, "delay"))
+        return arguments_duration(context, option + 1, &nack->delay);
+    if (arguments_is(context, option, "error")) {
+        nack->error = context_slice(context, option + 1);
+        return true;
+    }
+    context_syntax_error(context);
+    return false;
+}
+
+static enum outcome run_q_nack(struct context *context)
+{
+    struct dueq_nack nack = {.delay = DUEQ_DEFAULT};
+    enum dueq_state state;
+    enum dueq_status status;
+    int64_t token;
+
+    if (!read_claimed(context, &token))
+        return OUTCOME_DONE;
+    for (size_t at = 4; at < context_count(context);)
+        if (!read_nack_option(context, &at, &nack))
+            return OUTCOME_DONE;
+    status = dueq_nack(context->store, context_slice(context, 1), context_slice(context, 2),
+                       token, &nack, context->now, &state);
+    if (status != DUEQ_OK)
+        return context_status(context, status);
+    resp_string(context->reply, dueq_state_name(state));
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_q_extend(struct context *context)
+{
+    int64_t token, lease, end;
+    enum dueq_status status;
+
+    if (!read_claimed(context, &token) || !arguments_duration(context, 4, &lease))
+        return OUTCOME_DONE;
+    status = dueq_extend(context->store, context_slice(context, 1), context_slice(context, 2),
+                         token, lease, context->now, &end);
+    if (status != DUEQ_OK)
+        return context_status(context, status);
+    resp_integer(context->reply, end);
+    return OUTCOME_DONE;
+}
+
+/* ---- Q.DEL */
+
+static enum outcome run_q_del(struct context *context)
+{
+    size_t count = context_count(context);
+    int64_t removed = 0;
+
+    if (!arguments_name(context, 1, "topic"))
+        return OUTCOME_DONE;
+    for (size_t i = 2; i < count; i++)
+        if (!arguments_name(context, i, "id"))
+            return OUTCOME_DONE;
+    for (size_t i = 2; i < count; i++) {
+        enum dueq_status status = dueq_del(context->store, context_slice(context, 1),
+                                           context_slice(context, i), context->now);
+
+        removed += status == DUEQ_OK;
+        if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+            return context_status(context, status);
+    }
+    resp_integer(context->reply, removed);
+    return OUTCOME_DONE;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "q.ack",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,delete@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Acknowledge claimed jobs: they are done and gone",
+     .complexity = "O(log(N)) for each job",
+     .syntax = "topic id token [id token ...]",
+     .categories = "queue",
+     .run = run_q_ack},
+    {.name = "q.nack",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Give a claimed job back, to be tried again or to be dead",
+     .complexity = "O(log(N))",
+     .syntax = "topic id token [DELAY duration] [ERROR text] [DEAD]",
+     .categories = "queue",
+     .run = run_q_nack},
+    {.name = "q.extend",
+     .arity = 5,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Let the lease of a claimed job end a duration from now",
+     .complexity = "O(log(N))",
+     .syntax = "topic id token duration",
+     .categories = "queue",
+     .run = run_q_extend},
+    {.name = "q.del",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,delete@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Remove jobs, whatever their state",
+     .complexity = "O(log(N)) for each job",
+     .syntax = "topic id [id ...]",
+     .categories = "queue",
+     .run = run_q_del},
+    {.name = NULL}};
+
+COMMANDS(queue_ack, entries)

@@ -1,0 +1,223 @@
+/* Looking at jobs and topics: Q.GET, Q.LEN, Q.STATS, Q.TOPICS. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+
+#include "protocol/glob.h"
+#include "server/dispatch/arguments.h"
+
+static void write_number(struct resp_writer *reply, const char *name, int64_t number)
+{
+    resp_string(reply, name);
+    resp_integer(reply, number);
+}
+
+static void write_number_or_nil(struct resp_writer *reply, const char *name, int64_t number,
+                                bool present)
+{
+    resp_string(reply, name);
+    if (present)
+        resp_integer(reply, number);
+    else
+        resp_null(reply);
+}
+
+static void write_bytes(struct resp_writer *reply, const char *name, struct dueq_slice bytes)
+{
+    resp_string(reply, name);
+    resp_bulk(reply, bytes.data, bytes.size);
+}
+
+/* ---- Q.GET */
+
+static void write_job(struct resp_writer *reply, const struct dueq_job *job)
+{
+    resp_map(reply, 14);
+    write_bytes(reply, "id", job->id);
+    resp_string(reply, "state");
+    resp_string(reply, dueq_state_name(job->state));
+    write_bytes(reply, "body", job->body);
+    write_number(reply, "due", job->due);
+    write_number(reply, "attempt", job->attempt);
+    write_number_or_nil(reply, "token", job->token, job->token > 0);
+    write_number(reply, "priority", job->priority);
+    write_number(reply, "pushed", job->pushed);
+    write_number(reply, "lease", job->lease);
+    write_number(reply, "retries", job->retries);
+    write_number(reply, "backoff", job->backoff);
+    write_number(reply, "backoff-max", job->backoff_max);
+    write_number_or_nil(reply, "ttl", job->ttl, job->ttl != DUEQ_DEFAULT);
+    if (job->error.size > 0) {
+        write_bytes(reply, "error", job->error);
+        return;
+    }
+    resp_string(reply, "error");
+    resp_null(reply);
+}
+
+static enum outcome run_q_get(struct context *context)
+{
+    struct dueq_job job;
+    enum dueq_status status;
+
+    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id"))
+        return OUTCOME_DONE;
+    status = dueq_get(context->store, context_slice(context, 1), context_slice(context, 2),
+                      context->now, &job);
+    if (status == DUEQ_NOTFOUND) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    if (status != DUEQ_OK)
+        return context_status(context, status);
+    write_job(context->reply, &job);
+    return OUTCOME_DONE;
+}
+
+/* ---- Q.LEN, Q.STATS */
+
+/* An unknown topic is an empty one. False: the error is written. */
+static bool read_stats(struct context *context, struct dueq_topic_stats *stats)
+{
+    enum dueq_status status;
+
+    *stats = (struct dueq_topic_stats){.next_due = DUEQ_NEVER};
+    if (!arguments_name(context, 1, "topic"))
+        return false;
+    status = dueq_topic_stats(context->store, context_slice(context, 1), context->now, stats);
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+        return true;
+    context_status(context, status);
+    return false;
+}
+
+/* The state that the argument names; DUEQ_STATES: none. */
+static int find_state(const struct context *context, size_t index)
+{
+    int state = 0;
+
+    while (state < DUEQ_STATES &&
+           !arguments_is(context, index, dueq_state_name((enum dueq_state)state)))
+        state++;
+    return state;
+}
+
+static enum outcome run_q_len(struct context *context)
+{
+    struct dueq_topic_stats stats;
+    bool one_state = context_count(context) > 2;
+    int wanted = one_state ? find_state(context, 2) : 0;
+    uint64_t jobs = 0;
+
+    if (context_count(context) > 3)
+        return context_arity_error(context);
+    if (wanted == DUEQ_STATES)
+        return context_syntax_error(context);
+    if (!read_stats(context, &stats))
+        return OUTCOME_DONE;
+    for (int state = 0; state < DUEQ_STATES; state++)
+        if (!one_state || state == wanted)
+            jobs += stats.counts[state];
+    resp_integer(context->reply, (int64_t)jobs);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_q_stats(struct context *context)
+{
+    struct resp_writer *reply = context->reply;
+    struct dueq_topic_stats stats;
+
+    if (!read_stats(context, &stats))
+        return OUTCOME_DONE;
+    resp_map(reply, DUEQ_STATES + 11);
+    for (int state = 0; state < DUEQ_STATES; state++)
+        write_number(reply, dueq_state_name((enum dueq_state)state),
+                     (int64_t)stats.counts[state]);
+    write_number(reply, "oldest-ready-age", stats.oldest_ready_age);
+    write_number_or_nil(reply, "next-due", stats.next_due, stats.next_due != DUEQ_NEVER);
+    write_number(reply, "total-pushed", (int64_t)stats.pushed);
+    write_number(reply, "total-claimed", (int64_t)stats.claimed);
+    write_number(reply, "total-acked", (int64_t)stats.acked);
+    write_number(reply, "total-nacked", (int64_t)stats.nacked);
+    write_number(reply, "total-expired", (int64_t)stats.expired);
+    write_number(reply, "total-dead", (int64_t)stats.dead);
+    write_number(reply, "total-lapsed", (int64_t)stats.lapsed);
+    write_number(reply, "total-deleted", (int64_t)stats.deleted);
+    write_number(reply, "counting", stats.counting);
+    return OUTCOME_DONE;
+}
+
+/* ---- Q.TOPICS */
+
+static enum outcome run_q_topics(struct context *context)
+{
+    size_t mark = resp_deferred(context->reply), found = 0;
+    struct argument pattern = {"*", 1};
+    struct dueq_slice name = {NULL, 0};
+
+    if (context_count(context) != 1) {
+        if (context_count(context) != 3 || !arguments_is(context, 1, "match"))
+            return context_syntax_error(context);
+        pattern = context_argument(context, 2);
+    }
+    while (dueq_topic_after(context->store, name, &name) == DUEQ_OK) {
+        if (!glob_match(pattern.data, pattern.size, name.data, name.size, false))
+            continue;
+        resp_bulk(context->reply, name.data, name.size);
+        found++;
+    }
+    resp_deferred_array(context->reply, mark, found);
+    return OUTCOME_DONE;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "q.get",
+     .arity = 3,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Everything about a job",
+     .complexity = "O(log(N))",
+     .syntax = "topic id",
+     .categories = "queue",
+     .run = run_q_get},
+    {.name = "q.len",
+     .arity = -2,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "How many jobs a topic has, in all or in a state",
+     .complexity = "O(L) with L the number of priorities in use",
+     .syntax = "topic [delayed|ready|claimed|dead]",
+     .categories = "queue",
+     .run = run_q_len},
+    {.name = "q.stats",
+     .arity = 2,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Counts by state, age of the oldest ready job, next due, totals",
+     .complexity = "O(L*log(N)) with L the number of priorities in use",
+     .syntax = "topic",
+     .categories = "queue",
+     .run = run_q_stats},
+    {.name = "q.topics",
+     .arity = -1,
+     .flags = COMMAND_READONLY,
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Names of all topics",
+     .complexity = "O(N)",
+     .syntax = "[MATCH pattern]",
+     .categories = "queue",
+     .run = run_q_topics},
+    {.name = NULL}};
+
+COMMANDS(queue_read, entries)

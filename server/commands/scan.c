@@ -1,0 +1,212 @@
+#include "server/commands/scan.h"
+
+#include "protocol/glob.h"
+#include "protocol/number.h"
+#include "server/dispatch/long_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* COUNT is a hint: who wants more has to ask again, and others are served between. */
+enum { COUNT_MOST = LONG_ENOUGH };
+
+struct scan_options {
+    uint64_t cursor, count;
+    struct argument match; /* data NULL: all */
+    struct argument type;  /* data NULL: all */
+};
+
+struct scanning {
+    struct context *context;
+    const struct scan_options *options;
+    size_t written;
+    bool small; /* a sorted set that Redis keeps in its small form */
+};
+
+static bool parse_options(struct context *context, size_t index, bool typed,
+                          struct scan_options *options)
+{
+    int64_t count;
+
+    options->count = 10;
+    for (; index < context_count(context); index += 2) {
+        if (index + 1 == context_count(context)) {
+            context_syntax_error(context);
+            return false;
+        }
+        if (arguments_is(context, index, "count")) {
+            if (!arguments_integer(context, index + 1, &count))
+                return false;
+            if (count < 1) {
+                context_syntax_error(context);
+                return false;
+            }
+            options->count = count < COUNT_MOST ? (uint64_t)count : COUNT_MOST;
+        } else if (arguments_is(context, index, "match")) {
+            options->match = context_argument(context, index + 1);
+        } else if (typed && arguments_is(context, index, "type")) {
+            options->type = context_argument(context, index + 1);
+        } else {
+            context_syntax_error(context);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool matches(const struct scan_options *options, struct dueq_slice name)
+{
+    return options->match.data == NULL || argument_is(options->match, "*") ||
+           glob_match(options->match.data, options->match.size, name.data, name.size, false);
+}
+
+/* The reply is [cursor, elements]; the cursor is known last. */
+static size_t begin(struct context *context, size_t *ret_elements)
+{
+    size_t mark = resp_deferred(context->reply);
+
+    *ret_elements = resp_deferred(context->reply);
+    return mark;
+}
+
+static enum outcome finish(struct context *context, size_t mark, size_t elements,
+                           const struct scanning *scanning, uint64_t next)
+{
+    char head[64], text[NUMBER_TEXT_MAX];
+    size_t size = number_format_integer(text, (int64_t)next), n = 0;
+
+    resp_deferred_array(context->reply, elements, scanning->written);
+    memcpy(head, "*2\r\n$", 5);
+    n = 5 + number_format_integer(head + 5, (int64_t)size);
+    memcpy(head + n, "\r\n", 2);
+    memcpy(head + n + 2, text, size);
+    memcpy(head + n + 2 + size, "\r\n", 2);
+    buffer_insert(context->reply->out, mark, head, n + size + 4);
+    return OUTCOME_DONE;
+}
+
+static bool write_key(void *arg, struct dueq_slice name, const struct keys_info *info)
+{
+    struct scanning *scanning = arg;
+    const struct scan_options *options = scanning->options;
+
+    if (!matches(options, name) ||
+        (options->type.data != NULL && !argument_is(options->type, keys_type_name(info->type))))
+        return true;
+    resp_slice(scanning->context->reply, name);
+    scanning->written++;
+    return true;
+}
+
+enum outcome scan_keys(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    struct scan_options options = {0};
+    struct scanning scanning = {.context = context, .options = &options};
+    uint64_t next;
+    size_t mark, elements;
+
+    if (!arguments_cursor(context, 1, &options.cursor) ||
+        !parse_options(context, 2, true, &options))
+        return OUTCOME_DONE;
+    mark = begin(context, &elements);
+    keys_scan(&view, options.cursor, options.count, write_key, &scanning, &next);
+    return finish(context, mark, elements, &scanning, next);
+}
+
+/* ---- elements */
+
+static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice value)
+{
+    struct scanning *scanning = arg;
+
+    (void)value;
+    if (!matches(scanning->options, member))
+        return true;
+    resp_slice(scanning->context->reply, member);
+    scanning->written++;
+    return true;
+}
+
+static bool write_field(void *arg, struct dueq_slice field, struct dueq_slice value)
+{
+    struct scanning *scanning = arg;
+
+    if (!matches(scanning->options, field))
+        return true;
+    resp_slice(scanning->context->reply, field);
+    resp_slice(scanning->context->reply, value);
+    scanning->written += 2;
+    return true;
+}
+
+/* Redis prints whole scores of small sorted sets as the integers that it keeps. */
+static void write_score(const struct scanning *scanning, double score)
+{
+    double limit = (double)(INT64_MAX / 2);
+
+    if (scanning->small && score >= -limit && score <= limit && (double)(int64_t)score == score)
+        resp_bulk_integer(scanning->context->reply, (int64_t)score);
+    else
+        resp_bulk_double(scanning->context->reply, score);
+}
+
+static bool write_scored(void *arg, const struct zset_entry *entry)
+{
+    struct scanning *scanning = arg;
+
+    if (!matches(scanning->options, entry->member))
+        return true;
+    resp_slice(scanning->context->reply, entry->member);
+    write_score(scanning, entry->score);
+    scanning->written += 2;
+    return true;
+}
+
+static void scan_zset(const struct keys_view *view, struct dueq_slice name,
+                      struct scanning *scanning, uint64_t *ret_next)
+{
+    struct keys_info info;
+
+    scanning->small = keys_info(view, name, &info) == DUEQ_OK && info.encoding == KEYS_LISTPACK;
+    zset_scan(view, name, scanning->options->cursor, scanning->options->count, write_scored,
+              scanning, ret_next);
+}
+
+static void scan_type(const struct keys_view *view, struct dueq_slice name, enum keys_type type,
+                      struct scanning *scanning, uint64_t *ret_next)
+{
+    uint64_t cursor = scanning->options->cursor, count = scanning->options->count;
+
+    if (type == KEYS_HASH)
+        hash_scan(view, name, cursor, count, write_field, scanning, ret_next);
+    else if (type == KEYS_SET)
+        set_scan(view, name, cursor, count, write_member, scanning, ret_next);
+    else
+        scan_zset(view, name, scanning, ret_next);
+}
+
+enum outcome scan_elements(struct context *context, enum keys_type type)
+{
+    struct keys_view view = database_view(context);
+    struct scan_options options = {0};
+    struct scanning scanning = {.context = context, .options = &options};
+    struct keys_info info;
+    enum dueq_status status;
+    uint64_t next = 0;
+    size_t mark, elements;
+
+    if (!arguments_cursor(context, 2, &options.cursor))
+        return OUTCOME_DONE;
+    status = keys_info(&view, context_slice(context, 1), &info);
+    if (status == DUEQ_OK && info.type != type)
+        status = DUEQ_WRONGTYPE;
+    if (!context_check_status(context, status))
+        return OUTCOME_DONE;
+    if (status == DUEQ_OK && !parse_options(context, 3, false, &options))
+        return OUTCOME_DONE;
+    mark = begin(context, &elements);
+    if (status == DUEQ_OK)
+        scan_type(&view, context_slice(context, 1), type, &scanning, &next);
+    return finish(context, mark, elements, &scanning, next);
+}

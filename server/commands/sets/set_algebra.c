@@ -1,0 +1,199 @@
+/* Intersections, unions and differences of sets, replied, counted or stored. */
+#include "server/dispatch/command_list.h"
+#include "server/commands/combine.h"
+#include "server/dispatch/command.h"
+#include "server/dispatch/long_work.h"
+
+/* The keys are the `count` arguments from `first` on. */
+static enum outcome run(struct context *context, struct combination combination, size_t first,
+                        size_t count)
+{
+    combination.type = KEYS_SET;
+    if (combine_read_sources(context, &combination, first, count))
+        return combine(context, &combination);
+    combine_release(&combination);
+    return OUTCOME_DONE;
+}
+
+static enum outcome reply(struct context *context, struct combination combination)
+{
+    if (long_work_state(context) != NULL)
+        return combine_go_on(context);
+    return run(context, combination, 1, context_count(context) - 1);
+}
+
+static enum outcome run_sinter(struct context *context)
+{
+    return reply(context, (struct combination){.operation = COMBINE_INTERSECTION});
+}
+
+static enum outcome run_sunion(struct context *context)
+{
+    return reply(context, (struct combination){.operation = COMBINE_UNION});
+}
+
+static enum outcome run_sdiff(struct context *context)
+{
+    return reply(context, (struct combination){.operation = COMBINE_DIFFERENCE});
+}
+
+/* ---- counted */
+
+/* [LIMIT limit] from the argument `at` on; 0: no limit. */
+static bool parse_limit(struct context *context, size_t at, int64_t *ret_limit)
+{
+    for (; at < context_count(context); at += 2) {
+        if (at + 1 == context_count(context) || !arguments_is(context, at, "limit")) {
+            context_syntax_error(context);
+            return false;
+        }
+        if (!arguments_integer_or(context, at + 1, 0, INT64_MAX, "ERR LIMIT can't be negative",
+                                  ret_limit))
+            return false;
+    }
+    return true;
+}
+
+static enum outcome run_sintercard(struct context *context)
+{
+    struct combination counted = {.operation = COMBINE_INTERSECTION, .use = COMBINE_COUNTED};
+    int64_t keys, limit = 0;
+
+    if (long_work_state(context) != NULL)
+        return combine_go_on(context);
+    if (!arguments_integer_or(context, 1, 1, INT64_MAX, "ERR numkeys should be greater than 0",
+                              &keys))
+        return OUTCOME_DONE;
+    if ((uint64_t)keys > context_count(context) - 2) {
+        resp_error(context->reply, "ERR Number of keys can't be greater than number of args");
+        return OUTCOME_DONE;
+    }
+    if (!parse_limit(context, 2 + (size_t)keys, &limit))
+        return OUTCOME_DONE;
+    counted.limit = (uint64_t)limit;
+    return run(context, counted, 2, (size_t)keys);
+}
+
+/* ---- stored */
+
+static enum outcome store(struct context *context, struct combination combination,
+                          const char *event)
+{
+    if (long_work_state(context) != NULL)
+        return combine_go_on(context);
+    combination.use = COMBINE_STORED;
+    combination.event = event;
+    return run(context, combination, 2, context_count(context) - 2);
+}
+
+static enum outcome run_sinterstore(struct context *context)
+{
+    return store(context, (struct combination){.operation = COMBINE_INTERSECTION},
+                 "sinterstore");
+}
+
+static enum outcome run_sunionstore(struct context *context)
+{
+    return store(context, (struct combination){.operation = COMBINE_UNION}, "sunionstore");
+}
+
+static enum outcome run_sdiffstore(struct context *context)
+{
+    return store(context, (struct combination){.operation = COMBINE_DIFFERENCE}, "sdiffstore");
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "sinter",
+     .arity = -2,
+     .flags = COMMAND_READONLY,
+     .keys = {1, -1, 1},
+     .key_specs = "RO,access@1/r-1:1:0",
+     .group = "set",
+     .since = "1.0.0",
+     .summary = "Intersect multiple sets",
+     .complexity = "O(N*M) worst case where N is the cardinality of the "
+                   "smallest set and M is the number of sets.",
+     .syntax = "key [key ...]",
+     .categories = "set",
+     .tips = "nondeterministic_output_order",
+     .run = run_sinter},
+    {.name = "sintercard",
+     .arity = -3,
+     .flags = COMMAND_READONLY | COMMAND_MOVABLEKEYS,
+     .key_specs = "RO,access@1/n0:1:1",
+     .group = "set",
+     .since = "7.0.0",
+     .summary = "Intersect multiple sets and return the cardinality of the result",
+     .complexity = "O(N*M) worst case where N is the cardinality of the "
+                   "smallest set and M is the number of sets.",
+     .syntax = "numkeys key [key ...] [LIMIT limit]",
+     .categories = "set",
+     .run = run_sintercard},
+    {.name = "sunion",
+     .arity = -2,
+     .flags = COMMAND_READONLY,
+     .keys = {1, -1, 1},
+     .key_specs = "RO,access@1/r-1:1:0",
+     .group = "set",
+     .since = "1.0.0",
+     .summary = "Add multiple sets",
+     .complexity = "O(N) where N is the total number of elements in all given sets.",
+     .syntax = "key [key ...]",
+     .categories = "set",
+     .tips = "nondeterministic_output_order",
+     .run = run_sunion},
+    {.name = "sdiff",
+     .arity = -2,
+     .flags = COMMAND_READONLY,
+     .keys = {1, -1, 1},
+     .key_specs = "RO,access@1/r-1:1:0",
+     .group = "set",
+     .since = "1.0.0",
+     .summary = "Subtract multiple sets",
+     .complexity = "O(N) where N is the total number of elements in all given sets.",
+     .syntax = "key [key ...]",
+     .categories = "set",
+     .tips = "nondeterministic_output_order",
+     .run = run_sdiff},
+    {.name = "sinterstore",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, -1, 1},
+     .key_specs = "RW,update@1/r0:1:0 RO,access@2/r-1:1:0",
+     .group = "set",
+     .since = "1.0.0",
+     .summary = "Intersect multiple sets and store the resulting set in a key",
+     .complexity = "O(N*M) worst case where N is the cardinality of the "
+                   "smallest set and M is the number of sets.",
+     .syntax = "destination key [key ...]",
+     .categories = "set",
+     .run = run_sinterstore},
+    {.name = "sunionstore",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, -1, 1},
+     .key_specs = "OW,update@1/r0:1:0 RO,access@2/r-1:1:0",
+     .group = "set",
+     .since = "1.0.0",
+     .summary = "Add multiple sets and store the resulting set in a key",
+     .complexity = "O(N) where N is the total number of elements in all given sets.",
+     .syntax = "destination key [key ...]",
+     .categories = "set",
+     .run = run_sunionstore},
+    {.name = "sdiffstore",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, -1, 1},
+     .key_specs = "OW,update@1/r0:1:0 RO,access@2/r-1:1:0",
+     .group = "set",
+     .since = "1.0.0",
+     .summary = "Subtract multiple sets and store the resulting set in a key",
+     .complexity = "O(N) where N is the total number of elements in all given sets.",
+     .syntax = "destination key [key ...]",
+     .categories = "set",
+     .run = run_sdiffstore},
+    {.name = NULL}};
+
+COMMANDS(set_algebra, entries)

@@ -1,0 +1,404 @@
+/* Strings as rows of bits, the most significant of a byte first. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/commands/database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char bad_offset[] = "ERR bit offset is not an integer or out of range";
+static const char bad_bit[] = "ERR bit is not an integer or out of range";
+
+/* ---- SETBIT, GETBIT */
+
+static bool parse_offset(struct context *context, uint64_t *ret_offset)
+{
+    int64_t offset;
+
+    if (!arguments_integer_or(context, 2, 0, (int64_t)STRING_MAX * 8 - 1, bad_offset, &offset))
+        return false;
+    *ret_offset = (uint64_t)offset;
+    return true;
+}
+
+static unsigned bit_of(struct dueq_slice value, uint64_t offset)
+{
+    const uint8_t *bytes = value.data;
+
+    return offset / 8 < value.size ? (bytes[offset / 8] >> (7 - offset % 8)) & 1U : 0;
+}
+
+/* A copy of the value, with zeros up to `size` bytes; the caller frees it. */
+static uint8_t *widened(struct dueq_slice value, size_t size)
+{
+    uint8_t *bytes = malloc(size);
+
+    if (bytes == NULL)
+        return NULL;
+    if (value.size > 0)
+        memcpy(bytes, value.data, value.size);
+    memset(bytes + value.size, 0, size - value.size);
+    return bytes;
+}
+
+static enum outcome run_setbit(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    struct dueq_slice name = context_slice(context, 1), value;
+    uint64_t offset;
+    int64_t bit;
+    uint8_t *bytes;
+    size_t size;
+    unsigned old;
+
+    if (!parse_offset(context, &offset) ||
+        !arguments_integer_or(context, 3, 0, 1, bad_bit, &bit) ||
+        !string_value_read(context, name, &value, NULL))
+        return OUTCOME_DONE;
+    size = offset / 8 < value.size ? value.size : (size_t)(offset / 8) + 1;
+    bytes = widened(value, size);
+    if (bytes == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    old = bit_of(value, offset);
+    if (old == bit && size == value.size) {
+        free(bytes);
+        string_make_raw(&view, name);
+        return context_reply_integer(context, old); /* nothing changes, nobody is told */
+    }
+    bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(1U << (7 - offset % 8))) |
+                                  (unsigned)bit << (7 - offset % 8));
+    if (string_value_write(context, name, dueq_slice(bytes, size), KEYS_KEEP_EXPIRY,
+                           STRING_EDITED, "setbit"))
+        resp_integer(context->reply, old);
+    free(bytes);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_getbit(struct context *context)
+{
+    struct dueq_slice value;
+    uint64_t offset;
+
+    if (parse_offset(context, &offset) &&
+        string_value_read(context, context_slice(context, 1), &value, NULL))
+        resp_integer(context->reply, bit_of(value, offset));
+    return OUTCOME_DONE;
+}
+
+/* ---- ranges */
+
+/* Bits from first on, up to and with last. */
+struct bit_range {
+    uint64_t first, last;
+    bool empty;
+};
+
+/* BYTE or BIT; true: bits. */
+static bool parse_unit(struct context *context, size_t index, bool *ret_bits)
+{
+    if (index >= context_count(context))
+        return true;
+    *ret_bits = arguments_is(context, index, "bit");
+    if (*ret_bits || arguments_is(context, index, "byte"))
+        return true;
+    context_syntax_error(context);
+    return false;
+}
+
+static struct bit_range range_of(int64_t start, int64_t end, bool bits, size_t size)
+{
+    uint64_t first, count;
+
+    uint64_t limit = bits ? (uint64_t)size * 8 : size;
+
+    if (end < -(int64_t)limit)
+        end = -(int64_t)limit; /* the first one, at the least */
+    if (!range_clamp(start, end, limit, &first, &count))
+        return (struct bit_range){.empty = true};
+    if (bits)
+        return (struct bit_range){first, first + count - 1, false};
+    return (struct bit_range){first * 8, (first + count) * 8 - 1, false};
+}
+
+/* ---- BITCOUNT */
+
+static uint64_t count_bits(struct dueq_slice value, struct bit_range range)
+{
+    const uint8_t *bytes = value.data;
+    uint64_t count = 0, at = range.first;
+
+    for (; at <= range.last && at % 8 != 0; at++)
+        count += bit_of(value, at);
+    for (; at + 63 <= range.last; at += 64) {
+        uint64_t word;
+
+        memcpy(&word, bytes + at / 8, sizeof(word));
+        count += (uint64_t)__builtin_popcountll(word);
+    }
+    for (; at <= range.last; at++)
+        count += bit_of(value, at);
+    return count;
+}
+
+static bool parse_count_range(struct context *context, int64_t *start, int64_t *end, bool *bits)
+{
+    size_t arguments = context_count(context);
+
+    if (arguments == 3 || arguments > 5) {
+        context_syntax_error(context);
+        return false;
+    }
+    return arguments == 2 ||
+           (arguments_integer(context, 2, start) && arguments_integer(context, 3, end) &&
+            parse_unit(context, 4, bits));
+}
+
+static enum outcome run_bitcount(struct context *context)
+{
+    struct dueq_slice value;
+    struct bit_range range;
+    int64_t start = 0, end = -1;
+    bool bits = false, found;
+
+    if (!string_value_read(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (!found)
+        return context_reply_integer(context, 0);
+    if (!parse_count_range(context, &start, &end, &bits))
+        return OUTCOME_DONE;
+    if (start < 0 && end < 0 && start > end)
+        return context_reply_integer(context, 0);
+    range = range_of(start, end, bits, value.size);
+    return context_reply_integer(context, range.empty ? 0 : (int64_t)count_bits(value, range));
+}
+
+/* ---- BITPOS */
+
+/* The first such bit of the range; -1: there is none. */
+static int64_t find_bit(struct dueq_slice value, struct bit_range range, unsigned bit)
+{
+    const uint8_t *bytes = value.data;
+    uint8_t skipped = bit ? 0x00 : 0xff; /* bytes that hold no such bit */
+
+    for (uint64_t at = range.first; at <= range.last;) {
+        if (at % 8 == 0 && at + 7 <= range.last && bytes[at / 8] == skipped) {
+            at += 8;
+            continue;
+        }
+        if (bit_of(value, at) == bit)
+            return (int64_t)at;
+        at++;
+    }
+    return -1;
+}
+
+/* Behind a string lie zeros, unless an end was given. */
+static int64_t position(struct dueq_slice value, unsigned bit, struct bit_range range,
+                        bool end_given)
+{
+    int64_t found = range.empty ? -1 : find_bit(value, range, bit);
+
+    if (found < 0 && bit == 0 && !end_given && !range.empty)
+        return (int64_t)value.size * 8;
+    return found;
+}
+
+static bool parse_position_range(struct context *context, int64_t *start, int64_t *end,
+                                 bool *bits)
+{
+    size_t arguments = context_count(context);
+
+    if (arguments > 6) {
+        context_syntax_error(context);
+        return false;
+    }
+    return (arguments <= 3 || arguments_integer(context, 3, start)) &&
+           parse_unit(context, 5, bits) &&
+           (arguments <= 4 || arguments_integer(context, 4, end));
+}
+
+static enum outcome run_bitpos(struct context *context)
+{
+    struct dueq_slice value;
+    int64_t bit, start = 0, end = -1, found_at;
+    bool bits = false, found;
+
+    if (!arguments_integer(context, 2, &bit))
+        return OUTCOME_DONE;
+    if (bit != 0 && bit != 1) {
+        resp_error(context->reply, "ERR The bit argument must be 1 or 0.");
+        return OUTCOME_DONE;
+    }
+    if (!string_value_read(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (!found)
+        return context_reply_integer(context, bit == 1 ? -1 : 0);
+    if (!parse_position_range(context, &start, &end, &bits))
+        return OUTCOME_DONE;
+    found_at = position(value, (unsigned)bit, range_of(start, end, bits, value.size),
+                        context_count(context) > 4);
+    return context_reply_integer(context, found_at);
+}
+
+/* ---- BITOP */
+
+enum bit_operation { BIT_AND, BIT_OR, BIT_XOR, BIT_NOT };
+
+static bool parse_operation(struct context *context, enum bit_operation *ret_operation)
+{
+    static const char *const words[] = {"and", "or", "xor", "not"};
+
+    for (unsigned i = 0; i < 4; i++)
+        if (arguments_is(context, 1, words[i])) {
+            *ret_operation = (enum bit_operation)i;
+            if (i == BIT_NOT && context_count(context) != 4) {
+                resp_error(context->reply,
+                           "ERR BITOP NOT must be called with a single source key.");
+                return false;
+            }
+            return true;
+        }
+    context_syntax_error(context);
+    return false;
+}
+
+/* Combines the accumulated bytes with a string; what it lacks is zeros. */
+static void combine(uint8_t *bytes, size_t size, struct dueq_slice value,
+                    enum bit_operation operation)
+{
+    const uint8_t *with = value.data;
+
+    for (size_t i = 0; i < size; i++) {
+        uint8_t byte = i < value.size ? with[i] : 0;
+
+        if (operation == BIT_AND)
+            bytes[i] &= byte;
+        else if (operation == BIT_OR)
+            bytes[i] |= byte;
+        else if (operation == BIT_XOR)
+            bytes[i] ^= byte;
+        else
+            bytes[i] = (uint8_t)~byte;
+    }
+}
+
+/* The length of the longest source. False: the error is written. */
+static bool longest_source(struct context *context, size_t *ret_size)
+{
+    struct dueq_slice value;
+
+    *ret_size = 0;
+    for (size_t i = 3; i < context_count(context); i++) {
+        if (!string_value_read(context, context_slice(context, i), &value, NULL))
+            return false;
+        if (value.size > *ret_size)
+            *ret_size = value.size;
+    }
+    return true;
+}
+
+static enum outcome store_bits(struct context *context, const uint8_t *bytes, size_t size)
+{
+    struct keys_view view = database_view(context);
+    struct dueq_slice name = context_slice(context, 2);
+
+    if (size == 0) {
+        if (keys_del(&view, name) == DUEQ_OK)
+            database_notify(context, EVENT_GENERIC, "del", name);
+    } else if (!string_value_write(context, name, dueq_slice(bytes, size), DUEQ_NEVER,
+                                   STRING_EDITED, "set")) {
+        return OUTCOME_DONE;
+    }
+    return context_reply_integer(context, (int64_t)size);
+}
+
+static enum outcome run_bitop(struct context *context)
+{
+    enum bit_operation operation;
+    struct dueq_slice value;
+    enum outcome outcome = OUTCOME_DONE;
+    uint8_t *bytes;
+    size_t size;
+
+    if (!parse_operation(context, &operation) || !longest_source(context, &size))
+        return OUTCOME_DONE;
+    bytes = calloc(1, size + 1);
+    if (bytes == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    for (size_t i = 3; i < context_count(context); i++) {
+        if (!string_value_read(context, context_slice(context, i), &value, NULL))
+            goto out;
+        combine(bytes, size, value, i == 3 && operation == BIT_AND ? BIT_OR : operation);
+    }
+    outcome = store_bits(context, bytes, size);
+out:
+    free(bytes);
+    return outcome;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "setbit",
+     .arity = 4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "bitmap",
+     .since = "2.2.0",
+     .summary = "Sets or clears the bit at offset in the string value stored at key",
+     .complexity = "O(1)",
+     .syntax = "key offset value",
+     .categories = "bitmap",
+     .run = run_setbit},
+    {.name = "getbit",
+     .arity = 3,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "bitmap",
+     .since = "2.2.0",
+     .summary = "Returns the bit value at offset in the string value stored at key",
+     .complexity = "O(1)",
+     .syntax = "key offset",
+     .categories = "bitmap",
+     .run = run_getbit},
+    {.name = "bitcount",
+     .arity = -2,
+     .flags = COMMAND_READONLY,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "bitmap",
+     .since = "2.6.0",
+     .summary = "Count set bits in a string",
+     .complexity = "O(N)",
+     .syntax = "key [start end [BYTE|BIT]]",
+     .categories = "bitmap",
+     .run = run_bitcount},
+    {.name = "bitpos",
+     .arity = -3,
+     .flags = COMMAND_READONLY,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "bitmap",
+     .since = "2.8.7",
+     .summary = "Find first bit set or clear in a string",
+     .complexity = "O(N)",
+     .syntax = "key bit [start [end [BYTE|BIT]]]",
+     .categories = "bitmap",
+     .run = run_bitpos},
+    {.name = "bitop",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {2, -1, 1},
+     .key_specs = "OW,update@2/r0:1:0 RO,access@3/r-1:1:0",
+     .group = "bitmap",
+     .since = "2.6.0",
+     .summary = "Perform bitwise operations between strings",
+     .complexity = "O(N)",
+     .syntax = "operation destkey key [key ...]",
+     .categories = "bitmap",
+     .run = run_bitop},
+    {.name = NULL}};
+
+COMMANDS(bits, entries)

@@ -1,0 +1,234 @@
+/* LCS: the longest common subsequence of two strings, by the table of lengths of all pairs of
+ * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/commands/database.h"
+#include "server/server.h"
+
+#include <stdlib.h>
+
+struct lcs {
+    struct context *context;
+    const char *a, *b;
+    size_t a_size, b_size;
+    uint32_t *lengths; /* (a_size + 1) rows of b_size + 1 */
+    bool length_only, ranges, with_lengths;
+    int64_t least; /* shorter matches are left out */
+    size_t written;
+};
+
+/* ---- arguments */
+
+static bool parse(struct context *context, struct lcs *lcs)
+{
+    for (size_t at = 3; at < context_count(context); at++) {
+        if (arguments_is(context, at, "idx")) {
+            lcs->ranges = true;
+        } else if (arguments_is(context, at, "len")) {
+            lcs->length_only = true;
+        } else if (arguments_is(context, at, "withmatchlen")) {
+            lcs->with_lengths = true;
+        } else if (arguments_is(context, at, "minmatchlen") &&
+                   at + 1 < context_count(context)) {
+            if (!arguments_integer(context, ++at, &lcs->least))
+                return false;
+        } else {
+            context_syntax_error(context);
+            return false;
+        }
+    }
+    if (lcs->least < 0)
+        lcs->least = 0;
+    if (lcs->ranges && lcs->length_only) {
+        resp_error(context->reply,
+                   "ERR If you want both the length and indexes, please just use IDX.");
+        return false;
+    }
+    return true;
+}
+
+/* Both slices live on: nothing is written in between. */
+static bool read_both(struct context *context, struct lcs *lcs)
+{
+    struct keys_view view = database_view(context);
+    struct dueq_slice values[2] = {{"", 0}, {"", 0}};
+
+    for (size_t i = 0; i < 2; i++) {
+        enum dueq_status status = string_get(&view, context_slice(context, i + 1), &values[i]);
+
+        if (status == DUEQ_WRONGTYPE) {
+            resp_error(context->reply, "ERR The specified keys must contain string values");
+            return false;
+        }
+        if (!context_check_status(context, status))
+            return false;
+    }
+    lcs->a = values[0].data;
+    lcs->a_size = values[0].size;
+    lcs->b = values[1].data;
+    lcs->b_size = values[1].size;
+    return true;
+}
+
+/* ---- the table */
+
+static uint32_t *cell(const struct lcs *lcs, size_t i, size_t j)
+{
+    return &lcs->lengths[i * (lcs->b_size + 1) + j];
+}
+
+static bool build(struct lcs *lcs)
+{
+    struct context *context = lcs->context;
+    uint64_t cells = ((uint64_t)lcs->a_size + 1) * ((uint64_t)lcs->b_size + 1);
+
+    if (cells * sizeof(uint32_t) > (uint64_t)context->server->config.proto_max_bulk_len) {
+        resp_error(context->reply, "ERR Insufficient memory, transient memory for LCS exceeds "
+                                   "proto-max-bulk-len");
+        return false;
+    }
+    lcs->lengths = calloc(cells, sizeof(uint32_t));
+    if (lcs->lengths == NULL) {
+        resp_error(context->reply,
+                   "ERR Insufficient memory, failed allocating transient memory for LCS");
+        return false;
+    }
+    for (size_t i = 1; i <= lcs->a_size; i++)
+        for (size_t j = 1; j <= lcs->b_size; j++) {
+            uint32_t up = *cell(lcs, i - 1, j), left = *cell(lcs, i, j - 1);
+
+            if (lcs->a[i - 1] == lcs->b[j - 1])
+                *cell(lcs, i, j) = *cell(lcs, i - 1, j - 1) + 1;
+            else
+                *cell(lcs, i, j) = up > left ? up : left;
+        }
+    return true;
+}
+
+/* ---- the way back through the table */
+
+/* A run of bytes that both strings have, contiguous in both: a from a_first, b from b_first. */
+struct match {
+    size_t a_first, b_first, size;
+};
+
+static void write_pair(struct resp_writer *reply, size_t first, size_t size)
+{
+    resp_array(reply, 2);
+    resp_integer(reply, (int64_t)first);
+    resp_integer(reply, (int64_t)(first + size - 1));
+}
+
+static void end_match(struct lcs *lcs, struct match *match)
+{
+    struct resp_writer *reply = lcs->context->reply;
+
+    if (match->size > 0 && lcs->ranges && (int64_t)match->size >= lcs->least) {
+        resp_array(reply, lcs->with_lengths ? 3 : 2);
+        write_pair(reply, match->a_first, match->size);
+        write_pair(reply, match->b_first, match->size);
+        if (lcs->with_lengths)
+            resp_integer(reply, (int64_t)match->size);
+        lcs->written++;
+    }
+    match->size = 0;
+}
+
+/* The byte before a[i] and b[j] is common: it extends the match in front, or begins another. */
+static void add_common(struct lcs *lcs, struct match *match, size_t i, size_t j)
+{
+    if (match->size > 0 && (match->a_first != i || match->b_first != j))
+        end_match(lcs, match);
+    match->a_first = i - 1;
+    match->b_first = j - 1;
+    match->size++;
+}
+
+/* text: NULL, or room for the subsequence. */
+static void walk_back(struct lcs *lcs, char *text)
+{
+    size_t i = lcs->a_size, j = lcs->b_size, left = *cell(lcs, i, j);
+    struct match match = {0, 0, 0};
+
+    while (i > 0 && j > 0) {
+        if (lcs->a[i - 1] == lcs->b[j - 1]) {
+            add_common(lcs, &match, i, j);
+            if (text != NULL)
+                text[--left] = lcs->a[i - 1];
+            i--;
+            j--;
+            continue;
+        }
+        end_match(lcs, &match);
+        if (*cell(lcs, i - 1, j) > *cell(lcs, i, j - 1))
+            i--;
+        else
+            j--;
+    }
+    end_match(lcs, &match);
+}
+
+/* ---- replies */
+
+static void write_ranges(struct lcs *lcs)
+{
+    struct resp_writer *reply = lcs->context->reply;
+    size_t mark;
+
+    resp_map(reply, 2);
+    resp_string(reply, "matches");
+    mark = resp_deferred(reply);
+    walk_back(lcs, NULL);
+    resp_deferred_array(reply, mark, lcs->written);
+    resp_string(reply, "len");
+    resp_integer(reply, *cell(lcs, lcs->a_size, lcs->b_size));
+}
+
+static void write_text(struct lcs *lcs)
+{
+    size_t size = *cell(lcs, lcs->a_size, lcs->b_size);
+    char *text = malloc(size + 1);
+
+    if (text == NULL) {
+        context_status(lcs->context, DUEQ_NOMEM);
+        return;
+    }
+    walk_back(lcs, text);
+    resp_bulk(lcs->context->reply, text, size);
+    free(text);
+}
+
+static enum outcome run_lcs(struct context *context)
+{
+    struct lcs lcs = {.context = context};
+
+    if (!read_both(context, &lcs) || !parse(context, &lcs) || !build(&lcs))
+        return OUTCOME_DONE;
+    if (lcs.ranges)
+        write_ranges(&lcs);
+    else if (lcs.length_only)
+        resp_integer(context->reply, *cell(&lcs, lcs.a_size, lcs.b_size));
+    else
+        write_text(&lcs);
+    free(lcs.lengths);
+    return OUTCOME_DONE;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "lcs",
+     .arity = -3,
+     .flags = COMMAND_READONLY,
+     .keys = {1, 2, 1},
+     .key_specs = "RO,access@1/r1:1:0",
+     .group = "string",
+     .since = "7.0.0",
+     .summary = "Find longest common substring",
+     .complexity = "O(N*M) where N and M are the lengths of s1 and s2, respectively",
+     .syntax = "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
+     .categories = "string",
+     .run = run_lcs},
+    {.name = NULL}};
+
+COMMANDS(lcs, entries)

@@ -1,0 +1,727 @@
+/* Strings. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/commands/database.h"
+
+#include "protocol/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char not_integer[] = "ERR value is not an integer or out of range";
+
+/* ---- GET and SET */
+
+/* Replies with the value or nil. True: there was one. */
+static bool reply_value(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!string_value_read(context, context_slice(context, 1), &value, &found))
+        return false;
+    if (found)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    return found;
+}
+
+static enum outcome run_get(struct context *context)
+{
+    reply_value(context);
+    return OUTCOME_DONE;
+}
+
+struct set_options {
+    bool nx, xx, get, keep;
+    int64_t expires; /* DUEQ_NEVER: none */
+};
+
+struct expiry_form {
+    const char *word;
+    bool seconds, absolute;
+};
+
+/* EX, PX, EXAT or PXAT with something behind it; NULL: none of them. */
+static const struct expiry_form *expiry_form(const struct context *context, size_t index)
+{
+    static const struct expiry_form forms[] = {
+        {"ex", true, false}, {"px", false, false}, {"exat", true, true}, {"pxat", false, true}};
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (index + 1 < context_count(context) && arguments_is(context, index, forms[i].word))
+            return &forms[i];
+    return NULL;
+}
+
+/* EX, PX, EXAT, PXAT at `index`; *ret_used false: it is none of them. */
+static bool parse_expiry_option(struct context *context, size_t index, int64_t *ret_expires,
+                                bool *ret_used)
+{
+    const struct expiry_form *form = expiry_form(context, index);
+
+    *ret_used = form != NULL;
+    return form == NULL ||
+           arguments_expiry(context, index + 1, form->seconds, form->absolute, 1, ret_expires);
+}
+
+/* The forms are checked before the numbers in them, as Redis does. */
+static bool parse_set_options(struct context *context, struct set_options *options,
+                              size_t *ret_expiry_at)
+{
+    *ret_expiry_at = 0;
+    for (size_t i = 3; i < context_count(context); i++) {
+        bool timed = arguments_is(context, i, "ex") || arguments_is(context, i, "px") ||
+                     arguments_is(context, i, "exat") || arguments_is(context, i, "pxat");
+
+        if (arguments_is(context, i, "nx") && !options->xx)
+            options->nx = true;
+        else if (arguments_is(context, i, "xx") && !options->nx)
+            options->xx = true;
+        else if (arguments_is(context, i, "get"))
+            options->get = true;
+        else if (arguments_is(context, i, "keepttl") && *ret_expiry_at == 0)
+            options->keep = true;
+        else if (timed && !options->keep && *ret_expiry_at == 0 &&
+                 i + 1 < context_count(context))
+            *ret_expiry_at = i++;
+        else
+            return false;
+    }
+    return true;
+}
+
+static enum outcome run_set(struct context *context)
+{
+    struct set_options options = {.expires = DUEQ_NEVER};
+    struct keys_view view = database_view(context);
+    struct dueq_slice name = context_slice(context, 1), old;
+    struct keys_info info;
+    size_t expiry_at;
+    bool found = false, used;
+    enum dueq_status status;
+
+    if (!parse_set_options(context, &options, &expiry_at))
+        return context_syntax_error(context);
+    if (expiry_at > 0 && !parse_expiry_option(context, expiry_at, &options.expires, &used))
+        return OUTCOME_DONE;
+    if (options.get) {
+        if (!string_value_read(context, name, &old, &found))
+            return OUTCOME_DONE;
+        if (found)
+            resp_slice(context->reply, old);
+        else
+            resp_null(context->reply);
+    }
+    status = keys_info(&view, name, &info);
+    if ((options.nx && status == DUEQ_OK) || (options.xx && status == DUEQ_NOTFOUND)) {
+        if (!options.get)
+            resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    if (!string_value_write(context, name, context_slice(context, 2),
+                            options.keep ? KEYS_KEEP_EXPIRY : options.expires, STRING_GIVEN,
+                            "set"))
+        return OUTCOME_DONE;
+    if (expiry_at > 0)
+        database_notify(context, EVENT_GENERIC, "expire", name);
+    return options.get ? OUTCOME_DONE : context_ok(context);
+}
+
+static enum outcome set_with_ttl(struct context *context, bool seconds)
+{
+    int64_t expires;
+
+    if (!arguments_expiry(context, 2, seconds, false, 1, &expires))
+        return OUTCOME_DONE;
+    if (!string_value_write(context, context_slice(context, 1), context_slice(context, 3),
+                            expires, STRING_GIVEN, "set"))
+        return OUTCOME_DONE;
+    database_notify(context, EVENT_GENERIC, "expire", context_slice(context, 1));
+    return context_ok(context);
+}
+
+static enum outcome run_setex(struct context *context)
+{
+    return set_with_ttl(context, true);
+}
+
+static enum outcome run_psetex(struct context *context)
+{
+    return set_with_ttl(context, false);
+}
+
+static enum outcome run_setnx(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    struct keys_info info;
+
+    if (keys_info(&view, context_slice(context, 1), &info) == DUEQ_OK)
+        return context_reply_integer(context, 0);
+    if (!string_value_write(context, context_slice(context, 1), context_slice(context, 2),
+                            DUEQ_NEVER, STRING_GIVEN, "set"))
+        return OUTCOME_DONE;
+    return context_reply_integer(context, 1);
+}
+
+static enum outcome run_getset(struct context *context)
+{
+    struct dueq_slice value;
+    bool found;
+
+    if (!string_value_read(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (found)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    string_value_write(context, context_slice(context, 1), context_slice(context, 2),
+                       DUEQ_NEVER, STRING_GIVEN, "set");
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_getdel(struct context *context)
+{
+    struct keys_view view = database_view(context);
+
+    if (!reply_value(context))
+        return OUTCOME_DONE;
+    keys_del(&view, context_slice(context, 1));
+    database_notify(context, EVENT_GENERIC, "del", context_slice(context, 1));
+    return OUTCOME_DONE;
+}
+
+static void change_expiry(struct context *context, struct dueq_slice name, int64_t expires,
+                          const char *event)
+{
+    struct keys_view view = database_view(context);
+
+    keys_expire(&view, name, expires);
+    database_notify(context, EVENT_GENERIC, expiry_is_due(expires, view.time) ? "del" : event,
+                    name);
+}
+
+/* The number is looked at only when there is a value to reply with. */
+static enum outcome run_getex(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    struct dueq_slice name = context_slice(context, 1), value;
+    bool persist = context_count(context) == 3 && arguments_is(context, 2, "persist");
+    bool timed = context_count(context) == 4 && expiry_form(context, 2) != NULL, found;
+    int64_t expires = DUEQ_NEVER;
+    struct keys_info info;
+
+    if (context_count(context) > 2 && !persist && !timed)
+        return context_syntax_error(context);
+    if (!string_value_read(context, name, &value, &found))
+        return OUTCOME_DONE;
+    if (!found) {
+        resp_null(context->reply);
+        return OUTCOME_DONE;
+    }
+    if (timed && !parse_expiry_option(context, 2, &expires, &timed))
+        return OUTCOME_DONE;
+    resp_slice(context->reply, value);
+    keys_info(&view, name, &info);
+    if (timed)
+        change_expiry(context, name, expires, "expire");
+    else if (persist && info.expires != DUEQ_NEVER)
+        change_expiry(context, name, DUEQ_NEVER, "persist");
+    return OUTCOME_DONE;
+}
+
+/* ---- several */
+
+static enum outcome run_mget(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    struct dueq_slice value;
+
+    resp_array(context->reply, context_count(context) - 1);
+    for (size_t i = 1; i < context_count(context); i++)
+        if (string_get(&view, context_slice(context, i), &value) == DUEQ_OK)
+            resp_slice(context->reply, value);
+        else
+            resp_null(context->reply);
+    return OUTCOME_DONE;
+}
+
+static bool set_pairs(struct context *context)
+{
+    for (size_t i = 1; i < context_count(context); i += 2)
+        if (!string_value_write(context, context_slice(context, i),
+                                context_slice(context, i + 1), DUEQ_NEVER, STRING_GIVEN, "set"))
+            return false;
+    return true;
+}
+
+static enum outcome run_mset(struct context *context)
+{
+    if (context_count(context) % 2 == 0)
+        return context_arity_error(context);
+    return set_pairs(context) ? context_ok(context) : OUTCOME_DONE;
+}
+
+static enum outcome run_msetnx(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    struct keys_info info;
+
+    if (context_count(context) % 2 == 0)
+        return context_arity_error(context);
+    for (size_t i = 1; i < context_count(context); i += 2)
+        if (keys_info(&view, context_slice(context, i), &info) == DUEQ_OK)
+            return context_reply_integer(context, 0);
+    return set_pairs(context) ? context_reply_integer(context, 1) : OUTCOME_DONE;
+}
+
+/* ---- numbers */
+
+static enum outcome add_integer(struct context *context, int64_t amount)
+{
+    struct dueq_slice name = context_slice(context, 1), value;
+    char text[NUMBER_TEXT_MAX];
+    int64_t number = 0;
+    bool found;
+
+    if (!string_value_read(context, name, &value, &found))
+        return OUTCOME_DONE;
+    if (found && !number_parse_integer(value.data, value.size, &number)) {
+        resp_error(context->reply, not_integer);
+        return OUTCOME_DONE;
+    }
+    if (__builtin_add_overflow(number, amount, &number)) {
+        resp_error(context->reply, "ERR increment or decrement would overflow");
+        return OUTCOME_DONE;
+    }
+    value = dueq_slice(text, number_format_integer(text, number));
+    if (!string_value_write(context, name, value, KEYS_KEEP_EXPIRY, STRING_GIVEN, "incrby"))
+        return OUTCOME_DONE;
+    return context_reply_integer(context, number);
+}
+
+static enum outcome run_incr(struct context *context)
+{
+    return add_integer(context, 1);
+}
+
+static enum outcome run_decr(struct context *context)
+{
+    return add_integer(context, -1);
+}
+
+static enum outcome run_incrby(struct context *context)
+{
+    int64_t amount;
+
+    return arguments_integer(context, 2, &amount) ? add_integer(context, amount) : OUTCOME_DONE;
+}
+
+static enum outcome run_decrby(struct context *context)
+{
+    int64_t amount;
+
+    if (!arguments_integer(context, 2, &amount))
+        return OUTCOME_DONE;
+    if (amount == INT64_MIN) {
+        resp_error(context->reply, "ERR decrement would overflow");
+        return OUTCOME_DONE;
+    }
+    return add_integer(context, -amount);
+}
+
+static enum outcome run_incrbyfloat(struct context *context)
+{
+    struct dueq_slice name = context_slice(context, 1), value;
+    struct argument argument = context_argument(context, 2);
+    char text[NUMBER_LONG_TEXT_MAX];
+    long double number = 0, amount;
+    bool found;
+
+    if (!string_value_read(context, name, &value, &found))
+        return OUTCOME_DONE;
+    if ((found && !number_parse_long_double(value.data, value.size, &number)) ||
+        !number_parse_long_double(argument.data, argument.size, &amount)) {
+        resp_error(context->reply, "ERR value is not a valid float");
+        return OUTCOME_DONE;
+    }
+    if (!increment_sum(context, number, amount, text, &value))
+        return OUTCOME_DONE;
+    if (string_value_write(context, name, value, KEYS_KEEP_EXPIRY, STRING_MADE, "incrbyfloat"))
+        resp_slice(context->reply, value);
+    return OUTCOME_DONE;
+}
+
+/* ---- parts */
+
+static enum outcome too_long(struct context *context)
+{
+    resp_error(context->reply, "ERR string exceeds maximum allowed size (proto-max-bulk-len)");
+    return OUTCOME_DONE;
+}
+
+/* Writes the old value with `piece` laid over it at `offset`, zeros in any gap. */
+static bool overlay(struct context *context, struct dueq_slice old, size_t offset,
+                    struct dueq_slice piece, enum string_origin origin, const char *event)
+{
+    size_t end = offset + piece.size, size = end > old.size ? end : old.size;
+    char *whole = calloc(1, size > 0 ? size : 1);
+    bool written;
+
+    if (whole == NULL)
+        return context_check_status(context, DUEQ_NOMEM);
+    if (old.size > 0)
+        memcpy(whole, old.data, old.size);
+    if (piece.size > 0)
+        memcpy(whole + offset, piece.data, piece.size);
+    written = string_value_write(context, context_slice(context, 1), dueq_slice(whole, size),
+                                 KEYS_KEEP_EXPIRY, origin, event);
+    free(whole);
+    return written ? (resp_integer(context->reply, (int64_t)size), true) : false;
+}
+
+static enum outcome run_append(struct context *context)
+{
+    struct dueq_slice value, tail = context_slice(context, 2);
+    bool found;
+
+    if (!string_value_read(context, context_slice(context, 1), &value, &found))
+        return OUTCOME_DONE;
+    if (value.size + tail.size > STRING_MAX)
+        return too_long(context);
+    overlay(context, value, value.size, tail, found ? STRING_EDITED : STRING_GIVEN, "append");
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_setrange(struct context *context)
+{
+    struct dueq_slice value, piece = context_slice(context, 3);
+    int64_t offset;
+
+    if (!arguments_integer(context, 2, &offset))
+        return OUTCOME_DONE;
+    if (offset < 0) {
+        resp_error(context->reply, "ERR offset is out of range");
+        return OUTCOME_DONE;
+    }
+    if (!string_value_read(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    if (piece.size == 0)
+        return context_reply_integer(context, (int64_t)value.size);
+    if ((uint64_t)offset > STRING_MAX || (uint64_t)offset + piece.size > STRING_MAX)
+        return too_long(context);
+    overlay(context, value, (size_t)offset, piece, STRING_EDITED, "setrange");
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_strlen(struct context *context)
+{
+    struct dueq_slice value;
+
+    if (!string_value_read(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    return context_reply_integer(context, (int64_t)value.size);
+}
+
+static enum outcome run_getrange(struct context *context)
+{
+    struct dueq_slice value;
+    int64_t start, stop;
+    uint64_t first, count;
+
+    if (!arguments_integer(context, 2, &start) || !arguments_integer(context, 3, &stop))
+        return OUTCOME_DONE;
+    if (!string_value_read(context, context_slice(context, 1), &value, NULL))
+        return OUTCOME_DONE;
+    if (!range_clamp_string(start, stop, value.size, &first, &count)) {
+        resp_bulk(context->reply, "", 0);
+        return OUTCOME_DONE;
+    }
+    resp_bulk(context->reply, (const char *)value.data + first, count);
+    return OUTCOME_DONE;
+}
+
+/* The name of GETRANGE before 2.0. */
+static enum outcome run_substr(struct context *context)
+{
+    return run_getrange(context);
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "set",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update,variable_flags@1/r0:1:0!RW and ACCESS due to the optional "
+                  "`GET` argument!",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Set the string value of a key",
+     .complexity = "O(1)",
+     .syntax = "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT "
+               "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+     .categories = "string",
+     .run = run_set},
+    {.name = "get",
+     .arity = 2,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Get the value of a key",
+     .complexity = "O(1)",
+     .syntax = "key",
+     .categories = "string",
+     .run = run_get},
+    {.name = "getdel",
+     .arity = 2,
+     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0",
+     .group = "string",
+     .since = "6.2.0",
+     .summary = "Get the value of a key and delete the key",
+     .complexity = "O(1)",
+     .syntax = "key",
+     .categories = "string",
+     .run = run_getdel},
+    {.name = "getex",
+     .arity = -2,
+     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0!RW and UPDATE because it changes the TTL!",
+     .group = "string",
+     .since = "6.2.0",
+     .summary = "Get the value of a key and optionally set its expiration",
+     .complexity = "O(1)",
+     .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+               "unix-time-milliseconds|PERSIST]",
+     .categories = "string",
+     .run = run_getex},
+    {.name = "getset",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Set the string value of a key and return its old value",
+     .complexity = "O(1)",
+     .syntax = "key value",
+     .categories = "string",
+     .run = run_getset},
+    {.name = "setnx",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "OW,insert@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Set the value of a key, only if the key does not exist",
+     .complexity = "O(1)",
+     .syntax = "key value",
+     .categories = "string",
+     .run = run_setnx},
+    {.name = "setex",
+     .arity = 4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 1, 1},
+     .key_specs = "OW,update@1/r0:1:0",
+     .group = "string",
+     .since = "2.0.0",
+     .summary = "Set the value and expiration of a key",
+     .complexity = "O(1)",
+     .syntax = "key seconds value",
+     .categories = "string",
+     .run = run_setex},
+    {.name = "psetex",
+     .arity = 4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 1, 1},
+     .key_specs = "OW,update@1/r0:1:0",
+     .group = "string",
+     .since = "2.6.0",
+     .summary = "Set the value and expiration in milliseconds of a key",
+     .complexity = "O(1)",
+     .syntax = "key milliseconds value",
+     .categories = "string",
+     .run = run_psetex},
+    {.name = "mset",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, -1, 2},
+     .key_specs = "OW,update@1/r-1:2:0",
+     .group = "string",
+     .since = "1.0.1",
+     .summary = "Set multiple keys to multiple values",
+     .complexity = "O(N) where N is the number of keys to set.",
+     .syntax = "key value [key value ...]",
+     .categories = "string",
+     .tips = "request_policy:multi_shard response_policy:all_succeeded",
+     .run = run_mset},
+    {.name = "msetnx",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, -1, 2},
+     .key_specs = "OW,insert@1/r-1:2:0",
+     .group = "string",
+     .since = "1.0.1",
+     .summary = "Set multiple keys to multiple values, only if none of the keys exist",
+     .complexity = "O(N) where N is the number of keys to set.",
+     .syntax = "key value [key value ...]",
+     .categories = "string",
+     .tips = "request_policy:multi_shard response_policy:agg_min",
+     .run = run_msetnx},
+    {.name = "mget",
+     .arity = -2,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, -1, 1},
+     .key_specs = "RO,access@1/r-1:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Get the values of all the given keys",
+     .complexity = "O(N) where N is the number of keys to retrieve.",
+     .syntax = "key [key ...]",
+     .categories = "string",
+     .tips = "request_policy:multi_shard",
+     .run = run_mget},
+    {.name = "append",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,insert@1/r0:1:0",
+     .group = "string",
+     .since = "2.0.0",
+     .summary = "Append a value to a key",
+     .complexity =
+         "O(1). The amortized time complexity is O(1) assuming the appended value is small and "
+         "the already present value is of any size, since the dynamic string library used by "
+         "Redis will double the free space available on every reallocation.",
+     .syntax = "key value",
+     .categories = "string",
+     .run = run_append},
+    {.name = "strlen",
+     .arity = 2,
+     .flags = COMMAND_READONLY | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RO@1/r0:1:0",
+     .group = "string",
+     .since = "2.2.0",
+     .summary = "Get the length of the value stored in a key",
+     .complexity = "O(1)",
+     .syntax = "key",
+     .categories = "string",
+     .run = run_strlen},
+    {.name = "incr",
+     .arity = 2,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Increment the integer value of a key by one",
+     .complexity = "O(1)",
+     .syntax = "key",
+     .categories = "string",
+     .run = run_incr},
+    {.name = "decr",
+     .arity = 2,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Decrement the integer value of a key by one",
+     .complexity = "O(1)",
+     .syntax = "key",
+     .categories = "string",
+     .run = run_decr},
+    {.name = "incrby",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Increment the integer value of a key by the given amount",
+     .complexity = "O(1)",
+     .syntax = "key increment",
+     .categories = "string",
+     .run = run_incrby},
+    {.name = "decrby",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Decrement the integer value of a key by the given number",
+     .complexity = "O(1)",
+     .syntax = "key decrement",
+     .categories = "string",
+     .run = run_decrby},
+    {.name = "incrbyfloat",
+     .arity = 3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "string",
+     .since = "2.6.0",
+     .summary = "Increment the float value of a key by the given amount",
+     .complexity = "O(1)",
+     .syntax = "key increment",
+     .categories = "string",
+     .run = run_incrbyfloat},
+    {.name = "getrange",
+     .arity = 4,
+     .flags = COMMAND_READONLY,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "string",
+     .since = "2.4.0",
+     .summary = "Get a substring of the string stored at a key",
+     .complexity =
+         "O(N) where N is the length of the returned string. The complexity is ultimately "
+         "determined by the returned length, but because creating a substring from an existing "
+         "string is very cheap, it can be considered O(1) for small strings.",
+     .syntax = "key start end",
+     .categories = "string",
+     .run = run_getrange},
+    {.name = "substr",
+     .arity = 4,
+     .flags = COMMAND_READONLY,
+     .keys = {1, 1, 1},
+     .key_specs = "RO,access@1/r0:1:0",
+     .group = "string",
+     .since = "1.0.0",
+     .summary = "Get a substring of the string stored at a key",
+     .complexity =
+         "O(N) where N is the length of the returned string. The complexity is ultimately "
+         "determined by the returned length, but because creating a substring from an existing "
+         "string is very cheap, it can be considered O(1) for small strings.",
+     .syntax = "key start end",
+     .categories = "string",
+     .run = run_substr},
+    {.name = "setrange",
+     .arity = 4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,update@1/r0:1:0",
+     .group = "string",
+     .since = "2.2.0",
+     .summary = "Overwrite part of a string at key starting at the specified offset",
+     .complexity =
+         "O(1), not counting the time taken to copy the new string in place. Usually, this "
+         "string is very small so the amortized complexity is O(1). Otherwise, complexity is "
+         "O(M) with M being the length of the value argument.",
+     .syntax = "key offset value",
+     .categories = "string",
+     .run = run_setrange},
+    {.name = NULL}};
+
+COMMANDS(strings, entries)

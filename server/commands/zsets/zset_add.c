@@ -1,0 +1,167 @@
+/* Sorted sets: scores set and counted up. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/commands/database.h"
+
+#include "protocol/number.h"
+
+#include <string.h>
+
+struct addition {
+    struct zset_rule rule;
+    bool count_moved; /* CH */
+    size_t first;     /* argument of the first score */
+    uint64_t added, moved;
+    bool effective; /* the last one was not refused */
+    double score;   /* that it has now */
+};
+
+static bool parse_option(struct context *context, size_t index, struct addition *addition)
+{
+    const struct {
+        const char *word;
+        bool *flag;
+    } options[] = {
+        {"nx", &addition->rule.if_absent},   {"xx", &addition->rule.if_present},
+        {"gt", &addition->rule.if_greater},  {"lt", &addition->rule.if_less},
+        {"incr", &addition->rule.increment}, {"ch", &addition->count_moved},
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (arguments_is(context, index, options[i].word)) {
+            *options[i].flag = true;
+            return true;
+        }
+    return false;
+}
+
+/* What is wrong with options and pairs taken together; NULL: nothing is. */
+static const char *conflict(const struct addition *addition, size_t arguments)
+{
+    const struct zset_rule *rule = &addition->rule;
+
+    if (arguments == 0 || arguments % 2 != 0)
+        return "ERR syntax error";
+    if (rule->if_absent && rule->if_present)
+        return "ERR XX and NX options at the same time are not compatible";
+    if (rule->if_absent + rule->if_greater + rule->if_less > 1)
+        return "ERR GT, LT, and/or NX options at the same time are not compatible";
+    if (rule->increment && arguments > 2)
+        return "ERR INCR option supports a single increment-element pair";
+    return NULL;
+}
+
+/* All scores are read before the first is set. False: the error is written. */
+static bool parse_addition(struct context *context, struct addition *addition)
+{
+    const char *error;
+    double score;
+
+    addition->first = 2;
+    while (addition->first < context_count(context) &&
+           parse_option(context, addition->first, addition))
+        addition->first++;
+    error = conflict(addition, context_count(context) - addition->first);
+    if (error != NULL) {
+        resp_error(context->reply, error);
+        return false;
+    }
+    for (size_t i = addition->first; i < context_count(context); i += 2)
+        if (!arguments_float(context, i, &score))
+            return false;
+    return true;
+}
+
+/* Adds the pair whose score is that argument. False: the error is written. */
+static bool add_pair(struct context *context, size_t index, struct addition *addition)
+{
+    struct keys_view view = database_view(context);
+    enum zset_effect effect;
+    double score;
+
+    if (!arguments_float(context, index, &score) ||
+        !context_check_status(context, zset_add(&view, context_slice(context, 1),
+                                                context_slice(context, index + 1),
+                                                &addition->rule, &score, &effect)))
+        return false;
+    if (effect == ZSET_NAN) {
+        resp_error(context->reply, "ERR resulting score is not a number (NaN)");
+        return false;
+    }
+    addition->added += effect == ZSET_ADDED;
+    addition->moved += effect == ZSET_MOVED;
+    addition->effective = effect != ZSET_NOT_MET;
+    addition->score = score;
+    return true;
+}
+
+static void reply_addition(struct context *context, const struct addition *addition)
+{
+    if (!addition->rule.increment)
+        resp_integer(context->reply, (int64_t)(addition->added +
+                                               (addition->count_moved ? addition->moved : 0)));
+    else if (addition->effective)
+        resp_double(context->reply, addition->score);
+    else
+        resp_null(context->reply);
+}
+
+static enum outcome add_scores(struct context *context, bool increment)
+{
+    struct addition addition = {.rule = {.increment = increment}};
+
+    if (!parse_addition(context, &addition))
+        return OUTCOME_DONE;
+    for (size_t i = addition.first; i < context_count(context); i += 2)
+        if (!add_pair(context, i, &addition))
+            return OUTCOME_DONE;
+    if (addition.added + addition.moved > 0)
+        database_notify(context, EVENT_ZSET, addition.rule.increment ? "zincr" : "zadd",
+                        context_slice(context, 1));
+    reply_addition(context, &addition);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_zadd(struct context *context)
+{
+    return add_scores(context, false);
+}
+
+/* Redis reads options here too: ZINCRBY key NX member is a syntax error. */
+static enum outcome run_zincrby(struct context *context)
+{
+    return add_scores(context, true);
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "zadd",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,update@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "1.2.0",
+     .summary = "Add one or more members to a sorted set, or update its score "
+                "if it already exists",
+     .complexity = "O(log(N)) for each item added, where N is the number of "
+                   "elements in the sorted set.",
+     .syntax = "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]",
+     .categories = "sortedset",
+     .run = run_zadd},
+    {.name = "zincrby",
+     .arity = 4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,update@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "1.2.0",
+     .summary = "Increment the score of a member in a sorted set",
+     .complexity = "O(log(N)) where N is the number of elements in the sorted set.",
+     .syntax = "key increment member",
+     .categories = "sortedset",
+     .run = run_zincrby},
+    {.name = NULL}};
+
+COMMANDS(zset_add, entries)

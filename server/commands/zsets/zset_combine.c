@@ -1,0 +1,275 @@
+/* Sorted sets and sets put together: union, intersection, difference. */
+#include "server/dispatch/command_list.h"
+#include "server/commands/combine.h"
+#include "server/dispatch/command.h"
+#include "server/dispatch/long_work.h"
+
+#include "protocol/number.h"
+
+/* ---- options */
+
+static bool parse_weights(struct context *context, struct combination *combination,
+                          size_t index)
+{
+
+    for (size_t i = 0; i < combination->count; i++) {
+        struct argument argument = context_argument(context, index + i);
+
+        if (!number_parse_double(argument.data, argument.size,
+                                 &combination->sources[i].weight)) {
+            resp_error(context->reply, "ERR weight value is not a float");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_aggregate(struct context *context, struct combination *combination,
+                            size_t index)
+{
+
+    if (arguments_is(context, index, "sum"))
+        combination->aggregate = COMBINE_SUM;
+    else if (arguments_is(context, index, "min"))
+        combination->aggregate = COMBINE_LEAST;
+    else if (arguments_is(context, index, "max"))
+        combination->aggregate = COMBINE_GREATEST;
+    else
+        return context_syntax_error(context), false;
+    return true;
+}
+
+static bool parse_limit(struct context *context, struct combination *combination, size_t index)
+{
+    int64_t limit;
+
+    if (!arguments_integer_or(context, index, 0, INT64_MAX, "ERR LIMIT can't be negative",
+                              &limit))
+        return false;
+    combination->limit = (uint64_t)limit;
+    return true;
+}
+
+/* The option at `index`; *ret_next: the argument behind it. False: the error is written. */
+static bool parse_option(struct context *context, struct combination *combination, size_t index,
+                         size_t *ret_next)
+{
+    size_t left = context_count(context) - index;
+    bool is_counted = combination->use == COMBINE_COUNTED;
+    bool weighed = combination->operation != COMBINE_DIFFERENCE && !is_counted;
+
+    if (weighed && left > combination->count && arguments_is(context, index, "weights")) {
+        *ret_next = index + 1 + combination->count;
+        return parse_weights(context, combination, index + 1);
+    }
+    *ret_next = index + 2;
+    if (weighed && left >= 2 && arguments_is(context, index, "aggregate"))
+        return parse_aggregate(context, combination, index + 1);
+    if (is_counted && left >= 2 && arguments_is(context, index, "limit"))
+        return parse_limit(context, combination, index + 1);
+    if (combination->use == COMBINE_REPLIED && arguments_is(context, index, "withscores")) {
+        *ret_next = index + 1;
+        combination->with_scores = true;
+        return true;
+    }
+    context_syntax_error(context);
+    return false;
+}
+
+/* numkeys and the keys, from argument `index` on. False: the error is written. */
+static bool parse_keys(struct context *context, struct combination *combination, size_t index)
+{
+    int64_t count;
+
+    if (!arguments_integer(context, index, &count))
+        return false;
+    if (count < 1) {
+        resp_errorf(context->reply, "ERR at least 1 input key is needed for '%s' command",
+                    command_full_name(context->command));
+        return false;
+    }
+    if ((uint64_t)count > context_count(context) - index - 1) {
+        context_syntax_error(context);
+        return false;
+    }
+    return combine_read_sources(context, combination, index + 1, (size_t)count);
+}
+
+static bool parse_combination(struct context *context, struct combination *combination,
+                              size_t index)
+{
+    size_t next;
+
+    if (!parse_keys(context, combination, index))
+        return false;
+    next = index + 1 + combination->count;
+    while (next < context_count(context))
+        if (!parse_option(context, combination, next, &next))
+            return false;
+    return true;
+}
+
+/* ---- the commands: numkeys is the first argument, or stands behind the destination */
+
+static enum outcome run(struct context *context, struct combination combination)
+{
+    size_t index = combination.use == COMBINE_STORED ? 2 : 1;
+
+    if (long_work_state(context) != NULL)
+        return combine_go_on(context);
+    combination.type = KEYS_ZSET;
+    if (parse_combination(context, &combination, index))
+        return combine(context, &combination);
+    combine_release(&combination);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_zunion(struct context *context)
+{
+    return run(context, (struct combination){.operation = COMBINE_UNION});
+}
+
+static enum outcome run_zinter(struct context *context)
+{
+    return run(context, (struct combination){.operation = COMBINE_INTERSECTION});
+}
+
+static enum outcome run_zintercard(struct context *context)
+{
+    return run(context,
+               (struct combination){.operation = COMBINE_INTERSECTION, .use = COMBINE_COUNTED});
+}
+
+static enum outcome run_zdiff(struct context *context)
+{
+    return run(context, (struct combination){.operation = COMBINE_DIFFERENCE});
+}
+
+static enum outcome run_zunionstore(struct context *context)
+{
+    return run(context, (struct combination){.operation = COMBINE_UNION,
+                                             .use = COMBINE_STORED,
+                                             .event = "zunionstore"});
+}
+
+static enum outcome run_zinterstore(struct context *context)
+{
+    return run(context, (struct combination){.operation = COMBINE_INTERSECTION,
+                                             .use = COMBINE_STORED,
+                                             .event = "zinterstore"});
+}
+
+static enum outcome run_zdiffstore(struct context *context)
+{
+    return run(context, (struct combination){.operation = COMBINE_DIFFERENCE,
+                                             .use = COMBINE_STORED,
+                                             .event = "zdiffstore"});
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "zunion",
+     .arity = -3,
+     .flags = COMMAND_READONLY | COMMAND_MOVABLEKEYS,
+     .key_specs = "RO,access@1/n0:1:1",
+     .group = "sorted-set",
+     .since = "6.2.0",
+     .summary = "Add multiple sorted sets",
+     .complexity = "O(N)+O(M*log(M)) with N being the sum of the sizes of the "
+                   "input sorted sets, and M being the number of elements in "
+                   "the resulting sorted set.",
+     .syntax = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE "
+               "<SUM|MIN|MAX>] [WITHSCORES]",
+     .categories = "sortedset",
+     .run = run_zunion},
+    {.name = "zinter",
+     .arity = -3,
+     .flags = COMMAND_READONLY | COMMAND_MOVABLEKEYS,
+     .key_specs = "RO,access@1/n0:1:1",
+     .group = "sorted-set",
+     .since = "6.2.0",
+     .summary = "Intersect multiple sorted sets",
+     .complexity = "O(N*K)+O(M*log(M)) worst case with N being the smallest input sorted "
+                   "set, K being the number of input sorted sets and M being the number "
+                   "of elements in the resulting sorted set.",
+     .syntax = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE "
+               "<SUM|MIN|MAX>] [WITHSCORES]",
+     .categories = "sortedset",
+     .run = run_zinter},
+    {.name = "zintercard",
+     .arity = -3,
+     .flags = COMMAND_READONLY | COMMAND_MOVABLEKEYS,
+     .key_specs = "RO,access@1/n0:1:1",
+     .group = "sorted-set",
+     .since = "7.0.0",
+     .summary = "Intersect multiple sorted sets and return the cardinality of "
+                "the result",
+     .complexity = "O(N*K) worst case with N being the smallest input sorted "
+                   "set, K being the number of input sorted sets.",
+     .syntax = "numkeys key [key ...] [LIMIT limit]",
+     .categories = "sortedset",
+     .run = run_zintercard},
+    {.name = "zdiff",
+     .arity = -3,
+     .flags = COMMAND_READONLY | COMMAND_MOVABLEKEYS,
+     .key_specs = "RO,access@1/n0:1:1",
+     .group = "sorted-set",
+     .since = "6.2.0",
+     .summary = "Subtract multiple sorted sets",
+     .complexity = "O(L + (N-K)log(N)) worst case where L is the total number "
+                   "of elements in all the sets, N is the size of the first "
+                   "set, and K is the size of the result set.",
+     .syntax = "numkeys key [key ...] [WITHSCORES]",
+     .categories = "sortedset",
+     .run = run_zdiff},
+    {.name = "zunionstore",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_MOVABLEKEYS,
+     .keys = {1, 1, 1},
+     .key_specs = "OW,update@1/r0:1:0 RO,access@2/n0:1:1",
+     .group = "sorted-set",
+     .since = "2.0.0",
+     .summary = "Add multiple sorted sets and store the resulting sorted set "
+                "in a new key",
+     .complexity = "O(N)+O(M log(M)) with N being the sum of the sizes of the "
+                   "input sorted sets, and M being the number of elements in "
+                   "the resulting sorted set.",
+     .syntax = "destination numkeys key [key ...] [WEIGHTS weight [weight "
+               "...]] [AGGREGATE <SUM|MIN|MAX>]",
+     .categories = "sortedset",
+     .run = run_zunionstore},
+    {.name = "zinterstore",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_MOVABLEKEYS,
+     .keys = {1, 1, 1},
+     .key_specs = "OW,update@1/r0:1:0 RO,access@2/n0:1:1",
+     .group = "sorted-set",
+     .since = "2.0.0",
+     .summary = "Intersect multiple sorted sets and store the resulting sorted "
+                "set in a new key",
+     .complexity = "O(N*K)+O(M*log(M)) worst case with N being the smallest input sorted "
+                   "set, K being the number of input sorted sets and M being the number "
+                   "of elements in the resulting sorted set.",
+     .syntax = "destination numkeys key [key ...] [WEIGHTS weight [weight "
+               "...]] [AGGREGATE <SUM|MIN|MAX>]",
+     .categories = "sortedset",
+     .run = run_zinterstore},
+    {.name = "zdiffstore",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_MOVABLEKEYS,
+     .keys = {1, 1, 1},
+     .key_specs = "OW,update@1/r0:1:0 RO,access@2/n0:1:1",
+     .group = "sorted-set",
+     .since = "6.2.0",
+     .summary = "Subtract multiple sorted sets and store the resulting sorted "
+                "set in a new key",
+     .complexity = "O(L + (N-K)log(N)) worst case where L is the total number "
+                   "of elements in all the sets, N is the size of the first "
+                   "set, and K is the size of the result set.",
+     .syntax = "destination numkeys key [key ...]",
+     .categories = "sortedset",
+     .run = run_zdiffstore},
+    {.name = NULL}};
+
+COMMANDS(zset_combine, entries)

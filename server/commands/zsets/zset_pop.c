@@ -1,0 +1,379 @@
+/* Sorted sets: the least and the greatest taken out, at once or when there is one. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/commands/zsets/zset_bounds.h"
+#include "server/dispatch/long_work.h"
+#include "server/commands/removals.h"
+
+struct pop {
+    size_t first, keys; /* arguments that name the sorted sets */
+    bool reverse;       /* from the greatest */
+    bool named;         /* the key is part of the reply */
+    bool nested;        /* each entry is an array of its own */
+    int64_t count;
+};
+
+/* ---- taking out */
+
+static void write_head(struct context *context, const struct pop *pop, struct dueq_slice name,
+                       size_t entries)
+{
+    if (pop->named && pop->nested)
+        resp_array(context->reply, 2);
+    else if (pop->named)
+        resp_array(context->reply, entries * 2 + 1);
+    if (pop->named)
+        resp_slice(context->reply, name);
+    if (pop->nested)
+        resp_array(context->reply, entries);
+    else if (!pop->named)
+        resp_array(context->reply, entries * 2);
+}
+
+static void write_entry(struct context *context, const struct pop *pop,
+                        const struct zset_entry *entry)
+{
+    if (pop->nested)
+        resp_array(context->reply, 2);
+    resp_slice(context->reply, entry->member);
+    resp_double(context->reply, entry->score);
+}
+
+/* Something failed behind entries that were popped: the reply has these, of which its head, so
+ * many bytes from the mark, is now to tell. */
+static void shorten(struct context *context, const struct pop *pop, struct dueq_slice name,
+                    size_t mark, size_t head, uint64_t entries)
+{
+    struct buffer *out = context->reply->out, kept;
+
+    buffer_init(&kept, out->maximum);
+    buffer_append(&kept, buffer_content(out) + mark + head, buffer_size(out) - mark - head);
+    buffer_truncate(out, mark);
+    write_head(context, pop, name, entries);
+    buffer_append(out, buffer_content(&kept), buffer_size(&kept));
+    out->overflowed |= kept.overflowed;
+    buffer_release(&kept);
+}
+
+static void tell_popped(struct context *context, const struct pop *pop, struct dueq_slice name)
+{
+    database_notify(context, EVENT_ZSET, pop->reverse ? "zpopmax" : "zpopmin", name);
+    database_notify_if_removed(context, name);
+}
+
+static enum outcome pop_at_once(struct context *context, const struct removing *removing)
+{
+    const struct pop *pop = removing->arg;
+    struct dueq_slice name = context_slice(context, removing->key);
+    struct keys_view view = database_view(context);
+    uint64_t count = removing->count;
+    size_t mark = buffer_size(context->reply->out), head;
+    struct zset_entry entry;
+
+    write_head(context, pop, name, count);
+    head = buffer_size(context->reply->out) - mark;
+    for (uint64_t i = 0; i < count; i++) {
+        enum dueq_status status = zset_pop(&view, name, pop->reverse, &entry);
+
+        if (status != DUEQ_OK && i == 0) {
+            buffer_truncate(context->reply->out, mark);
+            return context_status(context, status);
+        }
+        if (status != DUEQ_OK) {
+            shorten(context, pop, name, mark, head, i);
+            break;
+        }
+        write_entry(context, pop, &entry);
+    }
+    tell_popped(context, pop, name);
+    return OUTCOME_DONE;
+}
+
+/* ---- many of them, in slices */
+
+static void begin_entries(struct context *context, const struct removing *removing,
+                          uint64_t count)
+{
+    write_head(context, removing->arg, context_slice(context, removing->key), count);
+}
+
+static void write_popped(struct context *context, const struct removing *removing,
+                         const struct zset_entry *entry)
+{
+    write_entry(context, removing->arg, entry);
+}
+
+static void end_entries(struct context *context, const struct removing *removing,
+                        uint64_t count)
+{
+    (void)count;
+    tell_popped(context, removing->arg, context_slice(context, removing->key));
+}
+
+static const struct removal_form popping = {begin_entries, write_popped, end_entries,
+                                            pop_at_once};
+
+static struct removing removing_of(const struct pop *pop, size_t key, uint64_t count)
+{
+    return (struct removing){
+        .form = &popping,
+        .arg = pop,
+        .key = key,
+        .type = KEYS_ZSET,
+        .count = count,
+        .part = {.kind = KEYS_PART_END, .reverse = pop->reverse, .most = count}};
+}
+
+static enum outcome pop_on(struct context *context, const struct pop *pop)
+{
+    struct removing removing = removing_of(pop, 0, 0);
+
+    return removal_go_on(context, &removing);
+}
+
+/* Of a sorted set that has entries. */
+static enum outcome pop_entries(struct context *context, const struct pop *pop, size_t key,
+                                uint64_t size)
+{
+    uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
+    struct removing removing = removing_of(pop, key, count);
+
+    return count <= LONG_ENOUGH ? pop_at_once(context, &removing)
+                                : removal_begin(context, &removing, count);
+}
+
+/* ---- from keys */
+
+/* Pops from the first of the keys that there is. False: there is none, nothing is written. */
+static bool try_pop(struct context *context, const struct pop *pop, enum outcome *ret_outcome)
+{
+    size_t first = pop->first, keys = pop->keys;
+    uint64_t size;
+
+    *ret_outcome = OUTCOME_DONE;
+    waiters_select_changed(context, &first, &keys);
+    for (size_t i = first; i < first + keys; i++) {
+        enum dueq_status status =
+            database_count_for_wait(context, context_slice(context, i), KEYS_ZSET, &size);
+
+        if (!context_check_status(context, status))
+            return true;
+        if (status != DUEQ_OK)
+            continue;
+        if (pop->count == 0)
+            return false;
+        *ret_outcome = pop_entries(context, pop, i, size);
+        return true;
+    }
+    return false;
+}
+
+/* ---- at once */
+
+static enum outcome pop_now(struct context *context, bool reverse)
+{
+    struct pop pop = {.first = 1, .keys = 1, .reverse = reverse, .count = 1};
+    enum outcome outcome;
+
+    if (context_count(context) > 3)
+        return context_syntax_error(context);
+    if (context_count(context) == 3) {
+        if (!arguments_integer_or(context, 2, 0, INT64_MAX,
+                                  "ERR value is out of range, must be positive", &pop.count))
+            return OUTCOME_DONE;
+        pop.nested = context->reply->version >= 3;
+    }
+    if (removal_is_under_way(context))
+        return pop_on(context, &pop);
+    if (!try_pop(context, &pop, &outcome))
+        resp_array(context->reply, 0);
+    return outcome;
+}
+
+static enum outcome run_zpopmin(struct context *context)
+{
+    return pop_now(context, false);
+}
+
+static enum outcome run_zpopmax(struct context *context)
+{
+    return pop_now(context, true);
+}
+
+/* numkeys key [key ...] MIN|MAX [COUNT count] from argument `index` on. False: the error is
+ * written. */
+static bool parse_mpop(struct context *context, size_t index, struct pop *pop)
+{
+    int64_t keys;
+    size_t where;
+
+    if (!arguments_integer_or(context, index, 1, INT64_MAX,
+                              "ERR numkeys should be greater than 0", &keys))
+        return false;
+    if ((uint64_t)keys >= context_count(context) - index - 1)
+        goto syntax;
+    *pop = (struct pop){
+        .first = index + 1, .keys = (size_t)keys, .named = true, .nested = true, .count = 1};
+    where = pop->first + pop->keys;
+    pop->reverse = arguments_is(context, where, "max");
+    if (!pop->reverse && !arguments_is(context, where, "min"))
+        goto syntax;
+    if (context_count(context) == where + 1)
+        return true;
+    if (!arguments_is(context, where + 1, "count") || context_count(context) == where + 2)
+        goto syntax;
+    if (!arguments_integer_or(context, where + 2, 1, INT64_MAX,
+                              "ERR count should be greater than 0", &pop->count))
+        return false;
+    if (context_count(context) == where + 3)
+        return true;
+syntax:
+    context_syntax_error(context);
+    return false;
+}
+
+static enum outcome run_zmpop(struct context *context)
+{
+    struct pop pop;
+    enum outcome outcome;
+
+    if (!parse_mpop(context, 1, &pop))
+        return OUTCOME_DONE;
+    if (removal_is_under_way(context))
+        return pop_on(context, &pop);
+    if (!try_pop(context, &pop, &outcome))
+        resp_null_array(context->reply);
+    return outcome;
+}
+
+/* ---- when there is something */
+
+/* Who has left the line to take many, and finds them gone, waits no more. */
+static enum outcome pop_or_wait(struct context *context, const struct pop *pop, size_t timeout)
+{
+    enum outcome outcome;
+    int64_t deadline;
+
+    if (!arguments_timeout(context, timeout, &deadline))
+        return OUTCOME_DONE;
+    if (removal_is_under_way(context))
+        return pop_on(context, pop);
+    if (!context->timed_out && try_pop(context, pop, &outcome))
+        return outcome;
+    if (!context->timed_out && context->may_wait && long_work_state(context) == NULL)
+        return waiters_wait_for_keys(context, KEYS_ZSET, pop->first, pop->keys, deadline);
+    resp_null_array(context->reply);
+    return OUTCOME_DONE;
+}
+
+static enum outcome pop_one_or_wait(struct context *context, bool reverse)
+{
+    size_t timeout = context_count(context) - 1;
+    struct pop pop = {
+        .first = 1, .keys = timeout - 1, .reverse = reverse, .named = true, .count = 1};
+
+    return pop_or_wait(context, &pop, timeout);
+}
+
+static enum outcome run_bzpopmin(struct context *context)
+{
+    return pop_one_or_wait(context, false);
+}
+
+static enum outcome run_bzpopmax(struct context *context)
+{
+    return pop_one_or_wait(context, true);
+}
+
+static enum outcome run_bzmpop(struct context *context)
+{
+    struct pop pop;
+
+    return parse_mpop(context, 2, &pop) ? pop_or_wait(context, &pop, 1) : OUTCOME_DONE;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "zpopmin",
+     .arity = -2,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "5.0.0",
+     .summary = "Remove and return members with the lowest scores in a sorted set",
+     .complexity = "O(log(N)*M) with N being the number of elements in the "
+                   "sorted set, and M being the number of elements popped.",
+     .syntax = "key [count]",
+     .categories = "sortedset",
+     .run = run_zpopmin},
+    {.name = "zpopmax",
+     .arity = -2,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "5.0.0",
+     .summary = "Remove and return members with the highest scores in a sorted set",
+     .complexity = "O(log(N)*M) with N being the number of elements in the "
+                   "sorted set, and M being the number of elements popped.",
+     .syntax = "key [count]",
+     .categories = "sortedset",
+     .run = run_zpopmax},
+    {.name = "zmpop",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_MOVABLEKEYS,
+     .key_specs = "RW,access,delete@1/n0:1:1",
+     .group = "sorted-set",
+     .since = "7.0.0",
+     .summary = "Remove and return members with scores in a sorted set",
+     .complexity = "O(K) + O(M*log(N)) where K is the number of provided keys, "
+                   "N being the number of elements in the sorted set, and M "
+                   "being the number of elements popped.",
+     .syntax = "numkeys key [key ...] <MIN|MAX> [COUNT count]",
+     .categories = "sortedset",
+     .run = run_zmpop},
+    {.name = "bzpopmin",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING | COMMAND_FAST,
+     .keys = {1, -2, 1},
+     .key_specs = "RW,access,delete@1/r-2:1:0",
+     .group = "sorted-set",
+     .since = "5.0.0",
+     .summary = "Remove and return the member with the lowest score from one "
+                "or more sorted sets, or block until one is available",
+     .complexity = "O(log(N)) with N being the number of elements in the sorted set.",
+     .syntax = "key [key ...] timeout",
+     .categories = "sortedset",
+     .run = run_bzpopmin},
+    {.name = "bzpopmax",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING | COMMAND_FAST,
+     .keys = {1, -2, 1},
+     .key_specs = "RW,access,delete@1/r-2:1:0",
+     .group = "sorted-set",
+     .since = "5.0.0",
+     .summary = "Remove and return the member with the highest score from one "
+                "or more sorted sets, or block until one is available",
+     .complexity = "O(log(N)) with N being the number of elements in the sorted set.",
+     .syntax = "key [key ...] timeout",
+     .categories = "sortedset",
+     .run = run_bzpopmax},
+    {.name = "bzmpop",
+     .arity = -5,
+     .flags = COMMAND_WRITE | COMMAND_BLOCKING | COMMAND_MOVABLEKEYS,
+     .key_specs = "RW,access,delete@2/n0:1:1",
+     .group = "sorted-set",
+     .since = "7.0.0",
+     .summary = "Remove and return members with scores in a sorted set or "
+                "block until one is available",
+     .complexity = "O(K) + O(M*log(N)) where K is the number of provided keys, "
+                   "N being the number of elements in the sorted set, and M "
+                   "being the number of elements popped.",
+     .syntax = "timeout numkeys key [key ...] <MIN|MAX> [COUNT count]",
+     .categories = "sortedset",
+     .run = run_bzmpop},
+    {.name = NULL}};
+
+COMMANDS(zset_pop, entries)

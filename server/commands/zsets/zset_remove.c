@@ -1,0 +1,222 @@
+/* Sorted sets: members and ranges taken out. */
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/command.h"
+#include "server/commands/zsets/zset_bounds.h"
+#include "server/dispatch/long_work.h"
+#include "server/commands/removals.h"
+
+static enum outcome reply_removed(struct context *context, uint64_t removed, const char *event)
+{
+    struct dueq_slice name = context_slice(context, 1);
+
+    if (removed > 0) {
+        database_notify(context, EVENT_ZSET, event, name);
+        database_notify_if_removed(context, name);
+    }
+    return context_reply_integer(context, (int64_t)removed);
+}
+
+static enum outcome run_zrem(struct context *context)
+{
+    struct keys_view view = database_view(context);
+    uint64_t removed = 0;
+
+    for (size_t i = 2; i < context_count(context); i++) {
+        enum dueq_status status =
+            zset_remove(&view, context_slice(context, 1), context_slice(context, i));
+
+        if (!context_check_status(context, status))
+            return OUTCOME_DONE;
+        removed += status == DUEQ_OK;
+    }
+    return reply_removed(context, removed, "zrem");
+}
+
+/* ---- ranges */
+
+struct ranging {
+    const char *event;
+    struct zset_range range;
+    uint64_t first, count; /* KEYS_PART_RANKS */
+};
+
+static void end_removal(struct context *context, const struct removing *removing,
+                        uint64_t removed)
+{
+    const struct ranging *ranging = removing->arg;
+
+    reply_removed(context, removed, ranging->event);
+}
+
+static enum outcome remove_at_once(struct context *context, const struct removing *removing)
+{
+    const struct ranging *ranging = removing->arg;
+    struct keys_view view = database_view(context);
+    struct dueq_slice name = context_slice(context, 1);
+    uint64_t removed = 0;
+    enum dueq_status status =
+        removing->part.kind == KEYS_PART_RANGE
+            ? zset_remove_range(&view, name, &ranging->range, &removed)
+            : zset_remove_from(&view, name, ranging->first, ranging->count, &removed);
+
+    return context_check_status(context, status)
+               ? reply_removed(context, removed, ranging->event)
+               : OUTCOME_DONE;
+}
+
+static const struct removal_form form = {NULL, NULL, end_removal, remove_at_once};
+
+static struct removing removing_of(const struct ranging *ranging)
+{
+    return (struct removing){
+        .form = &form,
+        .arg = ranging,
+        .key = 1,
+        .type = KEYS_ZSET,
+        .range = &ranging->range,
+        .part = {.kind = ranging->count > 0 ? KEYS_PART_RANKS : KEYS_PART_RANGE,
+                 .first = ranging->first,
+                 .most = ranging->count > 0 ? ranging->count : UINT64_MAX}};
+}
+
+static bool count_entry(void *arg, const struct zset_entry *entry)
+{
+    uint64_t *count = arg;
+
+    (void)entry;
+    return ++*count <= LONG_ENOUGH;
+}
+
+/* Are there so many in the range that they are not taken out at once? */
+static bool is_long(struct context *context, const struct zset_range *range, uint64_t size)
+{
+    struct keys_view view = database_view(context);
+    uint64_t count = 0;
+
+    if (size > LONG_ENOUGH)
+        zset_each(&view, context_slice(context, 1), range, count_entry, &count);
+    return count > LONG_ENOUGH;
+}
+
+static enum outcome remove_range(struct context *context, const struct ranging *ranging)
+{
+    struct removing removing = removing_of(ranging);
+    uint64_t size;
+
+    if (removal_is_under_way(context))
+        return removal_go_on(context, &removing);
+    if (!database_read_count(context, context_slice(context, 1), KEYS_ZSET, &size))
+        return OUTCOME_DONE;
+    return is_long(context, &ranging->range, size) ? removal_begin(context, &removing, size)
+                                                   : remove_at_once(context, &removing);
+}
+
+static enum outcome run_zremrangebyscore(struct context *context)
+{
+    struct ranging ranging = {.event = "zremrangebyscore"};
+
+    return zset_bounds_scores(context, 2, 3, &ranging.range) ? remove_range(context, &ranging)
+                                                             : OUTCOME_DONE;
+}
+
+static enum outcome run_zremrangebylex(struct context *context)
+{
+    struct ranging ranging = {.event = "zremrangebylex"};
+
+    return zset_bounds_members(context, 2, 3, &ranging.range) ? remove_range(context, &ranging)
+                                                              : OUTCOME_DONE;
+}
+
+/* How many entries are passed on the way to the ranks, and taken out. */
+static uint64_t steps_of(const struct ranging *ranging, uint64_t size)
+{
+    uint64_t up = ranging->first + ranging->count, down = size - ranging->first;
+
+    return up < down ? up : down;
+}
+
+static enum outcome remove_ranks(struct context *context, const struct ranging *ranging,
+                                 uint64_t size)
+{
+    struct removing removing = removing_of(ranging);
+    uint64_t steps = steps_of(ranging, size);
+
+    if (removal_is_under_way(context))
+        return removal_go_on(context, &removing);
+    return steps <= LONG_ENOUGH ? remove_at_once(context, &removing)
+                                : removal_begin(context, &removing, steps);
+}
+
+static enum outcome run_zremrangebyrank(struct context *context)
+{
+    struct ranging ranging = {.event = "zremrangebyrank"};
+    int64_t start, stop;
+    uint64_t size;
+
+    if (!arguments_integer(context, 2, &start) || !arguments_integer(context, 3, &stop) ||
+        !database_read_count(context, context_slice(context, 1), KEYS_ZSET, &size))
+        return OUTCOME_DONE;
+    if (range_clamp(start, stop, size, &ranging.first, &ranging.count))
+        return remove_ranks(context, &ranging, size);
+    return reply_removed(context, 0, ranging.event);
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "zrem",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,delete@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "1.2.0",
+     .summary = "Remove one or more members from a sorted set",
+     .complexity = "O(M*log(N)) with N being the number of elements in the "
+                   "sorted set and M the number of elements to be removed.",
+     .syntax = "key member [member ...]",
+     .categories = "sortedset",
+     .run = run_zrem},
+    {.name = "zremrangebyrank",
+     .arity = 4,
+     .flags = COMMAND_WRITE,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,delete@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "2.0.0",
+     .summary = "Remove all members in a sorted set within the given indexes",
+     .complexity = "O(log(N)+M) with N being the number of elements in the sorted set "
+                   "and M the number of elements removed by the operation.",
+     .syntax = "key start stop",
+     .categories = "sortedset",
+     .run = run_zremrangebyrank},
+    {.name = "zremrangebyscore",
+     .arity = 4,
+     .flags = COMMAND_WRITE,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,delete@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "1.2.0",
+     .summary = "Remove all members in a sorted set within the given scores",
+     .complexity = "O(log(N)+M) with N being the number of elements in the sorted set "
+                   "and M the number of elements removed by the operation.",
+     .syntax = "key min max",
+     .categories = "sortedset",
+     .run = run_zremrangebyscore},
+    {.name = "zremrangebylex",
+     .arity = 4,
+     .flags = COMMAND_WRITE,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,delete@1/r0:1:0",
+     .group = "sorted-set",
+     .since = "2.8.9",
+     .summary = "Remove all members in a sorted set between the given "
+                "lexicographical range",
+     .complexity = "O(log(N)+M) with N being the number of elements in the sorted set "
+                   "and M the number of elements removed by the operation.",
+     .syntax = "key min max",
+     .categories = "sortedset",
+     .run = run_zremrangebylex},
+    {.name = NULL}};
+
+COMMANDS(zset_remove, entries)

@@ -1,0 +1,177 @@
+#include "storage/dueq.h"
+#include "server/config/config_options.h"
+
+#include "protocol/tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life */
+
+static void set_default(struct config *config, const struct option *option)
+{
+    const char *initial = option->initial[0] == '\0' ? "\"\"" : option->initial;
+    char space[520];
+    struct argument words[16];
+    struct config_error error;
+    int count = tokens_split(initial, strlen(initial), space, words, 16);
+
+    config_option_set(config, option, words, (size_t)count, &error);
+}
+
+void config_init(struct config *config)
+{
+    memset(config, 0, sizeof(*config));
+    for (size_t i = 0; i < config_option_count; i++)
+        set_default(config, config_option_at(i));
+}
+
+void config_release(struct config *config)
+{
+    for (size_t i = 0; i < config_option_count; i++)
+        if (config_option_owns_text(config_option_at(i)))
+            free(*config_option_text(config, config_option_at(i)));
+    free(config->file);
+    memset(config, 0, sizeof(*config));
+}
+
+/* False: out of memory; *text is its own in any case. */
+static bool own(char **text, size_t size)
+{
+    char *copy = *text == NULL ? NULL : malloc(size + 1);
+    bool good = copy != NULL || *text == NULL;
+
+    if (copy != NULL)
+        memcpy(copy, *text, size + 1);
+    *text = copy;
+    return good;
+}
+
+static bool own_text(struct config *copy, const struct option *option)
+{
+    char **text = config_option_text(copy, option);
+    size_t size = *text == NULL ? 0 : strlen(*text);
+
+    return own(text, option->kind == &config_kind_secret ? copy->requirepass_size : size);
+}
+
+bool config_copy(const struct config *config, struct config *ret_copy)
+{
+    struct config copy = *config;
+    bool good = own(&copy.file, copy.file == NULL ? 0 : strlen(copy.file));
+
+    for (size_t i = 0; i < config_option_count; i++)
+        if (config_option_owns_text(config_option_at(i)))
+            good &= own_text(&copy, config_option_at(i));
+    if (good)
+        *ret_copy = copy;
+    else
+        config_release(&copy);
+    return good;
+}
+
+/* ---- setting */
+
+enum { VALUE_WORDS_MAX = 64 };
+
+/* At single spaces or more; nothing at all is one empty word. -1: too many. */
+static int split_value(struct argument value, struct argument *words)
+{
+    const char *at = value.data, *end = value.data + value.size;
+    int count = 0;
+
+    for (;;) {
+        const char *start;
+
+        while (at < end && *at == ' ')
+            at++;
+        for (start = at; at < end && *at != ' ';)
+            at++;
+        if (at == start)
+            break;
+        if (count == VALUE_WORDS_MAX)
+            return -1;
+        words[count++] = (struct argument){start, (size_t)(at - start)};
+    }
+    if (count == 0)
+        words[count++] = (struct argument){value.data, 0};
+    return count;
+}
+
+/* Several words may come as one, with spaces between them. */
+static bool set_words(struct config *config, const struct option *option,
+                      const struct argument *words, size_t count, struct config_error *error)
+{
+    struct argument parts[VALUE_WORDS_MAX];
+    int part_count;
+
+    if (count != 1 || !option->kind->several)
+        return config_option_set(config, option, words, count, error);
+    part_count = split_value(words[0], parts);
+    if (part_count < 0)
+        return config_fail(error, "wrong number of arguments");
+    return config_option_set(config, option, parts, (size_t)part_count, error);
+}
+
+bool config_set(struct config *config, const char *name, const struct argument *words,
+                size_t count, struct config_error *error)
+{
+    int index = config_find((struct argument){name, strlen(name)});
+
+    if (index < 0)
+        return config_fail(error, "Bad directive or wrong number of arguments");
+    return set_words(config, config_option_at((size_t)index), words, count, error);
+}
+
+bool config_set_value(struct config *config, size_t index, struct argument value,
+                      struct config_error *error)
+{
+    return set_words(config, config_option_at(index), &value, 1, error);
+}
+
+bool config_may_change(const struct config *config, size_t index, struct argument value)
+{
+    const struct option *option = config_option_at(index);
+    char now[CONFIG_TEXT_MAX];
+    size_t size;
+
+    if (option->change != CHANGE_TO_SAME || option->kind == &config_kind_fixed)
+        return option->change !=
+               CHANGE_NEVER; /* config_kind_fixed has words of its own for it */
+    size = config_get(config, index, now);
+    return value.size == size && memcmp(value.data, now, size) == 0;
+}
+
+/* ---- getting */
+
+size_t config_get(const struct config *config, size_t index, char *text)
+{
+    const struct option *option = config_option_at(index);
+
+    return option->kind->format(config, option, text);
+}
+
+void config_store_options(const struct config *config, struct dueq_options *options)
+{
+    dueq_options_init(options);
+    options->durability = (enum dueq_durability)config->durability;
+    options->interval_ms = (unsigned)config->durability_interval;
+    options->memtable_bytes = (size_t)config->memtable_size;
+    options->segment_bytes = (size_t)config->segment_size;
+    options->journal_bytes = (uint64_t)config->journal_size;
+    options->map_bytes = (uint64_t)config->map_size;
+    options->disk_reserve_bytes = (uint64_t)config->disk_reserve;
+    options->high_water_percent = (unsigned)config->high_water_percent;
+}
+
+void config_print_options(void)
+{
+    for (size_t i = 0; i < config_option_count; i++) {
+        const struct option *option = &config_options[i];
+
+        if (option->what != NULL)
+            printf("  --%-27s %s (%s)\n", option->name, option->what,
+                   option->initial[0] == '\0' ? "none" : option->initial);
+    }
+}

@@ -1,0 +1,112 @@
+/* Configuration files, as they are read. */
+#include "server/config/config_options.h"
+
+#include "protocol/tokens.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_MAX = 64, INCLUDE_DEPTH = 8 };
+
+bool config_line_is_comment(const char *line)
+{
+    line += strspn(line, " \t\r\n\f\v");
+    return *line == '\0' || *line == '#';
+}
+
+static bool read_lines(struct config *config, FILE *stream, const char *path, int depth,
+                       struct config_error *error);
+
+static bool include(struct config *config, const char *path, int depth,
+                    struct config_error *error)
+{
+    FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    bool good;
+
+    if (stream == NULL) {
+        snprintf(error->text, sizeof(error->text), "cannot open %s: %s", path, strerror(errno));
+        return false;
+    }
+    good = depth < INCLUDE_DEPTH ? read_lines(config, stream, path, depth, error)
+                                 : config_fail(error, "too many files include each other");
+    if (stream != stdin)
+        fclose(stream);
+    return good;
+}
+
+static bool take_words(struct config *config, const struct argument *words, int count,
+                       int depth, struct config_error *error)
+{
+    if (count < 0)
+        return config_fail(error, "Unbalanced quotes in configuration line");
+    if (count == 2 && argument_is(words[0], "include"))
+        return include(config, words[1].data, depth + 1, error);
+    return config_set(config, words[0].data, words + 1, (size_t)count - 1, error);
+}
+
+static bool take_line(struct config *config, const char *line, size_t size, int depth,
+                      struct config_error *error)
+{
+    struct argument words[WORDS_MAX];
+    char *space;
+    int count;
+    bool good;
+
+    if (config_line_is_comment(line))
+        return true;
+    space = malloc(size * 2 + 1);
+    if (space == NULL)
+        return config_fail(error, "out of memory");
+    count = tokens_split(line, size, space, words, WORDS_MAX);
+    good = take_words(config, words, count, depth, error);
+    free(space);
+    return good;
+}
+
+/* Errors name file, line and the line itself. */
+static bool read_lines(struct config *config, FILE *stream, const char *path, int depth,
+                       struct config_error *error)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size;
+    int number = 0;
+    bool good = true;
+
+    while (good && (size = getline(&line, &room, stream)) >= 0) {
+        struct config_error why;
+
+        number++;
+        while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r'))
+            line[--size] = '\0';
+        good = take_line(config, line, (size_t)size, depth, &why);
+        if (!good && strncmp(why.text, "*** ", 4) == 0)
+            *error = why; /* from a file that this one includes */
+        else if (!good)
+            snprintf(error->text, sizeof(error->text), "*** %.200s:%d: '%.120s': %.120s", path,
+                     number, line, why.text);
+    }
+    if (good && ferror(stream)) {
+        snprintf(error->text, sizeof(error->text), "cannot read %s: %s", path, strerror(errno));
+        good = false;
+    }
+    free(line);
+    return good;
+}
+
+bool config_read_stream(struct config *config, FILE *stream, const char *path,
+                        struct config_error *error)
+{
+    return read_lines(config, stream, path, 0, error);
+}
+
+bool config_read_file(struct config *config, const char *path, struct config_error *error)
+{
+    if (!include(config, path, 0, error))
+        return false;
+    free(config->file);
+    config->file = strcmp(path, "-") == 0 ? NULL : realpath(path, NULL);
+    return true;
+}

@@ -1,0 +1,196 @@
+#include "server/config/config_options.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct config, field)
+#define MIB       ((int64_t)1 << 20)
+#define GIB       ((int64_t)1 << 30)
+#define TIB       ((int64_t)1 << 40)
+
+#define TEXT(name, field, initial, change, what)                                               \
+    {                                                                                          \
+        name, NULL, &config_kind_text, AT(field), initial, 0, 0, change, what                  \
+    }
+#define OF_KIND(kind, name, field, initial, change, what)                                      \
+    {                                                                                          \
+        name, NULL, &(kind), AT(field), initial, 0, 0, change, what                            \
+    }
+#define NUMBER(name, field, initial, least, most, change, what)                                \
+    {                                                                                          \
+        name, NULL, &config_kind_number, AT(field), initial, least, most, change, what         \
+    }
+#define BYTES(name, field, initial, least, most, change, what)                                 \
+    {                                                                                          \
+        name, NULL, &config_kind_bytes, AT(field), initial, least, most, change, what          \
+    }
+/* What Redis has and dueq has one way only. */
+#define FIXED(name, value)                                                                     \
+    {                                                                                          \
+        name, NULL, &config_kind_fixed, 0, value, 0, 0, CHANGE_TO_SAME, NULL                   \
+    }
+#define FIXED_FROM_START(name, value)                                                          \
+    {                                                                                          \
+        name, NULL, &config_kind_fixed, 0, value, 0, 0, CHANGE_NEVER, NULL                     \
+    }
+#define ENCODING(kind, name, field, initial, least, most)                                      \
+    {                                                                                          \
+        name, NULL, &(kind), AT(field), initial, least, most, CHANGE_FREELY, NULL              \
+    }
+#define ALIAS(name, of)                                                                        \
+    {                                                                                          \
+        name, of, NULL, 0, NULL, 0, 0, CHANGE_NEVER, NULL                                      \
+    }
+
+const struct option config_options[] = {
+    OF_KIND(config_kind_words, "bind", bind, "127.0.0.1 -::1", CHANGE_TO_SAME,
+            "addresses; - before: may fail"),
+    NUMBER("port", port, "6379", 0, 65535, CHANGE_TO_SAME, "TCP port; 0: none"),
+    TEXT("unixsocket", unixsocket, "", CHANGE_NEVER, "path of a unix socket"),
+    {"unixsocketperm", NULL, &config_kind_octal, AT(unixsocketperm), "0", 0, 0777, CHANGE_NEVER,
+     "its mode, octal"},
+    TEXT("dir", dir, "./data", CHANGE_TO_SAME, "data directory"),
+    OF_KIND(config_kind_secret, "requirepass", requirepass, "", CHANGE_FREELY,
+            "password of the default user"),
+    OF_KIND(config_kind_yesno, "protected-mode", protected_mode, "yes", CHANGE_FREELY,
+            "without a password: serve this machine only"),
+    NUMBER("maxclients", maxclients, "10000", 1, UINT32_MAX, CHANGE_FREELY, "connections"),
+    NUMBER("timeout", timeout, "0", 0, INT_MAX, CHANGE_FREELY, "s of idleness; 0: for ever"),
+    NUMBER("tcp-backlog", tcp_backlog, "511", 0, INT_MAX, CHANGE_NEVER, "of listen(2)"),
+    NUMBER("tcp-keepalive", tcp_keepalive, "300", 0, INT_MAX, CHANGE_FREELY, "s; 0: off"),
+    OF_KIND(config_kind_level, "loglevel", loglevel, "notice", CHANGE_FREELY,
+            "debug verbose notice warning"),
+    TEXT("logfile", logfile, "", CHANGE_NEVER, "path; empty: standard output"),
+    OF_KIND(config_kind_yesno, "daemonize", daemonize, "no", CHANGE_NEVER,
+            "go to the background"),
+    TEXT("pidfile", pidfile, "", CHANGE_NEVER, "path"),
+    BYTES("proto-max-bulk-len", proto_max_bulk_len, "512mb", MIB, INT64_MAX, CHANGE_FREELY,
+          "largest argument"),
+    BYTES("client-query-buffer-limit", client_query_buffer_limit, "1gb", MIB, INT64_MAX,
+          CHANGE_FREELY, "largest request"),
+    OF_KIND(config_kind_output_limits, "client-output-buffer-limit", output_limits,
+            "normal 1gb 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60", CHANGE_FREELY,
+            "unread replies at which a client is closed, by class"),
+    OF_KIND(config_kind_share, "maxmemory-clients", maxmemory_clients, "1gb", CHANGE_FREELY,
+            "all input and output of clients together, or N% of the machine's memory; 0: no "
+            "bound"),
+    NUMBER("pipeline-limit", pipeline_limit, "1000", 1, 1000000, CHANGE_FREELY,
+           "requests of one client in one turn"),
+    NUMBER("shutdown-timeout", shutdown_timeout, "10", 0, INT_MAX, CHANGE_FREELY,
+           "s to wait for clients that are owed replies"),
+    NUMBER("slowlog-log-slower-than", slowlog_slower_than, "10000", -1, INT64_MAX,
+           CHANGE_FREELY, "usec; -1: nothing"),
+    NUMBER("slowlog-max-len", slowlog_max_len, "128", 0, INT64_MAX, CHANGE_FREELY, "entries"),
+    NUMBER("latency-monitor-threshold", latency_threshold, "0", 0, INT64_MAX, CHANGE_FREELY,
+           "ms; 0: nothing"),
+    OF_KIND(config_kind_yesno, "enable-debug-command", enable_debug_command, "no", CHANGE_NEVER,
+            "allow DEBUG SLEEP"),
+    OF_KIND(config_kind_events, "notify-keyspace-events", notify_keyspace_events, "",
+            CHANGE_FREELY, "of Ag$lshzxeKEtmdn, as in Redis"),
+    OF_KIND(config_kind_durability, "durability", durability, "always", CHANGE_FREELY,
+            "always | interval MS | none"),
+    BYTES("memtable-size", memtable_size, "48mb", 64 * 1024, 4 * GIB, CHANGE_NEVER,
+          "changes held in RAM before a checkpoint; 2.5 times that at most, with the filter of "
+          "ids"),
+    BYTES("segment-size", segment_size, "64mb", MIB, GIB, CHANGE_NEVER,
+          "of the journal's files"),
+    BYTES("journal-size", journal_size, "512mb", 2 * MIB, TIB, CHANGE_NEVER,
+          "journal length that brings a checkpoint"),
+    BYTES("map-size", map_size, sizeof(void *) == 8 ? "1tb" : "1gb", 8 * MIB, 64 * TIB,
+          CHANGE_NEVER, "most that data.mdb can grow to"),
+    BYTES("disk-reserve", disk_reserve, "256mb", 0, TIB, CHANGE_NEVER,
+          "free disk below which pushes are refused"),
+    NUMBER("high-water-percent", high_water_percent, "90", 10, 99, CHANGE_NEVER,
+           "of the map, above which pushes are refused"),
+    OF_KIND(config_kind_duration, "queue-lease", queue_lease, "60s", CHANGE_FREELY,
+            "default LEASE"),
+    NUMBER("queue-retries", queue_retries, "20", 0, INT_MAX, CHANGE_FREELY, "default RETRIES"),
+    OF_KIND(config_kind_duration, "queue-backoff", queue_backoff, "1s", CHANGE_FREELY,
+            "default BACKOFF"),
+    OF_KIND(config_kind_duration, "queue-backoff-max", queue_backoff_max, "1h", CHANGE_FREELY,
+            "and its limit"),
+
+    /* What clients ask for, and what is true here. appendfsync follows durability. */
+    NUMBER("databases", databases, "16", 16, 16, CHANGE_NEVER, NULL),
+    OF_KIND(config_kind_appendfsync, "appendfsync", durability, "always", CHANGE_FREELY, NULL),
+    FIXED("appendonly", "yes"),
+    FIXED("save", ""),
+    FIXED("no-appendfsync-on-rewrite", "no"),
+    FIXED("stop-writes-on-bgsave-error", "yes"),
+    FIXED("maxmemory", "0"),
+    FIXED("maxmemory-policy", "noeviction"),
+    FIXED("maxmemory-samples", "5"),
+    FIXED("maxmemory-eviction-tenacity", "10"),
+    FIXED("lfu-log-factor", "10"),
+    FIXED("lfu-decay-time", "1"),
+    FIXED("lazyfree-lazy-eviction", "yes"),
+    FIXED("lazyfree-lazy-expire", "yes"),
+    FIXED("lazyfree-lazy-server-del", "yes"),
+    FIXED("lazyfree-lazy-user-del", "yes"),
+    FIXED("lazyfree-lazy-user-flush", "yes"),
+    FIXED("activedefrag", "no"),
+    FIXED("tls-port", "0"),
+    FIXED("list-compress-depth", "0"),
+    FIXED("min-replicas-to-write", "0"),
+    ALIAS("min-slaves-to-write", "min-replicas-to-write"),
+    FIXED("replica-read-only", "yes"),
+    ALIAS("slave-read-only", "replica-read-only"),
+    FIXED("replica-serve-stale-data", "yes"),
+    ALIAS("slave-serve-stale-data", "replica-serve-stale-data"),
+    FIXED_FROM_START("replicaof", ""),
+    ALIAS("slaveof", "replicaof"),
+    FIXED_FROM_START("cluster-enabled", "no"),
+    FIXED_FROM_START("io-threads", "1"),
+    FIXED_FROM_START("aclfile", ""),
+    FIXED_FROM_START("dbfilename", "data.mdb"),
+    FIXED_FROM_START("appenddirname", "journal"),
+
+    /* Up to where collections are what Redis calls small (keys_set_limits). */
+    ENCODING(config_kind_number, "list-max-listpack-size", list_max_listpack_size, "-2",
+             INT_MIN, INT_MAX),
+    ALIAS("list-max-ziplist-size", "list-max-listpack-size"),
+    ENCODING(config_kind_number, "hash-max-listpack-entries", hash_max_listpack_entries, "512",
+             0, INT64_MAX),
+    ALIAS("hash-max-ziplist-entries", "hash-max-listpack-entries"),
+    ENCODING(config_kind_bytes, "hash-max-listpack-value", hash_max_listpack_value, "64", 0,
+             INT64_MAX),
+    ALIAS("hash-max-ziplist-value", "hash-max-listpack-value"),
+    ENCODING(config_kind_number, "set-max-intset-entries", set_max_intset_entries, "512", 0,
+             INT64_MAX),
+    ENCODING(config_kind_number, "zset-max-listpack-entries", zset_max_listpack_entries, "128",
+             0, INT64_MAX),
+    ALIAS("zset-max-ziplist-entries", "zset-max-listpack-entries"),
+    ENCODING(config_kind_bytes, "zset-max-listpack-value", zset_max_listpack_value, "64", 0,
+             INT64_MAX),
+    ALIAS("zset-max-ziplist-value", "zset-max-listpack-value"),
+};
+
+const size_t config_option_count = sizeof(config_options) / sizeof(config_options[0]);
+
+size_t config_count(void)
+{
+    return config_option_count;
+}
+
+const char *config_name(size_t index)
+{
+    return config_options[index].name;
+}
+
+int config_find(struct argument name)
+{
+    for (size_t i = 0; i < config_option_count; i++)
+        if (argument_is(name, config_options[i].name))
+            return (int)i;
+    return -1;
+}
+
+const struct option *config_option_at(size_t index)
+{
+    const char *name = config_options[index].alias_of;
+
+    if (name == NULL)
+        return &config_options[index];
+    return &config_options[config_find((struct argument){name, strlen(name)})];
+}

@@ -1,0 +1,126 @@
+/* The table of all commands, found by name. Built once, from the tables of the themes. */
+#include "server/dispatch/command_list.h"
+#include "server/statistics/command_stats.h"
+#include "server/containers/seeded_table.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_SIZE = 32, ENTRIES_MAX = 1024 };
+
+struct entry {
+    UT_hash_handle by_name;    /* of a command */
+    UT_hash_handle by_address; /* of any */
+    const struct command *command, *container;
+    char full_name[NAME_MAX_SIZE * 2];
+    struct command_stats stats;
+};
+
+#define ENTRIES_OF(name) name##_commands,
+static const struct command *(*const lists[])(void) = {COMMAND_LIST(ENTRIES_OF)};
+
+static struct entry *names, *addresses;
+static const struct command *all[ENTRIES_MAX];
+static size_t count;
+
+static void add_entry(const struct command *command, const struct command *container)
+{
+    struct entry *entry = calloc(1, sizeof(*entry));
+
+    if (entry == NULL)
+        abort(); /* at the start of the program: there is nobody to tell */
+    entry->command = command;
+    entry->container = container;
+    snprintf(entry->full_name, sizeof(entry->full_name), "%s%s%s",
+             container == NULL ? "" : container->name, container == NULL ? "" : "|",
+             command->name);
+    HASH_ADD(by_address, addresses, command, sizeof(entry->command), entry);
+    if (entry->by_address.tbl == NULL)
+        abort();
+    if (container == NULL) {
+        HASH_ADD_KEYPTR(by_name, names, command->name, strlen(command->name), entry);
+        if (entry->by_name.tbl == NULL)
+            abort();
+        all[count++] = command;
+    }
+    for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;
+         sub++)
+        add_entry(sub, command);
+}
+
+static void build(void)
+{
+    if (names != NULL)
+        return;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (const struct command *command = lists[i](); command->name != NULL; command++)
+            add_entry(command, NULL);
+}
+
+static struct entry *entry_of(const struct command *command)
+{
+    struct entry *entry;
+
+    build();
+    HASH_FIND(by_address, addresses, &command, sizeof(command), entry);
+    return entry;
+}
+
+const struct command *command_find(struct argument name)
+{
+    char lower[NAME_MAX_SIZE];
+    struct entry *entry;
+
+    build();
+    if (name.size >= sizeof(lower))
+        return NULL;
+    for (size_t i = 0; i < name.size; i++)
+        lower[i] = (char)tolower((unsigned char)name.data[i]);
+    HASH_FIND(by_name, names, lower, name.size, entry);
+    return entry == NULL ? NULL : entry->command;
+}
+
+const struct command *command_find_sub(const struct command *container, struct argument name)
+{
+    const struct command *sub = container->subcommands;
+
+    for (; sub != NULL && sub->name != NULL; sub++)
+        if (argument_is(name, sub->name))
+            return sub;
+    return NULL;
+}
+
+size_t command_count(void)
+{
+    build();
+    return count;
+}
+
+const struct command *command_at(size_t index)
+{
+    build();
+    return all[index];
+}
+
+const char *command_full_name(const struct command *command)
+{
+    return entry_of(command)->full_name;
+}
+
+const struct command *command_container(const struct command *command)
+{
+    return entry_of(command)->container;
+}
+
+bool command_arity_fits(const struct command *command, size_t arguments)
+{
+    return command->arity >= 0 ? arguments == (size_t)command->arity
+                               : arguments >= (size_t)-command->arity;
+}
+
+struct command_stats *command_stats_of(const struct command *command)
+{
+    return &entry_of(command)->stats;
+}

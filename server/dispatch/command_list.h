@@ -1,0 +1,57 @@
+/* Every file of server/commands/ that contains commands, in the order in which COMMAND shows
+ * them. A file ends with COMMANDS(name, entries); one that is missing here, or here and nowhere
+ * else, does not compile or link. */
+#ifndef DUEQ_COMMAND_LIST_H
+#define DUEQ_COMMAND_LIST_H
+
+#include "server/dispatch/command.h"
+
+#define COMMAND_LIST(X)                                                                        \
+    X(queue_ack)                                                                               \
+    X(queue_claim)                                                                             \
+    X(queue_push)                                                                              \
+    X(queue_read)                                                                              \
+    X(expire)                                                                                  \
+    X(key_names)                                                                               \
+    X(object)                                                                                  \
+    X(sort)                                                                                    \
+    X(bits)                                                                                    \
+    X(lcs)                                                                                     \
+    X(strings)                                                                                 \
+    X(hashes)                                                                                  \
+    X(list_edits)                                                                              \
+    X(list_pops)                                                                               \
+    X(lists)                                                                                   \
+    X(set_algebra)                                                                             \
+    X(sets)                                                                                    \
+    X(zset_add)                                                                                \
+    X(zset_combine)                                                                            \
+    X(zset_pop)                                                                                \
+    X(zset_range)                                                                              \
+    X(zset_read)                                                                               \
+    X(zset_remove)                                                                             \
+    X(client)                                                                                  \
+    X(connection)                                                                              \
+    X(login)                                                                                   \
+    X(pubsub)                                                                                  \
+    X(transaction)                                                                             \
+    X(acl)                                                                                     \
+    X(command)                                                                                 \
+    X(config)                                                                                  \
+    X(debug)                                                                                   \
+    X(latency)                                                                                 \
+    X(memory)                                                                                  \
+    X(script)                                                                                  \
+    X(server)
+
+#define COMMANDS_DECLARE(name) const struct command *name##_commands(void);
+COMMAND_LIST(COMMANDS_DECLARE)
+
+/* Makes the entries of a file known; they end with one that has no name. */
+#define COMMANDS(name, entries)                                                                \
+    const struct command *name##_commands(void)                                                \
+    {                                                                                          \
+        return entries;                                                                        \
+    }
+
+#endif

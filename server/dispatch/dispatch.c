@@ -1,0 +1,401 @@
+/* From a request to its handler: lookup, login, arity, room, and the state of the store. */
+#include "storage/store.h"
+#include "server/statistics/command_stats.h"
+#include "server/dispatch/command.h"
+#include "server/commands/database.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/monitors.h"
+#include "server/server.h"
+#include "server/session/transaction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SHOWN_ARGUMENTS = 128, /* bytes of an unknown command's arguments in its error */
+    RECORDS_MOST = 1024,   /* bytes that an argument can add to the store beside its own */
+    RECORD_LEAST = 128     /* and what it adds mostly: there may be millions in an EXEC */
+};
+
+/* ---- finding the command */
+
+/* Redis' own text: the name, and arguments until 128 bytes are shown. */
+static void unknown_command(struct context *context)
+{
+    const struct request *request = context->request;
+    char shown[SHOWN_ARGUMENTS * 2 + 16] = "";
+    size_t used = 0;
+
+    for (size_t i = 1; i < request->count && used < SHOWN_ARGUMENTS; i++)
+        used += (size_t)snprintf(shown + used, sizeof(shown) - used, "'%.*s' ",
+                                 (int)(SHOWN_ARGUMENTS - used), request->arguments[i].data);
+    resp_errorf(context->reply, "ERR unknown command '%.128s', with args beginning with: %s",
+                request->arguments[0].data, shown);
+}
+
+/* The first words of an HTTP request, read as commands: a web page makes a browser send it, and
+ * what stands in its body would come next. */
+static bool is_http(struct argument name)
+{
+    return argument_is(name, "post") || argument_is(name, "host:");
+}
+
+static enum outcome cut_off_http(const struct context *context)
+{
+    log_write_limited(LOG_WARNING,
+                      "Possible SECURITY ATTACK detected. It looks like somebody is sending "
+                      "POST or Host: commands to dueq. This is likely due to an attacker "
+                      "attempting to use Cross Protocol Scripting to compromise your dueq "
+                      "instance. Connection from %s aborted.",
+                      context->session->address);
+    return OUTCOME_CLOSE;
+}
+
+/* Sets context->command, to a subcommand where one is named. False: the error is written. */
+static bool find_command(struct context *context)
+{
+    const struct request *request = context->request;
+    const struct command *command = command_find(request->arguments[0]);
+
+    if (command == NULL) {
+        unknown_command(context);
+        return false;
+    }
+    context->command = command;
+    if (command->subcommands == NULL || request->count == 1)
+        return true;
+    command = command_find_sub(command, request->arguments[1]);
+    if (command == NULL) {
+        context_unknown_subcommand(context);
+        return false;
+    }
+    context->command = command;
+    return true;
+}
+
+/* NULL: there is none; the subcommand, where one is named. */
+static const struct command *look_up(const struct request *request)
+{
+    const struct command *command = command_find(request->arguments[0]);
+
+    if (command == NULL || command->subcommands == NULL || request->count == 1)
+        return command;
+    return command_find_sub(command, request->arguments[1]);
+}
+
+/* What would be refused for its form, or before login, is refused at once. */
+bool dispatch_is_paused(const struct server *server, const struct session *session,
+                        const struct request *request)
+{
+    const struct command *command = look_up(request);
+    unsigned flags;
+
+    if (command == NULL || !command_arity_fits(command, request->count) ||
+        (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)))
+        return false;
+    flags = command->flags;
+    if ((command->flags & COMMAND_RUNS_QUEUE) && session->transaction != NULL)
+        flags |= transaction_flags(session->transaction);
+    return server_pauses(server, flags);
+}
+
+/* ---- may it run? */
+
+static bool is_exec(const struct context *context)
+{
+    return (context->command->flags & COMMAND_RUNS_QUEUE) &&
+           context->session->transaction != NULL;
+}
+
+/* An EXEC wants what the commands in it want: it runs as a whole or not at all. */
+static unsigned wanted_flags(const struct context *context)
+{
+    return context->command->flags |
+           (is_exec(context) ? transaction_flags(context->session->transaction) : 0);
+}
+
+static bool wants_store(const struct context *context)
+{
+    return is_exec(context) ? transaction_needs_store(context->session->transaction)
+                            : command_needs_store(context->command);
+}
+
+static const char protected_error[] =
+    "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", "
+    "you "
+    "can run it from a local connection, otherwise you need to set this option in the "
+    "configuration file, and then restart the server.";
+
+/* Who may say what, and when. NULL: it may be said. */
+static const char *forbidden(const struct context *context)
+{
+    const struct session *session = context->session;
+    unsigned flags = context->command->flags;
+
+    if ((flags & COMMAND_PROTECTED) && !context->server->config.enable_debug_command)
+        return protected_error;
+    if (!session->authenticated && !(flags & COMMAND_NO_AUTH))
+        return "NOAUTH Authentication required.";
+    if (session->transaction != NULL && (flags & COMMAND_NO_MULTI))
+        return "ERR Command not allowed inside a transaction";
+    return NULL;
+}
+
+/* What a request may add to the store: its arguments, and for each of them records with keys of
+ * their own. What grows by more than that asks again itself. */
+static size_t growth(const struct context *context)
+{
+    const struct request *request = context->request;
+    const struct transaction *transaction = context->session->transaction;
+
+    if (is_exec(context))
+        return transaction_bytes(transaction) + transaction_count(transaction) * RECORDS_MOST +
+               transaction_arguments(transaction) * RECORD_LEAST;
+    return request->bytes + request->count * RECORDS_MOST;
+}
+
+/* proto-max-bulk-len may let through more than the store keeps as one value. */
+static bool is_too_large(const struct request *request)
+{
+    if (request->bytes > STRING_MAX)
+        for (size_t i = 0; i < request->count; i++)
+            if (request->arguments[i].size > STRING_MAX)
+                return true;
+    return false;
+}
+
+/* False: the error is written. */
+static bool finds_room(struct context *context)
+{
+    enum dueq_status status;
+
+    if (is_too_large(context->request))
+        status = DUEQ_TOOBIG;
+    else if (is_exec(context))
+        status = dueq_reserve_room(context->store,
+                                   growth(context)); /* FULL does not begin within it */
+    else
+        status = dueq_room(context->store, growth(context));
+    if (status != DUEQ_OK)
+        context_status(context, status);
+    return status == DUEQ_OK;
+}
+
+/* Has the store what it takes? False: the error is written. */
+static bool store_allows(struct context *context)
+{
+    if (context->store == NULL && wants_store(context)) {
+        resp_errorf(context->reply,
+                    "MISCONF dueq cannot use its store (%s). It is reopened every second; "
+                    "nothing that was acknowledged is lost",
+                    server_failure(context->server));
+        return false;
+    }
+    if (context->store == NULL)
+        return true;
+    if (wanted_flags(context) & COMMAND_DENYOOM)
+        return finds_room(context);
+    if ((wanted_flags(context) & COMMAND_WRITE) && dueq_drains(context->store) == DUEQ_FULL) {
+        resp_error(context->reply, "FULL there is no room, and what was set aside for claims, "
+                                   "acks and deletes is used up: free some of the disk");
+        return false;
+    }
+    return true;
+}
+
+/* False: the error is written. In Redis' order: a client that is not logged in learns of a bad
+ * name or arity, and of nothing else. What an EXEC runs was looked at when it was queued, and
+ * the EXEC itself has just been. */
+static bool admit(struct context *context)
+{
+    const struct command *command = context->command;
+    const char *why;
+
+    if (context->queued)
+        return true;
+    if (!command_arity_fits(command, context_count(context))) {
+        context_arity_error(context);
+        return false;
+    }
+    why = forbidden(context);
+    if (why != NULL) {
+        resp_error(context->reply, why);
+        return false;
+    }
+    if (!store_allows(context))
+        return false;
+    if (session_listens(context->session) && !(command->flags & COMMAND_SUBSCRIBED)) {
+        resp_errorf(
+            context->reply,
+            "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
+            "/ RESET are allowed in this context",
+            command_full_name(command));
+        return false;
+    }
+    return true;
+}
+
+/* ---- MULTI */
+
+static bool is_queued(const struct context *context)
+{
+    return context->session->transaction != NULL && !context->queued &&
+           !(context->command->flags & COMMAND_UNQUEUED);
+}
+
+static enum outcome queue(struct context *context)
+{
+    if (!transaction_queue(context->session->transaction, context->request, context->command))
+        return context_status(context, DUEQ_NOMEM);
+    resp_simple(context->reply, "QUEUED");
+    return OUTCOME_DONE;
+}
+
+/* What cannot be queued makes EXEC abort. */
+static void fail_transaction(struct context *context)
+{
+    if (context->session->transaction != NULL && !context->queued)
+        transaction_fail(context->session->transaction);
+}
+
+/* A refused EXEC ends the transaction, and says so in its own way. */
+static void abort_exec(struct context *context, size_t mark)
+{
+    struct buffer *out = context->reply->out;
+    char text[256];
+    const char *why = text;
+
+    snprintf(text, sizeof(text), "%.*s", (int)(buffer_size(out) - mark - 3),
+             buffer_content(out) + mark + 1);
+    if (strncmp(why, "ERR ", 4) == 0)
+        why += 4;
+    buffer_truncate(out, mark);
+    transaction_end(context);
+    resp_errorf(context->reply, "EXECABORT Transaction discarded because of: %s", why);
+}
+
+/* ---- running it */
+
+static bool replied_error(const struct context *context, size_t mark)
+{
+    const struct buffer *out = context->reply->out;
+
+    return buffer_size(out) > mark && buffer_content(out)[mark] == '-';
+}
+
+/* A command that waited is one call, which is told of when it is over. */
+static void note_run(const struct context *context, struct command_stats *stats, uint64_t usec,
+                     enum outcome outcome)
+{
+    bool fast = context->command->flags & COMMAND_FAST;
+
+    stats->calls += context->waiter == NULL;
+    stats->usec += usec;
+    if (outcome == OUTCOME_WAIT)
+        return;
+    command_stats_time(stats, usec);
+    latency_note(&context->server->latency, fast ? LATENCY_FAST_COMMAND : LATENCY_COMMAND, usec,
+                 context->server->config.latency_threshold, context->now.wall / 1000);
+    if (!(context->command->flags & COMMAND_SKIP_SLOWLOG))
+        slowlog_note(context, usec);
+    monitors_show(context);
+}
+
+static unsigned key_use(const struct context *context)
+{
+    unsigned flags = context->command->flags, use = 0;
+
+    if ((flags & COMMAND_TOUCHES) ||
+        (!(flags & COMMAND_NO_TOUCH) && !context->session->no_touch))
+        use |= ACCESS_TOUCH;
+    if ((flags & (COMMAND_READONLY | COMMAND_LOOKS_UP)) && long_work_state(context) == NULL)
+        use |= ACCESS_COUNT; /* once, in however many slices it reads */
+    return use;
+}
+
+/* What only reads has met damage even where it took no notice and went on without; what writes
+ * has looked at each status, and may have taken out what its reply must show. */
+static void notice_damage(struct context *context)
+{
+    if (context->failed == DUEQ_OK && (context->command->flags & COMMAND_READONLY) &&
+        dueq_damage(context->store)[0] != '\0')
+        context->failed = DUEQ_CORRUPT;
+}
+
+/* A reply with an error in its middle would be none: the error takes the place of the whole. */
+static enum outcome settle_failure(struct context *context, size_t mark, enum outcome outcome)
+{
+    if (context->failed == DUEQ_OK || (outcome == OUTCOME_WAIT && context->waiter == NULL))
+        return outcome;
+    buffer_truncate(context->reply->out, mark);
+    context_tell_failure(context);
+    return outcome == OUTCOME_WAIT ? OUTCOME_DONE : outcome;
+}
+
+static enum outcome run(struct context *context, size_t mark)
+{
+    bool uses_keys = context->store != NULL &&
+                     (context->command->flags & (COMMAND_READONLY | COMMAND_WRITE)) != 0;
+    enum outcome outcome;
+
+    if (uses_keys) {
+        access_begin(store_keys(context->store), key_use(context), context->now.now);
+        dueq_forget_damage(context->store);
+    }
+    context->server->running++;
+    outcome = context->command->run(context);
+    context->server->running--;
+    if (uses_keys) {
+        access_end(store_keys(context->store));
+        notice_damage(context);
+    }
+    return settle_failure(context, mark, outcome);
+}
+
+static enum outcome admit_and_run(struct context *context, size_t mark)
+{
+    struct command_stats *stats = command_stats_of(context->command);
+    enum outcome outcome;
+    uint64_t began;
+
+    if (!admit(context)) {
+        stats->rejected++;
+        fail_transaction(context);
+        if ((context->command->flags & COMMAND_RUNS_QUEUE))
+            abort_exec(context, mark);
+        return OUTCOME_DONE;
+    }
+    if (is_queued(context))
+        return queue(context);
+    began = clock_usec();
+    outcome = run(context, mark);
+    note_run(context, stats, clock_usec() - began, outcome);
+    stats->failed += replied_error(context, mark);
+    return outcome;
+}
+
+enum outcome dispatch_command(struct context *context)
+{
+    size_t mark = context->waiter == NULL ? buffer_size(context->reply->out)
+                                          : long_work_reply_begin(context);
+    struct server_stats *stats = &context->server->stats;
+    enum outcome outcome = OUTCOME_DONE;
+
+    stats->commands_processed += context->waiter == NULL;
+    if (find_command(context)) {
+        context->session->last_command = context->command;
+        outcome = admit_and_run(context, mark);
+    } else {
+        fail_transaction(context);
+        if (is_http(context->request->arguments[0])) {
+            buffer_truncate(context->reply->out, mark);
+            outcome = cut_off_http(context);
+        }
+    }
+    if (replied_error(context, mark)) {
+        stats->errors++;
+        error_stats_count(buffer_content(context->reply->out) + mark,
+                          buffer_size(context->reply->out) - mark);
+    }
+    return outcome;
+}

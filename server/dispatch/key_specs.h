@@ -1,0 +1,30 @@
+/* Where a command's keys stand and what it does with them, in the notation of the tables:
+ * specifications separated by spaces, each FLAGS@BEGIN/FIND.
+ *
+ *   FLAGS  Redis' own, separated by commas: RO,access
+ *   BEGIN  2 the index of an argument, STORE^1 behind a word found from there on, ? unknown,
+ *          ?STORE^2 unknown to clients, and in truth one key behind the last such option
+ *   FIND   r-1:2:0 a range: last key (from the begin, or negative from the end), step, limit;
+ *          n0:1:1 a number of keys: its index from the begin, first key's, step; ? unknown
+ *
+ * A note in Redis' words may follow, between exclamation marks.
+ *
+ * Format of the replies: https://redis.io/docs/reference/key-specs (Redis 7.0). */
+#ifndef DUEQ_KEY_SPECS_H
+#define DUEQ_KEY_SPECS_H
+
+#include "server/dispatch/command.h"
+
+/* The eighth element of COMMAND INFO. */
+void key_specs_write(struct resp_writer *reply, const char *specs);
+
+/* The flags of one of them. */
+void key_specs_write_flags(struct resp_writer *reply, const char *flags, size_t size);
+
+/* Calls for each key of the request; false when the arguments make no sense. flags: as in the
+ * notation, not terminated. */
+bool key_specs_find(const char *specs, const struct request *request,
+                    void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
+                    void *arg);
+
+#endif

@@ -1,0 +1,588 @@
+#include "server/dispatch/long_work.h"
+
+#include "protocol/number.h"
+#include "server/dispatch/command.h"
+#include "server/net/connection.h"
+#include "server/dispatch/key_specs.h"
+#include "server/containers/seeded_table.h"
+#include "server/session/transaction.h"
+#include "server/session/waiters.h"
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum {
+    STORING_MAX = 8, /* that take turns; the others wait for one of them to end */
+    BEHIND_MS = 1,   /* until the next look whether the checkpoint has caught up */
+    UNREAD = 1 << 20 /* bytes of a reply written in pieces that may be unread */
+};
+
+/* A key that is read, or about to be replaced, by so many. */
+struct busy_key {
+    UT_hash_handle hh;
+    size_t works;
+    bool is_awaited;  /* by one who will write it: no more works begin before that */
+    uint64_t changes; /* since it is busy */
+    unsigned database;
+    size_t name_size;
+    char name[];
+};
+
+/* Works that store wait in a queue until they may take turns; those that do not take turns from
+ * the start. Parked: too much of the reply is unread; barred: somebody waits for one of the
+ * keys. */
+enum work_state {
+    WORK_QUEUED,
+    WORK_STORING,
+    WORK_WRITING,
+    WORK_PARKED,
+    WORK_BARRED,
+    WORK_STATES
+};
+
+struct long_work {
+    struct session *session;
+    void *state; /* NULL: barred, or about to begin anew */
+    void (*free_state)(void *);
+    size_t bytes; /* that the state holds */
+    enum work_state place;
+    bool is_whole; /* the reply leaves at the end */
+    bool puts_by;  /* and is out of the handler's way until then */
+    uint64_t seen; /* changes of its keys that were told of */
+    struct long_work *prev, *next;
+    size_t key_count;
+    struct busy_key **keys; /* one may be there several times */
+};
+
+struct long_works {
+    struct long_work *lists[WORK_STATES];
+    size_t storing, count;
+    struct busy_key *busy[KEYS_DATABASES_MAX];
+    uint64_t flushes[KEYS_DATABASES_MAX]; /* changes of all their keys, while some are busy */
+    size_t busy_count;
+    bool freed;    /* a key: who waits to write it comes first */
+    bool unbarred; /* after those, who will begin to hold it */
+};
+
+struct long_works *long_works_new(void)
+{
+    return calloc(1, sizeof(struct long_works));
+}
+
+void long_works_free(struct long_works *works)
+{
+    free(works);
+}
+
+size_t long_works_count(const struct long_works *works)
+{
+    return works->count;
+}
+
+/* ---- busy keys */
+
+static struct busy_key *find_busy(const struct long_works *works, unsigned database,
+                                  struct dueq_slice name)
+{
+    struct busy_key *key;
+
+    HASH_FIND(hh, works->busy[database], name.data, name.size, key);
+    return key;
+}
+
+/* NULL: out of memory. */
+static struct busy_key *occupy(struct long_works *works, unsigned database,
+                               struct dueq_slice name)
+{
+    struct busy_key *key = find_busy(works, database, name);
+
+    if (key == NULL) {
+        key = calloc(1, sizeof(*key) + name.size);
+        if (key == NULL)
+            return NULL;
+        key->database = database;
+        key->name_size = name.size;
+        if (name.size > 0)
+            memcpy(key->name, name.data, name.size);
+        HASH_ADD_KEYPTR(hh, works->busy[database], key->name, key->name_size, key);
+        if (!seeded_table_holds(key)) {
+            free(key);
+            return NULL;
+        }
+        works->busy_count++;
+    }
+    key->works++;
+    return key;
+}
+
+static void leave_key(struct long_works *works, struct busy_key *key)
+{
+    if (key == NULL || --key->works > 0)
+        return;
+    HASH_DEL(works->busy[key->database], key);
+    free(key);
+    works->busy_count--;
+    works->freed = works->unbarred = true;
+}
+
+void long_works_note(struct server *server, const struct keys_change *change)
+{
+    struct long_works *works = server->long_works;
+    struct busy_key *key;
+
+    if (works == NULL || works->busy_count == 0)
+        return;
+    if (change->flushed) {
+        works->flushes[change->database]++;
+        return;
+    }
+    key = find_busy(works, change->database, change->name);
+    if (key != NULL)
+        key->changes++;
+}
+
+bool long_works_freed(struct server *server)
+{
+    bool freed = server->long_works->freed;
+
+    server->long_works->freed = false;
+    return freed;
+}
+
+/* ---- who has to wait for them */
+
+struct holding {
+    const struct long_works *works;
+    const struct request *request;
+    unsigned database;
+    bool held;
+};
+
+/* Of a specification's flags the first says what is done with the key itself. */
+static bool does(const char *flags, size_t flags_size, const char *what)
+{
+    return flags_size >= 2 && memcmp(flags, what, 2) == 0;
+}
+
+/* Who only reads sees what was there; but who reads it to write elsewhere may keep it busy for
+ * long, and comes behind those who wait. */
+static void hold_key(void *arg, size_t index, const char *flags, size_t flags_size)
+{
+    struct holding *holding = arg;
+    struct argument name = holding->request->arguments[index];
+    struct busy_key *key =
+        find_busy(holding->works, holding->database, dueq_slice(name.data, name.size));
+    bool reads = does(flags, flags_size, "RO");
+
+    if (key == NULL || (reads && !key->is_awaited))
+        return;
+    key->is_awaited = true;
+    holding->held = true;
+}
+
+static bool holds(const struct long_works *works, unsigned database,
+                  const struct request *request)
+{
+    const struct command *command = command_find(request->arguments[0]);
+    struct holding holding = {works, request, database, false};
+
+    if (command == NULL || !(command->flags & COMMAND_WRITE) || command->key_specs == NULL ||
+        !command_arity_fits(command, request->count))
+        return false;
+    key_specs_find(command->key_specs, request, hold_key, &holding);
+    return holding.held;
+}
+
+/* In which database what comes behind a SELECT looks for its keys; one that will be refused
+ * changes nothing. */
+static void follow_select(const struct server *server, const struct request *request,
+                          unsigned *database)
+{
+    int64_t number;
+
+    if (request->count == 2 && argument_is(request->arguments[0], "select") &&
+        number_parse_integer(request->arguments[1].data, request->arguments[1].size, &number) &&
+        number >= 0 && number < server->config.databases)
+        *database = (unsigned)number;
+}
+
+static bool holds_transaction(const struct server *server, const struct session *session)
+{
+    unsigned database = session->database;
+
+    for (size_t i = 0; i < transaction_count(session->transaction); i++) {
+        const struct request *request = transaction_request(session->transaction, i);
+
+        if (holds(server->long_works, database, request))
+            return true;
+        follow_select(server, request, &database);
+    }
+    return false;
+}
+
+bool long_works_hold(const struct server *server, const struct session *session,
+                     const struct request *request)
+{
+    const struct long_works *works = server->long_works;
+    const struct command *command;
+
+    if (works == NULL || works->busy_count == 0)
+        return false;
+    if (session->transaction == NULL)
+        return holds(works, session->database, request);
+    command = command_find(request->arguments[0]);
+    return command != NULL && (command->flags & COMMAND_RUNS_QUEUE) &&
+           holds_transaction(server, session);
+}
+
+/* ---- the keys of a work */
+
+struct gathering {
+    struct long_works *works;
+    const struct request *request;
+    unsigned database;
+    enum long_hold hold;
+    size_t count;
+    bool is_awaited, failed;
+    struct long_work *work; /* NULL: they are only counted and looked at */
+};
+
+static void gather_key(void *arg, size_t index, const char *flags, size_t flags_size)
+{
+    struct gathering *gathering = arg;
+    struct argument argument = gathering->request->arguments[index];
+    struct dueq_slice name = dueq_slice(argument.data, argument.size);
+    struct busy_key *key;
+
+    if (gathering->failed ||
+        (gathering->hold == LONG_HOLDS_SOURCES && does(flags, flags_size, "OW")))
+        return;
+    if (gathering->work == NULL) {
+        key = find_busy(gathering->works, gathering->database, name);
+        gathering->is_awaited |= key != NULL && key->is_awaited;
+        gathering->count++;
+        return;
+    }
+    key = occupy(gathering->works, gathering->database, name);
+    gathering->failed = key == NULL;
+    if (key != NULL)
+        gathering->work->keys[gathering->work->key_count++] = key;
+}
+
+static void gather(struct gathering *gathering, const struct context *context)
+{
+    if (gathering->hold >= LONG_HOLDS_SOURCES && context->command->key_specs != NULL)
+        key_specs_find(context->command->key_specs, context->request, gather_key, gathering);
+}
+
+static void leave_keys(struct long_works *works, struct long_work *work)
+{
+    for (size_t i = 0; i < work->key_count; i++)
+        leave_key(works, work->keys[i]);
+    free(work->keys);
+    work->keys = NULL;
+    work->key_count = 0;
+}
+
+static uint64_t changes_of(const struct long_works *works, const struct long_work *work)
+{
+    uint64_t changes = works->flushes[work->session->database];
+
+    for (size_t i = 0; i < work->key_count; i++)
+        changes += work->keys[i]->changes;
+    return changes;
+}
+
+/* All of them at once. False: out of memory, and none is held. */
+static bool hold_keys(struct context *context, struct long_work *work,
+                      struct gathering *gathering)
+{
+    struct long_works *works = context->server->long_works;
+
+    if (gathering->count > 0) {
+        work->keys = calloc(gathering->count, sizeof(struct busy_key *));
+        if (work->keys == NULL)
+            return false;
+    }
+    gathering->work = work;
+    gather(gathering, context);
+    if (gathering->failed) {
+        leave_keys(works, work);
+        return false;
+    }
+    work->seen = changes_of(works, work);
+    return true;
+}
+
+/* ---- which of them runs */
+
+static void put(struct long_works *works, struct long_work *work, enum work_state place)
+{
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in that list */
+    DL_DELETE(works->lists[work->place], work);
+    works->storing -= work->place == WORK_STORING;
+    work->place = place;
+    DL_APPEND(works->lists[place], work);
+    works->storing += place == WORK_STORING;
+}
+
+void long_work_release(struct server *server, struct long_work *work)
+{
+    struct long_works *works = server->long_works;
+
+    if (work == NULL)
+        return;
+    DL_DELETE(works->lists[work->place], work);
+    works->storing -= work->place == WORK_STORING;
+    works->count--;
+    connection_drop_part(connection_of(work->session));
+    leave_keys(works, work);
+    if (work->state != NULL)
+        work->free_state(work->state);
+    free(work);
+}
+
+/* Storing goes no faster than the checkpoint takes it away: both memtables full would stop the
+ * loop. Without room the checkpoint may never end, and the command shall say so. */
+static bool is_behind(const struct server *server)
+{
+    struct dueq *store = server->store;
+
+    return store != NULL && dueq_is_behind(store) && dueq_room(store, 0) == DUEQ_OK;
+}
+
+/* The first of the list goes behind the others; it may be gone after its slice, or before, with
+ * its client. */
+static void run_first_work(struct server *server, enum work_state place)
+{
+    struct long_work *work = server->long_works->lists[place];
+    struct session *session = work == NULL ? NULL : work->session;
+
+    if (work == NULL)
+        return;
+    put(server->long_works, work, place);
+    connection_check_peer(connection_of(session));
+    if (session->waiter != NULL)
+        waiters_run(server, session);
+}
+
+/* Those that wait to write what has become free went first; what is awaited still bars again.
+ */
+static void unbar(struct long_works *works)
+{
+    if (!works->unbarred || works->freed)
+        return;
+    works->unbarred = false;
+    while (works->lists[WORK_BARRED] != NULL)
+        put(works, works->lists[WORK_BARRED], WORK_WRITING);
+}
+
+void long_works_turn(struct server *server)
+{
+    struct long_works *works = server->long_works;
+
+    if (works->count == 0)
+        return;
+    unbar(works);
+    run_first_work(server, WORK_WRITING);
+    while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
+        put(works, works->lists[WORK_QUEUED], WORK_STORING);
+    if (!is_behind(server))
+        run_first_work(server, WORK_STORING);
+}
+
+int64_t long_works_next(const struct server *server)
+{
+    const struct long_works *works = server->long_works;
+
+    if (works->lists[WORK_WRITING] != NULL || (works->freed && server->held > 0) ||
+        (works->unbarred && works->lists[WORK_BARRED] != NULL))
+        return 0;
+    if (works->lists[WORK_STORING] == NULL && works->lists[WORK_QUEUED] == NULL)
+        return DUEQ_NEVER;
+    return is_behind(server) ? BEHIND_MS : 0;
+}
+
+void long_works_drained(struct server *server, struct session *session)
+{
+    struct long_work *work = session->waiter == NULL ? NULL : waiters_work_of(session->waiter);
+
+    if (work != NULL && work->place == WORK_PARKED)
+        put(server->long_works, work, WORK_WRITING);
+}
+
+/* ---- for handlers */
+
+/* The work and its state are gone. */
+static enum outcome refuse(struct context *context, struct long_work *work)
+{
+    free(work);
+    return context_status(context, DUEQ_NOMEM);
+}
+
+static enum work_state first_place(const struct context *context, enum long_hold hold)
+{
+    return hold >= LONG_HOLDS_SOURCES && (context->command->flags & COMMAND_WRITE)
+               ? WORK_QUEUED
+               : WORK_WRITING;
+}
+
+/* Gives the work its state and keys, or bars it; false: out of memory, the state is freed. */
+static bool equip(struct context *context, struct long_work *work, void *state,
+                  void (*free_state)(void *), enum long_hold hold)
+{
+    struct gathering gathering = {.works = context->server->long_works,
+                                  .request = context->request,
+                                  .database = context->session->database,
+                                  .hold = hold};
+
+    gather(&gathering, context);
+    work->place = gathering.is_awaited ? WORK_BARRED : first_place(context, hold);
+    work->is_whole = hold != LONG_STREAMS;
+    work->free_state = free_state;
+    if (!gathering.is_awaited && hold_keys(context, work, &gathering)) {
+        work->state = state;
+        return true;
+    }
+    free_state(state);
+    return gathering.is_awaited;
+}
+
+/* For a session that has none: it runs for the first time, or waited for something to happen.
+ */
+static enum outcome begin(struct context *context, void *state, void (*free_state)(void *),
+                          enum long_hold hold)
+{
+    struct long_works *works = context->server->long_works;
+    struct long_work *work = calloc(1, sizeof(*work));
+    enum outcome outcome;
+
+    if (work == NULL) {
+        free_state(state);
+        return refuse(context, NULL);
+    }
+    work->session = context->session;
+    if (!equip(context, work, state, free_state, hold))
+        return refuse(context, work);
+    DL_APPEND(works->lists[work->place], work);
+    works->count++;
+    outcome = waiters_begin_work(context, work);
+    if (outcome != OUTCOME_WAIT)
+        long_work_release(context->server, work);
+    return outcome;
+}
+
+/* It was barred, and its handler has run anew. */
+static enum outcome begin_anew(struct context *context, struct long_work *work, void *state,
+                               void (*free_state)(void *), enum long_hold hold)
+{
+    struct long_works *works = context->server->long_works;
+    bool equipped;
+
+    DL_DELETE(works->lists[work->place], work); /* in which it is since it was barred */
+    equipped = equip(context, work, state, free_state, hold);
+    DL_APPEND(works->lists[work->place], work);
+    return equipped ? OUTCOME_WAIT : context_status(context, DUEQ_NOMEM);
+}
+
+static struct long_work *work_of(const struct context *context)
+{
+    return context->waiter == NULL ? NULL : waiters_work_of(context->waiter);
+}
+
+enum outcome long_work_continue(struct context *context, void *state,
+                                void (*free_state)(void *), enum long_hold hold)
+{
+    struct long_work *work = work_of(context);
+
+    if (work == NULL)
+        return begin(context, state, free_state, hold);
+    if (work->state == NULL)
+        return begin_anew(context, work, state, free_state, hold);
+    return OUTCOME_WAIT;
+}
+
+void *long_work_state(const struct context *context)
+{
+    const struct long_work *work = work_of(context);
+
+    return work == NULL ? NULL : work->state;
+}
+
+bool long_work_keys_changed(const struct context *context)
+{
+    struct long_work *work = work_of(context);
+    uint64_t changes;
+
+    if (work == NULL)
+        return false;
+    changes = changes_of(context->server->long_works, work);
+    if (changes == work->seen)
+        return false;
+    work->seen = changes;
+    return true;
+}
+
+size_t long_work_reply_begin(const struct context *context)
+{
+    return connection_of(context->session)->run_mark;
+}
+
+void context_put_reply_by(struct context *context)
+{
+    if (context->session->waiter != NULL)
+        waiters_work_of(context->session->waiter)->puts_by = true;
+}
+
+void context_take_up_reply(struct context *context)
+{
+    connection_take_up(connection_of(context->session));
+}
+
+bool long_work_puts_by(const struct long_work *work)
+{
+    return work->puts_by;
+}
+
+bool long_work_is_whole(const struct long_work *work)
+{
+    return work->is_whole;
+}
+
+bool long_work_reply_is_unread(const struct context *context)
+{
+    return buffer_size(context->reply->out) >= UNREAD;
+}
+
+enum outcome long_work_continue_when_read(struct context *context)
+{
+    put(context->server->long_works, waiters_work_of(context->waiter), WORK_PARKED);
+    return OUTCOME_WAIT;
+}
+
+bool long_work_fits_transaction(struct context *context, uint64_t steps)
+{
+    if (steps <= LONG_WHOLE)
+        return true;
+    resp_errorf(context->reply,
+                "ERR %llu elements are too much work for one step of a transaction: more than "
+                "%d. Outside of one it is done bit by bit",
+                (unsigned long long)steps, LONG_WHOLE);
+    return false;
+}
+
+void context_state_holds(struct context *context, size_t bytes)
+{
+    if (context->waiter == NULL)
+        return;
+    waiters_work_of(context->waiter)->bytes = bytes;
+    connection_account(connection_of(context->session));
+}
+
+size_t long_work_bytes(const struct long_work *work)
+{
+    return work == NULL ? 0 : work->bytes;
+}

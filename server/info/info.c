@@ -1,0 +1,330 @@
+#include "storage/store.h"
+#include "server/info/info.h"
+
+#include "server/statistics/command_stats.h"
+#include "server/session/pubsub.h"
+#include "server/info/info_sections.h"
+#include "server/server.h"
+#include "storage/keys/keys.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+void info_line(struct buffer *text, const char *format, ...)
+{
+    char bytes[512];
+    va_list arguments;
+    int size;
+
+    va_start(arguments, format);
+    size = vsnprintf(bytes, sizeof(bytes), format, arguments);
+    va_end(arguments);
+    buffer_append(text, bytes, size < (int)sizeof(bytes) ? (size_t)size : sizeof(bytes) - 1);
+    buffer_append(text, "\r\n", 2);
+}
+
+/* ---- sections */
+
+static void write_server(struct context *context, struct buffer *text)
+{
+    const struct server *server = context->server;
+    int64_t uptime = (server->clock.last.monotonic - server->stats.start_monotonic) / 1000;
+    struct utsname name;
+
+    uname(&name);
+    info_line(text, "redis_version:7.0.15");
+    info_line(text, "dueq_version:%s", DUEQ_VERSION);
+    info_line(text, "redis_git_sha1:00000000");
+    info_line(text, "redis_git_dirty:0");
+    info_line(text, "redis_mode:standalone");
+    info_line(text, "os:%s %s %s", name.sysname, name.release, name.machine);
+    info_line(text, "arch_bits:%zu", sizeof(void *) * 8);
+    info_line(text, "multiplexing_api:libevent");
+    info_line(text, "process_id:%d", (int)getpid());
+    info_line(text, "run_id:%016" PRIx64 "%016" PRIx64 "%08x",
+              (uint64_t)server->stats.start_wall, (uint64_t)server->stats.start_monotonic,
+              (unsigned)getpid());
+    info_line(text, "tcp_port:%" PRId64, server->config.port);
+    info_line(text, "server_time_usec:%" PRId64, server->clock.wall_usec);
+    info_line(text, "uptime_in_seconds:%" PRId64, uptime);
+    info_line(text, "uptime_in_days:%" PRId64, uptime / 86400);
+    info_line(text, "hz:10");
+    info_line(text, "configured_hz:10");
+    info_line(text, "executable:dueq");
+    info_line(text, "config_file:%s", server->config.file == NULL ? "" : server->config.file);
+    info_line(text, "clock_jumps:%" PRIu64, server->clock.jumps);
+}
+
+static void write_clients(struct context *context, struct buffer *text)
+{
+    const struct server *server = context->server;
+
+    info_line(text, "connected_clients:%" PRIu64, server->session_count);
+    info_line(text, "cluster_connections:0");
+    info_line(text, "maxclients:%" PRId64, server->config.maxclients);
+    info_line(text, "client_recent_max_input_buffer:%zu",
+              client_memory_recent_input(&server->client_memory));
+    info_line(text, "client_recent_max_output_buffer:%zu",
+              client_memory_recent_output(&server->client_memory));
+    info_line(text, "blocked_clients:%" PRIu64, server->stats.blocked_clients + server->held);
+    info_line(text, "tracking_clients:0");
+    info_line(text, "clients_in_timeout_table:%" PRIu64, server->stats.blocked_clients);
+}
+
+static void human(char *text, size_t room, double bytes)
+{
+    static const char units[] = "BKMGT";
+    size_t unit = 0;
+
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    snprintf(text, room, unit == 0 ? "%.0f%c" : "%.2f%c", bytes, units[unit]);
+}
+
+/* Resident now, file-backed pages of the map included; the most so far is the kernel's count.
+ */
+static uint64_t resident_bytes(void)
+{
+    unsigned long long total, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%llu %llu", &total, &resident) != 2)
+        resident = 0;
+    fclose(file);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What was asked of malloc, and what the memtables hold apart from it. */
+static uint64_t used_bytes(const struct dueq_stats *stats)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd + stats->mapped_bytes;
+}
+
+static void write_bytes(struct buffer *text, const char *name, uint64_t bytes)
+{
+    char shown[32];
+
+    human(shown, sizeof(shown), (double)bytes);
+    info_line(text, "%s:%" PRIu64, name, bytes);
+    info_line(text, "%s_human:%s", name, shown);
+}
+
+static void write_memory(struct context *context, struct buffer *text)
+{
+    struct dueq_stats stats = {0};
+    struct rusage usage;
+    uint64_t used, peak, resident = resident_bytes();
+
+    if (context->store != NULL)
+        dueq_get_stats(context->store, &stats);
+    used = used_bytes(&stats);
+    getrusage(RUSAGE_SELF, &usage);
+    peak = (uint64_t)usage.ru_maxrss * 1024; /* the kernel brings it up to date now and then */
+    write_bytes(text, "used_memory", used);
+    write_bytes(text, "used_memory_rss", resident);
+    write_bytes(text, "used_memory_peak", resident > peak ? resident : peak);
+    info_line(text, "used_memory_memtable:%zu", stats.memtable_bytes + stats.frozen_bytes);
+    write_bytes(text, "total_system_memory",
+                (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    write_bytes(text, "maxmemory", 0);
+    info_line(text, "maxmemory_policy:noeviction");
+    info_line(text, "mem_fragmentation_ratio:%.2f",
+              used == 0 ? 0 : (double)resident / (double)used);
+    info_line(text, "mem_clients_slaves:0");
+    info_line(text, "mem_clients_normal:%zu", context->server->client_memory.total);
+    info_line(text, "mem_allocator:libc");
+}
+
+/* Rates are of the time between two INFOs, a second of it at least. */
+struct rates {
+    int64_t since; /* monotonic ms */
+    uint64_t commands, input_bytes, output_bytes;
+    double commands_rate, input_rate, output_rate;
+};
+
+static const struct rates *sample_rates(const struct server *server)
+{
+    static struct rates rates;
+    const struct server_stats *stats = &server->stats;
+    int64_t now = server->clock.last.monotonic;
+    double seconds = (double)(now - rates.since) / 1000;
+
+    if (seconds < 1)
+        return &rates;
+    /* CONFIG RESETSTAT sets the counts back */
+    if (rates.since > 0 && stats->commands_processed >= rates.commands) {
+        rates.commands_rate = (double)(stats->commands_processed - rates.commands) / seconds;
+        rates.input_rate = (double)(stats->input_bytes - rates.input_bytes) / seconds;
+        rates.output_rate = (double)(stats->output_bytes - rates.output_bytes) / seconds;
+    }
+    rates.since = now;
+    rates.commands = stats->commands_processed;
+    rates.input_bytes = stats->input_bytes;
+    rates.output_bytes = stats->output_bytes;
+    return &rates;
+}
+
+static void write_stats(struct context *context, struct buffer *text)
+{
+    const struct server_stats *stats = &context->server->stats;
+    const struct rates *rates = sample_rates(context->server);
+    struct access_lookups lookups = {0};
+
+    if (context->store != NULL)
+        lookups = access_get_lookups(store_keys(context->store));
+    info_line(text, "total_connections_received:%" PRIu64, stats->connections_received);
+    info_line(text, "total_commands_processed:%" PRIu64, stats->commands_processed);
+    info_line(text, "instantaneous_ops_per_sec:%.0f", rates->commands_rate);
+    info_line(text, "total_net_input_bytes:%" PRIu64, stats->input_bytes);
+    info_line(text, "total_net_output_bytes:%" PRIu64, stats->output_bytes);
+    info_line(text, "instantaneous_input_kbps:%.2f", rates->input_rate / 1024);
+    info_line(text, "instantaneous_output_kbps:%.2f", rates->output_rate / 1024);
+    info_line(text, "rejected_connections:%" PRIu64, stats->connections_rejected);
+    info_line(text, "expired_keys:%" PRIu64, stats->expired_keys);
+    info_line(text, "evicted_keys:0");
+    info_line(text, "evicted_clients:%" PRIu64, context->server->client_memory.evicted);
+    info_line(text, "keyspace_hits:%" PRIu64, lookups.hits);
+    info_line(text, "keyspace_misses:%" PRIu64, lookups.misses);
+    info_line(text, "pubsub_channels:%zu", pubsub_names(context->server, PUBSUB_CHANNEL));
+    info_line(text, "pubsub_patterns:%zu", pubsub_names(context->server, PUBSUB_PATTERN));
+    info_line(text, "pubsubshard_channels:%zu", pubsub_names(context->server, PUBSUB_SHARD));
+    info_line(text, "latest_fork_usec:0");
+    info_line(text, "total_error_replies:%" PRIu64, stats->errors);
+    info_line(text, "turns:%" PRIu64, stats->turns);
+}
+
+static void write_replication(struct context *context, struct buffer *text)
+{
+    (void)context;
+    info_line(text, "role:master");
+    info_line(text, "connected_slaves:0");
+    info_line(text, "master_failover_state:no-failover");
+    info_line(text, "master_replid:%040d", 0);
+    info_line(text, "master_replid2:%040d", 0);
+    info_line(text, "master_repl_offset:0");
+    info_line(text, "second_repl_offset:-1");
+    info_line(text, "repl_backlog_active:0");
+    info_line(text, "repl_backlog_size:1048576");
+    info_line(text, "repl_backlog_first_byte_offset:0");
+    info_line(text, "repl_backlog_histlen:0");
+}
+
+static void write_cpu(struct context *context, struct buffer *text)
+{
+    struct rusage usage;
+
+    (void)context;
+    getrusage(RUSAGE_SELF, &usage);
+    info_line(text, "used_cpu_sys:%ld.%06ld", (long)usage.ru_stime.tv_sec,
+              (long)usage.ru_stime.tv_usec);
+    info_line(text, "used_cpu_user:%ld.%06ld", (long)usage.ru_utime.tv_sec,
+              (long)usage.ru_utime.tv_usec);
+    info_line(text, "used_cpu_sys_children:0.000000");
+    info_line(text, "used_cpu_user_children:0.000000");
+}
+
+static void write_modules(struct context *context, struct buffer *text)
+{
+    (void)context;
+    (void)text;
+}
+
+static void write_errorstats(struct context *context, struct buffer *text)
+{
+    size_t count;
+    const struct error_stats *errors = error_stats_all(&count);
+
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        info_line(text, "errorstat_%s:count=%" PRIu64, errors[i].code, errors[i].count);
+}
+
+static void write_command(struct buffer *text, const struct command *command)
+{
+    const struct command_stats *stats = command_stats_of(command);
+
+    if (stats->calls + stats->rejected > 0)
+        info_line(text,
+                  "cmdstat_%s:calls=%" PRIu64 ",usec=%" PRIu64
+                  ",usec_per_call=%.2f,rejected_calls=%" PRIu64 ",failed_calls=%" PRIu64,
+                  command_full_name(command), stats->calls, stats->usec,
+                  stats->calls == 0 ? 0 : (double)stats->usec / (double)stats->calls,
+                  stats->rejected, stats->failed);
+}
+
+static void write_commandstats(struct context *context, struct buffer *text)
+{
+    (void)context;
+    for (size_t i = 0; i < command_count(); i++) {
+        const struct command *command = command_at(i), *sub = command->subcommands;
+
+        write_command(text, command);
+        for (; sub != NULL && sub->name != NULL; sub++)
+            write_command(text, sub);
+    }
+}
+
+static void write_cluster(struct context *context, struct buffer *text)
+{
+    (void)context;
+    info_line(text, "cluster_enabled:0");
+}
+
+/* ---- choosing */
+
+struct section {
+    const char *title;
+    void (*write)(struct context *context, struct buffer *text);
+    bool usual; /* shown without being asked for */
+};
+
+static const struct section sections[] = {{"Server", write_server, true},
+                                          {"Clients", write_clients, true},
+                                          {"Memory", write_memory, true},
+                                          {"Persistence", info_persistence, true},
+                                          {"Stats", write_stats, true},
+                                          {"Replication", write_replication, true},
+                                          {"CPU", write_cpu, true},
+                                          {"Modules", write_modules, true},
+                                          {"Commandstats", write_commandstats, false},
+                                          {"Errorstats", write_errorstats, true},
+                                          {"Cluster", write_cluster, true},
+                                          {"Keyspace", info_keyspace, true},
+                                          {"Journal", info_journal, true},
+                                          {"Queue", info_queue, true}};
+
+static bool wanted(const struct context *context, const struct section *section)
+{
+    if (context_count(context) == 1)
+        return section->usual;
+    for (size_t i = 1; i < context_count(context); i++) {
+        struct argument name = context_argument(context, i);
+
+        if (argument_is(name, "all") || argument_is(name, "everything") ||
+            argument_is(name, section->title) ||
+            (argument_is(name, "default") && section->usual))
+            return true;
+    }
+    return false;
+}
+
+void info_write(struct context *context, struct buffer *text)
+{
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        if (!wanted(context, &sections[i]))
+            continue;
+        if (buffer_size(text) > 0)
+            buffer_append(text, "\r\n", 2);
+        info_line(text, "# %s", sections[i].title);
+        sections[i].write(context, text);
+    }
+}

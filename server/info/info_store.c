@@ -1,0 +1,102 @@
+/* INFO's sections about the store: Persistence, Journal, Queue, Keyspace. */
+#include "storage/store.h"
+#include "server/info/info_sections.h"
+
+#include "server/server.h"
+#include "storage/keys/keys.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void info_persistence(struct context *context, struct buffer *text)
+{
+    const struct checkpoint_watch *checkpoints = &context->server->checkpoints;
+    bool sound = context->store != NULL && dueq_status(context->store) == DUEQ_OK;
+    struct dueq_stats stats = {0};
+
+    if (context->store != NULL)
+        dueq_get_stats(context->store, &stats);
+    info_line(text, "loading:%d", context->store == NULL);
+    info_line(text, "async_loading:0");
+    info_line(text, "rdb_changes_since_last_save:%zu", stats.memtable_entries);
+    info_line(text, "rdb_bgsave_in_progress:%d", stats.checkpoint_running);
+    info_line(text, "rdb_last_save_time:%" PRId64, server_last_save(context->server));
+    info_line(text, "rdb_last_bgsave_status:%s", !sound || checkpoints->failing ? "err" : "ok");
+    info_line(text, "rdb_last_bgsave_time_sec:%" PRIu64, stats.checkpoint_usec_last / 1000000);
+    info_line(text, "rdb_current_bgsave_time_sec:-1");
+    info_line(text, "aof_enabled:1");
+    info_line(text, "aof_rewrite_in_progress:0");
+    info_line(text, "aof_last_write_status:%s", sound ? "ok" : "err");
+}
+
+void info_journal(struct context *context, struct buffer *text)
+{
+    struct dueq_stats stats;
+
+    if (context->store == NULL) {
+        info_line(text, "store_status:%s", server_failure(context->server));
+        return;
+    }
+    dueq_get_stats(context->store, &stats);
+    info_line(text, "store_status:ok");
+    info_line(text, "store_full:%d", stats.full);
+    info_line(text, "store_failures:%" PRIu64, context->server->stats.store_failures);
+    info_line(text, "journal_lsn:%" PRIu64, stats.lsn);
+    info_line(text, "journal_synced_lsn:%" PRIu64, stats.synced_lsn);
+    info_line(text, "journal_bytes:%" PRIu64, stats.journal_bytes);
+    info_line(text, "journal_segments:%" PRIu64, stats.journal_segments);
+    info_line(text, "journal_written_bytes:%" PRIu64, stats.journal_written_bytes);
+    info_line(text, "journal_syncs:%" PRIu64, stats.syncs);
+    info_line(text, "journal_sync_usec_mean:%" PRIu64,
+              stats.syncs == 0 ? 0 : stats.sync_usec_total / stats.syncs);
+    info_line(text, "journal_sync_usec_max:%" PRIu64, stats.sync_usec_max);
+    info_line(text, "journal_replayed_records:%" PRIu64, stats.replayed_records);
+    info_line(text, "journal_cut_bytes:%" PRIu64, stats.cut_bytes);
+    info_line(text, "memtable_bytes:%zu", stats.memtable_bytes);
+    info_line(text, "memtable_entries:%zu", stats.memtable_entries);
+    info_line(text, "memtable_frozen_bytes:%zu", stats.frozen_bytes);
+    info_line(text, "checkpoints:%" PRIu64, stats.checkpoints);
+    info_line(text, "checkpoint_running:%d", stats.checkpoint_running);
+    info_line(text, "checkpoint_lsn:%" PRIu64, stats.checkpoint_lsn);
+    info_line(text, "checkpoint_usec_last:%" PRIu64, stats.checkpoint_usec_last);
+    info_line(text, "checkpoint_retries:%" PRIu64, stats.checkpoint_failures);
+    info_line(text, "commit_stalls:%" PRIu64, stats.stalls);
+    info_line(text, "commit_stall_usec:%" PRIu64, stats.stall_usec_total);
+    info_line(text, "map_bytes:%" PRIu64, stats.map_bytes);
+    info_line(text, "map_used_bytes:%" PRIu64, stats.map_used_bytes);
+    info_line(text, "data_file_bytes:%" PRIu64, stats.data_file_bytes);
+    info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
+}
+
+/* Kept by the store, whatever the number of topics: INFO is asked for every few seconds by
+ * monitors. What is not known is not shown. */
+void info_queue(struct context *context, struct buffer *text)
+{
+    struct dueq_topic_stats sum = {.oldest_ready_age = DUEQ_DEFAULT};
+
+    if (context->store != NULL)
+        dueq_total_stats(context->store, context->now, &sum);
+    info_line(text, "topics:%zu",
+              context->store == NULL ? 0 : dueq_topic_count(context->store));
+    for (int state = 0; state < DUEQ_STATES; state++)
+        info_line(text, "jobs_%s:%" PRIu64, dueq_state_name((enum dueq_state)state),
+                  sum.counts[state]);
+    info_line(text, "jobs_counting:%d", sum.counting);
+    if (sum.oldest_ready_age >= 0)
+        info_line(text, "oldest_ready_age_ms:%" PRId64, sum.oldest_ready_age);
+    info_line(text, "total_pushed:%" PRIu64, sum.pushed);
+    info_line(text, "total_claimed:%" PRIu64, sum.claimed);
+    info_line(text, "total_acked:%" PRIu64, sum.acked);
+    info_line(text, "total_nacked:%" PRIu64, sum.nacked);
+    info_line(text, "total_expired:%" PRIu64, sum.expired);
+    info_line(text, "total_dead:%" PRIu64, sum.dead);
+}
+
+void info_keyspace(struct context *context, struct buffer *text)
+{
+    for (unsigned i = 0; context->store != NULL && i < KEYS_DATABASES_MAX; i++)
+        if (keys_count(store_keys(context->store), i) > 0)
+            info_line(text, "db%u:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=0", i,
+                      keys_count(store_keys(context->store), i),
+                      keys_expiring(store_keys(context->store), i));
+}

@@ -1,0 +1,208 @@
+#include "server/net/client_memory.h"
+
+#include "server/commands/clients/client_filter.h"
+#include "server/net/connection.h"
+
+#include <malloc.h>
+#include <unistd.h>
+#include <utlist.h>
+
+enum { GIVE_BACK = 32 * 1024 * 1024 }; /* a fall that is worth the walk over the heap */
+
+size_t client_memory_limit(const struct server *server)
+{
+    int64_t limit = server->config.maxmemory_clients;
+    uint64_t machine;
+
+    if (limit >= 0)
+        return (size_t)limit;
+    machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return (size_t)(machine / 100 * (uint64_t)-limit);
+}
+
+/* ---- lists by size */
+
+static int size_of(size_t bytes)
+{
+    int size = 0;
+
+    for (size_t left = bytes / 1024; left > 0 && size < CLIENT_SIZES - 1; left /= 2)
+        size++;
+    return size;
+}
+
+static void leave_list(struct client_memory *memory, struct connection *connection)
+{
+    const struct client_share *share = &connection->share;
+
+    DL_DELETE2(memory->by_size[share->is_stranger][share->size], connection, share.prev,
+               share.next);
+}
+
+static void join_list(struct client_memory *memory, struct connection *connection)
+{
+    const struct client_share *share = &connection->share;
+
+    DL_APPEND2(memory->by_size[share->is_stranger][share->size], connection, share.prev,
+               share.next);
+}
+
+/* The first of the largest that may go; NULL: none may. */
+static struct connection *find_largest(const struct client_memory *memory, bool stranger)
+{
+    struct connection *at;
+
+    for (int size = CLIENT_SIZES - 1; size >= 0; size--)
+        DL_FOREACH2(memory->by_size[stranger][size], at, share.next)
+            if (!at->session.no_evict)
+                return at;
+    return NULL;
+}
+
+static struct connection *find_largest_of_all(const struct client_memory *memory)
+{
+    struct connection *known = find_largest(memory, false);
+    struct connection *stranger = find_largest(memory, true);
+
+    if (known == NULL || (stranger != NULL && stranger->share.bytes > known->share.bytes))
+        return stranger;
+    return known;
+}
+
+/* ---- eviction */
+
+static void evict(struct server *server, struct connection *connection)
+{
+    struct buffer line;
+
+    buffer_init(&line, LOG_LINE_MAX);
+    client_line_write(server, &connection->session, &line);
+    log_write_limited(LOG_NOTICE, "Evicting client: %.*s", (int)buffer_size(&line),
+                      buffer_content(&line));
+    buffer_release(&line);
+    server->client_memory.evicted++;
+    connection_doom(connection);
+}
+
+static size_t unauthenticated_limit(size_t limit)
+{
+    return limit > 0 && limit / 4 < UNAUTHENTICATED_MEMORY_MAX ? limit / 4
+                                                               : UNAUTHENTICATED_MEMORY_MAX;
+}
+
+static void evict_beyond(struct server *server)
+{
+    struct client_memory *memory = &server->client_memory;
+    size_t limit = client_memory_limit(server);
+    struct connection *largest;
+
+    while (memory->strangers > unauthenticated_limit(limit) &&
+           (largest = find_largest(memory, true)) != NULL)
+        evict(server, largest);
+    while (limit > 0 && memory->total > limit &&
+           (largest = find_largest_of_all(memory)) != NULL)
+        evict(server, largest);
+}
+
+/* ---- counting */
+
+static void note_recent(struct client_memory *all, const struct connection_memory *memory)
+{
+    size_t input = memory->input + memory->input_free + memory->arguments;
+
+    if (input > all->recent_input[all->second])
+        all->recent_input[all->second] = input;
+    if (memory->output_buffer > all->recent_output[all->second])
+        all->recent_output[all->second] = memory->output_buffer;
+}
+
+static void uncount(struct client_memory *all, const struct client_share *share)
+{
+    all->total -= share->bytes;
+    if (share->is_stranger)
+        all->strangers -= share->bytes;
+}
+
+static void count(struct client_memory *all, const struct client_share *share)
+{
+    all->total += share->bytes;
+    if (share->is_stranger)
+        all->strangers += share->bytes;
+    if (all->total > all->most)
+        all->most = all->total;
+}
+
+void client_memory_note(struct connection *connection, const struct connection_memory *memory)
+{
+    struct client_memory *all = &connection->server->client_memory;
+    struct client_share *share = &connection->share;
+    bool is_stranger = !connection->session.authenticated;
+    int size = size_of(memory->total);
+    bool moves = !share->is_counted || share->size != size || share->is_stranger != is_stranger;
+
+    note_recent(all, memory);
+    if (share->is_counted)
+        uncount(all, share);
+    if (share->is_counted && moves)
+        leave_list(all, connection);
+    share->bytes = memory->total;
+    share->size = size;
+    share->is_stranger = is_stranger;
+    if (moves)
+        join_list(all, connection);
+    share->is_counted = true;
+    count(all, share);
+    evict_beyond(connection->server);
+}
+
+void client_memory_forget(struct connection *connection)
+{
+    struct client_memory *all = &connection->server->client_memory;
+
+    if (!connection->share.is_counted)
+        return;
+    uncount(all, &connection->share);
+    leave_list(all, connection);
+    connection->share.is_counted = false;
+}
+
+/* ---- once a second */
+
+/* Large blocks went back when they were freed; small ones leave holes in the heap. */
+static void give_back(struct client_memory *all)
+{
+    if (all->most - all->total < GIVE_BACK)
+        return;
+    malloc_trim(0);
+    all->most = all->total;
+}
+
+void client_memory_tick(struct server *server)
+{
+    struct client_memory *all = &server->client_memory;
+
+    evict_beyond(server); /* the limit may be another now */
+    give_back(all);
+    all->second = (all->second + 1) % CLIENT_MEMORY_PAST;
+    all->recent_input[all->second] = all->recent_output[all->second] = 0;
+}
+
+static size_t largest(const size_t *values)
+{
+    size_t most = 0;
+
+    for (int i = 0; i < CLIENT_MEMORY_PAST; i++)
+        if (values[i] > most)
+            most = values[i];
+    return most;
+}
+
+size_t client_memory_recent_input(const struct client_memory *memory)
+{
+    return largest(memory->recent_input);
+}
+
+size_t client_memory_recent_output(const struct client_memory *memory)
+{
+    return largest(memory->recent_output);
+}

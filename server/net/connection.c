@@ -1,0 +1,485 @@
+#include "server/net/connection.h"
+
+#include "server/net/listener.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/transaction.h"
+#include "server/session/waiters.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+enum {
+    LOGIN_ARGUMENTS = 10,
+    LOGIN_BULK = 16384,
+    LARGE_ARGUMENT = 1024 * 1024, /* in memory of its own, for the store to take over */
+    INLINE_MAX = 64 * 1024,
+    WAITING_BACKLOG = 64 * 1024, /* up to which a waiting client is read */
+    GOODBYE = 64 * 1024
+};
+
+/* ---- what a connection awaits
+ *
+ * An open connection is in one of these states, and each has the event that ends it:
+ *
+ *   reading  its socket is awaited, and nothing that may be run lies in its reader;
+ *   queued   it has a backlog and may run it: it is in the server's list `resumed`, and the
+ *            turn comes to it;
+ *   parked   it has a backlog but may not run it, or too much of its output is unsent. It waits
+ *            in a command (whose end calls connection_mark_resumed), or its request is held by
+ *            a pause (whose end does), or its socket is to take output (connection_send calls
+ *            connection_update_events).
+ *
+ * Only the first reads: so a client has one piece of input in memory beside the request that it
+ * is sending, and no event is awaited for which the state has no use and which would come again
+ * and again. One that is blocked in a command reads on while its backlog is small, to learn of
+ * its peer's end; one whose command takes many turns is asked about that before each slice. */
+
+static bool is_open(const struct connection *connection)
+{
+    return connection->session.life == SESSION_OPEN;
+}
+
+static bool should_read(const struct connection *connection)
+{
+    if (!is_open(connection) || connection->reader == NULL || connection->server->stopping)
+        return false;
+    if (connection->session.waiter != NULL)
+        return waiters_is_blocked(&connection->session) &&
+               resp_reader_unread(connection->reader) < WAITING_BACKLOG;
+    return !connection->has_backlog && connection_has_room(connection);
+}
+
+static bool is_parked(const struct connection *connection)
+{
+    return connection->session.waiter != NULL || connection->is_held ||
+           !connection_has_room(connection);
+}
+
+static bool should_run(const struct connection *connection)
+{
+    return is_open(connection) && connection->has_backlog && !is_parked(connection);
+}
+
+static void check_state(const struct connection *connection)
+{
+    assert(!connection->reads || is_open(connection));
+    assert(!connection->reads || !connection->has_backlog ||
+           connection->session.waiter != NULL);
+    assert(!is_open(connection) || connection->readable == NULL || connection->reads ||
+           connection->is_resumed || is_parked(connection) || connection->server->stopping);
+}
+
+/* False: out of memory. */
+static bool await_input(struct connection *connection, bool wanted)
+{
+    if (connection->reads == wanted || connection->readable == NULL)
+        return true;
+    if (wanted && event_add(connection->readable, NULL) != 0)
+        return false;
+    if (!wanted)
+        event_del(connection->readable);
+    connection->reads = wanted;
+    return true;
+}
+
+static void queue(struct connection *connection)
+{
+    if (connection->is_resumed)
+        return;
+    connection->is_resumed = true;
+    DL_APPEND2(connection->server->resumed, connection, resumed_prev, resumed_next);
+}
+
+void connection_hold(struct connection *connection, bool holds)
+{
+    struct server *server = connection->server;
+
+    if (connection->is_held == holds)
+        return;
+    connection->is_held = holds;
+    if (holds) {
+        DL_APPEND2(server->first_held, connection, held_prev, held_next);
+        server->held++;
+    } else {
+        DL_DELETE2(server->first_held, connection, held_prev, held_next);
+        server->held--;
+    }
+}
+
+/* Before those who have not waited: one of them could take what it waits for away again. */
+static void queue_first(struct connection *connection)
+{
+    struct server *server = connection->server;
+
+    if (connection->is_resumed)
+        DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
+    connection->is_resumed = true;
+    DL_PREPEND2(server->resumed, connection, resumed_prev, resumed_next);
+}
+
+void connection_update_events(struct connection *connection)
+{
+    if (should_run(connection))
+        queue(connection);
+    if (!await_input(connection, should_read(connection)))
+        connection_doom(connection);
+    check_state(connection);
+}
+
+/* A held request is looked at again: the pause may be over, or another. */
+void connection_mark_resumed(struct connection *connection)
+{
+    if (connection->is_held && is_open(connection))
+        queue_first(connection);
+    connection_update_events(connection);
+}
+
+/* ---- memory */
+
+void connection_measure(const struct connection *connection,
+                        struct connection_memory *ret_memory)
+{
+    const struct session *session = &connection->session;
+    struct connection_memory memory = {0};
+    struct resp_memory reader = {0};
+
+    if (connection->reader != NULL)
+        resp_reader_measure(connection->reader, &reader);
+    memory.input = reader.input;
+    memory.input_free = reader.input_free;
+    memory.arguments = reader.arguments;
+    memory.queued = session->transaction == NULL ? 0 : transaction_bytes(session->transaction);
+    memory.output = buffer_size(&connection->output) + buffer_size(&connection->aside);
+    memory.output_buffer = connection->output.capacity + connection->aside.capacity;
+    memory.total = sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
+                   connection->gate_capacity * sizeof(struct gate);
+    if (session->waiter != NULL) {
+        memory.arguments = waiters_request_bytes(session->waiter);
+        memory.total += memory.arguments + long_work_bytes(waiters_work_of(session->waiter));
+    }
+    *ret_memory = memory;
+}
+
+void connection_account(struct connection *connection)
+{
+    struct connection_memory memory;
+
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection_measure(connection, &memory);
+    client_memory_note(connection, &memory);
+}
+
+void connection_shrink(struct connection *connection)
+{
+    struct resp_memory memory;
+
+    if (connection->is_held || connection->has_backlog || connection->reader == NULL)
+        return;
+    resp_reader_measure(connection->reader, &memory);
+    if (memory.input_free + memory.arguments == 0)
+        return;
+    resp_reader_shrink(connection->reader);
+    connection_account(connection);
+}
+
+/* ---- the end */
+
+void connection_close(struct connection *connection)
+{
+    struct session *session = &connection->session;
+
+    if (session->life != SESSION_OPEN)
+        return;
+    session->life = SESSION_CLOSING;
+    connection_hold(connection, false);
+    session_leave(connection->server, session);
+    connection_update_events(connection);
+    if (!connection->is_running && connection_all_sent(connection))
+        connection_doom(connection);
+}
+
+void connection_release_memory(struct connection *connection, bool waits_on)
+{
+    if (!waits_on)
+        waiters_cancel(connection->server, &connection->session);
+    resp_reader_free(connection->reader);
+    connection->reader = NULL;
+    connection_release_output(connection);
+}
+
+void connection_doom(struct connection *connection)
+{
+    struct server *server = connection->server;
+
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection->session.life = SESSION_GONE;
+    LL_PREPEND2(server->doomed, connection, doomed_next);
+    client_memory_forget(connection);
+    connection_update_events(connection);
+    if (connection->writes)
+        event_del(connection->writable);
+    connection->writes = false;
+    if (!connection->is_running)
+        connection_release_memory(connection, false);
+}
+
+void connection_end_input(struct connection *connection)
+{
+    connection_close(connection);
+}
+
+/* Is there nothing before the end of the input, or was it cut off? */
+static bool is_at_end(const struct connection *connection)
+{
+    char byte;
+    ssize_t got;
+
+    if (connection->has_backlog || connection->reader == NULL ||
+        resp_reader_unread(connection->reader) > 0)
+        return false;
+    got = recv(connection->session.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+void connection_check_peer(struct connection *connection)
+{
+    struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
+
+    if (connection->reads || connection->session.waiter == NULL || poll(&peer, 1, 0) <= 0)
+        return;
+    if (waiters_is_blocked(&connection->session) || is_at_end(connection))
+        connection_end_input(connection);
+}
+
+/* Closing a socket with unread input makes the kernel drop what the peer has not got yet. */
+bool connection_drain(struct connection *connection)
+{
+    bool local = strchr(connection->session.address, '/') != NULL;
+    int unsent = 0;
+
+    connection_update_events(connection);
+    if (connection->sent < connection->written)
+        return true;
+    return !local && ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+}
+
+/* What a closing client has sent and nobody read would turn the goodbye into a reset. */
+static void say_goodbye(const struct connection *connection)
+{
+    static char unread[GOODBYE];
+
+    if (recv(connection->session.fd, unread, sizeof(unread), MSG_DONTWAIT) > 0)
+        shutdown(connection->session.fd, SHUT_WR);
+    close(connection->session.fd);
+}
+
+static void leave_lists(struct connection *connection)
+{
+    struct server *server = connection->server;
+
+    if (connection->is_touched)
+        DL_DELETE2(server->touched, connection, touched_prev, touched_next);
+    if (connection->is_gated)
+        DL_DELETE2(server->gated, connection, gated_prev, gated_next);
+    if (connection->is_resumed)
+        DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
+    if (connection->session.life == SESSION_GONE)
+        LL_DELETE2(server->doomed, connection, doomed_next);
+    client_memory_forget(connection);
+    server_remove_session(server, &connection->session);
+}
+
+static void free_event(struct event *event)
+{
+    if (event != NULL)
+        event_free(event);
+}
+
+void connection_free(struct connection *connection)
+{
+    struct session *session = &connection->session;
+
+    connection_hold(connection, false);
+    session_leave(connection->server, session);
+    leave_lists(connection);
+    free_event(connection->readable);
+    free_event(connection->writable);
+    say_goodbye(connection);
+    resp_reader_free(connection->reader);
+    connection_release_output(connection);
+    session_release(session);
+    free(connection);
+}
+
+/* ---- the beginning */
+
+static struct resp_limits limits_of(const struct connection *connection)
+{
+    const struct config *config = &connection->server->config;
+    struct resp_limits limits = {.arguments = 1024 * 1024,
+                                 .bulk_bytes = (size_t)config->proto_max_bulk_len,
+                                 .inline_bytes = INLINE_MAX,
+                                 .query_bytes = (size_t)config->client_query_buffer_limit,
+                                 .large_bytes = LARGE_ARGUMENT};
+
+    if (!connection->session.authenticated) {
+        limits.arguments = LOGIN_ARGUMENTS;
+        limits.bulk_bytes = LOGIN_BULK;
+        limits.before_login = true;
+    }
+    return limits;
+}
+
+void connection_limit_input(struct connection *connection)
+{
+    struct resp_limits limits = limits_of(connection);
+
+    if (connection->reader != NULL)
+        resp_reader_set_limits(connection->reader, &limits);
+}
+
+static void set_number(int fd, int level, int option, int number)
+{
+    setsockopt(fd, level, option, &number, sizeof(number));
+}
+
+/* A dead host is noticed after twice the time of tcp-keepalive: as in Redis three probes, a
+ * third of the time apart, after a time of silence; as long for what was sent and is not
+ * acknowledged, for which there are no probes. */
+static void set_socket_options(int fd, const struct config *config)
+{
+    int64_t seconds = config->tcp_keepalive, most = INT32_MAX / 2000;
+    int third = seconds < 3 ? 1 : (int)(seconds / 3);
+
+    set_number(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (seconds == 0)
+        return;
+    set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)seconds);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, third);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+               (int)(seconds < most ? seconds : most) * 2000);
+}
+
+static void init_session(struct connection *connection, int fd, const char *address,
+                         const char *local_address)
+{
+    struct session *session = &connection->session;
+    struct server *server = connection->server;
+
+    session->id = ++server->next_session;
+    session->fd = fd;
+    snprintf(session->address, sizeof(session->address), "%s", address);
+    snprintf(session->local_address, sizeof(session->local_address), "%s", local_address);
+    snprintf(session->user, sizeof(session->user), "default");
+    session->authenticated = !config_wants_login(&server->config);
+    session->protocol = 2;
+    session->created = session->active = server->clock.last.monotonic;
+    server_add_session(server, session);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    connection_read(arg);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *connection = arg;
+
+    (void)fd;
+    (void)what;
+    connection->writes = false;
+    connection_send(connection);
+}
+
+static bool open_events(struct connection *connection)
+{
+    struct event_base *base = connection->server->base;
+    int fd = connection->session.fd;
+
+    connection->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, connection);
+    connection->writable = event_new(base, fd, EV_WRITE, on_writable, connection);
+    return connection->readable != NULL && connection->writable != NULL;
+}
+
+static const char protected_mode_denied[] =
+    "-DENIED dueq is running in protected mode because protected mode is enabled and no "
+    "password is set for the default user. In this mode connections are only accepted from the "
+    "loopback interface. If you want to connect from external computers, do one of the "
+    "following: 1) set a password for the default user (requirepass); 2) send 'CONFIG SET "
+    "protected-mode no' from the machine the server runs on, and CONFIG REWRITE to keep it; 3) "
+    "set protected-mode to 'no' in the configuration file and restart; 4) restart with "
+    "'--protected-mode no'. Without a password make sure that the port cannot be reached from "
+    "the internet.\r\n";
+
+/* As long as no password keeps strangers out, the machine's border does. */
+static bool is_stranger(const struct config *config, const char *address)
+{
+    return config->protected_mode && !config_wants_login(config) &&
+           strchr(address, '/') == NULL && !listener_is_loopback(address);
+}
+
+/* Instead of being served. */
+static void turn_away(struct server *server, int fd, const char *address, const char *why)
+{
+    server->stats.connections_rejected++;
+    if (send(fd, why, strlen(why), MSG_NOSIGNAL) < 0)
+        log_write_limited(LOG_VERBOSE, "a client at %s was gone before it was turned away",
+                          address);
+    close(fd);
+}
+
+void connection_accept(struct server *server, int fd, const char *address,
+                       const char *local_address)
+{
+    struct connection *connection;
+    struct resp_limits limits;
+
+    server->stats.connections_received++;
+    if (server->session_count >= (uint64_t)server->config.maxclients) {
+        turn_away(server, fd, address, "-ERR max number of clients reached\r\n");
+        return;
+    }
+    if (is_stranger(&server->config, address)) {
+        log_write_limited(LOG_WARNING, "A client at %s was turned away by protected-mode",
+                          address);
+        turn_away(server, fd, address, protected_mode_denied);
+        return;
+    }
+    connection = calloc(1, sizeof(*connection));
+    if (connection == NULL) {
+        close(fd);
+        return;
+    }
+    connection->server = server;
+    init_session(connection, fd, address, local_address);
+    set_socket_options(fd, &server->config);
+    limits = limits_of(connection);
+    connection->reader = resp_reader_new(&limits);
+    connection_init_output(connection);
+    if (connection->reader == NULL || !open_events(connection)) {
+        connection_free(connection);
+        return;
+    }
+    connection_limit_output(connection);
+    connection_account(connection);
+    connection_update_events(connection);
+}

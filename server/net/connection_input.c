@@ -1,0 +1,235 @@
+/* A connection's input: reading it, and running the requests in it. */
+#include "server/net/connection.h"
+
+#include "server/dispatch/long_work.h"
+#include "server/session/transaction.h"
+#include "server/session/waiters.h"
+#include "storage/kv/kv.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+enum { READ_SIZE = 64 * 1024, LOANS_MOST = 16, BUSY_PATIENCE_MS = 60 * 1000 };
+
+/* ---- running */
+
+/* What it waited for, if anything, is the caller's to release: `waiter` is on its stack. */
+static enum outcome end_run(struct connection *connection, const struct waiter *waiter,
+                            enum outcome outcome)
+{
+    connection->is_running = false;
+    if (connection->session.life != SESSION_GONE)
+        return outcome;
+    connection_release_memory(connection, waiter != NULL);
+    return OUTCOME_DONE;
+}
+
+static const struct long_work *work_of(const struct connection *connection)
+{
+    const struct waiter *waiter = connection->session.waiter;
+
+    return waiter == NULL ? NULL : waiters_work_of(waiter);
+}
+
+static void count_reply(struct connection *connection, const struct command *command,
+                        enum outcome outcome)
+{
+    const struct long_work *work = work_of(connection);
+
+    connection->is_put_by = false;
+    if (outcome == OUTCOME_WAIT && work != NULL && long_work_is_whole(work)) {
+        connection_keep_part(connection);
+    } else if (outcome == OUTCOME_WAIT) {
+        connection_count_part(connection, connection->run_mark);
+    } else if (command != NULL && (command->flags & COMMAND_STORELESS)) {
+        connection_count_storeless(connection, connection->run_mark);
+    } else {
+        connection->unfinished = 0;
+        connection_count_output(connection, connection->run_mark, true);
+    }
+}
+
+/* Runs it; the store may take its large arguments over. */
+static enum outcome dispatch(struct connection *connection, struct context *context)
+{
+    struct dueq_loan loans[LOANS_MOST];
+    struct resp_large *large = NULL;
+    size_t count = 0;
+    enum outcome outcome;
+
+    if (context->store != NULL && context->waiter == NULL)
+        large = resp_reader_large(connection->reader, &count);
+    if (count == 0)
+        return dispatch_command(context);
+    if (count > LOANS_MOST)
+        count = LOANS_MOST;
+    for (size_t i = 0; i < count; i++)
+        loans[i] = (struct dueq_loan){large[i].memory, (uint8_t *)large[i].data, large[i].size,
+                                      RESP_LARGE_BEFORE};
+    dueq_lend(context->store, loans, count);
+    outcome = dispatch_command(context);
+    dueq_lend(context->store, NULL, 0);
+    for (size_t i = 0; i < count; i++)
+        large[i].memory = loans[i].memory;
+    return outcome;
+}
+
+enum outcome connection_run(struct connection *connection, const struct request *request,
+                            const struct waiter *waiter, bool timed_out)
+{
+    struct server *server = connection->server;
+    struct session *session = &connection->session;
+    bool was_authenticated = session->authenticated;
+    struct context context = {.server = server,
+                              .session = session,
+                              .store = server->store,
+                              .request = request,
+                              .reply = &connection->writer,
+                              .now = server->now,
+                              .waiter = waiter,
+                              .timed_out = timed_out,
+                              .may_wait = true};
+    enum outcome outcome;
+
+    connection->writer.version = session->protocol;
+    connection->is_running = true;
+    connection->run_mark = buffer_size(&connection->output) - connection->unfinished;
+    if (connection->unfinished > 0 && long_work_puts_by(work_of(connection)))
+        connection_put_by(connection);
+    outcome = dispatch(connection, &context);
+    server->work_done = true;
+    /* a reply yet to come is yet to be skipped */
+    connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
+    count_reply(connection, context.command, outcome);
+    connection_append_aside(connection);
+    if (outcome == OUTCOME_CLOSE)
+        connection_close(connection);
+    if (session->authenticated != was_authenticated)
+        connection_limit_input(connection);
+    outcome = end_run(connection, waiter, outcome);
+    server_commit_if_large(server);
+    return outcome;
+}
+
+static void refuse_input(struct connection *connection)
+{
+    log_write_limited(LOG_VERBOSE, "client id=%llu addr=%s: %s",
+                      (unsigned long long)connection->session.id, connection->session.address,
+                      resp_reader_error(connection->reader));
+    connection_reply_error(connection, resp_reader_error(connection->reader));
+    connection_close(connection);
+}
+
+static bool may_run(const struct connection *connection)
+{
+    return connection->session.life == SESSION_OPEN && connection->session.waiter == NULL &&
+           connection_has_room(connection);
+}
+
+/* A large request waits for what was written before it, so that nobody else has to, but not for
+ * ever: others' small ones may keep the store busy. */
+static bool store_is_busy(struct connection *connection, const struct request *request)
+{
+    struct server *server = connection->server;
+    const struct transaction *transaction = connection->session.transaction;
+    size_t bytes = request->bytes + (transaction == NULL ? 0 : transaction_bytes(transaction));
+    int64_t now = server->clock.last.monotonic;
+    bool busy = server->store != NULL && dueq_is_busy(server->store, bytes);
+
+    if (busy && connection->busy_until == 0)
+        connection->busy_until = now + BUSY_PATIENCE_MS;
+    if (!busy || now >= connection->busy_until) {
+        connection->busy_until = 0; /* the next one waits for itself */
+        return false;
+    }
+    server->awaits_store = true;
+    return true;
+}
+
+/* The next request; while it is held back, RESP_MORE. */
+static enum resp_read next_request(struct connection *connection, struct request *ret_request)
+{
+    struct server *server = connection->server;
+    enum resp_read read = RESP_REQUEST;
+
+    if (!connection->is_held)
+        read = resp_reader_next(connection->reader, &connection->request);
+    connection->has_backlog = read == RESP_REQUEST;
+    if (read != RESP_REQUEST)
+        return read;
+    *ret_request = connection->request;
+    connection_hold(connection,
+                    store_is_busy(connection, ret_request) ||
+                        (server->pause_until > 0 &&
+                         dispatch_is_paused(server, &connection->session, ret_request)) ||
+                        long_works_hold(server, &connection->session, ret_request));
+    return connection->is_held ? RESP_MORE : RESP_REQUEST;
+}
+
+static void serve_request(struct connection *connection, const struct request *request)
+{
+    struct server *server = connection->server;
+
+    connection->session.active = server->clock.last.monotonic;
+    connection_run(connection, request, NULL, false);
+    waiters_serve(server);
+}
+
+/* False: there is no whole request, or it may not run. */
+static bool take_next_request(struct connection *connection)
+{
+    struct request request;
+    enum resp_read read = next_request(connection, &request);
+
+    if (read == RESP_ERROR)
+        refuse_input(connection);
+    if (read == RESP_REQUEST)
+        serve_request(connection, &request);
+    return read == RESP_REQUEST;
+}
+
+/* What is unread may be the beginning of a request only: the next look at it tells. */
+static void note_backlog(struct connection *connection)
+{
+    connection->has_backlog =
+        connection->is_held || (connection->reader != NULL && connection->has_backlog &&
+                                resp_reader_unread(connection->reader) > 0);
+}
+
+void connection_resume(struct connection *connection)
+{
+    int64_t left = connection->server->config.pipeline_limit;
+
+    while (may_run(connection) && left > 0 && take_next_request(connection))
+        left--;
+    note_backlog(connection);
+    connection_account(connection);
+    connection_update_events(connection);
+}
+
+/* ---- reading */
+
+static void take_input(struct connection *connection, const char *bytes, size_t size)
+{
+    server_update_clock(connection->server);
+    connection->server->stats.input_bytes += size;
+    if (!resp_reader_feed(connection->reader, bytes, size)) {
+        refuse_input(connection);
+        return;
+    }
+    connection->has_backlog = true;
+    connection_resume(connection);
+}
+
+void connection_read(struct connection *connection)
+{
+    static char bytes[READ_SIZE];
+    ssize_t got = recv(connection->session.fd, bytes, sizeof(bytes), 0);
+
+    if (got > 0)
+        take_input(connection, bytes, (size_t)got);
+    else if (got == 0)
+        connection_end_input(connection);
+    else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        connection_doom(connection);
+}

@@ -1,0 +1,375 @@
+/* A connection's output: what is written to it, when it may leave, and sending it. */
+#include "server/net/connection.h"
+
+#include "server/dispatch/long_work.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <utlist.h>
+
+enum {
+    OUTPUT_SOFT = 1024 * 1024,  /* unsent output at which no more requests are run ... */
+    OUTPUT_LOGIN = 16 * 1024,   /* ... and before login */
+    OUTPUT_KEEP = 1024,         /* memory kept by an idle connection */
+    SEND_MOST = 4 * 1024 * 1024 /* in one go: others come in between */
+};
+
+void connection_init_output(struct connection *connection)
+{
+    buffer_init(&connection->output, SIZE_MAX / 2);
+    buffer_init(&connection->aside, SIZE_MAX / 2);
+    connection->writer = (struct resp_writer){&connection->output, 2};
+    connection->aside_writer = (struct resp_writer){&connection->aside, 2};
+}
+
+/* What is written from here on is dropped. */
+void connection_release_output(struct connection *connection)
+{
+    buffer_release(&connection->output);
+    buffer_release(&connection->aside);
+    connection->output.maximum = connection->aside.maximum = 0;
+    free(connection->gates);
+    connection->gates = NULL;
+    connection->gate_count = connection->gate_capacity = 0;
+    connection->unfinished = 0;
+    connection->is_put_by = false;
+}
+
+bool connection_has_room(const struct connection *connection)
+{
+    return buffer_size(&connection->output) <
+           (connection->session.authenticated ? OUTPUT_SOFT : OUTPUT_LOGIN);
+}
+
+bool connection_all_sent(const struct connection *connection)
+{
+    return connection->sent == connection->written;
+}
+
+/* ---- limits */
+
+static void cut_off(struct connection *connection)
+{
+    if (connection->session.life == SESSION_GONE)
+        return;
+    log_write_limited(LOG_WARNING,
+                      "client id=%llu addr=%s closed: its unread replies passed "
+                      "client-output-buffer-limit",
+                      (unsigned long long)connection->session.id, connection->session.address);
+    connection_doom(connection);
+}
+
+/* MONITOR is as endless as a subscription, whether somebody reads it or not. */
+static const struct output_limit *limit_of(const struct connection *connection)
+{
+    const struct session *session = &connection->session;
+    bool listens = session_subscriptions(session) > 0 || session->monitors;
+
+    return &connection->server->config.output_limits
+                .of[listens ? CLIENT_PUBSUB : CLIENT_NORMAL];
+}
+
+/* As the configuration and the subscriptions are now. What is above the soft limit may stay a
+ * while. */
+void connection_limit_output(struct connection *connection)
+{
+    const struct output_limit *limit = limit_of(connection);
+    size_t size = buffer_size(&connection->output);
+    int64_t now = connection->server->clock.last.monotonic;
+
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
+    connection->aside.maximum = connection->output.maximum;
+    if (limit->soft == 0 || size <= (size_t)limit->soft)
+        connection->soft_since = 0;
+    else if (connection->soft_since == 0)
+        connection->soft_since = now;
+    if (size > connection->output.maximum ||
+        (connection->soft_since > 0 && now - connection->soft_since > limit->seconds * 1000))
+        cut_off(connection);
+}
+
+/* ---- writing */
+
+static void touch(struct connection *connection)
+{
+    if (connection->is_touched)
+        return;
+    connection->is_touched = true;
+    DL_APPEND2(connection->server->touched, connection, touched_prev, touched_next);
+}
+
+/* What goes elsewhere cannot be counted from where it is. */
+static void account_if_changed(struct connection *connection)
+{
+    size_t capacity = connection->output.capacity + connection->aside.capacity;
+
+    if (capacity == connection->counted_output)
+        return;
+    connection->counted_output = capacity;
+    connection_account(connection);
+}
+
+static void count_written(struct connection *connection, size_t before)
+{
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection->written += buffer_size(&connection->output) - before;
+    touch(connection);
+    if (buffer_size(&connection->output) > OUTPUT_KEEP)
+        connection_limit_output(connection);
+    if (connection->output.overflowed)
+        cut_off(connection);
+    else
+        account_if_changed(connection);
+}
+
+static void count_output(struct connection *connection, size_t before)
+{
+    connection->tells = true;
+    count_written(connection, before);
+}
+
+static void drop_unwanted(struct connection *connection, size_t before)
+{
+    struct session *session = &connection->session;
+
+    if (session_is_silent(session))
+        buffer_truncate(&connection->output, before);
+    if (session->reply_skip > 0)
+        session->reply_skip--;
+}
+
+void connection_count_output(struct connection *connection, size_t before, bool is_reply)
+{
+    if (is_reply)
+        drop_unwanted(connection, before);
+    count_output(connection, before);
+}
+
+void connection_count_storeless(struct connection *connection, size_t before)
+{
+    drop_unwanted(connection, before);
+    count_written(connection, before);
+}
+
+void connection_count_part(struct connection *connection, size_t before)
+{
+    if (buffer_size(&connection->output) == before)
+        return;
+    if (session_is_silent(&connection->session))
+        buffer_truncate(&connection->output, before);
+    connection->is_replying = true;
+    count_output(connection, before);
+}
+
+void connection_keep_part(struct connection *connection)
+{
+    if (connection->session.life == SESSION_GONE)
+        return;
+    connection->unfinished = buffer_size(&connection->output) - connection->run_mark;
+    connection->is_replying = connection->unfinished > 0;
+    if (connection->output.overflowed)
+        cut_off(connection);
+    else
+        account_if_changed(connection);
+}
+
+void connection_drop_part(struct connection *connection)
+{
+    if (connection->unfinished == 0)
+        return;
+    buffer_truncate(&connection->output,
+                    buffer_size(&connection->output) - connection->unfinished);
+    connection->unfinished = 0;
+    connection->is_replying = false;
+}
+
+void connection_put_by(struct connection *connection)
+{
+    connection->output.end -= connection->unfinished; /* the bytes stay */
+    connection->is_put_by = true;
+}
+
+void connection_take_up(struct connection *connection)
+{
+    if (connection->is_put_by)
+        connection->output.end += connection->unfinished;
+    connection->is_put_by = false;
+}
+
+static bool goes_aside(const struct connection *connection)
+{
+    return connection->is_replying ||
+           (connection->is_running && connection->push_mark > connection->run_mark);
+}
+
+/* What a command brings about for its own connection comes before the reply, or behind it once
+ * that has begun. It is counted here, for a reply that is not wanted is taken back. */
+struct resp_writer *connection_push_begin(struct connection *connection)
+{
+    connection->writer.version = connection->session.protocol;
+    connection->aside_writer.version = connection->session.protocol;
+    connection->push_mark = buffer_size(&connection->output);
+    return goes_aside(connection) ? &connection->aside_writer : &connection->writer;
+}
+
+void connection_push_end(struct connection *connection)
+{
+    if (goes_aside(connection))
+        return;
+    count_output(connection, connection->push_mark);
+    connection->run_mark = buffer_size(&connection->output); /* a reply is yet to begin */
+}
+
+void connection_append_aside(struct connection *connection)
+{
+    size_t before = buffer_size(&connection->output);
+
+    if (connection->aside.overflowed)
+        cut_off(connection);
+    if (buffer_size(&connection->aside) == 0 || connection->is_replying)
+        return;
+    buffer_append(&connection->output, buffer_content(&connection->aside),
+                  buffer_size(&connection->aside));
+    buffer_release(&connection->aside);
+    count_output(connection, before);
+}
+
+void connection_reply_error(struct connection *connection, const char *text)
+{
+    size_t before = buffer_size(&connection->output);
+
+    resp_error(&connection->writer, text);
+    connection_count_output(connection, before, true);
+}
+
+/* ---- gates */
+
+static bool push_gate(struct connection *connection, struct gate gate)
+{
+    size_t capacity = connection->gate_capacity == 0 ? 4 : connection->gate_capacity * 2;
+    struct gate *grown;
+
+    if (connection->gates == NULL || connection->gate_count == connection->gate_capacity) {
+        grown = realloc(connection->gates, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        connection->gates = grown;
+        connection->gate_capacity = capacity;
+    }
+    connection->gates[connection->gate_count++] = gate;
+    return true;
+}
+
+void connection_gate(struct connection *connection, uint64_t lsn)
+{
+    struct gate *last =
+        connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
+
+    if (!connection->tells)
+        lsn = last != NULL ? last->lsn : 0;
+    connection->tells = false;
+    DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
+    connection->is_touched = false;
+    if (connection->session.life == SESSION_GONE)
+        return;
+    if (last != NULL && last->lsn == lsn)
+        last->upto = connection->written;
+    else if (!push_gate(connection, (struct gate){connection->written, lsn})) {
+        connection_doom(connection);
+        return;
+    }
+    if (connection->is_gated)
+        return;
+    connection->is_gated = true;
+    DL_APPEND2(connection->server->gated, connection, gated_prev, gated_next);
+}
+
+static void leave_gated(struct connection *connection)
+{
+    DL_DELETE2(connection->server->gated, connection, gated_prev, gated_next);
+    connection->is_gated = false;
+}
+
+void connection_release(struct connection *connection, uint64_t settled)
+{
+    size_t passed = 0;
+
+    while (passed < connection->gate_count && connection->gates[passed].lsn <= settled)
+        connection->released = connection->gates[passed++].upto;
+    if (passed == 0)
+        return;
+    connection->gate_count -= passed;
+    memmove(connection->gates, connection->gates + passed,
+            connection->gate_count * sizeof(struct gate));
+    if (connection->gate_count == 0)
+        leave_gated(connection);
+    if (!connection->writes)
+        connection_send(connection);
+}
+
+/* ---- sending */
+
+/* Closes when all is said; gives memory back when there is nothing more to say for now. */
+static void rest(struct connection *connection)
+{
+    if (connection->session.life == SESSION_CLOSING && connection_all_sent(connection)) {
+        connection_doom(connection);
+        return;
+    }
+    long_works_drained(connection->server, &connection->session);
+    buffer_shrink(&connection->output, OUTPUT_KEEP);
+    account_if_changed(connection);
+    connection_update_events(connection);
+}
+
+static void await_room(struct connection *connection)
+{
+    connection->writes = event_add(connection->writable, NULL) == 0;
+    if (connection->writes)
+        connection_update_events(connection);
+    else
+        connection_doom(connection);
+}
+
+/* What the socket took of what may leave; -1: nothing now; 0: it is broken. */
+static ssize_t send_some(struct connection *connection)
+{
+    size_t size = (size_t)(connection->released - connection->sent);
+    ssize_t put =
+        send(connection->session.fd, buffer_content(&connection->output), size, MSG_NOSIGNAL);
+
+    if (put < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
+    connection->sent += (uint64_t)put;
+    connection->server->stats.output_bytes += (uint64_t)put;
+    buffer_consume(&connection->output, (size_t)put);
+    return put;
+}
+
+void connection_send(struct connection *connection)
+{
+    size_t sent = 0;
+
+    if (connection->session.life == SESSION_GONE)
+        return;
+    while (connection->sent < connection->released) {
+        ssize_t put = sent < SEND_MOST ? send_some(connection) : -1;
+
+        if (put == 0) {
+            connection_doom(connection);
+            return;
+        }
+        if (put < 0) {
+            await_room(connection);
+            return;
+        }
+        sent += (size_t)put;
+    }
+    rest(connection);
+}

@@ -1,0 +1,59 @@
+/* The two clocks of the server (struct dueq_time). Readings go in, time comes out: nothing here
+ * reads a clock but clock_read.
+ *
+ * The queue's clock is a time line of its own. It runs as the machine's clock since boot does,
+ * so that a stepped wall clock neither fires everything nor freezes it, and it goes on across
+ * restarts of the server: by the clock since boot within one boot, else by what the wall clock
+ * has gained since the last record; a wall clock that has lost time counts for none. The wall
+ * clock is shown and followed as it is, whatever the queue's clock says: a wrong year is healed
+ * by the right one.
+ *
+ * Between steps the wall clock is ahead of the queue's by a whole number of ms: both begin
+ * their ms at once. A step moves the queue's clock by less than a ms, and never forward. */
+#ifndef DUEQ_CLOCK_H
+#define DUEQ_CLOCK_H
+
+#include "storage/dueq.h"
+
+/* Microseconds. The clock since boot is read before and after the wall clock: however long that
+ * took, the two belong together. */
+struct clock_reading {
+    int64_t wall;
+    int64_t boot_before, boot_after; /* since boot, the machine's sleep included */
+};
+
+/* ms */
+struct clock_times {
+    int64_t wall, monotonic;
+};
+
+struct clock {
+    struct dueq_timeline line; /* what the queue's clock goes by; to be kept with the store */
+    int64_t now;               /* of the queue's clock, the last one given */
+    int64_t wall_usec;
+    struct clock_times last;
+    uint64_t jumps;    /* steps of the wall clock by more than CLOCK_JUMP_MS */
+    int64_t last_jump; /* ms of the last one, signed */
+};
+
+enum {
+    CLOCK_JUMP_MS = 2000,
+    CLOCK_SLACK_USEC = 100 /* the wall clock may be so much off before that is a step */
+};
+
+struct clock_reading clock_read(void);
+/* Microseconds from some moment on: what things take. */
+uint64_t clock_usec(void);
+/* Tells the boot of the machine from others; all zero: unknown. */
+void clock_read_boot(uint8_t *ret_boot);
+
+/* Where the queue's clock goes on. kept: what the store had, NULL: nothing; floor: the last
+ * moment that it knew, 0: it is new. */
+void clock_init(struct clock *clock, struct clock_reading reading, const uint8_t *boot,
+                const struct dueq_timeline *kept, int64_t floor);
+
+/* True with *ret_time always; the result says whether the wall clock has jumped since. */
+bool clock_update(struct clock *clock, struct clock_reading reading,
+                  struct dueq_time *ret_time);
+
+#endif

@@ -1,0 +1,27 @@
+#include "server/session/session.h"
+
+#include "server/session/monitors.h"
+#include "server/session/pubsub.h"
+#include "server/server.h"
+#include "server/session/transaction.h"
+#include "server/session/waiters.h"
+#include "server/session/watches.h"
+
+#include <stdlib.h>
+
+void session_leave(struct server *server, struct session *session)
+{
+    waiters_cancel(server, session);
+    watches_drop(server, session);
+    pubsub_drop(server, session);
+    monitors_remove(server, session);
+    transaction_free(session->transaction);
+    session->transaction = NULL;
+}
+
+void session_release(struct session *session)
+{
+    free(session->name);
+    free(session->library_name);
+    free(session->library_version);
+}

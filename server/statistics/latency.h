@@ -1,0 +1,46 @@
+/* What took long, for LATENCY: by event ("command", "fast-command", "expire-cycle",
+ * "aof-write"), as Redis names them, the worst of each second. Only what takes
+ * latency-monitor-threshold milliseconds or more; 0: nothing. */
+#ifndef DUEQ_LATENCY_H
+#define DUEQ_LATENCY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum latency_event {
+    LATENCY_COMMAND,
+    LATENCY_FAST_COMMAND, /* one that is flagged `fast` */
+    LATENCY_TICK,         /* what fell due or expired, in one turn */
+    LATENCY_COMMIT,       /* writing a record to the journal; waiting for a checkpoint, too */
+    LATENCY_EVENTS
+};
+
+enum { LATENCY_SAMPLES = 160 }; /* kept of each event */
+
+struct latency_sample {
+    int64_t time; /* unix s */
+    uint64_t ms;
+};
+
+struct latency_series {
+    struct latency_sample samples[LATENCY_SAMPLES]; /* a ring */
+    size_t next;                                    /* where the next one goes */
+    size_t count;
+    uint64_t worst; /* ms, since the last reset */
+};
+
+struct latency {
+    struct latency_series series[LATENCY_EVENTS];
+};
+
+const char *latency_event_name(enum latency_event event);
+
+/* threshold: ms, 0 for none. */
+void latency_note(struct latency *latency, enum latency_event event, uint64_t usec,
+                  int64_t threshold, int64_t time);
+void latency_reset(struct latency_series *series);
+/* 0 is the oldest. */
+const struct latency_sample *latency_sample_at(const struct latency_series *series,
+                                               size_t index);
+
+#endif

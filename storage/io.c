@@ -1,0 +1,117 @@
+#include "storage/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+static int system_open(void *arg, const char *path, int flags, mode_t mode)
+{
+    (void)arg;
+    return open(path, flags | O_CLOEXEC, mode);
+}
+
+static int system_close(void *arg, int fd)
+{
+    (void)arg;
+    return close(fd);
+}
+
+static ssize_t system_pread(void *arg, int fd, void *data, size_t size, off_t offset)
+{
+    (void)arg;
+    return pread(fd, data, size, offset);
+}
+
+static ssize_t system_pwritev(void *arg, int fd, const struct iovec *parts, int count,
+                              off_t offset)
+{
+    (void)arg;
+    return pwritev(fd, parts, count, offset);
+}
+
+static int system_fdatasync(void *arg, int fd)
+{
+    (void)arg;
+    return fdatasync(fd);
+}
+
+/* posix_fallocate answers the error itself, and writes zeros where the file system cannot. */
+static int system_fallocate(void *arg, int fd, off_t offset, off_t size)
+{
+    int error = posix_fallocate(fd, offset, size);
+
+    (void)arg;
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+static int system_rename(void *arg, const char *from, const char *to)
+{
+    (void)arg;
+    return rename(from, to);
+}
+
+static int system_unlink(void *arg, const char *path)
+{
+    (void)arg;
+    return unlink(path);
+}
+
+static int system_fsync_dir(void *arg, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result;
+
+    (void)arg;
+    if (fd < 0)
+        return -1;
+    result = fsync(fd);
+    close(fd);
+    return result;
+}
+
+static int system_forget(void *arg, int fd)
+{
+    int error = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+
+    (void)arg;
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+static int system_free_bytes(void *arg, const char *path, uint64_t *ret_bytes)
+{
+    struct statvfs stats;
+
+    (void)arg;
+    if (statvfs(path, &stats) != 0)
+        return -1;
+    *ret_bytes = (uint64_t)stats.f_bavail * stats.f_frsize;
+    return 0;
+}
+
+static uint64_t system_monotonic_usec(void *arg)
+{
+    struct timespec moment;
+
+    (void)arg;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
+    return (uint64_t)moment.tv_sec * 1000000 + (uint64_t)moment.tv_nsec / 1000;
+}
+
+const struct dueq_io io_system = {
+    .open = system_open,
+    .close = system_close,
+    .pread = system_pread,
+    .pwritev = system_pwritev,
+    .fdatasync = system_fdatasync,
+    .fallocate = system_fallocate,
+    .rename = system_rename,
+    .unlink = system_unlink,
+    .fsync_dir = system_fsync_dir,
+    .forget = system_forget,
+    .free_bytes = system_free_bytes,
+    .monotonic_usec = system_monotonic_usec,
+};

@@ -1,0 +1,29 @@
+/* The system calls that the journal makes, behind a table so that tests can count, fail, tear
+ * and delay them. Every function has the semantics and the errno of its namesake. */
+#ifndef DUEQ_IO_H
+#define DUEQ_IO_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct dueq_io {
+    void *arg; /* handed to every function */
+    int (*open)(void *arg, const char *path, int flags, mode_t mode);
+    int (*close)(void *arg, int fd);
+    ssize_t (*pread)(void *arg, int fd, void *data, size_t size, off_t offset);
+    ssize_t (*pwritev)(void *arg, int fd, const struct iovec *parts, int count, off_t offset);
+    int (*fdatasync)(void *arg, int fd);
+    int (*fallocate)(void *arg, int fd, off_t offset, off_t size); /* real blocks, mode 0 */
+    int (*rename)(void *arg, const char *from, const char *to);
+    int (*unlink)(void *arg, const char *path);
+    int (*fsync_dir)(void *arg, const char *path); /* opens, syncs, closes a directory */
+    int (*forget)(void *arg, int fd); /* posix_fadvise: synced, the file is read off the disk */
+    int (*free_bytes)(void *arg, const char *path, uint64_t *ret_bytes); /* statvfs f_bavail */
+    uint64_t (*monotonic_usec)(void *arg); /* only to pace interval syncs and to time them */
+};
+
+/* The operating system's own. */
+extern const struct dueq_io io_system;
+
+#endif

@@ -1,0 +1,494 @@
+/* Large keys that are made, copied or rewritten in slices: the new object grows where nobody
+ * sees it.
+ * A garbage record says from the first slice on that it is to be erased; as long as the build
+ * lives, the reclaiming passes it over; the last slice takes the record away in the same batch
+ * that gives the object its place. So a crash, or a build that is given up, leaves the old
+ * state and something to reclaim. */
+#include "storage/keys/zset_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum { STEP_BYTES = 16384 }; /* a larger record counts as several */
+
+struct keys_build {
+    struct keys_build *prev, *next; /* all of the store (utlist) */
+    struct keys *keys;              /* NULL: the store was closed */
+    enum keys_type type;
+    uint64_t source, object;
+    bool spoiled; /* the source has changed since */
+    /* from nothing: what the entry of the key is to say, in no directory yet; else NULL */
+    struct keys_entry *made;
+    /* not a list: */
+    const uint8_t *table; /* being copied; 0: no more */
+    struct kv_key last;   /* copied; size 0: nothing of that table yet */
+    /* a list: elements are taken in order from one end, and put in order to the same end */
+    struct list_edit edit;
+    uint64_t taken, put, matched;
+    uint8_t *value; /* of the edit */
+    size_t name_size;
+    uint8_t name[]; /* of the source */
+};
+
+static struct kv_key object_garbage(const struct keys_build *build)
+{
+    return reclaim_record(build->object, (uint8_t)build->type);
+}
+
+bool keys_build_covers(const struct keys *keys, uint64_t object)
+{
+    const struct keys_build *build;
+
+    DL_FOREACH(keys->builds, build)
+        if (build->object == object)
+            return true;
+    return false;
+}
+
+void keys_build_invalidate(struct keys *keys, uint64_t object)
+{
+    struct keys_build *build;
+
+    DL_FOREACH(keys->builds, build)
+        if (build->source == object)
+            build->spoiled = true;
+}
+
+void keys_build_forget_all(struct keys *keys)
+{
+    struct keys_build *build, *next;
+
+    DL_FOREACH_SAFE(keys->builds, build, next) {
+        DL_DELETE(keys->builds, build);
+        build->keys = NULL;
+    }
+}
+
+/* ---- life */
+
+static bool keep_edit(struct keys_build *build, const struct list_edit *edit)
+{
+    build->edit = (struct list_edit){.towards = LIST_TAIL, .index = UINT64_MAX};
+    if (edit == NULL)
+        return true;
+    build->edit = *edit;
+    build->value = malloc(edit->value.size + 1);
+    if (build->value == NULL)
+        return false;
+    if (edit->value.size > 0)
+        memcpy(build->value, edit->value.data, edit->value.size);
+    build->edit.value = dueq_slice(build->value, edit->value.size);
+    return true;
+}
+
+/* A packed value is as short as its record. */
+static bool can_build(const struct keys_entry *entry)
+{
+    return entry->type != KEYS_STRING && !entry->packed;
+}
+
+bool keys_build_possible(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys_entry *entry;
+
+    return key_index_find(view, name, KEYS_NONE, &entry) == DUEQ_OK && can_build(entry);
+}
+
+static void begin(struct keys_build *build, struct keys *keys, enum keys_type type)
+{
+    build->keys = keys;
+    build->type = type;
+    build->object = keys->next_object++;
+    keys->counters_dirty = true;
+    DL_APPEND(keys->builds, build);
+    reclaim_later(keys, build->object, type);
+}
+
+enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
+                                const struct list_edit *edit, struct keys_build **ret_build)
+{
+    struct keys *keys = view->keys;
+    struct keys_entry *entry;
+    struct keys_build *build;
+    enum dueq_status status =
+        key_index_find(view, name, edit == NULL ? KEYS_NONE : KEYS_LIST, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (!can_build(entry))
+        return DUEQ_INVALID;
+    build = calloc(1, sizeof(*build) + name.size);
+    if (build == NULL || !keep_edit(build, edit)) {
+        free(build);
+        return DUEQ_NOMEM;
+    }
+    build->name_size = name.size;
+    if (name.size > 0)
+        memcpy(build->name, name.data, name.size);
+    build->source = entry->object;
+    build->table = object_key_tables(entry->type);
+    begin(build, keys, entry->type);
+    *ret_build = build;
+    return DUEQ_OK;
+}
+
+enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type type,
+                                  uint64_t least, struct keys_build **ret_build)
+{
+    struct keys_build *build = calloc(1, sizeof(*build));
+
+    if (build != NULL)
+        build->made = calloc(1, sizeof(*build->made));
+    if (build == NULL || build->made == NULL) {
+        free(build);
+        return DUEQ_NOMEM;
+    }
+    begin(build, view->keys, type);
+    build->edit = (struct list_edit){.towards = LIST_TAIL};
+    build->made->type = type;
+    build->made->encoding = key_index_large_encoding(type);
+    if (type == KEYS_ZSET && least > build->keys->limits.zset_entries)
+        build->made->encoding = KEYS_SKIPLIST;
+    build->made->object = build->object;
+    build->made->expires = DUEQ_NEVER;
+    *ret_build = build;
+    return DUEQ_OK;
+}
+
+/* Unlinked it is garbage like any other. */
+void keys_build_free(struct keys_build *build)
+{
+    if (build == NULL)
+        return;
+    if (build->keys != NULL) {
+        DL_DELETE(build->keys->builds, build);
+        reclaim_passed(build->keys, build->object, build->type);
+    }
+    free(build->value);
+    free(build->made);
+    free(build);
+}
+
+/* ---- slices */
+
+/* DUEQ_NOTFOUND: it is not what it was when the build began. */
+static enum dueq_status find_source(const struct keys_build *build,
+                                    const struct keys_view *view, struct keys_entry **ret_entry)
+{
+    struct keys_entry *entry;
+    enum dueq_status status;
+
+    if (build->keys == NULL || build->spoiled)
+        return DUEQ_NOTFOUND;
+    status =
+        key_index_find(view, dueq_slice(build->name, build->name_size), build->type, &entry);
+    if (status == DUEQ_WRONGTYPE ||
+        (status == DUEQ_OK && (entry->packed || entry->object != build->source)))
+        return DUEQ_NOTFOUND;
+    if (status == DUEQ_OK)
+        *ret_entry = entry;
+    return status;
+}
+
+bool keys_build_is_sound(const struct keys_build *build, const struct keys_view *view)
+{
+    struct keys_entry *entry;
+
+    if (build->made != NULL)
+        return build->keys != NULL;
+    return find_source(build, view, &entry) == DUEQ_OK;
+}
+
+void keys_build_insert_at(struct keys_build *build, uint64_t index)
+{
+    build->edit.index = index;
+}
+
+static unsigned cost_of(struct dueq_slice value, unsigned budget)
+{
+    size_t cost = 1 + value.size / STEP_BYTES;
+
+    return cost < budget ? (unsigned)cost : budget;
+}
+
+static bool in_object(const struct kv_cursor *at, const struct kv_key *prefix)
+{
+    struct dueq_slice key = kv_cursor_key(at);
+
+    return key.size >= prefix->size && memcmp(key.data, prefix->bytes, prefix->size) == 0;
+}
+
+/* At the first record of the table that is not copied yet. */
+static enum dueq_status seek_record(const struct keys_build *build, struct kv_cursor *at,
+                                    const struct kv_key *prefix)
+{
+    const struct kv_key *from = build->last.size == 0 ? prefix : &build->last;
+    enum dueq_status status = kv_cursor_seek(at, kv_key_slice(from));
+
+    if (status == DUEQ_OK && build->last.size > 0 &&
+        dueq_slice_equal(kv_cursor_key(at), kv_key_slice(&build->last)))
+        status = kv_cursor_next(at);
+    return status;
+}
+
+/* Unless it is gone. */
+static enum dueq_status copy_record(struct keys_build *build, const struct keys_entry *entry,
+                                    struct cuts *cuts, const struct kv_cursor *at)
+{
+    struct dueq_slice key = kv_cursor_key(at);
+    struct kv_key copy;
+    enum dueq_status status = member_look_for_cut(cuts, entry, key, kv_cursor_value(at));
+
+    memcpy(build->last.bytes, key.data, key.size);
+    build->last.size = (uint16_t)key.size;
+    if (status != DUEQ_OK || cuts->gone)
+        return status;
+    memcpy(copy.bytes, key.data, key.size);
+    copy.size = (uint16_t)key.size;
+    bytes_write_u64(copy.bytes + 1, build->object);
+    kv_put(build->keys->kv, kv_key_slice(&copy), kv_cursor_value(at), true);
+    return DUEQ_OK;
+}
+
+/* *budget 0: there may be more in the table. */
+static enum dueq_status copy_table(struct keys_build *build, struct keys_entry *entry,
+                                   struct kv_cursor *at, unsigned *budget)
+{
+    struct kv_key prefix = object_key_prefix(*build->table, build->source);
+    enum dueq_status status = seek_record(build, at, &prefix);
+    struct cuts cuts;
+
+    cuts_begin(&cuts, build->keys, entry);
+    while (status == DUEQ_OK && *budget > 0 && in_object(at, &prefix)) {
+        *budget -= cost_of(kv_cursor_value(at), *budget);
+        status = copy_record(build, entry, &cuts, at);
+        if (status == DUEQ_OK)
+            status = kv_cursor_next(at);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static enum dueq_status copy_tables(struct keys_build *build, struct keys_entry *entry,
+                                    unsigned budget)
+{
+    struct kv_cursor *at = keys_take_cursor(build->keys);
+    enum dueq_status status = DUEQ_OK;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    while (*build->table != 0 && budget > 0 && status == DUEQ_OK) {
+        status = copy_table(build, entry, at, &budget);
+        if (budget == 0)
+            break;
+        build->table++;
+        build->last.size = 0;
+    }
+    keys_give_cursor(build->keys);
+    return status;
+}
+
+/* ---- lists */
+
+static void put_element(struct keys_build *build, struct dueq_slice value)
+{
+    bool towards_tail = build->edit.towards == LIST_TAIL;
+    int64_t index = towards_tail ? (int64_t)build->put : -1 - (int64_t)build->put;
+    struct kv_key key = object_key_element(build->object, index);
+
+    kv_put(build->keys->kv, kv_key_slice(&key), value, true);
+    build->put++;
+}
+
+static void take_element(struct keys_build *build, struct dueq_slice value)
+{
+    const struct list_edit *edit = &build->edit;
+
+    if (edit->kind == LIST_INSERTED && build->taken == edit->index)
+        put_element(build, edit->value);
+    build->taken++;
+    if (edit->kind == LIST_REMOVED && build->matched < edit->limit &&
+        dueq_slice_equal(value, edit->value))
+        build->matched++;
+    else
+        put_element(build, value);
+}
+
+/* Behind the last. */
+static void end_list(struct keys_build *build)
+{
+    if (build->edit.kind == LIST_INSERTED && build->edit.index == build->taken)
+        put_element(build, build->edit.value);
+}
+
+static enum dueq_status copy_elements(struct keys_build *build, const struct keys_entry *entry,
+                                      unsigned budget)
+{
+    bool towards_tail = build->edit.towards == LIST_TAIL;
+    uint64_t index = towards_tail ? build->taken : entry->count - 1 - build->taken;
+    struct kv_key key = object_key_element(entry->object, entry->head + (int64_t)index);
+    struct kv_cursor *at = keys_take_cursor(build->keys);
+    enum dueq_status status;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    status = kv_cursor_seek(at, kv_key_slice(&key));
+    while (status == DUEQ_OK && budget > 0) {
+        budget -= cost_of(kv_cursor_value(at), budget);
+        take_element(build, kv_cursor_value(at));
+        if (build->taken == entry->count) {
+            end_list(build);
+            break;
+        }
+        status = towards_tail ? kv_cursor_next(at) : kv_cursor_prev(at);
+    }
+    keys_give_cursor(build->keys);
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
+
+enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
+                                 unsigned budget, bool *ret_finished)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = find_source(build, view, &entry);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (build->type != KEYS_LIST)
+        status = copy_tables(build, entry, budget);
+    else if (build->taken < entry->count)
+        status = copy_elements(build, entry, budget);
+    if (status == DUEQ_OK)
+        *ret_finished =
+            build->type == KEYS_LIST ? build->taken == entry->count : *build->table == 0;
+    return status;
+}
+
+/* ---- the last step */
+
+/* The object is garbage no more. */
+static void settle(struct keys_build *build)
+{
+    struct kv_key record = object_garbage(build);
+
+    kv_del(build->keys->kv, kv_key_slice(&record));
+    DL_DELETE(build->keys->builds, build);
+    build->keys = NULL;
+}
+
+/* Of a list that was built; other types have none. */
+static void set_ends(const struct keys_build *build, struct keys_entry *entry)
+{
+    if (build->type != KEYS_LIST)
+        return;
+    entry->count = build->put;
+    entry->head = build->edit.towards == LIST_TAIL ? 0 : -(int64_t)build->put;
+}
+
+enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_view *view,
+                                 unsigned to_database, struct dueq_slice to)
+{
+    struct keys *keys = view->keys;
+    struct keys_view there = {view->keys, to_database, view->time};
+    struct keys_entry *entry, *copy;
+    enum dueq_status status = find_source(build, view, &entry);
+
+    if (status == DUEQ_OK)
+        status = keys_make_free(&there, to);
+    if (status == DUEQ_OK)
+        status = key_index_open(&there, to, build->type, &copy);
+    if (status == DUEQ_OK)
+        status = key_index_take_value(keys, copy, entry);
+    if (status != DUEQ_OK)
+        return status;
+    copy->object = build->object;
+    set_ends(build, copy);
+    if (entry->expires != DUEQ_NEVER)
+        key_index_set_expiry(keys, copy, entry->expires);
+    settle(build);
+    key_index_changed(&there, copy);
+    return DUEQ_OK;
+}
+
+enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_view *view,
+                                    uint64_t *ret_count)
+{
+    struct keys *keys = view->keys;
+    struct keys_entry *entry;
+    enum dueq_status status = find_source(build, view, &entry);
+    uint64_t left = build->put;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (left > 0) {
+        reclaim_object(keys, KEYS_LIST, entry->object, entry->count);
+        entry->object = build->object;
+        set_ends(build, entry);
+        settle(build);
+        key_index_changed(view, entry);
+    } else {
+        key_index_remove(keys, entry, false);
+    }
+    *ret_count = left;
+    return DUEQ_OK;
+}
+
+/* ---- from nothing */
+
+enum dueq_status keys_build_find(const struct keys_build *build, struct dueq_slice member,
+                                 double *ret_score)
+{
+    struct dueq_slice value;
+    enum dueq_status status = build->keys == NULL
+                                  ? DUEQ_NOTFOUND
+                                  : member_get(build->keys, build->made, member, &value);
+
+    if (status == DUEQ_OK)
+        *ret_score = build->type == KEYS_ZSET ? zset_order_read_score(value) : 1;
+    return status;
+}
+
+enum dueq_status keys_build_put(struct keys_build *build, struct dueq_slice member,
+                                double score, const double *old)
+{
+    enum dueq_status status;
+
+    if (build->keys == NULL)
+        return DUEQ_NOTFOUND;
+    if (build->type == KEYS_ZSET)
+        return zset_member_put(build->keys, build->made, member, score, old);
+    status = member_put(build->keys, build->made, member, dueq_slice(NULL, 0), old == NULL);
+    build->made->count += status == DUEQ_OK && old == NULL;
+    return status;
+}
+
+enum dueq_status keys_build_push(struct keys_build *build, struct dueq_slice value)
+{
+    if (build->keys == NULL)
+        return DUEQ_NOTFOUND;
+    put_element(build, value);
+    build->made->count = build->put;
+    return DUEQ_OK;
+}
+
+enum dueq_status keys_build_place(struct keys_build *build, const struct keys_view *view,
+                                  struct dueq_slice name, uint64_t *ret_count)
+{
+    struct keys *keys = build->keys;
+    struct keys_entry *entry;
+    enum dueq_status status;
+
+    if (keys == NULL || build->made->count == 0)
+        return DUEQ_NOTFOUND;
+    status = keys_make_way(view, name);
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+        status = key_index_open(view, name, build->type, &entry);
+    if (status == DUEQ_OK)
+        status = key_index_take_value(keys, entry, build->made);
+    if (status != DUEQ_OK)
+        return status;
+    *ret_count = entry->count;
+    settle(build);
+    key_index_changed(view, entry);
+    return DUEQ_OK;
+}

@@ -1,0 +1,967 @@
+#include "storage/kv/journal/journal.h"
+
+#include "storage/kv/journal/journal_files.h"
+#include "storage/kv/journal/journal_replay.h"
+#include "storage/kv/journal/segment.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PARTS_AT_ONCE = 64,
+    PAD_MAX = RECORD_ALIGN,
+    LATER_STEP = 1024 * 1024, /* of a record written at once: others write to the file, too */
+    LATER_DIRTY =
+        32 * 1024 * 1024 /* then it is synced so far: others' syncs do not wait for all */
+};
+
+/* A record that the sync thread is to write. */
+struct pending {
+    struct pending *next;
+    struct segment_file *segment;
+    uint64_t offset;
+    struct record_header header;
+    struct journal_payload payload;
+};
+
+struct journal {
+    struct journal_files files;
+    uint64_t salt;
+    const struct dueq_io *io;
+    void (*notify)(void *arg);
+    void *notify_arg;
+
+    /* the owner's */
+    struct segment_file *current; /* NULL until the first append */
+    struct segment_file large;    /* set aside for a record beyond a segment; size 0: none */
+    uint64_t last;
+
+    /* shared, under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* for the sync thread */
+    pthread_cond_t durable_changed;
+    struct segment_file *oldest, *youngest; /* live ones */
+    uint64_t appended;                      /* LSN of the last append */
+    struct pending *pending, *last_pending; /* in order of LSN; the first may be under way */
+    size_t pending_bytes;
+    uint64_t wanted; /* LSN that somebody waits to be synced, whatever the mode */
+    uint64_t noted;  /* LSN that a note says is durable */
+    unsigned interval_ms, note_ms;
+    bool idle; /* the sync thread waits for work */
+    bool stop;
+    char failure[256];
+    struct journal_stats stats;
+
+    _Atomic(int) durability;
+    _Atomic(uint64_t) synced, settled;
+    _Atomic(int) status;
+    pthread_t thread;
+    bool thread_runs;
+};
+
+/* ---- state */
+
+uint64_t journal_last_lsn(const struct journal *journal)
+{
+    return journal->last;
+}
+
+uint64_t journal_durable_lsn(const struct journal *journal)
+{
+    return atomic_load_explicit(&journal->settled, memory_order_acquire);
+}
+
+uint64_t journal_synced_lsn(const struct journal *journal)
+{
+    return atomic_load_explicit(&journal->synced, memory_order_acquire);
+}
+
+enum dueq_status journal_status(const struct journal *journal)
+{
+    return (enum dueq_status)atomic_load_explicit(&journal->status, memory_order_acquire);
+}
+
+const char *journal_failure(const struct journal *journal)
+{
+    return journal_status(journal) == DUEQ_OK ? "" : journal->failure;
+}
+
+static struct journal *shared(const struct journal *journal)
+{
+    return (struct journal *)(uintptr_t)journal;
+}
+
+bool journal_has_room(const struct journal *journal)
+{
+    return journal_files_have_room(&shared(journal)->files);
+}
+
+bool journal_wants_files(const struct journal *journal)
+{
+    return journal_status(journal) == DUEQ_OK && journal_files_wanted(&shared(journal)->files);
+}
+
+bool journal_is_bare(const struct journal *journal)
+{
+    return journal_files_bare(&shared(journal)->files);
+}
+
+uint64_t journal_segment(const struct journal *journal)
+{
+    return journal->current == NULL ? 0 : journal->current->number;
+}
+
+bool journal_wants_trim(const struct journal *journal)
+{
+    struct journal *locked = shared(journal);
+    bool some;
+
+    if (journal_has_room(journal))
+        return false;
+    pthread_mutex_lock(&locked->lock);
+    some = locked->oldest != NULL && locked->oldest != locked->current;
+    pthread_mutex_unlock(&locked->lock);
+    return some;
+}
+
+/* The first failure stays; from then on nothing settles. Under the lock. */
+static enum dueq_status fail_locked(struct journal *journal, const char *call, uint64_t number,
+                                    int error)
+{
+    char path[PATH_MAX];
+
+    if (journal_status(journal) != DUEQ_OK)
+        return DUEQ_IO;
+    journal_files_live_path(&journal->files, number, path);
+    snprintf(journal->failure, sizeof(journal->failure), "%s on %.180s: %s", call, path,
+             strerror(error));
+    atomic_store_explicit(&journal->status, DUEQ_IO, memory_order_release);
+    pthread_cond_broadcast(&journal->durable_changed);
+    return DUEQ_IO;
+}
+
+static enum dueq_status fail(struct journal *journal, const char *call, uint64_t number)
+{
+    int error = errno;
+
+    pthread_mutex_lock(&journal->lock);
+    fail_locked(journal, call, number, error);
+    pthread_mutex_unlock(&journal->lock);
+    return DUEQ_IO;
+}
+
+static void settle(struct journal *journal, uint64_t lsn)
+{
+    if (lsn > journal_durable_lsn(journal))
+        atomic_store_explicit(&journal->settled, lsn, memory_order_release);
+}
+
+/* The LSN up to which everything is with the kernel. Under the lock. */
+static uint64_t written(const struct journal *journal)
+{
+    return journal->pending != NULL ? journal->pending->header.lsn - 1 : journal->appended;
+}
+
+size_t journal_pending(const struct journal *journal)
+{
+    struct journal *locked = shared(journal);
+    size_t bytes;
+
+    pthread_mutex_lock(&locked->lock);
+    bytes = journal->pending_bytes;
+    pthread_mutex_unlock(&locked->lock);
+    return bytes;
+}
+
+/* ---- writing */
+
+/* What is still to be written, and where. */
+struct writing {
+    struct iovec *parts;
+    int count;
+    uint64_t offset;
+};
+
+static void advance(struct writing *writing, size_t put)
+{
+    writing->offset += put;
+    while (writing->count > 0 && put >= writing->parts->iov_len) {
+        put -= writing->parts->iov_len;
+        writing->parts++;
+        writing->count--;
+    }
+    if (put > 0) {
+        writing->parts->iov_base = (uint8_t *)writing->parts->iov_base + put;
+        writing->parts->iov_len -= put;
+    }
+}
+
+/* The first of the parts, `most` bytes of them at the most. How many parts. */
+static int first_of(const struct writing *writing, size_t most, struct iovec *ret_parts)
+{
+    int count = 0;
+
+    while (count < writing->count && count < PARTS_AT_ONCE && most > 0) {
+        struct iovec part = writing->parts[count];
+
+        if (part.iov_len > most)
+            part.iov_len = most;
+        most -= part.iov_len;
+        ret_parts[count++] = part;
+    }
+    return count;
+}
+
+/* One call, of `most` bytes at the most. How many it wrote; -1: errno. */
+static ssize_t write_some(const struct dueq_io *io, int fd, struct writing *writing,
+                          size_t most)
+{
+    struct iovec parts[PARTS_AT_ONCE];
+    int count = first_of(writing, most, parts);
+    ssize_t put;
+
+    do
+        put = io->pwritev(io->arg, fd, parts, count, (off_t)writing->offset);
+    while (put < 0 && errno == EINTR);
+    if (put == 0)
+        errno = ENOSPC;
+    if (put <= 0)
+        return -1;
+    advance(writing, (size_t)put);
+    return put;
+}
+
+/* Writes all parts at the offset, however many calls that takes. */
+static bool write_parts(const struct dueq_io *io, int fd, struct iovec *parts, int count,
+                        uint64_t offset)
+{
+    struct writing writing = {parts, count, offset};
+
+    while (writing.count > 0)
+        if (write_some(io, fd, &writing, SIZE_MAX) < 0)
+            return false;
+    return true;
+}
+
+/* ---- the sync thread */
+
+/* Must something be synced now? Under the lock. */
+static bool sync_due(const struct journal *journal)
+{
+    uint64_t synced = journal_synced_lsn(journal);
+
+    if (journal_status(journal) != DUEQ_OK || written(journal) <= synced)
+        return false;
+    return atomic_load(&journal->durability) == DUEQ_SYNC_ALWAYS || journal->wanted > synced;
+}
+
+/* Must something be written? Under the lock. */
+static bool write_due(const struct journal *journal)
+{
+    return journal_status(journal) == DUEQ_OK && journal->pending != NULL;
+}
+
+static bool work_due(const struct journal *journal)
+{
+    return sync_due(journal) || write_due(journal);
+}
+
+static struct timespec deadline_in(const struct journal *journal, unsigned ms)
+{
+    uint64_t usec = journal->io->monotonic_usec(journal->io->arg) + (uint64_t)ms * 1000;
+
+    return (struct timespec){(time_t)(usec / 1000000), (long)(usec % 1000000) * 1000};
+}
+
+static void wait_interval(struct journal *journal)
+{
+    struct timespec until = deadline_in(journal, journal->interval_ms);
+
+    while (!journal->stop && !work_due(journal) &&
+           atomic_load(&journal->durability) == DUEQ_SYNC_INTERVAL)
+        if (pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT)
+            break;
+}
+
+/* Syncs one segment and, when it is new, its name. The lock is let go meanwhile; the segment
+ * stays, because only what is synced is trimmed. */
+static bool sync_segment(struct journal *journal, struct segment_file *segment)
+{
+    const struct dueq_io *io = journal->io;
+    const char *call = "fdatasync";
+    bool named = segment->named;
+    int result, error;
+
+    segment->dirty = false;
+    pthread_mutex_unlock(&journal->lock);
+    result = io->fdatasync(io->arg, segment->fd);
+    if (result == 0 && !named) {
+        call = "fsync of the directory of";
+        result = io->fsync_dir(io->arg, journal->files.path);
+    }
+    error = errno;
+    pthread_mutex_lock(&journal->lock);
+    if (result != 0)
+        fail_locked(journal, call, segment->number, error);
+    segment->named = true;
+    return result == 0;
+}
+
+/* Older segments are synced before younger ones. Under the lock. */
+static bool sync_all(struct journal *journal)
+{
+    struct segment_file *last = journal->youngest;
+
+    for (struct segment_file *segment = journal->oldest; segment != NULL;
+         segment = segment->next) {
+        if (segment->dirty && !sync_segment(journal, segment))
+            return false;
+        if (segment == last)
+            break;
+    }
+    return true;
+}
+
+static bool note_wanted(const struct journal *journal)
+{
+    return journal->note_ms > 0 && journal_synced_lsn(journal) > journal->noted &&
+           journal->youngest != NULL && journal->youngest->fd >= 0 &&
+           journal_status(journal) == DUEQ_OK;
+}
+
+/* True: nothing has come meanwhile. Under the lock. */
+static bool wait_a_while(struct journal *journal)
+{
+    struct timespec until = deadline_in(journal, journal->note_ms);
+
+    return pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT &&
+           !journal->stop && !work_due(journal);
+}
+
+/* Says in the youngest segment what is durable: no record may follow for long that would. A
+ * note that cannot be written says nothing, which does no harm; its sync is like any other,
+ * because a record may have been written meanwhile. Under the lock, which the sync lets go. */
+static void note_durable(struct journal *journal)
+{
+    struct segment_file *segment = journal->youngest;
+    uint8_t bytes[SEGMENT_NOTE_SIZE];
+    struct iovec part = {bytes, sizeof(bytes)};
+
+    journal->noted = journal_synced_lsn(journal);
+    segment_write_note(bytes, journal->noted, segment_salt(journal->salt, segment->number));
+    if (journal->io->pwritev(journal->io->arg, segment->fd, &part, 1, SEGMENT_FIXED_SIZE) < 0)
+        return;
+    segment->dirty = true;
+    if (sync_all(journal) || journal->notify == NULL)
+        return;
+    pthread_mutex_unlock(&journal->lock);
+    journal->notify(journal->notify_arg);
+    pthread_mutex_lock(&journal->lock);
+}
+
+/* Returns under the lock when there is something to write or sync, or it is time to stop. */
+static void wait_for_work(struct journal *journal)
+{
+    while (!journal->stop && !work_due(journal)) {
+        if (atomic_load(&journal->durability) == DUEQ_SYNC_INTERVAL &&
+            written(journal) > journal_synced_lsn(journal) &&
+            journal_status(journal) == DUEQ_OK) {
+            wait_interval(journal);
+            if (journal_status(journal) == DUEQ_OK)
+                return;
+            continue; /* failed meanwhile, and perhaps told to stop */
+        }
+        journal->idle = true;
+        if (!note_wanted(journal))
+            pthread_cond_wait(&journal->work, &journal->lock);
+        else if (wait_a_while(journal))
+            note_durable(journal);
+        journal->idle = false;
+    }
+}
+
+/* A full segment that is synced needs its descriptor no more. Under the lock. */
+static void close_old(struct journal *journal)
+{
+    for (struct segment_file *segment = journal->oldest; segment != journal->youngest;
+         segment = segment->next)
+        if (!segment->dirty && segment->pending == 0 && segment->fd >= 0) {
+            journal->io->close(journal->io->arg, segment->fd);
+            segment->fd = -1;
+        }
+}
+
+static void count_sync(struct journal *journal, uint64_t usec)
+{
+    journal->stats.syncs++;
+    journal->stats.sync_usec_total += usec;
+    if (usec > journal->stats.sync_usec_max)
+        journal->stats.sync_usec_max = usec;
+}
+
+/* Syncs all that is with the kernel and settles it. Under the lock, which the syncs let go. */
+static void sync_written(struct journal *journal)
+{
+    const struct dueq_io *io = journal->io;
+    uint64_t target = written(journal), began = io->monotonic_usec(io->arg);
+    bool done;
+
+    if (journal_status(journal) != DUEQ_OK)
+        return;
+    done = sync_all(journal);
+    count_sync(journal, io->monotonic_usec(io->arg) - began);
+    if (!done)
+        return;
+    atomic_store_explicit(&journal->synced, target, memory_order_release);
+    settle(journal, target);
+    close_old(journal);
+    pthread_cond_broadcast(&journal->durable_changed);
+}
+
+/* ---- what the sync thread writes */
+
+static struct pending *take_pending(struct journal *journal)
+{
+    struct pending *pending = journal->pending;
+
+    journal->pending = pending->next;
+    if (journal->pending == NULL)
+        journal->last_pending = NULL;
+    journal->pending_bytes -= pending->header.size;
+    return pending;
+}
+
+static void free_pending(struct pending *pending)
+{
+    pending->payload.release(pending->payload.owner);
+    free(pending);
+}
+
+/* The header, the payload and the padding. `all` has room for two more parts than the payload;
+ * `bytes` for a header. How many. */
+static int record_parts(struct journal *journal, const struct segment_file *segment,
+                        const struct record_header *header, const struct iovec *parts,
+                        int count, uint8_t *bytes, struct iovec *all)
+{
+    static const uint8_t padding[PAD_MAX];
+    size_t pad = record_space(header->size) - RECORD_HEADER_SIZE - header->size;
+
+    record_write_header(bytes, header, parts, count,
+                        segment_salt(journal->salt, segment->number));
+    all[0] = (struct iovec){bytes, RECORD_HEADER_SIZE};
+    memcpy(all + 1, parts, (size_t)count * sizeof(*parts));
+    all[count + 1] = (struct iovec){(void *)(uintptr_t)padding, pad};
+    return count + 1 + (pad > 0);
+}
+
+/* A disk that has much to write lets nobody else write: it is synced now and then. NULL, or the
+ * call that failed. */
+static const char *write_in_steps(struct journal *journal, int fd, struct writing *writing)
+{
+    const struct dueq_io *io = journal->io;
+    size_t dirty = 0;
+
+    while (writing->count > 0) {
+        ssize_t put = write_some(io, fd, writing, LATER_STEP);
+
+        if (put < 0)
+            return "write";
+        dirty += (size_t)put;
+        if (dirty < LATER_DIRTY || atomic_load(&journal->durability) == DUEQ_SYNC_NONE)
+            continue;
+        if (io->fdatasync(io->arg, fd) != 0)
+            return "fdatasync";
+        dirty = 0;
+    }
+    return NULL;
+}
+
+static const char *write_record_later(struct journal *journal, const struct pending *pending)
+{
+    const struct journal_payload *payload = &pending->payload;
+    struct iovec *all = malloc(((size_t)payload->count + 2) * sizeof(*all));
+    uint8_t bytes[RECORD_HEADER_SIZE];
+    struct writing writing = {all, 0, pending->offset};
+    const char *failed;
+
+    if (all == NULL)
+        return "malloc";
+    writing.count = record_parts(journal, pending->segment, &pending->header, payload->parts,
+                                 payload->count, bytes, all);
+    failed = write_in_steps(journal, pending->segment->fd, &writing);
+    free(all);
+    return failed;
+}
+
+/* The first record that waits. Under the lock, which is let go meanwhile. */
+static void write_pending(struct journal *journal)
+{
+    struct pending *pending = journal->pending;
+    const char *failed;
+    int error;
+
+    pthread_mutex_unlock(&journal->lock);
+    errno = 0;
+    failed = write_record_later(journal, pending);
+    error = errno;
+    pthread_mutex_lock(&journal->lock);
+    if (failed != NULL) {
+        fail_locked(journal, failed, pending->segment->number, error);
+        return;
+    }
+    take_pending(journal);
+    pending->segment->pending--;
+    pending->segment->dirty = true;
+    if (atomic_load(&journal->durability) != DUEQ_SYNC_ALWAYS)
+        settle(journal, written(journal));
+    pthread_cond_broadcast(&journal->durable_changed);
+    pthread_mutex_unlock(&journal->lock);
+    free_pending(pending); /* of hundreds of MB, perhaps */
+    pthread_mutex_lock(&journal->lock);
+}
+
+/* What is written already is not to wait for what is not. */
+static void *run_sync_thread(void *arg)
+{
+    struct journal *journal = arg;
+
+    pthread_mutex_lock(&journal->lock);
+    for (;;) {
+        bool writes;
+
+        wait_for_work(journal);
+        if (journal->stop)
+            break;
+        writes = write_due(journal) && !sync_due(journal);
+        if (writes)
+            write_pending(journal);
+        if (!writes || atomic_load(&journal->durability) == DUEQ_SYNC_INTERVAL)
+            sync_written(journal);
+        pthread_mutex_unlock(&journal->lock);
+        if (journal->notify != NULL)
+            journal->notify(journal->notify_arg);
+        pthread_mutex_lock(&journal->lock);
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return NULL;
+}
+
+/* ---- opening and closing */
+
+static void init_sync(struct journal *journal)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&journal->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&journal->work, &monotonic);
+    pthread_cond_init(&journal->durable_changed, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static void adopt_segments(struct journal *journal, struct segment_file *segments)
+{
+    journal->oldest = segments;
+    for (; segments != NULL; segments = segments->next)
+        journal->youngest = segments;
+}
+
+enum dueq_status journal_open(const char *dir, const struct journal_options *options,
+                              uint64_t after, journal_replay_fn fn, void *arg,
+                              struct journal **ret_journal, struct journal_replay *ret_replay,
+                              struct dueq_error *error)
+{
+    struct journal *journal = calloc(1, sizeof(*journal));
+    struct journal_listing listing;
+    struct segment_file *segments = NULL;
+    enum dueq_status status;
+
+    if (journal == NULL)
+        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
+    journal->salt = options->salt;
+    journal->io = options->io;
+    journal->notify = options->notify;
+    journal->notify_arg = options->notify_arg;
+    journal->interval_ms = options->interval_ms;
+    journal->note_ms = options->note_ms;
+    atomic_store(&journal->durability, (int)options->durability);
+    init_sync(journal);
+    status = journal_files_open(&journal->files, dir, options->io, options->segment_bytes,
+                                options->disk_reserve, &listing, error);
+    if (status == DUEQ_OK) {
+        status = journal_replay(&journal->files, &listing, options->salt, after, fn, arg,
+                                &segments, ret_replay, error);
+        free(listing.numbers);
+    }
+    adopt_segments(journal, segments);
+    if (status == DUEQ_OK) {
+        journal->last = journal->appended = journal->noted = ret_replay->last_lsn;
+        atomic_store(&journal->synced, journal->last);
+        atomic_store(&journal->settled, journal->last);
+        journal->thread_runs =
+            pthread_create(&journal->thread, NULL, run_sync_thread, journal) == 0;
+        if (!journal->thread_runs)
+            status = dueq_fail(error, DUEQ_NOMEM, "cannot start the sync thread");
+    }
+    if (status != DUEQ_OK) {
+        journal_close(journal);
+        return status;
+    }
+    *ret_journal = journal;
+    return DUEQ_OK;
+}
+
+static void discard_large(struct journal *journal)
+{
+    if (journal->large.size > 0)
+        journal_files_discard_large(&journal->files, &journal->large);
+    journal->large.size = 0;
+}
+
+void journal_close(struct journal *journal)
+{
+    if (journal == NULL)
+        return;
+    if (journal->thread_runs) {
+        pthread_mutex_lock(&journal->lock);
+        journal->stop = true;
+        pthread_cond_signal(&journal->work);
+        pthread_mutex_unlock(&journal->lock);
+        pthread_join(journal->thread, NULL);
+    }
+    while (journal->pending != NULL)
+        free_pending(take_pending(journal));
+    while (journal->oldest != NULL) {
+        struct segment_file *segment = journal->oldest;
+
+        journal->oldest = segment->next;
+        if (segment->fd >= 0)
+            journal->io->close(journal->io->arg, segment->fd);
+        free(segment);
+    }
+    discard_large(journal);
+    journal_files_close(&journal->files);
+    pthread_cond_destroy(&journal->work);
+    pthread_cond_destroy(&journal->durable_changed);
+    pthread_mutex_destroy(&journal->lock);
+    free(journal);
+}
+
+/* ---- appending */
+
+static bool begin_segment(struct journal *journal)
+{
+    struct segment_file *segment = journal->current;
+    struct segment_header header = {.number = segment->number,
+                                    .first_lsn = journal->last + 1,
+                                    .durable = journal_synced_lsn(journal)};
+    uint8_t bytes[SEGMENT_HEADER_SIZE];
+    struct iovec part = {bytes, sizeof(bytes)};
+
+    segment_write_header(bytes, &header, segment_salt(journal->salt, segment->number));
+    segment->first_lsn = header.first_lsn;
+    segment->last_lsn = journal->last;
+    segment->used = SEGMENT_HEADER_SIZE;
+    return write_parts(journal->io, segment->fd, &part, 1, 0);
+}
+
+/* A file for a record of that space: the large one that was set aside for it, or another. */
+static enum dueq_status take(struct journal *journal, size_t space,
+                             struct segment_file *ret_segment)
+{
+    size_t size = space + SEGMENT_HEADER_SIZE;
+
+    if (size <= journal->files.segment_bytes || size > journal->large.size)
+        return journal_files_take(&journal->files, size, ret_segment);
+    *ret_segment = journal->large;
+    journal->large.size = 0;
+    return journal_files_take_large(&journal->files, ret_segment);
+}
+
+/* A new current segment with room for a record of that space. */
+static enum dueq_status roll(struct journal *journal, size_t space)
+{
+    struct segment_file *segment = calloc(1, sizeof(*segment));
+    enum dueq_status status;
+
+    if (segment == NULL)
+        return DUEQ_NOMEM;
+    status = take(journal, space, segment);
+    if (status != DUEQ_OK) {
+        free(segment);
+        return status == DUEQ_IO ? fail(journal, "creating a segment", 0) : status;
+    }
+    pthread_mutex_lock(&journal->lock);
+    if (journal->youngest != NULL)
+        journal->youngest->next = segment;
+    else
+        journal->oldest = segment;
+    journal->youngest = segment;
+    journal->current = segment;
+    pthread_mutex_unlock(&journal->lock);
+    return begin_segment(journal) ? DUEQ_OK : fail(journal, "write", segment->number);
+}
+
+static bool fits_current(const struct journal *journal, size_t space)
+{
+    return journal->current != NULL && journal->current->used + space <= journal->current->size;
+}
+
+/* A batch that goes on growing asks again and again: twice as much at once, where it can be
+ * had. What is set aside already stays until there is more: the batch under way relies on it.
+ */
+static enum dueq_status reserve_large(struct journal *journal, size_t size)
+{
+    struct segment_file larger;
+    enum dueq_status status = DUEQ_FULL;
+
+    if (journal->large.size >= size)
+        return DUEQ_OK;
+    if (size <= SIZE_MAX / 2)
+        status = journal_files_make_large(&journal->files, 2 * size, &larger);
+    if (status != DUEQ_OK)
+        status = journal_files_make_large(&journal->files, size, &larger);
+    if (status != DUEQ_OK)
+        return status;
+    discard_large(journal);
+    journal->large = larger;
+    return DUEQ_OK;
+}
+
+bool journal_drains(const struct journal *journal, size_t size)
+{
+    return fits_current(journal, record_space(size)) || journal_has_room(journal) ||
+           !journal_is_bare(journal);
+}
+
+enum dueq_status journal_reserve(struct journal *journal, size_t size)
+{
+    size_t space = record_space(size);
+    enum dueq_status status = journal_status(journal);
+
+    if (status != DUEQ_OK || fits_current(journal, space))
+        return status;
+    if (space + SEGMENT_HEADER_SIZE > journal->files.segment_bytes)
+        return reserve_large(journal, space + SEGMENT_HEADER_SIZE);
+    return journal_has_room(journal) ? journal_files_spare(&journal->files) : DUEQ_FULL;
+}
+
+static size_t parts_size(const struct iovec *parts, int count)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < count; i++)
+        size += parts[i].iov_len;
+    return size;
+}
+
+/* The record has its place. Tells the sync thread, which costs a system call only when it
+ * sleeps. */
+static void publish(struct journal *journal, size_t space, struct pending *pending)
+{
+    struct segment_file *segment = journal->current;
+    enum dueq_durability durability = atomic_load(&journal->durability);
+
+    pthread_mutex_lock(&journal->lock);
+    if (pending != NULL) {
+        *(journal->pending != NULL ? &journal->last_pending->next : &journal->pending) =
+            pending;
+        journal->last_pending = pending;
+        journal->pending_bytes += pending->header.size;
+        segment->pending++;
+    }
+    journal->appended = ++journal->last;
+    segment->last_lsn = journal->last;
+    segment->used += space;
+    segment->dirty = true;
+    journal->stats.written_bytes += space;
+    if (durability != DUEQ_SYNC_ALWAYS)
+        settle(journal, written(journal));
+    if (journal->idle && (pending != NULL || durability != DUEQ_SYNC_NONE))
+        pthread_cond_signal(&journal->work);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+static struct record_header next_header(const struct journal *journal, int64_t time,
+                                        size_t size)
+{
+    return (struct record_header){.lsn = journal->last + 1,
+                                  .durable = journal_synced_lsn(journal),
+                                  .time = time,
+                                  .size = (uint32_t)size};
+}
+
+static enum dueq_status write_record(struct journal *journal, int64_t time,
+                                     const struct iovec *parts, int count, size_t size)
+{
+    struct segment_file *segment = journal->current;
+    struct record_header header = next_header(journal, time, size);
+    uint8_t bytes[RECORD_HEADER_SIZE];
+    struct iovec few[8], *all = few;
+    bool done;
+
+    if (count + 2 > (int)(sizeof(few) / sizeof(few[0])))
+        all = malloc(((size_t)count + 2) * sizeof(*all));
+    if (all == NULL)
+        return DUEQ_NOMEM;
+    count = record_parts(journal, segment, &header, parts, count, bytes, all);
+    done = write_parts(journal->io, segment->fd, all, count, segment->used);
+    if (all != few)
+        free(all);
+    if (!done)
+        return fail(journal, "write", segment->number);
+    publish(journal, record_space(size), NULL);
+    return DUEQ_OK;
+}
+
+/* Sees to it that the current segment has room for a record of that payload. */
+static enum dueq_status make_room(struct journal *journal, size_t size)
+{
+    enum dueq_status status = journal_status(journal);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (size > DUEQ_RECORD_MAX)
+        return DUEQ_TOOBIG;
+    return fits_current(journal, record_space(size)) ? DUEQ_OK
+                                                     : roll(journal, record_space(size));
+}
+
+enum dueq_status journal_append(struct journal *journal, int64_t time,
+                                const struct iovec *parts, int count, uint64_t *ret_lsn)
+{
+    size_t size = parts_size(parts, count);
+    enum dueq_status status = make_room(journal, size);
+
+    if (status == DUEQ_OK)
+        status = write_record(journal, time, parts, count, size);
+    if (status != DUEQ_OK)
+        return status;
+    discard_large(journal); /* of a batch that needed less after all */
+    *ret_lsn = journal->last;
+    return DUEQ_OK;
+}
+
+enum dueq_status journal_append_later(struct journal *journal, int64_t time,
+                                      const struct journal_payload *payload, uint64_t *ret_lsn)
+{
+    size_t size = parts_size(payload->parts, payload->count);
+    struct pending *pending = malloc(sizeof(*pending));
+    enum dueq_status status = pending == NULL ? DUEQ_NOMEM : make_room(journal, size);
+
+    if (status != DUEQ_OK) {
+        free(pending);
+        return status;
+    }
+    *pending = (struct pending){.segment = journal->current,
+                                .offset = journal->current->used,
+                                .header = next_header(journal, time, size),
+                                .payload = *payload};
+    publish(journal, record_space(size), pending);
+    discard_large(journal);
+    *ret_lsn = journal->last;
+    return DUEQ_OK;
+}
+
+/* ---- waiting */
+
+static enum dueq_status wait_until(struct journal *journal, const _Atomic(uint64_t) *reached,
+                                   uint64_t lsn, bool force)
+{
+    pthread_mutex_lock(&journal->lock);
+    if (force && lsn > journal->wanted)
+        journal->wanted = lsn;
+    pthread_cond_signal(&journal->work);
+    while (atomic_load(reached) < lsn && journal_status(journal) == DUEQ_OK)
+        pthread_cond_wait(&journal->durable_changed, &journal->lock);
+    pthread_mutex_unlock(&journal->lock);
+    return atomic_load(reached) >= lsn ? DUEQ_OK : journal_status(journal);
+}
+
+enum dueq_status journal_sync_to(struct journal *journal, uint64_t lsn)
+{
+    return wait_until(journal, &journal->synced, lsn, true);
+}
+
+enum dueq_status journal_sync(struct journal *journal)
+{
+    return journal_sync_to(journal, journal->last);
+}
+
+enum dueq_status journal_wait(struct journal *journal, uint64_t lsn)
+{
+    return wait_until(journal, &journal->settled, lsn, false);
+}
+
+void journal_set_durability(struct journal *journal, enum dueq_durability durability,
+                            unsigned interval_ms)
+{
+    pthread_mutex_lock(&journal->lock);
+    atomic_store(&journal->durability, (int)durability);
+    journal->interval_ms = interval_ms;
+    if (durability != DUEQ_SYNC_ALWAYS)
+        settle(journal, written(journal));
+    pthread_cond_signal(&journal->work);
+    pthread_cond_broadcast(&journal->durable_changed);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* ---- housekeeping */
+
+/* Takes the oldest segment out when it is not needed any more. */
+static struct segment_file *unlink_below(struct journal *journal, uint64_t lsn)
+{
+    struct segment_file *segment = journal->oldest;
+
+    if (segment == NULL || segment == journal->current || segment->last_lsn > lsn ||
+        segment->dirty)
+        return NULL;
+    journal->oldest = segment->next;
+    if (journal->oldest == NULL)
+        journal->youngest = NULL;
+    return segment;
+}
+
+void journal_trim(struct journal *journal, uint64_t lsn)
+{
+    struct segment_file *segment;
+
+    do {
+        pthread_mutex_lock(&journal->lock);
+        segment = unlink_below(journal, lsn);
+        pthread_mutex_unlock(&journal->lock);
+        if (segment == NULL)
+            return;
+        if (segment->fd >= 0)
+            journal->io->close(journal->io->arg, segment->fd);
+        journal_files_retire(&journal->files, segment->number, segment->size);
+        free(segment);
+    } while (true);
+}
+
+void journal_prepare(struct journal *journal)
+{
+    if (journal_status(journal) == DUEQ_OK)
+        journal_files_prepare(&journal->files);
+}
+
+void journal_get_stats(const struct journal *journal, struct journal_stats *ret_stats)
+{
+    struct journal *locked = shared(journal);
+
+    pthread_mutex_lock(&locked->lock);
+    *ret_stats = journal->stats;
+    ret_stats->live_bytes = ret_stats->segments = 0;
+    for (const struct segment_file *segment = journal->oldest; segment != NULL;
+         segment = segment->next) {
+        ret_stats->live_bytes += segment->used;
+        ret_stats->segments++;
+    }
+    pthread_mutex_unlock(&locked->lock);
+}

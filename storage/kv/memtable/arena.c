@@ -1,0 +1,269 @@
+#include "storage/kv/memtable/arena.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
+
+enum {
+    STEP = 8, /* classes up to SMALL are this far apart */
+    SMALL = 512,
+    SMALL_OCTAVE = 9, /* 2^9 is SMALL */
+    SMALL_CLASSES = SMALL / STEP,
+    PER_OCTAVE = 8, /* above, classes are an eighth of a power of two apart */
+    FIRST_CHUNK = 4 * 1024,
+    LAST_CHUNK = 2 * 1024 * 1024, /* a huge page of most machines */
+    CHUNK_HEADER = 16,
+    LARGE_HEADER = 24
+};
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    size_t size;
+};
+
+struct arena_large {
+    struct arena_large *next, *prev;
+    size_t size;
+};
+
+struct free_piece {
+    struct free_piece *next;
+};
+
+static_assert(sizeof(struct arena_chunk) <= CHUNK_HEADER, "a chunk's header has its room");
+static_assert(sizeof(struct arena_large) <= LARGE_HEADER, "a large piece's header too");
+static_assert(ARENA_LARGE <= LAST_CHUNK - CHUNK_HEADER, "a chunk holds the largest piece");
+
+/* ---- size classes */
+
+static unsigned class_of(size_t size)
+{
+    unsigned octave, step;
+
+    if (size <= SMALL)
+        return size == 0 ? 0 : (unsigned)((size - 1) / STEP);
+    octave = 63 - (unsigned)__builtin_clzll(size - 1); /* 2^octave < size <= 2^(octave + 1) */
+    step = (unsigned)((size - 1) >> (octave - 3)) & 7;
+    return SMALL_CLASSES + (octave - SMALL_OCTAVE) * PER_OCTAVE + step;
+}
+
+static size_t class_size(unsigned class)
+{
+    unsigned octave, step;
+
+    if (class < SMALL_CLASSES)
+        return ((size_t) class + 1) * STEP;
+    octave = SMALL_OCTAVE + (class - SMALL_CLASSES) / PER_OCTAVE;
+    step = (class - SMALL_CLASSES) % PER_OCTAVE;
+    return ((size_t)1 << octave) + ((size_t)(step + 1) << (octave - 3));
+}
+
+size_t arena_room(size_t size)
+{
+    return size > ARENA_LARGE ? size : class_size(class_of(size));
+}
+
+/* ---- life */
+
+void arena_init(struct arena *arena)
+{
+    memset(arena, 0, sizeof(*arena));
+    arena->next_chunk = FIRST_CHUNK;
+}
+
+static void *map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A huge page, if the system has one, at an address that fits: searches of a large table spend
+ * less time on finding pages than with small ones. */
+static void *map_huge(size_t size)
+{
+    uint8_t *memory = map(2 * size), *begin;
+    size_t before;
+
+    if (memory == NULL)
+        return NULL;
+    before = (size - (uintptr_t)memory % size) % size;
+    begin = memory + before;
+    if (before > 0)
+        munmap(memory, before);
+    munmap(begin + size, size - before);
+    madvise(begin, size, MADV_HUGEPAGE);
+    return begin;
+}
+
+/* Chunks are mapped, not malloc'ed, so that the system has them back at once. */
+static void *map_chunk(size_t size)
+{
+    return size == LAST_CHUNK ? map_huge(size) : map(size);
+}
+
+static void unmap_chunk(struct arena_chunk *chunk)
+{
+    ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size);
+    munmap(chunk, chunk->size);
+}
+
+void arena_release(struct arena *arena)
+{
+    while (arena->chunks != NULL) {
+        struct arena_chunk *chunk = arena->chunks;
+
+        arena->chunks = chunk->older;
+        unmap_chunk(chunk);
+    }
+    while (arena->large != NULL) {
+        struct arena_large *large = arena->large;
+
+        arena->large = large->next;
+        free(large);
+    }
+    arena_init(arena);
+}
+
+/* ---- large pieces */
+
+static void *alloc_large(struct arena *arena, size_t size)
+{
+    struct arena_large *large = malloc(LARGE_HEADER + size);
+
+    if (large == NULL)
+        return NULL;
+    large->size = size;
+    large->prev = NULL;
+    large->next = arena->large;
+    if (arena->large != NULL)
+        arena->large->prev = large;
+    arena->large = large;
+    arena->used += size;
+    arena->reserved += size;
+    return (uint8_t *)large + LARGE_HEADER;
+}
+
+static void free_large(struct arena *arena, void *piece)
+{
+    struct arena_large *large = (struct arena_large *)(void *)((uint8_t *)piece - LARGE_HEADER);
+
+    if (large->prev != NULL)
+        large->prev->next = large->next;
+    else
+        arena->large = large->next;
+    if (large->next != NULL)
+        large->next->prev = large->prev;
+    arena->used -= large->size;
+    arena->reserved -= large->size;
+    free(large);
+}
+
+/* ---- small pieces: under AddressSanitizer what is not handed out is out of bounds */
+
+static void push_free(struct arena *arena, void *piece, unsigned class)
+{
+    struct free_piece *freed = piece;
+
+    freed->next = arena->free_lists[class];
+    arena->free_lists[class] = freed;
+    ASAN_POISON_MEMORY_REGION(piece, class_size(class));
+}
+
+static void *pop_free(struct arena *arena, unsigned class)
+{
+    struct free_piece *piece = arena->free_lists[class];
+
+    if (piece == NULL)
+        return NULL;
+    ASAN_UNPOISON_MEMORY_REGION(piece, class_size(class));
+    arena->free_lists[class] = piece->next;
+    return piece;
+}
+
+static void *cut(struct arena *arena, size_t room)
+{
+    void *piece = arena->next;
+
+    ASAN_UNPOISON_MEMORY_REGION(piece, room);
+    arena->next += room;
+    return piece;
+}
+
+static size_t left_in_chunk(const struct arena *arena)
+{
+    return (size_t)(arena->end - arena->next);
+}
+
+/* The rest of the old chunk is cut into free pieces rather than lost. */
+static void retire_chunk(struct arena *arena)
+{
+    while (left_in_chunk(arena) >= STEP) {
+        size_t left = left_in_chunk(arena);
+        size_t size = left > SMALL ? SMALL : left / STEP * STEP;
+
+        push_free(arena, cut(arena, size), class_of(size));
+    }
+}
+
+static bool add_chunk(struct arena *arena, size_t wanted)
+{
+    size_t size = arena->next_chunk;
+    struct arena_chunk *chunk;
+
+    while (size < wanted + CHUNK_HEADER)
+        size *= 2;
+    chunk = map_chunk(size);
+    if (chunk == NULL)
+        return false;
+    retire_chunk(arena);
+    chunk->older = arena->chunks;
+    chunk->size = size;
+    arena->chunks = chunk;
+    arena->next = (uint8_t *)chunk + CHUNK_HEADER;
+    arena->end = (uint8_t *)chunk + size;
+    ASAN_POISON_MEMORY_REGION(arena->next, left_in_chunk(arena));
+    arena->reserved += size;
+    arena->mapped += size;
+    if (arena->next_chunk < LAST_CHUNK)
+        arena->next_chunk *= 2;
+    return true;
+}
+
+bool arena_reserve(struct arena *arena, size_t size)
+{
+    return left_in_chunk(arena) >= size || add_chunk(arena, size);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    unsigned class = class_of(size);
+    size_t room;
+    void *piece;
+
+    if (size > ARENA_LARGE)
+        return alloc_large(arena, size);
+    room = class_size(class);
+    piece = pop_free(arena, class);
+    if (piece == NULL) {
+        if (!arena_reserve(arena, room))
+            return NULL;
+        piece = cut(arena, room);
+    }
+    arena->used += room;
+    return piece;
+}
+
+void arena_free(struct arena *arena, void *piece, size_t size)
+{
+    unsigned class = class_of(size);
+
+    if (size > ARENA_LARGE) {
+        free_large(arena, piece);
+        return;
+    }
+    arena->used -= class_size(class);
+    push_free(arena, piece, class);
+}

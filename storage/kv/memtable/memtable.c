@@ -1,0 +1,751 @@
+#include "storage/kv/memtable/memtable.h"
+
+#include "storage/kv/memtable/arena.h"
+#include "storage/kv/large_value.h"
+#include "storage/kv/memtable/node.h"
+
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 24, MERGE_BELOW = NODE_KEYS / 4, MERGE_FILL = NODE_KEYS * 3 / 4 };
+
+struct leaf {
+    struct run run;
+    struct leaf *prev, *next;
+};
+
+/* children[i] holds keys below run.entries[i], children[count] the rest. */
+struct inner {
+    struct run run;
+    void *children[NODE_KEYS + 1];
+};
+
+struct memtable {
+    struct arena arena;
+    void *root; /* a leaf at depth 0, else an inner node */
+    unsigned depth;
+    size_t entries;
+    uint64_t version;
+    struct large_value *large;
+    size_t large_bytes;
+};
+
+/* The way down to a leaf. */
+struct path {
+    struct inner *nodes[MAX_DEPTH];
+    unsigned slots[MAX_DEPTH]; /* the child taken */
+    struct leaf *leaf;
+};
+
+/* ---- life */
+
+static struct leaf *new_leaf(struct memtable *table)
+{
+    struct leaf *leaf = arena_alloc(&table->arena, sizeof(*leaf));
+
+    if (leaf != NULL) {
+        leaf->run.count = leaf->run.prefix = 0;
+        leaf->prev = leaf->next = NULL;
+    }
+    return leaf;
+}
+
+struct memtable *memtable_new(void)
+{
+    struct memtable *table = calloc(1, sizeof(*table));
+
+    if (table == NULL)
+        return NULL;
+    arena_init(&table->arena);
+    table->root = new_leaf(table);
+    if (table->root == NULL) {
+        memtable_free(table);
+        return NULL;
+    }
+    return table;
+}
+
+void memtable_free(struct memtable *table)
+{
+    if (table == NULL)
+        return;
+    while (table->large != NULL) {
+        struct large_value *value = table->large;
+
+        table->large = value->next;
+        large_value_release(value);
+    }
+    arena_release(&table->arena);
+    free(table);
+}
+
+size_t memtable_bytes(const struct memtable *table)
+{
+    return table->arena.used + table->large_bytes;
+}
+
+size_t memtable_reserved(const struct memtable *table)
+{
+    return table->arena.reserved + table->large_bytes;
+}
+
+size_t memtable_mapped(const struct memtable *table)
+{
+    return table->arena.mapped;
+}
+
+size_t memtable_entries(const struct memtable *table)
+{
+    return table->entries;
+}
+
+uint64_t memtable_version(const struct memtable *table)
+{
+    return table->version;
+}
+
+/* ---- large values */
+
+static struct large_value *large_of(const struct entry *entry)
+{
+    struct large_value *value;
+
+    memcpy(&value, entry->bytes + entry->key_size, sizeof(value));
+    return value;
+}
+
+/* Bytes of the value in the entry itself. */
+static size_t stored_size(const struct entry *entry)
+{
+    return entry->large ? sizeof(struct large_value *) : entry->value_size;
+}
+
+static const uint8_t *value_of(const struct entry *entry)
+{
+    return entry->large ? large_of(entry)->bytes : entry->bytes + entry->key_size;
+}
+
+static void hang_large(struct memtable *table, struct entry *entry, struct large_value *value)
+{
+    memcpy(entry->bytes + entry->key_size, &value, sizeof(value));
+    entry->large = true;
+    entry->value_size = (uint32_t)value->size;
+    value->prev = NULL;
+    value->next = table->large;
+    if (value->next != NULL)
+        value->next->prev = value;
+    table->large = value;
+    table->large_bytes += value->size;
+    large_value_hold(value);
+}
+
+static void drop_large(struct memtable *table, struct entry *entry)
+{
+    struct large_value *value;
+
+    if (!entry->large)
+        return;
+    value = large_of(entry);
+    if (value->prev != NULL)
+        value->prev->next = value->next;
+    else
+        table->large = value->next;
+    if (value->next != NULL)
+        value->next->prev = value->prev;
+    table->large_bytes -= value->size;
+    entry->large = false;
+    large_value_release(value);
+}
+
+/* ---- going down */
+
+static unsigned child_slot(const struct inner *inner, struct dueq_slice key)
+{
+    bool equal;
+    unsigned slot = node_find(&inner->run, key, &equal);
+
+    return equal ? slot + 1 : slot;
+}
+
+static struct leaf *find_leaf(const struct memtable *table, struct dueq_slice key)
+{
+    void *node = table->root;
+
+    for (unsigned depth = table->depth; depth > 0; depth--) {
+        struct inner *inner = node;
+
+        node = inner->children[child_slot(inner, key)];
+    }
+    return node;
+}
+
+static void find_path(const struct memtable *table, struct dueq_slice key, struct path *path)
+{
+    void *node = table->root;
+
+    for (unsigned i = 0; i < table->depth; i++) {
+        path->nodes[i] = node;
+        path->slots[i] = child_slot(path->nodes[i], key);
+        node = path->nodes[i]->children[path->slots[i]];
+    }
+    path->leaf = node;
+}
+
+static struct memtable_entry show(const struct entry *entry)
+{
+    return (struct memtable_entry){entry->bytes, value_of(entry), entry->key_size,
+                                   entry->value_size, entry->tombstone};
+}
+
+bool memtable_get(const struct memtable *table, struct dueq_slice key,
+                  struct memtable_entry *ret_entry)
+{
+    const struct leaf *leaf = find_leaf(table, key);
+    const struct entry *entry;
+    bool equal;
+    unsigned slot = node_find(&leaf->run, key, &equal);
+
+    if (!equal)
+        return false;
+    entry = leaf->run.entries[slot];
+    *ret_entry = show(entry);
+    return true;
+}
+
+/* ---- entries */
+
+static size_t entry_size(size_t key_size, size_t value_size)
+{
+    return sizeof(struct entry) + key_size + value_size;
+}
+
+static size_t parts_size(const struct dueq_slice *parts, size_t count)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].size;
+    return size;
+}
+
+static void write_value(struct entry *entry, const struct dueq_slice *parts, size_t count)
+{
+    uint8_t *at = entry->bytes + entry->key_size;
+
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].size > 0)
+            memcpy(at, parts[i].data, parts[i].size);
+        at += parts[i].size;
+    }
+    entry->value_size = (uint32_t)(at - entry->bytes - entry->key_size);
+}
+
+static struct entry *new_entry(struct memtable *table, struct dueq_slice key, size_t value_size)
+{
+    struct entry *entry = arena_alloc(&table->arena, entry_size(key.size, value_size));
+
+    if (entry == NULL)
+        return NULL;
+    entry->key_size = (uint32_t)key.size;
+    entry->value_size = (uint32_t)value_size;
+    entry->tombstone = entry->fresh = entry->large = false;
+    memcpy(entry->bytes, key.data, key.size);
+    return entry;
+}
+
+static void free_entry(struct memtable *table, struct entry *entry)
+{
+    size_t size = entry_size(entry->key_size, stored_size(entry));
+
+    drop_large(table, entry);
+    arena_free(&table->arena, entry, size);
+}
+
+/* Gives an entry of the leaf room for another value of that size; the key stays. In place when
+ * the piece is of the same class. */
+static struct entry *resize_entry(struct memtable *table, struct leaf *leaf, unsigned slot,
+                                  size_t value_size)
+{
+    struct entry *old = leaf->run.entries[slot], *entry;
+    size_t before = entry_size(old->key_size, stored_size(old));
+    size_t after = entry_size(old->key_size, value_size);
+
+    if (arena_room(before) == arena_room(after)) {
+        drop_large(table, old);
+        return old;
+    }
+    entry = new_entry(table, entry_key(old), value_size);
+    if (entry == NULL)
+        return NULL;
+    entry->fresh = old->fresh;
+    leaf->run.entries[slot] = entry;
+    free_entry(table, old);
+    return entry;
+}
+
+/* ---- splitting */
+
+/* A separator: the shortest key that is above `left` and not above `right`. */
+static struct entry *new_separator(struct memtable *table, struct dueq_slice left,
+                                   struct dueq_slice right)
+{
+    const uint8_t *a = left.data, *b = right.data;
+    size_t size = 0;
+
+    while (size < left.size && size < right.size && a[size] == b[size])
+        size++;
+    return new_entry(table, dueq_slice(right.data, size + 1), 0);
+}
+
+static bool insert_child(struct memtable *table, struct path *path, unsigned level,
+                         struct entry *separator, void *child);
+
+static bool grow_root(struct memtable *table, struct entry *separator, void *child)
+{
+    struct inner *root = arena_alloc(&table->arena, sizeof(*root));
+
+    if (root == NULL)
+        return false;
+    root->run.count = root->run.prefix = 0;
+    node_insert(&root->run, 0, separator);
+    root->children[0] = table->root;
+    root->children[1] = child;
+    table->root = root;
+    table->depth++;
+    return true;
+}
+
+static void place_child(struct inner *inner, unsigned slot, struct entry *separator,
+                        void *child)
+{
+    memmove(inner->children + slot + 2, inner->children + slot + 1,
+            (inner->run.count - slot) * sizeof(inner->children[0]));
+    inner->children[slot + 1] = child;
+    node_insert(&inner->run, slot, separator);
+}
+
+/* Splits a full inner node; the middle separator moves up. */
+static bool split_inner(struct memtable *table, struct path *path, unsigned level,
+                        unsigned slot, struct entry *separator, void *child)
+{
+    struct inner *left = path->nodes[level], *right;
+    unsigned middle = slot == NODE_KEYS ? NODE_KEYS - 1 : NODE_KEYS / 2;
+    struct entry *up = left->run.entries[middle];
+
+    right = arena_alloc(&table->arena, sizeof(*right));
+    if (right == NULL)
+        return false;
+    right->run.count = right->run.prefix = 0;
+    memcpy(right->children, left->children + middle + 1,
+           (NODE_KEYS - middle) * sizeof(left->children[0]));
+    if (middle + 1 < NODE_KEYS)
+        node_move_tail(&left->run, middle + 1, &right->run);
+    left->run.count = (uint16_t)middle;
+    if (slot <= middle)
+        place_child(left, slot, separator, child);
+    else
+        place_child(right, slot - middle - 1, separator, child);
+    return insert_child(table, path, level, up, right);
+}
+
+/* Hangs `child` in at the right of the child taken at `level - 1`; level 0: above the root. */
+static bool insert_child(struct memtable *table, struct path *path, unsigned level,
+                         struct entry *separator, void *child)
+{
+    struct inner *parent;
+    unsigned slot;
+
+    if (level == 0)
+        return grow_root(table, separator, child);
+    parent = path->nodes[level - 1];
+    slot = path->slots[level - 1];
+    if (parent->run.count < NODE_KEYS) {
+        place_child(parent, slot, separator, child);
+        return true;
+    }
+    return split_inner(table, path, level - 1, slot, separator, child);
+}
+
+/* Makes room at `slot` of a full leaf for an entry about to come. An insert at the very end
+ * opens an empty leaf, so that ascending keys fill their leaves. */
+static bool split_leaf(struct memtable *table, struct path *path, struct entry *coming,
+                       unsigned slot)
+{
+    struct leaf *left = path->leaf, *right = new_leaf(table);
+    unsigned middle = slot == NODE_KEYS ? NODE_KEYS : NODE_KEYS / 2;
+    bool appended = middle == NODE_KEYS;
+    struct dueq_slice first = entry_key(appended ? coming : left->run.entries[middle]);
+    struct dueq_slice last =
+        entry_key(slot == middle && !appended ? coming : left->run.entries[middle - 1]);
+    struct entry *separator;
+
+    if (right == NULL)
+        return false;
+    separator = new_separator(table, last, first);
+    if (separator == NULL)
+        return false;
+    right->next = left->next;
+    right->prev = left;
+    if (right->next != NULL)
+        right->next->prev = right;
+    left->next = right;
+    if (!appended)
+        node_move_tail(&left->run, middle, &right->run);
+    if (slot > middle || appended)
+        node_insert(&right->run, slot - middle, coming);
+    else
+        node_insert(&left->run, slot, coming);
+    return insert_child(table, path, table->depth, separator, right);
+}
+
+static bool insert_entry(struct memtable *table, struct dueq_slice key, struct entry *entry)
+{
+    struct path path;
+    bool equal;
+    unsigned slot;
+
+    find_path(table, key, &path);
+    slot = node_find(&path.leaf->run, key, &equal);
+    if (path.leaf->run.count < NODE_KEYS)
+        node_insert(&path.leaf->run, slot, entry);
+    else if (!split_leaf(table, &path, entry, slot))
+        return false;
+    table->entries++;
+    return true;
+}
+
+/* ---- removing */
+
+/* Takes the child at `slot` and the separator at its left (its right for the first) out. */
+static void drop_child(struct memtable *table, struct inner *inner, unsigned slot)
+{
+    unsigned separator = slot == 0 ? 0 : slot - 1;
+
+    free_entry(table, inner->run.entries[separator]);
+    node_remove(&inner->run, separator);
+    memmove(inner->children + slot, inner->children + slot + 1,
+            (inner->run.count + 1 - slot) * sizeof(inner->children[0]));
+}
+
+static void shrink_root(struct memtable *table)
+{
+    while (table->depth > 0) {
+        struct inner *root = table->root;
+
+        if (root->run.count > 0)
+            return;
+        table->root = root->children[0];
+        table->depth--;
+        arena_free(&table->arena, root, sizeof(*root));
+    }
+}
+
+/* Removes the empty child taken at each level, upwards as long as its parent has no other. */
+static void unhang(struct memtable *table, struct path *path)
+{
+    unsigned level = table->depth;
+
+    while (level > 0 && path->nodes[level - 1]->run.count == 0) {
+        arena_free(&table->arena, path->nodes[level - 1], sizeof(struct inner));
+        level--;
+    }
+    if (level > 0)
+        drop_child(table, path->nodes[level - 1], path->slots[level - 1]);
+    shrink_root(table);
+}
+
+static void free_leaf(struct memtable *table, struct leaf *leaf)
+{
+    if (leaf->prev != NULL)
+        leaf->prev->next = leaf->next;
+    if (leaf->next != NULL)
+        leaf->next->prev = leaf->prev;
+    arena_free(&table->arena, leaf, sizeof(*leaf));
+}
+
+/* Empties the right neighbour under the same parent into this leaf when both are sparse. */
+static void merge_right(struct memtable *table, struct path *path)
+{
+    struct inner *parent = path->nodes[table->depth - 1];
+    unsigned slot = path->slots[table->depth - 1];
+    struct leaf *left = path->leaf, *right;
+
+    if (slot == parent->run.count)
+        return;
+    right = parent->children[slot + 1];
+    if (left->run.count + right->run.count > MERGE_FILL)
+        return;
+    node_move_tail(&right->run, 0, &left->run);
+    free_leaf(table, right);
+    drop_child(table, parent, slot + 1);
+    shrink_root(table);
+}
+
+static void remove_entry(struct memtable *table, struct path *path, unsigned slot)
+{
+    struct leaf *leaf = path->leaf;
+
+    free_entry(table, leaf->run.entries[slot]);
+    node_remove(&leaf->run, slot);
+    table->entries--;
+    if (table->depth == 0)
+        return;
+    if (leaf->run.count == 0) {
+        if (leaf->prev == NULL && leaf->next == NULL)
+            return;
+        free_leaf(table, leaf);
+        unhang(table, path);
+    } else if (leaf->run.count < MERGE_BELOW) {
+        merge_right(table, path);
+    }
+}
+
+/* ---- put and del */
+
+/* The entry of the key, with room for so many bytes in place of its value, which is the
+ * caller's to write. NULL: out of memory, nothing has changed. */
+static struct entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
+                                bool absent)
+{
+    struct leaf *leaf = find_leaf(table, key);
+    bool equal;
+    unsigned slot = node_find(&leaf->run, key, &equal);
+    struct entry *entry =
+        equal ? resize_entry(table, leaf, slot, size) : new_entry(table, key, size);
+
+    if (entry == NULL)
+        return NULL;
+    entry->tombstone = false;
+    table->version++;
+    if (equal)
+        return entry;
+    entry->fresh = absent;
+    if (leaf->run.count < NODE_KEYS) {
+        node_insert(&leaf->run, slot, entry);
+        table->entries++;
+        return entry;
+    }
+    return insert_entry(table, key, entry) ? entry : NULL;
+}
+
+enum dueq_status memtable_put(struct memtable *table, struct dueq_slice key,
+                              const struct dueq_slice *parts, size_t count, bool absent,
+                              const uint8_t **ret_value)
+{
+    struct entry *entry = open_entry(table, key, parts_size(parts, count), absent);
+
+    if (entry == NULL)
+        return DUEQ_NOMEM;
+    write_value(entry, parts, count);
+    if (ret_value != NULL)
+        *ret_value = entry->bytes + entry->key_size;
+    return DUEQ_OK;
+}
+
+enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice key,
+                                    struct large_value *value, bool absent)
+{
+    struct entry *entry = open_entry(table, key, sizeof(value), absent);
+
+    if (entry == NULL)
+        return DUEQ_NOMEM;
+    hang_large(table, entry, value);
+    return DUEQ_OK;
+}
+
+enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key)
+{
+    struct path path;
+    struct entry *entry;
+    bool equal;
+    unsigned slot;
+
+    find_path(table, key, &path);
+    slot = node_find(&path.leaf->run, key, &equal);
+    table->version++;
+    if (equal && path.leaf->run.entries[slot]->fresh) {
+        remove_entry(table, &path, slot);
+        return DUEQ_OK;
+    }
+    entry = equal ? resize_entry(table, path.leaf, slot, 0) : new_entry(table, key, 0);
+    if (entry == NULL)
+        return DUEQ_NOMEM;
+    entry->tombstone = true;
+    entry->value_size = 0;
+    if (equal)
+        return DUEQ_OK;
+    return insert_entry(table, key, entry) ? DUEQ_OK : DUEQ_NOMEM;
+}
+
+/* ---- cursors */
+
+static struct leaf *first_leaf(const struct memtable *table)
+{
+    void *node = table->root;
+
+    for (unsigned depth = table->depth; depth > 0; depth--)
+        node = ((struct inner *)node)->children[0];
+    return node;
+}
+
+bool memtable_seek(struct memtable_cursor *cursor, const struct memtable *table,
+                   struct dueq_slice key)
+{
+    struct leaf *leaf = find_leaf(table, key);
+    bool equal;
+
+    cursor->table = table;
+    cursor->leaf = leaf;
+    cursor->slot = node_find(&leaf->run, key, &equal);
+    if (cursor->slot < leaf->run.count)
+        return true;
+    cursor->leaf = leaf->next;
+    cursor->slot = 0;
+    return cursor->leaf != NULL;
+}
+
+bool memtable_seek_last(struct memtable_cursor *cursor, const struct memtable *table,
+                        struct dueq_slice key)
+{
+    struct leaf *leaf = find_leaf(table, key);
+    bool equal;
+
+    cursor->table = table;
+    cursor->leaf = leaf;
+    cursor->slot = node_find(&leaf->run, key, &equal);
+    return memtable_prev(cursor);
+}
+
+/* Entries lie all over the arena: a walk asks for those to come before it needs them. */
+static void prefetch(const struct leaf *leaf, unsigned slot)
+{
+    enum { AHEAD = 6 };
+
+    if (slot + AHEAD < leaf->run.count)
+        __builtin_prefetch(leaf->run.entries[slot + AHEAD]);
+}
+
+static void prefetch_leaf(const struct leaf *leaf)
+{
+    for (unsigned slot = 0; leaf != NULL && slot < 8 && slot < leaf->run.count; slot++)
+        __builtin_prefetch(leaf->run.entries[slot]);
+}
+
+bool memtable_next(struct memtable_cursor *cursor)
+{
+    struct leaf *leaf = cursor->leaf;
+
+    if (++cursor->slot < leaf->run.count) {
+        if (cursor->slot == leaf->run.count / 2U)
+            prefetch_leaf(leaf->next);
+        prefetch(leaf, cursor->slot);
+        return true;
+    }
+    cursor->leaf = leaf->next;
+    cursor->slot = 0;
+    return cursor->leaf != NULL;
+}
+
+bool memtable_prev(struct memtable_cursor *cursor)
+{
+    struct leaf *leaf = cursor->leaf;
+
+    if (cursor->slot > 0) {
+        cursor->slot--;
+        return true;
+    }
+    leaf = leaf->prev;
+    cursor->leaf = leaf;
+    if (leaf == NULL)
+        return false;
+    cursor->slot = leaf->run.count - 1U;
+    return true;
+}
+
+struct memtable_entry memtable_at(const struct memtable_cursor *cursor)
+{
+    const struct leaf *leaf = cursor->leaf;
+    const struct entry *entry = leaf->run.entries[cursor->slot];
+
+    return show(entry);
+}
+
+/* ---- self-check */
+
+struct audit {
+    size_t entries, bytes;
+    const struct leaf *last;
+    const char *wrong;
+};
+
+static void audit_run(struct audit *audit, const struct run *run, size_t node_size)
+{
+    if (run->count > NODE_KEYS)
+        audit->wrong = "a node is overfull";
+    for (unsigned i = 0; i < run->count; i++) {
+        bool equal;
+
+        if (node_find(run, entry_key(run->entries[i]), &equal) != i || !equal)
+            audit->wrong = "a node does not find its own key";
+        if (i > 0 &&
+            dueq_slice_compare(entry_key(run->entries[i - 1]), entry_key(run->entries[i])) >= 0)
+            audit->wrong = "keys are out of order";
+        audit->bytes +=
+            arena_room(entry_size(run->entries[i]->key_size, stored_size(run->entries[i])));
+        audit->bytes += run->entries[i]->large ? run->entries[i]->value_size : 0;
+    }
+    audit->bytes += arena_room(node_size);
+}
+
+static void audit_leaf(struct audit *audit, const struct leaf *leaf)
+{
+    audit_run(audit, &leaf->run, sizeof(*leaf));
+    if (leaf->prev != audit->last)
+        audit->wrong = "leaves are linked wrongly";
+    if (audit->last != NULL &&
+        (audit->last->next != leaf ||
+         dueq_slice_compare(entry_key(audit->last->run.entries[audit->last->run.count - 1]),
+                            entry_key(leaf->run.entries[0])) >= 0))
+        audit->wrong = "leaves are out of order";
+    audit->last = leaf;
+    audit->entries += leaf->run.count;
+}
+
+/* Every key of the subtree must be found by way of its separators. */
+static void audit_node(struct audit *audit, const struct memtable *table, const void *node,
+                       unsigned depth)
+{
+    const struct inner *inner = node;
+
+    if (audit->wrong != NULL)
+        return;
+    if (depth == 0) {
+        const struct leaf *leaf = node;
+
+        if (leaf->run.count == 0 && table->depth > 0) {
+            audit->wrong = "a leaf is empty";
+            return;
+        }
+        audit_leaf(audit, leaf);
+        for (unsigned i = 0; i < leaf->run.count; i++)
+            if (find_leaf(table, entry_key(leaf->run.entries[i])) != leaf)
+                audit->wrong = "separators lead to another leaf";
+        return;
+    }
+    audit_run(audit, &inner->run, sizeof(*inner));
+    for (unsigned i = 0; i <= inner->run.count; i++)
+        audit_node(audit, table, inner->children[i], depth - 1);
+}
+
+const char *memtable_check(const struct memtable *table)
+{
+    struct audit audit = {0};
+
+    audit_node(&audit, table, table->root, table->depth);
+    if (audit.wrong != NULL)
+        return audit.wrong;
+    if (audit.last->next != NULL || first_leaf(table)->prev != NULL)
+        return "the chain of leaves has loose ends";
+    if (audit.entries != table->entries)
+        return "the number of entries is wrong";
+    return audit.bytes == memtable_bytes(table) ? NULL : "the byte count is wrong";
+}

@@ -1,0 +1,18 @@
+#include "storage/dueq.h"
+
+#define MIB ((size_t)1 << 20)
+
+void dueq_options_init(struct dueq_options *options)
+{
+    *options = (struct dueq_options){
+        .durability = DUEQ_SYNC_ALWAYS,
+        .interval_ms = 1000,
+        .memtable_bytes = 48 * MIB,
+        .segment_bytes = 64 * MIB,
+        .record_bytes = DUEQ_RECORD_MAX,
+        .journal_bytes = 512 * MIB,
+        .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 1024 * MIB,
+        .disk_reserve_bytes = 256 * MIB,
+        .high_water_percent = 90,
+    };
+}

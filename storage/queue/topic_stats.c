@@ -1,0 +1,107 @@
+#include "storage/queue/queue.h"
+
+enum { STEPS_MAX = 5000 }; /* of one call: what has fallen due is counted so far */
+
+/* *budget is spent: there may be more to count or find. */
+static enum dueq_status look_at_lane(struct queue *queue, struct topic *topic,
+                                     struct lane *lane, struct dueq_time time, unsigned *budget,
+                                     struct dueq_topic_stats *stats)
+{
+    uint64_t moved = 0;
+    struct place first;
+    enum dueq_status status = schedule_count(queue, topic, lane, time, budget, &moved);
+
+    if (moved > 0)
+        queue_signal(queue, topic);
+    if (status == DUEQ_OK && *budget > 0)
+        status = schedule_find_next_due(queue, topic, lane, budget);
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    if (*budget > 0 && lane->next_due != DUEQ_NEVER) {
+        int64_t next = queue_wall_of(queue, lane->clock, lane->next_due);
+
+        stats->next_due = next < stats->next_due ? next : stats->next_due;
+    }
+    status = schedule_first(queue, topic, lane, time, budget, &first);
+    if (status == DUEQ_OK &&
+        schedule_lane_now(lane, time) - first.due > stats->oldest_ready_age)
+        stats->oldest_ready_age = schedule_lane_now(lane, time) - first.due;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+/* The clocks are caught up with here, as far as the budget goes. */
+static enum dueq_status look_at_topic(struct queue *queue, struct topic *topic,
+                                      struct dueq_time time, unsigned *budget,
+                                      struct dueq_topic_stats *stats)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (size_t i = 0; i < topic->lane_count && status == DUEQ_OK; i++)
+        status = look_at_lane(queue, topic, &topic->lanes[i], time, budget, stats);
+    stats->counting = *budget == 0;
+    return status;
+}
+
+static void fill_in(struct dueq_topic_stats *stats, const struct job_counts *counts)
+{
+    for (int state = 0; state < DUEQ_STATES; state++)
+        stats->counts[state] = job_count(counts, (enum dueq_state)state);
+}
+
+enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
+                                   struct dueq_time time, struct dueq_topic_stats *ret_stats)
+{
+    struct topic *found;
+    struct dueq_topic_stats stats;
+    struct job_counts counts;
+    unsigned budget = STEPS_MAX;
+    enum dueq_status status = topics_find(queue, topic, &found);
+
+    if (status != DUEQ_OK)
+        return status;
+    time = queue_time(queue, time);
+    stats = found->totals;
+    stats.oldest_ready_age = 0;
+    stats.next_due = DUEQ_NEVER;
+    status = look_at_topic(queue, found, time, &budget, &stats);
+    if (status != DUEQ_OK)
+        return status;
+    counts = topic_counts(found);
+    fill_in(&stats, &counts);
+    *ret_stats = stats;
+    return DUEQ_OK;
+}
+
+/* ---- all topics */
+
+static enum dueq_status look_at_all(struct queue *queue, struct dueq_time time,
+                                    struct dueq_topic_stats *stats)
+{
+    unsigned budget = STEPS_MAX;
+    enum dueq_status status = DUEQ_OK;
+
+    stats->oldest_ready_age = 0;
+    for (struct topic *topic = queue->topics; topic != NULL && status == DUEQ_OK && budget > 0;
+         topic = topic->hh.next)
+        status = look_at_topic(queue, topic, time, &budget, stats);
+    return status;
+}
+
+enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
+                                   struct dueq_topic_stats *ret_stats)
+{
+    struct dueq_topic_stats stats = queue->totals;
+    enum dueq_status status = DUEQ_OK;
+
+    time = queue_time(queue, time);
+    stats.next_due = DUEQ_NEVER;
+    stats.oldest_ready_age = DUEQ_DEFAULT;
+    stats.counting = wheel_next(&queue->wheel) <= time.now;
+    if (HASH_COUNT(queue->topics) <= DUEQ_TOPICS_AGED)
+        status = look_at_all(queue, time, &stats);
+    if (status != DUEQ_OK)
+        return status;
+    fill_in(&stats, &queue->jobs);
+    *ret_stats = stats;
+    return DUEQ_OK;
+}

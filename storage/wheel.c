@@ -1,0 +1,248 @@
+#include "storage/wheel.h"
+
+enum { SLOT_BITS = 6, SLOT_MASK = WHEEL_SLOTS - 1, LEVEL_EXPIRED = 255 };
+
+/* A timer at level L sits in the slot of bits 6L .. 6L+5 of its due; all its higher bits equal
+ * those of `now` or are one lap ahead. */
+
+/* ---- rings */
+
+static void ring_init(struct wheel_timer *head)
+{
+    head->next = head->prev = head;
+}
+
+static bool ring_empty(const struct wheel_timer *head)
+{
+    return head->next == head;
+}
+
+static void ring_append(struct wheel_timer *head, struct wheel_timer *timer)
+{
+    timer->prev = head->prev;
+    timer->next = head;
+    head->prev->next = timer;
+    head->prev = timer;
+}
+
+static void ring_remove(struct wheel_timer *timer)
+{
+    timer->prev->next = timer->next;
+    timer->next->prev = timer->prev;
+    timer->next = timer->prev = NULL;
+}
+
+/* ---- the wheel */
+
+void wheel_init(struct wheel *wheel, int64_t now)
+{
+    wheel->now = now;
+    wheel->armed = 0;
+    ring_init(&wheel->expired);
+    for (int level = 0; level < WHEEL_LEVELS; level++) {
+        wheel->occupied[level] = 0;
+        for (int slot = 0; slot < WHEEL_SLOTS; slot++)
+            ring_init(&wheel->slots[level][slot]);
+    }
+}
+
+static int64_t level_span(int level) /* ms of one slot */
+{
+    return (int64_t)1 << (SLOT_BITS * level);
+}
+
+/* One lap of the last level, from the start of the slot that now is in. */
+int64_t wheel_horizon(const struct wheel *wheel)
+{
+    int last = WHEEL_LEVELS - 1;
+
+    return ((wheel->now >> SLOT_BITS * last) + WHEEL_SLOTS) * level_span(last);
+}
+
+/* The level at which due and now differ in no higher bits. */
+static int level_for(const struct wheel *wheel, int64_t due)
+{
+    for (int level = 0; level < WHEEL_LEVELS - 1; level++)
+        if (due >> (SLOT_BITS * (level + 1)) == wheel->now >> (SLOT_BITS * (level + 1)))
+            return level;
+    return WHEEL_LEVELS - 1;
+}
+
+static void place(struct wheel *wheel, struct wheel_timer *timer)
+{
+    int level;
+
+    if (timer->due <= wheel->now) {
+        timer->level = LEVEL_EXPIRED;
+        ring_append(&wheel->expired, timer);
+        return;
+    }
+    level = level_for(wheel, timer->due);
+    timer->level = (uint8_t)level;
+    timer->slot = (uint8_t)(timer->due >> (SLOT_BITS * level) & SLOT_MASK);
+    ring_append(&wheel->slots[level][timer->slot], timer);
+    wheel->occupied[level] |= (uint64_t)1 << timer->slot;
+}
+
+static void unplace(struct wheel *wheel, struct wheel_timer *timer)
+{
+    ring_remove(timer);
+    if (timer->level != LEVEL_EXPIRED && ring_empty(&wheel->slots[timer->level][timer->slot]))
+        wheel->occupied[timer->level] &= ~((uint64_t)1 << timer->slot);
+}
+
+void wheel_cancel(struct wheel *wheel, struct wheel_timer *timer)
+{
+    if (!wheel_timer_armed(timer))
+        return;
+    unplace(wheel, timer);
+    wheel->armed--;
+}
+
+bool wheel_arm(struct wheel *wheel, struct wheel_timer *timer, int64_t due)
+{
+    wheel_cancel(wheel, timer);
+    if (due >= wheel_horizon(wheel))
+        return false;
+    timer->due = due;
+    place(wheel, timer);
+    wheel->armed++;
+    return true;
+}
+
+/* The first occupied slot after that of `now`, once round; -1: none. */
+static int next_slot(const struct wheel *wheel, int level)
+{
+    unsigned here = (unsigned)(wheel->now >> (SLOT_BITS * level) & SLOT_MASK);
+    uint64_t occupied = wheel->occupied[level], rotated;
+
+    if (occupied == 0)
+        return -1;
+    here = (here + 1) & SLOT_MASK;
+    rotated = here == 0 ? occupied : occupied >> here | occupied << (WHEEL_SLOTS - here);
+    return (int)((here + (unsigned)__builtin_ctzll(rotated)) & SLOT_MASK);
+}
+
+/* The ms at which that slot begins. */
+static int64_t slot_begins(const struct wheel *wheel, int level, int slot)
+{
+    int64_t span = level_span(level), lap = span * WHEEL_SLOTS;
+    int64_t start = (wheel->now >> (SLOT_BITS * (level + 1))) * lap + slot * span;
+
+    return start > wheel->now ? start : start + lap;
+}
+
+int64_t wheel_next(const struct wheel *wheel)
+{
+    int64_t next = WHEEL_NEVER;
+
+    if (!ring_empty(&wheel->expired))
+        return wheel->now;
+    for (int level = 0; level < WHEEL_LEVELS; level++) {
+        int slot = next_slot(wheel, level);
+        int64_t begins = slot < 0 ? WHEEL_NEVER : slot_begins(wheel, level, slot);
+
+        if (begins < next)
+            next = begins;
+    }
+    return next;
+}
+
+/* Takes all timers out of a slot and places them anew, now that `now` has come to it. */
+static void cascade(struct wheel *wheel, int level, int slot)
+{
+    struct wheel_timer *head = &wheel->slots[level][slot];
+    struct wheel_timer moved;
+
+    if (ring_empty(head))
+        return;
+    moved = *head;
+    moved.next->prev = &moved;
+    moved.prev->next = &moved;
+    ring_init(head);
+    wheel->occupied[level] &= ~((uint64_t)1 << slot);
+    while (!ring_empty(&moved)) {
+        struct wheel_timer *timer = moved.next;
+
+        ring_remove(timer);
+        place(wheel, timer);
+    }
+}
+
+/* Steps from one occupied slot to the next; empty time costs nothing. */
+static void advance(struct wheel *wheel, int64_t now)
+{
+    while (ring_empty(&wheel->expired)) {
+        int64_t next = wheel_next(wheel);
+
+        if (next > now)
+            break;
+        wheel->now = next;
+        for (int level = WHEEL_LEVELS - 1; level >= 0; level--)
+            cascade(wheel, level, (int)(next >> (SLOT_BITS * level) & SLOT_MASK));
+    }
+}
+
+/* With nothing armed in between, now may jump; what is armed keeps its slot, because a slot
+ * that `now` passes is always stopped at. */
+struct wheel_timer *wheel_expire(struct wheel *wheel, int64_t now)
+{
+    struct wheel_timer *timer;
+
+    if (ring_empty(&wheel->expired) && now > wheel->now) {
+        advance(wheel, now);
+        if (ring_empty(&wheel->expired))
+            wheel->now = now;
+    }
+    if (ring_empty(&wheel->expired))
+        return NULL;
+    timer = wheel->expired.next;
+    unplace(wheel, timer);
+    wheel->armed--;
+    return timer;
+}
+
+/* ---- self-check */
+
+static const char *check_timer(const struct wheel *wheel, const struct wheel_timer *timer,
+                               int level, int slot)
+{
+    if (timer->next->prev != timer || timer->prev->next != timer)
+        return "a ring is broken";
+    if (timer->level != level || timer->slot != slot)
+        return "a timer does not know where it is";
+    if (timer->due <= wheel->now)
+        return "a due timer is still in a slot";
+    if ((timer->due >> (SLOT_BITS * level) & SLOT_MASK) != slot)
+        return "a timer is in the wrong slot";
+    if (slot_begins(wheel, level, slot) > timer->due)
+        return "a timer would fire late";
+    return NULL;
+}
+
+const char *wheel_check(const struct wheel *wheel)
+{
+    size_t count = 0;
+
+    for (int level = 0; level < WHEEL_LEVELS; level++)
+        for (int slot = 0; slot < WHEEL_SLOTS; slot++) {
+            const struct wheel_timer *head = &wheel->slots[level][slot];
+
+            if (ring_empty(head) == (wheel->occupied[level] >> slot & 1))
+                return "a bit and its slot differ";
+            for (struct wheel_timer *timer = head->next; timer != head; timer = timer->next) {
+                const char *wrong = check_timer(wheel, timer, level, slot);
+
+                if (wrong != NULL)
+                    return wrong;
+                count++;
+            }
+        }
+    for (struct wheel_timer *timer = wheel->expired.next; timer != &wheel->expired;
+         timer = timer->next) {
+        if (timer->due > wheel->now)
+            return "a timer expired early";
+        count++;
+    }
+    return count == wheel->armed ? NULL : "the number of armed timers is wrong";
+}

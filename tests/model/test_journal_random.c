@@ -1,0 +1,160 @@
+/* The journal across power cuts at any system call, on a disk that fails now and then: whatever
+ * the disk has made of what was not synced, everything settled is there, in order, and what is
+ * there besides is what came next. SEED= reproduces, STEPS= scales. */
+#include "tests/support/journal_rig.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka.h"
+
+static struct {
+    struct dice dice;
+    struct journal_rig rig;
+    uint64_t settled;                /* LSN that must survive */
+    uint64_t appended;               /* the last LSN of this timeline */
+    uint64_t tried;                  /* the last LSN that was given to the disk */
+    uint64_t timelines[RIG_RECORDS]; /* which one wrote the record that counts, by LSN */
+} test;
+
+static void check_durable(void)
+{
+    struct journal_rig *rig = &test.rig;
+
+    if (rig->read_to < test.settled)
+        fail_msg("record %llu was settled; only %llu came back",
+                 (unsigned long long)test.settled, (unsigned long long)rig->read_to);
+    assert_true(rig->read_to <= test.tried || rig->read_to == rig->after);
+    for (uint64_t lsn = rig->read_from; lsn <= rig->read_to; lsn++)
+        assert_int_equal(rig->timelines[lsn % RIG_RECORDS], test.timelines[lsn % RIG_RECORDS]);
+}
+
+static void track_durable(void)
+{
+    uint64_t settled = journal_durable_lsn(test.rig.journal);
+    uint64_t synced = journal_synced_lsn(test.rig.journal);
+
+    if (test.rig.options.durability == DUEQ_SYNC_ALWAYS)
+        assert_true(settled <= synced);
+    if (synced > test.settled)
+        test.settled = synced;
+}
+
+/* One that fails may be on the disk all the same: only its padding was not. */
+static void append_one(void)
+{
+    struct journal_rig *rig = &test.rig;
+    size_t size = RIG_PAYLOAD_LEAST + dice_roll(&test.dice, 3) * 300;
+
+    if (dice_once_in(&test.dice, 10))
+        size = RIG_PAYLOAD_LEAST + dice_roll(&test.dice, 2 * RIG_SEGMENT);
+    test.tried = test.appended + 1;
+    test.timelines[test.tried % RIG_RECORDS] = rig->timeline;
+    if (rig_try(rig, size) == DUEQ_OK)
+        test.appended++;
+}
+
+/* As a checkpoint does: what is trimmed is synced, and is not asked for again. */
+static void trim_some(void)
+{
+    struct journal_rig *rig = &test.rig;
+    uint64_t synced = journal_synced_lsn(rig->journal);
+    uint64_t back = dice_roll(&test.dice, 30);
+
+    if (synced < rig->after + back)
+        return;
+    rig->after = synced - back;
+    journal_trim(rig->journal, rig->after);
+    journal_prepare(rig->journal);
+}
+
+static void random_step(void)
+{
+    uint64_t face = dice_roll(&test.dice, 100);
+
+    if (face < 70)
+        append_one();
+    else if (face < 85)
+        journal_wait(test.rig.journal, dice_roll(&test.dice, 2) ? test.appended : 0);
+    else if (face < 90)
+        trim_some();
+    else if (face < 93)
+        journal_sync(test.rig.journal);
+    else if (face < 94)
+        usleep(1500);
+    track_durable();
+}
+
+/* What was not settled may be there or not; then it counts. */
+static void accept(void)
+{
+    test.appended = test.tried = test.rig.read_to;
+    test.settled = journal_durable_lsn(test.rig.journal);
+    assert_int_equal(test.settled, test.appended);
+}
+
+/* A disk that fails now and then, is full, or is slow to take what it is given. */
+static void trouble(void)
+{
+    static const enum disk_call calls[] = {DISK_WRITE,    DISK_SYNC,   DISK_SYNC_NAMES,
+                                           DISK_ALLOCATE, DISK_RENAME, DISK_UNLINK};
+    unsigned passing = (unsigned)dice_roll(&test.dice, 20);
+
+    if (dice_once_in(&test.dice, 4))
+        fake_disk_shorten(test.rig.disk, 1 + dice_roll(&test.dice, 3000));
+    if (dice_once_in(&test.dice, 4))
+        fake_disk_fail(test.rig.disk, calls[dice_roll(&test.dice, 6)], passing, 1, EIO);
+    else if (dice_once_in(&test.dice, 4))
+        fake_disk_fail(test.rig.disk, DISK_ALLOCATE, passing / 2,
+                       (unsigned)dice_roll(&test.dice, 20), ENOSPC);
+}
+
+/* One life: opened, written to, ended by a cut, by the end of the process, or closed. */
+static void live_once(void)
+{
+    struct journal_rig *rig = &test.rig;
+    int steps = (int)dice_roll(&test.dice, 60);
+    enum dueq_status status;
+
+    rig->options.durability = (enum dueq_durability)dice_roll(&test.dice, 3);
+    rig->later_every = (unsigned)dice_roll(&test.dice, 4);
+    rig->options.note_ms = (unsigned)dice_roll(&test.dice, 2); /* now and then there is rest */
+    if (dice_once_in(&test.dice, 2))
+        fake_disk_cut_after(rig->disk, 1 + dice_roll(&test.dice, 120));
+    trouble();
+    status = rig_open(rig);
+    if (status == DUEQ_OK) {
+        check_durable();
+        accept();
+        while (steps-- > 0 && !fake_disk_is_dead(rig->disk))
+            random_step();
+        track_durable();
+    } else if (status == DUEQ_CORRUPT) {
+        fail_msg("journal_open: %s", rig->error.text);
+    }
+    if (dice_once_in(&test.dice, 3))
+        fake_disk_cut_after(rig->disk, 0);
+    rig_close(rig);
+    if (fake_disk_is_dead(rig->disk))
+        fake_disk_restart(rig->disk, &test.dice);
+    fake_disk_cut_after(rig->disk, UINT32_MAX);
+}
+
+static void what_is_durable_survives_every_cut(void **state)
+{
+    long lives = dice_setting("STEPS", 1500);
+
+    (void)state;
+    dice_begin(&test.dice);
+    rig_init(&test.rig);
+    for (long life = 0; life < lives; life++)
+        live_once();
+    rig_release(&test.rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_durable_survives_every_cut)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* Random changes to a memtable against the simplest map there is: an array over a dense
+ * universe of keys. SEED= reproduces, STEPS= scales. */
+#include "storage/kv/memtable/memtable.h"
+
+#include "storage/kv/large_value.h"
+#include "tests/support/dice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/support/cmocka.h"
+
+enum { UNIVERSE = 3000, VALUE_MAX = 300 };
+
+struct model_entry {
+    bool present, tombstone, fresh;
+    size_t value_size;
+    uint8_t fill;
+};
+
+struct keys {
+    uint8_t bytes[UNIVERSE][512];
+    size_t sizes[UNIVERSE];
+};
+
+static struct keys keys;
+static struct model_entry model[UNIVERSE];
+
+static int compare_index(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+
+    return dueq_slice_compare(dueq_slice(keys.bytes[*x], keys.sizes[*x]),
+                              dueq_slice(keys.bytes[*y], keys.sizes[*y]));
+}
+
+/* Keys that share prefixes, are prefixes of each other, hold zeros and runs of 0xff. */
+static void make_universe(struct dice *dice)
+{
+    static int order[UNIVERSE];
+    static struct keys sorted;
+    int distinct = 0;
+
+    for (int i = 0; i < UNIVERSE; i++) {
+        size_t size = 1 + dice_roll(dice, i % 10 == 0 ? 511 : 24);
+
+        for (size_t at = 0; at < size; at++)
+            keys.bytes[i][at] = (uint8_t[]){0, 1, 0xff, 'k'}[dice_roll(dice, 4)];
+        if (i % 3 == 0)
+            memset(keys.bytes[i], 'p', size * 3 / 4);
+        keys.sizes[i] = size;
+        order[i] = i;
+    }
+    qsort(order, UNIVERSE, sizeof(order[0]), compare_index);
+    for (int i = 0; i < UNIVERSE; i++)
+        if (i == 0 || compare_index(&order[i - 1], &order[i]) != 0) {
+            memcpy(sorted.bytes[distinct], keys.bytes[order[i]], 512);
+            sorted.sizes[distinct++] = keys.sizes[order[i]];
+        }
+    for (int i = distinct; i < UNIVERSE; i++) { /* fill up behind the last */
+        memset(sorted.bytes[i], 0xff, 500);
+        snprintf((char *)sorted.bytes[i] + 500, 12, "%06d", i);
+        sorted.sizes[i] = 506;
+    }
+    keys = sorted;
+}
+
+static struct dueq_slice key_at(size_t i)
+{
+    return dueq_slice(keys.bytes[i], keys.sizes[i]);
+}
+
+/* Whatever its size: the table does not ask. */
+static void put_large(struct memtable *table, size_t i, const struct dueq_slice *parts,
+                      bool absent)
+{
+    struct large_value *value = large_value_new(parts, 2);
+
+    assert_non_null(value);
+    assert_int_equal(memtable_put_large(table, key_at(i), value, absent), DUEQ_OK);
+    large_value_release(value);
+}
+
+static void put_random(struct memtable *table, struct dice *dice, size_t i)
+{
+    uint8_t value[VALUE_MAX];
+    struct model_entry *entry = &model[i];
+    bool hidden = !entry->present || entry->tombstone;
+    bool absent = hidden && dice_roll(dice, 2) == 0;
+    struct dueq_slice parts[2];
+
+    entry->value_size = dice_roll(dice, VALUE_MAX);
+    entry->fill = (uint8_t)dice_roll(dice, 256);
+    memset(value, entry->fill, sizeof(value));
+    parts[0] = dueq_slice(value, entry->value_size / 3);
+    parts[1] = dueq_slice(value, entry->value_size - entry->value_size / 3);
+    if (dice_roll(dice, 8) == 0)
+        put_large(table, i, parts, absent);
+    else
+        assert_int_equal(memtable_put(table, key_at(i), parts, 2, absent, NULL), DUEQ_OK);
+    if (!entry->present)
+        entry->fresh = absent;
+    entry->present = true;
+    entry->tombstone = false;
+}
+
+static void del_random(struct memtable *table, size_t i)
+{
+    struct model_entry *entry = &model[i];
+
+    assert_int_equal(memtable_del(table, key_at(i)), DUEQ_OK);
+    if (entry->present && entry->fresh) {
+        *entry = (struct model_entry){0};
+        return;
+    }
+    *entry = (struct model_entry){.present = true, .tombstone = true};
+}
+
+static void check_entry(const struct memtable_entry *entry, size_t i)
+{
+    assert_int_equal(entry->tombstone, model[i].tombstone);
+    assert_int_equal(entry->key_size, keys.sizes[i]);
+    assert_memory_equal(entry->key, keys.bytes[i], keys.sizes[i]);
+    if (entry->tombstone)
+        return;
+    assert_int_equal(entry->value_size, model[i].value_size);
+    for (size_t at = 0; at < entry->value_size; at++)
+        assert_int_equal(entry->value[at], model[i].fill);
+}
+
+static void get_random(const struct memtable *table, size_t i)
+{
+    struct memtable_entry entry;
+    bool found = memtable_get(table, key_at(i), &entry);
+
+    assert_int_equal(found, model[i].present);
+    if (found)
+        check_entry(&entry, i);
+}
+
+/* A seek and a walk of some steps, in one direction. */
+static void walk_random(const struct memtable *table, struct dice *dice, size_t i)
+{
+    bool forward = dice_roll(dice, 2) == 0;
+    struct memtable_cursor cursor;
+    bool more = forward ? memtable_seek(&cursor, table, key_at(i))
+                        : memtable_seek_last(&cursor, table, key_at(i));
+    int at = forward ? (int)i : (int)i - 1;
+
+    for (int step = 0; step < 20; step++) {
+        struct memtable_entry entry;
+
+        while (at >= 0 && at < UNIVERSE && !model[at].present)
+            at += forward ? 1 : -1;
+        assert_int_equal(more, at >= 0 && at < UNIVERSE);
+        if (!more)
+            return;
+        entry = memtable_at(&cursor);
+        check_entry(&entry, (size_t)at);
+        more = forward ? memtable_next(&cursor) : memtable_prev(&cursor);
+        at += forward ? 1 : -1;
+    }
+}
+
+static void a_memtable_is_the_map_it_claims_to_be(void **state)
+{
+    struct dice dice;
+    long steps = dice_setting("STEPS", 400000);
+    struct memtable *table = memtable_new();
+    uint64_t put_share = 50;
+
+    (void)state;
+    dice_begin(&dice);
+    make_universe(&dice);
+    memset(model, 0, sizeof(model));
+    for (long step = 0; step < steps; step++) {
+        size_t i = dice_roll(&dice, UNIVERSE);
+        uint64_t face = dice_roll(&dice, 100);
+
+        if (step % 20000 == 0) /* grow and shrink in turn */
+            put_share = 10 + dice_roll(&dice, 60);
+        if (face < put_share)
+            put_random(table, &dice, i);
+        else if (face < 80)
+            del_random(table, i);
+        else if (face < 90)
+            get_random(table, i);
+        else
+            walk_random(table, &dice, i);
+        if (step % 997 == 0)
+            assert_string_equal(memtable_check(table) == NULL ? "" : memtable_check(table), "");
+    }
+    memtable_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_memtable_is_the_map_it_claims_to_be)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
