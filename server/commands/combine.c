@@ -1,7 +1,7 @@
 #include "server/commands/combine.h"
 
 #include "protocol/number.h"
-#include "server/commands/zsets/scored_members.h"
+#include "server/commands/scored_members.h"
 #include "server/dispatch/long_work.h"
 #include "storage/kv/kv.h"
 

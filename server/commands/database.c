@@ -1,5 +1,5 @@
-#include "storage/store.h"
 #include "server/commands/database.h"
+#include "storage/store.h"
 
 #include "protocol/number.h"
 #include "server/session/notifications.h"
@@ -107,34 +107,6 @@ void database_notify_if_removed(struct context *context, struct dueq_slice key)
         database_notify(context, EVENT_GENERIC, "del", key);
 }
 
-bool string_value_read(struct context *context, struct dueq_slice name,
-                       struct dueq_slice *ret_value, bool *ret_found)
-{
-    struct keys_view view = database_view(context);
-    enum dueq_status status = string_get(&view, name, ret_value);
-
-    if (!context_check_status(context, status))
-        return false;
-    if (status == DUEQ_NOTFOUND)
-        *ret_value = dueq_slice("", 0);
-    if (ret_found != NULL)
-        *ret_found = status == DUEQ_OK;
-    return true;
-}
-
-bool string_value_write(struct context *context, struct dueq_slice name,
-                        struct dueq_slice value, int64_t expires, enum string_origin origin,
-                        const char *event)
-{
-    struct keys_view view = database_view(context);
-
-    if (!context_check_status(context, dueq_room(context->store, value.size)) ||
-        !context_check_status(context, string_set(&view, name, value, expires, origin)))
-        return false;
-    database_notify(context, EVENT_STRING, event, name);
-    return true;
-}
-
 bool arguments_flush_form(struct context *context)
 {
     if (context_count(context) == 1 ||
@@ -214,18 +186,6 @@ bool arguments_expiry(struct context *context, size_t index, bool seconds, bool 
     return true;
 }
 
-bool increment_sum(struct context *context, long double number, long double amount, char *text,
-                   struct dueq_slice *ret_sum)
-{
-    number += amount;
-    if (isnan(number) || isinf(number)) {
-        resp_error(context->reply, "ERR increment would produce NaN or Infinity");
-        return false;
-    }
-    *ret_sum = dueq_slice(text, number_format_long_double(text, number));
-    return true;
-}
-
 bool arguments_timeout(struct context *context, size_t index, int64_t *ret_deadline)
 {
     struct argument argument = context_argument(context, index);
@@ -244,34 +204,6 @@ bool arguments_timeout(struct context *context, size_t index, int64_t *ret_deadl
     *ret_deadline =
         milliseconds == 0 ? DUEQ_NEVER : context_deadline(context, (int64_t)milliseconds);
     return true;
-}
-
-bool range_clamp(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
-                 uint64_t *ret_count)
-{
-    int64_t size = (int64_t)count;
-
-    if (start < 0)
-        start = start < -size ? 0 : start + size;
-    if (stop < 0)
-        stop = stop < -size ? -1 : stop + size;
-    if (stop >= size)
-        stop = size - 1;
-    if (start > stop || start >= size)
-        return false;
-    *ret_first = (uint64_t)start;
-    *ret_count = (uint64_t)(stop - start) + 1;
-    return true;
-}
-
-bool range_clamp_string(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
-                        uint64_t *ret_count)
-{
-    if (start < 0 && stop < 0 && start > stop)
-        return false;
-    if (stop < -(int64_t)count)
-        stop = -(int64_t)count;
-    return range_clamp(start, stop, count, ret_first, ret_count);
 }
 
 enum outcome context_reply_integer(struct context *context, int64_t number)

@@ -54,33 +54,11 @@ bool arguments_cursor(struct context *context, size_t index, uint64_t *ret_curso
  * not below `least`: as the time on the queue's clock when a key expires. */
 bool arguments_expiry(struct context *context, size_t index, bool seconds, bool absolute,
                       int64_t least, int64_t *ret_expires);
-/* number += amount, as Redis prints it: into text (NUMBER_LONG_TEXT_MAX bytes), *ret_sum. */
-bool increment_sum(struct context *context, long double number, long double amount, char *text,
-                   struct dueq_slice *ret_sum);
 /* A timeout in seconds, as blocking commands take it: the deadline on the queue's clock. */
 bool arguments_timeout(struct context *context, size_t index, int64_t *ret_deadline);
 
-#define STRING_MAX ((size_t)512 << 20)
-
-/* A missing string reads as empty; ret_found may be NULL. False: the error is written. */
-bool string_value_read(struct context *context, struct dueq_slice name,
-                       struct dueq_slice *ret_value, bool *ret_found);
-/* Sets and notifies of `event`. expires, origin: as string_set. */
-bool string_value_write(struct context *context, struct dueq_slice name,
-                        struct dueq_slice value, int64_t expires, enum string_origin origin,
-                        const char *event);
-
 /* FLUSHDB and FLUSHALL: nothing, ASYNC or SYNC. False: the error is written. */
 bool arguments_flush_form(struct context *context);
-
-/* Clamps Redis' start and stop (negative: from the end) to a range of `count` elements. False:
- * the range is empty. */
-bool range_clamp(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
-                 uint64_t *ret_count);
-
-/* The same for bytes and bits of a string, whose ranges end at the first one at the least. */
-bool range_clamp_string(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
-                        uint64_t *ret_count);
 
 enum outcome context_reply_integer(struct context *context, int64_t number);
 

@@ -2,6 +2,7 @@
 #include "storage/store.h"
 #include "server/statistics/command_stats.h"
 #include "server/dispatch/command.h"
+#include "server/commands/string_value.h"
 #include "server/commands/database.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/monitors.h"
@@ -157,9 +158,9 @@ static size_t growth(const struct context *context)
 /* proto-max-bulk-len may let through more than the store keeps as one value. */
 static bool is_too_large(const struct request *request)
 {
-    if (request->bytes > STRING_MAX)
+    if (request->bytes > STRING_VALUE_MAX)
         for (size_t i = 0; i < request->count; i++)
-            if (request->arguments[i].size > STRING_MAX)
+            if (request->arguments[i].size > STRING_VALUE_MAX)
                 return true;
     return false;
 }

@@ -1,6 +1,8 @@
 #include "server/session/transaction.h"
 
 #include "server/containers/request_copy.h"
+#include "server/session/session.h"
+#include "server/session/watches.h"
 
 #include <stdlib.h>
 
@@ -102,4 +104,11 @@ size_t transaction_bytes(const struct transaction *transaction)
 const struct request *transaction_request(const struct transaction *transaction, size_t index)
 {
     return transaction->requests[index];
+}
+
+void transaction_end(struct context *context)
+{
+    transaction_free(context->session->transaction);
+    context->session->transaction = NULL;
+    watches_drop(context->server, context->session);
 }

@@ -20,13 +20,6 @@ static enum outcome run_multi(struct context *context)
     return context_ok(context);
 }
 
-void transaction_end(struct context *context)
-{
-    transaction_free(context->session->transaction);
-    context->session->transaction = NULL;
-    watches_drop(context->server, context->session);
-}
-
 static void execute_queued(struct context *context, const struct transaction *transaction)
 {
     size_t count = transaction_count(transaction);

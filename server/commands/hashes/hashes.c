@@ -1,6 +1,7 @@
 /* Hashes. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
+#include "server/commands/increment.h"
 #include "server/commands/database.h"
 
 #include "protocol/glob.h"

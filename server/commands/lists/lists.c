@@ -2,6 +2,7 @@
  * ends: list_pops.c; what looks for elements to edit: list_edits.c. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
+#include "server/commands/range.h"
 #include "server/commands/long_reads.h"
 
 static struct dueq_slice list_key(const struct context *context)

@@ -1,6 +1,8 @@
 /* Strings as rows of bits, the most significant of a byte first. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
+#include "server/commands/range.h"
+#include "server/commands/string_value.h"
 #include "server/commands/database.h"
 
 #include <stdlib.h>
@@ -15,7 +17,8 @@ static bool parse_offset(struct context *context, uint64_t *ret_offset)
 {
     int64_t offset;
 
-    if (!arguments_integer_or(context, 2, 0, (int64_t)STRING_MAX * 8 - 1, bad_offset, &offset))
+    if (!arguments_integer_or(context, 2, 0, (int64_t)STRING_VALUE_MAX * 8 - 1, bad_offset,
+                              &offset))
         return false;
     *ret_offset = (uint64_t)offset;
     return true;

@@ -1,6 +1,9 @@
 /* Strings. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
+#include "server/commands/range.h"
+#include "server/commands/increment.h"
+#include "server/commands/string_value.h"
 #include "server/commands/database.h"
 
 #include "protocol/number.h"
@@ -389,7 +392,7 @@ static enum outcome run_append(struct context *context)
 
     if (!string_value_read(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
-    if (value.size + tail.size > STRING_MAX)
+    if (value.size + tail.size > STRING_VALUE_MAX)
         return too_long(context);
     overlay(context, value, value.size, tail, found ? STRING_EDITED : STRING_GIVEN, "append");
     return OUTCOME_DONE;
@@ -410,7 +413,7 @@ static enum outcome run_setrange(struct context *context)
         return OUTCOME_DONE;
     if (piece.size == 0)
         return context_reply_integer(context, (int64_t)value.size);
-    if ((uint64_t)offset > STRING_MAX || (uint64_t)offset + piece.size > STRING_MAX)
+    if ((uint64_t)offset > STRING_VALUE_MAX || (uint64_t)offset + piece.size > STRING_VALUE_MAX)
         return too_long(context);
     overlay(context, value, (size_t)offset, piece, STRING_EDITED, "setrange");
     return OUTCOME_DONE;

@@ -1,7 +1,8 @@
 /* Sorted sets: ranges by rank, score and name, replied or stored. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
-#include "server/commands/zsets/scored_members.h"
+#include "server/commands/range.h"
+#include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
 #include "server/commands/long_reads.h"
 #include "server/commands/zsets/zset_store.h"

@@ -1,7 +1,7 @@
 /* Sorted sets: what members and the whole are asked for. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
-#include "server/commands/zsets/scored_members.h"
+#include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
 
 #include "server/commands/long_reads.h"

@@ -1,6 +1,7 @@
 /* Sorted sets: members and ranges taken out. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
+#include "server/commands/range.h"
 #include "server/commands/zsets/zset_bounds.h"
 #include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"

@@ -1,4 +1,4 @@
-#include "server/commands/zsets/scored_members.h"
+#include "server/commands/scored_members.h"
 
 void scored_members_write_one(struct resp_writer *writer, struct dueq_slice member,
                               double score, bool with_score)
