@@ -30,7 +30,9 @@ enum {
     KEEP_BYTES = 16 * 1024, /* memory kept between requests */
     KEEP_ARGUMENTS = 64,
     HEADER_LINE_MAX = 64 * 1024,
-    HUGE_PAGE = 2 * 1024 * 1024
+    PAGE = 4096,
+    HUGE_PAGE = 2 * 1024 * 1024,
+    SMALL_PAGES = 4 * HUGE_PAGE /* bytes of a large argument that stand in small pages */
 };
 
 enum scan_state { SCAN_START, SCAN_ARGUMENT, SCAN_PAYLOAD, SCAN_LARGE };
@@ -158,8 +160,21 @@ static void release_large(struct resp_reader *reader)
     reader->large_count = 0;
 }
 
-/* Address space for all of it, of which only what has come takes memory. On huge pages it is
- * given and taken back in hundreds of steps and not in a hundred thousand. */
+/* The first SMALL_PAGES bytes take memory in small pages, so that what a client holds is what
+ * it has sent; the rest in huge pages, which are given and taken back in hundreds of steps and
+ * not in a hundred thousand. */
+static void choose_pages(char *memory, size_t space)
+{
+    size_t small = space < SMALL_PAGES ? space / PAGE * PAGE : SMALL_PAGES;
+    size_t huge = (space - small) / HUGE_PAGE * HUGE_PAGE;
+
+    if (small > 0)
+        madvise(memory, small, MADV_NOHUGEPAGE);
+    if (huge > 0)
+        madvise(memory + small, huge, MADV_HUGEPAGE);
+}
+
+/* Reserves address space for the whole argument; only bytes that have come take memory. */
 static bool add_large(struct resp_reader *reader, size_t size)
 {
     struct resp_large *grown =
@@ -172,8 +187,7 @@ static bool add_large(struct resp_reader *reader, size_t size)
     reader->large = grown;
     if (posix_memalign(&large.memory, HUGE_PAGE, space) != 0)
         return false;
-    if (space >= 2 * HUGE_PAGE)
-        madvise(large.memory, space / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    choose_pages(large.memory, space);
     large.data = (char *)large.memory + RESP_LARGE_BEFORE;
     grown[reader->large_count++] = large;
     return true;
@@ -199,15 +213,21 @@ static size_t take_large(struct resp_reader *reader, const char *bytes, size_t s
     return size;
 }
 
-/* Bytes of memory that they take. */
+/* Bytes of memory that it takes. */
+static size_t held_by(const struct resp_large *large)
+{
+    size_t used = RESP_LARGE_BEFORE + large->got;
+    size_t step = used <= SMALL_PAGES ? PAGE : HUGE_PAGE;
+
+    return large->memory == NULL ? 0 : (used + step - 1) / step * step;
+}
+
 static size_t large_held(const struct resp_reader *reader)
 {
     size_t held = 0;
 
     for (size_t i = 0; i < reader->large_count; i++)
-        if (reader->large[i].memory != NULL)
-            held += (RESP_LARGE_BEFORE + reader->large[i].got + HUGE_PAGE - 1) / HUGE_PAGE *
-                    HUGE_PAGE;
+        held += held_by(&reader->large[i]);
     return held;
 }
 
@@ -259,12 +279,18 @@ void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *r
     size_t taken = reader->redis == NULL ? 0 : reader->redis->len - reader->redis->pos;
     size_t space = reader->redis == NULL ? 0 : sdsalloc(reader->redis->buf);
     size_t input = buffer_size(&reader->input);
+    size_t large = large_held(reader), coming = 0, coming_held = 0;
 
-    ret_memory->input = input + taken;
-    ret_memory->input_free = reader->input.capacity - input + space - taken;
-    ret_memory->arguments = buffer_size(&reader->block) + large_held(reader);
+    if (reader->state == SCAN_LARGE) {
+        coming = reader->large[reader->large_count - 1].got;
+        coming_held = held_by(&reader->large[reader->large_count - 1]);
+    }
+    ret_memory->input = input + taken + coming;
+    ret_memory->input_free =
+        reader->input.capacity - input + space - taken + coming_held - coming;
+    ret_memory->arguments = buffer_size(&reader->block) + large - coming_held;
     ret_memory->total =
-        sizeof(*reader) + large_held(reader) +
+        sizeof(*reader) + large + reader->large_count * sizeof(*reader->large) +
         (space == 0 ? 0 : sizeof(*reader->redis) + space) + reader->input.capacity +
         reader->block.capacity +
         reader->capacity * (sizeof(*reader->spans) + sizeof(*reader->arguments));

@@ -160,6 +160,34 @@ static void what_is_announced_takes_no_memory_until_it_comes(void **state)
     resp_reader_free(reader);
 }
 
+/* As input while it comes, as an argument when it is whole; no more of it than has come. */
+static void a_large_argument_counts_by_what_has_come(void **state)
+{
+    struct resp_limits limits = usual;
+    struct resp_reader *reader;
+    struct resp_memory memory;
+    struct request request;
+    static char bytes[1 << 20];
+
+    (void)state;
+    limits.large_bytes = 1 << 20;
+    reader = resp_reader_new(&limits);
+    resp_reader_feed(reader, "*2\r\n$1048576\r\n", 14);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    resp_reader_feed(reader, bytes, sizeof(bytes));
+    assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    resp_reader_measure(reader, &memory);
+    assert_int_equal(memory.input, sizeof(bytes));
+    assert_true(memory.arguments < 1024);
+    assert_true(memory.total >= sizeof(bytes) && memory.total < sizeof(bytes) + 65536);
+    resp_reader_feed(reader, "\r\n", 2);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    resp_reader_measure(reader, &memory);
+    assert_int_equal(memory.input, 0);
+    assert_true(memory.arguments >= sizeof(bytes));
+    resp_reader_free(reader);
+}
+
 /* The rest of the request and the next one stand where they would without it. */
 static void a_large_argument_can_be_taken_over(void **state)
 {
@@ -213,6 +241,7 @@ int main(void)
         cmocka_unit_test(limits_are_low_before_login),
         cmocka_unit_test(a_huge_argument_arrives_whole_and_its_memory_goes_back),
         cmocka_unit_test(what_is_announced_takes_no_memory_until_it_comes),
+        cmocka_unit_test(a_large_argument_counts_by_what_has_come),
         cmocka_unit_test(a_large_argument_can_be_taken_over),
         cmocka_unit_test(an_idle_reader_is_small),
     };
