@@ -167,10 +167,12 @@ fuzz: ## fuzz the request reader and the journal for FUZZ_SECONDS each (clang, l
 bench: $(BUILD)/dueq ## side by side with Redis and beanstalkd; prints ratios
 	@tests/bench/compare $(BUILD)/dueq
 
-.PHONY: lint lint-layers lint-tests lint-tidy check-commits format format-check
-lint: lint-layers lint-tests lint-tidy ## includes between layers, forgotten tests, clang-tidy, cppcheck
+.PHONY: lint lint-layers lint-docs lint-tests lint-tidy check-commits format format-check
+lint: lint-layers lint-docs lint-tests lint-tidy ## includes, names in documents, forgotten tests, clang-tidy, cppcheck
 lint-layers:
 	@tools/lint-layers
+lint-docs:
+	@tools/lint-docs ARCHITECTURE.md CONTRIBUTING.md README.md tests/README.md
 lint-tests:
 	@tools/lint-tests $(patsubst $(BUILD)/%,%.c,$(TESTS))
 lint-tidy:
