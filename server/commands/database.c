@@ -70,6 +70,19 @@ bool context_check_status(struct context *context, enum dueq_status status)
     return false;
 }
 
+void database_notify_in(struct context *context, unsigned database, enum keyspace_event type,
+                        const char *event, struct dueq_slice key)
+{
+    notifications_publish(context->server, type, event, database, key);
+}
+
+bool database_contains(const struct keys_view *view, struct dueq_slice key)
+{
+    struct keys_info info;
+
+    return keys_info(view, key, &info) == DUEQ_OK;
+}
+
 enum dueq_status database_count_elements(struct context *context, struct dueq_slice key,
                                          enum keys_type type, uint64_t *ret_count)
 {

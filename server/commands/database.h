@@ -16,6 +16,13 @@ struct keys_view database_view(const struct context *context);
 void database_notify(struct context *context, enum keyspace_event type, const char *event,
                      struct dueq_slice key);
 
+/* The same for a key of another database. */
+void database_notify_in(struct context *context, unsigned database, enum keyspace_event type,
+                        const char *event, struct dueq_slice key);
+
+/* Is there such a key, of any type? O(log N). */
+bool database_contains(const struct keys_view *view, struct dueq_slice key);
+
 /* The number of a database. False: the error is written. not_integer: what is said of no
  * number; NULL: Redis' usual. */
 bool arguments_database(struct context *context, size_t index, const char *not_integer,

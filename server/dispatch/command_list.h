@@ -11,19 +11,28 @@
     X(queue_claim)                                                                             \
     X(queue_push)                                                                              \
     X(queue_read)                                                                              \
+    X(copy)                                                                                    \
+    X(database)                                                                                \
     X(expire)                                                                                  \
     X(key_names)                                                                               \
     X(object)                                                                                  \
     X(sort)                                                                                    \
+    X(wait)                                                                                    \
     X(bits)                                                                                    \
     X(lcs)                                                                                     \
+    X(string_numbers)                                                                          \
+    X(string_ranges)                                                                           \
     X(strings)                                                                                 \
+    X(hash_numbers)                                                                            \
     X(hashes)                                                                                  \
     X(list_edits)                                                                              \
+    X(list_moves)                                                                              \
     X(list_pops)                                                                               \
+    X(list_push)                                                                               \
     X(lists)                                                                                   \
     X(set_algebra)                                                                             \
     X(sets)                                                                                    \
+    X(spop)                                                                                    \
     X(zset_add)                                                                                \
     X(zset_combine)                                                                            \
     X(zset_pop)                                                                                \
@@ -41,8 +50,12 @@
     X(debug)                                                                                   \
     X(latency)                                                                                 \
     X(memory)                                                                                  \
+    X(monitor)                                                                                 \
+    X(role)                                                                                    \
+    X(save)                                                                                    \
     X(script)                                                                                  \
-    X(server)
+    X(server)                                                                                  \
+    X(slowlog)
 
 #define COMMANDS_DECLARE(name) const struct command *name##_commands(void);
 COMMAND_LIST(COMMANDS_DECLARE)

@@ -298,11 +298,6 @@ static enum outcome run_latency_histogram(struct context *context)
     return OUTCOME_DONE;
 }
 
-static enum outcome run_latency_help(struct context *context)
-{
-    return run_container_help(context);
-}
-
 /* ---- commands */
 
 static const struct command latency_subcommands[] = {
@@ -314,7 +309,7 @@ static const struct command latency_subcommands[] = {
      .summary = "Show helpful text about the different subcommands.",
      .complexity = "O(1)",
      .syntax = "",
-     .run = run_latency_help},
+     .run = run_container_help},
     {.name = "doctor",
      .arity = 2,
      .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,

@@ -29,24 +29,6 @@ static enum outcome run_info(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* Topics belong to no database; they are counted in the first. */
-static enum outcome run_dbsize(struct context *context)
-{
-    resp_integer(context->reply,
-                 (int64_t)keys_count(store_keys(context->store), context->session->database));
-    return OUTCOME_DONE;
-}
-
-static enum outcome run_flushall(struct context *context)
-{
-    enum dueq_status status;
-
-    if (!arguments_flush_form(context))
-        return OUTCOME_DONE;
-    status = dueq_flush(context->store, context->now);
-    return status == DUEQ_OK ? context_ok(context) : context_status(context, status);
-}
-
 enum {
     SHUTDOWN_SAVE = 1,
     SHUTDOWN_NOSAVE = 2,
@@ -95,34 +77,9 @@ static enum outcome run_shutdown(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* ---- the table */
-
 /* ---- commands */
 
 static const struct command entries[] = {
-    {.name = "dbsize",
-     .arity = 1,
-     .flags = COMMAND_READONLY | COMMAND_FAST,
-     .group = "server",
-     .since = "1.0.0",
-     .summary = "Return the number of keys in the selected database",
-     .complexity = "O(1)",
-     .syntax = "",
-     .categories = "keyspace",
-     .tips = "request_policy:all_shards response_policy:agg_sum",
-     .run = run_dbsize},
-    {.name = "flushall",
-     .arity = -1,
-     .flags = COMMAND_WRITE,
-     .group = "server",
-     .since = "1.0.0",
-     .summary = "Remove all keys from all databases, and all topics with their jobs",
-     .complexity =
-         "O(N) with N the number of topics; elements and jobs are reclaimed in slices",
-     .syntax = "[ASYNC|SYNC]",
-     .categories = "keyspace dangerous",
-     .tips = "request_policy:all_shards response_policy:all_succeeded",
-     .run = run_flushall},
     {.name = "info",
      .arity = -1,
      .flags = COMMAND_LOADING | COMMAND_STALE,

@@ -46,13 +46,6 @@ static enum outcome run_quit(struct context *context)
     return OUTCOME_CLOSE;
 }
 
-static enum outcome run_select(struct context *context)
-{
-    if (!arguments_database(context, 1, NULL, &context->session->database))
-        return OUTCOME_DONE;
-    return context_ok(context);
-}
-
 static enum outcome run_reset(struct context *context)
 {
     struct session *session = context->session;
@@ -119,16 +112,6 @@ static const struct command entries[] = {
      .syntax = "",
      .categories = "connection",
      .run = run_reset},
-    {.name = "select",
-     .arity = 2,
-     .flags = COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST,
-     .group = "connection",
-     .since = "1.0.0",
-     .summary = "Change the selected database for the current connection",
-     .complexity = "O(1)",
-     .syntax = "index",
-     .categories = "connection",
-     .run = run_select},
     {.name = NULL}};
 
 COMMANDS(connection, entries)

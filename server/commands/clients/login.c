@@ -1,53 +1,10 @@
-/* AUTH and HELLO: who a client is, and what it speaks. */
+/* AUTH and HELLO: the user and the protocol of a session. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/session_names.h"
 
 #include "protocol/number.h"
 #include "server/dispatch/arguments.h"
 #include "server/server.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- names */
-
-bool session_names_valid(struct argument name)
-{
-    for (size_t i = 0; i < name.size; i++)
-        if (name.data[i] < '!' || name.data[i] > '~')
-            return false;
-    return true;
-}
-
-bool session_names_replace(char **text, struct argument given)
-{
-    char *copy = given.size == 0 ? NULL : strndup(given.data, given.size);
-
-    if (given.size > 0 && copy == NULL)
-        return false;
-    free(*text);
-    *text = copy;
-    return true;
-}
-
-static bool check_name(struct context *context, struct argument name)
-{
-    if (session_names_valid(name))
-        return true;
-    resp_error(context->reply,
-               "ERR Client names cannot contain spaces, newlines or special characters.");
-    return false;
-}
-
-bool session_names_set(struct context *context, struct argument name)
-{
-    if (!check_name(context, name))
-        return false;
-    if (session_names_replace(&context->session->name, name))
-        return true;
-    context_status(context, DUEQ_NOMEM);
-    return false;
-}
 
 /* ---- passwords */
 
@@ -133,7 +90,7 @@ static bool read_options(struct context *context, struct hello *hello)
             hello->password = context_argument(context, ++at);
         } else if (arguments_is(context, at, "setname") && left >= 1) {
             hello->name = context_argument(context, ++at);
-            if (!check_name(context, hello->name))
+            if (!session_names_check(context, hello->name))
                 return false;
         } else {
             resp_errorf(context->reply, "ERR Syntax error in HELLO option '%.128s'",

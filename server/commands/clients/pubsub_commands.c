@@ -216,11 +216,6 @@ static enum outcome run_pubsub_numpat(struct context *context)
     return OUTCOME_DONE;
 }
 
-static enum outcome run_pubsub_help(struct context *context)
-{
-    return run_container_help(context);
-}
-
 /* ---- commands */
 
 static const struct command pubsub_subcommands[] = {
@@ -252,7 +247,7 @@ static const struct command pubsub_subcommands[] = {
      .summary = "Show helpful text about the different subcommands",
      .complexity = "O(1)",
      .syntax = "",
-     .run = run_pubsub_help},
+     .run = run_container_help},
     {.name = "numpat",
      .arity = 2,
      .flags = COMMAND_PUBSUB | COMMAND_LOADING | COMMAND_STALE,

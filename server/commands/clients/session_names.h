@@ -6,6 +6,8 @@
 
 /* Gives the session a name, "" for none. False: the error is written. */
 bool session_names_set(struct context *context, struct argument name);
+/* Writes the error and answers false when the name is not valid. */
+bool session_names_check(struct context *context, struct argument name);
 /* A name as Redis allows it: printable, without spaces. */
 bool session_names_valid(struct argument name);
 /* Replaces an allocated text by a copy; NULL for an empty one. False: out of memory. */

@@ -1,38 +1,15 @@
-/* Hashes. */
+/* Hashes. Fields that contain numbers: hash_numbers.c. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
-#include "server/commands/increment.h"
+#include "server/commands/hashes/hash_fields.h"
 #include "server/commands/database.h"
 
 #include "protocol/glob.h"
-#include "protocol/number.h"
 #include "server/commands/long_reads.h"
 #include "server/commands/picks.h"
 #include "server/process/random.h"
 #include "server/commands/scan.h"
 
-#include <math.h>
 #include <string.h>
-
-/* False: the error is written. *ret_found false: no such key or field. */
-static bool read_field(struct context *context, struct dueq_slice field,
-                       struct dueq_slice *ret_value, bool *ret_found)
-{
-    struct keys_view view = database_view(context);
-    enum dueq_status status = hash_get(&view, context_slice(context, 1), field, ret_value);
-
-    *ret_found = status == DUEQ_OK;
-    return context_check_status(context, status);
-}
-
-static bool write_field(struct context *context, struct dueq_slice field,
-                        struct dueq_slice value, bool *ret_added)
-{
-    struct keys_view view = database_view(context);
-
-    return context_check_status(
-        context, hash_set(&view, context_slice(context, 1), field, value, ret_added));
-}
 
 /* The number of fields; 0 when there is no such key. False: the error is written. */
 static bool hash_size(struct context *context, uint64_t *ret_count)
@@ -50,8 +27,8 @@ static enum outcome set_fields(struct context *context, bool counted)
     if (context_count(context) % 2 != 0)
         return context_arity_error(context);
     for (size_t i = 2; i < context_count(context); i += 2) {
-        if (!write_field(context, context_slice(context, i), context_slice(context, i + 1),
-                         &added))
+        if (!hash_fields_write(context, context_slice(context, i),
+                               context_slice(context, i + 1), &added))
             return OUTCOME_DONE;
         new += added;
     }
@@ -74,11 +51,12 @@ static enum outcome run_hsetnx(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_field(context, context_slice(context, 2), &value, &found))
+    if (!hash_fields_read(context, context_slice(context, 2), &value, &found))
         return OUTCOME_DONE;
     if (found)
         return context_reply_integer(context, 0);
-    if (!write_field(context, context_slice(context, 2), context_slice(context, 3), &found))
+    if (!hash_fields_write(context, context_slice(context, 2), context_slice(context, 3),
+                           &found))
         return OUTCOME_DONE;
     database_notify(context, EVENT_HASH, "hset", context_slice(context, 1));
     return context_reply_integer(context, 1);
@@ -104,61 +82,6 @@ static enum outcome run_hdel(struct context *context)
     return context_reply_integer(context, removed);
 }
 
-static enum outcome run_hincrby(struct context *context)
-{
-    struct dueq_slice value;
-    char text[NUMBER_TEXT_MAX];
-    int64_t number = 0, amount;
-    bool found;
-
-    if (!arguments_integer(context, 3, &amount) ||
-        !read_field(context, context_slice(context, 2), &value, &found))
-        return OUTCOME_DONE;
-    if (found && !number_parse_integer(value.data, value.size, &number)) {
-        resp_error(context->reply, "ERR hash value is not an integer");
-        return OUTCOME_DONE;
-    }
-    if (__builtin_add_overflow(number, amount, &number)) {
-        resp_error(context->reply, "ERR increment or decrement would overflow");
-        return OUTCOME_DONE;
-    }
-    value = dueq_slice(text, number_format_integer(text, number));
-    if (!write_field(context, context_slice(context, 2), value, &found))
-        return OUTCOME_DONE;
-    database_notify(context, EVENT_HASH, "hincrby", context_slice(context, 1));
-    return context_reply_integer(context, number);
-}
-
-static enum outcome run_hincrbyfloat(struct context *context)
-{
-    struct argument argument = context_argument(context, 3);
-    struct dueq_slice value;
-    char text[NUMBER_LONG_TEXT_MAX];
-    long double number = 0, amount;
-    bool found;
-
-    if (!number_parse_long_double(argument.data, argument.size, &amount)) {
-        resp_error(context->reply, "ERR value is not a valid float");
-        return OUTCOME_DONE;
-    }
-    if (isnan(amount) || isinf(amount)) {
-        resp_error(context->reply, "ERR value is NaN or Infinity");
-        return OUTCOME_DONE;
-    }
-    if (!read_field(context, context_slice(context, 2), &value, &found))
-        return OUTCOME_DONE;
-    if (found && !number_parse_long_double(value.data, value.size, &number)) {
-        resp_error(context->reply, "ERR hash value is not a float");
-        return OUTCOME_DONE;
-    }
-    if (!increment_sum(context, number, amount, text, &value) ||
-        !write_field(context, context_slice(context, 2), value, &found))
-        return OUTCOME_DONE;
-    database_notify(context, EVENT_HASH, "hincrbyfloat", context_slice(context, 1));
-    resp_slice(context->reply, value);
-    return OUTCOME_DONE;
-}
-
 /* ---- reading */
 
 static enum outcome run_hget(struct context *context)
@@ -166,7 +89,7 @@ static enum outcome run_hget(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_field(context, context_slice(context, 2), &value, &found))
+    if (!hash_fields_read(context, context_slice(context, 2), &value, &found))
         return OUTCOME_DONE;
     if (found)
         resp_slice(context->reply, value);
@@ -185,7 +108,7 @@ static enum outcome run_hmget(struct context *context)
         return OUTCOME_DONE;
     resp_array(context->reply, context_count(context) - 2);
     for (size_t i = 2; i < context_count(context); i++)
-        if (read_field(context, context_slice(context, i), &value, &found) && found)
+        if (hash_fields_read(context, context_slice(context, i), &value, &found) && found)
             resp_slice(context->reply, value);
         else
             resp_null(context->reply);
@@ -197,7 +120,7 @@ static enum outcome run_hexists(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_field(context, context_slice(context, 2), &value, &found))
+    if (!hash_fields_read(context, context_slice(context, 2), &value, &found))
         return OUTCOME_DONE;
     return context_reply_integer(context, found);
 }
@@ -207,7 +130,7 @@ static enum outcome run_hstrlen(struct context *context)
     struct dueq_slice value;
     bool found;
 
-    if (!read_field(context, context_slice(context, 2), &value, &found))
+    if (!hash_fields_read(context, context_slice(context, 2), &value, &found))
         return OUTCOME_DONE;
     return context_reply_integer(context, found ? (int64_t)value.size : 0);
 }
@@ -465,30 +388,6 @@ static const struct command entries[] = {
      .syntax = "key field",
      .categories = "hash",
      .run = run_hstrlen},
-    {.name = "hincrby",
-     .arity = 4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
-     .keys = {1, 1, 1},
-     .key_specs = "RW,access,update@1/r0:1:0",
-     .group = "hash",
-     .since = "2.0.0",
-     .summary = "Increment the integer value of a hash field by the given number",
-     .complexity = "O(1)",
-     .syntax = "key field increment",
-     .categories = "hash",
-     .run = run_hincrby},
-    {.name = "hincrbyfloat",
-     .arity = 4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
-     .keys = {1, 1, 1},
-     .key_specs = "RW,access,update@1/r0:1:0",
-     .group = "hash",
-     .since = "2.6.0",
-     .summary = "Increment the float value of a hash field by the given amount",
-     .complexity = "O(1)",
-     .syntax = "key field increment",
-     .categories = "hash",
-     .run = run_hincrbyfloat},
     {.name = "hrandfield",
      .arity = -2,
      .flags = COMMAND_READONLY,

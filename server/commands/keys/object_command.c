@@ -136,11 +136,6 @@ enum outcome reply_debug_object(struct context *context)
     return OUTCOME_DONE;
 }
 
-static enum outcome run_object_help(struct context *context)
-{
-    return run_container_help(context);
-}
-
 /* ---- commands */
 
 static const struct command object_subcommands[] = {
@@ -166,7 +161,7 @@ static const struct command object_subcommands[] = {
      .complexity = "O(1)",
      .syntax = "",
      .categories = "keyspace",
-     .run = run_object_help},
+     .run = run_container_help},
     {.name = "encoding",
      .arity = 3,
      .flags = COMMAND_READONLY | COMMAND_NO_TOUCH,

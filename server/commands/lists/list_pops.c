@@ -1,16 +1,9 @@
-/* Lists: what takes elements out at the ends, and moves them to other lists; also waiting for
- * them. */
+/* Pops from the ends of lists, which also wait for elements. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/command.h"
 #include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"
-
-/* Tells that elements were taken, and of the end of the key when they were the last. */
-static void notify_taken(struct context *context, struct dueq_slice key, enum list_end end)
-{
-    database_notify(context, EVENT_LIST, end == LIST_HEAD ? "lpop" : "rpop", key);
-    database_notify_if_removed(context, key);
-}
+#include "server/commands/lists/list_ends.h"
 
 /* ---- taking */
 
@@ -22,7 +15,7 @@ static bool take_one(struct context *context, struct dueq_slice key, enum list_e
     if (!context_check_status(context, list_pop(&view, key, end, &value)))
         return false;
     resp_slice(context->reply, value);
-    notify_taken(context, key, end);
+    list_ends_notify_popped(context, key, end);
     return true;
 }
 
@@ -80,7 +73,7 @@ static void end_many(struct context *context, const struct removing *removing, u
     const struct taking *taking = removing->arg;
 
     (void)count;
-    notify_taken(context, context_slice(context, removing->key), taking->end);
+    list_ends_notify_popped(context, context_slice(context, removing->key), taking->end);
 }
 
 /* Writes and removes them: what the reply cannot show is not taken. */
@@ -278,19 +271,6 @@ static enum outcome run_brpop(struct context *context)
 
 /* ---- LMPOP, BLMPOP */
 
-/* LEFT or RIGHT. */
-static bool parse_end(struct context *context, size_t index, enum list_end *ret_end)
-{
-    bool left = arguments_is(context, index, "left");
-
-    if (!left && !arguments_is(context, index, "right")) {
-        context_syntax_error(context);
-        return false;
-    }
-    *ret_end = left ? LIST_HEAD : LIST_TAIL;
-    return true;
-}
-
 static bool parse_count(struct context *context, size_t index, uint64_t *ret_count)
 {
     int64_t count;
@@ -325,7 +305,7 @@ static bool parse_choice(struct context *context, size_t at, struct choice *ret_
         return false;
     }
     choice.keys = (size_t)keys;
-    if (!parse_end(context, choice.first_key + choice.keys, &choice.taking.end) ||
+    if (!list_ends_read(context, choice.first_key + choice.keys, &choice.taking.end) ||
         !parse_count(context, choice.first_key + choice.keys + 1, &choice.taking.count))
         return false;
     *ret_choice = choice;
@@ -352,82 +332,6 @@ static enum outcome run_blmpop(struct context *context)
     if (!parse_choice(context, 2, &choice) || !arguments_timeout(context, 1, &deadline))
         return OUTCOME_DONE;
     return take_or_wait(context, &choice, deadline);
-}
-
-/* ---- from list to list: always the keys at 1 and 2 */
-
-struct transfer {
-    enum list_end from, to;
-};
-
-/* The destination hears of it first, as in Redis. */
-static enum outcome transfer(struct context *context, const struct transfer *ends)
-{
-    struct dueq_slice source = context_slice(context, 1), target = context_slice(context, 2);
-    struct keys_view view = database_view(context);
-    struct dueq_slice value;
-    enum dueq_status status = list_move(&view, source, ends->from, target, ends->to, &value);
-
-    if (!context_check_status(context, status))
-        return OUTCOME_DONE;
-    if (status == DUEQ_NOTFOUND) {
-        resp_null(context->reply);
-        return OUTCOME_DONE;
-    }
-    resp_slice(context->reply, value);
-    database_notify(context, EVENT_LIST, ends->to == LIST_HEAD ? "lpush" : "rpush", target);
-    notify_taken(context, source, ends->from);
-    return OUTCOME_DONE;
-}
-
-static enum outcome transfer_or_wait(struct context *context, const struct transfer *ends,
-                                     int64_t deadline)
-{
-    uint64_t size;
-    enum dueq_status status;
-
-    if (context->timed_out)
-        return null_array(context);
-    status = database_count_for_wait(context, context_slice(context, 1), KEYS_LIST, &size);
-    if (status == DUEQ_NOTFOUND && context->may_wait)
-        return waiters_wait_for_keys(context, KEYS_LIST, 1, 1, deadline);
-    return transfer(context, ends);
-}
-
-static bool parse_transfer(struct context *context, struct transfer *ret_ends)
-{
-    return parse_end(context, 3, &ret_ends->from) && parse_end(context, 4, &ret_ends->to);
-}
-
-static enum outcome run_lmove(struct context *context)
-{
-    struct transfer ends;
-
-    return parse_transfer(context, &ends) ? transfer(context, &ends) : OUTCOME_DONE;
-}
-
-static enum outcome run_rpoplpush(struct context *context)
-{
-    return transfer(context, &(struct transfer){LIST_TAIL, LIST_HEAD});
-}
-
-static enum outcome run_blmove(struct context *context)
-{
-    struct transfer ends;
-    int64_t deadline;
-
-    if (!parse_transfer(context, &ends) || !arguments_timeout(context, 5, &deadline))
-        return OUTCOME_DONE;
-    return transfer_or_wait(context, &ends, deadline);
-}
-
-static enum outcome run_brpoplpush(struct context *context)
-{
-    int64_t deadline;
-
-    if (!arguments_timeout(context, 3, &deadline))
-        return OUTCOME_DONE;
-    return transfer_or_wait(context, &(struct transfer){LIST_TAIL, LIST_HEAD}, deadline);
 }
 
 /* ---- commands */
@@ -457,31 +361,6 @@ static const struct command entries[] = {
      .syntax = "key [count]",
      .categories = "list",
      .run = run_rpop},
-    {.name = "lmove",
-     .arity = 5,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
-     .keys = {1, 2, 1},
-     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
-     .group = "list",
-     .since = "6.2.0",
-     .summary = "Pop an element from a list, push it to another list and return it",
-     .complexity = "O(1)",
-     .syntax = "source destination <LEFT|RIGHT> <LEFT|RIGHT>",
-     .categories = "list",
-     .run = run_lmove},
-    {.name = "rpoplpush",
-     .arity = 3,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
-     .keys = {1, 2, 1},
-     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
-     .group = "list",
-     .since = "1.2.0",
-     .summary = "Remove the last element in a list, prepend it to another list "
-                "and return it",
-     .complexity = "O(1)",
-     .syntax = "source destination",
-     .categories = "list",
-     .run = run_rpoplpush},
     {.name = "lmpop",
      .arity = -4,
      .flags = COMMAND_WRITE | COMMAND_MOVABLEKEYS,
@@ -520,32 +399,6 @@ static const struct command entries[] = {
      .syntax = "key [key ...] timeout",
      .categories = "list",
      .run = run_brpop},
-    {.name = "blmove",
-     .arity = 6,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_NOSCRIPT | COMMAND_BLOCKING,
-     .keys = {1, 2, 1},
-     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
-     .group = "list",
-     .since = "6.2.0",
-     .summary = "Pop an element from a list, push it to another list and "
-                "return it; or block until one is available",
-     .complexity = "O(1)",
-     .syntax = "source destination <LEFT|RIGHT> <LEFT|RIGHT> timeout",
-     .categories = "list",
-     .run = run_blmove},
-    {.name = "brpoplpush",
-     .arity = 4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_NOSCRIPT | COMMAND_BLOCKING,
-     .keys = {1, 2, 1},
-     .key_specs = "RW,access,delete@1/r0:1:0 RW,insert@2/r0:1:0",
-     .group = "list",
-     .since = "2.2.0",
-     .summary = "Pop an element from a list, push it to another list and "
-                "return it; or block until one is available",
-     .complexity = "O(1)",
-     .syntax = "source destination timeout",
-     .categories = "list",
-     .run = run_brpoplpush},
     {.name = "blmpop",
      .arity = -5,
      .flags = COMMAND_WRITE | COMMAND_BLOCKING | COMMAND_MOVABLEKEYS,

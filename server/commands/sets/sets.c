@@ -1,23 +1,11 @@
-/* Sets, one at a time. What combines several: set_algebra.c. */
+/* Members of one set. SPOP: spop.c; several sets: set_algebra.c. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 #include "server/commands/database.h"
-#include "server/dispatch/long_work.h"
 
 #include "server/commands/long_reads.h"
 #include "server/commands/picks.h"
 #include "server/process/random.h"
-#include "server/commands/removals.h"
 #include "server/commands/scan.h"
-#include "server/containers/slice_list.h"
-
-/* A part of a set is chosen by chance, member by member, when it is smaller than one in this
- * many; a greater part by walking over the whole set. */
-enum { SMALL_PART = 8 };
-
-/* SPOP that leaves less than one in this many of those it takes makes the set anew, in Redis,
- * which shows in its encoding. */
-enum { SMALL_REST = 5 };
 
 static struct dueq_slice set_key(const struct context *context)
 {
@@ -110,13 +98,6 @@ static enum outcome run_smismember(struct context *context)
     return OUTCOME_DONE;
 }
 
-static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice unused)
-{
-    (void)unused;
-    resp_slice(arg, member);
-    return true;
-}
-
 static void begin_members(struct long_read *read)
 {
     resp_set(read->reply, read->count);
@@ -185,220 +166,6 @@ static enum outcome run_smove(struct context *context)
     if (!has_member(context, target, context_slice(context, 3), &there))
         return OUTCOME_DONE;
     return context_reply_integer(context, there);
-}
-
-/* ---- chance */
-
-/* A part of the set, each member with the same chance. */
-struct picking {
-    struct sample sample;
-    struct slice_list list;
-    bool no_memory;
-};
-
-static bool pick(void *arg, struct dueq_slice member, struct dueq_slice unused)
-{
-    struct picking *picking = arg;
-
-    (void)unused;
-    if (random_sample_takes(&picking->sample))
-        picking->no_memory = !slice_list_add(&picking->list, member);
-    return !picking->no_memory && picking->sample.wanted > 0;
-}
-
-/* Walks over all `size` members. False: the error is written. The list is the caller's to
- * release, in any case. */
-static bool pick_part(struct context *context, uint64_t size, uint64_t count,
-                      struct picking *picking)
-{
-    struct keys_view view = database_view(context);
-
-    *picking = (struct picking){.no_memory = false};
-    random_sample_init(&picking->sample, size, count);
-    slice_list_init(&picking->list);
-    return context_check_status(context, set_each(&view, set_key(context), pick, picking)) &&
-           context_check_status(context, picking->no_memory ? DUEQ_NOMEM : DUEQ_OK);
-}
-
-static void write_list(struct context *context, const struct slice_list *list)
-{
-    struct dueq_slice member;
-
-    for (size_t at = 0; slice_list_next(list, &at, &member);)
-        resp_slice(context->reply, member);
-}
-
-/* ---- SPOP */
-
-static enum dueq_status pop_random(struct context *context)
-{
-    struct keys_view view = database_view(context);
-    size_t mark = buffer_size(context->reply->out);
-    struct dueq_slice member;
-    enum dueq_status status = set_random(&view, set_key(context), random_number(), &member);
-
-    if (status != DUEQ_OK)
-        return status;
-    resp_slice(context->reply, member);
-    status = set_remove(&view, set_key(context), member);
-    if (status != DUEQ_OK)
-        buffer_truncate(context->reply->out, mark);
-    return status;
-}
-
-static enum outcome pop_one(struct context *context)
-{
-    uint64_t size;
-
-    if (!set_size(context, &size))
-        return OUTCOME_DONE;
-    if (size == 0) {
-        resp_null(context->reply);
-        return OUTCOME_DONE;
-    }
-    if (!context_check_status(context, pop_random(context)))
-        return OUTCOME_DONE;
-    database_notify(context, EVENT_SET, "spop", set_key(context));
-    database_notify_if_removed(context, set_key(context));
-    return OUTCOME_DONE;
-}
-
-static void pop_all(struct context *context)
-{
-    struct keys_view view = database_view(context);
-
-    if (context_check_status(context,
-                             set_each(&view, set_key(context), write_member, context->reply)))
-        keys_del(&view, set_key(context));
-}
-
-static void pop_part(struct context *context, uint64_t size, uint64_t count)
-{
-    struct keys_view view = database_view(context);
-    size_t mark = resp_deferred(context->reply);
-    struct dueq_slice member;
-    struct picking picking;
-
-    if (pick_part(context, size, count, &picking)) {
-        write_list(context, &picking.list);
-        resp_deferred_set(context->reply, mark, picking.list.count);
-        for (size_t at = 0; slice_list_next(&picking.list, &at, &member);)
-            set_remove(&view, set_key(context), member);
-    }
-    slice_list_release(&picking.list);
-}
-
-/* Those that were taken out before one could not be are replied. */
-static void pop_few(struct context *context, uint64_t count)
-{
-    size_t mark = resp_deferred(context->reply);
-    enum dueq_status status = DUEQ_OK;
-    uint64_t popped = 0;
-
-    while (popped < count && (status = pop_random(context)) == DUEQ_OK)
-        popped++;
-    resp_deferred_set(context->reply, mark, popped);
-    if (popped == 0)
-        context_check_status(context, status);
-}
-
-/* `size` before, of which `count` are out. */
-static void end_pop(struct context *context, uint64_t size, uint64_t count)
-{
-    struct keys_view view = database_view(context);
-
-    if (count < size && size - count <= count / SMALL_REST)
-        set_remake(&view, set_key(context));
-    database_notify(context, EVENT_SET, "spop", set_key(context));
-    database_notify_if_removed(context, set_key(context));
-}
-
-static enum outcome pop_at_once(struct context *context, uint64_t size, uint64_t count)
-{
-    if (count >= size) {
-        resp_set(context->reply, size);
-        pop_all(context);
-    } else if (count > size / SMALL_PART) {
-        pop_part(context, size, count);
-    } else {
-        pop_few(context, count);
-    }
-    end_pop(context, size, count);
-    return OUTCOME_DONE;
-}
-
-static void begin_run(struct context *context, const struct removing *removing, uint64_t count)
-{
-    (void)removing;
-    resp_set(context->reply, count);
-}
-
-static void write_run(struct context *context, const struct removing *removing,
-                      const struct zset_entry *member)
-{
-    (void)removing;
-    resp_slice(context->reply, member->member);
-}
-
-static void end_run(struct context *context, const struct removing *removing, uint64_t count)
-{
-    uint64_t left = 0;
-
-    (void)removing;
-    database_count_elements(context, set_key(context), KEYS_SET, &left);
-    end_pop(context, left + count, count);
-}
-
-static enum outcome pop_run_at_once(struct context *context, const struct removing *removing)
-{
-    uint64_t size;
-
-    return set_size(context, &size) ? pop_at_once(context, size, removing->count)
-                                    : OUTCOME_DONE;
-}
-
-/* Many members that lie next to each other in the order of their hashes, from a place by chance
- * on. */
-static enum outcome pop_run(struct context *context, uint64_t count)
-{
-    static const struct removal_form form = {begin_run, write_run, end_run, pop_run_at_once};
-    struct removing removing = {
-        .form = &form,
-        .key = 1,
-        .type = KEYS_SET,
-        .count = count,
-        .part = {.kind = KEYS_PART_RUN, .most = count, .random = random_number()}};
-
-    return removal_is_under_way(context) ? removal_go_on(context, &removing)
-                                         : removal_begin(context, &removing, count);
-}
-
-static enum outcome pop_many(struct context *context, uint64_t size, uint64_t count)
-{
-    if (count > size)
-        count = size;
-    return count <= LONG_ENOUGH ? pop_at_once(context, size, count) : pop_run(context, count);
-}
-
-static enum outcome run_spop(struct context *context)
-{
-    uint64_t size;
-    int64_t count;
-
-    if (context_count(context) == 2)
-        return pop_one(context);
-    if (context_count(context) > 3)
-        return context_syntax_error(context);
-    if (removal_is_under_way(context))
-        return pop_run(context, 0);
-    if (!arguments_integer_or(context, 2, 0, INT64_MAX,
-                              "ERR value is out of range, must be positive", &count) ||
-        !set_size(context, &size))
-        return OUTCOME_DONE;
-    if (size > 0 && count > 0)
-        return pop_many(context, size, (uint64_t)count);
-    resp_set(context->reply, 0);
-    return OUTCOME_DONE;
 }
 
 /* ---- SRANDMEMBER */
@@ -505,20 +272,6 @@ static const struct command entries[] = {
      .categories = "set",
      .tips = "nondeterministic_output_order",
      .run = run_smembers},
-    {.name = "spop",
-     .arity = -2,
-     .flags = COMMAND_WRITE | COMMAND_FAST,
-     .keys = {1, 1, 1},
-     .key_specs = "RW,access,delete@1/r0:1:0",
-     .group = "set",
-     .since = "1.0.0",
-     .summary = "Remove and return one or multiple random members from a set",
-     .complexity = "Without the count argument O(1), otherwise O(N) where N is "
-                   "the value of the passed count.",
-     .syntax = "key [count]",
-     .categories = "set",
-     .tips = "nondeterministic_output",
-     .run = run_spop},
     {.name = "srandmember",
      .arity = -2,
      .flags = COMMAND_READONLY,

@@ -1,0 +1,162 @@
+/* COPY. */
+#include "server/dispatch/command_list.h"
+#include "server/commands/database.h"
+#include "server/dispatch/long_work.h"
+
+#include <stdlib.h>
+
+enum { COPIED_AT_ONCE = 128 }; /* elements, which may be large each */
+
+struct copy_options {
+    unsigned database;
+    bool replace;
+};
+
+static bool parse_copy(struct context *context, struct copy_options *options)
+{
+    for (size_t at = 3; at < context_count(context); at++) {
+        if (arguments_is(context, at, "replace")) {
+            options->replace = true;
+        } else if (arguments_is(context, at, "db") && at + 1 < context_count(context)) {
+            if (!arguments_database(context, ++at, NULL, &options->database))
+                return false;
+        } else {
+            context_syntax_error(context);
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum outcome same_objects(struct context *context)
+{
+    resp_error(context->reply, "ERR source and destination objects are the same");
+    return OUTCOME_DONE;
+}
+
+static enum outcome answer_copy(struct context *context, const struct copy_options *options)
+{
+    database_notify_in(context, options->database, EVENT_GENERIC, "copy_to",
+                       context_slice(context, 2));
+    return context_reply_integer(context, 1);
+}
+
+static enum outcome copy_at_once(struct context *context, const struct copy_options *options)
+{
+    struct keys_view view = database_view(context);
+
+    if (!context_check_status(context, keys_copy(&view, context_slice(context, 1),
+                                                 options->database, context_slice(context, 2))))
+        return OUTCOME_DONE;
+    return answer_copy(context, options);
+}
+
+/* A copy that is made in slices. */
+struct copying {
+    struct keys_build *build; /* NULL: it is to begin, again when the source has changed */
+};
+
+static void free_copying(void *state)
+{
+    struct copying *copying = state;
+
+    keys_build_free(copying->build);
+    free(copying);
+}
+
+/* DUEQ_NOTFOUND: it has to begin anew. */
+static enum dueq_status copy_slice(const struct keys_view *view, struct dueq_slice from,
+                                   struct copying *copying, bool *ret_finished)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (copying->build == NULL)
+        status = keys_build_new(view, from, NULL, &copying->build);
+    if (status == DUEQ_OK)
+        status = keys_build_step(copying->build, view, LONG_STEPS, ret_finished);
+    if (status != DUEQ_NOTFOUND)
+        return status;
+    keys_build_free(copying->build);
+    copying->build = NULL;
+    return status;
+}
+
+static enum outcome go_on_copying(struct context *context, const struct copy_options *options,
+                                  struct copying *copying)
+{
+    struct keys_view view = database_view(context);
+    bool finished = false;
+    enum dueq_status status = copy_slice(&view, context_slice(context, 1), copying, &finished);
+
+    if (status == DUEQ_OK && finished)
+        status = keys_build_copy(copying->build, &view, options->database,
+                                 context_slice(context, 2));
+    if (!context_check_status(context, status))
+        return OUTCOME_DONE;
+    return finished && status == DUEQ_OK
+               ? answer_copy(context, options)
+               : long_work_continue(context, copying, free_copying, LONG_HOLDS_SOURCES);
+}
+
+static enum outcome begin_copying(struct context *context)
+{
+    struct copying *copying = calloc(1, sizeof(*copying));
+
+    return copying == NULL
+               ? context_status(context, DUEQ_NOMEM)
+               : long_work_continue(context, copying, free_copying, LONG_HOLDS_SOURCES);
+}
+
+/* A large key is copied by later turns; others see the target as it was until the end. */
+static enum outcome copy_key(struct context *context, const struct copy_options *options)
+{
+    struct keys_view view = database_view(context);
+    struct keys_info info = {.type = KEYS_NONE};
+
+    if (!context_check_status(context, keys_info(&view, context_slice(context, 1), &info)))
+        return OUTCOME_DONE;
+    if (info.count <= COPIED_AT_ONCE || !keys_build_possible(&view, context_slice(context, 1)))
+        return copy_at_once(context, options);
+    if (long_work_state(context) != NULL)
+        return go_on_copying(context, options, long_work_state(context));
+    if (context->may_wait)
+        return begin_copying(context);
+    return long_work_fits_transaction(context, info.count) ? copy_at_once(context, options)
+                                                           : OUTCOME_DONE;
+}
+
+static enum outcome run_copy(struct context *context)
+{
+    struct keys_view view = database_view(context), there = view;
+    struct copy_options options = {.database = view.database};
+    struct dueq_slice from = context_slice(context, 1), to = context_slice(context, 2);
+
+    if (!parse_copy(context, &options))
+        return OUTCOME_DONE;
+    there.database = options.database;
+    if (options.database == view.database && dueq_slice_equal(from, to))
+        return same_objects(context);
+    if (!database_contains(&view, from) || (!options.replace && database_contains(&there, to)))
+        return context_reply_integer(context, 0);
+    return copy_key(context, &options);
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "copy",
+     .arity = -3,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 2, 1},
+     .key_specs = "RO,access@1/r0:1:0 OW,update@2/r0:1:0",
+     .group = "generic",
+     .since = "6.2.0",
+     .summary = "Copy a key",
+     .complexity = "O(N) worst case for collections, where N is the number of nested items. "
+                   "O(1) for string values.",
+     .syntax = "source destination [DB destination-db] [REPLACE]",
+     .categories = "keyspace",
+     .run = run_copy},
+    {.name = NULL}};
+
+COMMANDS(copy, entries)

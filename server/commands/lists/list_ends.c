@@ -1,0 +1,21 @@
+#include "server/commands/lists/list_ends.h"
+
+#include "server/dispatch/arguments.h"
+
+void list_ends_notify_popped(struct context *context, struct dueq_slice key, enum list_end end)
+{
+    database_notify(context, EVENT_LIST, end == LIST_HEAD ? "lpop" : "rpop", key);
+    database_notify_if_removed(context, key);
+}
+
+bool list_ends_read(struct context *context, size_t index, enum list_end *ret_end)
+{
+    bool left = arguments_is(context, index, "left");
+
+    if (!left && !arguments_is(context, index, "right")) {
+        context_syntax_error(context);
+        return false;
+    }
+    *ret_end = left ? LIST_HEAD : LIST_TAIL;
+    return true;
+}
