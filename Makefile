@@ -80,7 +80,9 @@ $(BUILD)/libprotocol.a: $(PROTOCOL_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libstorage.a: $(STORAGE_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
-$(BUILD)/libserver.a: $(SERVER_OBJECTS) $(BENCH_OBJECTS)
+$(BUILD)/libserver.a: $(SERVER_OBJECTS)
+	@rm -f $@ && ar rcs $@ $^
+$(BUILD)/libbench.a: $(BENCH_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libsupport.a: $(SUPPORT_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
@@ -88,7 +90,7 @@ $(BUILD)/libsupport.a: $(SUPPORT_OBJECTS)
 SERVER_ARCHIVES := $(BUILD)/libserver.a $(BUILD)/libstorage.a $(BUILD)/libprotocol.a
 SERVER_LINK     := $(SERVER_LIBS) $(STORAGE_LIBS) $(PROTOCOL_LIBS)
 
-$(BUILD)/dueq: $(BUILD)/server/main.o $(SERVER_ARCHIVES)
+$(BUILD)/dueq: $(BUILD)/server/main.o $(BUILD)/libbench.a $(SERVER_ARCHIVES)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK)
 
 # ---- libdueq: storage for programs of others. Both forms show the functions of its headers only.

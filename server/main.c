@@ -2,9 +2,8 @@
 #include "server/config/config.h"
 #include "server/process/log.h"
 #include "server/server.h"
+#include "server/subcommands.h"
 #include "storage/dueq.h"
-#include "storage/kv/kv.h"
-#include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-#include "tools/bench/bench.h"
-
+/* The options of `dueq bench`, and what it prints. */
 #include "protocol/number.h"
+#include "server/subcommands.h"
 #include "tools/bench/load.h"
 
 #include <inttypes.h>

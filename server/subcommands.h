@@ -1,0 +1,12 @@
+/* Subcommands of the program that are libraries of their own: main.c calls them, and they are
+ * implemented elsewhere. */
+#ifndef DUEQ_SUBCOMMANDS_H
+#define DUEQ_SUBCOMMANDS_H
+
+/* `dueq bench` (tools/bench/): a load generator for dueq, for a Redis delay queue of zset, hash
+ * and Lua, and for beanstalkd, with the same work and the same client code, so that figures of
+ * one run can be compared. argv[0] is "bench". Returns the exit status: 0, 1 (the run failed)
+ * or 2 (usage). */
+int bench_main(int argc, char **argv);
+
+#endif
