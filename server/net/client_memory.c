@@ -1,6 +1,6 @@
 #include "server/net/client_memory.h"
 
-#include "server/commands/clients/client_filter.h"
+#include "server/net/client_line.h"
 #include "server/net/connection.h"
 
 #include <malloc.h>

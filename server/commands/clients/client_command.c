@@ -4,6 +4,7 @@
 
 #include "protocol/number.h"
 #include "server/commands/clients/client_filter.h"
+#include "server/net/client_line.h"
 #include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 #include "server/server.h"

@@ -20,10 +20,6 @@ struct client_filter {
     bool skip_me;
 };
 
-/* One line of CLIENT LIST, without the newline. */
-void client_line_write(struct server *server, const struct session *session,
-                       struct buffer *text);
-
 /* CLIENT LIST [TYPE t] [ID id ...], CLIENT KILL filters. False: the error is written. */
 bool client_filter_read_list(struct context *context, struct client_filter *filter);
 bool client_filter_read_kill(struct context *context, struct client_filter *filter);
