@@ -2,9 +2,10 @@
 
 #include "protocol/number.h"
 #include "server/dispatch/command.h"
-#include "server/net/connection.h"
 #include "server/dispatch/key_specs.h"
 #include "server/containers/seeded_table.h"
+#include "server/server.h"
+#include "server/session/session_output.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
@@ -338,7 +339,7 @@ void long_work_release(struct server *server, struct long_work *work)
     DL_DELETE(works->lists[work->place], work);
     works->storing -= work->place == WORK_STORING;
     works->count--;
-    connection_drop_part(connection_of(work->session));
+    session_drop_reply(work->session);
     leave_keys(works, work);
     if (work->state != NULL)
         work->free_state(work->state);
@@ -364,7 +365,7 @@ static void run_first_work(struct server *server, enum work_state place)
     if (work == NULL)
         return;
     put(server->long_works, work, place);
-    connection_check_peer(connection_of(session));
+    session_check_peer(session);
     if (session->waiter != NULL)
         waiters_run(server, session);
 }
@@ -528,7 +529,7 @@ bool long_work_keys_changed(const struct context *context)
 
 size_t long_work_reply_begin(const struct context *context)
 {
-    return connection_of(context->session)->run_mark;
+    return session_reply_begin(context->session);
 }
 
 void context_put_reply_by(struct context *context)
@@ -539,7 +540,7 @@ void context_put_reply_by(struct context *context)
 
 void context_take_up_reply(struct context *context)
 {
-    connection_take_up(connection_of(context->session));
+    session_take_up_reply(context->session);
 }
 
 bool long_work_puts_by(const struct long_work *work)
@@ -579,7 +580,7 @@ void context_state_holds(struct context *context, size_t bytes)
     if (context->waiter == NULL)
         return;
     waiters_work_of(context->waiter)->bytes = bytes;
-    connection_account(connection_of(context->session));
+    session_account(context->session);
 }
 
 size_t long_work_bytes(const struct long_work *work)

@@ -4,7 +4,6 @@
 #include "server/dispatch/long_work.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
-#include "storage/kv/kv.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,7 +1,8 @@
 #include "server/session/monitors.h"
 
-#include "server/net/connection.h"
 #include "server/dispatch/redaction.h"
+#include "server/server.h"
+#include "server/session/session_output.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -92,11 +93,9 @@ void monitors_show(const struct context *context)
     buffer_init(&line, (size_t)1 << 30);
     write_line(context, &line);
     DL_FOREACH2(context->server->monitors, session, monitor_next) {
-        struct connection *connection = connection_of(session);
-
-        buffer_append(connection_push_begin(connection)->out, buffer_content(&line),
+        buffer_append(session_push_begin(session)->out, buffer_content(&line),
                       buffer_size(&line));
-        connection_push_end(connection);
+        session_push_end(session);
     }
     buffer_release(&line);
 }

@@ -1,8 +1,9 @@
 #include "server/session/pubsub.h"
 
 #include "protocol/glob.h"
-#include "server/net/connection.h"
 #include "server/containers/seeded_table.h"
+#include "server/server.h"
+#include "server/session/session_output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,8 +191,7 @@ void pubsub_drop(struct server *server, struct session *session)
 static void deliver(struct session *session, const char *word, const struct dueq_slice *pattern,
                     struct dueq_slice channel, struct dueq_slice message)
 {
-    struct connection *connection = connection_of(session);
-    struct resp_writer *writer = connection_push_begin(connection);
+    struct resp_writer *writer = session_push_begin(session);
 
     resp_push(writer, pattern == NULL ? 3 : 4);
     resp_string(writer, word);
@@ -199,7 +199,7 @@ static void deliver(struct session *session, const char *word, const struct dueq
         resp_bulk(writer, pattern->data, pattern->size);
     resp_bulk(writer, channel.data, channel.size);
     resp_bulk(writer, message.data, message.size);
-    connection_push_end(connection);
+    session_push_end(session);
 }
 
 static size_t publish_to_patterns(struct server *server, struct dueq_slice channel,

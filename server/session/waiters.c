@@ -1,10 +1,10 @@
 #include "storage/store.h"
 #include "server/session/waiters.h"
 
-#include "server/net/connection.h"
 #include "server/commands/database.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/notifications.h"
+#include "server/session/session_output.h"
 #include "server/containers/request_copy.h"
 #include "server/containers/seeded_table.h"
 #include "server/session/watches.h"
@@ -325,13 +325,13 @@ void waiters_cancel(struct server *server, struct session *session)
 /* Runs the command again; true: the waiter has its answer and is gone. */
 static bool rerun_command(struct server *server, struct waiter *waiter, bool timed_out)
 {
-    struct connection *connection = connection_of(waiter->session);
+    struct session *session = waiter->session;
 
     server->waiters->steps++;
-    if (connection_run(connection, &waiter->request, waiter, timed_out) == OUTCOME_WAIT)
+    if (session_run(session, &waiter->request, waiter, timed_out) == OUTCOME_WAIT)
         return false;
     release(server, waiter);
-    connection_mark_resumed(connection);
+    session_resume(session);
     return true;
 }
 
@@ -506,15 +506,13 @@ void waiters_expire(struct server *server)
 
 void waiters_unblock(struct server *server, struct session *session, bool with_error)
 {
-    struct connection *connection = connection_of(session);
-
     if (!with_error) {
         rerun_command(server, session->waiter, true);
         return;
     }
     waiters_cancel(server, session);
-    connection_reply_error(connection, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
-    connection_mark_resumed(connection);
+    session_reply_error(session, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    session_resume(session);
 }
 
 int64_t waiters_next(const struct waiters *waiters, int64_t now)

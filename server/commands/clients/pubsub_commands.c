@@ -5,7 +5,8 @@
 #include "protocol/glob.h"
 #include "server/commands/clients/client_filter.h"
 #include "server/dispatch/command.h"
-#include "server/net/connection.h"
+#include "server/session/session.h"
+#include "server/session/session_output.h"
 
 struct verb {
     enum pubsub_kind kind;
@@ -33,8 +34,7 @@ static void confirm(struct context *context, const char *word, struct dueq_slice
                     int64_t count)
 {
     bool silent = session_is_silent(context->session);
-    struct connection *connection = connection_of(context->session);
-    struct resp_writer *writer = silent ? connection_push_begin(connection) : context->reply;
+    struct resp_writer *writer = silent ? session_push_begin(context->session) : context->reply;
 
     resp_push(writer, 3);
     resp_string(writer, word);
@@ -44,7 +44,7 @@ static void confirm(struct context *context, const char *word, struct dueq_slice
         resp_bulk(writer, name.data, name.size);
     resp_integer(writer, count);
     if (silent)
-        connection_push_end(connection);
+        session_push_end(context->session);
 }
 
 static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
