@@ -1,4 +1,3 @@
-#include "storage/store.h"
 #include "server/session/waiters.h"
 
 #include "server/commands/database.h"
@@ -9,57 +8,60 @@
 #include "server/containers/seeded_table.h"
 #include "server/session/watches.h"
 
+#include "storage/store.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-struct line;
+struct wait_queue;
 
-/* Where the names that sessions wait for live: a database's keys, or the topics. */
+/* Names that sessions wait for belong to a space: the keys of a database, or the topics. */
 enum { SPACE_TOPICS = KEYS_DATABASES_MAX, SPACES };
 
 enum {
     TYPES = KEYS_HASH + 1,
-    SWEEP_QUEUES = 256 /* looked at in a go, after a whole database changed */
+    SWEEP_QUEUES = 256 /* served in one call, after a whole database has changed */
 };
 
-/* A place in the line for one name. */
-struct stand {
-    struct line *line; /* NULL: none, the name came before among the waiter's */
+/* A waiter's entry in the queue of one name. */
+struct wait_entry {
+    struct wait_queue *queue; /* NULL: it has left, or the waiter names the queue twice */
     struct waiter *waiter;
-    struct stand *prev, *next;
+    struct wait_entry *prev, *next;
 };
 
-/* All who wait for one topic or key, first come first; those who wait for a key by the type
- * that it must have for them. */
-struct line {
+/* The waiters of one topic or key, in order of arrival, by the type that the key must have for
+ * them (KEYS_NONE: a topic). */
+struct wait_queue {
     UT_hash_handle hh;
-    struct stand *stands[TYPES];
-    struct stand *next; /* to be served, while the line is */
+    struct wait_entry *entries[TYPES];
+    struct wait_entry *next; /* the next to be served, while the queue is being served */
     size_t entry_count;
-    unsigned place;
-    bool pinned; /* being served: not to be freed */
+    unsigned space;
+    bool pinned; /* the queue is being served and must not be freed */
     size_t name_size;
     char name[];
 };
 
-/* One allocation: the waiter, its stands, its arguments and their bytes. */
+/* One allocation: the waiter, its entries, its arguments and their bytes. */
 struct waiter {
     struct session *session;
     struct wheel_timer timer;
     int64_t deadline;
     enum keys_type type;    /* of the keys it waits for; KEYS_NONE: topics */
-    bool is_woken;          /* it runs again for that: */
+    bool is_woken;          /* it runs again because this name has changed: */
     size_t changed_index;   /* the first of its names that changed */
-    struct long_work *work; /* it waits for its next slice; NULL: for something to happen */
+    struct long_work *work; /* it waits for its next slice; NULL: it is blocked */
     struct request request;
     size_t entry_count;
-    struct stand stands[];
+    struct wait_entry entries[];
 };
 
 struct waiters {
-    struct line *lines[SPACES];
-    struct line *sweep[SPACES]; /* to be looked at, with those behind it; NULL: none */
+    struct wait_queue *queues[SPACES];
+    struct wait_queue *sweep[SPACES]; /* the next queue to serve; NULL: no sweep */
     struct wheel wheel;
     size_t count;
     uint64_t steps;
@@ -91,74 +93,77 @@ uint64_t waiters_steps(const struct waiters *waiters)
 
 size_t waiters_request_bytes(const struct waiter *waiter)
 {
-    return sizeof(*waiter) + waiter->entry_count * sizeof(struct stand) +
+    return sizeof(*waiter) + waiter->entry_count * sizeof(struct wait_entry) +
            request_copy_size(&waiter->request);
 }
 
-/* ---- lines */
+/* ---- queues */
 
-static void free_queue_if_unused(struct waiters *waiters, struct line *line)
+static void free_queue_if_unused(struct waiters *waiters, struct wait_queue *queue)
 {
-    if (line->entry_count > 0 || line->pinned)
+    if (queue->entry_count > 0 || queue->pinned)
         return;
-    if (waiters->sweep[line->place] == line)
-        waiters->sweep[line->place] = line->hh.next;
-    HASH_DEL(waiters->lines[line->place], line);
-    free(line);
+    if (waiters->sweep[queue->space] == queue)
+        waiters->sweep[queue->space] = queue->hh.next;
+    HASH_DEL(waiters->queues[queue->space], queue);
+    free(queue);
 }
 
-static struct line *find_queue(struct waiters *waiters, unsigned place, struct dueq_slice name)
+static struct wait_queue *find_queue(struct waiters *waiters, unsigned space,
+                                     struct dueq_slice name)
 {
-    struct line *line;
+    struct wait_queue *queue;
 
-    HASH_FIND(hh, waiters->lines[place], name.data, name.size, line);
-    return line;
+    HASH_FIND(hh, waiters->queues[space], name.data, name.size, queue);
+    return queue;
 }
 
-static struct line *open_queue(struct waiters *waiters, unsigned place, struct dueq_slice name)
+static struct wait_queue *open_queue(struct waiters *waiters, unsigned space,
+                                     struct dueq_slice name)
 {
-    struct line *line = find_queue(waiters, place, name);
+    struct wait_queue *queue = find_queue(waiters, space, name);
 
-    if (line != NULL)
-        return line;
-    line = calloc(1, sizeof(*line) + name.size);
-    if (line == NULL)
+    if (queue != NULL)
+        return queue;
+    queue = calloc(1, sizeof(*queue) + name.size);
+    if (queue == NULL)
         return NULL;
-    line->place = place;
-    line->name_size = name.size;
+    queue->space = space;
+    queue->name_size = name.size;
     if (name.size > 0)
-        memcpy(line->name, name.data, name.size);
-    HASH_ADD_KEYPTR(hh, waiters->lines[place], line->name, line->name_size, line);
-    if (seeded_table_holds(line))
-        return line;
-    free(line);
+        memcpy(queue->name, name.data, name.size);
+    HASH_ADD_KEYPTR(hh, waiters->queues[space], queue->name, queue->name_size, queue);
+    if (seeded_table_holds(queue))
+        return queue;
+    free(queue);
     return NULL;
 }
 
-/* Whoever walks along the line goes on with the next. */
-static void leave_queue(struct waiters *waiters, struct stand *stand)
+/* serve_queue goes on with the next entry when its next one leaves. */
+static void leave_queue(struct waiters *waiters, struct wait_entry *entry)
 {
-    struct line *line = stand->line;
+    struct wait_queue *queue = entry->queue;
 
-    if (line->next == stand)
-        line->next = stand->next;
-    DL_DELETE(line->stands[stand->waiter->type], stand);
-    line->entry_count--;
-    free_queue_if_unused(waiters, line);
+    if (queue->next == entry)
+        queue->next = entry->next;
+    assert(queue->entry_count > 0);
+    DL_DELETE(queue->entries[entry->waiter->type], entry);
+    queue->entry_count--;
+    free_queue_if_unused(waiters, queue);
 }
 
 static void leave_queues(struct waiters *waiters, struct waiter *waiter)
 {
     for (size_t i = 0; i < waiter->entry_count; i++)
-        if (waiter->stands[i].line != NULL) {
-            leave_queue(waiters, &waiter->stands[i]);
-            waiter->stands[i].line = NULL;
+        if (waiter->entries[i].queue != NULL) {
+            leave_queue(waiters, &waiter->entries[i]);
+            waiter->entries[i].queue = NULL;
         }
 }
 
 /* ---- waiting */
 
-/* What lies beyond the wheel's horizon is armed again when the wheel gets there. */
+/* A deadline beyond the wheel's horizon is armed again when the wheel gets there. */
 static void arm(struct waiters *waiters, struct waiter *waiter)
 {
     if (waiter->deadline != DUEQ_NEVER &&
@@ -171,7 +176,7 @@ static struct waiter *new_waiter(const struct context *context, enum keys_type t
 {
     const struct request *request = context->request;
     size_t size =
-        sizeof(struct waiter) + topics * sizeof(struct stand) + request_copy_size(request);
+        sizeof(struct waiter) + topics * sizeof(struct wait_entry) + request_copy_size(request);
     struct waiter *waiter = calloc(1, size);
 
     if (waiter == NULL)
@@ -179,28 +184,28 @@ static struct waiter *new_waiter(const struct context *context, enum keys_type t
     waiter->session = context->session;
     waiter->type = type;
     waiter->entry_count = topics;
-    waiter->request = request_copy(request, waiter->stands + topics);
+    waiter->request = request_copy(request, waiter->entries + topics);
     return waiter;
 }
 
-/* Once in each line, however often it names it: who came last to a line stands at its end.
- * False: out of memory. */
+/* A waiter has one entry in each queue, also when it names it twice: its entry is then the
+ * last. False: out of memory. */
 static bool join_queue(struct waiters *waiters, struct waiter *waiter, size_t index,
-                       unsigned place, struct dueq_slice name)
+                       unsigned space, struct dueq_slice name)
 {
-    struct line *line = open_queue(waiters, place, name);
-    struct stand *stand = &waiter->stands[index];
-    struct stand **stands = line == NULL ? NULL : &line->stands[waiter->type];
+    struct wait_queue *queue = open_queue(waiters, space, name);
+    struct wait_entry *entry = &waiter->entries[index];
+    struct wait_entry **entries = queue == NULL ? NULL : &queue->entries[waiter->type];
 
     waiters->steps++;
-    if (line == NULL)
+    if (queue == NULL)
         return false;
-    if (*stands != NULL && (*stands)->prev->waiter == waiter)
+    if (*entries != NULL && (*entries)->prev->waiter == waiter)
         return true;
-    stand->waiter = waiter;
-    stand->line = line;
-    DL_APPEND(*stands, stand);
-    line->entry_count++;
+    entry->waiter = waiter;
+    entry->queue = queue;
+    DL_APPEND(*entries, entry);
+    queue->entry_count++;
     return true;
 }
 
@@ -214,6 +219,7 @@ static enum outcome begin_wait(struct context *context, struct waiter *waiter, i
 {
     struct waiters *waiters = context->server->waiters;
 
+    assert(context->session->waiter == NULL);
     waiter->deadline = deadline;
     arm(waiters, waiter);
     context->session->waiter = waiter;
@@ -236,7 +242,7 @@ enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_
     struct waiter *waiter;
 
     if (context->waiter != NULL)
-        return OUTCOME_WAIT; /* it keeps its place */
+        return OUTCOME_WAIT; /* it keeps its entries */
     waiter = new_waiter(context, KEYS_NONE, count);
     for (size_t i = 0; waiter != NULL && i < count; i++)
         if (!join_queue(context->server->waiters, waiter, i, SPACE_TOPICS, topics[i]))
@@ -259,7 +265,7 @@ enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type,
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
 }
 
-/* Who has waited for something to happen has found it, and leaves the line for its work. */
+/* A blocked waiter has found something to do: it leaves the queues and works in slices. */
 static enum outcome turn_to_work(struct context *context, struct long_work *work)
 {
     struct waiter *waiter = context->session->waiter;
@@ -305,6 +311,7 @@ void waiters_select_changed(const struct context *context, size_t *first, size_t
 
 static void release(struct server *server, struct waiter *waiter)
 {
+    assert(waiter->session->waiter == waiter && server->waiters->count > 0);
     wheel_cancel(&server->waiters->wheel, &waiter->timer);
     leave_queues(server->waiters, waiter);
     waiter->session->waiter = NULL;
@@ -340,27 +347,28 @@ void waiters_run(struct server *server, struct session *session)
     rerun_command(server, session->waiter, false);
 }
 
-/* Whom the name may have something for: those who wait for a key of its type, or for a topic.
+/* The first waiter that the name may serve: of a key, one that waits for its type. NULL: none.
  */
-static struct stand *entries_to_serve(struct server *server, const struct line *line)
+static struct wait_entry *entries_to_serve(struct server *server,
+                                           const struct wait_queue *queue)
 {
-    struct keys_view view = {store_keys(server->store), line->place, server->now};
+    struct keys_view view = {store_keys(server->store), queue->space, server->now};
     struct keys_info info;
 
-    if (line->place == SPACE_TOPICS)
-        return line->stands[KEYS_NONE];
-    if (keys_info(&view, dueq_slice(line->name, line->name_size), &info) != DUEQ_OK)
+    if (queue->space == SPACE_TOPICS)
+        return queue->entries[KEYS_NONE];
+    if (keys_info(&view, dueq_slice(queue->name, queue->name_size), &info) != DUEQ_OK)
         return NULL;
-    return line->stands[info.type];
+    return queue->entries[info.type];
 }
 
-static bool serve_entry(struct server *server, struct stand *stand)
+static bool serve_entry(struct server *server, struct wait_entry *entry)
 {
-    struct waiter *waiter = stand->waiter;
+    struct waiter *waiter = entry->waiter;
     bool served;
 
     waiter->is_woken = true;
-    waiter->changed_index = (size_t)(stand - waiter->stands);
+    waiter->changed_index = (size_t)(entry - waiter->entries);
     served = rerun_command(server, waiter, false);
     if (served || waiter->work != NULL)
         return true;
@@ -368,57 +376,56 @@ static bool serve_entry(struct server *server, struct stand *stand)
     return false;
 }
 
-/* Each gets his turn, in order: one who finds nothing for him keeps his place. In line for a
- * topic he shows that there is nothing for those behind either. Who got something has left the
- * line. */
-static void serve_queue(struct server *server, struct line *line)
+/* Serves the waiters in order. One that finds nothing keeps its entry; of a topic it shows that
+ * the next ones would find nothing either. One that is served has left the queue. */
+static void serve_queue(struct server *server, struct wait_queue *queue)
 {
-    struct stand *stand;
+    struct wait_entry *entry;
 
     server->waiters->steps++;
-    line->pinned = true;
-    line->next = entries_to_serve(server, line);
-    while ((stand = line->next) != NULL) {
-        line->next = stand->next;
-        if (!serve_entry(server, stand) && line->place == SPACE_TOPICS)
+    queue->pinned = true;
+    queue->next = entries_to_serve(server, queue);
+    while ((entry = queue->next) != NULL) {
+        queue->next = entry->next;
+        if (!serve_entry(server, entry) && queue->space == SPACE_TOPICS)
             break;
-        if (line->place != SPACE_TOPICS && entries_to_serve(server, line) == NULL)
+        if (queue->space != SPACE_TOPICS && entries_to_serve(server, queue) == NULL)
             break;
     }
-    line->next = NULL;
-    line->pinned = false;
-    free_queue_if_unused(server->waiters, line);
+    queue->next = NULL;
+    queue->pinned = false;
+    free_queue_if_unused(server->waiters, queue);
 }
 
-static void serve_name(struct server *server, unsigned place, struct dueq_slice name)
+static void serve_name(struct server *server, unsigned space, struct dueq_slice name)
 {
-    struct line *line =
-        server->waiters->count == 0 ? NULL : find_queue(server->waiters, place, name);
+    struct wait_queue *queue =
+        server->waiters->count == 0 ? NULL : find_queue(server->waiters, space, name);
 
-    if (line != NULL && !line->pinned)
-        serve_queue(server, line);
+    if (queue != NULL && !queue->pinned)
+        serve_queue(server, queue);
 }
 
-/* Everything in the database may have become another: all who wait there look again, a few at
- * a time. Where there is no key there is nothing to find. */
-static void begin_sweep(struct server *server, unsigned place)
+/* All keys of the database may have changed: its waiters are served again, a few queues a call.
+ * Not when the database is empty. */
+static void begin_sweep(struct server *server, unsigned space)
 {
-    server->waiters->sweep[place] = keys_count(store_keys(server->store), place) == 0
+    server->waiters->sweep[space] = keys_count(store_keys(server->store), space) == 0
                                         ? NULL
-                                        : server->waiters->lines[place];
+                                        : server->waiters->queues[space];
 }
 
-/* The line may go away while it is served. */
-static void sweep(struct server *server, unsigned place, unsigned *budget)
+/* A queue may be freed while it is served. */
+static void sweep(struct server *server, unsigned space, unsigned *budget)
 {
     struct waiters *waiters = server->waiters;
 
-    while (*budget > 0 && waiters->sweep[place] != NULL) {
-        struct line *line = waiters->sweep[place];
+    while (*budget > 0 && waiters->sweep[space] != NULL) {
+        struct wait_queue *queue = waiters->sweep[space];
 
-        waiters->sweep[place] = line->hh.next;
-        if (!line->pinned)
-            serve_queue(server, line);
+        waiters->sweep[space] = queue->hh.next;
+        if (!queue->pinned)
+            serve_queue(server, queue);
         --*budget;
     }
 }
@@ -427,14 +434,14 @@ static void sweep_databases(struct server *server)
 {
     unsigned budget = SWEEP_QUEUES;
 
-    for (unsigned place = 0; place < SPACES && server->waiters->count > 0; place++)
-        sweep(server, place, &budget);
+    for (unsigned space = 0; space < SPACES && server->waiters->count > 0; space++)
+        sweep(server, space, &budget);
 }
 
 static bool is_sweeping(const struct waiters *waiters)
 {
-    for (unsigned place = 0; place < SPACES; place++)
-        if (waiters->sweep[place] != NULL)
+    for (unsigned space = 0; space < SPACES; space++)
+        if (waiters->sweep[space] != NULL)
             return true;
     return false;
 }
@@ -457,7 +464,7 @@ static bool next_change(struct server *server, struct keys_change *ret_change)
     return changes_next(store_keys(server->store), ret_change) == DUEQ_OK;
 }
 
-/* Serving makes changes of its own, which come behind in the same log. */
+/* Serving makes changes, which come later in the same log. */
 static bool serve_changes(struct server *server)
 {
     struct keys_change change;
@@ -470,7 +477,8 @@ static bool serve_changes(struct server *server)
     return any;
 }
 
-/* Claiming writes: what becomes ready while writes are paused is given out after the pause. */
+/* A claim writes: jobs that become ready while writes are paused are claimed after the pause.
+ */
 static bool may_claim(const struct server *server)
 {
     return server->store != NULL && !server_pauses(server, COMMAND_WRITE);
