@@ -203,11 +203,11 @@ static void close_doomed(struct server *server)
 
 static void release_durable(struct server *server)
 {
-    uint64_t settled = server->store == NULL ? UINT64_MAX : dueq_durable_lsn(server->store);
+    uint64_t durable_lsn = server->store == NULL ? UINT64_MAX : dueq_durable_lsn(server->store);
     struct connection *connection, *next;
 
     DL_FOREACH_SAFE2(server->gated, connection, next, gated_next)
-        connection_release(connection, settled);
+        connection_release(connection, durable_lsn);
 }
 
 /* A commit that found no room, or no descriptor, is tried again: it changed nothing. What waits

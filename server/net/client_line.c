@@ -58,9 +58,9 @@ static struct shown_output show_output(const struct connection_memory *memory)
 
 static const char *awaited(const struct connection *connection)
 {
-    if (connection->reads)
-        return connection->writes ? "rw" : "r";
-    return connection->writes ? "w" : "";
+    if (connection->awaits_input)
+        return connection->awaits_output ? "rw" : "r";
+    return connection->awaits_output ? "w" : "";
 }
 
 static void append_line(struct buffer *text, const char *format, ...)

@@ -3,11 +3,12 @@
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <unistd.h>
 #include <utlist.h>
 
-enum { GIVE_BACK = 32 * 1024 * 1024 }; /* a fall that is worth the walk over the heap */
+enum { GIVE_BACK = 32 * 1024 * 1024 }; /* freed bytes that are worth a walk over the heap */
 
 size_t client_memory_limit(const struct server *server)
 {
@@ -35,7 +36,7 @@ static void leave_list(struct client_memory *memory, struct connection *connecti
 {
     const struct client_share *share = &connection->share;
 
-    DL_DELETE2(memory->by_size[share->is_stranger][share->size], connection, share.prev,
+    DL_DELETE2(memory->by_size[share->is_unauthenticated][share->size], connection, share.prev,
                share.next);
 }
 
@@ -43,17 +44,17 @@ static void join_list(struct client_memory *memory, struct connection *connectio
 {
     const struct client_share *share = &connection->share;
 
-    DL_APPEND2(memory->by_size[share->is_stranger][share->size], connection, share.prev,
+    DL_APPEND2(memory->by_size[share->is_unauthenticated][share->size], connection, share.prev,
                share.next);
 }
 
-/* The first of the largest that may go; NULL: none may. */
-static struct connection *find_largest(const struct client_memory *memory, bool stranger)
+/* The first of the largest that may be evicted; NULL: none. */
+static struct connection *find_largest(const struct client_memory *memory, bool unauthenticated)
 {
     struct connection *at;
 
     for (int size = CLIENT_SIZES - 1; size >= 0; size--)
-        DL_FOREACH2(memory->by_size[stranger][size], at, share.next)
+        DL_FOREACH2(memory->by_size[unauthenticated][size], at, share.next)
             if (!at->session.no_evict)
                 return at;
     return NULL;
@@ -62,10 +63,11 @@ static struct connection *find_largest(const struct client_memory *memory, bool 
 static struct connection *find_largest_of_all(const struct client_memory *memory)
 {
     struct connection *known = find_largest(memory, false);
-    struct connection *stranger = find_largest(memory, true);
+    struct connection *unauthenticated = find_largest(memory, true);
 
-    if (known == NULL || (stranger != NULL && stranger->share.bytes > known->share.bytes))
-        return stranger;
+    if (known == NULL ||
+        (unauthenticated != NULL && unauthenticated->share.bytes > known->share.bytes))
+        return unauthenticated;
     return known;
 }
 
@@ -96,7 +98,7 @@ static void evict_beyond(struct server *server)
     size_t limit = client_memory_limit(server);
     struct connection *largest;
 
-    while (memory->strangers > unauthenticated_limit(limit) &&
+    while (memory->unauthenticated > unauthenticated_limit(limit) &&
            (largest = find_largest(memory, true)) != NULL)
         evict(server, largest);
     while (limit > 0 && memory->total > limit &&
@@ -118,16 +120,18 @@ static void note_recent(struct client_memory *all, const struct connection_memor
 
 static void uncount(struct client_memory *all, const struct client_share *share)
 {
+    assert(all->total >= share->bytes);
+    assert(!share->is_unauthenticated || all->unauthenticated >= share->bytes);
     all->total -= share->bytes;
-    if (share->is_stranger)
-        all->strangers -= share->bytes;
+    if (share->is_unauthenticated)
+        all->unauthenticated -= share->bytes;
 }
 
 static void count(struct client_memory *all, const struct client_share *share)
 {
     all->total += share->bytes;
-    if (share->is_stranger)
-        all->strangers += share->bytes;
+    if (share->is_unauthenticated)
+        all->unauthenticated += share->bytes;
     if (all->total > all->most)
         all->most = all->total;
 }
@@ -136,9 +140,10 @@ void client_memory_note(struct connection *connection, const struct connection_m
 {
     struct client_memory *all = &connection->server->client_memory;
     struct client_share *share = &connection->share;
-    bool is_stranger = !connection->session.authenticated;
+    bool is_unauthenticated = !connection->session.authenticated;
     int size = size_of(memory->total);
-    bool moves = !share->is_counted || share->size != size || share->is_stranger != is_stranger;
+    bool moves = !share->is_counted || share->size != size ||
+                 share->is_unauthenticated != is_unauthenticated;
 
     note_recent(all, memory);
     if (share->is_counted)
@@ -147,7 +152,7 @@ void client_memory_note(struct connection *connection, const struct connection_m
         leave_list(all, connection);
     share->bytes = memory->total;
     share->size = size;
-    share->is_stranger = is_stranger;
+    share->is_unauthenticated = is_unauthenticated;
     if (moves)
         join_list(all, connection);
     share->is_counted = true;
@@ -168,7 +173,7 @@ void client_memory_forget(struct connection *connection)
 
 /* ---- once a second */
 
-/* Large blocks went back when they were freed; small ones leave holes in the heap. */
+/* Large blocks go back when they are freed; small ones leave holes in the heap. */
 static void give_back(struct client_memory *all)
 {
     if (all->most - all->total < GIVE_BACK)
@@ -181,7 +186,7 @@ void client_memory_tick(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
 
-    evict_beyond(server); /* the limit may be another now */
+    evict_beyond(server); /* the limit may have changed */
     give_back(all);
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;
     all->recent_input[all->second] = all->recent_output[all->second] = 0;

@@ -1,6 +1,8 @@
-/* The memory that clients' input, output and queues take, all together, and who goes when it is
- * too much: maxmemory-clients, as in Redis the largest first. Those that are not logged in have
- * a small bound of their own beside it. Everything here is O(1) in the number of clients. */
+/* The memory of all clients together: input, output, queued transactions. Beyond
+ * maxmemory-clients the largest clients are evicted first, as in Redis. Clients that are not
+ * logged in have a smaller limit of their own, and beyond it only they are evicted. O(1) in the
+ * number of clients, except that the search for the largest passes clients with CLIENT NO-EVICT
+ * of the same or a larger size. */
 #ifndef DUEQ_CLIENT_MEMORY_H
 #define DUEQ_CLIENT_MEMORY_H
 
@@ -14,39 +16,41 @@ struct server;
 
 enum {
     CLIENT_SIZES = 24,                            /* up to 1 KiB, 2 KiB, 4 KiB, ... */
-    CLIENT_MEMORY_PAST = 8,                       /* seconds that the recent maxima tell of */
-    UNAUTHENTICATED_MEMORY_MAX = 64 * 1024 * 1024 /* all that are not logged in, together */
+    CLIENT_MEMORY_PAST = 8,                       /* seconds that the recent maxima cover */
+    UNAUTHENTICATED_MEMORY_MAX = 64 * 1024 * 1024 /* bytes of all that are not logged in */
 };
 
-/* A connection's part of it. */
+/* The part of one connection. */
 struct client_share {
     size_t bytes;
-    int size; /* which list it is in */
-    bool is_counted, is_stranger;
-    struct connection *prev, *next; /* those of that size (utlist) */
+    int size; /* index of its list */
+    bool is_counted, is_unauthenticated;
+    struct connection *prev, *next; /* in the list of its size (utlist) */
 };
 
 struct client_memory {
-    size_t total, strangers;
-    struct connection *by_size[2][CLIENT_SIZES]; /* [is_stranger] */
+    size_t total, unauthenticated;               /* bytes; the second is a part of the first */
+    struct connection *by_size[2][CLIENT_SIZES]; /* [is_unauthenticated] */
     uint64_t evicted;
     size_t most; /* total at its most since memory was last given back to the system */
     size_t recent_input[CLIENT_MEMORY_PAST], recent_output[CLIENT_MEMORY_PAST];
-    size_t second; /* the one of these that is running */
+    size_t second; /* index of the current second in these */
 };
 
-/* The connection has this much now. Dooms the largest (this one, perhaps) while all of them
- * together have more than the configuration allows. */
+/* The connection holds `memory` now. Dooms the largest clients, perhaps this one, while all of
+ * them together hold more than the configuration allows. */
 void client_memory_note(struct connection *connection, const struct connection_memory *memory);
-/* It has nothing any more. */
+/* The connection holds nothing any more. May be called again. */
 void client_memory_forget(struct connection *connection);
 
-/* Once a second: what was freed goes back to the system, and a new second begins. */
+/* Once a second: gives freed memory back to the system, applies a changed limit, and begins a
+ * new second of the recent maxima. */
 void client_memory_tick(struct server *server);
 
-/* The bound of all together; 0: none. */
+/* The limit of all clients together, in bytes; 0: none. */
 size_t client_memory_limit(const struct server *server);
 
+/* The most that one client has held in the last CLIENT_MEMORY_PAST seconds, in bytes. */
 size_t client_memory_recent_input(const struct client_memory *memory);
 size_t client_memory_recent_output(const struct client_memory *memory);
 

@@ -25,7 +25,7 @@ enum {
     LOGIN_BULK = 16384,
     LARGE_ARGUMENT = 1024 * 1024, /* in memory of its own, for the store to take over */
     INLINE_MAX = 64 * 1024,
-    WAITING_BACKLOG = 64 * 1024, /* up to which a waiting client is read */
+    WAITING_BACKLOG = 64 * 1024, /* a waiting client is read up to this */
     GOODBYE = 64 * 1024
 };
 
@@ -74,23 +74,23 @@ static bool should_run(const struct connection *connection)
 
 static void check_state(const struct connection *connection)
 {
-    assert(!connection->reads || is_open(connection));
-    assert(!connection->reads || !connection->has_backlog ||
+    assert(!connection->awaits_input || is_open(connection));
+    assert(!connection->awaits_input || !connection->has_backlog ||
            connection->session.waiter != NULL);
-    assert(!is_open(connection) || connection->readable == NULL || connection->reads ||
+    assert(!is_open(connection) || connection->readable == NULL || connection->awaits_input ||
            connection->is_resumed || is_parked(connection) || connection->server->stopping);
 }
 
 /* False: out of memory. */
 static bool await_input(struct connection *connection, bool wanted)
 {
-    if (connection->reads == wanted || connection->readable == NULL)
+    if (connection->awaits_input == wanted || connection->readable == NULL)
         return true;
     if (wanted && event_add(connection->readable, NULL) != 0)
         return false;
     if (!wanted)
         event_del(connection->readable);
-    connection->reads = wanted;
+    connection->awaits_input = wanted;
     return true;
 }
 
@@ -118,7 +118,7 @@ void connection_hold(struct connection *connection, bool holds)
     }
 }
 
-/* Before those who have not waited: one of them could take what it waits for away again. */
+/* Before connections that have not waited: one of these could take away what it waits for. */
 static void queue_first(struct connection *connection)
 {
     struct server *server = connection->server;
@@ -138,7 +138,7 @@ void connection_update_events(struct connection *connection)
     check_state(connection);
 }
 
-/* A held request is looked at again: the pause may be over, or another. */
+/* Checks a held request again: it may have to wait for another pause. */
 void connection_mark_resumed(struct connection *connection)
 {
     if (connection->is_held && is_open(connection))
@@ -161,8 +161,8 @@ void connection_measure(const struct connection *connection,
     memory.input_free = reader.input_free;
     memory.arguments = reader.arguments;
     memory.queued = session->transaction == NULL ? 0 : transaction_bytes(session->transaction);
-    memory.output = buffer_size(&connection->output) + buffer_size(&connection->aside);
-    memory.output_buffer = connection->output.capacity + connection->aside.capacity;
+    memory.output = buffer_size(&connection->output) + buffer_size(&connection->deferred);
+    memory.output_buffer = connection->output.capacity + connection->deferred.capacity;
     memory.total = sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
                    connection->gate_capacity * sizeof(struct gate);
     if (session->waiter != NULL) {
@@ -230,9 +230,9 @@ void connection_doom(struct connection *connection)
     LL_PREPEND2(server->doomed, connection, doomed_next);
     client_memory_forget(connection);
     connection_update_events(connection);
-    if (connection->writes)
+    if (connection->awaits_output)
         event_del(connection->writable);
-    connection->writes = false;
+    connection->awaits_output = false;
     if (!connection->is_running)
         connection_release_memory(connection, false);
 }
@@ -242,7 +242,7 @@ void connection_end_input(struct connection *connection)
     connection_close(connection);
 }
 
-/* Is there nothing before the end of the input, or was it cut off? */
+/* Is the end of the input next, or was the connection reset? */
 static bool is_at_end(const struct connection *connection)
 {
     char byte;
@@ -259,13 +259,14 @@ void connection_check_peer(struct connection *connection)
 {
     struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
 
-    if (connection->reads || connection->session.waiter == NULL || poll(&peer, 1, 0) <= 0)
+    if (connection->awaits_input || connection->session.waiter == NULL ||
+        poll(&peer, 1, 0) <= 0)
         return;
     if (waiters_is_blocked(&connection->session) || is_at_end(connection))
         connection_end_input(connection);
 }
 
-/* Closing a socket with unread input makes the kernel drop what the peer has not got yet. */
+/* Closing a socket with unread input makes the kernel drop output that the peer has not got. */
 bool connection_drain(struct connection *connection)
 {
     bool local = strchr(connection->session.address, '/') != NULL;
@@ -277,7 +278,7 @@ bool connection_drain(struct connection *connection)
     return !local && ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
 }
 
-/* What a closing client has sent and nobody read would turn the goodbye into a reset. */
+/* Input that was sent and not read would turn the close into a reset. */
 static void say_goodbye(const struct connection *connection)
 {
     static char unread[GOODBYE];
@@ -406,7 +407,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    connection->writes = false;
+    connection->awaits_output = false;
     connection_send(connection);
 }
 
@@ -430,14 +431,14 @@ static const char protected_mode_denied[] =
     "'--protected-mode no'. Without a password make sure that the port cannot be reached from "
     "the internet.\r\n";
 
-/* As long as no password keeps strangers out, the machine's border does. */
-static bool is_stranger(const struct config *config, const char *address)
+/* protected-mode: while no password is set, only clients of this machine are served. */
+static bool is_remote_and_refused(const struct config *config, const char *address)
 {
     return config->protected_mode && !config_wants_login(config) &&
            strchr(address, '/') == NULL && !listener_is_loopback(address);
 }
 
-/* Instead of being served. */
+/* Sends the reason and closes. */
 static void turn_away(struct server *server, int fd, const char *address, const char *why)
 {
     server->stats.connections_rejected++;
@@ -458,7 +459,7 @@ void connection_accept(struct server *server, int fd, const char *address,
         turn_away(server, fd, address, "-ERR max number of clients reached\r\n");
         return;
     }
-    if (is_stranger(&server->config, address)) {
+    if (is_remote_and_refused(&server->config, address)) {
         log_write_limited(LOG_WARNING, "A client at %s was turned away by protected-mode",
                           address);
         turn_away(server, fd, address, protected_mode_denied);

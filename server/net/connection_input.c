@@ -12,7 +12,7 @@ enum { READ_SIZE = 64 * 1024, LOANS_MOST = 16, BUSY_PATIENCE_MS = 60 * 1000 };
 
 /* ---- running */
 
-/* What it waited for, if anything, is the caller's to release: `waiter` is on its stack. */
+/* The caller releases the waiter, if there is one: it is in use there. */
 static enum outcome end_run(struct connection *connection, const struct waiter *waiter,
                             enum outcome outcome)
 {
@@ -48,7 +48,7 @@ static void count_reply(struct connection *connection, const struct command *com
     }
 }
 
-/* Runs it; the store may take its large arguments over. */
+/* Runs the request; the store may take its large arguments over. */
 static enum outcome dispatch(struct connection *connection, struct context *context)
 {
     struct dueq_loan loans[LOANS_MOST];
@@ -97,10 +97,10 @@ enum outcome connection_run(struct connection *connection, const struct request 
         connection_put_by(connection);
     outcome = dispatch(connection, &context);
     server->work_done = true;
-    /* a reply yet to come is yet to be skipped */
+    /* CLIENT REPLY SKIP also skips a reply that comes later */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
     count_reply(connection, context.command, outcome);
-    connection_append_aside(connection);
+    connection_append_deferred(connection);
     if (outcome == OUTCOME_CLOSE)
         connection_close(connection);
     if (session->authenticated != was_authenticated)
@@ -125,8 +125,8 @@ static bool may_run(const struct connection *connection)
            connection_has_room(connection);
 }
 
-/* A large request waits for what was written before it, so that nobody else has to, but not for
- * ever: others' small ones may keep the store busy. */
+/* A large request waits until earlier writes are on disk, so that other clients do not have to
+ * wait for it; but not for ever, because their small requests may keep the store busy. */
 static bool store_is_busy(struct connection *connection, const struct request *request)
 {
     struct server *server = connection->server;
@@ -138,14 +138,14 @@ static bool store_is_busy(struct connection *connection, const struct request *r
     if (busy && connection->busy_until == 0)
         connection->busy_until = now + BUSY_PATIENCE_MS;
     if (!busy || now >= connection->busy_until) {
-        connection->busy_until = 0; /* the next one waits for itself */
+        connection->busy_until = 0; /* the next request has a wait of its own */
         return false;
     }
     server->awaits_store = true;
     return true;
 }
 
-/* The next request; while it is held back, RESP_MORE. */
+/* Reads the next request. RESP_MORE while that is held back. */
 static enum resp_read next_request(struct connection *connection, struct request *ret_request)
 {
     struct server *server = connection->server;
@@ -187,7 +187,7 @@ static bool take_next_request(struct connection *connection)
     return read == RESP_REQUEST;
 }
 
-/* What is unread may be the beginning of a request only: the next look at it tells. */
+/* Unread bytes may be only the beginning of a request: the next read shows that. */
 static void note_backlog(struct connection *connection)
 {
     connection->has_backlog =

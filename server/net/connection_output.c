@@ -1,8 +1,9 @@
-/* A connection's output: what is written to it, when it may leave, and sending it. */
+/* A connection's output: writing to it, gates until its records are durable, sending. */
 #include "server/net/connection.h"
 
 #include "server/dispatch/long_work.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -14,23 +15,23 @@ enum {
     OUTPUT_SOFT = 1024 * 1024,  /* unsent output at which no more requests are run ... */
     OUTPUT_LOGIN = 16 * 1024,   /* ... and before login */
     OUTPUT_KEEP = 1024,         /* memory kept by an idle connection */
-    SEND_MOST = 4 * 1024 * 1024 /* in one go: others come in between */
+    SEND_MOST = 4 * 1024 * 1024 /* in one call: others come in between */
 };
 
 void connection_init_output(struct connection *connection)
 {
     buffer_init(&connection->output, SIZE_MAX / 2);
-    buffer_init(&connection->aside, SIZE_MAX / 2);
+    buffer_init(&connection->deferred, SIZE_MAX / 2);
     connection->writer = (struct resp_writer){&connection->output, 2};
-    connection->aside_writer = (struct resp_writer){&connection->aside, 2};
+    connection->deferred_writer = (struct resp_writer){&connection->deferred, 2};
 }
 
-/* What is written from here on is dropped. */
+/* Output that is written from now on is dropped. */
 void connection_release_output(struct connection *connection)
 {
     buffer_release(&connection->output);
-    buffer_release(&connection->aside);
-    connection->output.maximum = connection->aside.maximum = 0;
+    buffer_release(&connection->deferred);
+    connection->output.maximum = connection->deferred.maximum = 0;
     free(connection->gates);
     connection->gates = NULL;
     connection->gate_count = connection->gate_capacity = 0;
@@ -62,7 +63,8 @@ static void cut_off(struct connection *connection)
     connection_doom(connection);
 }
 
-/* MONITOR is as endless as a subscription, whether somebody reads it or not. */
+/* Output of MONITOR has no end, like that of a subscription, whether the client reads or not.
+ */
 static const struct output_limit *limit_of(const struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -72,8 +74,6 @@ static const struct output_limit *limit_of(const struct connection *connection)
                 .of[listens ? CLIENT_PUBSUB : CLIENT_NORMAL];
 }
 
-/* As the configuration and the subscriptions are now. What is above the soft limit may stay a
- * while. */
 void connection_limit_output(struct connection *connection)
 {
     const struct output_limit *limit = limit_of(connection);
@@ -83,7 +83,7 @@ void connection_limit_output(struct connection *connection)
     if (connection->session.life == SESSION_GONE)
         return;
     connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
-    connection->aside.maximum = connection->output.maximum;
+    connection->deferred.maximum = connection->output.maximum;
     if (limit->soft == 0 || size <= (size_t)limit->soft)
         connection->soft_since = 0;
     else if (connection->soft_since == 0)
@@ -103,10 +103,9 @@ static void touch(struct connection *connection)
     DL_APPEND2(connection->server->touched, connection, touched_prev, touched_next);
 }
 
-/* What goes elsewhere cannot be counted from where it is. */
 static void account_if_changed(struct connection *connection)
 {
-    size_t capacity = connection->output.capacity + connection->aside.capacity;
+    size_t capacity = connection->output.capacity + connection->deferred.capacity;
 
     if (capacity == connection->counted_output)
         return;
@@ -130,7 +129,7 @@ static void count_written(struct connection *connection, size_t before)
 
 static void count_output(struct connection *connection, size_t before)
 {
-    connection->tells = true;
+    connection->needs_gate = true;
     count_written(connection, before);
 }
 
@@ -202,41 +201,41 @@ void connection_take_up(struct connection *connection)
     connection->is_put_by = false;
 }
 
-static bool goes_aside(const struct connection *connection)
+static bool is_deferred(const struct connection *connection)
 {
     return connection->is_replying ||
            (connection->is_running && connection->push_mark > connection->run_mark);
 }
 
-/* What a command brings about for its own connection comes before the reply, or behind it once
- * that has begun. It is counted here, for a reply that is not wanted is taken back. */
+/* A message that a command causes for its own client comes before the reply, or after it when
+ * the reply has begun. It is counted at once, so that dropping an unwanted reply keeps it. */
 struct resp_writer *connection_push_begin(struct connection *connection)
 {
     connection->writer.version = connection->session.protocol;
-    connection->aside_writer.version = connection->session.protocol;
+    connection->deferred_writer.version = connection->session.protocol;
     connection->push_mark = buffer_size(&connection->output);
-    return goes_aside(connection) ? &connection->aside_writer : &connection->writer;
+    return is_deferred(connection) ? &connection->deferred_writer : &connection->writer;
 }
 
 void connection_push_end(struct connection *connection)
 {
-    if (goes_aside(connection))
+    if (is_deferred(connection))
         return;
     count_output(connection, connection->push_mark);
-    connection->run_mark = buffer_size(&connection->output); /* a reply is yet to begin */
+    connection->run_mark = buffer_size(&connection->output); /* the reply begins after it */
 }
 
-void connection_append_aside(struct connection *connection)
+void connection_append_deferred(struct connection *connection)
 {
     size_t before = buffer_size(&connection->output);
 
-    if (connection->aside.overflowed)
+    if (connection->deferred.overflowed)
         cut_off(connection);
-    if (buffer_size(&connection->aside) == 0 || connection->is_replying)
+    if (buffer_size(&connection->deferred) == 0 || connection->is_replying)
         return;
-    buffer_append(&connection->output, buffer_content(&connection->aside),
-                  buffer_size(&connection->aside));
-    buffer_release(&connection->aside);
+    buffer_append(&connection->output, buffer_content(&connection->deferred),
+                  buffer_size(&connection->deferred));
+    buffer_release(&connection->deferred);
     count_output(connection, before);
 }
 
@@ -262,6 +261,8 @@ static bool push_gate(struct connection *connection, struct gate gate)
         connection->gates = grown;
         connection->gate_capacity = capacity;
     }
+    assert(connection->gate_count == 0 ||
+           connection->gates[connection->gate_count - 1].lsn <= gate.lsn);
     connection->gates[connection->gate_count++] = gate;
     return true;
 }
@@ -271,9 +272,9 @@ void connection_gate(struct connection *connection, uint64_t lsn)
     struct gate *last =
         connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
 
-    if (!connection->tells)
+    if (!connection->needs_gate)
         lsn = last != NULL ? last->lsn : 0;
-    connection->tells = false;
+    connection->needs_gate = false;
     DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
     connection->is_touched = false;
     if (connection->session.life == SESSION_GONE)
@@ -296,11 +297,11 @@ static void leave_gated(struct connection *connection)
     connection->is_gated = false;
 }
 
-void connection_release(struct connection *connection, uint64_t settled)
+void connection_release(struct connection *connection, uint64_t durable_lsn)
 {
     size_t passed = 0;
 
-    while (passed < connection->gate_count && connection->gates[passed].lsn <= settled)
+    while (passed < connection->gate_count && connection->gates[passed].lsn <= durable_lsn)
         connection->released = connection->gates[passed++].upto;
     if (passed == 0)
         return;
@@ -309,14 +310,14 @@ void connection_release(struct connection *connection, uint64_t settled)
             connection->gate_count * sizeof(struct gate));
     if (connection->gate_count == 0)
         leave_gated(connection);
-    if (!connection->writes)
+    if (!connection->awaits_output)
         connection_send(connection);
 }
 
 /* ---- sending */
 
-/* Closes when all is said; gives memory back when there is nothing more to say for now. */
-static void rest(struct connection *connection)
+/* Everything that may leave has left: closes, or gives memory back and goes on. */
+static void finish_send(struct connection *connection)
 {
     if (connection->session.life == SESSION_CLOSING && connection_all_sent(connection)) {
         connection_doom(connection);
@@ -330,14 +331,14 @@ static void rest(struct connection *connection)
 
 static void await_room(struct connection *connection)
 {
-    connection->writes = event_add(connection->writable, NULL) == 0;
-    if (connection->writes)
+    connection->awaits_output = event_add(connection->writable, NULL) == 0;
+    if (connection->awaits_output)
         connection_update_events(connection);
     else
         connection_doom(connection);
 }
 
-/* What the socket took of what may leave; -1: nothing now; 0: it is broken. */
+/* Bytes that the socket took; -1: it is full; 0: it is broken. */
 static ssize_t send_some(struct connection *connection)
 {
     size_t size = (size_t)(connection->released - connection->sent);
@@ -346,6 +347,7 @@ static ssize_t send_some(struct connection *connection)
 
     if (put < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
+    assert((size_t)put <= size);
     connection->sent += (uint64_t)put;
     connection->server->stats.output_bytes += (uint64_t)put;
     buffer_consume(&connection->output, (size_t)put);
@@ -371,5 +373,5 @@ void connection_send(struct connection *connection)
         }
         sent += (size_t)put;
     }
-    rest(connection);
+    finish_send(connection);
 }

@@ -20,10 +20,10 @@ struct listener {
     struct listener *next;
     struct server *server;
     struct event *event;
-    struct event *again; /* a timer, while it accepts nobody */
+    struct event *again; /* a timer, while nobody is accepted */
     int fd;
     char *path;   /* of a unix socket; NULL: TCP */
-    dev_t device; /* the socket that was made there */
+    dev_t device; /* of the socket file that was made at `path` */
     ino_t inode;
 };
 
@@ -47,8 +47,8 @@ static void format_address(const struct sockaddr_storage *address, const char *p
     }
 }
 
-/* Without descriptors or memory the one who knocks stays at the door, and would be announced
- * again and again: nobody is accepted for a while. */
+/* Without descriptors or memory a client stays in the backlog, and the loop would report it
+ * again and again: nobody is accepted for PAUSE_MS. */
 static void pause_accepting(struct listener *listener)
 {
     struct timeval pause = {0, PAUSE_MS * 1000};
@@ -98,7 +98,7 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- who may come */
+/* ---- addresses */
 
 bool listener_is_loopback(const char *address)
 {
@@ -106,7 +106,7 @@ bool listener_is_loopback(const char *address)
            strcmp(address, "::1") == 0 || strcmp(address, "localhost") == 0;
 }
 
-/* Of the addresses to listen at, the first that others can reach; NULL: there is none. */
+/* The first address of `bind` that other machines can reach. False: there is none. */
 static bool find_reachable(const struct config *config, char *ret_host, size_t room)
 {
     char *hosts = strdup(config->bind), *rest = NULL;
@@ -191,7 +191,7 @@ static void explain(const char *host, int port, int error)
         log_write(LOG_WARNING, "Cannot listen on %s port %d: %s", host, port, strerror(error));
 }
 
-/* A '-' before an address: it may be missing on this machine (as in redis.conf). */
+/* After a '-' the address may be missing on this machine, as in redis.conf. */
 static bool open_tcp(struct server *server, const char *host)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -218,7 +218,7 @@ static bool open_tcp(struct server *server, const char *host)
     return false;
 }
 
-/* Does a server answer there? A socket file outlives one that was killed. */
+/* Does a server answer there? The socket file of a killed server stays. */
 static bool is_served(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -231,7 +231,7 @@ static bool is_served(const struct sockaddr_un *address)
     return served;
 }
 
-/* Another server may have put its own there since. */
+/* Another server may have replaced the file with its own since. */
 static void remove_socket(const struct listener *listener)
 {
     struct stat found;
@@ -273,7 +273,7 @@ static bool open_unix(struct server *server, const char *path)
         return false;
     }
     if (lstat(path, &found) == 0 && S_ISSOCK(found.st_mode))
-        unlink(path); /* of one that was killed */
+        unlink(path); /* a killed server left it */
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(fd, (int)server->config.tcp_backlog) != 0) {
         log_write(LOG_WARNING, "Cannot listen on %s: %s", path, strerror(errno));

@@ -1,17 +1,18 @@
-/* Sockets that listen, and the accepting of clients. */
+/* Sockets that listen, and accept clients. */
 #ifndef DUEQ_LISTENER_H
 #define DUEQ_LISTENER_H
 
 #include "server/server.h"
 
-/* Opens what the configuration asks for. False: said in the log. */
+/* Opens the configured ports and the unix socket. False: the log says why. */
 bool listeners_open(struct server *server);
+/* Closes all of them, and removes the socket file unless another server replaced it. */
 void listeners_close(struct server *server);
 
-/* Is the address, with or without a port, one that only this machine can reach? */
+/* Can only this machine reach the address? With or without a port. */
 bool listener_is_loopback(const char *address);
-/* Says in the log when others can reach the server and no password keeps them out: at the
- * start. */
+/* At the start: warns in the log when other machines can reach the server and no password is
+ * set. */
 void listeners_warn(const struct config *config);
 
 #endif
