@@ -1,4 +1,4 @@
-# dueq: `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
+# dueq: start with `make run` or `make test`; `make help` lists all targets.
 
 BUILD      ?= build
 CC         ?= cc
@@ -93,14 +93,14 @@ SERVER_LINK     := $(SERVER_LIBS) $(STORAGE_LIBS) $(PROTOCOL_LIBS)
 $(BUILD)/dueq: $(BUILD)/server/main.o $(BUILD)/libbench.a $(SERVER_ARCHIVES)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK)
 
-# ---- libdueq: storage for programs of others. Both forms show the functions of its headers only.
+# ---- libdueq: storage/ as a library. Both forms export the functions of its headers only.
 
 SOVERSION      := $(firstword $(subst ., ,$(VERSION)))
 LIBDUEQ_SHARED := libdueq.so.$(VERSION)
 LIBDUEQ_SONAME := libdueq.so.$(SOVERSION)
 LIBDUEQ_HEADERS := dueq.h types.h options.h stats.h slice.h status.h
 PIC_OBJECTS    := $(patsubst $(BUILD)/%,$(BUILD)/pic/%,$(STORAGE_OBJECTS))
-# The sanitizers' own symbols are found when the program starts.
+# The symbols of the sanitizers are resolved when the program starts.
 LIBDUEQ_LDFLAGS := $(if $(SANITIZE),,-Wl,-z,defs)
 
 .PHONY: libdueq
@@ -117,7 +117,7 @@ $(BUILD)/$(LIBDUEQ_SHARED): $(PIC_OBJECTS) storage/libdueq.map
 	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(LIBDUEQ_SONAME) $(LIBDUEQ_LDFLAGS) \
 	    -Wl,--version-script=storage/libdueq.map -o $@ $(PIC_OBJECTS) $(STORAGE_LIBS)
 
-# Each test links only the layer it tests: a call across layers does not link.
+# Each unit test links only the layer that it tests: a call across layers does not link.
 $(UNIT_PROTOCOL): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(BUILD)/libprotocol.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PROTOCOL_LIBS) -lcmocka
 $(UNIT_STORAGE) $(MODEL): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(BUILD)/libstorage.a
@@ -136,11 +136,11 @@ check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by la
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
 	@tools/run-tests $^
-soak: $(MODEL) ## the model tests with new seeds, again and again, until one fails
+soak: $(MODEL) ## the model tests with new seeds, repeated until one fails
 	@while tools/run-tests $^ >$(BUILD)/soak.log; do printf .; done; cat $(BUILD)/soak.log; false
 check-integration: $(INTEGRATION) ## the real server with real clients
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
-check-embed: all ## libdueq as others use it: installed, found by pkg-config, linked both ways
+check-embed: all ## libdueq installed, found by pkg-config, linked both ways
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' CC='$(CC)' CFLAGS='$(filter -fsanitize%,$(ALL_CFLAGS))' \
 	    tools/run-tests $(EMBED)
 check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=)
@@ -186,7 +186,7 @@ format: ## rewrite the code with clang-format
 format-check: ## fail when clang-format would change something
 	clang-format --dry-run -Werror $(CODE)
 
-# Paths as they will be, below DESTDIR as they are now.
+# Files below DESTDIR, at the paths where they are used later.
 INSTALLED_HEADERS := $(addprefix $(DESTDIR)$(INCLUDEDIR)/dueq/,$(LIBDUEQ_HEADERS))
 INSTALLED_LIBRARIES := $(addprefix $(DESTDIR)$(LIBDIR)/,libdueq.a $(LIBDUEQ_SHARED) \
                        $(LIBDUEQ_SONAME) libdueq.so pkgconfig/dueq.pc)
@@ -204,7 +204,7 @@ install: all ## install server, man page and libdueq under PREFIX (then ldconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
 	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' storage/libdueq.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/dueq.pc
-uninstall: ## remove what install has put under PREFIX
+uninstall: ## remove what install put under PREFIX
 	rm -f $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(MANDIR)/man1/dueq.1 \
 	    $(INSTALLED_LIBRARIES) $(INSTALLED_HEADERS)
 	-@rmdir $(DESTDIR)$(INCLUDEDIR)/dueq/kv $(DESTDIR)$(INCLUDEDIR)/dueq 2>/dev/null

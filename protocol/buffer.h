@@ -1,6 +1,6 @@
-/* A growable run of bytes that cannot exist without its maximum. What is appended past the
- * maximum is dropped and the buffer says so for ever after (buffer_overflowed), so a writer may
- * append without checking each time. */
+/* A growable run of bytes with a maximum size. Bytes that do not fit, or for which there is no
+ * memory, are dropped, and `overflowed` is set until buffer_recover; so a writer can append
+ * several times and check once. */
 #ifndef DUEQ_BUFFER_H
 #define DUEQ_BUFFER_H
 
@@ -9,7 +9,7 @@
 
 struct buffer {
     char *data;
-    size_t start; /* bytes before are consumed */
+    size_t start; /* the bytes before are consumed */
     size_t end;   /* bytes from start to end are the content */
     size_t capacity;
     size_t maximum;
@@ -28,24 +28,26 @@ static inline char *buffer_content(const struct buffer *buffer)
     return buffer->data + buffer->start;
 }
 
-/* Room for `size` more bytes at the end: where to write them (then buffer_commit), or NULL on
- * overflow. */
+/* Makes room for `size` more bytes and returns where to write them; buffer_commit then adds
+ * them to the content. NULL: overflow. The pointer is valid until the next change of the
+ * buffer. */
 char *buffer_reserve(struct buffer *buffer, size_t size);
 void buffer_commit(struct buffer *buffer, size_t size);
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
-void buffer_insert(struct buffer *buffer, size_t offset, const void *data,
-                   size_t size);                         /* from start */
-void buffer_consume(struct buffer *buffer, size_t size); /* from the front */
-/* Takes `size` bytes out at the offset; what stands before them moves. */
+/* Inserts before the byte at `offset` of the content. O(bytes after it). */
+void buffer_insert(struct buffer *buffer, size_t offset, const void *data, size_t size);
+/* Removes `size` bytes from the front. O(1). */
+void buffer_consume(struct buffer *buffer, size_t size);
+/* Removes `size` bytes at the offset. O(offset): the bytes before move. */
 void buffer_cut(struct buffer *buffer, size_t offset, size_t size);
-void buffer_truncate(struct buffer *buffer, size_t size); /* keeps the first size bytes */
-/* The same, and forgets that there was no room for what came behind. */
+void buffer_truncate(struct buffer *buffer, size_t size); /* keeps the first `size` bytes */
+/* The same, and clears `overflowed`. */
 void buffer_recover(struct buffer *buffer, size_t size);
-/* There is room for so much more without an overflow, memory allowing. */
+/* True: `size` more bytes are within the maximum. */
 bool buffer_has_room(const struct buffer *buffer, size_t size);
 void buffer_clear(struct buffer *buffer); /* empty, memory kept */
-void buffer_shrink(struct buffer *buffer,
-                   size_t keep); /* gives memory above `keep` back when empty */
+/* Frees the memory when the buffer is empty and has more than `keep` bytes of capacity. */
+void buffer_shrink(struct buffer *buffer, size_t keep);
 
 #endif

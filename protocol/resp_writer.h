@@ -39,15 +39,18 @@ void resp_push(struct resp_writer *writer, size_t count);      /* RESP2: array *
 void resp_attribute(struct resp_writer *writer, size_t pairs); /* RESP3 only; else nothing */
 
 /* Headers whose count is known only afterwards:
- *     size_t mark = resp_deferred(writer); ...elements...; resp_deferred_array(writer, mark,
- * n); mark is an offset into the content; nothing may be consumed from the buffer in between.
- */
+ *     size_t mark = resp_deferred(writer);
+ *     ...elements...
+ *     resp_deferred_array(writer, mark, n);
+ * mark is an offset into the content: nothing may be consumed from the buffer in between. The
+ * elements are moved to make room for the header. */
 size_t resp_deferred(struct resp_writer *writer);
 void resp_deferred_array(struct resp_writer *writer, size_t mark, size_t count);
 void resp_deferred_map(struct resp_writer *writer, size_t mark, size_t pairs);
 void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count);
 
-/* The same where so much may follow that it should not be moved: what stands before is. */
+/* The same for many elements: room is reserved first, and the content before the mark moves
+ * instead of the elements. */
 size_t resp_reserved(struct resp_writer *writer);
 void resp_reserved_array(struct resp_writer *writer, size_t mark, size_t count);
 

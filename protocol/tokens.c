@@ -48,7 +48,8 @@ static void take_escape(struct splitter *splitter)
     splitter->at += 2;
 }
 
-/* From behind the opening quote to behind the closing one, which must end the word. */
+/* Takes the rest of a quoted token, up to and with the closing quote, which must end the token.
+ */
 static bool take_quoted(struct splitter *splitter, char quote)
 {
     while (splitter->at < splitter->end) {
@@ -70,7 +71,7 @@ static bool take_quoted(struct splitter *splitter, char quote)
     return false;
 }
 
-static bool take_word(struct splitter *splitter)
+static bool take_token(struct splitter *splitter)
 {
     while (splitter->at < splitter->end && !isspace((unsigned char)*splitter->at)) {
         char byte = *splitter->at++;
@@ -85,14 +86,14 @@ static bool take_word(struct splitter *splitter)
     return true;
 }
 
-int tokens_split(const char *line, size_t line_size, char *space, struct argument *words,
+int tokens_split(const char *line, size_t line_size, char *space, struct argument *tokens,
                  size_t maximum)
 {
     struct splitter splitter = {line, line + line_size, space};
     size_t count = 0;
 
     for (;;) {
-        char *word;
+        char *token;
 
         while (splitter.at < splitter.end && isspace((unsigned char)*splitter.at))
             splitter.at++;
@@ -100,10 +101,10 @@ int tokens_split(const char *line, size_t line_size, char *space, struct argumen
             return (int)count;
         if (count == maximum)
             return -1;
-        word = splitter.out;
-        if (!take_word(&splitter))
+        token = splitter.out;
+        if (!take_token(&splitter))
             return -1;
-        words[count++] = (struct argument){word, (size_t)(splitter.out - word)};
+        tokens[count++] = (struct argument){token, (size_t)(splitter.out - token)};
         *splitter.out++ = '\0';
     }
 }

@@ -29,40 +29,40 @@ static int fail_usage(const char *why, const char *what)
     return 2;
 }
 
-/* An option takes the words up to the next one; "--save ''" has one empty word. */
-static int option_words(int argc, char **argv, int at, struct argument *words, int maximum)
+/* An option takes the values up to the next option; "--save ''" has one empty value. */
+static int option_values(int argc, char **argv, int at, struct argument *values, int maximum)
 {
     int count = 0;
 
     while (at + count < argc && count < maximum && strncmp(argv[at + count], "--", 2) != 0) {
-        words[count] = (struct argument){argv[at + count], strlen(argv[at + count])};
+        values[count] = (struct argument){argv[at + count], strlen(argv[at + count])};
         count++;
     }
     return count;
 }
 
-static bool take_option(struct config *config, const char *name, const struct argument *words,
+static bool take_option(struct config *config, const char *name, const struct argument *values,
                         size_t count)
 {
     struct config_error error;
 
     if (strcmp(name, "config") == 0) {
-        if (count == 1 && config_read_file(config, words[0].data, &error))
+        if (count == 1 && config_read_file(config, values[0].data, &error))
             return true;
         fprintf(stderr, "dueq: %s\n", count == 1 ? error.text : "--config takes one file");
         return false;
     }
-    if (config_set(config, name, words, count, &error))
+    if (config_set(config, name, values, count, &error))
         return true;
     fprintf(stderr, "dueq: *** command line: '--%s%s%s': %s\n", name, count > 0 ? " " : "",
-            count > 0 ? words[0].data : "", error.text);
+            count > 0 ? values[0].data : "", error.text);
     return false;
 }
 
 static bool read_arguments(struct config *config, int argc, char **argv)
 {
     struct config_error error;
-    struct argument words[32];
+    struct argument values[32];
     int at = 0;
 
     if (argc > 0 && (strncmp(argv[0], "--", 2) != 0)) {
@@ -73,13 +73,13 @@ static bool read_arguments(struct config *config, int argc, char **argv)
         at = 1;
     }
     while (at < argc) {
-        int count = option_words(argc, argv, at + 1, words, 32);
+        int count = option_values(argc, argv, at + 1, values, 32);
 
         if (strncmp(argv[at], "--", 2) != 0) {
             fprintf(stderr, "dueq: *** command line: '%s' is not an option\n", argv[at]);
             return false;
         }
-        if (!take_option(config, argv[at] + 2, words, (size_t)count))
+        if (!take_option(config, argv[at] + 2, values, (size_t)count))
             return false;
         at += 1 + count;
     }
@@ -106,7 +106,7 @@ static int start_server(int argc, char **argv)
     return status;
 }
 
-/* A start makes a store where there is none. A check must not: it would find that one sound. */
+/* A start makes a store where there is none. A check must not: the new one would be sound. */
 static bool holds_store(const char *dir)
 {
     char path[PATH_MAX];
@@ -124,7 +124,7 @@ static const char *why(const struct dueq *store, enum dueq_status status)
     return dueq_damage(store)[0] == '\0' ? dueq_status_text(status) : dueq_damage(store);
 }
 
-/* Opens the directory as a start would, which looks at the journal; then at all the rest. */
+/* Opens the directory as a start does, which checks the journal, and then checks everything. */
 static int check_store_at(int argc, char **argv)
 {
     int64_t now = (int64_t)time(NULL) * 1000;

@@ -1,4 +1,3 @@
-#include "storage/store.h"
 #include "server/server.h"
 
 #include "server/net/connection.h"
@@ -10,6 +9,8 @@
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/index/changes.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -29,16 +30,16 @@ enum {
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
-    DRAIN_MS = 20,             /* between looks at what clients have yet to take */
-    COMMIT_PATIENCE_MS = 5000, /* while a commit finds no room: a slow disk washes a segment */
+    DRAIN_MS = 20,             /* between checks whether clients have taken their replies */
+    COMMIT_PATIENCE_MS = 5000, /* a slow disk may need that long to free a segment */
     COMMIT_RETRY_MS = 20,
-    SHRINK_AFTER_MS = 2000, /* idle so long, a client needs no memory for its next request */
+    SHRINK_AFTER_MS = 2000, /* a client idle for that long keeps no memory for requests */
     SPARE_DESCRIPTORS = 64
 };
 
 /* ---- the store */
 
-/* From the store's threads: wakes the loop, with one system call for many notices. */
+/* Called by the store's threads. Wakes the loop, with one system call for many notices. */
 static void on_notice(void *arg)
 {
     struct server *server = arg;
@@ -60,7 +61,7 @@ static void set_limits(struct server *server)
                                  .zset_value = (uint64_t)config->zset_max_listpack_value,
                                  .list_entries = UINT64_MAX};
 
-    /* Below 0 it stands for 4 KiB and more, which no list reaches in one piece here. */
+    /* Below 0 it means 4 KiB and more, which no packed list reaches here. */
     if (config->list_max_listpack_size >= 0)
         limits.list_entries = (uint64_t)config->list_max_listpack_size;
 
@@ -78,7 +79,7 @@ static void set_defaults(struct server *server)
     set_limits(server);
 }
 
-/* The queue's clock goes on from where the store was; and then runs, whatever becomes of it. */
+/* The queue's clock goes on where the store stopped; a later reopening does not set it. */
 static void begin_clock(struct server *server)
 {
     struct dueq_timeline line;
@@ -98,7 +99,7 @@ static void begin_clock(struct server *server)
                   "leases and expiries go on as if no time had passed since");
 }
 
-/* Once, not with every try: the log may lie on the very disk that is full. */
+/* Once, not with each attempt: the log may be on the disk that is full. */
 static void log_open_failure(struct server *server, const char *why)
 {
     char failure[sizeof(server->failure)];
@@ -140,8 +141,8 @@ static bool open_store(struct server *server)
     return true;
 }
 
-/* Nothing unsettled may be told: who waits for such a reply is cut off, and finds out by asking
- * again. What is true is on disk; it is read from there. */
+/* Replies whose records are not durable must not leave: their clients are cut off, and learn by
+ * asking again what has happened. The store is reopened from what is on disk. */
 static void fail_store(struct server *server, const char *why)
 {
     struct session *session, *next;
@@ -160,7 +161,7 @@ static void fail_store(struct server *server, const char *why)
         if (connection->is_gated || connection->is_touched || session->waiter != NULL)
             connection_free(connection);
         else
-            session->watch_broken = session->watches != NULL; /* what it saw may be gone */
+            session->watch_broken = session->watches != NULL; /* what it read may be lost */
     }
     dueq_abandon(server->store);
     server->store = NULL;
@@ -210,9 +211,9 @@ static void release_durable(struct server *server)
         connection_release(connection, durable_lsn);
 }
 
-/* A commit that found no room, or no descriptor, is tried again: it changed nothing. What waits
- * for it has no answer meanwhile, so not for long: then the batch is given up with the store,
- * and what is on disk goes on from there. */
+/* A commit that finds no room, or no descriptor, changes nothing and is tried again. Clients
+ * get no replies meanwhile, so after COMMIT_PATIENCE_MS the batch is given up with the store,
+ * which is reopened from what is on disk. */
 static bool wait_for_commit(struct server *server, enum dueq_status status)
 {
     int64_t now = server->clock.last.monotonic;
@@ -245,7 +246,7 @@ static enum dueq_status commit_batch(struct server *server, uint64_t *ret_lsn)
     return status;
 }
 
-/* True: there is more that is due. */
+/* True: more work is due. */
 static bool tick(struct server *server)
 {
     uint64_t began = clock_usec();
@@ -255,7 +256,7 @@ static bool tick(struct server *server)
     return more;
 }
 
-/* False: nothing is settled; the store may have failed, and with it everybody who waited. */
+/* False: nothing is committed; the store may have failed and waiting clients may be closed. */
 static bool commit(struct server *server, uint64_t *ret_lsn)
 {
     enum dueq_status status;
@@ -285,9 +286,9 @@ void server_commit_if_large(struct server *server)
         commit_batch(server, &lsn); /* a failure shows at the turn's end */
 }
 
-/* Those whose next request was held back go on, first come first: a pause has ended, a key is
- * free again, or it is time to ask the store again. */
-static void end_pause(struct server *server)
+/* Connections whose next request is held back go on, in order of arrival: when a pause has
+ * ended, a key is free again, or the store may be less busy. */
+static void resume_held(struct server *server)
 {
     struct connection *connection;
     bool goes_on = long_works_freed(server) || server->pause_ended || server->awaits_store;
@@ -300,7 +301,8 @@ static void end_pause(struct server *server)
     }
     if (!goes_on || server->held == 0)
         return;
-    connection = server->first_held->held_prev; /* the last: each goes before the others */
+    connection =
+        server->first_held->held_prev; /* from the last: each is put before the others */
     for (size_t left = server->held; left > 0; left--) {
         struct connection *before = connection->held_prev;
 
@@ -309,7 +311,7 @@ static void end_pause(struct server *server)
     }
 }
 
-/* Those that have read more than they could run; each once. */
+/* Connections that have read more than they could run; each once. */
 static void resume_some(struct server *server)
 {
     struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev;
@@ -325,9 +327,9 @@ static void resume_some(struct server *server)
     }
 }
 
-/* ---- housekeeping, once a second */
+/* ---- once a second */
 
-/* Who listens or waits may be silent for ever. */
+/* A client that waits or has subscriptions may be idle for ever. */
 static bool is_idle_too_long(const struct server *server, const struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -357,7 +359,7 @@ static void check_sessions(struct server *server)
         check_session(server, connection_of(session));
 }
 
-/* Once, when it begins and when it ends. */
+/* One line when room ends and one when there is room again. */
 static void log_room_change(struct server *server)
 {
     struct dueq_stats stats;
@@ -380,11 +382,11 @@ static void log_room_change(struct server *server)
         log_write(LOG_NOTICE, "There is room again: pushes are taken");
 }
 
-static void do_housekeeping(struct server *server)
+static void do_each_second(struct server *server)
 {
-    if (server->clock.last.monotonic - server->last_housekeeping < CRON_MS)
+    if (server->clock.last.monotonic - server->last_second < CRON_MS)
         return;
-    server->last_housekeeping = server->clock.last.monotonic;
+    server->last_second = server->clock.last.monotonic;
     check_sessions(server);
     client_memory_tick(server);
     log_report_omitted(false);
@@ -392,7 +394,7 @@ static void do_housekeeping(struct server *server)
     log_room_change(server);
 }
 
-/* Of what this turn has committed: a checkpoint under way does not contain it. */
+/* Not while one runs: that does not contain what this turn has committed. */
 static void start_checkpoint(struct server *server)
 {
     struct dueq_stats stats;
@@ -406,8 +408,8 @@ static void start_checkpoint(struct server *server)
     server->checkpoint_wanted = false;
 }
 
-/* Nothing reaches a socket before its record is settled: first everything that this turn has to
- * do, then the commit, then the gates, then what is settled. */
+/* Nothing reaches a socket before its record is durable. So the order is: all work of this
+ * turn, the commit, the gates, then output whose records are durable. */
 static void finish_turn(struct server *server)
 {
     bool more = false;
@@ -415,8 +417,8 @@ static void finish_turn(struct server *server)
 
     server->stats.turns++;
     server_update_clock(server);
-    do_housekeeping(server);
-    end_pause(server);
+    do_each_second(server);
+    resume_held(server);
     resume_some(server);
     long_works_turn(server);
     if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK)
@@ -436,7 +438,7 @@ static void finish_turn(struct server *server)
     server->work_done = false;
 }
 
-/* ms until the loop must turn by itself. */
+/* ms until a turn must begin without an event. */
 static int64_t next_turn(struct server *server)
 {
     int64_t wait = CRON_MS, next;
@@ -472,7 +474,7 @@ static void arm_timer(struct server *server)
 
 /* ---- events */
 
-/* The turn that it begins does the work: on a busy server the timer is always put off. */
+/* Only begins a turn, which does the work: on a busy server the timer never fires. */
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
@@ -488,9 +490,9 @@ static void on_store_notice(evutil_socket_t fd, short what, void *arg)
     (void)what;
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_write(LOG_WARNING, "eventfd: %s", strerror(errno));
-    /* in this order: a notice held back before this line is seen by the release below it, one
-     * after it writes again. The other way round a write could be swallowed with the flag set,
-     * and no notice would ever come */
+    /* In this order: a notice suppressed before this line is handled by the release below, one
+     * after it writes again. In the other order a write could be lost while the flag is set,
+     * and no notice would ever come. */
     atomic_store(&server->notice_pending, false);
     release_durable(server);
 }
@@ -565,7 +567,7 @@ struct session *server_find_session(struct server *server, uint64_t id)
     return session;
 }
 
-/* Without memory for the table it is found by nobody else. */
+/* Out of memory for the table: the session works, but cannot be found by its id. */
 void server_add_session(struct server *server, struct session *session)
 {
     DL_APPEND(server->sessions, session);
@@ -608,7 +610,7 @@ void server_shutdown(struct server *server, bool checkpoint, bool now)
     server->stop_now = now;
 }
 
-/* Has descriptors for so many clients, if the system lets us. How many it lets us have. */
+/* Raises the limit of descriptors for so many clients. Returns how many clients it allows. */
 static int64_t raise_descriptors(int64_t clients)
 {
     rlim_t wanted = (rlim_t)clients + SPARE_DESCRIPTORS;
@@ -655,7 +657,7 @@ void server_apply_config(struct server *server)
 
 /* ---- starting and stopping */
 
-/* Fewer descriptors than wanted means fewer clients, said at the start rather than at 3 a.m. */
+/* Fewer descriptors than wanted mean fewer clients: the log says so at the start. */
 static void limit_clients(struct config *config)
 {
     int64_t most = raise_descriptors(config->maxclients);
@@ -667,8 +669,8 @@ static void limit_clients(struct config *config)
               config->maxclients);
 }
 
-/* Large buffers go back to the system when freed, and threads share one arena: memory stays
- * flat under a load that comes and goes. */
+/* Large buffers go back to the system when they are freed, and threads share two arenas: memory
+ * does not grow under a load that comes and goes. */
 static void tune_malloc(void)
 {
     mallopt(M_ARENA_MAX, 2);
@@ -709,7 +711,7 @@ static bool start(struct server *server)
            server->long_works != NULL;
 }
 
-/* Nothing is read any more. Who is owed nothing goes now. */
+/* Reads nothing more. Closes connections that have no output left. */
 static void close_finished(struct server *server)
 {
     struct session *session, *next;
@@ -719,8 +721,7 @@ static void close_finished(struct server *server)
             connection_free(connection_of(session));
 }
 
-/* Replies that were promised leave as fast as their clients take them, for shutdown-timeout
- * seconds. */
+/* Sends remaining replies as fast as clients take them, at most for shutdown-timeout s. */
 static void await_clients(struct server *server)
 {
     int64_t end = (int64_t)(clock_usec() / 1000) + server->config.shutdown_timeout * 1000, left;
@@ -740,8 +741,8 @@ static void await_clients(struct server *server)
                   server->session_count);
 }
 
-/* The last turn: what it did is settled, then told. */
-static void deliver(struct server *server)
+/* The last turn: waits until its record is durable, then sends its replies. */
+static void finish_output(struct server *server)
 {
     uint64_t lsn;
 
@@ -756,7 +757,7 @@ static void deliver(struct server *server)
         await_clients(server);
 }
 
-/* A full disk is no failure: the journal has it all. */
+/* A full disk is no failure: the journal contains everything. */
 static void close_store(struct server *server)
 {
     enum dueq_status status = dueq_close(server->store);
@@ -772,7 +773,7 @@ static void stop(struct server *server)
 {
     listeners_close(server);
     if (server->waiters != NULL)
-        deliver(server);
+        finish_output(server);
     while (server->sessions != NULL)
         connection_free(connection_of(server->sessions));
     if (server->store != NULL && server->checkpoint_on_exit) {

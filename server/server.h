@@ -1,5 +1,6 @@
-/* The server: one loop, one store, its connections; and the turn, in which order is the
- * promise. Handlers see the accessors; the loop's own files see the rest. */
+/* The server: one loop, one store, the connections, and the turn, whose order keeps the promise
+ * that a reply leaves after its record is durable. Handlers may read config, clock and
+ * statistics; only the loop's own files change the rest. One thread. */
 #ifndef DUEQ_SERVER_H
 #define DUEQ_SERVER_H
 
@@ -43,20 +44,20 @@ struct server {
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
     struct dueq *store;   /* NULL while it is being reopened */
-    char failure[320];    /* why it is */
-    bool full_logged;     /* the log says that there is no room */
+    char failure[320];    /* why the store is closed; "" while it is sound */
+    bool full_logged;     /* the last line about room says that there is none */
     int64_t reopen_at;    /* monotonic ms */
-    int64_t commit_until; /* monotonic ms: how long a commit is tried again; 0: none is late */
+    int64_t commit_until; /* monotonic ms: end of the retries of a commit; 0: none fails */
     struct clock clock;
-    bool clock_runs;           /* since the first opening of the store */
-    int64_t last_housekeeping; /* when it was, on the monotonic clock: once a second */
+    bool clock_runs;     /* since the first opening of the store */
+    int64_t last_second; /* monotonic ms */
     struct dueq_time now;
     struct session *sessions;       /* all, oldest first (utlist) */
-    struct session *sessions_by_id; /* the same (uthash) */
+    struct session *sessions_by_id; /* all (uthash) */
     uint64_t session_count, next_session;
-    struct connection *touched; /* have output of this turn */
-    struct connection *gated;   /* have output that waits for an LSN */
-    struct connection *resumed; /* have input to go on with */
+    struct connection *touched; /* with output of this turn */
+    struct connection *gated;   /* with output that waits for an LSN */
+    struct connection *resumed; /* with requests that may run */
     struct connection *doomed;  /* to be closed at the end of the turn */
     struct waiters *waiters;
     struct long_works *long_works;
@@ -67,17 +68,17 @@ struct server {
     struct latency latency;
     struct checkpoint_watch checkpoints;
     struct client_memory client_memory;
-    size_t held;                   /* connections whose next request waits for a pause to end */
-    struct connection *first_held; /* of these: who waits longest goes on first */
-    bool awaits_store;             /* one of them waits for a busy store and not for a pause */
+    size_t held;                   /* connections whose next request is held back */
+    struct connection *first_held; /* list of these, the longest wait first */
+    bool awaits_store;             /* one of them waits for a busy store, not for a pause */
     struct session *monitors;      /* those that MONITOR (utlist) */
-    unsigned running;    /* commands under way, one within another: nothing is committed */
+    unsigned running;    /* depth of commands that run: no commit while it is above 0 */
     int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */
-    bool pause_ended;    /* by a command: those held go on in the next turn */
-    bool pause_writes;   /* only those */
+    bool pause_ended;    /* by a command: held connections go on in the next turn */
+    bool pause_writes;   /* the pause holds back writes only */
     bool stopping;       /* at the end of this turn */
     bool checkpoint_on_exit;
-    bool stop_now; /* without waiting for clients that are owed replies */
+    bool stop_now; /* without waiting until clients have taken their replies */
     bool pidfile_written;
     bool checkpoint_wanted; /* BGSAVE: after the commit, when none is running */
     bool work_done;         /* this turn ran a command: not idle */
@@ -90,33 +91,33 @@ int server_run(struct config *config);
 /* ---- for handlers */
 
 struct session *server_find_session(struct server *server, uint64_t id); /* O(1) */
-/* At the end of this turn. now: without waiting for clients to take what they are owed. */
+/* Stops at the end of this turn. now: without waiting until clients have taken replies. */
 void server_shutdown(struct server *server, bool checkpoint, bool now);
-/* Can the running server do what these options say? NULL: it can. Else the name of the one that
- * it cannot, with *error in Redis' words. */
+/* Can the running server take over these options? NULL: it can. Else the name of the option
+ * that it cannot, and *error is Redis' text. */
 const char *server_check_config(const struct server *server, const struct config *changed,
                                 struct config_error *error);
-/* Options that the running server must be told of were changed. */
+/* Applies changed options that the store or the log must know. */
 void server_apply_config(struct server *server);
-/* Holds back commands (`writes`: only those that may write) until a moment on the queue's
- * clock; 0: no longer. A pause under way is not made shorter or milder. */
+/* Holds back commands (`writes`: only those that may write) until a time of the queue's clock,
+ * ms; 0: ends the pause. A pause that runs is not made shorter or weaker. */
 void server_pause(struct server *server, int64_t until, bool writes);
 bool server_pauses(const struct server *server, unsigned command_flags);
-/* Brings `checkpoints` up to date. When the last one ended, unix s; before the first: the
- * start. */
+/* Updates `checkpoints` and returns when the last one ended, unix s; before the first one: when
+ * the server started. */
 int64_t server_last_save(struct server *server);
-/* "" while the store is sound. */
+/* Why the store is closed; "" while it is open. */
 const char *server_failure(const struct server *server);
 
 /* ---- for the loop's own files */
 
-/* A session that has its id, and one that goes away. O(1). */
+/* Adds a session, whose id is set, and removes one. O(1). */
 void server_add_session(struct server *server, struct session *session);
 void server_remove_session(struct server *server, struct session *session);
-/* Reads the clocks: when something happens after a wait, and before what falls due is done. */
+/* Reads the clocks: after each wait of the loop, and before due work is done. */
 void server_update_clock(struct server *server);
-/* Commits now what the batch holds, when it has grown large. Within a command (an EXEC that
- * runs those of others) nothing: what it does is one record. */
+/* Commits a batch that has grown large before the end of the turn. Does nothing within a
+ * command (an EXEC runs others): all its changes are one record. */
 void server_commit_if_large(struct server *server);
 
 #endif

@@ -1,18 +1,26 @@
-/* libdueq: a durable delay and work queue in a directory. The public C API; the dueq server is
- * its first user.
+/* libdueq: a durable delay and work queue in a directory. This is the public C API; the dueq
+ * server is its first user. It has functions for jobs only: the server's keys are not public.
  *
- * One thread owns a store; several stores may live in one process. Every change gathers in a
- * batch that dueq_commit writes to the journal as one atomic record. What a commit covers is
- * settled (on disk, with `durability always`) when dueq_durable_lsn reaches the LSN it gave; do
- * not tell anybody about a result before that: also not about one that was only read.
+ * Threads: one thread at a time uses a store. Several stores may be open in one process.
  *
- * Time is given, never read: struct dueq_time. Durations and times are milliseconds; moments
- * that are returned are unix ms of the wall clock.
+ * Commits: all changes gather in a batch. dueq_commit writes the batch to the journal as one
+ * atomic record and returns its LSN (log sequence number). The commit is durable when
+ * dueq_durable_lsn reaches that LSN: with DUEQ_SYNC_ALWAYS after fdatasync, with the other
+ * modes as soon as it is written. Do not report a result before its commit is durable, not even
+ * one that was only read: it may show changes of a batch that a crash loses.
  *
- * Names and ids are 1 to 255 bytes of anything; bodies up to DUEQ_BODY_MAX. Slices returned
- * live until the next call that changes the store (push, claim, ack, nack, extend, del, flush,
- * tick, commit, maintain). On any status but DUEQ_OK outputs are untouched and nothing has
- * changed. */
+ * Time: the caller gives it with each call (struct dueq_time). Durations and times are
+ * milliseconds; times that are returned are unix time of the wall clock.
+ *
+ * Limits: topic names and job ids have 1 to 255 bytes of any value, bodies up to DUEQ_BODY_MAX.
+ *
+ * Ownership: the store copies what it is given. Slices that it returns are valid until the next
+ * call that changes the store (push, claim, ack, nack, extend, del, flush, tick, commit,
+ * maintain).
+ *
+ * Errors: on any status but DUEQ_OK outputs are untouched, and no job has been added, claimed,
+ * moved or removed for the caller. dueq_claim may have declared jobs dead whose ttl had run
+ * out. Any call can answer DUEQ_IO, DUEQ_CORRUPT or DUEQ_NOMEM. */
 #ifndef DUEQ_H
 #define DUEQ_H
 
@@ -35,165 +43,195 @@ struct dueq;
 
 /* ---- the store */
 
-/* Fills in the defaults: every commit synced, two memtables of 48 MiB at most and beside them a
- * filter of job ids of a quarter of one (two while one is filled), a journal of 512 MiB. A
- * small device wants less of everything: see options.h. */
-void dueq_options_init(struct dueq_options *options);
-
-/* kv: NULL for the defaults. The directory is made when it is not there. Topics are armed from
- * the directory of topics; no backlog is read. time.now before dueq_time_floor, DUEQ_DEFAULT
- * say, is taken for that; for a new store DUEQ_DEFAULT is the wall clock. */
-enum dueq_status dueq_open(const char *dir, const struct dueq_options *kv,
+/* Opens the store in a directory; makes the directory when it does not exist. options: NULL for
+ * the defaults; they are copied. The clock starts at time.now, or at dueq_time_floor when that
+ * is later (give DUEQ_DEFAULT to start there; a new store then starts at time.wall). *ret_store
+ * belongs to the caller until dueq_close or dueq_abandon. error: may be NULL.
+ *
+ * DUEQ_INVALID: an option is out of its range, or options->size is less than that of the first
+ * version (dueq_options_init was not called). DUEQ_LOCKED: another process has the directory
+ * open. DUEQ_FORMAT: a newer version wrote it. Cost: replays the journal since the last
+ * checkpoint, and reads all topics, but no jobs. */
+enum dueq_status dueq_open(const char *dir, const struct dueq_options *options,
                            struct dueq_time time, struct dueq **ret_store,
                            struct dueq_error *error);
-/* Commits what has gathered, settles and checkpoints. The status is that of the commit, else of
- * the checkpoint. Of a commit that fails nothing is left; what was committed before is in the
- * journal, and the next opening replays it. Memory is freed whatever it is. store may be NULL.
- */
+/* Commits the batch, waits until it is durable, makes a checkpoint and frees the store. Returns
+ * the status of the commit if that failed, else that of the checkpoint. When the commit fails,
+ * its batch is lost; earlier commits are in the journal, and the next opening replays them. The
+ * memory is always freed. store may be NULL. */
 enum dueq_status dueq_close(struct dueq *store);
-/* As a crash would: what has gathered is lost. For a failed store, and to give up a batch. */
+/* Frees the store without a commit: the batch is lost, as in a crash. For a failed store, or to
+ * give up a batch. store may be NULL. */
 void dueq_abandon(struct dueq *store);
 
+/* The defaults of pushes and claims. The store does not save them. */
 void dueq_get_defaults(const struct dueq *store, struct dueq_defaults *ret_defaults);
 void dueq_set_defaults(struct dueq *store, const struct dueq_defaults *defaults);
 
-/* The last moment of the queue's clock that this store knows of; 0 when new. */
+/* The latest time of the queue's clock in this store, ms; 0 for a new store. */
 int64_t dueq_time_floor(const struct dueq *store);
 
-/* What dueq_keep_timeline was given last; false: nothing yet. */
+/* Returns what dueq_keep_timeline was given last. False: nothing yet. */
 bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line);
-/* Takes it into the batch when it is another than the one kept. */
+/* Stores the timeline with the next commit, when it differs from the stored one. */
 void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line);
 
-/* DUEQ_FULL, DUEQ_NOMEM: there is no room, memory or descriptor for the batch at this moment;
- * it stays, commit again later, or give it up with dueq_abandon. Others: the store failed. */
+/* Writes the batch to the journal. *ret_lsn: the LSN to wait for; an empty batch has that of
+ * the commit before. DUEQ_FULL, DUEQ_NOMEM: there is no disk space, memory or file descriptor
+ * at present; the batch stays, so commit again later, or drop it with dueq_abandon. Any other
+ * status: the store has failed for good. */
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn);
+/* Bytes of the changes that are not committed. */
 size_t dueq_batch_bytes(const struct dueq *store);
+/* All commits up to this LSN are durable. */
 uint64_t dueq_durable_lsn(const struct dueq *store);
+/* Blocks until that LSN is durable. */
 enum dueq_status dueq_wait(struct dueq *store, uint64_t lsn);
-void dueq_maintain(struct dueq *store, bool idle); /* once a turn: see kv_maintain */
-/* Commits, and waits until the checkpoint has everything: the next start has nothing to replay.
+/* Call it after each commit. Frees a memtable that a checkpoint has written, renews the read
+ * snapshot, and looks at the free space. Starts a checkpoint after 20 calls with `idle` set, or
+ * when cursors have passed 200,000 tombstones. */
+void dueq_maintain(struct dueq *store, bool idle);
+/* Commits, and blocks until a checkpoint contains everything, so that the next opening replays
+ * nothing. DUEQ_FULL: there is no space for the checkpoint; the journal still has everything.
  */
 enum dueq_status dueq_checkpoint(struct dueq *store, struct dueq_time time);
+/* DUEQ_OK, or why the store has failed; then only dueq_abandon helps. */
 enum dueq_status dueq_status(const struct dueq *store);
+/* The failure in words, for a log. Lives as long as the store. */
 const char *dueq_failure(const struct dueq *store);
 
 /* ---- room */
 
-/* Ask before a change: may the batch grow by about so many more bytes of names and values? When
- * the answer is DUEQ_OK the room is set aside until the commit. DUEQ_FULL: the map is at its
- * high-water mark or the disk at its reserve; what drains the store still fits. DUEQ_NOMEM: no
- * descriptor. DUEQ_TOOBIG: one record cannot hold it. Others: why the store failed. O(1), but
- * now and then it makes a file. */
+/* Ask before a change: may the batch grow by about that many bytes of names and values?
+ * DUEQ_OK: the room is reserved until the commit. DUEQ_FULL: the map is at its high-water mark
+ * or the disk at its reserve; claims, acks and deletes still fit. DUEQ_NOMEM: no file
+ * descriptor. DUEQ_TOOBIG: one batch cannot hold it. Any other status: why the store has
+ * failed. O(1), but some calls create a file. */
 enum dueq_status dueq_room(struct dueq *store, size_t bytes);
-/* The same for several changes that are made all or none: until the commit dueq_room answers
- * DUEQ_OK within these bytes. */
+/* The same for several changes of which all or none must be made: until the commit, dueq_room
+ * answers DUEQ_OK within these bytes. */
 enum dueq_status dueq_reserve_room(struct dueq *store, size_t bytes);
-/* May what drains the store (claim, ack, del) be written? DUEQ_FULL when the disk has no room
- * and what was set aside for this is used up, too: then only reading goes on. O(1). */
+/* May changes that make room (claim, ack, del) be written? DUEQ_FULL: the disk is full and the
+ * space reserved for them is used up; only reads are possible. O(1). */
 enum dueq_status dueq_drains(struct dueq *store);
-/* Is a checkpoint under way that a busy writer is about to run into? Work that can wait should,
- * for otherwise a commit waits, and everybody with it. */
+/* Is a checkpoint so late that more changes would make a commit wait for it? Then work that is
+ * not urgent should wait. */
 bool dueq_is_behind(const struct dueq *store);
 
-/* Should a change of so many bytes wait? It is large, and what was written before is still on
- * its way to the journal, or a commit would wait for a checkpoint that runs. Ask again when
- * options.notify has been called. O(1). */
+/* Should a change of that many bytes wait? True for a large change while earlier commits are
+ * still being written, or when its commit would have to wait for a checkpoint. Ask again after
+ * options.notify was called. O(1). */
 bool dueq_is_busy(const struct dueq *store, size_t bytes);
-/* From now on the store may take over these large values instead of copying them, until others
- * are lent (NULL, 0: none). What is taken stays as it is until the next commit at least. */
+/* Lends large values: the store may take over their memory instead of copying them, until the
+ * next call of this function (NULL, 0: none are lent). A value that was taken over stays
+ * readable and unchanged at least until the next commit. */
 void dueq_lend(struct dueq *store, struct dueq_loan *loans, size_t count);
 
 /* ---- operation */
 
 void dueq_set_durability(struct dueq *store, enum dueq_durability durability,
                          unsigned interval_ms);
-/* Begins a checkpoint in the background, of what has been committed. */
+/* Starts a checkpoint of all commits so far, in the background. */
 void dueq_start_checkpoint(struct dueq *store);
-void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats);
-/* Looks at every page and every value of data.mdb as the last checkpoint left it; opening has
- * looked at the journal. DUEQ_CORRUPT: dueq_damage says what was met. O(data). */
+/* size: sizeof(*ret_stats) as the caller knows it; no byte after it is written. O(1). */
+void dueq_get_stats_sized(const struct dueq *store, struct dueq_stats *ret_stats, size_t size);
+static inline void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats)
+{
+    dueq_get_stats_sized(store, ret_stats, sizeof(*ret_stats));
+}
+/* Reads every page and every value of data.mdb as the last checkpoint left it (dueq_open has
+ * checked the journal). *ret_records: the number of values. DUEQ_CORRUPT: see dueq_damage.
+ * O(data). */
 enum dueq_status dueq_check(struct dueq *store, uint64_t *ret_records);
-/* After a DUEQ_CORRUPT or DUEQ_IO of a read: which page of data.mdb, and what is wrong with it;
- * lives until the next call. "": no page since dueq_forget_damage. */
+/* After a read that answered DUEQ_CORRUPT or DUEQ_IO: which page of data.mdb is damaged, and
+ * how.
+ * "": none since dueq_forget_damage. Valid until the next call. */
 const char *dueq_damage(const struct dueq *store);
 void dueq_forget_damage(struct dueq *store);
 
 /* ---- jobs */
 
-/* *ret_id: the job's id. DUEQ_DUPLICATE (nothing of the existing job changes), DUEQ_FULL,
- * DUEQ_TOOBIG, DUEQ_INVALID. O(log n). */
+/* Adds a job; the topic is made with its first job. *ret_id: the job's id. DUEQ_DUPLICATE: the
+ * topic has a job with this id, which does not change. DUEQ_FULL: see dueq_room. DUEQ_TOOBIG,
+ * DUEQ_INVALID. O(log n). */
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
                            struct dueq_time time, struct dueq_slice *ret_id);
 
-/* Gives out one due job of the topic: least priority number first, then due, then order of
- * arrival. lease: DUEQ_DEFAULT for the job's own. DUEQ_NOTFOUND when nothing is due; DUEQ_BUSY
- * when a thousand jobs whose ttl has run out, or tens of thousands that were removed just now,
- * were in the way and more may be: call again, after a dueq_tick if there is other work. The
- * token is greater than every token given in this topic before. O(log n). */
+/* Claims one due job of the topic: the job with the lowest priority number, then with the
+ * earliest due time, then the one that was pushed first. lease: ms, or DUEQ_DEFAULT for the
+ * job's own. DUEQ_NOTFOUND: no job is due. DUEQ_BUSY: the call met a thousand jobs whose ttl
+ * had run out, or tens of thousands of records that were removed just now, and stopped; call
+ * again, or after dueq_tick. The token of a claim is greater than all earlier ones of the
+ * topic. O(log n). */
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job);
 
-/* Removes a finished job. DUEQ_NOTFOUND: no such job. DUEQ_STALE: it was claimed again, or
- * given back, since that token. A late ack with nobody in between is accepted. */
+/* Removes a finished job. DUEQ_NOTFOUND: there is no such job. DUEQ_STALE: the job was claimed
+ * again or given back since that token was given. An ack after the end of the lease is accepted
+ * if the job was not claimed again. */
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           int64_t token, struct dueq_time time);
 
-/* Gives a claimed job back; past its retries it is dead. *ret_state: what became of it. */
+/* Gives a claimed job back. The job is dead when its retries or its ttl are used up, or when
+ * nack->dead is set. *ret_state: its new state. DUEQ_NOTFOUND, DUEQ_STALE: as dueq_ack. */
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                            enum dueq_state *ret_state);
 
-/* The lease ends `lease` ms from now. *ret_end: that moment. */
+/* The lease ends `lease` ms from now. *ret_end: when that is. DUEQ_NOTFOUND, DUEQ_STALE: as
+ * dueq_ack. */
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
 
+/* Shows a job in any state. DUEQ_NOTFOUND. */
 enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           struct dueq_time time, struct dueq_job *ret_job);
 
-/* Removes a job in whatever state. */
+/* Removes a job in any state. DUEQ_NOTFOUND. */
 enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           struct dueq_time time);
 
 /* ---- topics */
 
-/* Delayed and ready are exact at the given time, unless thousands have fallen due since the
- * last tick: then `counting` is true, some that are ready count as delayed, the age and
- * next_due are of what has been counted, and dueq_tick or another call goes on. The sum of both
- * is exact always. Leases and lives that have ended count when dueq_tick has come to them.
- * Bounded, a millisecond or so. */
+/* Counts and totals of one topic. DUEQ_NOTFOUND: there is no such topic. The counts of delayed
+ * and ready jobs are exact, unless thousands of jobs have fallen due since the last tick. Then
+ * `counting` is true: some ready jobs still count as delayed, oldest_ready_age and next_due are
+ * those of the jobs counted so far, and dueq_tick or another call counts more. The sum of the
+ * two counts is always exact. A lease or ttl that has ended counts after the next dueq_tick.
+ * Bounded: about 1 ms. */
 enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
                                   struct dueq_time time, struct dueq_topic_stats *ret_stats);
 
-/* The same of all topics together; totals also of those that are no more. Above
- * DUEQ_TOPICS_AGED topics delayed and ready are as of the last dueq_tick (`counting`: it has
- * not come to everything), next_due is DUEQ_NEVER and the age DUEQ_DEFAULT: not known. */
+/* The same for all topics together; the totals include topics that were dropped. With more than
+ * DUEQ_TOPICS_AGED topics, delayed and ready are those of the last dueq_tick (`counting`: that
+ * tick did not finish), next_due is DUEQ_NEVER and the age is DUEQ_DEFAULT: both unknown. */
 enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
                                   struct dueq_topic_stats *ret_stats);
 
-/* Names of the topics, in byte order; one without jobs is dropped when a thousand others became
- * empty after it, and its totals with it: the first after `after` (size 0: the
- * first). DUEQ_NOTFOUND at the end. */
+/* Returns the first topic name after `after` in byte order; size 0: the first of all.
+ * DUEQ_NOTFOUND: there is none. A topic without jobs, with its totals, is dropped when a
+ * thousand others became empty after it. */
 enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
                                   struct dueq_slice *ret_name);
 size_t dueq_topic_count(const struct dueq *store);
 
-/* Removes everything. Space is given back in slices by dueq_tick. */
+/* Removes all jobs and topics, and the server's keys. O(1): dueq_tick gives the space back. */
 enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time);
 
 /* ---- time and waiting */
 
-/* Does what is due (leases that ended, ttls, jobs falling due) in at most `budget` steps. True:
- * there is more, call again. */
+/* Does what is due, in at most `budget` steps: ends leases, declares jobs dead whose ttl has
+ * run out, counts jobs that fall due. True: there is more to do; call again. */
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget);
 
-/* How many ms after `time` dueq_tick wants to be called; DUEQ_NEVER: nothing is scheduled.
- * O(1). */
+/* In how many ms after `time` dueq_tick must be called; DUEQ_NEVER: nothing is scheduled. O(1).
+ */
 int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time);
 
-/* A topic in which a job became claimable since the last call (push, nack, lease end, a job
- * falling due); DUEQ_NOTFOUND when there is none left. Each is named once, in order. */
+/* Returns a topic in which a job became ready since the last call (by a push, a nack, the end
+ * of a lease, or because it fell due). Each topic is returned once, in order. DUEQ_NOTFOUND:
+ * there is no more. */
 enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_topic);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ static int system_fdatasync(void *arg, int fd)
     return fdatasync(fd);
 }
 
-/* posix_fallocate answers the error itself, and writes zeros where the file system cannot. */
+/* posix_fallocate returns the error, and writes zeros when the file system has no such call. */
 static int system_fallocate(void *arg, int fd, off_t offset, off_t size)
 {
     int error = posix_fallocate(fd, offset, size);
@@ -94,11 +94,11 @@ static int system_free_bytes(void *arg, const char *path, uint64_t *ret_bytes)
 
 static uint64_t system_monotonic_usec(void *arg)
 {
-    struct timespec moment;
+    struct timespec now;
 
     (void)arg;
-    clock_gettime(CLOCK_MONOTONIC, &moment);
-    return (uint64_t)moment.tv_sec * 1000000 + (uint64_t)moment.tv_nsec / 1000;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 const struct dueq_io io_system = {

@@ -1,5 +1,7 @@
-/* The system calls that the journal makes, behind a table so that tests can count, fail, tear
- * and delay them. Every function has the semantics and the errno of its namesake. */
+/* The system calls that the journal and data.mdb need, in a table, so that tests can count,
+ * fail, tear and delay them. Every function returns what its namesake returns, and sets errno
+ * like it. Functions are called by several threads. The lock of the data directory is taken
+ * without it (kv/data_dir.c), and so are the calls that LMDB itself makes. */
 #ifndef DUEQ_IO_H
 #define DUEQ_IO_H
 
@@ -8,7 +10,7 @@
 #include <sys/uio.h>
 
 struct dueq_io {
-    void *arg; /* handed to every function */
+    void *arg; /* passed to every function */
     int (*open)(void *arg, const char *path, int flags, mode_t mode);
     int (*close)(void *arg, int fd);
     ssize_t (*pread)(void *arg, int fd, void *data, size_t size, off_t offset);
@@ -18,12 +20,13 @@ struct dueq_io {
     int (*rename)(void *arg, const char *from, const char *to);
     int (*unlink)(void *arg, const char *path);
     int (*fsync_dir)(void *arg, const char *path); /* opens, syncs, closes a directory */
-    int (*forget)(void *arg, int fd); /* posix_fadvise: synced, the file is read off the disk */
+    int (*forget)(void *arg, int fd);              /* POSIX_FADV_DONTNEED: later reads of a
+                                                       synced file come from the disk */
     int (*free_bytes)(void *arg, const char *path, uint64_t *ret_bytes); /* statvfs f_bavail */
-    uint64_t (*monotonic_usec)(void *arg); /* only to pace interval syncs and to time them */
+    uint64_t (*monotonic_usec)(void *arg); /* to pace and to measure, never stored */
 };
 
-/* The operating system's own. */
+/* The calls of the operating system. */
 extern const struct dueq_io io_system;
 
 #endif

@@ -1,10 +1,13 @@
-#include "storage/dueq.h"
+#include "storage/options.h"
+
+#include <string.h>
 
 #define MIB ((size_t)1 << 20)
 
-void dueq_options_init(struct dueq_options *options)
+void dueq_options_init_sized(struct dueq_options *options, size_t size)
 {
-    *options = (struct dueq_options){
+    const struct dueq_options defaults = {
+        .size = size,
         .durability = DUEQ_SYNC_ALWAYS,
         .interval_ms = 1000,
         .memtable_bytes = 48 * MIB,
@@ -15,4 +18,7 @@ void dueq_options_init(struct dueq_options *options)
         .disk_reserve_bytes = 256 * MIB,
         .high_water_percent = 90,
     };
+
+    memset(options, 0, size);
+    memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }

@@ -1,36 +1,61 @@
-/* What a store is opened with. Installed beside dueq.h. */
+/* The options that a store is opened with. Installed beside dueq.h. */
 #ifndef DUEQ_OPTIONS_H
 #define DUEQ_OPTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct dueq_io;
 
 enum dueq_durability {
-    DUEQ_SYNC_ALWAYS,   /* a record is settled when fdatasync returned */
-    DUEQ_SYNC_INTERVAL, /* settled when written; synced every interval_ms in the background */
-    DUEQ_SYNC_NONE      /* settled when written; the kernel writes when it likes */
+    DUEQ_SYNC_ALWAYS,   /* a commit is durable when fdatasync has returned */
+    DUEQ_SYNC_INTERVAL, /* counts as durable when written; a sync every interval_ms */
+    DUEQ_SYNC_NONE      /* counts as durable when written; no syncs */
 };
 
 #define DUEQ_RECORD_MAX ((size_t)3 << 30) /* bytes that one batch may hold at most */
 
-/* Beyond these ends an opening is DUEQ_INVALID. A memtable is frozen when it holds so much of
- * the system's memory. */
+/* With DUEQ_SYNC_INTERVAL and DUEQ_SYNC_NONE a power cut can lose commits that count as
+ * durable.
+ *
+ * dueq_options_init comes first, then the caller changes what it wants. dueq_open answers
+ * DUEQ_INVALID for a value outside the range given here. A later version may add fields at the
+ * end: a program that was compiled with fewer fields gets the defaults for the others. */
 struct dueq_options {
+    size_t size; /* bytes of this struct as the caller knows it; dueq_options_init sets it */
     enum dueq_durability durability;
     unsigned interval_ms;        /* DUEQ_SYNC_INTERVAL: 1 to 3,600,000 */
-    size_t memtable_bytes;       /* 32 KiB to 4 GiB */
+    size_t memtable_bytes;       /* allocated for one memtable; 32 KiB to 4 GiB */
     size_t segment_bytes;        /* journal segment; 64 KiB to 1 GiB */
-    uint64_t record_bytes;       /* the most that one batch may hold; 64 KiB to 3 GiB */
-    uint64_t journal_bytes;      /* a longer journal brings a checkpoint; from 128 KiB */
+    uint64_t record_bytes;       /* the most that one batch can hold; 64 KiB to 3 GiB */
+    uint64_t journal_bytes;      /* a longer journal starts a checkpoint; from 128 KiB */
     uint64_t map_bytes;          /* the most data.mdb can grow to; sparse; 1 MiB to 64 TiB */
-    uint64_t disk_reserve_bytes; /* of the file system that growth leaves free */
-    unsigned high_water_percent; /* growth is refused when the map is this full; 1 to 100 */
+    uint64_t disk_reserve_bytes; /* that growth leaves free in the file system */
+    unsigned high_water_percent; /* a fuller map refuses growth; 1 to 100 */
     uint64_t seed;               /* entropy for a new directory; 0: the system's */
-    const struct dueq_io *io;    /* NULL: the operating system; tests put faults here */
-    void (*notify)(void *arg);   /* any thread: something settled, failed, or room changed */
+    const struct dueq_io *io;    /* NULL: the operating system; not for embedders */
+    void (*notify)(void *arg);   /* called by any thread: commits are durable, something failed,
+                                    or the room changed */
     void *notify_arg;
 };
+
+/* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, and beside
+ * them a filter of job ids of a quarter of one (two of them while one is being filled); a
+ * journal of 512 MiB. A small device needs less of all of them. size: sizeof(*options); no byte
+ * after it is written. */
+void dueq_options_init_sized(struct dueq_options *options, size_t size);
+
+static inline void dueq_options_init(struct dueq_options *options)
+{
+    dueq_options_init_sized(options, sizeof(*options));
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

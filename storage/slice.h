@@ -1,4 +1,5 @@
-/* A borrowed run of bytes. A slice owns nothing; whoever returns one says how long it lives. */
+/* A borrowed run of bytes. A slice owns nothing; the function that returns one says how long it
+ * is valid. */
 #ifndef DUEQ_SLICE_H
 #define DUEQ_SLICE_H
 
@@ -17,7 +18,8 @@ static inline struct dueq_slice dueq_slice(const void *data, size_t size)
     return slice;
 }
 
-/* Order of bytes, shorter first when one is the other's prefix: the order of the key space. */
+/* Compares bytes; a prefix is less than what it begins. This is the order of the key space.
+ * Less than 0, 0, or greater than 0, as memcmp. */
 static inline int dueq_slice_compare(struct dueq_slice a, struct dueq_slice b)
 {
     size_t shared = a.size < b.size ? a.size : b.size;

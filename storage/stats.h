@@ -1,4 +1,5 @@
-/* What a store tells of itself. Installed beside dueq.h. */
+/* Figures about a store, for operators. Installed beside dueq.h. Later versions may add fields
+ * at the end. */
 #ifndef DUEQ_STATS_H
 #define DUEQ_STATS_H
 

@@ -1,5 +1,5 @@
-/* What every storage call answers: DUEQ_OK (0) or the reason why not. One list gives the code
- * and its text; a switch over the enum is checked by the compiler. */
+/* The result of a call: DUEQ_OK (0) or the reason of the failure. One list has the codes and
+ * their texts. */
 #ifndef DUEQ_STATUS_H
 #define DUEQ_STATUS_H
 
@@ -25,8 +25,8 @@ enum dueq_status {
 #undef DUEQ_STATUS_ENUM
 };
 
-/* Human text for calls that may fail before there is a store to ask: what failed, on which
- * file, and what the operator can do. Always terminated. */
+/* The reason why an opening failed, in words: what failed, on which file, and what the operator
+ * can do. A C string. */
 struct dueq_error {
     char text[512];
 };
@@ -38,8 +38,7 @@ extern "C" {
 /* Static text for a status; never NULL. */
 const char *dueq_status_text(enum dueq_status status);
 
-/* Formats into error->text when error is not NULL, and returns status: `return dueq_fail(...)`.
- */
+/* Formats into error->text when error is not NULL, and returns status. */
 enum dueq_status dueq_fail(struct dueq_error *error, enum dueq_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -3,20 +3,42 @@
 
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/kv/room.h"
 #include "storage/queue/queue.h"
+#include "storage/keys/index/reclaim.h"
+#include "storage/queue/topics.h"
 
 #include <stdlib.h>
 
+/* The fields that the first version of the struct had. */
+#define OPTIONS_SIZE_MIN (offsetof(struct dueq_options, notify_arg) + sizeof(void *))
+
+/* The caller's options as far as the caller knows them; the defaults for the others. */
+static enum dueq_status read_options(const struct dueq_options *given,
+                                     struct dueq_options *ret_options, struct dueq_error *error)
+{
+    dueq_options_init(ret_options);
+    if (given == NULL)
+        return DUEQ_OK;
+    if (given->size < OPTIONS_SIZE_MIN)
+        return dueq_fail(error, DUEQ_INVALID, "the options have the size %zu, less than %zu",
+                         given->size, OPTIONS_SIZE_MIN);
+    memcpy(ret_options, given,
+           given->size < sizeof(*ret_options) ? given->size : sizeof(*ret_options));
+    ret_options->size = sizeof(*ret_options);
+    return DUEQ_OK;
+}
+
 /* Fills in *store, which is zero; the caller abandons it on failure. */
 static enum dueq_status open_store(struct dueq *store, const char *dir,
-                                   const struct dueq_options *options, struct dueq_time time,
+                                   const struct dueq_options *given, struct dueq_time time,
                                    struct dueq_error *error)
 {
-    struct dueq_options defaults;
-    enum dueq_status status;
+    struct dueq_options options;
+    enum dueq_status status = read_options(given, &options, error);
 
-    dueq_options_init(&defaults);
-    status = kv_open(dir, options != NULL ? options : &defaults, &store->kv, error);
+    if (status == DUEQ_OK)
+        status = kv_open(dir, &options, &store->kv, error);
     if (status != DUEQ_OK)
         return status;
     if (time.now == DUEQ_DEFAULT && kv_time_floor(store->kv) == 0)
@@ -32,7 +54,7 @@ static enum dueq_status open_store(struct dueq *store, const char *dir,
     return status;
 }
 
-enum dueq_status dueq_open(const char *dir, const struct dueq_options *kv,
+enum dueq_status dueq_open(const char *dir, const struct dueq_options *options,
                            struct dueq_time time, struct dueq **ret_store,
                            struct dueq_error *error)
 {
@@ -41,7 +63,7 @@ enum dueq_status dueq_open(const char *dir, const struct dueq_options *kv,
 
     if (store == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
-    status = open_store(store, dir, kv, time, error);
+    status = open_store(store, dir, options, time, error);
     if (status != DUEQ_OK) {
         dueq_abandon(store);
         return status;
@@ -87,12 +109,12 @@ void dueq_abandon(struct dueq *store)
 
 void dueq_get_defaults(const struct dueq *store, struct dueq_defaults *ret_defaults)
 {
-    *ret_defaults = store->queue->defaults;
+    queue_get_defaults(store->queue, ret_defaults);
 }
 
 void dueq_set_defaults(struct dueq *store, const struct dueq_defaults *defaults)
 {
-    store->queue->defaults = *defaults;
+    queue_set_defaults(store->queue, defaults);
 }
 
 int64_t dueq_time_floor(const struct dueq *store)
@@ -102,9 +124,7 @@ int64_t dueq_time_floor(const struct dueq *store)
 
 bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line)
 {
-    if (store->queue->has_timeline)
-        *ret_line = store->queue->timeline;
-    return store->queue->has_timeline;
+    return queue_get_timeline(store->queue, ret_line);
 }
 
 void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line)
@@ -180,10 +200,11 @@ bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
 
 int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
 {
-    int64_t next = queue_next_tick(store->queue, time), expiry;
+    int64_t next = queue_next_tick(store->queue, time), expiry,
+            last = queue_last_time(store->queue).now;
 
-    if (time.now < store->queue->now)
-        time.now = store->queue->now;
+    if (time.now < last)
+        time.now = last;
     expiry = reclaim_next_tick(store->keys, time);
     return expiry < next ? expiry : next;
 }
@@ -246,9 +267,13 @@ void dueq_set_durability(struct dueq *store, enum dueq_durability durability,
     kv_set_durability(store->kv, durability, interval_ms);
 }
 
-void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats)
+void dueq_get_stats_sized(const struct dueq *store, struct dueq_stats *ret_stats, size_t size)
 {
-    kv_get_stats(store->kv, ret_stats);
+    struct dueq_stats stats = {0};
+
+    kv_get_stats(store->kv, &stats);
+    memset(ret_stats, 0, size);
+    memcpy(ret_stats, &stats, size < sizeof(stats) ? size : sizeof(stats));
 }
 
 /* ---- jobs */

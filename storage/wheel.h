@@ -1,7 +1,7 @@
 /* A hierarchical timing wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels",
  * 1987): four levels of 64 slots, 1 ms in the first, so it reaches 64^4 ms (4.6 h) ahead. It
- * holds only what can fire soon; what lies beyond the horizon is kept by its owner, who offers
- * it again when the horizon has moved (wheel_horizon).
+ * holds only timers that fire soon; the owner keeps those after the horizon, and offers them
+ * again when the horizon has moved (wheel_horizon).
  *
  * Timers are embedded in their owner's structure; the wheel allocates nothing. Time is an
  * argument. A timer never fires early; it fires at the first wheel_expire with now >= due. */
@@ -21,7 +21,7 @@ struct wheel_timer {
 };
 
 struct wheel {
-    int64_t now; /* everything at or before is in the expired ring */
+    int64_t now; /* timers due at this time or before are in the expired ring */
     uint64_t occupied[WHEEL_LEVELS];
     struct wheel_timer slots[WHEEL_LEVELS][WHEEL_SLOTS]; /* ring heads */
     struct wheel_timer expired;
@@ -53,7 +53,7 @@ struct wheel_timer *wheel_expire(struct wheel *wheel, int64_t now);
  * earlier, when timers must come down a level). WHEEL_NEVER when empty. O(1). */
 int64_t wheel_next(const struct wheel *wheel);
 
-/* First ms that can not be armed. */
+/* The first ms that is too late to be armed. */
 int64_t wheel_horizon(const struct wheel *wheel);
 
 /* NULL when sound, else what is wrong (static text). O(timers). */

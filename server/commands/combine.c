@@ -3,15 +3,19 @@
 #include "protocol/number.h"
 #include "server/commands/scored_members.h"
 #include "server/dispatch/long_work.h"
-#include "storage/kv/kv.h"
+#include "storage/keys/keys_build.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
+#include "storage/dueq.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    SCANNED = 16,                /* members read in a row: each may cost many steps */
-    STEP_BYTES = 1024,           /* a longer member is several steps */
-    SLICE_ROOM = 4 << 20,        /* bytes that a result in the store may grow by in a turn */
+    SCANNED = 16,                /* members of one scan: each may cost many steps */
+    STEP_BYTES = 1024,           /* a longer member counts as several steps */
+    SLICE_ROOM = 4 << 20,        /* bytes by which a result in the store may grow in a turn */
     SORT_STEPS = 16 * LONG_STEPS /* comparisons of a turn */
 };
 
@@ -37,6 +41,7 @@ static bool read_source(struct context *context, struct combination *combination
 bool combine_read_sources(struct context *context, struct combination *combination,
                           size_t first, size_t count)
 {
+    assert(count > 0 && combination->sources == NULL);
     combination->sources = calloc(count, sizeof(*combination->sources));
     if (combination->sources == NULL) {
         context_status(context, DUEQ_NOMEM);
@@ -53,8 +58,8 @@ bool combine_read_sources(struct context *context, struct combination *combinati
     return true;
 }
 
-/* From the smallest on, as Redis does: the order in which scores are added up shows in their
- * last digits. */
+/* The smallest source first, as in Redis: the order of additions changes the last digits of
+ * scores. */
 static int compare_sources(const void *a, const void *b)
 {
     const struct combine_source *left = a, *right = b;
@@ -74,8 +79,8 @@ static size_t smallest(const struct combination *combination)
     return smallest;
 }
 
-/* Where the walk begins. Of an intersection only the smallest source is walked through, of a
- * difference the first; the others are asked for each member. */
+/* Chooses the source where the walk begins. An intersection walks over its smallest source
+ * only, a difference over its first, and both look each member up in the other sources. */
 static void begin(struct combination *combination)
 {
     if (combination->type == KEYS_ZSET && combination->operation != COMBINE_DIFFERENCE)
@@ -105,7 +110,7 @@ static uint64_t steps_of(const struct combination *combination)
 
 /* ---- life */
 
-/* What has been done of it. */
+/* Drops the result so far; the sources stay. */
 static void undo(struct combination *combination)
 {
     made_key_release(&combination->made);
@@ -128,7 +133,7 @@ static void free_combination(void *state)
     free(state);
 }
 
-/* ---- one member. inf - inf and inf * 0 count as 0, as Redis has it. */
+/* ---- one member. inf - inf and inf * 0 count as 0, as in Redis. */
 
 static double or_zero(double score)
 {
@@ -148,7 +153,7 @@ static double aggregated(const struct combination *combination, double score, do
     return or_zero(score + other);
 }
 
-/* False: it is not in there, or cannot be read. A set's members count 1. */
+/* False: the source does not contain the member, or an error is set. In a set it scores 1. */
 static bool look_up(struct combination *combination, const struct combine_source *source,
                     struct dueq_slice member, double *ret_score)
 {
@@ -172,8 +177,8 @@ static void spend(struct combination *combination, size_t steps)
             combination->budget < steps ? combination->budget : (unsigned)steps;
 }
 
-/* Records that a member of the result takes in the store. */
-static void pay_for_records(struct combination *combination)
+/* Counts the records that a member of the result takes in the store. */
+static void spend_on_records(struct combination *combination)
 {
     if (combination->use == COMBINE_STORED)
         spend(combination, combination->type == KEYS_ZSET ? 2 : 1);
@@ -182,7 +187,7 @@ static void pay_for_records(struct combination *combination)
 static void add(struct combination *combination, struct dueq_slice member, double score)
 {
     combination->found++;
-    pay_for_records(combination);
+    spend_on_records(combination);
     if (combination->use != COMBINE_COUNTED)
         combination->status = made_key_add(&combination->made, &combination->view, member,
                                            score, combination->operation == COMBINE_UNION);
@@ -263,8 +268,7 @@ static bool consider_member(void *arg, struct dueq_slice member, struct dueq_sli
 
 /* ---- the walk */
 
-/* A few members further. Returns the cursor to go on from; 0: that was the last of the source.
- */
+/* Considers a few members. Returns the next cursor; 0: the source has no more. */
 static uint64_t scan(struct combination *combination)
 {
     const struct combine_source *source = &combination->sources[combination->walked];
@@ -322,8 +326,8 @@ static int compare_integers(const struct gathered_slot *a, const struct gathered
     return (left > right) - (left < right);
 }
 
-/* The union of sets of integers is one, which comes in order. (What a walk over one of them
- * leaves of it does anyway.) */
+/* Redis replies a union of sets of integers in ascending order. (An intersection or difference
+ * of these keeps the order of the walk, which is ascending.) */
 static bool is_sorted(const struct combination *combination)
 {
     return combination->type == KEYS_ZSET ||
@@ -358,7 +362,7 @@ static bool write_some(struct combination *combination)
     return combination->written == gathered->count;
 }
 
-/* True: it is all written. */
+/* True: the reply is complete. */
 static bool reply(struct combination *combination)
 {
     unsigned budget = combination->budget == GATHERED_WHOLE ? GATHERED_WHOLE : SORT_STEPS;
@@ -378,7 +382,7 @@ static bool reply(struct combination *combination)
 
 /* ---- running */
 
-/* True: it is answered. */
+/* True: the reply is written. */
 static bool finish(struct combination *combination)
 {
     struct context *context = combination->context;
@@ -393,7 +397,7 @@ static bool finish(struct combination *combination)
     return true;
 }
 
-/* As much as the budget allows. True: it is answered, or failed with the error written. */
+/* Works until the budget is spent. True: the reply or the error is written. */
 static bool advance(struct combination *combination, unsigned budget)
 {
     combination->budget = budget;
@@ -442,7 +446,7 @@ enum outcome combine(struct context *context, struct combination *combination)
     return OUTCOME_DONE;
 }
 
-/* As if the command came now. False: the error is written. */
+/* Begins again, as if the command came now. False: the error is written. */
 static bool begin_again(struct combination *combination)
 {
     undo(combination);
@@ -464,7 +468,7 @@ static bool is_spoiled(const struct combination *combination)
            (build != NULL && !keys_build_is_sound(build, &combination->view));
 }
 
-enum outcome combine_go_on(struct context *context)
+enum outcome combine_continue(struct context *context)
 {
     struct combination *combination = long_work_state(context);
 

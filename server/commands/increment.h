@@ -2,7 +2,7 @@
 #ifndef DUEQ_INCREMENT_H
 #define DUEQ_INCREMENT_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
 /* Formats number + amount as Redis prints it into `text` (NUMBER_LONG_TEXT_MAX bytes), which
  * *ret_sum then points to. False: the sum is not finite and the error is written. */

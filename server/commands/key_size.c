@@ -1,5 +1,10 @@
 #include "server/commands/key_size.h"
 
+#include "storage/keys/hash.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
+
 enum { KEY_COST = 64, ELEMENT_COST = 48 }; /* bytes, roughly */
 
 struct sampling {

@@ -1,10 +1,17 @@
 #include "server/commands/made_key.h"
 
+#include "storage/keys/keys_build.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
+
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* At so many elements it is certainly not packed, nor a set of integers, nor by Redis' usual
- * options a small sorted set: so what grows in the store has the form that it ends with. */
+/* A key with so many elements is not packed, not a set of integers and, with Redis' usual
+ * options, not a small sorted set: a key that grows in the store has its final form from the
+ * start. */
 static size_t kept_at_most(enum keys_type type)
 {
     return type == KEYS_SET ? 2048 : 512;
@@ -35,7 +42,7 @@ static enum dueq_status build_one(struct made_key *made, struct dueq_slice membe
                                    : keys_build_put(made->build, member, score, NULL);
 }
 
-/* What has been gathered goes into the store. */
+/* Moves the gathered elements into the store. */
 static enum dueq_status begin_build(struct made_key *made, const struct keys_view *view)
 {
     uint64_t least = made->grown ? 0 : made->gathered.count + 1;
@@ -71,6 +78,7 @@ enum dueq_status made_key_change(struct made_key *made, struct dueq_slice member
 
     if (made->build != NULL)
         return same ? DUEQ_OK : keys_build_put(made->build, member, score, &old);
+    assert(made->found != NULL);
     made->found->score = score;
     return DUEQ_OK;
 }
@@ -121,7 +129,7 @@ static enum dueq_status put_in_place(struct made_key *made, const struct keys_vi
 {
     *ret_count = made->gathered.count;
     if (made->build != NULL)
-        return keys_build_place(made->build, view, name, ret_count);
+        return keys_build_store(made->build, view, name, ret_count);
     return *ret_count > 0 ? replace(view, name, made) : keys_del(view, name);
 }
 

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 
 enum {
-    KEPT = 64,            /* picks of the first moment */
-    KEPT_BYTES = 1 << 16, /* at which no more are kept */
-    SMALL_PART = 8 /* less than one in this many is picked, if it is no more than a slice */
+    KEPT = 64,            /* random elements that are kept from the start */
+    KEPT_BYTES = 1 << 16, /* bytes after which no more are kept */
+    SMALL_PART = 8        /* a count below size / SMALL_PART (a slice at most) is picked */
 };
 
 struct picks {
     uint64_t left;
-    struct buffer kept;       /* as they are written in the reply */
-    size_t ends[KEPT], count; /* of each in `kept` */
+    struct buffer kept;       /* elements as they are written in the reply */
+    size_t ends[KEPT], count; /* of each element in `kept` */
 };
 
 static void free_picks(void *state)
@@ -26,7 +26,7 @@ static void free_picks(void *state)
     free(picks);
 }
 
-/* NULL: out of memory, or nothing could be picked. */
+/* NULL: out of memory, or the key has no element. */
 static struct picks *new_picks(struct context *context, const struct picks_type *type,
                                uint64_t left)
 {
@@ -70,7 +70,7 @@ static void write_head(struct context *context, uint64_t count)
 
 /* ---- with replacement */
 
-/* Writes up to LONG_STEPS of `left`. picks: NULL as long as the key is there. */
+/* Writes up to LONG_STEPS of *left elements. picks: used when the key is gone; may be NULL. */
 static enum dueq_status write_some(struct context *context, const struct picks_type *type,
                                    const struct picks *picks, uint64_t *left)
 {
@@ -87,7 +87,7 @@ static enum dueq_status write_some(struct context *context, const struct picks_t
     return DUEQ_OK;
 }
 
-/* Within an EXEC; a reply that has outgrown its limit is not gone on with. */
+/* In an EXEC: writes all, but stops when the reply overflows. */
 static enum outcome write_whole(struct context *context, const struct picks_type *type,
                                 uint64_t count)
 {
@@ -121,12 +121,12 @@ static enum outcome begin_many(struct context *context, const struct picks_type 
                          : long_work_continue(context, picks, free_picks, LONG_STREAMS);
 }
 
-static enum outcome go_on(struct context *context, const struct picks_type *type)
+static enum outcome continue_many(struct context *context, const struct picks_type *type)
 {
     struct picks *picks = long_work_state(context);
     enum dueq_status status = write_some(context, type, picks, &picks->left);
 
-    if (status != DUEQ_OK) { /* in an array of which a part has left */
+    if (status != DUEQ_OK) { /* a part of the array is already sent */
         context_status(context, status);
         return OUTCOME_CLOSE;
     }
@@ -150,28 +150,30 @@ static enum outcome write_one(struct context *context, const struct picks_type *
     return OUTCOME_DONE;
 }
 
-/* False: the error is written. Redis looks at the count first where there is an option. */
+/* False: the error is written. Like Redis, checks the count before the option if there can be
+ * one. */
 static bool read_form(struct context *context, const char *option, int64_t *ret_count)
 {
-    size_t words = context_count(context);
+    size_t arguments = context_count(context);
 
-    if ((option != NULL || words == 3) &&
-        !arguments_integer_within(context, 2, -INT64_MAX, INT64_MAX, ret_count))
+    if ((option != NULL || arguments == 3) &&
+        !arguments_integer(context, 2, INTEGER_WITHIN(-INT64_MAX, INT64_MAX), ret_count))
         return false;
-    if (words > (option == NULL ? 3 : 4) || (words == 4 && !arguments_is(context, 3, option))) {
+    if (arguments > (option == NULL ? 3 : 4) ||
+        (arguments == 4 && !arguments_is(context, 3, option))) {
         context_syntax_error(context);
         return false;
     }
-    if (words == 4 && (*ret_count < -INT64_MAX / 2 || *ret_count > INT64_MAX / 2)) {
+    if (arguments == 4 && (*ret_count < -INT64_MAX / 2 || *ret_count > INT64_MAX / 2)) {
         resp_error(context->reply, "ERR value is out of range");
         return false;
     }
     return true;
 }
 
-/* ---- those that differ */
+/* ---- without replacement */
 
-/* Who comes again, which shows in what is written of it, is passed over. */
+/* Skips an element that was written before: compares the bytes that are written. */
 static enum dueq_status write_new(struct context *context, const struct picks_type *type,
                                   struct buffer *text, struct slice_set **seen, bool *ret_new)
 {
@@ -216,7 +218,7 @@ static void begin_part(struct long_read *read)
     write_head(read->context, read->count);
 }
 
-static bool take_some(struct long_read *read, const struct long_element *element)
+static bool take_some(struct long_read *read, const struct long_read_element *element)
 {
     const struct picks_type *type = read->arg;
 
@@ -252,7 +254,7 @@ enum outcome picks_run(struct context *context, const struct picks_type *type)
     if (!read_form(context, type->option, &count))
         return OUTCOME_DONE;
     if (count < 0 && long_work_state(context) != NULL)
-        return go_on(context, type);
+        return continue_many(context, type);
     if (!database_read_count(context, context_slice(context, 1), type->type, &size))
         return OUTCOME_DONE;
     if (size > 0 && count < 0)

@@ -1,27 +1,30 @@
-/* Members chosen by chance: the whole of SRANDMEMBER, HRANDFIELD and ZRANDMEMBER. With a
- * negative count, which may be a billion, each is chosen from all that are there when it is
- * written, as the client reads; once the key is gone, from what was there at first. A positive
- * one gets as many that differ: few of many are picked, more are taken by a walk over all. */
+/* SRANDMEMBER, HRANDFIELD and ZRANDMEMBER: random elements of a key.
+ *
+ * A negative count (up to INT64_MAX elements) may repeat elements. Each is chosen from the key
+ * as it is when it is written, while the client reads; once the key is gone, from a sample that
+ * was taken at the start. A positive count gives different elements: few of many are picked one
+ * by one, more are chosen by one walk over the key. */
 #ifndef DUEQ_PICKS_H
 #define DUEQ_PICKS_H
 
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
 
 struct picks_type {
     enum keys_type type;
-    enum long_source source;
-    /* The word behind the count that asks for what belongs to each as well; NULL: none. */
+    enum long_read_source source;
+    /* The option after the count that asks for values or scores as well; NULL: none. */
     const char *option;
-    /* Writes one of all. DUEQ_NOTFOUND: there is no such key any more. */
+    /* Writes a random element. DUEQ_NOTFOUND: there is no such key. */
     enum dueq_status (*write_any)(struct context *context, struct resp_writer *writer);
-    /* Writes this one. */
+    /* Writes the given element. */
     void (*write)(struct context *context, struct resp_writer *writer,
-                  const struct long_element *element);
+                  const struct long_read_element *element);
 };
 
+/* The whole command; also for its later turns. */
 enum outcome picks_run(struct context *context, const struct picks_type *type);
 
-/* For both: is the option given? */
+/* Is the option given? For `write_any` and `write`. */
 bool picks_with_option(const struct context *context);
 
 #endif

@@ -1,10 +1,13 @@
 #include "server/commands/range.h"
 
+#include <assert.h>
+
 bool range_clamp(int64_t start, int64_t stop, uint64_t count, uint64_t *ret_first,
                  uint64_t *ret_count)
 {
     int64_t size = (int64_t)count;
 
+    assert(count <= INT64_MAX);
     if (start < 0)
         start = start < -size ? 0 : start + size;
     if (stop < 0)

@@ -1,5 +1,4 @@
-/* Redis' ranges of indexes: first and last, both included, negative ones counted from the end.
- */
+/* Ranges of indexes as Redis has them: both ends included, negative ones count from the end. */
 #ifndef DUEQ_RANGE_H
 #define DUEQ_RANGE_H
 

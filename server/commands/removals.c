@@ -1,15 +1,17 @@
 #include "server/commands/removals.h"
 
 #include "server/dispatch/long_work.h"
+#include "storage/keys/keys_removal.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 
 struct removal {
-    struct keys_removal *removal; /* NULL: the key has changed */
+    struct keys_removal *removal; /* NULL: not begun, or the key has changed */
     size_t key;                   /* argument */
     uint64_t count;
-    bool begun; /* the reply */
+    bool begun; /* the reply is */
 };
 
 static void free_removal(void *state)
@@ -20,74 +22,75 @@ static void free_removal(void *state)
     free(removal);
 }
 
-static struct dueq_slice key_of(const struct context *context, const struct removing *removing)
+static struct dueq_slice key_of(const struct context *context,
+                                const struct removals_request *request)
 {
-    return context_slice(context, removing->key);
+    return context_slice(context, request->key);
 }
 
 /* ---- the reply */
 
 struct writing {
     struct context *context;
-    const struct removing *removing;
+    const struct removals_request *request;
 };
 
-/* What the reply cannot show is not taken. */
+/* Stops when the reply overflows: then nothing is removed. */
 static bool write_element(void *arg, const struct zset_entry *element)
 {
     const struct writing *writing = arg;
 
-    writing->removing->form->write(writing->context, writing->removing, element);
+    writing->request->form->write(writing->context, writing->request, element);
     return !writing->context->reply->out->overflowed;
 }
 
 static enum dueq_status step(struct context *context, struct removal *removal,
-                             const struct removing *removing, unsigned budget,
+                             const struct removals_request *request, unsigned budget,
                              bool *ret_finished)
 {
     struct keys_view view = database_view(context);
-    struct writing writing = {context, removing};
-    bool writes = removing->form->write != NULL;
+    struct writing writing = {context, request};
+    bool writes = request->form->write != NULL;
 
     if (!removal->begun && writes)
-        removing->form->begin(context, removing, removal->count);
+        request->form->begin(context, request, removal->count);
     removal->begun = true;
-    return keys_removal_step(removal->removal, &view, removing->range, budget,
+    return keys_removal_step(removal->removal, &view, request->range, budget,
                              writes ? write_element : NULL, &writing, ret_finished);
 }
 
-/* DUEQ_NOTFOUND: the key has changed in between. */
+/* DUEQ_NOTFOUND: the key has changed since the removal began. */
 static enum dueq_status finish(struct context *context, const struct removal *removal,
-                               const struct removing *removing)
+                               const struct removals_request *request)
 {
     struct keys_view view = database_view(context);
     enum dueq_status status = keys_removal_finish(removal->removal, &view);
 
     if (status == DUEQ_OK)
-        removing->form->end(context, removing, keys_removal_found(removal->removal));
+        request->form->end(context, request, keys_removal_found(removal->removal));
     return status;
 }
 
-/* Answers for what went wrong. `mark`: where the reply begins. */
-static enum outcome give_up(struct context *context, const struct removing *removing,
+/* Replies the error, or runs at_once for DUEQ_INVALID. `mark`: where the reply begins. */
+static enum outcome give_up(struct context *context, const struct removals_request *request,
                             enum dueq_status status, size_t mark)
 {
     buffer_truncate(context->reply->out, mark);
-    return status == DUEQ_INVALID ? removing->form->at_once(context, removing)
+    return status == DUEQ_INVALID ? request->form->at_once(context, request)
                                   : context_status(context, status);
 }
 
 /* ---- in slices */
 
-bool removal_is_under_way(struct context *context)
+bool removals_is_running(struct context *context)
 {
     const struct removal *removal = long_work_state(context);
 
     return removal != NULL && removal->removal != NULL;
 }
 
-/* The command begins anew with its next slice. */
-static enum outcome begin_anew(struct context *context, struct removal *removal)
+/* The command begins again with its next slice. */
+static enum outcome begin_again(struct context *context, struct removal *removal)
 {
     buffer_truncate(context->reply->out, long_work_reply_begin(context));
     keys_removal_free(removal->removal);
@@ -95,61 +98,64 @@ static enum outcome begin_anew(struct context *context, struct removal *removal)
     return long_work_continue(context, removal, free_removal, LONG_HOLDS_KEYS);
 }
 
-enum outcome removal_go_on(struct context *context, const struct removing *asked)
+enum outcome removals_continue(struct context *context, const struct removals_request *asked)
 {
     struct removal *removal = long_work_state(context);
-    struct removing removing = *asked;
+    struct removals_request request = *asked;
     bool finished = false;
     enum dueq_status status;
 
-    removing.key = removal->key;
-    removing.count = removal->count;
-    status = step(context, removal, &removing, LONG_STEPS, &finished);
+    assert(removals_is_running(context));
+    request.key = removal->key;
+    request.count = removal->count;
+    status = step(context, removal, &request, LONG_STEPS, &finished);
     if (context->reply->out->overflowed)
         return OUTCOME_DONE;
     if (status == DUEQ_OK && finished)
-        status = finish(context, removal, &removing);
+        status = finish(context, removal, &request);
     if (status == DUEQ_NOTFOUND)
-        return begin_anew(context, removal);
+        return begin_again(context, removal);
     if (status != DUEQ_OK)
-        return give_up(context, &removing, status, long_work_reply_begin(context));
+        return give_up(context, &request, status, long_work_reply_begin(context));
     return finished ? OUTCOME_DONE
                     : long_work_continue(context, removal, free_removal, LONG_HOLDS_KEYS);
 }
 
 /* ---- the beginning */
 
-static enum dueq_status open_removal(struct context *context, const struct removing *removing,
+static enum dueq_status open_removal(struct context *context,
+                                     const struct removals_request *request,
                                      struct removal *removal)
 {
     struct keys_view view = database_view(context);
 
-    removal->key = removing->key;
-    removal->count = removing->count;
+    removal->key = request->key;
+    removal->count = request->count;
     removal->begun = false;
-    return keys_removal_new(&view, key_of(context, removing), removing->type, &removing->part,
+    return keys_removal_new(&view, key_of(context, request), request->type, &request->part,
                             &removal->removal);
 }
 
-static enum outcome run_whole(struct context *context, const struct removing *removing)
+static enum outcome run_whole(struct context *context, const struct removals_request *request)
 {
     size_t mark = buffer_size(context->reply->out);
     struct removal removal = {.removal = NULL};
     bool finished = false;
-    enum dueq_status status = open_removal(context, removing, &removal);
+    enum dueq_status status = open_removal(context, request, &removal);
     enum outcome outcome = OUTCOME_DONE;
 
     while (status == DUEQ_OK && !finished && !context->reply->out->overflowed)
-        status = step(context, &removal, removing, UINT_MAX, &finished);
+        status = step(context, &removal, request, UINT_MAX, &finished);
     if (status == DUEQ_OK && finished && !context->reply->out->overflowed)
-        status = finish(context, &removal, removing);
+        status = finish(context, &removal, request);
     if (status != DUEQ_OK)
-        outcome = give_up(context, removing, status, mark);
+        outcome = give_up(context, request, status, mark);
     keys_removal_free(removal.removal);
     return outcome;
 }
 
-static enum outcome run_in_slices(struct context *context, const struct removing *removing)
+static enum outcome run_in_slices(struct context *context,
+                                  const struct removals_request *request)
 {
     struct removal *removal = long_work_state(context), *made = NULL;
     enum dueq_status status = DUEQ_NOMEM;
@@ -157,18 +163,18 @@ static enum outcome run_in_slices(struct context *context, const struct removing
     if (removal == NULL)
         removal = made = calloc(1, sizeof(*made));
     if (removal != NULL)
-        status = open_removal(context, removing, removal);
+        status = open_removal(context, request, removal);
     if (status == DUEQ_OK)
         return long_work_continue(context, removal, free_removal, LONG_HOLDS_KEYS);
     free(made);
-    return give_up(context, removing, status, buffer_size(context->reply->out));
+    return give_up(context, request, status, buffer_size(context->reply->out));
 }
 
-enum outcome removal_begin(struct context *context, const struct removing *removing,
-                           uint64_t steps)
+enum outcome removals_begin(struct context *context, const struct removals_request *request,
+                            uint64_t steps)
 {
     if (context->may_wait)
-        return run_in_slices(context, removing);
-    return long_work_fits_transaction(context, steps) ? run_whole(context, removing)
+        return run_in_slices(context, request);
+    return long_work_fits_transaction(context, steps) ? run_whole(context, request)
                                                       : OUTCOME_DONE;
 }

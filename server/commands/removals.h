@@ -1,41 +1,49 @@
-/* Commands that take many elements out of a list, set or sorted set: they find them in slices
- * (long_work), write the reply meanwhile, and then take all of them out at once. */
+/* Commands that remove many elements from a list, set or sorted set. They find the elements in
+ * slices (long_work.h), write them into the reply meanwhile, and then remove all of them in one
+ * step. A key that changes before that step makes the command begin again. */
 #ifndef DUEQ_REMOVALS_H
 #define DUEQ_REMOVALS_H
 
 #include "server/commands/database.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/zset.h"
 
-struct removing;
+struct removals_request;
 
-/* How a command answers. */
-struct removal_form {
-    /* Before the elements, of which there are `count`. NULL: they are not written. */
-    void (*begin)(struct context *context, const struct removing *removing, uint64_t count);
-    void (*write)(struct context *context, const struct removing *removing,
+/* How a command replies. */
+struct removals_form {
+    /* Writes what comes before the `count` elements. NULL: elements are not replied. */
+    void (*begin)(struct context *context, const struct removals_request *request,
+                  uint64_t count);
+    /* Writes one element. NULL: as with begin. */
+    void (*write)(struct context *context, const struct removals_request *request,
                   const struct zset_entry *element);
-    /* They are out, so many: the rest of the reply, and events. */
-    void (*end)(struct context *context, const struct removing *removing, uint64_t count);
-    /* Does it in one turn: what storage/keys cannot do in slices (DUEQ_INVALID). */
-    enum outcome (*at_once)(struct context *context, const struct removing *removing);
+    /* `count` elements are removed: writes the end of the reply and publishes events. */
+    void (*end)(struct context *context, const struct removals_request *request,
+                uint64_t count);
+    /* Does all of it in this turn: for keys that cannot be read in slices (DUEQ_INVALID). */
+    enum outcome (*at_once)(struct context *context, const struct removals_request *request);
 };
 
-struct removing {
-    const struct removal_form *form;
-    const void *arg; /* the form's */
+struct removals_request {
+    const struct removals_form *form;
+    const void *arg; /* the form's own */
     size_t key;      /* argument */
     enum keys_type type;
-    uint64_t count; /* of elements to be written */
-    struct keys_part part;
-    const struct zset_range *range; /* KEYS_PART_RANGE */
+    uint64_t count; /* elements to reply */
+    struct keys_removal_part part;
+    const struct zset_range *range; /* of KEYS_REMOVAL_RANGE, else NULL */
 };
 
-/* `steps`: elements that are looked at. Within an EXEC all is done at once, or refused. */
-enum outcome removal_begin(struct context *context, const struct removing *removing,
-                           uint64_t steps);
-/* Has one begun, of a key that has not changed since? Otherwise nothing of it is left and the
- * command begins, for the first time or anew. */
-bool removal_is_under_way(struct context *context);
-/* Of one under way: a slice. Key, count and part are those with which it began. */
-enum outcome removal_go_on(struct context *context, const struct removing *removing);
+/* Begins a removal that looks at `steps` elements. In an EXEC everything is done at once, up to
+ * LONG_WHOLE steps; more is an error. `request` need only live during the call. */
+enum outcome removals_begin(struct context *context, const struct removals_request *request,
+                            uint64_t steps);
+/* Has a removal begun whose key has not changed since? False: the command begins, for the first
+ * time or again; nothing of an earlier reply is left. */
+bool removals_is_running(struct context *context);
+/* Runs a slice of it. Key and count are those of removals_begin; the request's other members
+ * must be the same. */
+enum outcome removals_continue(struct context *context, const struct removals_request *request);
 
 #endif

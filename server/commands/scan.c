@@ -3,11 +3,14 @@
 #include "protocol/glob.h"
 #include "protocol/number.h"
 #include "server/dispatch/long_work.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* COUNT is a hint: who wants more has to ask again, and others are served between. */
+/* COUNT is a hint: a larger one is cut, so that other clients are served between two SCANs. */
 enum { COUNT_MOST = LONG_ENOUGH };
 
 struct scan_options {
@@ -20,7 +23,7 @@ struct scanning {
     struct context *context;
     const struct scan_options *options;
     size_t written;
-    bool small; /* a sorted set that Redis keeps in its small form */
+    bool small; /* a sorted set that Redis would keep as a listpack */
 };
 
 static bool parse_options(struct context *context, size_t index, bool typed,
@@ -35,7 +38,7 @@ static bool parse_options(struct context *context, size_t index, bool typed,
             return false;
         }
         if (arguments_is(context, index, "count")) {
-            if (!arguments_integer(context, index + 1, &count))
+            if (!arguments_integer(context, index + 1, NULL, &count))
                 return false;
             if (count < 1) {
                 context_syntax_error(context);
@@ -60,7 +63,7 @@ static bool matches(const struct scan_options *options, struct dueq_slice name)
            glob_match(options->match.data, options->match.size, name.data, name.size, false);
 }
 
-/* The reply is [cursor, elements]; the cursor is known last. */
+/* The reply is [cursor, elements]. The cursor is known last and is inserted then. */
 static size_t begin(struct context *context, size_t *ret_elements)
 {
     size_t mark = resp_deferred(context->reply);
@@ -140,7 +143,7 @@ static bool write_field(void *arg, struct dueq_slice field, struct dueq_slice va
     return true;
 }
 
-/* Redis prints whole scores of small sorted sets as the integers that it keeps. */
+/* Redis keeps whole scores of small sorted sets as integers and prints them so. */
 static void write_score(const struct scanning *scanning, double score)
 {
     double limit = (double)(INT64_MAX / 2);

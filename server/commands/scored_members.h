@@ -1,10 +1,10 @@
-/* Members with scores, as they are replied. */
+/* Members of sorted sets in replies. */
 #ifndef DUEQ_SCORED_MEMBERS_H
 #define DUEQ_SCORED_MEMBERS_H
 
 #include "server/commands/database.h"
 
-/* One of a reply: RESP3 has pairs, RESP2 a flat array. */
+/* Writes a member. With its score: an array of two in RESP3, two elements in RESP2. */
 void scored_members_write_one(struct resp_writer *writer, struct dueq_slice member,
                               double score, bool with_score);
 

@@ -2,6 +2,7 @@
 
 #include "server/commands/database.h"
 #include "storage/store.h"
+#include "storage/keys/string.h"
 
 bool string_value_read(struct context *context, struct dueq_slice name,
                        struct dueq_slice *ret_value, bool *ret_found)

@@ -3,8 +3,9 @@
 #ifndef DUEQ_STRING_VALUE_H
 #define DUEQ_STRING_VALUE_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/string.h"
 
 /* Bytes that a string has at most, as in Redis. */
 #define STRING_VALUE_MAX ((size_t)512 << 20)

@@ -13,11 +13,11 @@ static void set_default(struct config *config, const struct option *option)
 {
     const char *initial = option->initial[0] == '\0' ? "\"\"" : option->initial;
     char space[520];
-    struct argument words[16];
+    struct argument values[16];
     struct config_error error;
-    int count = tokens_split(initial, strlen(initial), space, words, 16);
+    int count = tokens_split(initial, strlen(initial), space, values, 16);
 
-    config_option_set(config, option, words, (size_t)count, &error);
+    config_option_set(config, option, values, (size_t)count, &error);
 }
 
 void config_init(struct config *config)
@@ -36,7 +36,7 @@ void config_release(struct config *config)
     memset(config, 0, sizeof(*config));
 }
 
-/* False: out of memory; *text is its own in any case. */
+/* Replaces *text by a copy. False: out of memory, and *text is NULL. */
 static bool own(char **text, size_t size)
 {
     char *copy = *text == NULL ? NULL : malloc(size + 1);
@@ -73,12 +73,12 @@ bool config_copy(const struct config *config, struct config *ret_copy)
 
 /* ---- setting */
 
-enum { VALUE_WORDS_MAX = 64 };
+enum { SPLIT_VALUES_MAX = 64 };
 
-/* At single spaces or more; nothing at all is one empty word. -1: too many. */
-static int split_value(struct argument value, struct argument *words)
+/* Splits at spaces; an empty text is one empty value. Returns how many; -1: too many. */
+static int split(struct argument argument, struct argument *values)
 {
-    const char *at = value.data, *end = value.data + value.size;
+    const char *at = argument.data, *end = argument.data + argument.size;
     int count = 0;
 
     for (;;) {
@@ -90,44 +90,44 @@ static int split_value(struct argument value, struct argument *words)
             at++;
         if (at == start)
             break;
-        if (count == VALUE_WORDS_MAX)
+        if (count == SPLIT_VALUES_MAX)
             return -1;
-        words[count++] = (struct argument){start, (size_t)(at - start)};
+        values[count++] = (struct argument){start, (size_t)(at - start)};
     }
     if (count == 0)
-        words[count++] = (struct argument){value.data, 0};
+        values[count++] = (struct argument){argument.data, 0};
     return count;
 }
 
-/* Several words may come as one, with spaces between them. */
-static bool set_words(struct config *config, const struct option *option,
-                      const struct argument *words, size_t count, struct config_error *error)
+/* Several values may be one argument, with spaces between them. */
+static bool set_values(struct config *config, const struct option *option,
+                       const struct argument *values, size_t count, struct config_error *error)
 {
-    struct argument parts[VALUE_WORDS_MAX];
+    struct argument parts[SPLIT_VALUES_MAX];
     int part_count;
 
     if (count != 1 || !option->kind->several)
-        return config_option_set(config, option, words, count, error);
-    part_count = split_value(words[0], parts);
+        return config_option_set(config, option, values, count, error);
+    part_count = split(values[0], parts);
     if (part_count < 0)
         return config_fail(error, "wrong number of arguments");
     return config_option_set(config, option, parts, (size_t)part_count, error);
 }
 
-bool config_set(struct config *config, const char *name, const struct argument *words,
+bool config_set(struct config *config, const char *name, const struct argument *values,
                 size_t count, struct config_error *error)
 {
     int index = config_find((struct argument){name, strlen(name)});
 
     if (index < 0)
         return config_fail(error, "Bad directive or wrong number of arguments");
-    return set_words(config, config_option_at((size_t)index), words, count, error);
+    return set_values(config, config_option_at((size_t)index), values, count, error);
 }
 
 bool config_set_value(struct config *config, size_t index, struct argument value,
                       struct config_error *error)
 {
-    return set_words(config, config_option_at(index), &value, 1, error);
+    return set_values(config, config_option_at(index), &value, 1, error);
 }
 
 bool config_may_change(const struct config *config, size_t index, struct argument value)
@@ -136,9 +136,9 @@ bool config_may_change(const struct config *config, size_t index, struct argumen
     char now[CONFIG_TEXT_MAX];
     size_t size;
 
+    /* config_kind_fixed has an error text of its own */
     if (option->change != CHANGE_TO_SAME || option->kind == &config_kind_fixed)
-        return option->change !=
-               CHANGE_NEVER; /* config_kind_fixed has words of its own for it */
+        return option->change != CHANGE_NEVER;
     size = config_get(config, index, now);
     return value.size == size && memcmp(value.data, now, size) == 0;
 }

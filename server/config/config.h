@@ -1,5 +1,5 @@
-/* Options: in a file of redis.conf's form, on the command line, by CONFIG SET. One table
- * (config_options.c) has them all. */
+/* The configuration: read from a file in the form of redis.conf, from the command line and from
+ * CONFIG SET. config_options.c contains the table of all options. */
 #ifndef DUEQ_CONFIG_H
 #define DUEQ_CONFIG_H
 
@@ -7,20 +7,21 @@
 #include "server/config/keyspace_events.h"
 #include "server/process/log.h"
 #include "server/config/output_limits.h"
-#include "storage/kv/kv.h"
+#include "storage/dueq.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { CONFIG_TEXT_MAX = 4096 };
 
+/* The values of all options. The texts belong to it. Yes and no are 1 and 0. */
 struct config {
     char *bind; /* addresses, separated by spaces */
     int64_t port;
     char *unixsocket;
     int64_t unixsocketperm;
     char *dir;
-    char *requirepass;       /* of any bytes, and a zero behind them */
+    char *requirepass;       /* any bytes, with a zero after them */
     size_t requirepass_size; /* 0: none */
     int64_t protected_mode;
     int64_t maxclients;
@@ -46,19 +47,21 @@ struct config {
     int64_t memtable_size, segment_size, journal_size, map_size, disk_reserve;
     int64_t high_water_percent;
     int64_t queue_lease, queue_retries, queue_backoff, queue_backoff_max;
-    /* Only OBJECT ENCODING looks at these: there is one encoding of each type on disk. */
+    /* The limits of Redis' small encodings. OBJECT ENCODING, DEBUG OBJECT and the scores of
+     * ZSCAN follow them. A list with more elements than its limit is also not packed on disk.
+     */
     int64_t list_max_listpack_size;
     int64_t hash_max_listpack_entries, hash_max_listpack_value;
     int64_t set_max_intset_entries;
     int64_t zset_max_listpack_entries, zset_max_listpack_value;
-    char *file; /* read from; NULL: none */
+    char *file; /* the file that was read; NULL: none */
 };
 
 struct config_error {
     char text[512];
 };
 
-/* Is there a password that clients must give? */
+/* Must clients give a password? */
 static inline bool config_wants_login(const struct config *config)
 {
     return config->requirepass_size > 0;
@@ -68,20 +71,21 @@ static inline bool config_wants_login(const struct config *config)
 void config_init(struct config *config);
 void config_release(struct config *config);
 
-/* Makes *ret_copy a second configuration, to be released. False: out of memory. */
+/* Makes *ret_copy a copy that shares nothing; the caller releases it. False: out of memory. */
 bool config_copy(const struct config *config, struct config *ret_copy);
 
-/* Reads a file, "-" for standard input. False: error says where and why. */
+/* Reads a file, or standard input for "-". False: *error says where and why; options that were
+ * read before the error are set. */
 bool config_read_file(struct config *config, const char *path, struct config_error *error);
 
-/* Writes the configuration into the file it was read from, in one step: what was changed stands
- * where it stood, what is new stands at the end, and comments stay. False: error says why, and
- * the file is as it was. */
+/* Writes the configuration into the file that was read, in one step. A changed option stays
+ * where it was, a new one is added at the end, comments stay. False: *error says why, and the
+ * file has not changed. Blocks for two fsync. */
 bool config_rewrite(const struct config *config, struct config_error *error);
 
-/* Sets one option from its words, as a line of a file has them. On failure nothing is changed.
- */
-bool config_set(struct config *config, const char *name, const struct argument *words,
+/* Sets one option from its values, as a line of a file contains them. False: *error says why,
+ * and nothing has changed. */
+bool config_set(struct config *config, const char *name, const struct argument *values,
                 size_t count, struct config_error *error);
 
 /* ---- the table, for CONFIG GET and SET */
@@ -91,17 +95,19 @@ const char *config_name(size_t index);
 /* -1: no such option. */
 int config_find(struct argument name);
 
-/* Sets one option from one argument, in which several words are separated by spaces. */
+/* Sets one option from one argument, which contains several values separated by spaces where
+ * the option takes several. False: as config_set. `index`: less than config_count. */
 bool config_set_value(struct config *config, size_t index, struct argument value,
                       struct config_error *error);
-/* May it be set to this value while the server runs? Some options can only be set to what they
- * are. */
+/* May the option be set to this value while the server runs? Some options accept only the value
+ * that they have. */
 bool config_may_change(const struct config *config, size_t index, struct argument value);
 
-/* Writes the value's text, CONFIG_TEXT_MAX bytes at most with the zero behind it; its size. */
+/* Writes the value as text, at most CONFIG_TEXT_MAX bytes with the zero after it. Returns the
+ * size without the zero. */
 size_t config_get(const struct config *config, size_t index, char *text);
 
-/* What the store is opened with. */
+/* The options with which the store is opened. */
 void config_store_options(const struct config *config, struct dueq_options *options);
 
 /* Prints "--name value (default)  what it is" for every option. */

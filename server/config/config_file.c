@@ -1,4 +1,5 @@
-/* Configuration files, as they are read. */
+#include "server/config/config_file.h"
+
 #include "server/config/config_options.h"
 
 #include "protocol/tokens.h"
@@ -10,7 +11,7 @@
 
 enum { WORDS_MAX = 64, INCLUDE_DEPTH = 8 };
 
-bool config_line_is_comment(const char *line)
+bool config_file_is_comment(const char *line)
 {
     line += strspn(line, " \t\r\n\f\v");
     return *line == '\0' || *line == '#';
@@ -54,7 +55,7 @@ static bool take_line(struct config *config, const char *line, size_t size, int 
     int count;
     bool good;
 
-    if (config_line_is_comment(line))
+    if (config_file_is_comment(line))
         return true;
     space = malloc(size * 2 + 1);
     if (space == NULL)
@@ -96,8 +97,8 @@ static bool read_lines(struct config *config, FILE *stream, const char *path, in
     return good;
 }
 
-bool config_read_stream(struct config *config, FILE *stream, const char *path,
-                        struct config_error *error)
+bool config_file_read(struct config *config, FILE *stream, const char *path,
+                      struct config_error *error)
 {
     return read_lines(config, stream, path, 0, error);
 }

@@ -25,7 +25,7 @@
     {                                                                                          \
         name, NULL, &config_kind_bytes, AT(field), initial, least, most, change, what          \
     }
-/* What Redis has and dueq has one way only. */
+/* Options of Redis for which dueq has one value only. */
 #define FIXED(name, value)                                                                     \
     {                                                                                          \
         name, NULL, &config_kind_fixed, 0, value, 0, 0, CHANGE_TO_SAME, NULL                   \
@@ -111,7 +111,8 @@ const struct option config_options[] = {
     OF_KIND(config_kind_duration, "queue-backoff-max", queue_backoff_max, "1h", CHANGE_FREELY,
             "and its limit"),
 
-    /* What clients ask for, and what is true here. appendfsync follows durability. */
+    /* Options that clients ask for, with the value that is true here. appendfsync follows
+     * durability. */
     NUMBER("databases", databases, "16", 16, 16, CHANGE_NEVER, NULL),
     OF_KIND(config_kind_appendfsync, "appendfsync", durability, "always", CHANGE_FREELY, NULL),
     FIXED("appendonly", "yes"),
@@ -146,7 +147,7 @@ const struct option config_options[] = {
     FIXED_FROM_START("dbfilename", "data.mdb"),
     FIXED_FROM_START("appenddirname", "journal"),
 
-    /* Up to where collections are what Redis calls small (keys_set_limits). */
+    /* The limits of Redis' small encodings (keys_set_limits). */
     ENCODING(config_kind_number, "list-max-listpack-size", list_max_listpack_size, "-2",
              INT_MIN, INT_MAX),
     ALIAS("list-max-ziplist-size", "list-max-listpack-size"),

@@ -1,47 +1,46 @@
-/* The table of options, and the kinds of value they have. For the files of config only. */
+/* The table of options, and the kinds of their values. Only files of config/ include this. */
 #ifndef DUEQ_CONFIG_OPTIONS_H
 #define DUEQ_CONFIG_OPTIONS_H
 
 #include "server/config/config.h"
 
-#include <stdio.h>
-
 struct option;
 
 /* How a value is read and shown. */
 struct option_kind {
-    bool several; /* takes any number of words; else exactly one */
-    /* Untouched on failure, with *error in Redis' words. */
+    bool several; /* takes any number of values; otherwise exactly one */
+    /* False: *error has Redis' text, and the configuration has not changed. */
     bool (*parse)(struct config *config, const struct option *option,
-                  const struct argument *words, size_t count, struct config_error *error);
-    /* Writes CONFIG_TEXT_MAX bytes at most, a zero behind them included; returns the size. */
+                  const struct argument *values, size_t count, struct config_error *error);
+    /* Writes at most CONFIG_TEXT_MAX bytes with the zero after them; returns the size without
+     * it. */
     size_t (*format)(const struct config *config, const struct option *option, char *text);
-    /* As a file has it; NULL: as `format` has it. */
+    /* The same for a line of a file; NULL: as `format`. */
     size_t (*format_line)(const struct config *config, const struct option *option, char *text);
 };
 
-extern const struct option_kind config_kind_text;   /* one word */
-extern const struct option_kind config_kind_words;  /* several, kept with spaces between */
-extern const struct option_kind config_kind_secret; /* one word of any bytes: requirepass */
+extern const struct option_kind config_kind_text;   /* one value */
+extern const struct option_kind config_kind_words;  /* several, kept with spaces between them */
+extern const struct option_kind config_kind_secret; /* one value of any bytes: requirepass */
 extern const struct option_kind config_kind_number, config_kind_octal, config_kind_bytes,
     config_kind_duration;
 extern const struct option_kind config_kind_share; /* bytes, or percent as a negative number */
 extern const struct option_kind config_kind_yesno, config_kind_level;
 extern const struct option_kind config_kind_durability;
-extern const struct option_kind config_kind_appendfsync; /* the same thing, in Redis' words */
+extern const struct option_kind config_kind_appendfsync; /* durability by Redis' names */
 extern const struct option_kind config_kind_output_limits, config_kind_events;
-extern const struct option_kind config_kind_fixed; /* accepted when it is what it is */
+extern const struct option_kind config_kind_fixed; /* accepts only its default */
 
 enum option_change {
-    CHANGE_NEVER,   /* while running, as in Redis */
-    CHANGE_TO_SAME, /* Redis can: accepted when it changes nothing */
+    CHANGE_NEVER,   /* not while the server runs, as in Redis */
+    CHANGE_TO_SAME, /* Redis can change it: accepted when the value is the same */
     CHANGE_FREELY
 };
 
 struct option {
     const char *name;
-    const char *alias_of;           /* NULL: an option of its own */
-    const struct option_kind *kind; /* from here on: of an alias, nothing */
+    const char *alias_of;           /* NULL: it is no alias */
+    const struct option_kind *kind; /* an alias leaves this and what follows empty */
     size_t offset;                  /* in struct config */
     const char *initial;
     int64_t least, most;
@@ -52,29 +51,23 @@ struct option {
 extern const struct option config_options[];
 extern const size_t config_option_count;
 
-/* The option itself, for an alias. */
+/* The option at `index` of the table; for an alias, the option that it means. */
 const struct option *config_option_at(size_t index);
 
+/* Calls the parser of the option's kind after a check of the number of values. */
 bool config_option_set(struct config *config, const struct option *option,
-                       const struct argument *words, size_t count, struct config_error *error);
+                       const struct argument *values, size_t count, struct config_error *error);
 
-/* Allocated by a value that config_release frees. */
+/* Is the value a text that config_release frees? */
 bool config_option_owns_text(const struct option *option);
 char **config_option_text(const struct config *config, const struct option *option);
 
-/* Writes "name value" as a file has it, quoted where needed, so that it says the same when read
- * again. */
+/* Writes "name value" as a line of a file, quoted where needed, so that reading it gives the
+ * same value. `line` has CONFIG_OPTION_LINE_MAX bytes. */
 enum { CONFIG_OPTION_LINE_MAX = 4 * CONFIG_TEXT_MAX + 64 };
 void config_option_line(const struct config *config, const struct option *option, char *line);
 
-/* error->text, and false. */
+/* Writes error->text and returns false. */
 bool config_fail(struct config_error *error, const char *why);
-
-/* Nothing, or nothing but a comment. */
-bool config_line_is_comment(const char *line);
-
-/* Reads lines up to the end of the stream; path is for errors. */
-bool config_read_stream(struct config *config, FILE *stream, const char *path,
-                        struct config_error *error);
 
 #endif

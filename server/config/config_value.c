@@ -1,4 +1,4 @@
-/* The kinds of value: how each is read from words and written again. */
+/* The kinds of value: how each is parsed and written. */
 #include "server/config/config_options.h"
 
 #include "protocol/number.h"
@@ -31,20 +31,20 @@ bool config_option_owns_text(const struct option *option)
 }
 
 bool config_option_set(struct config *config, const struct option *option,
-                       const struct argument *words, size_t count, struct config_error *error)
+                       const struct argument *values, size_t count, struct config_error *error)
 {
     if (count == 0 || (count > 1 && !option->kind->several))
         return config_fail(error, "wrong number of arguments");
-    return option->kind->parse(config, option, words, count, error);
+    return option->kind->parse(config, option, values, count, error);
 }
 
 /* ---- names */
 
 /* -1: none of them. */
-static int find_word(const char *const *names, struct argument word)
+static int find_name(const char *const *names, struct argument value)
 {
     for (int i = 0; names[i] != NULL; i++)
-        if (argument_is(word, names[i]))
+        if (argument_is(value, names[i]))
             return i;
     return -1;
 }
@@ -67,30 +67,30 @@ static size_t copy_text(char *text, const char *from)
     return (size_t)snprintf(text, CONFIG_TEXT_MAX, "%s", from);
 }
 
-/* Joined by spaces; false: too long, or not a string of C. */
-static bool join(const struct argument *words, size_t count, char *text)
+/* Joins the values with spaces. False: the text is too long or contains a zero. */
+static bool join(const struct argument *values, size_t count, char *text)
 {
     size_t size = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (size + words[i].size + 2 > CONFIG_TEXT_MAX ||
-            memchr(words[i].data, '\0', words[i].size) != NULL)
+        if (size + values[i].size + 2 > CONFIG_TEXT_MAX ||
+            memchr(values[i].data, '\0', values[i].size) != NULL)
             return false;
         if (i > 0)
             text[size++] = ' ';
-        memcpy(text + size, words[i].data, words[i].size);
-        size += words[i].size;
+        memcpy(text + size, values[i].data, values[i].size);
+        size += values[i].size;
     }
     text[size] = '\0';
     return true;
 }
 
 static bool parse_text(struct config *config, const struct option *option,
-                       const struct argument *words, size_t count, struct config_error *error)
+                       const struct argument *values, size_t count, struct config_error *error)
 {
     char text[CONFIG_TEXT_MAX], *copy;
 
-    if (!join(words, count, text))
+    if (!join(values, count, text))
         return config_fail(error, "argument is too long, or has a zero byte");
     copy = strdup(text);
     if (copy == NULL)
@@ -111,21 +111,22 @@ const struct option_kind config_kind_words = {
 
 /* A password may hold any byte. */
 static bool parse_secret(struct config *config, const struct option *option,
-                         const struct argument *words, size_t count, struct config_error *error)
+                         const struct argument *values, size_t count,
+                         struct config_error *error)
 {
     char *copy;
 
     (void)count;
-    if (words[0].size >= CONFIG_TEXT_MAX)
+    if (values[0].size >= CONFIG_TEXT_MAX)
         return config_fail(error, "argument is too long");
-    copy = malloc(words[0].size + 1);
+    copy = malloc(values[0].size + 1);
     if (copy == NULL)
         return config_fail(error, "out of memory");
-    memcpy(copy, words[0].data, words[0].size);
-    copy[words[0].size] = '\0';
+    memcpy(copy, values[0].data, values[0].size);
+    copy[values[0].size] = '\0';
     free(*config_option_text(config, option));
     *config_option_text(config, option) = copy;
-    config->requirepass_size = words[0].size;
+    config->requirepass_size = values[0].size;
     return true;
 }
 
@@ -154,12 +155,13 @@ static bool store_number(struct config *config, const struct option *option, int
 }
 
 static bool parse_number(struct config *config, const struct option *option,
-                         const struct argument *words, size_t count, struct config_error *error)
+                         const struct argument *values, size_t count,
+                         struct config_error *error)
 {
     int64_t number;
 
     (void)count;
-    if (!number_parse_integer(words[0].data, words[0].size, &number))
+    if (!number_parse_integer(values[0].data, values[0].size, &number))
         return config_fail(error, "argument couldn't be parsed into an integer");
     return store_number(config, option, number, error);
 }
@@ -173,15 +175,15 @@ static size_t format_number(const struct config *config, const struct option *op
 const struct option_kind config_kind_number = {.parse = parse_number, .format = format_number};
 
 static bool parse_octal(struct config *config, const struct option *option,
-                        const struct argument *words, size_t count, struct config_error *error)
+                        const struct argument *values, size_t count, struct config_error *error)
 {
     int64_t number = 0;
 
     (void)count;
-    for (size_t i = 0; i < words[0].size; i++) {
-        if (words[0].data[i] < '0' || words[0].data[i] > '7' || i > 8)
+    for (size_t i = 0; i < values[0].size; i++) {
+        if (values[0].data[i] < '0' || values[0].data[i] > '7' || i > 8)
             return config_fail(error, "argument couldn't be parsed as an octal number");
-        number = number * 8 + (words[0].data[i] - '0');
+        number = number * 8 + (values[0].data[i] - '0');
     }
     if (number <= option->most)
         return store_number(config, option, number, error);
@@ -199,7 +201,7 @@ static size_t format_octal(const struct config *config, const struct option *opt
 
 const struct option_kind config_kind_octal = {.parse = parse_octal, .format = format_octal};
 
-/* A number and the largest unit that divides it; the last unit is 1. */
+/* Writes a number with the largest unit that divides it; the last unit is 1. */
 struct unit {
     int64_t size;
     const char *name;
@@ -214,12 +216,12 @@ static size_t format_units(const struct unit *unit, int64_t number, char *text)
 }
 
 static bool parse_bytes(struct config *config, const struct option *option,
-                        const struct argument *words, size_t count, struct config_error *error)
+                        const struct argument *values, size_t count, struct config_error *error)
 {
     uint64_t bytes;
 
     (void)count;
-    if (!number_parse_bytes(words[0].data, words[0].size, &bytes) || bytes > INT64_MAX)
+    if (!number_parse_bytes(values[0].data, values[0].size, &bytes) || bytes > INT64_MAX)
         return config_fail(error, "argument must be a memory value");
     return store_number(config, option, (int64_t)bytes, error);
 }
@@ -236,23 +238,23 @@ static size_t format_bytes_line(const struct config *config, const struct option
 const struct option_kind config_kind_bytes = {
     .parse = parse_bytes, .format = format_number, .format_line = format_bytes_line};
 
-static bool parse_percent(struct argument word, int64_t *ret_percent)
+static bool parse_percent(struct argument value, int64_t *ret_percent)
 {
-    return word.size > 1 && word.data[word.size - 1] == '%' &&
-           number_parse_integer(word.data, word.size - 1, ret_percent) && *ret_percent > 0 &&
+    return value.size > 1 && value.data[value.size - 1] == '%' &&
+           number_parse_integer(value.data, value.size - 1, ret_percent) && *ret_percent > 0 &&
            *ret_percent <= 100;
 }
 
 static bool parse_share(struct config *config, const struct option *option,
-                        const struct argument *words, size_t count, struct config_error *error)
+                        const struct argument *values, size_t count, struct config_error *error)
 {
     uint64_t bytes;
     int64_t percent;
 
     (void)count;
-    if (parse_percent(words[0], &percent))
+    if (parse_percent(values[0], &percent))
         *number_at(config, option) = -percent;
-    else if (number_parse_bytes(words[0].data, words[0].size, &bytes) && bytes <= INT64_MAX)
+    else if (number_parse_bytes(values[0].data, values[0].size, &bytes) && bytes <= INT64_MAX)
         *number_at(config, option) = (int64_t)bytes;
     else
         return config_fail(error, "argument must be a memory or percent value");
@@ -280,11 +282,11 @@ const struct option_kind config_kind_share = {
     .parse = parse_share, .format = format_share, .format_line = format_share_line};
 
 static bool parse_duration(struct config *config, const struct option *option,
-                           const struct argument *words, size_t count,
+                           const struct argument *values, size_t count,
                            struct config_error *error)
 {
     (void)count;
-    return number_parse_duration(words[0].data, words[0].size, number_at(config, option)) ||
+    return number_parse_duration(values[0].data, values[0].size, number_at(config, option)) ||
            config_fail(error,
                        "argument must be a duration: milliseconds, or with ms, s, m, h, d");
 }
@@ -301,13 +303,13 @@ static size_t format_duration_line(const struct config *config, const struct opt
 const struct option_kind config_kind_duration = {
     .parse = parse_duration, .format = format_number, .format_line = format_duration_line};
 
-/* ---- one of a few */
+/* ---- one of several names */
 
 static bool parse_yesno(struct config *config, const struct option *option,
-                        const struct argument *words, size_t count, struct config_error *error)
+                        const struct argument *values, size_t count, struct config_error *error)
 {
     static const char *const names[] = {"no", "yes", NULL};
-    int found = find_word(names, words[0]);
+    int found = find_name(names, values[0]);
 
     (void)count;
     if (found < 0)
@@ -326,9 +328,9 @@ const struct option_kind config_kind_yesno = {.parse = parse_yesno, .format = fo
 static const char *const level_names[] = {"debug", "verbose", "notice", "warning", NULL};
 
 static bool parse_level(struct config *config, const struct option *option,
-                        const struct argument *words, size_t count, struct config_error *error)
+                        const struct argument *values, size_t count, struct config_error *error)
 {
-    int found = find_word(level_names, words[0]);
+    int found = find_name(level_names, values[0]);
 
     (void)count;
     if (found < 0)
@@ -351,15 +353,15 @@ enum { INTERVAL_DEFAULT = 1000, INTERVAL_MAX = 3600000 };
 static const char *const durability_names[] = {"always", "interval", "none", NULL};
 
 static bool parse_durability(struct config *config, const struct option *option,
-                             const struct argument *words, size_t count,
+                             const struct argument *values, size_t count,
                              struct config_error *error)
 {
-    int mode = find_word(durability_names, words[0]);
+    int mode = find_name(durability_names, values[0]);
     int64_t interval = INTERVAL_DEFAULT;
 
     (void)option;
     if (mode < 0 || count > 2 || (count == 2 && mode != DUEQ_SYNC_INTERVAL) ||
-        (count == 2 && (!number_parse_duration(words[1].data, words[1].size, &interval) ||
+        (count == 2 && (!number_parse_duration(values[1].data, values[1].size, &interval) ||
                         interval < 1 || interval > INTERVAL_MAX)))
         return config_fail(error, "must be: always, interval MS (1 to 3600000), or none");
     config->durability = mode;
@@ -380,17 +382,17 @@ static size_t format_durability(const struct config *config, const struct option
 const struct option_kind config_kind_durability = {
     .several = true, .parse = parse_durability, .format = format_durability};
 
-/* By enum dueq_durability, and in the order in which Redis names them when it refuses. */
+/* By enum dueq_durability, and in the order in which Redis' error lists them. */
 static const char *const fsync_of_modes[] = {"always", "everysec", "no"};
 static const char *const fsync_names[] = {"everysec", "always", "no", NULL};
 static const enum dueq_durability fsync_modes[] = {DUEQ_SYNC_INTERVAL, DUEQ_SYNC_ALWAYS,
                                                    DUEQ_SYNC_NONE};
 
 static bool parse_appendfsync(struct config *config, const struct option *option,
-                              const struct argument *words, size_t count,
+                              const struct argument *values, size_t count,
                               struct config_error *error)
 {
-    int found = find_word(fsync_names, words[0]);
+    int found = find_name(fsync_names, values[0]);
 
     (void)option;
     (void)count;
@@ -412,13 +414,13 @@ static size_t format_appendfsync(const struct config *config, const struct optio
 const struct option_kind config_kind_appendfsync = {.parse = parse_appendfsync,
                                                     .format = format_appendfsync};
 
-/* ---- those with files of their own */
+/* ---- kinds that have files of their own */
 
 static bool parse_output_limits(struct config *config, const struct option *option,
-                                const struct argument *words, size_t count,
+                                const struct argument *values, size_t count,
                                 struct config_error *error)
 {
-    const char *why = output_limits_parse(&config->output_limits, words, count);
+    const char *why = output_limits_parse(&config->output_limits, values, count);
 
     (void)option;
     return why == NULL || config_fail(error, why);
@@ -436,12 +438,13 @@ const struct option_kind config_kind_output_limits = {
     .several = true, .parse = parse_output_limits, .format = format_output_limits};
 
 static bool parse_events(struct config *config, const struct option *option,
-                         const struct argument *words, size_t count, struct config_error *error)
+                         const struct argument *values, size_t count,
+                         struct config_error *error)
 {
     unsigned events;
 
     (void)count;
-    if (!keyspace_events_parse(words[0].data, words[0].size, &events))
+    if (!keyspace_events_parse(values[0].data, values[0].size, &events))
         return config_fail(error, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
     *number_at(config, option) = events;
     return true;
@@ -456,13 +459,13 @@ static size_t format_events(const struct config *config, const struct option *op
 
 const struct option_kind config_kind_events = {.parse = parse_events, .format = format_events};
 
-/* ---- what is always the same */
+/* ---- fixed values */
 
 static bool parse_fixed(struct config *config, const struct option *option,
-                        const struct argument *words, size_t count, struct config_error *error)
+                        const struct argument *values, size_t count, struct config_error *error)
 {
     (void)config;
-    if (count == 1 && argument_is(words[0], option->initial))
+    if (count == 1 && argument_is(values[0], option->initial))
         return true;
     snprintf(error->text, sizeof(error->text), "dueq has this one way only: '%s'",
              option->initial);

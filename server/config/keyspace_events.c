@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The letter of bit i, in the order in which Redis prints them. */
+/* The letter of each bit, from bit 0 on. */
 static const char letters_of_bits[] = "g$lshzxetdnKEm";
 
 bool keyspace_events_parse(const char *letters, size_t count, unsigned *ret_events)
@@ -23,8 +23,8 @@ bool keyspace_events_parse(const char *letters, size_t count, unsigned *ret_even
     return true;
 }
 
-/* Beside an A Redis does not print the n, which A does not cover: what it prints is what
- * clients compare with. */
+/* After an A Redis does not print the n, although A does not include it. Clients compare with
+ * what Redis prints. */
 void keyspace_events_format(unsigned events, char *text)
 {
     if ((events & EVENT_ALL) == EVENT_ALL) {

@@ -20,22 +20,22 @@ enum keyspace_event {
     EVENT_MODULE = 1 << 9,     /* d */
     EVENT_ALL = (1 << 10) - 1, /* A: all of these */
 
-    EVENT_NEW = 1 << 10,      /* n: a key that was not there is written */
+    EVENT_NEW = 1 << 10,      /* n: a key that did not exist is written */
     EVENT_KEYSPACE = 1 << 11, /* K: on __keyspace@<db>__:<key> */
     EVENT_KEYEVENT = 1 << 12, /* E: on __keyevent@<db>__:<event> */
-    EVENT_MISS = 1 << 13      /* m: a key that is not there is read */
+    EVENT_MISS = 1 << 13      /* m: a key that does not exist is read */
 };
 
 enum { KEYSPACE_EVENTS_TEXT_MAX = 16 };
 
-/* False: a letter that is none of these; *ret_events is untouched. */
+/* Reads `count` letters. False: a letter is none of these; *ret_events has not changed. */
 bool keyspace_events_parse(const char *letters, size_t count, unsigned *ret_events);
 
-/* Writes the letters, NUL-terminated, as Redis has them: "AKE". */
+/* Writes the letters and a zero as Redis prints them: "AKE". `text` has
+ * KEYSPACE_EVENTS_TEXT_MAX bytes. */
 void keyspace_events_format(unsigned events, char *text);
 
-/* Of one event: true when it is to be published at all. The class must be chosen, and a channel
- * to say it on. */
+/* Is the event published? Its class must be in the set, and at least one kind of channel. */
 static inline bool keyspace_events_include(unsigned events, enum keyspace_event event)
 {
     return (events & (unsigned)event) != 0 && (events & (EVENT_KEYSPACE | EVENT_KEYEVENT)) != 0;

@@ -7,7 +7,7 @@
 
 static const char *const class_names[CLIENT_CLASSES] = {"normal", "slave", "pubsub"};
 
-/* CLIENT_CLASSES: there is no such class. */
+/* Returns CLIENT_CLASSES for an unknown name. */
 static enum client_class find_class(struct argument name)
 {
     enum client_class class = CLIENT_NORMAL;
@@ -19,24 +19,24 @@ static enum client_class find_class(struct argument name)
     return class;
 }
 
-static bool parse_size(struct argument word, int64_t *ret_bytes)
+static bool parse_size(struct argument value, int64_t *ret_bytes)
 {
     uint64_t bytes;
 
-    if (!number_parse_bytes(word.data, word.size, &bytes) || bytes > INT64_MAX)
+    if (!number_parse_bytes(value.data, value.size, &bytes) || bytes > INT64_MAX)
         return false;
     *ret_bytes = (int64_t)bytes;
     return true;
 }
 
-static bool parse_limit(const struct argument *words, struct output_limit *ret_limit)
+static bool parse_limit(const struct argument *values, struct output_limit *ret_limit)
 {
-    return parse_size(words[0], &ret_limit->hard) && parse_size(words[1], &ret_limit->soft) &&
-           number_parse_integer(words[2].data, words[2].size, &ret_limit->seconds) &&
+    return parse_size(values[0], &ret_limit->hard) && parse_size(values[1], &ret_limit->soft) &&
+           number_parse_integer(values[2].data, values[2].size, &ret_limit->seconds) &&
            ret_limit->seconds >= 0;
 }
 
-const char *output_limits_parse(struct output_limits *limits, const struct argument *words,
+const char *output_limits_parse(struct output_limits *limits, const struct argument *values,
                                 size_t count)
 {
     struct output_limits parsed = *limits;
@@ -44,11 +44,11 @@ const char *output_limits_parse(struct output_limits *limits, const struct argum
     if (count == 0 || count % 4 != 0)
         return "Wrong number of arguments in buffer limit configuration.";
     for (size_t i = 0; i < count; i += 4) {
-        enum client_class class = find_class(words[i]);
+        enum client_class class = find_class(values[i]);
 
         if (class == CLIENT_CLASSES)
             return "Invalid client class specified in buffer limit configuration.";
-        if (!parse_limit(words + i + 1, &parsed.of[class]))
+        if (!parse_limit(values + i + 1, &parsed.of[class]))
             return "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
     }
     *limits = parsed;

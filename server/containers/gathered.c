@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    CHUNK = 128 * 1024 - 64, /* from the heap, which takes it back a piece at a time */
-    RUN = 256,               /* items that are sorted in one go */
-    RUN_STEPS = 8            /* comparisons an item that takes */
+    CHUNK = 128 * 1024 - 64, /* small enough for the heap, which takes it back in pieces */
+    RUN = 256,               /* items that are sorted in one step */
+    RUN_STEPS = 8            /* comparisons for each of these items */
 };
 
 struct gathered_chunk {
@@ -28,7 +28,7 @@ void gathered_release(struct gathered *gathered)
         chunk = next;
     }
     free(gathered->slots);
-    free(gathered->places);
+    free(gathered->buckets);
     *gathered = (struct gathered){.slots = NULL};
 }
 
@@ -51,7 +51,7 @@ static struct gathered_chunk *add_chunk(struct gathered *gathered, size_t size)
     return chunk;
 }
 
-/* What is large gets a chunk of its own, below the one that is being filled. */
+/* A large element gets a chunk of its own, linked after the one that is being filled. */
 static void *take_large(struct gathered *gathered, size_t size)
 {
     struct gathered_chunk *chunk = add_chunk(gathered, size);
@@ -122,42 +122,43 @@ const struct gathered_text *gathered_keep(struct gathered *gathered, struct dueq
     return text;
 }
 
-/* ---- the table, which grows by one place with each item: a place is split, never all */
+/* ---- the table (linear hashing): each new item splits one bucket, so no call moves all */
 
-/* Of two, not above the number, which is not 0. */
+/* The greatest power of two that is not above the number, which is not 0. */
 static size_t greatest_power(size_t number)
 {
     return (size_t)1 << (63 - __builtin_clzll((unsigned long long)number));
 }
 
-static size_t place_of(const struct gathered *gathered, struct dueq_slice bytes)
+static size_t bucket_of(const struct gathered *gathered, struct dueq_slice bytes)
 {
     size_t hash = (size_t)seeded_table_hash(bytes.data, bytes.size);
-    size_t below = greatest_power(gathered->place_count), place = hash & (below * 2 - 1);
+    size_t below = greatest_power(gathered->bucket_count), bucket = hash & (below * 2 - 1);
 
-    return place < gathered->place_count ? place : hash & (below - 1);
+    return bucket < gathered->bucket_count ? bucket : hash & (below - 1);
 }
 
 static void put(struct gathered *gathered, struct gathered_item *item)
 {
-    struct gathered_item **place = &gathered->places[place_of(gathered, gathered_bytes(item))];
+    struct gathered_item **bucket =
+        &gathered->buckets[bucket_of(gathered, gathered_bytes(item))];
 
-    item->next = *place;
-    *place = item;
+    item->next = *bucket;
+    *bucket = item;
 }
 
 static void split_one(struct gathered *gathered)
 {
-    size_t last = gathered->place_count, below;
+    size_t last = gathered->bucket_count, below;
     struct gathered_item *item, *next;
 
-    gathered->places[last] = NULL;
-    gathered->place_count++;
+    gathered->buckets[last] = NULL;
+    gathered->bucket_count++;
     if (last == 0)
         return;
     below = greatest_power(last);
-    item = gathered->places[last - below];
-    gathered->places[last - below] = NULL;
+    item = gathered->buckets[last - below];
+    gathered->buckets[last - below] = NULL;
     for (; item != NULL; item = next) {
         next = item->next;
         put(gathered, item);
@@ -166,12 +167,12 @@ static void split_one(struct gathered *gathered)
 
 static bool enter(struct gathered *gathered, struct gathered_item *item)
 {
-    void *grown = grow(gathered, gathered->places, gathered->place_count,
-                       &gathered->place_capacity, sizeof(struct gathered_item *));
+    void *grown = grow(gathered, gathered->buckets, gathered->bucket_count,
+                       &gathered->bucket_capacity, sizeof(struct gathered_item *));
 
     if (grown == NULL)
         return false;
-    gathered->places = grown;
+    gathered->buckets = grown;
     split_one(gathered);
     put(gathered, item);
     return true;
@@ -181,9 +182,9 @@ struct gathered_item *gathered_find(const struct gathered *gathered, struct dueq
 {
     struct gathered_item *item;
 
-    if (gathered->place_count == 0)
+    if (gathered->bucket_count == 0)
         return NULL;
-    item = gathered->places[place_of(gathered, bytes)];
+    item = gathered->buckets[bucket_of(gathered, bytes)];
     while (item != NULL && !dueq_slice_equal(gathered_bytes(item), bytes))
         item = item->next;
     return item;
@@ -256,7 +257,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Merges on; true: the pair is merged. */
+/* Continues the merge. True: the pair is merged. */
 static bool merge_pair(const struct gathered *gathered, struct gathered_sort *sort,
                        unsigned *budget)
 {

@@ -1,13 +1,14 @@
-/* A request that outlives its reader: arguments and bytes in one block. */
+/* A copy of a request in one block, which outlives the reader's buffers. */
 #ifndef DUEQ_REQUEST_COPY_H
 #define DUEQ_REQUEST_COPY_H
 
 #include "protocol/request.h"
 
-/* Bytes that a copy takes. */
+/* Bytes of memory that a copy needs. */
 size_t request_copy_size(const struct request *request);
 
-/* Makes it at `space`, aligned as a pointer is; lives as long as that does. */
+/* Copies to `space`, which is aligned for a pointer and has request_copy_size bytes. The copy
+ * is valid as long as `space`. */
 struct request request_copy(const struct request *request, void *space);
 
 #endif

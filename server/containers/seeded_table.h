@@ -1,18 +1,19 @@
-/* The server's hash tables: uthash with a hash that nobody outside can foresee, since clients
- * choose what stands in the tables; and with memory that may end. Include this, not uthash.h.
+/* The server's hash tables: uthash with a seeded hash, because clients choose the keys and must
+ * not be able to make them collide, and with handling of allocation failure. Include this, not
+ * uthash.h.
  *
- * After HASH_ADD, a NULL `hh.tbl` of the new item says that there was no memory: it is not in
- * the table (seeded_table_holds). */
+ * After HASH_ADD check seeded_table_holds: false means out of memory, the item is not in the
+ * table. */
 #ifndef DUEQ_SEEDED_TABLE_H
 #define DUEQ_SEEDED_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* XXH3 with a seed that each process draws when it needs its first. */
+/* XXH3 with a seed that each process draws at its first call. */
 uint64_t seeded_table_hash(const void *key, size_t size);
 
-/* Where the tables' memory comes from; tests put one there that refuses. */
+/* Allocates memory of the tables; tests replace it with one that fails. */
 extern void *(*seeded_table_allocate)(size_t size);
 
 #define HASH_FUNCTION(key, size, hash) ((hash) = (unsigned)seeded_table_hash((key), (size)))

@@ -14,7 +14,7 @@ void slice_list_release(struct slice_list *list)
     buffer_release(&list->bytes);
 }
 
-/* Each slice stands behind its size. */
+/* Each slice comes after its size. */
 bool slice_list_add(struct slice_list *list, struct dueq_slice slice)
 {
     char *space = buffer_reserve(&list->bytes, sizeof(slice.size) + slice.size);

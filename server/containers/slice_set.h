@@ -1,4 +1,4 @@
-/* Copies of slices, each once: to tell what has been seen. */
+/* A set of copied slices. */
 #ifndef DUEQ_SLICE_SET_H
 #define DUEQ_SLICE_SET_H
 
@@ -8,8 +8,8 @@
 
 struct slice_set; /* NULL: the empty one */
 
-/* *ret_added false: it was there. The call is false when there is no memory. O(1). */
+/* Adds a copy. *ret_added false: the set contains it already. False: out of memory. O(1). */
 bool slice_set_add(struct slice_set **set, struct dueq_slice slice, bool *ret_added);
-void slice_set_free(struct slice_set *set);
+void slice_set_free(struct slice_set *set); /* NULL is fine */
 
 #endif

@@ -1,21 +1,64 @@
-/* Reading the words of a request. Each reader writes the error reply and answers false when the
- * word is bad. */
+/* Reads the arguments of a request as Redis reads them. Every reader that returns bool writes
+ * the error reply and returns false when the argument is bad; it then leaves *ret unchanged.
+ * `index` is less than context_count. Nothing is allocated. Cost: O(size of the argument). */
 #ifndef DUEQ_ARGUMENTS_H
 #define DUEQ_ARGUMENTS_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
-/* Is the argument this word, in whatever case? */
+/* ---- words, in upper or lower case */
+
 static inline bool arguments_is(const struct context *context, size_t index, const char *word)
 {
     return argument_is(context_argument(context, index), word);
 }
 
-/* Does a value follow the option at `index`? */
+/* Does a value follow the option at `index`? Otherwise "ERR syntax error". */
 bool arguments_has_value(struct context *context, size_t index);
 
-/* An integer within bounds; `error` is the reply to one outside. */
-bool arguments_integer_option(struct context *context, size_t index, int64_t least,
-                              int64_t most, const char *error, int64_t *ret_number);
+/* FLUSHDB and FLUSHALL: no argument, ASYNC or SYNC. */
+bool arguments_flush_form(struct context *context);
+
+/* ---- numbers */
+
+/* Bounds of an integer, both included, and the two errors. */
+struct integer_rule {
+    int64_t least, most;
+    const char *not_integer; /* NULL: "ERR value is not an integer or out of range" */
+    const char *outside;     /* NULL: "ERR value is out of range, value must between ..." */
+};
+#define ARGUMENTS_SYNTAX_ERROR "ERR syntax error"
+
+/* Rules that are written where they are used, as an argument of arguments_integer. */
+#define INTEGER_RULE(...)                 (&(const struct integer_rule){__VA_ARGS__})
+#define INTEGER_WITHIN(least, most)       INTEGER_RULE(least, most, NULL, NULL)
+#define INTEGER_OR(least, most, error)    INTEGER_RULE(least, most, error, error)
+#define INTEGER_BOUND(least, most, error) INTEGER_RULE(least, most, NULL, error)
+
+/* rule NULL: any integer of 64 bits. */
+bool arguments_integer(struct context *context, size_t index, const struct integer_rule *rule,
+                       int64_t *ret_number);
+bool arguments_float(struct context *context, size_t index, double *ret_number);
+
+/* ---- times */
+
+/* "1500", "30s": ms. */
+bool arguments_duration(struct context *context, size_t index, int64_t *ret_ms);
+/* Seconds, with a fraction: the deadline on the queue's clock, ms. 0 seconds: DUEQ_NEVER. */
+bool arguments_timeout(struct context *context, size_t index, int64_t *ret_deadline);
+/* A time on the wall clock (absolute) or from now, in seconds or milliseconds, not less than
+ * `least`: the time on the queue's clock at which a key expires, ms. */
+bool arguments_expiry(struct context *context, size_t index, bool seconds, bool absolute,
+                      int64_t least, int64_t *ret_expires);
+
+/* ---- names, databases, cursors */
+
+/* Checks that a name has 1 to DUEQ_NAME_MAX bytes. what: "topic", "id". */
+bool arguments_name(struct context *context, size_t index, const char *what);
+/* The number of a database, less than config.databases. not_integer: the error for what is no
+ * integer; NULL: Redis' usual one. */
+bool arguments_database(struct context *context, size_t index, const char *not_integer,
+                        unsigned *ret_database);
+bool arguments_cursor(struct context *context, size_t index, uint64_t *ret_cursor);
 
 #endif

@@ -1,8 +1,8 @@
-/* The table of all commands, found by name. Built once, from the tables of the themes. */
 #include "server/dispatch/command_list.h"
 #include "server/statistics/command_stats.h"
 #include "server/containers/seeded_table.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void add_entry(const struct command *command, const struct command *conta
     struct entry *entry = calloc(1, sizeof(*entry));
 
     if (entry == NULL)
-        abort(); /* at the start of the program: there is nobody to tell */
+        abort(); /* the program starts: there is no client to answer */
     entry->command = command;
     entry->container = container;
     snprintf(entry->full_name, sizeof(entry->full_name), "%s%s%s",
@@ -43,6 +43,7 @@ static void add_entry(const struct command *command, const struct command *conta
         HASH_ADD_KEYPTR(by_name, names, command->name, strlen(command->name), entry);
         if (entry->by_name.tbl == NULL)
             abort();
+        assert(count < ENTRIES_MAX);
         all[count++] = command;
     }
     for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;
@@ -92,6 +93,15 @@ const struct command *command_find_sub(const struct command *container, struct a
     return NULL;
 }
 
+const struct command *command_find_request(const struct request *request)
+{
+    const struct command *command = command_find(request->arguments[0]);
+
+    if (command == NULL || command->subcommands == NULL || request->count == 1)
+        return command;
+    return command_find_sub(command, request->arguments[1]);
+}
+
 size_t command_count(void)
 {
     build();
@@ -101,6 +111,7 @@ size_t command_count(void)
 const struct command *command_at(size_t index)
 {
     build();
+    assert(index < count);
     return all[index];
 }
 

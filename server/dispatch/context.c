@@ -1,52 +1,19 @@
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
-#include "protocol/number.h"
 #include "server/dispatch/key_specs.h"
 #include "server/process/log.h"
 #include "server/server.h"
-#include "storage/kv/kv.h"
+#include "storage/dueq.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-bool arguments_integer(struct context *context, size_t index, int64_t *ret_number)
-{
-    struct argument argument = context_argument(context, index);
-
-    if (number_parse_integer(argument.data, argument.size, ret_number))
-        return true;
-    resp_error(context->reply, "ERR value is not an integer or out of range");
-    return false;
-}
-
-bool arguments_duration(struct context *context, size_t index, int64_t *ret_ms)
-{
-    struct argument argument = context_argument(context, index);
-
-    if (number_parse_duration(argument.data, argument.size, ret_ms))
-        return true;
-    resp_errorf(context->reply,
-                "ERR invalid duration '%.64s': milliseconds, or a number with ms, s, m, h or d",
-                argument.data);
-    return false;
-}
 
 int64_t context_deadline(const struct context *context, int64_t ms)
 {
     int64_t moment;
 
     return __builtin_add_overflow(context->now.ceiling, ms, &moment) ? DUEQ_NEVER : moment;
-}
-
-bool arguments_name(struct context *context, size_t index, const char *what)
-{
-    struct argument argument = context_argument(context, index);
-
-    if (argument.size > 0 && argument.size <= DUEQ_NAME_MAX)
-        return true;
-    resp_errorf(context->reply, "ERR %s must be 1 to %d bytes long", what, DUEQ_NAME_MAX);
-    return false;
 }
 
 enum outcome context_syntax_error(struct context *context)
@@ -98,6 +65,12 @@ enum outcome context_subcommand_error(struct context *context)
 enum outcome context_ok(struct context *context)
 {
     resp_simple(context->reply, "OK");
+    return OUTCOME_DONE;
+}
+
+enum outcome context_reply_integer(struct context *context, int64_t number)
+{
+    resp_integer(context->reply, number);
     return OUTCOME_DONE;
 }
 
@@ -156,9 +129,9 @@ static void show_name(void *arg, size_t index, const char *flags, size_t flags_s
         asked->text[asked->used] = '\0';
 }
 
-/* The command, its topics or keys as far as there is room, and the first job's id: who looks
- * for the backup must know what of. No value: it may be a secret, and what is asked for stands
- * in the log. */
+/* Writes the command, its topics or keys as far as there is room, and the id of a job, so that
+ * the operator knows what to restore. It writes no value: it may be a secret, and the text goes
+ * into the log. */
 static void show_asked(const struct context *context, struct asked *asked)
 {
     const struct command *command = context->command;
@@ -172,7 +145,7 @@ static void show_asked(const struct context *context, struct asked *asked)
         show_name(asked, 2, NULL, 0);
 }
 
-/* A store that failed as a whole has said why; of a page that is damaged it is known which. */
+/* Why the store failed, or which page is damaged. */
 static const char *known_of_damage(const struct dueq *store)
 {
     if (dueq_failure(store)[0] != '\0')
@@ -192,7 +165,7 @@ static void tell_damage(struct context *context)
     resp_errorf(context->reply, "ERR the data on disk is damaged: %s (%s)", what, asked.text);
 }
 
-/* A page that the disk does not give is as good as damaged, and the store goes on. */
+/* A page that cannot be read counts as damaged, and the store goes on. */
 static bool is_damage(const struct context *context, enum dueq_status status)
 {
     const struct dueq *store = context->store;
@@ -215,4 +188,12 @@ enum outcome context_status(struct context *context, enum dueq_status status)
     context->failed = status;
     resp_error(context->reply, error_text(status));
     return OUTCOME_DONE;
+}
+
+bool context_check_status(struct context *context, enum dueq_status status)
+{
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+        return true;
+    context_status(context, status);
+    return false;
 }

@@ -1,13 +1,13 @@
-/* From a request to its handler: lookup, login, arity, room, and the state of the store. */
-#include "storage/store.h"
-#include "server/statistics/command_stats.h"
-#include "server/dispatch/command.h"
-#include "server/commands/string_value.h"
-#include "server/commands/database.h"
+#include "server/dispatch/dispatch.h"
+
 #include "server/dispatch/long_work.h"
-#include "server/session/monitors.h"
 #include "server/server.h"
+#include "server/session/monitors.h"
 #include "server/session/transaction.h"
+#include "server/statistics/command_stats.h"
+#include "storage/keys/index/access.h"
+#include "storage/keys/keys.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 enum {
     SHOWN_ARGUMENTS = 128, /* bytes of an unknown command's arguments in its error */
     RECORDS_MOST = 1024,   /* bytes that an argument can add to the store beside its own */
-    RECORD_LEAST = 128     /* and what it adds mostly: there may be millions in an EXEC */
+    RECORD_LEAST = 128     /* what it adds in most cases: an EXEC may have millions */
 };
 
 /* ---- finding the command */
@@ -34,8 +34,8 @@ static void unknown_command(struct context *context)
                 request->arguments[0].data, shown);
 }
 
-/* The first words of an HTTP request, read as commands: a web page makes a browser send it, and
- * what stands in its body would come next. */
+/* The first words of an HTTP request, read as commands: a web page can make a browser send one,
+ * and its body would come next. */
 static bool is_http(struct argument name)
 {
     return argument_is(name, "post") || argument_is(name, "host:");
@@ -74,21 +74,10 @@ static bool find_command(struct context *context)
     return true;
 }
 
-/* NULL: there is none; the subcommand, where one is named. */
-static const struct command *look_up(const struct request *request)
-{
-    const struct command *command = command_find(request->arguments[0]);
-
-    if (command == NULL || command->subcommands == NULL || request->count == 1)
-        return command;
-    return command_find_sub(command, request->arguments[1]);
-}
-
-/* What would be refused for its form, or before login, is refused at once. */
 bool dispatch_is_paused(const struct server *server, const struct session *session,
                         const struct request *request)
 {
-    const struct command *command = look_up(request);
+    const struct command *command = command_find_request(request);
     unsigned flags;
 
     if (command == NULL || !command_arity_fits(command, request->count) ||
@@ -108,7 +97,7 @@ static bool is_exec(const struct context *context)
            context->session->transaction != NULL;
 }
 
-/* An EXEC wants what the commands in it want: it runs as a whole or not at all. */
+/* An EXEC needs what the commands in it need: it runs as a whole or not at all. */
 static unsigned wanted_flags(const struct context *context)
 {
     return context->command->flags |
@@ -127,7 +116,7 @@ static const char protected_error[] =
     "can run it from a local connection, otherwise you need to set this option in the "
     "configuration file, and then restart the server.";
 
-/* Who may say what, and when. NULL: it may be said. */
+/* The error for a command that the session may not run now. NULL: it may. */
 static const char *forbidden(const struct context *context)
 {
     const struct session *session = context->session;
@@ -142,8 +131,8 @@ static const char *forbidden(const struct context *context)
     return NULL;
 }
 
-/* What a request may add to the store: its arguments, and for each of them records with keys of
- * their own. What grows by more than that asks again itself. */
+/* The bytes that a request may add to the store: its arguments, and for each of them records
+ * with keys. A command that can add more asks for room itself. */
 static size_t growth(const struct context *context)
 {
     const struct request *request = context->request;
@@ -155,12 +144,12 @@ static size_t growth(const struct context *context)
     return request->bytes + request->count * RECORDS_MOST;
 }
 
-/* proto-max-bulk-len may let through more than the store keeps as one value. */
+/* proto-max-bulk-len may be greater than what the store keeps as one value. */
 static bool is_too_large(const struct request *request)
 {
-    if (request->bytes > STRING_VALUE_MAX)
+    if (request->bytes > DUEQ_BODY_MAX)
         for (size_t i = 0; i < request->count; i++)
-            if (request->arguments[i].size > STRING_VALUE_MAX)
+            if (request->arguments[i].size > DUEQ_BODY_MAX)
                 return true;
     return false;
 }
@@ -182,7 +171,7 @@ static bool finds_room(struct context *context)
     return status == DUEQ_OK;
 }
 
-/* Has the store what it takes? False: the error is written. */
+/* Can the store run the command? False: the error is written. */
 static bool store_allows(struct context *context)
 {
     if (context->store == NULL && wants_store(context)) {
@@ -204,9 +193,9 @@ static bool store_allows(struct context *context)
     return true;
 }
 
-/* False: the error is written. In Redis' order: a client that is not logged in learns of a bad
- * name or arity, and of nothing else. What an EXEC runs was looked at when it was queued, and
- * the EXEC itself has just been. */
+/* False: the error is written. The order is Redis': a client that is not logged in gets errors
+ * for a bad name or arity, and no other. The commands of an EXEC were checked when they were
+ * queued. */
 static bool admit(struct context *context)
 {
     const struct command *command = context->command;
@@ -252,14 +241,14 @@ static enum outcome queue(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* What cannot be queued makes EXEC abort. */
+/* A request that cannot be queued makes EXEC abort. */
 static void fail_transaction(struct context *context)
 {
     if (context->session->transaction != NULL && !context->queued)
         transaction_fail(context->session->transaction);
 }
 
-/* A refused EXEC ends the transaction, and says so in its own way. */
+/* An EXEC that fails before it runs ends the transaction, and has an error of its own. */
 static void abort_exec(struct context *context, size_t mark)
 {
     struct buffer *out = context->reply->out;
@@ -284,7 +273,7 @@ static bool replied_error(const struct context *context, size_t mark)
     return buffer_size(out) > mark && buffer_content(out)[mark] == '-';
 }
 
-/* A command that waited is one call, which is told of when it is over. */
+/* A command that waits is one call, which is recorded when it ends. */
 static void note_run(const struct context *context, struct command_stats *stats, uint64_t usec,
                      enum outcome outcome)
 {
@@ -310,12 +299,12 @@ static unsigned key_use(const struct context *context)
         (!(flags & COMMAND_NO_TOUCH) && !context->session->no_touch))
         use |= ACCESS_TOUCH;
     if ((flags & (COMMAND_READONLY | COMMAND_LOOKS_UP)) && long_work_state(context) == NULL)
-        use |= ACCESS_COUNT; /* once, in however many slices it reads */
+        use |= ACCESS_COUNT; /* once, not for each slice */
     return use;
 }
 
-/* What only reads has met damage even where it took no notice and went on without; what writes
- * has looked at each status, and may have taken out what its reply must show. */
+/* A command that only reads fails for damage that it passed over. A command that writes checks
+ * each status itself, and its reply may contain what it has removed. */
 static void notice_damage(struct context *context)
 {
     if (context->failed == DUEQ_OK && (context->command->flags & COMMAND_READONLY) &&
@@ -323,8 +312,8 @@ static void notice_damage(struct context *context)
         context->failed = DUEQ_CORRUPT;
 }
 
-/* A reply with an error in its middle would be none: the error takes the place of the whole. */
-static enum outcome settle_failure(struct context *context, size_t mark, enum outcome outcome)
+/* An error replaces the whole reply, because a reply cannot contain one in its middle. */
+static enum outcome finish_failure(struct context *context, size_t mark, enum outcome outcome)
 {
     if (context->failed == DUEQ_OK || (outcome == OUTCOME_WAIT && context->waiter == NULL))
         return outcome;
@@ -350,7 +339,7 @@ static enum outcome run(struct context *context, size_t mark)
         access_end(store_keys(context->store));
         notice_damage(context);
     }
-    return settle_failure(context, mark, outcome);
+    return finish_failure(context, mark, outcome);
 }
 
 static enum outcome admit_and_run(struct context *context, size_t mark)

@@ -157,9 +157,9 @@ void key_specs_write(struct resp_writer *reply, const char *specs)
 
 /* ---- keys of a request */
 
-/* The argument behind the last such word that is no value of another option; 0: there is none.
- * As SORT reads its options. */
-static size_t behind_option(const struct key_spec *spec, const struct request *request)
+/* The index of the argument after the last such word that is not a value of another option, as
+ * SORT reads its options; 0: there is none. */
+static size_t index_after_option(const struct key_spec *spec, const struct request *request)
 {
     static const struct {
         const char *name;
@@ -179,13 +179,13 @@ static size_t behind_option(const struct key_spec *spec, const struct request *r
     return found;
 }
 
-/* The index of the argument at which the keys are looked for; 0: there is none. */
+/* The index of the argument at which the keys begin; 0: there is none. */
 static size_t begin_of(const struct key_spec *spec, const struct request *request)
 {
     if (spec->begin == BEGIN_INDEX)
         return (size_t)spec->index < request->count ? (size_t)spec->index : 0;
     if (spec->begin == BEGIN_UNKNOWN)
-        return spec->keyword[0] == '\0' ? 0 : behind_option(spec, request);
+        return spec->keyword[0] == '\0' ? 0 : index_after_option(spec, request);
     for (size_t i = (size_t)abs(spec->index); i + 1 < request->count; i++)
         if (argument_is(request->arguments[i], spec->keyword))
             return i + 1;
@@ -231,7 +231,7 @@ static bool has_option(const struct request *request, size_t from, const char *w
     return false;
 }
 
-/* SET reads the key as well only with GET among its options. */
+/* SET reads the key only when GET is among its options. */
 static void resolve_flags(struct key_spec *spec, const struct request *request)
 {
     static const char read_too[] = "RW,access,update", written[] = "OW,update";

@@ -1,9 +1,9 @@
-/* Where a command's keys stand and what it does with them, in the notation of the tables:
- * specifications separated by spaces, each FLAGS@BEGIN/FIND.
+/* Which arguments of a command are keys, and what it does with them, in the notation of the
+ * entries: specifications separated by spaces, each FLAGS@BEGIN/FIND.
  *
  *   FLAGS  Redis' own, separated by commas: RO,access
- *   BEGIN  2 the index of an argument, STORE^1 behind a word found from there on, ? unknown,
- *          ?STORE^2 unknown to clients, and in truth one key behind the last such option
+ *   BEGIN  2 the index of an argument, STORE^1 after a word found from index 1 on, ? unknown,
+ *          ?STORE^2 unknown to clients; really one key, after the last such option
  *   FIND   r-1:2:0 a range: last key (from the begin, or negative from the end), step, limit;
  *          n0:1:1 a number of keys: its index from the begin, first key's, step; ? unknown
  *
@@ -13,16 +13,17 @@
 #ifndef DUEQ_KEY_SPECS_H
 #define DUEQ_KEY_SPECS_H
 
-#include "server/dispatch/command.h"
+#include "protocol/request.h"
+#include "protocol/resp_writer.h"
 
 /* The eighth element of COMMAND INFO. */
 void key_specs_write(struct resp_writer *reply, const char *specs);
 
-/* The flags of one of them. */
+/* Writes the flags of one specification. */
 void key_specs_write_flags(struct resp_writer *reply, const char *flags, size_t size);
 
-/* Calls for each key of the request; false when the arguments make no sense. flags: as in the
- * notation, not terminated. */
+/* Calls fn with the index of each key of the request. flags: as in the notation, not terminated
+ * by a zero. False: the arguments do not fit the specification. O(arguments). */
 bool key_specs_find(const char *specs, const struct request *request,
                     void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
                     void *arg);

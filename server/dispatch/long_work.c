@@ -1,7 +1,7 @@
 #include "server/dispatch/long_work.h"
 
 #include "protocol/number.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/dispatch/key_specs.h"
 #include "server/containers/seeded_table.h"
 #include "server/server.h"
@@ -9,7 +9,8 @@
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
-#include "storage/kv/kv.h"
+#include "storage/keys/index/changes.h"
+#include "storage/dueq.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,12 @@ enum {
     UNREAD = 1 << 20 /* bytes of a reply written in pieces that may be unread */
 };
 
-/* A key that is read, or about to be replaced, by so many. */
+/* A key that works hold. */
 struct busy_key {
     UT_hash_handle hh;
     size_t works;
-    bool is_awaited;  /* by one who will write it: no more works begin before that */
-    uint64_t changes; /* since it is busy */
+    bool is_awaited;  /* by a request that will write it: no more works begin before that */
+    uint64_t changes; /* since the first work holds it */
     unsigned database;
     size_t name_size;
     char name[];
@@ -64,8 +65,8 @@ struct long_works {
     struct busy_key *busy[KEYS_DATABASES_MAX];
     uint64_t flushes[KEYS_DATABASES_MAX]; /* changes of all their keys, while some are busy */
     size_t busy_count;
-    bool freed;    /* a key: who waits to write it comes first */
-    bool unbarred; /* after those, who will begin to hold it */
+    bool freed;    /* a key is free: requests that wait to write it come first */
+    bool unbarred; /* after those: barred works that will hold it */
 };
 
 struct long_works *long_works_new(void)
@@ -153,7 +154,7 @@ bool long_works_freed(struct server *server)
     return freed;
 }
 
-/* ---- who has to wait for them */
+/* ---- requests that must wait */
 
 struct holding {
     const struct long_works *works;
@@ -168,8 +169,8 @@ static bool does(const char *flags, size_t flags_size, const char *what)
     return flags_size >= 2 && memcmp(flags, what, 2) == 0;
 }
 
-/* Who only reads sees what was there; but who reads it to write elsewhere may keep it busy for
- * long, and comes behind those who wait. */
+/* A request that only reads goes on, but after those that already wait: it may read the key to
+ * write another one, and hold it for long. */
 static void hold_key(void *arg, size_t index, const char *flags, size_t flags_size)
 {
     struct holding *holding = arg;
@@ -197,8 +198,7 @@ static bool holds(const struct long_works *works, unsigned database,
     return holding.held;
 }
 
-/* In which database what comes behind a SELECT looks for its keys; one that will be refused
- * changes nothing. */
+/* The database of the commands after a SELECT; a SELECT that will fail changes nothing. */
 static void follow_select(const struct server *server, const struct request *request,
                           unsigned *database)
 {
@@ -346,8 +346,8 @@ void long_work_release(struct server *server, struct long_work *work)
     free(work);
 }
 
-/* Storing goes no faster than the checkpoint takes it away: both memtables full would stop the
- * loop. Without room the checkpoint may never end, and the command shall say so. */
+/* Works store no faster than the checkpoint empties a memtable: when both are full, the loop
+ * stops. Without room the checkpoint may never end, and the command replies with that error. */
 static bool is_behind(const struct server *server)
 {
     struct dueq *store = server->store;
@@ -355,8 +355,8 @@ static bool is_behind(const struct server *server)
     return store != NULL && dueq_is_behind(store) && dueq_room(store, 0) == DUEQ_OK;
 }
 
-/* The first of the list goes behind the others; it may be gone after its slice, or before, with
- * its client. */
+/* Runs a slice of the first work of the list and puts it at the end. The work can end before
+ * the slice, with its client, or in it. */
 static void run_first_work(struct server *server, enum work_state place)
 {
     struct long_work *work = server->long_works->lists[place];
@@ -370,8 +370,8 @@ static void run_first_work(struct server *server, enum work_state place)
         waiters_run(server, session);
 }
 
-/* Those that wait to write what has become free went first; what is awaited still bars again.
- */
+/* Requests that wait to write a free key have run before; a key that is still awaited bars the
+ * work again. */
 static void unbar(struct long_works *works)
 {
     if (!works->unbarred || works->freed)
@@ -452,8 +452,7 @@ static bool equip(struct context *context, struct long_work *work, void *state,
     return gathering.is_awaited;
 }
 
-/* For a session that has none: it runs for the first time, or waited for something to happen.
- */
+/* For a session without a work: the command runs for the first time, or was blocked. */
 static enum outcome begin(struct context *context, void *state, void (*free_state)(void *),
                           enum long_hold hold)
 {
@@ -476,7 +475,7 @@ static enum outcome begin(struct context *context, void *state, void (*free_stat
     return outcome;
 }
 
-/* It was barred, and its handler has run anew. */
+/* The work was barred, and its handler has run again. */
 static enum outcome begin_anew(struct context *context, struct long_work *work, void *state,
                                void (*free_state)(void *), enum long_hold hold)
 {

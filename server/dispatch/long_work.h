@@ -1,21 +1,22 @@
 /* Commands whose work grows with what is stored and not with their request: they go on in later
- * turns, a slice at a time, while everybody else is served between.
+ * turns, a slice in each turn, and other clients are served between the slices.
  *
  * The handler of such a command does what is short at once. For what is long it makes a state
  * and calls long_work_continue; from then on it runs again in later turns, with the same
  * arguments and the state as long_work_state, does about LONG_STEPS steps a run, and answers
  * OUTCOME_WAIT until its reply is written. In an EXEC (may_wait false) nothing can go on later:
- * the whole is done at once, up to LONG_WHOLE steps, and refused beyond.
+ * the whole is done at once, up to LONG_WHOLE steps; more is an error.
  *
- * Others' requests that would write a key which it holds wait until it ends; those that read it
- * go on, and so do long works that only read. Once somebody waits for a key, no work begins
- * that would hold it: its handler runs anew, without a state, when the key is free. What has no
- * key to name (FLUSHALL, an expiry) and what was served meanwhile changes the key all the same:
- * long_work_keys_changed. A client that goes away ends its work before the next slice. */
+ * A request of another client that would write a key which a work holds waits until the work
+ * ends; requests and works that only read the key go on. While a request waits for a key, no
+ * work begins that would hold it: its handler runs again, without a state, when the key is
+ * free. A change that names no key (FLUSHALL, an expiry) happens all the same:
+ * long_work_keys_changed. When a client goes away, its work ends before the next slice. */
 #ifndef DUEQ_LONG_WORK_H
 #define DUEQ_LONG_WORK_H
 
-#include "server/dispatch/command.h"
+#include "storage/keys/index/changes.h"
+#include "server/dispatch/context.h"
 
 struct keys_change;
 struct long_work;
@@ -23,16 +24,16 @@ struct long_works;
 
 enum {
     LONG_STEPS = 1000,            /* of a slice: elements looked at, copied or written */
-    LONG_ENOUGH = 4 * LONG_STEPS, /* what takes no more is done at once */
+    LONG_ENOUGH = 4 * LONG_STEPS, /* work of at most so many is done at once */
     LONG_WHOLE = 1000000
 };
 
-/* What others shall not write meanwhile, of the keys that the command's key_specs find, in the
- * session's database; and when the reply leaves. */
+/* Which of the keys that the command's key_specs find, in the session's database, other clients
+ * cannot write until the work ends; and when the reply leaves. */
 enum long_hold {
     LONG_STREAMS,       /* nothing, and what is written of the reply leaves after each slice */
-    LONG_HOLDS_NOTHING, /* the reply leaves as a whole, as with those below */
-    LONG_HOLDS_SOURCES, /* all but keys that it only overwrites (OW) */
+    LONG_HOLDS_NOTHING, /* the reply leaves as a whole; so with the next two */
+    LONG_HOLDS_SOURCES, /* all keys but those that it only overwrites (OW) */
     LONG_HOLDS_KEYS     /* all of them */
 };
 
@@ -48,9 +49,9 @@ void long_works_free(struct long_works *works);
  * others do; the others take turns from the start. Cost: the keys. */
 enum outcome long_work_continue(struct context *context, void *state,
                                 void (*free_state)(void *), enum long_hold hold);
-/* NULL: the command runs for the first time, or anew. */
+/* NULL: the command runs for the first time, or starts again. */
 void *long_work_state(const struct context *context);
-/* True once after one of the keys that it holds may have changed, by whatever. */
+/* True once after each possible change of a key that the work holds. */
 bool long_work_keys_changed(const struct context *context);
 /* Where the command's reply begins in context->reply, the slices before included: to take it
  * back, or to put its header there. */
@@ -77,20 +78,20 @@ bool long_work_fits_transaction(struct context *context, uint64_t steps);
 void long_works_turn(struct server *server);
 /* ms until there is a slice to run; DUEQ_NEVER. */
 int64_t long_works_next(const struct server *server);
-/* The session's output has left. */
+/* Call it when the session's output has left. */
 void long_works_drained(struct server *server, struct session *session);
-/* Has the request to wait because it may write a key that is busy? */
+/* Must the request wait, because it may write a key that a work holds? */
 bool long_works_hold(const struct server *server, const struct session *session,
                      const struct request *request);
-/* A key may be another value now; name.size 0 with `flushed`: all keys of the database. */
+/* A key may have another value now; `flushed`: all keys of the database. */
 void long_works_note(struct server *server, const struct keys_change *change);
 /* True once after a key has become free. */
 bool long_works_freed(struct server *server);
 size_t long_works_count(const struct long_works *works);
 
-/* ---- for waiters.c: NULL is fine */
+/* ---- for waiters.c; work may be NULL, but for the last two */
 void long_work_release(struct server *server, struct long_work *work);
-/* What its state holds. */
+/* The bytes that its state holds. */
 size_t long_work_bytes(const struct long_work *work);
 /* Does the reply wait for its end? And is it put by between the slices? */
 bool long_work_is_whole(const struct long_work *work);

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* HELLO [version [AUTH user password] [SETNAME name]]. Behind AUTH nothing is shown even when
- * something is missing: the one that is there may be the password. */
+/* HELLO [version [AUTH user password] [SETNAME name]]. Nothing after AUTH is
+ * shown, even when an argument is missing: the one that is there may be the password. */
 static bool hello_hides(const struct request *request, size_t index)
 {
     for (size_t at = 2; at < index; at++) {

@@ -4,8 +4,10 @@
 #include "server/statistics/command_stats.h"
 #include "server/session/pubsub.h"
 #include "server/info/info_sections.h"
+#include "server/info/info_store.h"
 #include "server/server.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/index/access.h"
 
 #include <inttypes.h>
 #include <malloc.h>
@@ -86,8 +88,7 @@ static void human(char *text, size_t room, double bytes)
     snprintf(text, room, unit == 0 ? "%.0f%c" : "%.2f%c", bytes, units[unit]);
 }
 
-/* Resident now, file-backed pages of the map included; the most so far is the kernel's count.
- */
+/* The resident size now, with file-backed pages of the map; the kernel counts the peak. */
 static uint64_t resident_bytes(void)
 {
     unsigned long long total, resident = 0;
@@ -101,7 +102,7 @@ static uint64_t resident_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What was asked of malloc, and what the memtables hold apart from it. */
+/* What malloc has given, and what the memtables hold beside it. */
 static uint64_t used_bytes(const struct dueq_stats *stats)
 {
     struct mallinfo2 info = mallinfo2();
@@ -128,7 +129,7 @@ static void write_memory(struct context *context, struct buffer *text)
         dueq_get_stats(context->store, &stats);
     used = used_bytes(&stats);
     getrusage(RUSAGE_SELF, &usage);
-    peak = (uint64_t)usage.ru_maxrss * 1024; /* the kernel brings it up to date now and then */
+    peak = (uint64_t)usage.ru_maxrss * 1024; /* the kernel updates it from time to time */
     write_bytes(text, "used_memory", used);
     write_bytes(text, "used_memory_rss", resident);
     write_bytes(text, "used_memory_peak", resident > peak ? resident : peak);
@@ -144,7 +145,7 @@ static void write_memory(struct context *context, struct buffer *text)
     info_line(text, "mem_allocator:libc");
 }
 
-/* Rates are of the time between two INFOs, a second of it at least. */
+/* Rates are means over the time between two INFO, at least one second. */
 struct rates {
     int64_t since; /* monotonic ms */
     uint64_t commands, input_bytes, output_bytes;
@@ -160,7 +161,7 @@ static const struct rates *sample_rates(const struct server *server)
 
     if (seconds < 1)
         return &rates;
-    /* CONFIG RESETSTAT sets the counts back */
+    /* CONFIG RESETSTAT sets the counts to 0 */
     if (rates.since > 0 && stats->commands_processed >= rates.commands) {
         rates.commands_rate = (double)(stats->commands_processed - rates.commands) / seconds;
         rates.input_rate = (double)(stats->input_bytes - rates.input_bytes) / seconds;
@@ -284,13 +285,13 @@ static void write_cluster(struct context *context, struct buffer *text)
 struct section {
     const char *title;
     void (*write)(struct context *context, struct buffer *text);
-    bool usual; /* shown without being asked for */
+    bool usual; /* shown when no section is named */
 };
 
 static const struct section sections[] = {{"Server", write_server, true},
                                           {"Clients", write_clients, true},
                                           {"Memory", write_memory, true},
-                                          {"Persistence", info_persistence, true},
+                                          {"Persistence", info_store_persistence, true},
                                           {"Stats", write_stats, true},
                                           {"Replication", write_replication, true},
                                           {"CPU", write_cpu, true},
@@ -298,9 +299,9 @@ static const struct section sections[] = {{"Server", write_server, true},
                                           {"Commandstats", write_commandstats, false},
                                           {"Errorstats", write_errorstats, true},
                                           {"Cluster", write_cluster, true},
-                                          {"Keyspace", info_keyspace, true},
-                                          {"Journal", info_journal, true},
-                                          {"Queue", info_queue, true}};
+                                          {"Keyspace", info_store_keyspace, true},
+                                          {"Journal", info_store_journal, true},
+                                          {"Queue", info_store_queue, true}};
 
 static bool wanted(const struct context *context, const struct section *section)
 {

@@ -2,9 +2,10 @@
 #ifndef DUEQ_INFO_H
 #define DUEQ_INFO_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
-/* Writes the sections that the request asks for; unknown ones write nothing. */
+/* Appends to `text` the sections that the arguments after the name ask for; an unknown section
+ * adds nothing. */
 void info_write(struct context *context, struct buffer *text);
 
 #endif

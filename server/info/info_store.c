@@ -1,14 +1,14 @@
-/* INFO's sections about the store: Persistence, Journal, Queue, Keyspace. */
-#include "storage/store.h"
-#include "server/info/info_sections.h"
+#include "server/info/info_store.h"
 
+#include "server/info/info_sections.h"
 #include "server/server.h"
 #include "storage/keys/keys.h"
+#include "storage/store.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void info_persistence(struct context *context, struct buffer *text)
+void info_store_persistence(struct context *context, struct buffer *text)
 {
     const struct checkpoint_watch *checkpoints = &context->server->checkpoints;
     bool sound = context->store != NULL && dueq_status(context->store) == DUEQ_OK;
@@ -29,7 +29,7 @@ void info_persistence(struct context *context, struct buffer *text)
     info_line(text, "aof_last_write_status:%s", sound ? "ok" : "err");
 }
 
-void info_journal(struct context *context, struct buffer *text)
+void info_store_journal(struct context *context, struct buffer *text)
 {
     struct dueq_stats stats;
 
@@ -68,9 +68,9 @@ void info_journal(struct context *context, struct buffer *text)
     info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
 }
 
-/* Kept by the store, whatever the number of topics: INFO is asked for every few seconds by
- * monitors. What is not known is not shown. */
-void info_queue(struct context *context, struct buffer *text)
+/* The store keeps these sums, so that the cost does not grow with the topics: monitoring
+ * programs ask every few seconds. An age that is not known is not shown. */
+void info_store_queue(struct context *context, struct buffer *text)
 {
     struct dueq_topic_stats sum = {.oldest_ready_age = DUEQ_DEFAULT};
 
@@ -88,11 +88,11 @@ void info_queue(struct context *context, struct buffer *text)
     info_line(text, "total_claimed:%" PRIu64, sum.claimed);
     info_line(text, "total_acked:%" PRIu64, sum.acked);
     info_line(text, "total_nacked:%" PRIu64, sum.nacked);
-    info_line(text, "total_expired:%" PRIu64, sum.expired);
+    info_line(text, "total_expired:%" PRIu64, sum.leases_expired);
     info_line(text, "total_dead:%" PRIu64, sum.dead);
 }
 
-void info_keyspace(struct context *context, struct buffer *text)
+void info_store_keyspace(struct context *context, struct buffer *text)
 {
     for (unsigned i = 0; context->store != NULL && i < KEYS_DATABASES_MAX; i++)
         if (keys_count(store_keys(context->store), i) > 0)

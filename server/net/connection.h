@@ -7,7 +7,7 @@
 
 #include "protocol/resp_reader.h"
 #include "protocol/resp_writer.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/server.h"
 
 /* Output up to `upto` (counted from the connection's first byte) may leave once the LSN is

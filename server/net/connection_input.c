@@ -1,6 +1,7 @@
 /* A connection's input: reading it, and running the requests in it. */
 #include "server/net/connection.h"
 
+#include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"

@@ -63,8 +63,7 @@ static void cut_off(struct connection *connection)
     connection_doom(connection);
 }
 
-/* Output of MONITOR has no end, like that of a subscription, whether the client reads or not.
- */
+/* Output of MONITOR has no end, like that of a subscription. */
 static const struct output_limit *limit_of(const struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -261,8 +260,6 @@ static bool push_gate(struct connection *connection, struct gate gate)
         connection->gates = grown;
         connection->gate_capacity = capacity;
     }
-    assert(connection->gate_count == 0 ||
-           connection->gates[connection->gate_count - 1].lsn <= gate.lsn);
     connection->gates[connection->gate_count++] = gate;
     return true;
 }
@@ -274,6 +271,7 @@ void connection_gate(struct connection *connection, uint64_t lsn)
 
     if (!connection->needs_gate)
         lsn = last != NULL ? last->lsn : 0;
+    assert(last == NULL || last->lsn <= lsn);
     connection->needs_gate = false;
     DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
     connection->is_touched = false;

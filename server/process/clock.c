@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Numbers off a disk are kept this far from the ends: adding two of them cannot overflow. */
+/* Numbers read from disk are limited to this: a sum of two cannot overflow. */
 #define FAR (INT64_MAX / 8)
 
 /* ---- reading */
@@ -33,7 +33,7 @@ uint64_t clock_usec(void)
     return (uint64_t)microseconds(CLOCK_MONOTONIC);
 }
 
-/* The clock since boot is another one in another time namespace. */
+/* Another time namespace has another clock since boot. */
 void clock_read_boot(uint8_t *ret_boot)
 {
     char text[128];
@@ -80,8 +80,8 @@ static bool is_known(const uint8_t *boot)
     return memcmp(boot, unknown, DUEQ_BOOT_SIZE) != 0;
 }
 
-/* The wall clock is where the clock since boot lets expect it: else it was stepped, and the
- * queue's clock does not follow. Returns the step, usec. */
+/* Compares the wall clock with the clock since boot: a difference is a step, which the queue's
+ * clock does not follow. Returns the step, usec. */
 static int64_t take_step(struct dueq_timeline *line, struct clock_reading reading)
 {
     int64_t least = reading.wall - reading.boot_after,

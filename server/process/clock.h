@@ -1,12 +1,12 @@
-/* The two clocks of the server (struct dueq_time). Readings go in, time comes out: nothing here
- * reads a clock but clock_read.
+/* The two clocks of the server (struct dueq_time). clock_read, clock_usec and clock_read_boot
+ * read the machine; everything else computes from readings.
  *
  * The queue's clock is a time line of its own. It runs as the machine's clock since boot does,
  * so that a stepped wall clock neither fires everything nor freezes it, and it goes on across
  * restarts of the server: by the clock since boot within one boot, else by what the wall clock
  * has gained since the last record; a wall clock that has lost time counts for none. The wall
- * clock is shown and followed as it is, whatever the queue's clock says: a wrong year is healed
- * by the right one.
+ * clock is shown and followed as it is, whatever the queue's clock says: a wrong year is mended
+ * when the right one is set.
  *
  * Between steps the wall clock is ahead of the queue's by a whole number of ms: both begin
  * their ms at once. A step moves the queue's clock by less than a ms, and never forward. */
@@ -28,8 +28,8 @@ struct clock_times {
 };
 
 struct clock {
-    struct dueq_timeline line; /* what the queue's clock goes by; to be kept with the store */
-    int64_t now;               /* of the queue's clock, the last one given */
+    struct dueq_timeline line; /* how to go on after a restart; kept with the store */
+    int64_t now;               /* ms of the queue's clock, at the last update */
     int64_t wall_usec;
     struct clock_times last;
     uint64_t jumps;    /* steps of the wall clock by more than CLOCK_JUMP_MS */
@@ -38,21 +38,21 @@ struct clock {
 
 enum {
     CLOCK_JUMP_MS = 2000,
-    CLOCK_SLACK_USEC = 100 /* the wall clock may be so much off before that is a step */
+    CLOCK_SLACK_USEC = 100 /* a larger difference of the wall clock is a step */
 };
 
 struct clock_reading clock_read(void);
-/* Microseconds from some moment on: what things take. */
+/* Microseconds since an arbitrary time, never backward: for durations. */
 uint64_t clock_usec(void);
-/* Tells the boot of the machine from others; all zero: unknown. */
+/* The id of this boot of the machine, DUEQ_BOOT_SIZE bytes; all zero: unknown. */
 void clock_read_boot(uint8_t *ret_boot);
 
-/* Where the queue's clock goes on. kept: what the store had, NULL: nothing; floor: the last
- * moment that it knew, 0: it is new. */
+/* Starts the queue's clock where it goes on. kept: the time line that the store kept, NULL:
+ * none; floor: the latest time of the queue's clock that the store knows, 0: a new store. */
 void clock_init(struct clock *clock, struct clock_reading reading, const uint8_t *boot,
                 const struct dueq_timeline *kept, int64_t floor);
 
-/* True with *ret_time always; the result says whether the wall clock has jumped since. */
+/* *ret_time is always set. True: the wall clock has jumped since the last update. */
 bool clock_update(struct clock *clock, struct clock_reading reading,
                   struct dueq_time *ret_time);
 

@@ -13,10 +13,10 @@ static struct {
     FILE *file; /* NULL: standard output */
     char *path;
     enum log_level level;
-    struct log_limit *limits; /* those that were ever used */
+    struct log_limit *limits; /* all that have been used */
 } log_state = {.level = LOG_NOTICE};
 
-int log_open(const char *path, enum log_level level)
+bool log_open(const char *path, enum log_level level)
 {
     log_state.level = level;
     if (path == NULL || path[0] == '\0')
@@ -37,7 +37,7 @@ void log_reopen(void)
     FILE *file = log_state.path == NULL ? NULL : fopen(log_state.path, "ae");
 
     if (file == NULL)
-        return; /* the old one still takes lines */
+        return; /* lines go to the old file */
     fclose(log_state.file);
     log_state.file = file;
 }
@@ -59,7 +59,7 @@ static void write_line(enum log_level level, const char *text)
     fflush(file);
 }
 
-/* What a client sent may stand in it: it must not look like a line of its own. */
+/* A line may contain bytes that a client sent: they must not look like another line. */
 static void write_text(enum log_level level, const char *format, va_list arguments)
 {
     char text[LOG_LINE_MAX];
@@ -109,7 +109,7 @@ void log_report_omitted(bool all)
             tell_left_out(limit);
 }
 
-/* The first line after the time of those before begins a new one. */
+/* The first line after a period begins a new one. */
 static void begin_time(struct log_limit *limit, int64_t now)
 {
     tell_left_out(limit);

@@ -1,5 +1,4 @@
-/* The server's log, in Redis' line format. One for the process: what must be said must be said.
- */
+/* The server's log, in Redis' line format. One for the process. */
 #ifndef DUEQ_LOG_H
 #define DUEQ_LOG_H
 
@@ -9,26 +8,26 @@
 enum log_level { LOG_DEBUG, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING };
 
 /* path "" or NULL: standard output. False: the file cannot be opened (errno). */
-int log_open(const char *path, enum log_level level);
+bool log_open(const char *path, enum log_level level);
 void log_set_level(enum log_level level);
 void log_reopen(void); /* after the file was moved away */
-/* One line, at most LOG_LINE_MAX bytes of text; what would not print is written as '?'. */
+/* Writes one line of at most LOG_LINE_MAX bytes; bytes that are not printable become '?'. */
 enum { LOG_LINE_MAX = 1024 };
 void log_write(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- lines that a client can bring about, as often as it likes
+/* ---- lines that a client can cause as often as it likes
  *
- * Each place that writes such a line has a limit of its own: LOG_LIMIT_LINES in LOG_LIMIT_MS.
- * Further ones are counted, and how many they were is told when that time is over. */
+ * Each call site has a limit of its own: LOG_LIMIT_LINES lines in LOG_LIMIT_MS. Further lines
+ * are counted, and a line says how many they were when the time is over. */
 enum { LOG_LIMIT_LINES = 10, LOG_LIMIT_MS = 10000 };
 
 struct log_limit {
-    int64_t began; /* monotonic ms: of the time that is running */
+    int64_t began; /* monotonic ms: the start of the present period */
     unsigned lines;
     uint64_t left_out;
     enum log_level level;
-    const char *format; /* the line's, to tell which it was */
+    const char *format; /* of the line, to name it in the report */
     bool listed;
     struct log_limit *next;
 };
@@ -41,8 +40,8 @@ struct log_limit {
 void log_write_within(struct log_limit *limit, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Tells what was left out in times that are over; `all`: also in those that are not. Once a
- * second, and at the end. */
+/* Logs how many lines were left out in periods that are over; `all`: also in present ones. Once
+ * a second, and at the end. */
 void log_report_omitted(bool all);
 
 #endif

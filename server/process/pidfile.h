@@ -1,12 +1,12 @@
-/* The file that names the running server, for those who want to signal it. */
+/* The pid file: contains the process number of the running server. */
 #ifndef DUEQ_PIDFILE_H
 #define DUEQ_PIDFILE_H
 
 #include <stdbool.h>
 
-/* Writes this process' number. False: errno says why. */
+/* Writes the number of this process. False: errno says why. */
 bool pidfile_write(const char *path);
-/* Removes the file if it still names this process. */
+/* Removes the file if it still contains the number of this process. */
 void pidfile_remove(const char *path);
 
 #endif

@@ -9,7 +9,7 @@
 static volatile sig_atomic_t caught;
 static int told_fd = -1;
 
-/* Nothing here but what may be called within anything. */
+/* Calls async-signal-safe functions only. */
 static void on_signal(int number)
 {
     uint64_t one = 1;

@@ -34,7 +34,7 @@ static void append_quoted(struct buffer *line, unsigned char byte)
     append_text(line, text);
 }
 
-/* What needs no quoting goes in a piece. */
+/* Bytes that need no quoting are appended in one piece. */
 static void append_argument(struct buffer *line, struct argument argument)
 {
     size_t from = 0;

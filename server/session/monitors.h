@@ -1,14 +1,15 @@
-/* MONITOR: every request, as it is run, to those who asked to see it. */
+/* MONITOR: sessions that are shown every request when it runs. */
 #ifndef DUEQ_MONITORS_H
 #define DUEQ_MONITORS_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
-/* From now on the session sees them; no longer. No-op when that is so already. */
+/* The session sees requests from now on, or no longer. No-op when that is so already. O(1). */
 void monitors_add(struct server *server, struct session *session);
 void monitors_remove(struct server *server, struct session *session);
 
-/* Shows the request of the context to all monitors. No-op without any; O(monitors). */
+/* Shows the request of the context to all monitors, with passwords removed. No-op without
+ * monitors; O(monitors * bytes). */
 void monitors_show(const struct context *context);
 
 #endif

@@ -1,8 +1,9 @@
-#include "storage/store.h"
 #include "server/session/notifications.h"
 
 #include "server/session/pubsub.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/index/changes.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

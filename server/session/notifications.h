@@ -7,11 +7,12 @@
 #include "server/server.h"
 #include "storage/slice.h"
 
-/* Tells of the keys whose expiry has come to light, and of those that are new. */
+/* Publishes expirations and creations that are not yet published, each once. The store must be
+ * open. */
 void notifications_publish_pending(struct server *server);
 
-/* The same first: what has expired was there before what took its place, and a key is there
- * before anything happens to it. */
+/* Publishes those first, and then `event` of the key: so an expiration comes before events of
+ * the key that took its place, and a creation before the event that caused it. */
 void notifications_publish(struct server *server, enum keyspace_event type, const char *event,
                            unsigned database, struct dueq_slice key);
 

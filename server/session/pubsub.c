@@ -5,13 +5,14 @@
 #include "server/server.h"
 #include "server/session/session_output.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 struct subject;
 
-/* To what by whom: what a subscription is found by. */
+/* A subscription is found by its subject and its session. */
 struct subscription_identity {
     struct subject *subject;
     struct session *session;
@@ -24,7 +25,7 @@ struct subscription {
     struct subscription *session_prev, *session_next; /* of the session, in order */
 };
 
-/* A channel or pattern that somebody is subscribed to. */
+/* A channel or pattern with at least one subscription. */
 struct subject {
     UT_hash_handle hh;
     struct subscription *subscriptions;
@@ -147,6 +148,7 @@ static void end_subscription(struct server *server, enum pubsub_kind kind,
     struct subject *subject = subscription->of.subject;
     struct session *session = subscription->of.session;
 
+    assert(subject->count > 0 && session->subscription_count[kind] > 0);
     DL_DELETE(subject->subscriptions, subscription);
     DL_DELETE2(session->subscriptions[kind], subscription, session_prev, session_next);
     HASH_DEL(server->pubsub->all, subscription);
@@ -235,7 +237,7 @@ size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_
            (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, channel, message) : 0);
 }
 
-/* ---- what there is */
+/* ---- for PUBSUB */
 
 size_t pubsub_receivers(const struct server *server, enum pubsub_kind kind,
                         struct dueq_slice name)

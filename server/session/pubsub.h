@@ -1,9 +1,9 @@
-/* Who listens to what, and the messages that go there. Delivered with the turn in which they
- * were published: when its record is settled, like every reply. */
+/* Subscriptions to channels and patterns, and the delivery of messages. A message leaves like a
+ * reply: when the record of the turn in which it was published is durable. */
 #ifndef DUEQ_PUBSUB_H
 #define DUEQ_PUBSUB_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD, PUBSUB_KINDS };
 
@@ -12,16 +12,16 @@ struct pubsub;
 struct pubsub *pubsub_new(void); /* NULL: out of memory */
 void pubsub_free(struct pubsub *pubsub);
 
-/* False: out of memory. Subscribing twice, or to nothing at all, changes nothing. O(1). */
+/* Subscribes, at most once to a name; the name is copied. False: out of memory. O(1). */
 bool pubsub_subscribe(struct server *server, struct session *session, enum pubsub_kind kind,
                       struct dueq_slice name);
-/* False: was not subscribed. */
+/* False: the session was not subscribed. O(1). */
 bool pubsub_unsubscribe(struct server *server, struct session *session, enum pubsub_kind kind,
                         struct dueq_slice name);
-/* The newest subscription of that kind; false: there is none. */
+/* The newest subscription of that kind; its name is valid until it ends. False: none. */
 bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
                    struct dueq_slice *ret_name);
-/* Everything, without a word: the session goes away or is reset. */
+/* Ends all subscriptions without a message: the session ends or is reset. */
 void pubsub_drop(struct server *server, struct session *session);
 
 /* Delivers a message; kind: PUBSUB_CHANNEL or PUBSUB_SHARD. Returns the number of receivers.
@@ -31,10 +31,12 @@ size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_
 
 /* ---- for PUBSUB */
 
+/* Subscriptions to that very name; patterns that match it do not count. */
 size_t pubsub_receivers(const struct server *server, enum pubsub_kind kind,
                         struct dueq_slice name);
-size_t pubsub_names(const struct server *server, enum pubsub_kind kind); /* different ones */
-/* Hands out the names that somebody is subscribed to. */
+size_t pubsub_names(const struct server *server,
+                    enum pubsub_kind kind); /* with a subscription */
+/* Calls fn for each name with a subscription; fn must not subscribe or unsubscribe. */
 void pubsub_each(const struct server *server, enum pubsub_kind kind,
                  void (*fn)(void *arg, struct dueq_slice name), void *arg);
 

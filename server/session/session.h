@@ -1,4 +1,4 @@
-/* What the server knows of one client, apart from its socket. Handlers see this. */
+/* What the server knows of one client, apart from its connection. Handlers see this. */
 #ifndef DUEQ_SESSION_H
 #define DUEQ_SESSION_H
 
@@ -15,11 +15,11 @@ struct transaction;
 struct waiter;
 struct watch;
 
-/* Whether it is there: one state, which connection.c alone changes, and only forward. */
+/* Only connection.c changes this state, and only forward. */
 enum session_life {
     SESSION_OPEN,
-    SESSION_CLOSING, /* runs and is sent nothing new; closes when its output has left */
-    SESSION_GONE     /* is sent nothing at all; closes at the end of the turn */
+    SESSION_CLOSING, /* nothing new runs or is sent; closes when the output has left */
+    SESSION_GONE     /* nothing is sent; closes at the end of the turn */
 };
 
 struct session {
@@ -38,28 +38,30 @@ struct session {
     int64_t active;  /* monotonic ms of the last request */
     const struct command *last_command;
 
-    struct waiter *waiter;                 /* blocked in a command; NULL: not */
+    struct waiter *waiter;                 /* in a command that has not ended; NULL: none */
     struct transaction *transaction;       /* since MULTI; NULL: none */
     struct watch *watches;                 /* newest first */
-    bool watch_broken;                     /* something watched has changed */
+    bool watch_broken;                     /* a watched key has changed */
     struct subscription *subscriptions[3]; /* by enum pubsub_kind, oldest first */
     size_t subscription_count[3];
     bool monitors;                               /* MONITOR */
-    struct session *monitor_next, *monitor_prev; /* list of all that do (utlist) */
+    struct session *monitor_next, *monitor_prev; /* list of all monitors (utlist) */
     bool no_evict;
-    bool no_touch;       /* CLIENT NO-TOUCH: what it looks at is not used */
+    bool no_touch;       /* CLIENT NO-TOUCH: its reads do not count as use of a key */
     bool reply_off;      /* CLIENT REPLY OFF */
     unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */
 
     enum session_life life;
 
-    struct session *next, *prev; /* list of all sessions, in order of id (utlist) */
-    UT_hash_handle by_id;        /* table of the same */
+    struct session *next, *prev; /* list of all sessions by id (utlist) */
+    UT_hash_handle by_id;        /* table of all sessions (uthash) */
 };
 
-/* The session ends: it waits, watches, listens and queues no more. May be called again. */
+/* Ends everything that the session waits for, watches, subscribes to, monitors and queues. May
+ * be called again. O(these). */
 void session_leave(struct server *server, struct session *session);
-void session_release(struct session *session); /* what it holds is freed */
+/* Frees the strings that the session owns. */
+void session_release(struct session *session);
 
 static inline size_t session_subscriptions(const struct session *session)
 {
@@ -67,13 +69,14 @@ static inline size_t session_subscriptions(const struct session *session)
            session->subscription_count[2];
 }
 
-/* Wants no reply to what it says now; messages it wants all the same. */
+/* The client wants no reply to the present request. It still gets messages. */
 static inline bool session_is_silent(const struct session *session)
 {
     return session->reply_off || session->reply_skip > 0;
 }
 
-/* A RESP2 client with subscriptions: it could not tell a reply from a message. */
+/* A RESP2 client with subscriptions could not distinguish a reply from a message, so most
+ * commands are refused. */
 static inline bool session_listens(const struct session *session)
 {
     return session->protocol == 2 && session_subscriptions(session) > 0;

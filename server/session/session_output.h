@@ -4,7 +4,7 @@
 #ifndef DUEQ_SESSION_OUTPUT_H
 #define DUEQ_SESSION_OUTPUT_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
 /* Runs the request; the reply goes to the session's output. `waiter` is not NULL when the
  * session waits in this request, `timed_out` when its deadline has passed. Answers what the

@@ -4,9 +4,11 @@
 #include "server/session/session.h"
 #include "server/session/watches.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-#define TRANSACTION_BYTES_MAX ((size_t)1 << 30) /* of arguments: one record must hold them */
+#define TRANSACTION_BYTES_MAX                                                                  \
+    ((size_t)1 << 30) /* of arguments: one journal record must hold them */
 
 struct transaction {
     struct request **requests; /* each its own allocation */
@@ -103,6 +105,7 @@ size_t transaction_bytes(const struct transaction *transaction)
 
 const struct request *transaction_request(const struct transaction *transaction, size_t index)
 {
+    assert(index < transaction->count);
     return transaction->requests[index];
 }
 

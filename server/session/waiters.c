@@ -1,6 +1,5 @@
 #include "server/session/waiters.h"
 
-#include "server/commands/database.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/notifications.h"
 #include "server/session/session_output.h"
@@ -9,6 +8,7 @@
 #include "server/session/watches.h"
 
 #include "storage/store.h"
+#include "storage/keys/index/changes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -347,8 +347,7 @@ void waiters_run(struct server *server, struct session *session)
     rerun_command(server, session->waiter, false);
 }
 
-/* The first waiter that the name may serve: of a key, one that waits for its type. NULL: none.
- */
+/* The first waiter to serve: for a key, the first that waits for its type. NULL: none. */
 static struct wait_entry *entries_to_serve(struct server *server,
                                            const struct wait_queue *queue)
 {
@@ -477,8 +476,7 @@ static bool serve_changes(struct server *server)
     return any;
 }
 
-/* A claim writes: jobs that become ready while writes are paused are claimed after the pause.
- */
+/* A claim writes, so jobs that become ready in a pause of writes are claimed after it. */
 static bool may_claim(const struct server *server)
 {
     return server->store != NULL && !server_pauses(server, COMMAND_WRITE);

@@ -1,9 +1,11 @@
-/* Sessions that wait in a blocking command, by what they wait for, in order of arrival. A
- * waiter keeps a copy of its request and runs it again when it may succeed. */
+/* Sessions in a command that has not ended: blocked, or between two slices of long work.
+ * Blocked ones are queued by the topics or keys that they wait for, in order of arrival. A
+ * waiter keeps a copy of its request, which runs again when it may succeed. */
 #ifndef DUEQ_WAITERS_H
 #define DUEQ_WAITERS_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
+#include "storage/keys/keys.h"
 #include "storage/wheel.h"
 
 struct long_work;
@@ -12,25 +14,44 @@ struct waiters;
 struct waiters *waiters_new(int64_t now); /* NULL: out of memory */
 void waiters_free(struct waiters *waiters);
 
-/* Serves those whose topic was signalled by the store, or whose key changed, since the last
- * call: O(1) a change and a waiter that has use for it. After a change of a whole database
- * (FLUSHDB, SWAPDB) the names that are waited for there are looked at, a few a call;
- * waiters_next is 0 until that is done. */
+/* ---- for handlers */
+
+/* Makes the session wait until one of the topics is signalled or `deadline` (queue clock, ms;
+ * DUEQ_NEVER: without end) has passed. Then the handler runs again with the same arguments and
+ * context->waiter set; it may wait again by the same call, which keeps its position and its
+ * deadline. Returns OUTCOME_WAIT. */
+enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_slice *topics,
+                                     size_t count, int64_t deadline);
+/* The same for keys of the session's database, which are `count` arguments from `first` on: a
+ * change of one of them that has the type wakes the session. */
+enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type, size_t first,
+                                   size_t count, int64_t deadline);
+/* The `*count` arguments from `*first` on which a blocking command must look at: all of them at
+ * first; when it runs again, the one that changed. */
+void waiters_select_changed(const struct context *context, size_t *first, size_t *count);
+
+/* ---- for the loop */
+
+/* Serves the waiters of topics that the store has signalled, and of keys that have changed,
+ * since the last call: O(1) for each change and each waiter that is served. After a change of a
+ * whole database (FLUSHDB, SWAPDB) its waiters are served a few queues a call; waiters_next is
+ * 0 until that is done. */
 void waiters_serve(struct server *server);
 
-/* Ends the waiting of those whose deadline has passed. */
+/* Ends the waits whose deadline has passed. */
 void waiters_expire(struct server *server);
 
-/* The session is going away, or waits no more. No-op when it does not wait. */
+/* Ends the session's wait without a reply. No-op when it does not wait. */
 void waiters_cancel(struct server *server, struct session *session);
 
-/* Ends the wait as a time-out would (CLIENT UNBLOCK), or with an error. */
+/* Ends the wait with the reply of a time-out (CLIENT UNBLOCK), or with an error. */
 void waiters_unblock(struct server *server, struct session *session, bool with_error);
 
-/* Does the session wait for something to happen? Not in the middle of a long command. */
+/* Does the session wait for a topic or a key? False between slices of long work. */
 bool waiters_is_blocked(const struct session *session);
 
-/* For long_work.c: the command waits for its next slice, is run again for it. */
+/* For long_work.c: the command waits for its next slice; it runs again for that. The waiter
+ * owns `work` until it is released. */
 enum outcome waiters_begin_work(struct context *context, struct long_work *work);
 void waiters_run(struct server *server, struct session *session);
 struct long_work *waiters_work_of(const struct waiter *waiter); /* NULL: none */
@@ -38,9 +59,9 @@ struct long_work *waiters_work_of(const struct waiter *waiter); /* NULL: none */
 /* ms from `now` to the next deadline; DUEQ_NEVER. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now);
 size_t waiters_count(const struct waiters *waiters);
-size_t
-waiters_request_bytes(const struct waiter *waiter); /* that it holds: its request, its places */
-/* Names joined and looked at, and commands run again, ever: what the work grows with. */
+/* Bytes that the waiter holds: its request and its entries in queues. */
+size_t waiters_request_bytes(const struct waiter *waiter);
+/* Queues joined and served, and commands run again, since the start, for tests of the cost. */
 uint64_t waiters_steps(const struct waiters *waiters);
 
 #endif

@@ -1,8 +1,10 @@
 #include "storage/store.h"
+#include "storage/keys/index/changes.h"
 #include "server/session/watches.h"
 
 #include "server/containers/seeded_table.h"
 #include "server/server.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 
 struct watched;
 
-/* Of which key by whom: what a watch is found by. */
+/* A watch is found by its key and its session. */
 struct watch_identity {
     struct watched *watched;
     struct session *session;
@@ -20,12 +22,12 @@ struct watch {
     UT_hash_handle hh;
     struct watch_identity of;
     bool absent;      /* there was no such key when the watch began */
-    uint64_t flushes; /* of the key's database, until then */
+    uint64_t flushes; /* of the key's database, when the watch began */
     struct watch *prev, *next;
     struct watch *session_next;
 };
 
-/* A key that somebody watches. */
+/* A key with at least one watch. */
 struct watched {
     UT_hash_handle hh;
     struct watch *watches;
@@ -36,7 +38,7 @@ struct watched {
 
 struct watches {
     struct watched *keys[KEYS_DATABASES_MAX];
-    uint64_t flushes[KEYS_DATABASES_MAX]; /* how often it was emptied or replaced */
+    uint64_t flushes[KEYS_DATABASES_MAX]; /* how often each was emptied or replaced */
     struct watch *all;
     uint64_t steps;
 };
@@ -185,8 +187,8 @@ static bool was_flushed(const struct watches *watches, const struct watch *watch
     return watch->flushes != watches->flushes[watch->of.watched->database];
 }
 
-/* What was absent from the start does not change by being reclaimed, unless another database
- * was put in the place of the first since. */
+/* A key that was absent (or had expired) when the watch began does not change when it is
+ * reclaimed, unless another database has replaced this one since. */
 static void mark(struct watches *watches, struct watched *watched, bool expired)
 {
     struct watch *watch;
@@ -198,8 +200,8 @@ static void mark(struct watches *watches, struct watched *watched, bool expired)
     }
 }
 
-/* A database that was emptied, or replaced by another, is counted: who watches keys there looks
- * at them when he wants to know. */
+/* When a whole database is emptied or replaced, only a counter changes: watches_intact compares
+ * it. */
 void watches_note(struct server *server, const struct keys_change *change)
 {
     struct watches *watches = server->watches;
@@ -216,8 +218,8 @@ void watches_note(struct server *server, const struct keys_change *change)
         mark(watches, watched, change->expired);
 }
 
-/* What was there is another after a flush, and must be there still without one; what was not
- * there may have come with another database. */
+/* A key that was present is a different one after a flush, and without a flush must still be
+ * present. A key that was absent may have come with another database. */
 static bool is_intact(struct server *server, const struct watch *watch)
 {
     bool flushed = was_flushed(server->watches, watch);

@@ -1,29 +1,31 @@
-/* WATCH: which sessions want to know whether a key changes before their EXEC. A change marks
- * them; nobody is told until then. */
+/* WATCH: the keys that must not change before a session's EXEC. A change marks the session;
+ * EXEC looks at the mark. */
 #ifndef DUEQ_WATCHES_H
 #define DUEQ_WATCHES_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/index/changes.h"
 
 struct watches;
 
 struct watches *watches_new(void); /* NULL: out of memory */
 void watches_free(struct watches *watches);
 
-/* The session watches a key of its database; once is enough. False: out of memory. O(1). */
+/* Watches a key of the session's database, at most once; the name is copied. False: out of
+ * memory. O(1). */
 bool watches_add(struct server *server, struct session *session, struct dueq_slice name);
 
-/* The session watches nothing any more, and is marked no longer. */
+/* Ends all watches of the session and clears its mark. O(watches). */
 void watches_drop(struct server *server, struct session *session);
 
-/* Marks who watches what changed: O(those). Of a whole database: O(1). */
+/* Marks the sessions that watch the changed key: O(these). Of a whole database: O(1). */
 void watches_note(struct server *server, const struct keys_change *change);
 
-/* Has nothing that the session watches changed, nor run out of time, since? O(watches). */
+/* False: a key that the session watches has changed or expired since. O(watches). */
 bool watches_intact(struct server *server, const struct session *session);
 
-/* Watches looked at, ever: what the work grows with. */
+/* Watches looked at since the start, for tests of the cost. */
 uint64_t watches_steps(const struct watches *watches);
 
 #endif

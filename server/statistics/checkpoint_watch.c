@@ -1,6 +1,6 @@
 #include "server/statistics/checkpoint_watch.h"
 
-/* A store that was opened again counts from 0. */
+/* A store that was reopened counts from 0. */
 void checkpoint_watch_update(struct checkpoint_watch *watch, const struct dueq_stats *stats,
                              int64_t wall)
 {

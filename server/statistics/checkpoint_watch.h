@@ -1,14 +1,14 @@
-/* When the last checkpoint ended and whether they succeed, for LASTSAVE and INFO: the store
- * knows no clock, so its counters are looked at once a second, and when somebody asks. */
+/* When the last checkpoint ended and whether checkpoints succeed, for LASTSAVE and INFO. The
+ * store knows no clock, so its counters are compared once a second and for each question. */
 #ifndef DUEQ_CHECKPOINT_WATCH_H
 #define DUEQ_CHECKPOINT_WATCH_H
 
-#include "storage/kv/kv.h"
+#include "storage/dueq.h"
 
 struct checkpoint_watch {
-    uint64_t count, failures; /* as they were at the last look */
+    uint64_t count, failures; /* at the last update */
     int64_t last;             /* unix s; 0: none since the start */
-    bool failing;             /* what is tried now does not succeed */
+    bool failing;             /* the last attempt has failed */
 };
 
 /* wall: unix ms. */

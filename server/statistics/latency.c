@@ -1,5 +1,6 @@
 #include "server/statistics/latency.h"
 
+#include <assert.h>
 #include <string.h>
 
 const char *latency_event_name(enum latency_event event)
@@ -47,5 +48,6 @@ const struct latency_sample *latency_sample_at(const struct latency_series *seri
 {
     size_t oldest = (series->next + LATENCY_SAMPLES - series->count) % LATENCY_SAMPLES;
 
+    assert(index < series->count);
     return &series->samples[(oldest + index) % LATENCY_SAMPLES];
 }

@@ -1,6 +1,5 @@
-/* What took long, for LATENCY: by event ("command", "fast-command", "expire-cycle",
- * "aof-write"), as Redis names them, the worst of each second. Only what takes
- * latency-monitor-threshold milliseconds or more; 0: nothing. */
+/* Times of at least latency-monitor-threshold ms, for LATENCY: by event, under Redis' names
+ * ("command", "fast-command", "expire-cycle", "aof-write"), the worst of each second. */
 #ifndef DUEQ_LATENCY_H
 #define DUEQ_LATENCY_H
 
@@ -10,8 +9,8 @@
 enum latency_event {
     LATENCY_COMMAND,
     LATENCY_FAST_COMMAND, /* one that is flagged `fast` */
-    LATENCY_TICK,         /* what fell due or expired, in one turn */
-    LATENCY_COMMIT,       /* writing a record to the journal; waiting for a checkpoint, too */
+    LATENCY_TICK,         /* jobs that fall due and keys that expire, in one turn */
+    LATENCY_COMMIT,       /* writing a record to the journal, with waits for a checkpoint */
     LATENCY_EVENTS
 };
 
@@ -24,7 +23,7 @@ struct latency_sample {
 
 struct latency_series {
     struct latency_sample samples[LATENCY_SAMPLES]; /* a ring */
-    size_t next;                                    /* where the next one goes */
+    size_t next;                                    /* index of the next sample */
     size_t count;
     uint64_t worst; /* ms, since the last reset */
 };
@@ -35,11 +34,11 @@ struct latency {
 
 const char *latency_event_name(enum latency_event event);
 
-/* threshold: ms, 0 for none. */
+/* Notes a time of `usec`. threshold: ms, 0: nothing is noted; time: unix s. */
 void latency_note(struct latency *latency, enum latency_event event, uint64_t usec,
                   int64_t threshold, int64_t time);
 void latency_reset(struct latency_series *series);
-/* 0 is the oldest. */
+/* Index 0 is the oldest; below series->count. */
 const struct latency_sample *latency_sample_at(const struct latency_series *series,
                                                size_t index);
 

@@ -1,10 +1,11 @@
-/* The slowest requests of late, newest first, for SLOWLOG. */
+/* Recent requests that took long, newest first, for SLOWLOG. */
 #ifndef DUEQ_SLOWLOG_H
 #define DUEQ_SLOWLOG_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
-enum { SLOWLOG_ARGUMENTS = 32, SLOWLOG_BYTES = 128 }; /* of a request are kept, as in Redis */
+/* Of a request this much is kept, as in Redis: arguments, and bytes of each. */
+enum { SLOWLOG_ARGUMENTS = 32, SLOWLOG_BYTES = 128 };
 
 struct slowlog_entry {
     uint64_t id;
@@ -22,8 +23,8 @@ struct slowlog {
     uint64_t next_id;
 };
 
-/* Keeps the request if it took as long as slowlog-log-slower-than says, and lets go of the
- * oldest beyond slowlog-max-len. */
+/* Keeps a copy of the request if it took slowlog-log-slower-than usec or more, and drops the
+ * oldest entries beyond slowlog-max-len. Passwords are not kept. */
 void slowlog_note(const struct context *context, uint64_t usec);
 void slowlog_reset(struct slowlog *slowlog);
 

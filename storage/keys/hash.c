@@ -1,4 +1,6 @@
-#include "storage/keys/member.h"
+#include "storage/keys/hash.h"
+
+#include "storage/keys/index/member.h"
 
 enum dueq_status hash_get(const struct keys_view *view, struct dueq_slice name,
                           struct dueq_slice field, struct dueq_slice *ret_value)

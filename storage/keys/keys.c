@@ -1,5 +1,12 @@
-/* Keys of any type, and the life of the whole. */
-#include "storage/keys/member.h"
+#include "storage/keys/keys.h"
+
+#include "storage/keys/index/member.h"
+#include "storage/keys/index/reclaim.h"
+#include "storage/keys/index/unfinished.h"
+#include "storage/keys/string.h"
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 
@@ -33,8 +40,8 @@ enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
     keys->seed = kv_seed(kv);
     keys->limits = default_limits;
     keys->garbage = true;
-    kv_key_start(&keys->garbage_first, TABLE_GARBAGE);
-    keys->next_expiry[0] = INT64_MIN; /* to be found out by the first tick */
+    kv_key_start(&keys->garbage_first, TABLE_RECLAIM);
+    keys->next_expiry[0] = INT64_MIN; /* unknown until the first tick */
     keys->next_expiry[1] = EXPIRY_WALL;
     for (int clock = 0; clock < 2; clock++) {
         kv_key_start(&keys->first_expiry[clock], TABLE_EXPIRY);
@@ -53,8 +60,7 @@ void keys_free(struct keys *keys)
 {
     if (keys == NULL)
         return;
-    keys_build_forget_all(keys);
-    keys_forget_removals(keys);
+    unfinished_forget_all(keys);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
         key_index_forget(keys, keys->databases[i].physical);
     for (size_t i = 0; i < sizeof(keys->cursors) / sizeof(keys->cursors[0]); i++)
@@ -72,58 +78,6 @@ void keys_set_limits(struct keys *keys, const struct keys_limits *limits)
 void keys_save(struct keys *keys)
 {
     key_index_save(keys);
-}
-
-/* ---- shared means */
-
-struct kv_cursor *keys_take_cursor(struct keys *keys)
-{
-    struct kv_cursor **cursor;
-
-    if (keys->cursors_taken == sizeof(keys->cursors) / sizeof(keys->cursors[0]))
-        return NULL;
-    cursor = &keys->cursors[keys->cursors_taken];
-    if (*cursor == NULL)
-        *cursor = kv_cursor_new(keys->kv);
-    if (*cursor != NULL)
-        keys->cursors_taken++;
-    return *cursor;
-}
-
-void keys_give_cursor(struct keys *keys)
-{
-    keys->cursors_taken--;
-}
-
-void keys_lower_bound(struct kv_key *place, const struct kv_key *key)
-{
-    if (dueq_slice_compare(kv_key_slice(key), kv_key_slice(place)) < 0)
-        *place = *key;
-}
-
-uint8_t *keys_reserve(struct keys *keys, size_t size)
-{
-    uint8_t *grown;
-
-    if (keys->scratch != NULL && size <= keys->scratch_size)
-        return keys->scratch;
-    grown = realloc(keys->scratch, size + 64);
-    if (grown == NULL)
-        return NULL;
-    keys->scratch = grown;
-    keys->scratch_size = size + 64;
-    return grown;
-}
-
-struct dueq_slice keys_keep(struct keys *keys, struct dueq_slice value)
-{
-    uint8_t *bytes = keys_reserve(keys, value.size);
-
-    if (bytes == NULL)
-        return dueq_slice(NULL, 0);
-    if (value.size > 0)
-        memcpy(bytes, value.data, value.size);
-    return dueq_slice(bytes, value.size);
 }
 
 /* ---- one key */
@@ -186,17 +140,6 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
     return DUEQ_OK;
 }
 
-enum dueq_status keys_make_free(const struct keys_view *view, struct dueq_slice name)
-{
-    struct keys_view any_time = {view->keys, view->database, EXPIRY_LONG_AGO};
-    struct keys_entry *entry;
-    enum dueq_status status = key_index_find(&any_time, name, KEYS_NONE, &entry);
-
-    if (status == DUEQ_OK)
-        key_index_remove(view->keys, entry, expiry_is_over(entry->expires, view->time));
-    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-}
-
 enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice from,
                              struct dueq_slice to)
 {
@@ -209,7 +152,7 @@ enum dueq_status keys_rename(const struct keys_view *view, struct dueq_slice fro
         key_index_touched(view, entry);
         return DUEQ_OK;
     }
-    status = keys_make_free(view, to);
+    status = key_index_make_free(view, to);
     return status == DUEQ_OK ? key_index_relink(view->keys, entry, view->database, to) : status;
 }
 
@@ -227,7 +170,7 @@ enum dueq_status keys_move(const struct keys_view *view, struct dueq_slice name,
     status = key_index_find(view, name, KEYS_NONE, &entry);
     if (status != DUEQ_OK)
         return status;
-    status = keys_make_free(&there, name);
+    status = key_index_make_free(&there, name);
     return status == DUEQ_OK ? key_index_relink(view->keys, entry, to_database, name) : status;
 }
 
@@ -237,7 +180,7 @@ static enum dueq_status copy_here(struct keys *keys, const struct keys_entry *en
                                   struct cuts *cuts, const struct kv_cursor *at, uint64_t to)
 {
     struct dueq_slice here = kv_cursor_key(at);
-    enum dueq_status status = member_look_for_cut(cuts, entry, here, kv_cursor_value(at));
+    enum dueq_status status = member_check_cut(cuts, entry, here, kv_cursor_value(at));
     struct kv_key key;
 
     if (status != DUEQ_OK || cuts->gone)
@@ -248,7 +191,8 @@ static enum dueq_status copy_here(struct keys *keys, const struct keys_entry *en
     return DUEQ_OK;
 }
 
-/* Copies up to `count` of the object's records in a table, from one on, to another object. */
+/* Copies up to `count` records of the object in one table, from `first` on, to another object.
+ */
 static enum dueq_status copy_records(struct keys *keys, struct keys_entry *entry,
                                      const struct kv_key *first, uint64_t count, uint64_t to)
 {
@@ -272,7 +216,8 @@ static enum dueq_status copy_records(struct keys *keys, struct keys_entry *entry
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-/* Of a list only what is between its ends: beyond may be elements that were cut off. */
+/* Of a list, copies only the elements between its ends: outside may be elements that were cut
+ * off. */
 static enum dueq_status copy_object(struct keys *keys, struct keys_entry *from, uint64_t to)
 {
     enum dueq_status status = DUEQ_OK;
@@ -290,7 +235,7 @@ static enum dueq_status copy_object(struct keys *keys, struct keys_entry *from, 
     return status;
 }
 
-/* The copy's records are its own. */
+/* The copy gets records of its own. */
 static enum dueq_status copy_value(struct keys *keys, struct keys_entry *from,
                                    struct keys_entry *to)
 {
@@ -314,7 +259,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
         return status;
     if (view->database == to_database && dueq_slice_equal(from, to))
         return DUEQ_OK;
-    status = keys_make_free(&there, to);
+    status = key_index_make_free(&there, to);
     if (status == DUEQ_OK)
         status = key_index_open(&there, to, entry->type, &copy);
     if (status != DUEQ_OK)
@@ -325,7 +270,7 @@ enum dueq_status keys_copy(const struct keys_view *view, struct dueq_slice from,
     if (status == DUEQ_OK)
         key_index_changed(&there, copy);
     else
-        key_index_remove(keys, copy, false); /* better none than a part */
+        key_index_remove(keys, copy, false); /* no copy is better than a part of one */
     return status;
 }
 
@@ -398,7 +343,7 @@ static bool in_database(const struct kv_cursor *cursor, const struct kv_key *fro
     return key.size >= KEY_INDEX_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
 }
 
-/* Hands out one record, unless it has expired. */
+/* Calls fn for the record at the cursor, unless it has expired. */
 static enum dueq_status hand_out(const struct keys_view *view, const struct kv_cursor *cursor,
                                  keys_fn fn, void *arg, bool *ret_more)
 {

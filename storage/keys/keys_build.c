@@ -1,68 +1,43 @@
-/* Large keys that are made, copied or rewritten in slices: the new object grows where nobody
- * sees it.
- * A garbage record says from the first slice on that it is to be erased; as long as the build
- * lives, the reclaiming passes it over; the last slice takes the record away in the same batch
- * that gives the object its place. So a crash, or a build that is given up, leaves the old
- * state and something to reclaim. */
-#include "storage/keys/zset_order.h"
+/* The new object has a garbage record from the first slice on, which ticks skip while the build
+ * lives (unfinished.h). The last slice deletes that record in the same batch that gives the
+ * object its name. So after a crash, or when a build is freed early, the old value is unchanged
+ * and the new object is erased. */
+#include "storage/keys/keys_build.h"
+
+#include "storage/keys/index/member.h"
+#include "storage/keys/index/reclaim.h"
+#include "storage/keys/index/unfinished.h"
+#include "storage/keys/index/zset_order.h"
+#include "storage/keys/keys.h"
+#include "storage/keys/zset_member.h"
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 enum { STEP_BYTES = 16384 }; /* a larger record counts as several */
 
 struct keys_build {
-    struct keys_build *prev, *next; /* all of the store (utlist) */
-    struct keys *keys;              /* NULL: the store was closed */
+    struct unfinished work;
     enum keys_type type;
-    uint64_t source, object;
-    bool spoiled; /* the source has changed since */
-    /* from nothing: what the entry of the key is to say, in no directory yet; else NULL */
+    /* from nothing: the future entry of the key, not in the index yet; else NULL */
     struct keys_entry *made;
-    /* not a list: */
-    const uint8_t *table; /* being copied; 0: no more */
-    struct kv_key last;   /* copied; size 0: nothing of that table yet */
-    /* a list: elements are taken in order from one end, and put in order to the same end */
+    /* from a key that is no list: */
+    const uint8_t *table; /* in work; *table 0: all are copied */
+    struct kv_key last;   /* copied of that table; size 0: nothing yet */
+    /* a list: its elements are read from one end on, and put in the same order */
     struct list_edit edit;
     uint64_t taken, put, matched;
-    uint8_t *value; /* of the edit */
+    uint8_t *value; /* owned: edit.value */
     size_t name_size;
     uint8_t name[]; /* of the source */
 };
 
 static struct kv_key object_garbage(const struct keys_build *build)
 {
-    return reclaim_record(build->object, (uint8_t)build->type);
-}
-
-bool keys_build_covers(const struct keys *keys, uint64_t object)
-{
-    const struct keys_build *build;
-
-    DL_FOREACH(keys->builds, build)
-        if (build->object == object)
-            return true;
-    return false;
-}
-
-void keys_build_invalidate(struct keys *keys, uint64_t object)
-{
-    struct keys_build *build;
-
-    DL_FOREACH(keys->builds, build)
-        if (build->source == object)
-            build->spoiled = true;
-}
-
-void keys_build_forget_all(struct keys *keys)
-{
-    struct keys_build *build, *next;
-
-    DL_FOREACH_SAFE(keys->builds, build, next) {
-        DL_DELETE(keys->builds, build);
-        build->keys = NULL;
-    }
+    return reclaim_record(build->work.built, (uint8_t)build->type);
 }
 
 /* ---- life */
@@ -82,7 +57,7 @@ static bool keep_edit(struct keys_build *build, const struct list_edit *edit)
     return true;
 }
 
-/* A packed value is as short as its record. */
+/* A packed value is one record and needs no slices. */
 static bool can_build(const struct keys_entry *entry)
 {
     return entry->type != KEYS_STRING && !entry->packed;
@@ -95,14 +70,13 @@ bool keys_build_possible(const struct keys_view *view, struct dueq_slice name)
     return key_index_find(view, name, KEYS_NONE, &entry) == DUEQ_OK && can_build(entry);
 }
 
-static void begin(struct keys_build *build, struct keys *keys, enum keys_type type)
+static void begin(struct keys_build *build, struct keys *keys, enum keys_type type,
+                  uint64_t source)
 {
-    build->keys = keys;
     build->type = type;
-    build->object = keys->next_object++;
+    unfinished_begin(&build->work, keys, source, keys->next_object++);
     keys->counters_dirty = true;
-    DL_APPEND(keys->builds, build);
-    reclaim_later(keys, build->object, type);
+    reclaim_later(keys, build->work.built, type);
 }
 
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
@@ -126,15 +100,14 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
     build->name_size = name.size;
     if (name.size > 0)
         memcpy(build->name, name.data, name.size);
-    build->source = entry->object;
     build->table = object_key_tables(entry->type);
-    begin(build, keys, entry->type);
+    begin(build, keys, entry->type, entry->object);
     *ret_build = build;
     return DUEQ_OK;
 }
 
 enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type type,
-                                  uint64_t least, struct keys_build **ret_build)
+                                  uint64_t expected, struct keys_build **ret_build)
 {
     struct keys_build *build = calloc(1, sizeof(*build));
 
@@ -144,27 +117,29 @@ enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type t
         free(build);
         return DUEQ_NOMEM;
     }
-    begin(build, view->keys, type);
+    begin(build, view->keys, type, 0);
     build->edit = (struct list_edit){.towards = LIST_TAIL};
     build->made->type = type;
     build->made->encoding = key_index_large_encoding(type);
-    if (type == KEYS_ZSET && least > build->keys->limits.zset_entries)
+    if (type == KEYS_ZSET && expected > build->work.keys->limits.zset_entries)
         build->made->encoding = KEYS_SKIPLIST;
-    build->made->object = build->object;
+    build->made->object = build->work.built;
     build->made->expires = DUEQ_NEVER;
     *ret_build = build;
     return DUEQ_OK;
 }
 
-/* Unlinked it is garbage like any other. */
+/* Once it is not in the list of unfinished work, its object is garbage like any other. */
 void keys_build_free(struct keys_build *build)
 {
+    struct keys *keys;
+
     if (build == NULL)
         return;
-    if (build->keys != NULL) {
-        DL_DELETE(build->keys->builds, build);
-        reclaim_passed(build->keys, build->object, build->type);
-    }
+    keys = build->work.keys;
+    unfinished_end(&build->work);
+    if (keys != NULL)
+        reclaim_passed(keys, build->work.built, build->type);
     free(build->value);
     free(build->made);
     free(build);
@@ -172,19 +147,19 @@ void keys_build_free(struct keys_build *build)
 
 /* ---- slices */
 
-/* DUEQ_NOTFOUND: it is not what it was when the build began. */
+/* DUEQ_NOTFOUND: the key has changed since the build began. */
 static enum dueq_status find_source(const struct keys_build *build,
                                     const struct keys_view *view, struct keys_entry **ret_entry)
 {
     struct keys_entry *entry;
     enum dueq_status status;
 
-    if (build->keys == NULL || build->spoiled)
+    if (build->work.keys == NULL || build->work.stale)
         return DUEQ_NOTFOUND;
     status =
         key_index_find(view, dueq_slice(build->name, build->name_size), build->type, &entry);
     if (status == DUEQ_WRONGTYPE ||
-        (status == DUEQ_OK && (entry->packed || entry->object != build->source)))
+        (status == DUEQ_OK && (entry->packed || entry->object != build->work.source)))
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
         *ret_entry = entry;
@@ -196,7 +171,7 @@ bool keys_build_is_sound(const struct keys_build *build, const struct keys_view 
     struct keys_entry *entry;
 
     if (build->made != NULL)
-        return build->keys != NULL;
+        return build->work.keys != NULL;
     return find_source(build, view, &entry) == DUEQ_OK;
 }
 
@@ -219,7 +194,7 @@ static bool in_object(const struct kv_cursor *at, const struct kv_key *prefix)
     return key.size >= prefix->size && memcmp(key.data, prefix->bytes, prefix->size) == 0;
 }
 
-/* At the first record of the table that is not copied yet. */
+/* Moves to the first record of the table that is not copied yet. */
 static enum dueq_status seek_record(const struct keys_build *build, struct kv_cursor *at,
                                     const struct kv_key *prefix)
 {
@@ -232,13 +207,13 @@ static enum dueq_status seek_record(const struct keys_build *build, struct kv_cu
     return status;
 }
 
-/* Unless it is gone. */
+/* Copies the record at the cursor, unless it is deleted by a cut. */
 static enum dueq_status copy_record(struct keys_build *build, const struct keys_entry *entry,
                                     struct cuts *cuts, const struct kv_cursor *at)
 {
     struct dueq_slice key = kv_cursor_key(at);
     struct kv_key copy;
-    enum dueq_status status = member_look_for_cut(cuts, entry, key, kv_cursor_value(at));
+    enum dueq_status status = member_check_cut(cuts, entry, key, kv_cursor_value(at));
 
     memcpy(build->last.bytes, key.data, key.size);
     build->last.size = (uint16_t)key.size;
@@ -246,8 +221,8 @@ static enum dueq_status copy_record(struct keys_build *build, const struct keys_
         return status;
     memcpy(copy.bytes, key.data, key.size);
     copy.size = (uint16_t)key.size;
-    bytes_write_u64(copy.bytes + 1, build->object);
-    kv_put(build->keys->kv, kv_key_slice(&copy), kv_cursor_value(at), true);
+    bytes_write_u64(copy.bytes + 1, build->work.built);
+    kv_put(build->work.keys->kv, kv_key_slice(&copy), kv_cursor_value(at), true);
     return DUEQ_OK;
 }
 
@@ -255,11 +230,11 @@ static enum dueq_status copy_record(struct keys_build *build, const struct keys_
 static enum dueq_status copy_table(struct keys_build *build, struct keys_entry *entry,
                                    struct kv_cursor *at, unsigned *budget)
 {
-    struct kv_key prefix = object_key_prefix(*build->table, build->source);
+    struct kv_key prefix = object_key_prefix(*build->table, build->work.source);
     enum dueq_status status = seek_record(build, at, &prefix);
     struct cuts cuts;
 
-    cuts_begin(&cuts, build->keys, entry);
+    cuts_begin(&cuts, build->work.keys, entry);
     while (status == DUEQ_OK && *budget > 0 && in_object(at, &prefix)) {
         *budget -= cost_of(kv_cursor_value(at), *budget);
         status = copy_record(build, entry, &cuts, at);
@@ -272,7 +247,7 @@ static enum dueq_status copy_table(struct keys_build *build, struct keys_entry *
 static enum dueq_status copy_tables(struct keys_build *build, struct keys_entry *entry,
                                     unsigned budget)
 {
-    struct kv_cursor *at = keys_take_cursor(build->keys);
+    struct kv_cursor *at = keys_take_cursor(build->work.keys);
     enum dueq_status status = DUEQ_OK;
 
     if (at == NULL)
@@ -284,7 +259,7 @@ static enum dueq_status copy_tables(struct keys_build *build, struct keys_entry 
         build->table++;
         build->last.size = 0;
     }
-    keys_give_cursor(build->keys);
+    keys_give_cursor(build->work.keys);
     return status;
 }
 
@@ -294,9 +269,9 @@ static void put_element(struct keys_build *build, struct dueq_slice value)
 {
     bool towards_tail = build->edit.towards == LIST_TAIL;
     int64_t index = towards_tail ? (int64_t)build->put : -1 - (int64_t)build->put;
-    struct kv_key key = object_key_element(build->object, index);
+    struct kv_key key = object_key_element(build->work.built, index);
 
-    kv_put(build->keys->kv, kv_key_slice(&key), value, true);
+    kv_put(build->work.keys->kv, kv_key_slice(&key), value, true);
     build->put++;
 }
 
@@ -314,7 +289,7 @@ static void take_element(struct keys_build *build, struct dueq_slice value)
         put_element(build, value);
 }
 
-/* Behind the last. */
+/* An insertion at the tail. */
 static void end_list(struct keys_build *build)
 {
     if (build->edit.kind == LIST_INSERTED && build->edit.index == build->taken)
@@ -327,7 +302,7 @@ static enum dueq_status copy_elements(struct keys_build *build, const struct key
     bool towards_tail = build->edit.towards == LIST_TAIL;
     uint64_t index = towards_tail ? build->taken : entry->count - 1 - build->taken;
     struct kv_key key = object_key_element(entry->object, entry->head + (int64_t)index);
-    struct kv_cursor *at = keys_take_cursor(build->keys);
+    struct kv_cursor *at = keys_take_cursor(build->work.keys);
     enum dueq_status status;
 
     if (at == NULL)
@@ -342,7 +317,7 @@ static enum dueq_status copy_elements(struct keys_build *build, const struct key
         }
         status = towards_tail ? kv_cursor_next(at) : kv_cursor_prev(at);
     }
-    keys_give_cursor(build->keys);
+    keys_give_cursor(build->work.keys);
     return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
 }
 
@@ -366,17 +341,16 @@ enum dueq_status keys_build_step(struct keys_build *build, const struct keys_vie
 
 /* ---- the last step */
 
-/* The object is garbage no more. */
-static void settle(struct keys_build *build)
+/* Deletes the garbage record, because the object has a name now. */
+static void keep_object(struct keys_build *build)
 {
     struct kv_key record = object_garbage(build);
 
-    kv_del(build->keys->kv, kv_key_slice(&record));
-    DL_DELETE(build->keys->builds, build);
-    build->keys = NULL;
+    kv_del(build->work.keys->kv, kv_key_slice(&record));
+    unfinished_end(&build->work);
 }
 
-/* Of a list that was built; other types have none. */
+/* Sets count and head of a list; other types have no ends. */
 static void set_ends(const struct keys_build *build, struct keys_entry *entry)
 {
     if (build->type != KEYS_LIST)
@@ -394,18 +368,18 @@ enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_vie
     enum dueq_status status = find_source(build, view, &entry);
 
     if (status == DUEQ_OK)
-        status = keys_make_free(&there, to);
+        status = key_index_make_free(&there, to);
     if (status == DUEQ_OK)
         status = key_index_open(&there, to, build->type, &copy);
     if (status == DUEQ_OK)
         status = key_index_take_value(keys, copy, entry);
     if (status != DUEQ_OK)
         return status;
-    copy->object = build->object;
+    copy->object = build->work.built;
     set_ends(build, copy);
     if (entry->expires != DUEQ_NEVER)
         key_index_set_expiry(keys, copy, entry->expires);
-    settle(build);
+    keep_object(build);
     key_index_changed(&there, copy);
     return DUEQ_OK;
 }
@@ -422,9 +396,9 @@ enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_
         return status;
     if (left > 0) {
         reclaim_object(keys, KEYS_LIST, entry->object, entry->count);
-        entry->object = build->object;
+        entry->object = build->work.built;
         set_ends(build, entry);
-        settle(build);
+        keep_object(build);
         key_index_changed(view, entry);
     } else {
         key_index_remove(keys, entry, false);
@@ -439,9 +413,9 @@ enum dueq_status keys_build_find(const struct keys_build *build, struct dueq_sli
                                  double *ret_score)
 {
     struct dueq_slice value;
-    enum dueq_status status = build->keys == NULL
+    enum dueq_status status = build->work.keys == NULL
                                   ? DUEQ_NOTFOUND
-                                  : member_get(build->keys, build->made, member, &value);
+                                  : member_get(build->work.keys, build->made, member, &value);
 
     if (status == DUEQ_OK)
         *ret_score = build->type == KEYS_ZSET ? zset_order_read_score(value) : 1;
@@ -453,28 +427,29 @@ enum dueq_status keys_build_put(struct keys_build *build, struct dueq_slice memb
 {
     enum dueq_status status;
 
-    if (build->keys == NULL)
+    if (build->work.keys == NULL)
         return DUEQ_NOTFOUND;
     if (build->type == KEYS_ZSET)
-        return zset_member_put(build->keys, build->made, member, score, old);
-    status = member_put(build->keys, build->made, member, dueq_slice(NULL, 0), old == NULL);
+        return zset_member_put(build->work.keys, build->made, member, score, old);
+    status =
+        member_put(build->work.keys, build->made, member, dueq_slice(NULL, 0), old == NULL);
     build->made->count += status == DUEQ_OK && old == NULL;
     return status;
 }
 
 enum dueq_status keys_build_push(struct keys_build *build, struct dueq_slice value)
 {
-    if (build->keys == NULL)
+    if (build->work.keys == NULL)
         return DUEQ_NOTFOUND;
     put_element(build, value);
     build->made->count = build->put;
     return DUEQ_OK;
 }
 
-enum dueq_status keys_build_place(struct keys_build *build, const struct keys_view *view,
+enum dueq_status keys_build_store(struct keys_build *build, const struct keys_view *view,
                                   struct dueq_slice name, uint64_t *ret_count)
 {
-    struct keys *keys = build->keys;
+    struct keys *keys = build->work.keys;
     struct keys_entry *entry;
     enum dueq_status status;
 
@@ -488,7 +463,7 @@ enum dueq_status keys_build_place(struct keys_build *build, const struct keys_vi
     if (status != DUEQ_OK)
         return status;
     *ret_count = entry->count;
-    settle(build);
+    keep_object(build);
     key_index_changed(view, entry);
     return DUEQ_OK;
 }

@@ -1,6 +1,12 @@
-/* Lists: short ones are packed (list_packed.h), others have elements at contiguous indexes, the
- * head's in the directory entry. */
+/* Short lists are packed (list_packed.h). Others have a record for each element, at contiguous
+ * indexes; the index of the head is in the key's entry. */
+#include "storage/keys/list.h"
+
+#include "storage/keys/index/reclaim.h"
 #include "storage/keys/list_packed.h"
+#include "storage/kv/cursor.h"
+
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 
@@ -20,7 +26,7 @@ static enum dueq_status read_element(struct keys *keys, const struct keys_entry 
     return kv_get(keys->kv, kv_key_slice(&key), ret_value);
 }
 
-/* Of a list that is not packed. */
+/* The list is not packed. */
 static void write_element(struct keys *keys, const struct keys_entry *entry, uint64_t index,
                           struct dueq_slice value, bool absent)
 {
@@ -29,7 +35,7 @@ static void write_element(struct keys *keys, const struct keys_entry *entry, uin
     kv_put(keys->kv, kv_key_slice(&key), value, absent);
 }
 
-/* Copies the element into the scratch space, where it outlives the change that follows. */
+/* Copies the element to the scratch space, where it outlives the following change. */
 static enum dueq_status keep_element(struct keys *keys, const struct keys_entry *entry,
                                      uint64_t index, struct dueq_slice *ret_value)
 {
@@ -76,7 +82,7 @@ static enum dueq_status add_element(const struct keys_view *view, struct keys_en
     return DUEQ_OK;
 }
 
-/* Takes elements off one end. The entry is not saved yet. */
+/* Removes elements at one end. The caller calls key_index_changed. */
 static enum dueq_status cut_end(struct keys *keys, struct keys_entry *entry, enum list_end end,
                                 uint64_t count)
 {
@@ -125,8 +131,8 @@ enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
     return status;
 }
 
-/* The element is in its new place before it leaves the old one, so that a list of one element
- * that is turned in itself lives on. */
+/* The element is added before it is removed, so that a list of one element that is moved to
+ * itself is not deleted. */
 enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
                            enum list_end from_end, struct dueq_slice to, enum list_end to_end,
                            struct dueq_slice *ret_value)
@@ -141,7 +147,7 @@ enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
     if (status == DUEQ_OK)
         status = key_index_open(view, to, KEYS_LIST, &target);
     if (status == DUEQ_OK && source->packed)
-        status = key_index_edit(keys, source); /* what is left to do there cannot fail */
+        status = key_index_edit(keys, source); /* so that the removal cannot fail */
     if (status == DUEQ_OK)
         status = add_element(view, target, to_end, value);
     if (status == DUEQ_OK)
@@ -240,8 +246,8 @@ static enum dueq_status copy_element(struct keys *keys, const struct keys_entry 
     return status;
 }
 
-/* Makes the list longer by one at the nearer end and moves what is between there and the index,
- * at which a copy of a neighbour is left. */
+/* Adds an element at the nearer end and moves the elements between there and the index by one.
+ * At the index a copy of a neighbour remains, which the caller overwrites. */
 static enum dueq_status make_hole(const struct keys_view *view, struct keys_entry *entry,
                                   uint64_t index)
 {
@@ -316,11 +322,11 @@ enum dueq_status list_trim(const struct keys_view *view, struct dueq_slice name,
 
 /* ---- removing what equals a value */
 
-/* Where the equal elements stand, in the order in which they were found. */
+/* The indexes of equal elements, in the order of the search. */
 struct matches {
     struct dueq_slice wanted;
     uint64_t limit, at;
-    int step; /* of `at`, from one element to the next */
+    int step; /* 1 or -1, added to `at` for each element */
     uint64_t *indexes;
     size_t count, capacity;
     bool no_memory;
@@ -365,9 +371,9 @@ static void reverse(struct matches *matches)
     }
 }
 
-/* The elements between two neighbouring matches can stay: what is kept before them moves
- * towards the tail, what is behind them towards the head. Returns the number of matches before
- * those two between which the most is saved. */
+/* Finds the two neighbouring matches whose elements between them stay where they are, so that
+ * the fewest others move: those before move towards the tail, those after towards the head.
+ * Returns the number of matches before these elements. */
 static size_t still_point(const uint64_t *indexes, size_t matches, uint64_t size,
                           uint64_t *ret_moved)
 {
@@ -375,13 +381,13 @@ static size_t still_point(const uint64_t *indexes, size_t matches, uint64_t size
 
     *ret_moved = UINT64_MAX;
     for (size_t before = 0; before <= matches; before++) {
-        size_t behind = matches - before;
+        size_t after = matches - before;
         uint64_t moved = 0;
 
         if (before > 0)
             moved += indexes[before - 1] - (before - 1);
-        if (behind > 0)
-            moved += size - indexes[before] - behind;
+        if (after > 0)
+            moved += size - indexes[before] - after;
         if (moved < *ret_moved) {
             *ret_moved = moved;
             best = before;
@@ -398,7 +404,8 @@ uint64_t list_removal_moves(const uint64_t *indexes, size_t count, uint64_t size
     return moved;
 }
 
-/* Moves the elements kept before the last of the first `count` matches over those matches. */
+/* Moves the elements before the last of the first `count` matches towards the tail, onto those
+ * matches. */
 static enum dueq_status close_towards_tail(struct keys *keys, const struct keys_entry *entry,
                                            const uint64_t *indexes, size_t count)
 {
@@ -413,7 +420,8 @@ static enum dueq_status close_towards_tail(struct keys *keys, const struct keys_
     return status;
 }
 
-/* Moves the elements kept behind the first of `count` matches over those matches. */
+/* Moves the elements after the first of `count` matches towards the head, onto those matches.
+ */
 static enum dueq_status close_towards_head(struct keys *keys, const struct keys_entry *entry,
                                            const uint64_t *indexes, size_t count)
 {
@@ -434,15 +442,15 @@ static enum dueq_status remove_indexes(const struct keys_view *view, struct keys
 {
     struct keys *keys = view->keys;
     uint64_t moved;
-    size_t before = still_point(indexes, count, entry->count, &moved), behind = count - before;
+    size_t before = still_point(indexes, count, entry->count, &moved), after = count - before;
     enum dueq_status status = close_towards_tail(keys, entry, indexes, before);
 
     if (status == DUEQ_OK)
-        status = close_towards_head(keys, entry, indexes + before, behind);
+        status = close_towards_head(keys, entry, indexes + before, after);
     if (status != DUEQ_OK)
         return status;
     cut_end(keys, entry, LIST_HEAD, before);
-    cut_end(keys, entry, LIST_TAIL, behind);
+    cut_end(keys, entry, LIST_TAIL, after);
     key_index_changed(view, entry);
     return DUEQ_OK;
 }

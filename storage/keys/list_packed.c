@@ -1,6 +1,8 @@
 #include "storage/keys/list_packed.h"
 
-/* The place behind so many cells. */
+#include "storage/kv/kv.h"
+
+/* The offset after so many cells. */
 static size_t skip(struct dueq_slice cells, size_t at, uint64_t count)
 {
     struct dueq_slice content;
@@ -38,7 +40,7 @@ enum dueq_status list_packed_splice(struct keys *keys, struct keys_entry *entry,
     return packed_splice(&entry->value, from, to, value, value != NULL) ? DUEQ_OK : DUEQ_NOMEM;
 }
 
-/* In one pass: those before have their places already. */
+/* In one pass, from the head. */
 enum dueq_status list_packed_remove(struct keys *keys, struct keys_entry *entry,
                                     const uint64_t *indexes, size_t count)
 {
@@ -68,7 +70,7 @@ static void each_forward(struct dueq_slice cells, size_t at, keys_element_fn fn,
         continue;
 }
 
-/* A cell takes a byte at the least. */
+/* A cell has at least 1 byte, which limits their number. */
 static enum dueq_status each_backward(struct dueq_slice cells, uint64_t index,
                                       keys_element_fn fn, void *arg)
 {

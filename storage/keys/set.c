@@ -1,4 +1,6 @@
-#include "storage/keys/member.h"
+#include "storage/keys/set.h"
+
+#include "storage/keys/index/member.h"
 
 enum dueq_status set_add(const struct keys_view *view, struct dueq_slice name,
                          struct dueq_slice member, bool *ret_added)
@@ -42,9 +44,9 @@ enum dueq_status set_random(const struct keys_view *view, struct dueq_slice name
     return member_random_key(view, name, KEYS_SET, random, ret_member, &value);
 }
 
-/* ---- made anew */
+/* ---- a new encoding */
 
-/* The integers of a set, in their order. */
+/* Collects the integers of a set, in order. */
 struct remaking {
     const struct keys_limits *limits;
     struct packed cells;
@@ -52,7 +54,7 @@ struct remaking {
     bool compact, no_memory;
 };
 
-static size_t place_for(struct dueq_slice cells, struct dueq_slice member)
+static size_t cell_offset(struct dueq_slice cells, struct dueq_slice member)
 {
     struct dueq_slice here;
     size_t from = 0;
@@ -66,7 +68,7 @@ static size_t place_for(struct dueq_slice cells, struct dueq_slice member)
 static bool take_integer(void *arg, struct dueq_slice member, struct dueq_slice unused)
 {
     struct remaking *remaking = arg;
-    size_t place;
+    size_t offset;
 
     (void)unused;
     remaking->compact =
@@ -74,8 +76,8 @@ static bool take_integer(void *arg, struct dueq_slice member, struct dueq_slice 
         remaking->cells.size + packed_cell_size(member.size) <= KEYS_PACKED_ORDER;
     if (!remaking->compact)
         return false;
-    place = place_for(packed_slice(&remaking->cells), member);
-    remaking->no_memory = !packed_splice(&remaking->cells, place, place, &member, 1);
+    offset = cell_offset(packed_slice(&remaking->cells), member);
+    remaking->no_memory = !packed_splice(&remaking->cells, offset, offset, &member, 1);
     return !remaking->no_memory;
 }
 

@@ -1,6 +1,8 @@
-/* Strings: the value stands in the directory's record when it is short, else under the object
- * id. */
-#include "storage/keys/key_index.h"
+#include "storage/keys/string.h"
+
+#include "storage/keys/index/key_index.h"
+#include "storage/keys/keys.h"
+#include "storage/kv/kv.h"
 
 enum { STRING_EMBEDDED_MAX = 44, STRING_INTEGER_MAX = 20 }; /* bytes */
 
@@ -52,7 +54,7 @@ static void write_short(struct keys *keys, struct keys_entry *entry, struct dueq
     key_index_write_value(keys, entry, value);
 }
 
-/* The expiry first: writing a short value saves the entry as it is. */
+/* Sets the expiry first, because write_short saves the entry at once. */
 enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice value, int64_t expires, enum string_origin origin)
 {

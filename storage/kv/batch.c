@@ -1,6 +1,6 @@
 #include "storage/kv/batch.h"
 
-#include "storage/kv/large_value.h"
+#include "storage/kv/memtable/large_value.h"
 
 #include <assert.h>
 #include <stdlib.h>

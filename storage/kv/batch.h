@@ -12,12 +12,12 @@
 
 struct large_value;
 
-enum { BATCH_COPY_MAX = 16 * 1024 }; /* larger values are held, not copied */
+enum { BATCH_COPY_MAX = 16 * 1024 }; /* bytes; larger values are referred to */
 
-/* A value that is written from where it lies. */
+/* A value that is not copied into the batch. */
 struct batch_reference {
-    size_t at; /* bytes of the batch before it */
-    struct large_value *value;
+    size_t at;                 /* how many of `bytes` come before it */
+    struct large_value *value; /* held */
 };
 
 struct batch {
@@ -25,25 +25,25 @@ struct batch {
     size_t size, capacity;
     struct batch_reference *references;
     size_t reference_count, reference_capacity;
-    size_t referred; /* bytes */
-    struct iovec *parts;
+    size_t referred;     /* bytes of all references */
+    struct iovec *parts; /* what batch_parts has returned */
 };
 
 void batch_release(struct batch *batch);
-void batch_clear(struct batch *batch); /* keeps some memory */
+void batch_clear(struct batch *batch); /* empties it; keeps some memory for the next */
 
 static inline size_t batch_bytes(const struct batch *batch)
 {
     return batch->size + batch->referred;
 }
 
-/* False: out of memory. Values of at most BATCH_COPY_MAX bytes. */
+/* Copies key and value; the value has BATCH_COPY_MAX bytes at most. False: out of memory. */
 bool batch_put(struct batch *batch, struct dueq_slice key, const uint8_t *value, size_t size);
-/* The value is held until the batch is cleared. */
+/* Holds the value until the batch is cleared. */
 bool batch_put_large(struct batch *batch, struct dueq_slice key, struct large_value *value);
 bool batch_del(struct batch *batch, struct dueq_slice key);
 
-/* The payload in pieces; valid until the next change. NULL: out of memory. */
+/* The payload in pieces; the batch's, valid until it changes. NULL: out of memory. */
 struct iovec *batch_parts(struct batch *batch, int *ret_count);
 
 /* One operation of a payload. */
@@ -51,7 +51,8 @@ struct batch_operation {
     bool put;
     struct dueq_slice key, value;
 };
-/* Takes the next operation off the payload; false: malformed. */
+/* Reads the operation at *at and moves *at past it. The slices point into the payload. False:
+ * the payload is malformed. */
 bool batch_read(const uint8_t **at, const uint8_t *end, struct batch_operation *ret_operation);
 
 #endif

@@ -1,7 +1,8 @@
 #include "storage/kv/checkpoint.h"
 
-#include "storage/kv/key.h"
+#include "storage/bytes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -114,8 +115,9 @@ static enum dueq_status apply(struct lmdb_txn *txn, const struct memtable_entry 
                             : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
 }
 
-/* A walk through a table. A transaction copies every page it touches: when there is no room for
- * that, smaller ones are tried, which find the pages that the ones before have freed. */
+/* A walk through a table. A transaction copies every page that it changes. When there is no
+ * room for the copies, smaller transactions follow; each can use pages that earlier ones have
+ * freed. */
 struct merge {
     struct lmdb_store *lmdb;
     struct memtable_cursor at;
@@ -125,7 +127,7 @@ struct merge {
 };
 
 /* Applies entries from the cursor on, as many as one transaction may hold. On success the
- * cursor stands at the next one (*more). */
+ * cursor is at the next one (*more). */
 static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor *at, bool *more,
                                    size_t limit)
 {
@@ -170,8 +172,7 @@ static enum dueq_status run_transaction(struct merge *merge, struct memtable_cur
     return lmdb_commit(txn);
 }
 
-/* One transaction; the last one carries the mark. The walk moves on only when it is committed.
- */
+/* One transaction; the last one writes the mark. The walk moves on after its commit. */
 static enum dueq_status merge_step(struct merge *merge)
 {
     struct memtable_cursor at = merge->at;
@@ -210,7 +211,7 @@ enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable
 
 /* ---- the thread */
 
-/* Never under the lock: whoever is told may ask for something that takes it. */
+/* Not called under the lock: notify may call a function that takes it. */
 static void tell(const struct checkpoint *checkpoint)
 {
     if (checkpoint->notify != NULL)
@@ -227,10 +228,10 @@ static void set_room(struct checkpoint *checkpoint, bool room)
 static void sleep_locked(struct checkpoint *checkpoint, uint64_t usec)
 {
     uint64_t until = checkpoint->io->monotonic_usec(checkpoint->io->arg) + usec;
-    struct timespec moment = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
+    struct timespec deadline = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
 
     if (!atomic_load(&checkpoint->stop))
-        pthread_cond_timedwait(&checkpoint->work, &checkpoint->lock, &moment);
+        pthread_cond_timedwait(&checkpoint->work, &checkpoint->lock, &deadline);
 }
 
 static void pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
@@ -241,7 +242,8 @@ static void pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
     pthread_mutex_unlock(&checkpoint->lock);
 }
 
-/* All of the table, with patience for a full disk. Not DUEQ_OK: stopped, or failed for good. */
+/* Merges all of the table; on a full disk it tries until there is room. Another status than
+ * DUEQ_OK is for good. */
 static enum dueq_status merge_all(struct checkpoint *checkpoint)
 {
     struct merge merge;
@@ -277,7 +279,7 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
     if (status == DUEQ_OK)
         status = merge_all(checkpoint);
     if (status == DUEQ_OK && lmdb_sync(checkpoint->lmdb) != DUEQ_OK)
-        status = DUEQ_IO; /* for want of room too: what it was to write may be lost */
+        status = DUEQ_IO; /* also DUEQ_FULL: what the sync should write may be lost */
     if (status == DUEQ_OK && !atomic_load(&checkpoint->stop)) {
         journal_trim(checkpoint->journal, checkpoint->mark.lsn);
         journal_prepare(checkpoint->journal);
@@ -312,8 +314,8 @@ static bool failed(const struct checkpoint *checkpoint)
     return atomic_load(&checkpoint->status) != DUEQ_OK;
 }
 
-/* Makes what the journal wants, and tells when there is room where there was none. Under the
- * lock, which is let go meanwhile. */
+/* Makes the files that the journal wants, and notifies when its room has changed. Under the
+ * lock, which is released meanwhile. */
 static void prepare_journal(struct checkpoint *checkpoint)
 {
     struct journal *journal = checkpoint->journal;
@@ -326,7 +328,7 @@ static void prepare_journal(struct checkpoint *checkpoint)
     pthread_mutex_lock(&checkpoint->lock);
 }
 
-/* Waits for a table; meanwhile sees to the journal's files. */
+/* Waits for a table; meanwhile makes the journal's files. */
 static void wait_for_table(struct checkpoint *checkpoint)
 {
     while (!atomic_load(&checkpoint->stop) &&
@@ -422,6 +424,7 @@ void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *froz
                       const struct checkpoint_mark *mark)
 {
     pthread_mutex_lock(&checkpoint->lock);
+    assert(!atomic_load(&checkpoint->running) && mark->lsn >= checkpoint->mark.lsn);
     checkpoint->table = frozen;
     checkpoint->mark = *mark;
     atomic_store(&checkpoint->running, true);
@@ -444,12 +447,12 @@ bool checkpoint_running(const struct checkpoint *checkpoint)
 void checkpoint_wait(struct checkpoint *checkpoint, uint64_t usec)
 {
     uint64_t until = checkpoint->io->monotonic_usec(checkpoint->io->arg) + usec;
-    struct timespec moment = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
+    struct timespec deadline = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
     int waited = 0;
 
     pthread_mutex_lock(&checkpoint->lock);
     while (atomic_load(&checkpoint->running) && !failed(checkpoint) && waited == 0)
-        waited = pthread_cond_timedwait(&checkpoint->ended, &checkpoint->lock, &moment);
+        waited = pthread_cond_timedwait(&checkpoint->ended, &checkpoint->lock, &deadline);
     pthread_mutex_unlock(&checkpoint->lock);
 }
 

@@ -1,5 +1,7 @@
 /* The checkpoint thread: merges a frozen memtable into LMDB, in transactions of bounded size,
- * then recycles the journal below. Private to storage/kv. */
+ * and then recycles the journal segments that are no longer needed. Private to storage/kv.
+ *
+ * Functions are called by the owner's thread. */
 #ifndef DUEQ_CHECKPOINT_H
 #define DUEQ_CHECKPOINT_H
 
@@ -9,58 +11,64 @@
 
 struct checkpoint;
 
-/* What LMDB says of itself: stored with the last transaction of a checkpoint. */
+/* How far LMDB is: stored by the last transaction of a checkpoint. */
 struct checkpoint_mark {
-    uint64_t lsn; /* LMDB holds every record up to this one */
-    int64_t time; /* the greatest time of those records */
+    uint64_t lsn; /* LMDB contains every record up to this one */
+    int64_t time; /* the greatest time of those records, unix ms */
     uint64_t seed;
 };
+/* DUEQ_NOTFOUND: data.mdb has no mark. DUEQ_CORRUPT, DUEQ_IO. */
 enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
                                       struct checkpoint_mark *ret_mark);
 /* Makes a new DIR/data.mdb with that mark when there is none. */
 enum dueq_status checkpoint_create(const char *dir, const struct dueq_io *io,
                                    const struct checkpoint_mark *mark,
                                    struct dueq_error *error);
-/* Writes the mark again until both of LMDB's meta pages lead to it, as far as there is room,
- * and syncs: whatever the disk held before, it holds this mark now, and losing the younger of
- * the meta pages loses nothing. */
+/* Writes the mark twice, so that both meta pages of LMDB lead to it, and syncs. Afterwards the
+ * disk has this mark for certain, and the loss of the younger meta page loses nothing. On a
+ * full disk it only syncs. */
 enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
                                          const struct checkpoint_mark *mark);
 
-/* notify: from the thread, when a checkpoint ended or room changed. */
+/* Starts the thread. It calls notify when a checkpoint has ended or checkpoint_has_room has
+ * changed. lmdb, journal and io are the caller's and must outlive the checkpoint. DUEQ_NOMEM.
+ */
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
                                 const struct dueq_io *io, void (*notify)(void *arg),
                                 void *notify_arg, struct checkpoint **ret_checkpoint);
-void checkpoint_free(
-    struct checkpoint *checkpoint); /* stops within a transaction; NULL is fine */
+/* Ends the thread after the transaction under way. NULL is fine. */
+void checkpoint_free(struct checkpoint *checkpoint);
 
-/* Hands over a frozen table, which is only read until checkpoint_running is false. */
+/* Starts a checkpoint; none may be running. The caller keeps the table, and does not change or
+ * free it until checkpoint_running is false. */
 void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
                       const struct checkpoint_mark *mark);
-/* The journal wants files: it looks after them when it has nothing else to do. */
+/* Wakes the thread to make the files that journal_wants_files asks for, when it has no table.
+ */
 void checkpoint_wake(struct checkpoint *checkpoint);
 bool checkpoint_running(const struct checkpoint *checkpoint);
-/* Waits for the end, or a failure for good, but not longer than that. The caller renews its
- * snapshot in between: the pages that it holds cannot be used again. */
+/* Waits until the checkpoint has ended or failed for good, `usec` microseconds at the most. The
+ * caller renews its snapshot between two waits: pages that its snapshot uses cannot be used
+ * again. */
 void checkpoint_wait(struct checkpoint *checkpoint, uint64_t usec);
 
-/* Transactions committed so far: the owner renews its snapshot when this has grown. */
+/* Transactions committed so far: the owner renews its snapshot when the number has grown. */
 uint64_t checkpoint_commits(const struct checkpoint *checkpoint);
 
-/* DUEQ_OK, or why it failed, for good. */
+/* DUEQ_OK, or why the thread failed, for good. Never DUEQ_FULL. */
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint);
-/* False while map or disk refuse: it tries again by itself. */
+/* False while the map or the disk is full; the thread tries again by itself. */
 bool checkpoint_has_room(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
     uint64_t count, usec_last, failures, lsn;
-    struct lmdb_room room; /* when the last one ended */
+    struct lmdb_room room; /* at the end of the last checkpoint */
 };
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);
 
-/* Merges in the owner's thread: for replay, before there is another. DUEQ_FULL: LMDB holds a
- * part, and the old mark. */
+/* Merges in the caller's thread: for replay, before the checkpoint thread exists. DUEQ_FULL:
+ * LMDB contains a part of the table, and the old mark. O(table). */
 enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
                                   const struct checkpoint_mark *mark);
 

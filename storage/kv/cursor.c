@@ -1,4 +1,4 @@
-/* The merged cursor: active memtable over frozen memtable over LMDB. */
+/* The merged cursor: the active memtable hides the frozen one, and both hide LMDB. */
 #include "storage/kv/kv_internal.h"
 
 #include <stdlib.h>
@@ -8,21 +8,21 @@ enum direction { FORWARD, BACKWARD };
 
 /* One level's next candidate in the cursor's direction. */
 struct level {
-    bool placed; /* the place below is where the level stands; else it must be sought */
-    bool there;  /* false: past the end */
+    bool found; /* the fields below are the level's position; false: seek again */
+    bool there; /* false: past the end */
     bool tombstone;
     struct memtable_cursor table;
     struct dueq_slice key, value;
-    /* forward: the level has no key from here (open: behind here) up to `key` */
+    /* forward: the level has no key from `lower` on (open: after `lower`) up to `key` */
     uint8_t lower[KV_KEY_MAX];
     size_t lower_size;
     bool lower_open;
 };
 
-/* What the move under way has stepped over or gone around. */
+/* What the move under way has stepped over or gone around, as one range. */
 struct passage {
-    bool any;        /* the keys below are set: nothing lives from one to before the other */
-    unsigned around; /* gaps */
+    bool any; /* from and to are set: no record lives at `from` or after it, before `to` */
+    unsigned around; /* dead ranges */
     uint64_t passed; /* tombstones */
     struct kv_key from, to;
 };
@@ -88,7 +88,7 @@ static void take_table(struct level *level, bool there)
 {
     struct memtable_entry entry;
 
-    level->placed = true;
+    level->found = true;
     level->there = there;
     if (!there)
         return;
@@ -102,12 +102,12 @@ static enum dueq_status take_lmdb(struct kv_cursor *cursor, enum dueq_status sta
 {
     struct level *level = &cursor->levels[LEVEL_LMDB];
 
-    level->placed = true;
+    level->found = true;
     level->there = status == DUEQ_OK;
     if (level->there) {
         level->key = lmdb_key(cursor->lmdb);
         level->value = lmdb_value(cursor->lmdb);
-        /* the checkpoint's mark is nobody's key */
+        /* the checkpoint's mark is not part of the space */
         if (*(const uint8_t *)level->key.data == 0) {
             if (cursor->direction == FORWARD)
                 return take_lmdb(cursor, lmdb_next(cursor->lmdb));
@@ -137,13 +137,13 @@ static void set_lower(struct level *level, struct dueq_slice key, bool open)
     level->lower_open = open;
 }
 
-/* The place where the level stands is where a search forward for the key would end: a queue
- * that is drained looks for its head again and again, a little further on each time. */
+/* True: the level is already where a forward seek of the key would end. That saves the seek: a
+ * queue that is drained seeks its head again and again, each time a little further on. */
 static bool covers(const struct level *level, struct dueq_slice key)
 {
     int order;
 
-    if (!level->placed || (level->there && dueq_slice_compare(key, level->key) > 0))
+    if (!level->found || (level->there && dueq_slice_compare(key, level->key) > 0))
         return false;
     order = dueq_slice_compare(key, dueq_slice(level->lower, level->lower_size));
     return level->lower_open ? order > 0 : order >= 0;
@@ -184,17 +184,17 @@ static enum dueq_status step_level(struct kv_cursor *cursor, int index)
 
 /* ---- all levels */
 
-/* Forgets the places that writes or checkpoints have made void. */
+/* Forgets the positions that writes or checkpoints have made void. */
 static void notice_changes(struct kv_cursor *cursor)
 {
     const struct kv *kv = cursor->kv;
 
     if (cursor->levels_seen != kv->levels)
-        cursor->levels[LEVEL_ACTIVE].placed = cursor->levels[LEVEL_FROZEN].placed = false;
+        cursor->levels[LEVEL_ACTIVE].found = cursor->levels[LEVEL_FROZEN].found = false;
     if (cursor->version_seen != memtable_version(kv->active))
-        cursor->levels[LEVEL_ACTIVE].placed = false;
+        cursor->levels[LEVEL_ACTIVE].found = false;
     if (cursor->generation_seen != lmdb_generation(kv->lmdb))
-        cursor->levels[LEVEL_LMDB].placed = false;
+        cursor->levels[LEVEL_LMDB].found = false;
     cursor->levels_seen = kv->levels;
     cursor->version_seen = memtable_version(kv->active);
     cursor->generation_seen = lmdb_generation(kv->lmdb);
@@ -222,7 +222,7 @@ static const struct level *nearest(const struct kv_cursor *cursor)
     return best;
 }
 
-/* Moves every level that stands at the cursor's key past it. */
+/* Moves every level that is at the cursor's key past it. */
 static enum dueq_status pass_key(struct kv_cursor *cursor)
 {
     struct dueq_slice key = kv_cursor_key(cursor);
@@ -239,8 +239,9 @@ static enum dueq_status pass_key(struct kv_cursor *cursor)
 
 /* ---- what is passed over */
 
-/* It widens what has been passed, in the cursor's direction. */
-static void widen(struct kv_cursor *cursor, struct dueq_slice from, struct dueq_slice to)
+/* Extends what has been passed by a range, in the cursor's direction. */
+static void extend_passage(struct kv_cursor *cursor, struct dueq_slice from,
+                           struct dueq_slice to)
 {
     struct passage *passage = &cursor->passage;
 
@@ -251,22 +252,22 @@ static void widen(struct kv_cursor *cursor, struct dueq_slice from, struct dueq_
     passage->any = true;
 }
 
-/* The tombstone at the cursor's key. */
-static void widen_by_key(struct kv_cursor *cursor)
+/* Extends it by the tombstone at the cursor's key. */
+static void extend_by_key(struct kv_cursor *cursor)
 {
-    struct kv_key behind;
+    struct kv_key after;
 
     if (cursor->passage.any && cursor->direction == BACKWARD) {
         kv_key_copy(&cursor->passage.from, kv_cursor_key(cursor));
         return;
     }
-    kv_key_copy(&behind, kv_cursor_key(cursor));
-    kv_key_follow(&behind);
-    widen(cursor, kv_cursor_key(cursor), kv_key_slice(&behind));
+    kv_key_copy(&after, kv_cursor_key(cursor));
+    kv_key_follow(&after);
+    extend_passage(cursor, kv_cursor_key(cursor), kv_key_slice(&after));
 }
 
-/* The gap ends with its last tombstone, not where the next record is: what is put in between
- * does not split it. */
+/* The range ends with its last tombstone, not at the next record, so a put between the two does
+ * not split it. */
 static void note_passage(struct kv_cursor *cursor, bool stopped)
 {
     const struct passage *passage = &cursor->passage;
@@ -274,11 +275,11 @@ static void note_passage(struct kv_cursor *cursor, bool stopped)
     if (!passage->any || (passage->passed == 0 && passage->around < 2))
         return;
     if (stopped || passage->around > 0 || passage->passed >= DEAD_RANGE_WORTH)
-        dead_ranges_add(&cursor->kv->gaps, &passage->from, &passage->to);
+        dead_ranges_add(&cursor->kv->dead_ranges, &passage->from, &passage->to);
 }
 
-static enum dueq_status place_levels(struct kv_cursor *cursor, struct dueq_slice key,
-                                     bool onward)
+static enum dueq_status seek_levels(struct kv_cursor *cursor, struct dueq_slice key,
+                                    bool onward)
 {
     for (int i = 0; i < LEVELS; i++) {
         enum dueq_status status =
@@ -290,20 +291,23 @@ static enum dueq_status place_levels(struct kv_cursor *cursor, struct dueq_slice
     return DUEQ_OK;
 }
 
-/* Goes around the gap that holds `key` (backward: the place below it), if there is one. */
+/* Goes around the dead range that contains `key` (backward: the position below it), if there is
+ * one. */
 static enum dueq_status go_around(struct kv_cursor *cursor, struct dueq_slice key, bool onward,
                                   bool *ret_around)
 {
     bool backward = cursor->direction == BACKWARD;
-    const struct gap *gap =
-        cursor->kv->gaps.count == 0 ? NULL : dead_ranges_find(&cursor->kv->gaps, key, backward);
+    const struct dead_range *range =
+        cursor->kv->dead_ranges.count == 0
+            ? NULL
+            : dead_ranges_find(&cursor->kv->dead_ranges, key, backward);
 
-    *ret_around = gap != NULL;
-    if (gap == NULL)
+    *ret_around = range != NULL;
+    if (range == NULL)
         return DUEQ_OK;
-    widen(cursor, kv_key_slice(&gap->from), kv_key_slice(&gap->to));
+    extend_passage(cursor, kv_key_slice(&range->from), kv_key_slice(&range->to));
     cursor->passage.around++;
-    return place_levels(cursor, kv_key_slice(backward ? &gap->from : &gap->to), onward);
+    return seek_levels(cursor, kv_key_slice(backward ? &range->from : &range->to), onward);
 }
 
 static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
@@ -311,7 +315,7 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
     struct kv_key edge;
     bool around = false;
 
-    if (cursor->passage.passed % DEAD_RANGE_WORTH == 0 && cursor->kv->gaps.count > 0) {
+    if (cursor->passage.passed % DEAD_RANGE_WORTH == 0 && cursor->kv->dead_ranges.count > 0) {
         enum dueq_status status;
 
         kv_key_copy(&edge, kv_cursor_key(cursor));
@@ -321,7 +325,7 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
         if (status != DUEQ_OK || around)
             return status;
     }
-    widen_by_key(cursor);
+    extend_by_key(cursor);
     cursor->passage.passed++;
     cursor->kv->stats.tombstones_passed++;
     return pass_key(cursor);
@@ -329,9 +333,9 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
 
 /* ---- moves */
 
-/* Takes the nearest candidate that is not deleted as the cursor's position, or stops after
- * `limit` tombstones and one. */
-static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit)
+/* Moves to the nearest record that is not deleted. Stops at the first tombstone after `limit`.
+ */
+static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
 {
     for (;;) {
         const struct level *level = nearest(cursor);
@@ -356,11 +360,11 @@ static enum dueq_status settle(struct kv_cursor *cursor, uint64_t limit)
     }
 }
 
-/* settle() for a budget, which it is taken from. */
+/* The same for a budget, which pays for it. */
 static enum dueq_status skip_deleted_within(struct kv_cursor *cursor, unsigned *budget)
 {
     uint64_t limit = budget == NULL ? UINT64_MAX : (uint64_t)*budget * KV_TOMBSTONES_A_STEP;
-    enum dueq_status status = settle(cursor, limit);
+    enum dueq_status status = skip_deleted(cursor, limit);
     uint64_t spent = cursor->passage.passed / KV_TOMBSTONES_A_STEP;
 
     if (budget != NULL)
@@ -376,13 +380,13 @@ static void begin_move(struct kv_cursor *cursor)
     notice_changes(cursor);
 }
 
-/* No level stands where it can be believed after a move that failed in the middle: the next one
+/* After a move that failed in the middle no level's position can be trusted: the next move
  * seeks them all, and does not take the error for the end. */
 static enum dueq_status end_move(struct kv_cursor *cursor, enum dueq_status status)
 {
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         for (int i = 0; i < LEVELS; i++)
-            cursor->levels[i].placed = false;
+            cursor->levels[i].found = false;
     return status;
 }
 
@@ -398,7 +402,7 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
     begin_move(cursor);
     status = go_around(cursor, key, onward, &around);
     if (status == DUEQ_OK && !around)
-        status = place_levels(cursor, key, onward);
+        status = seek_levels(cursor, key, onward);
     if (status == DUEQ_OK)
         status = skip_deleted_within(cursor, budget);
     return end_move(cursor, status);
@@ -426,7 +430,7 @@ enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct due
     return seek(cursor, key, BACKWARD, budget);
 }
 
-/* One step: levels whose place still holds are moved, the others sought anew. */
+/* One step: moves the levels that have a position, seeks in the others. */
 static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
                              unsigned *budget)
 {
@@ -439,10 +443,10 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
     begin_move(cursor);
     if (cursor->direction != direction)
         for (int i = 0; i < LEVELS; i++)
-            cursor->levels[i].placed = false;
+            cursor->levels[i].found = false;
     cursor->direction = direction;
     for (int i = 0; i < LEVELS && status == DUEQ_OK; i++)
-        if (!cursor->levels[i].placed)
+        if (!cursor->levels[i].found)
             status = seek_level(cursor, i, kv_cursor_key(cursor));
     if (status == DUEQ_OK)
         status = pass_key(cursor);

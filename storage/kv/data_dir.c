@@ -13,7 +13,7 @@
 
 static const char format[] = "dueq 1\n";
 
-/* The lock is on the FORMAT file: it goes with the process, however it ends. */
+/* The lock is on the FORMAT file: the kernel releases it however the process ends. */
 static enum dueq_status check_format(int fd, const char *path, struct dueq_error *error)
 {
     char found[64] = "";
@@ -21,7 +21,7 @@ static enum dueq_status check_format(int fd, const char *path, struct dueq_error
 
     if (size < 0)
         return dueq_fail(error, DUEQ_IO, "cannot read %s: %s", path, strerror(errno));
-    if (size == 0 || found[0] == '\0') { /* new, or the power went before it was written */
+    if (size == 0 || found[0] == '\0') { /* new, or a power cut came before it was written */
         if (pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||
             fsync(fd) != 0)
             return dueq_fail(error, DUEQ_IO, "cannot write %s: %s", path, strerror(errno));

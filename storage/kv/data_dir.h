@@ -5,8 +5,9 @@
 #include "storage/status.h"
 
 /* Creates the directory (one level) and its FORMAT file when missing, checks the format, takes
- * the lock. DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO. */
+ * the lock. *ret_fd holds the lock until data_dir_unlock, or until the process ends.
+ * DUEQ_INVALID: the path is too long. DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO. */
 enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *error);
-void data_dir_unlock(int fd); /* -1 is fine */
+void data_dir_unlock(int fd); /* closes fd; -1 is fine */
 
 #endif

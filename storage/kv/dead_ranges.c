@@ -4,24 +4,25 @@
 
 /* ---- life */
 
-bool dead_ranges_init(struct gaps *gaps)
+bool dead_ranges_init(struct dead_ranges *ranges)
 {
-    *gaps = (struct gaps){.space = calloc(DEAD_RANGES_MAX, sizeof(*gaps->space)),
-                          .order = calloc(DEAD_RANGES_MAX, sizeof(struct gap *))};
-    if (gaps->space == NULL || gaps->order == NULL) {
-        dead_ranges_release(gaps);
+    *ranges =
+        (struct dead_ranges){.space = calloc(DEAD_RANGES_MAX, sizeof(*ranges->space)),
+                             .order = calloc(DEAD_RANGES_MAX, sizeof(struct dead_range *))};
+    if (ranges->space == NULL || ranges->order == NULL) {
+        dead_ranges_release(ranges);
         return false;
     }
     for (unsigned i = 0; i < DEAD_RANGES_MAX; i++)
-        gaps->order[i] = &gaps->space[i];
+        ranges->order[i] = &ranges->space[i];
     return true;
 }
 
-void dead_ranges_release(struct gaps *gaps)
+void dead_ranges_release(struct dead_ranges *ranges)
 {
-    free(gaps->space);
-    free(gaps->order);
-    *gaps = (struct gaps){.space = NULL};
+    free(ranges->space);
+    free(ranges->order);
+    *ranges = (struct dead_ranges){.space = NULL};
 }
 
 /* ---- order */
@@ -31,14 +32,14 @@ static int compare(const struct kv_key *a, const struct kv_key *b)
     return dueq_slice_compare(kv_key_slice(a), kv_key_slice(b));
 }
 
-/* How many gaps begin before the key; `too`: or at it. */
-static unsigned count_before(const struct gaps *gaps, struct dueq_slice key, bool too)
+/* How many ranges begin before the key; `too`: or at it. */
+static unsigned count_before(const struct dead_ranges *ranges, struct dueq_slice key, bool too)
 {
-    unsigned low = 0, high = gaps->count;
+    unsigned low = 0, high = ranges->count;
 
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        int order = dueq_slice_compare(kv_key_slice(&gaps->order[middle]->from), key);
+        int order = dueq_slice_compare(kv_key_slice(&ranges->order[middle]->from), key);
 
         if (order < 0 || (too && order == 0))
             low = middle + 1;
@@ -48,121 +49,124 @@ static unsigned count_before(const struct gaps *gaps, struct dueq_slice key, boo
     return low;
 }
 
-static void drop(struct gaps *gaps, unsigned index)
+static void drop(struct dead_ranges *ranges, unsigned index)
 {
-    struct gap *gap = gaps->order[index];
+    struct dead_range *range = ranges->order[index];
 
-    gaps->count--;
-    memmove(&gaps->order[index], &gaps->order[index + 1],
-            (gaps->count - index) * sizeof(struct gap *));
-    gaps->order[gaps->count] = gap;
+    ranges->count--;
+    memmove(&ranges->order[index], &ranges->order[index + 1],
+            (ranges->count - index) * sizeof(struct dead_range *));
+    ranges->order[ranges->count] = range;
 }
 
-/* Takes out one that nobody went around since the hand came by last. */
-static void make_room(struct gaps *gaps)
+/* Drops a range that no search has used since the hand passed it last. */
+static void make_room(struct dead_ranges *ranges)
 {
-    for (;; gaps->hand++) {
-        struct gap *gap;
+    for (;; ranges->hand++) {
+        struct dead_range *range;
 
-        gaps->hand = gaps->hand < gaps->count ? gaps->hand : 0;
-        gap = gaps->order[gaps->hand];
-        if (!gap->used)
+        ranges->hand = ranges->hand < ranges->count ? ranges->hand : 0;
+        range = ranges->order[ranges->hand];
+        if (!range->used)
             break;
-        gap->used = false;
+        range->used = false;
     }
-    drop(gaps, gaps->hand);
+    drop(ranges, ranges->hand);
 }
 
 /* Only what is used of the keys is copied. */
-static void insert(struct gaps *gaps, const struct kv_key *from, const struct kv_key *to)
+static void insert(struct dead_ranges *ranges, const struct kv_key *from,
+                   const struct kv_key *to)
 {
     unsigned index;
-    struct gap *gap;
+    struct dead_range *range;
 
-    if (gaps->count == DEAD_RANGES_MAX)
-        make_room(gaps);
-    index = count_before(gaps, kv_key_slice(from), false);
-    gap = gaps->order[gaps->count];
-    memmove(&gaps->order[index + 1], &gaps->order[index],
-            (gaps->count - index) * sizeof(struct gap *));
-    gaps->order[index] = gap;
-    gaps->count++;
-    kv_key_copy(&gap->from, kv_key_slice(from));
-    kv_key_copy(&gap->to, kv_key_slice(to));
-    gap->used = false;
+    if (ranges->count == DEAD_RANGES_MAX)
+        make_room(ranges);
+    index = count_before(ranges, kv_key_slice(from), false);
+    range = ranges->order[ranges->count];
+    memmove(&ranges->order[index + 1], &ranges->order[index],
+            (ranges->count - index) * sizeof(struct dead_range *));
+    ranges->order[index] = range;
+    ranges->count++;
+    kv_key_copy(&range->from, kv_key_slice(from));
+    kv_key_copy(&range->to, kv_key_slice(to));
+    range->used = false;
 }
 
-const struct gap *dead_ranges_find(struct gaps *gaps, struct dueq_slice key, bool backward)
+const struct dead_range *dead_ranges_find(struct dead_ranges *ranges, struct dueq_slice key,
+                                          bool backward)
 {
-    unsigned behind = count_before(gaps, key, !backward);
-    struct gap *gap;
+    unsigned after = count_before(ranges, key, !backward);
+    struct dead_range *range;
     int order;
 
-    if (behind == 0)
+    if (after == 0)
         return NULL;
-    gap = gaps->order[behind - 1];
-    order = dueq_slice_compare(key, kv_key_slice(&gap->to));
+    range = ranges->order[after - 1];
+    order = dueq_slice_compare(key, kv_key_slice(&range->to));
     if (backward ? order > 0 : order >= 0)
         return NULL;
-    gap->used = true;
-    return gap;
+    range->used = true;
+    return range;
 }
 
 /* ---- changes */
 
-/* All that the new one overlaps with or meets are taken up by it. */
-void dead_ranges_add(struct gaps *gaps, const struct kv_key *from, const struct kv_key *to)
+/* Merges the new range with all that it overlaps or meets. */
+void dead_ranges_add(struct dead_ranges *ranges, const struct kv_key *from,
+                     const struct kv_key *to)
 {
     struct kv_key first, last;
     unsigned index;
 
     if (compare(from, to) >= 0)
-        return;
+        return; /* empty */
     kv_key_copy(&first, kv_key_slice(from));
     kv_key_copy(&last, kv_key_slice(to));
-    index = count_before(gaps, kv_key_slice(from), true);
-    if (index > 0 && compare(&gaps->order[index - 1]->to, from) >= 0)
+    index = count_before(ranges, kv_key_slice(from), true);
+    if (index > 0 && compare(&ranges->order[index - 1]->to, from) >= 0)
         index--;
-    while (index < gaps->count && compare(&gaps->order[index]->from, &last) <= 0) {
-        const struct gap *other = gaps->order[index];
+    while (index < ranges->count && compare(&ranges->order[index]->from, &last) <= 0) {
+        const struct dead_range *other = ranges->order[index];
 
         if (compare(&other->from, &first) < 0)
             kv_key_copy(&first, kv_key_slice(&other->from));
         if (compare(&other->to, &last) > 0)
             kv_key_copy(&last, kv_key_slice(&other->to));
-        drop(gaps, index);
+        drop(ranges, index);
     }
-    insert(gaps, &first, &last);
+    insert(ranges, &first, &last);
 }
 
-/* The gap shrinks to what is before the key, and what is behind it becomes another. */
-void dead_ranges_split(struct gaps *gaps, struct dueq_slice key)
+/* The range is cut to what is before the key; what is after the key becomes another range. */
+void dead_ranges_split(struct dead_ranges *ranges, struct dueq_slice key)
 {
-    unsigned behind = count_before(gaps, key, true);
-    struct gap *gap;
+    unsigned after = count_before(ranges, key, true);
+    struct dead_range *range;
     struct kv_key next, to;
 
-    if (behind == 0)
+    if (after == 0)
         return;
-    gap = gaps->order[behind - 1];
-    if (dueq_slice_compare(key, kv_key_slice(&gap->to)) >= 0)
+    range = ranges->order[after - 1];
+    if (dueq_slice_compare(key, kv_key_slice(&range->to)) >= 0)
         return;
-    kv_key_copy(&to, kv_key_slice(&gap->to));
+    kv_key_copy(&to, kv_key_slice(&range->to));
     kv_key_copy(&next, key);
     kv_key_follow(&next);
-    if (dueq_slice_equal(kv_key_slice(&gap->from), key))
-        drop(gaps, behind - 1);
+    if (dueq_slice_equal(kv_key_slice(&range->from), key))
+        drop(ranges, after - 1);
     else
-        kv_key_copy(&gap->to, key);
+        kv_key_copy(&range->to, key);
     if (compare(&next, &to) < 0)
-        insert(gaps, &next, &to);
+        insert(ranges, &next, &to);
 }
 
-void dead_ranges_join(struct gaps *gaps, struct dueq_slice key)
+void dead_ranges_join(struct dead_ranges *ranges, struct dueq_slice key)
 {
-    unsigned behind = count_before(gaps, key, true);
-    struct gap *below = behind > 0 ? gaps->order[behind - 1] : NULL;
-    struct gap *above = behind < gaps->count ? gaps->order[behind] : NULL;
+    unsigned after = count_before(ranges, key, true);
+    struct dead_range *below = after > 0 ? ranges->order[after - 1] : NULL;
+    struct dead_range *above = after < ranges->count ? ranges->order[after] : NULL;
     struct kv_key next;
 
     if (below != NULL && !dueq_slice_equal(kv_key_slice(&below->to), key))
@@ -178,5 +182,5 @@ void dead_ranges_join(struct gaps *gaps, struct dueq_slice key)
     else if (above != NULL)
         kv_key_copy(&above->from, key);
     if (below != NULL && above != NULL)
-        drop(gaps, behind);
+        drop(ranges, after);
 }

@@ -1,57 +1,64 @@
-/* Stretches of the key space in which nothing lives. Private to storage/kv.
+/* Dead ranges: ranges of the key space in which no record lives, only tombstones or nothing.
+ * Private to storage/kv.
  *
- * A deleted record that lies in a lower level is hidden by a tombstone until the next
- * checkpoint, and a cursor has to step over it. A cursor that stepped over many remembers the
- * gap, and every other goes around it: so each tombstone costs one step, not one a search. A
- * put splits the gap that it falls into, a delete between two that it parts joins them. In RAM
- * only, bounded: what is forgotten costs time and nothing else. */
+ * A tombstone hides a deleted record of a lower level until the next checkpoint, and a cursor
+ * has to step over it. A cursor that has stepped over many adds the range here, and every other
+ * cursor goes around the range: so each tombstone costs one step, not one step a search. A put
+ * into a range splits it; a delete between two ranges joins them. Kept in RAM only, and
+ * bounded: a range that is forgotten costs time and nothing else. */
 #ifndef DUEQ_DEAD_RANGES_H
 #define DUEQ_DEAD_RANGES_H
 
 #include "storage/kv/key.h"
 
 enum {
-    DEAD_RANGES_MAX = 1024, /* kept; beyond, those that nobody went around lately make room */
-    DEAD_RANGE_WORTH = 16   /* tombstones from which on a gap is remembered */
+    DEAD_RANGES_MAX = 1024, /* kept; beyond, one that no search has used lately is dropped */
+    DEAD_RANGE_WORTH = 16   /* tombstones that make a range worth adding */
 };
 
-struct gap {
-    struct kv_key from, to; /* nothing lives at `from` or behind it, before `to` */
-    bool used;              /* since the hand came by last */
+struct dead_range {
+    struct kv_key from, to; /* no record lives at `from` or after it, before `to` */
+    bool used;              /* by a search, since the hand passed it last */
 };
 
-struct gaps {
-    struct gap *space;  /* DEAD_RANGES_MAX of them */
-    struct gap **order; /* all of the space; the first `count` by key, no two overlap or meet */
+struct dead_ranges {
+    struct dead_range *space;  /* DEAD_RANGES_MAX of them */
+    struct dead_range **order; /* all of the space; the first `count` are in use, sorted by key,
+                                  no two overlap or meet */
     unsigned count;
-    unsigned hand; /* where the next to make room is looked for */
+    unsigned hand; /* index at which the search for one to drop goes on (the CLOCK algorithm) */
 };
 
-/* Takes 1 MiB of address space; pages are touched as gaps are noted. False: out of memory. */
-bool dead_ranges_init(struct gaps *gaps);
-void dead_ranges_release(struct gaps *gaps);
+/* Takes 1 MiB of address space; pages are touched as ranges are added. False: out of memory. */
+bool dead_ranges_init(struct dead_ranges *ranges);
+void dead_ranges_release(struct dead_ranges *ranges);
 
-/* The gap that a search stands before: the one that holds `key` (forward), or the place just
- * below it (backward). NULL: none. Lives until the next note, put or delete. O(log n). */
-const struct gap *dead_ranges_find(struct gaps *gaps, struct dueq_slice key, bool backward);
+/* The range that a search for `key` can skip: the one that contains `key` (forward), or the one
+ * that contains the position just below it (backward). NULL: none. Lives until the next add,
+ * put or del. O(log n). */
+const struct dead_range *dead_ranges_find(struct dead_ranges *ranges, struct dueq_slice key,
+                                          bool backward);
 
-/* Nothing lives from `from` on to before `to`. */
-void dead_ranges_add(struct gaps *gaps, const struct kv_key *from, const struct kv_key *to);
+/* No record lives from `from` on, up to and without `to`. No effect unless from < to. O(n) in
+ * ranges kept. */
+void dead_ranges_add(struct dead_ranges *ranges, const struct kv_key *from,
+                     const struct kv_key *to);
 
-/* What they do to gaps that are there. O(log n), and nothing when there are none. */
-void dead_ranges_split(struct gaps *gaps, struct dueq_slice key); /* a record is put there */
-void dead_ranges_join(struct gaps *gaps, struct dueq_slice key); /* a record is deleted there */
+/* Call dead_ranges_put when a record is put at `key`, dead_ranges_del when one is deleted.
+ * O(log n) when no range changes, O(1) when there are none. */
+void dead_ranges_split(struct dead_ranges *ranges, struct dueq_slice key);
+void dead_ranges_join(struct dead_ranges *ranges, struct dueq_slice key);
 
-static inline void dead_ranges_put(struct gaps *gaps, struct dueq_slice key)
+static inline void dead_ranges_put(struct dead_ranges *ranges, struct dueq_slice key)
 {
-    if (gaps->count > 0)
-        dead_ranges_split(gaps, key);
+    if (ranges->count > 0)
+        dead_ranges_split(ranges, key);
 }
 
-static inline void dead_ranges_del(struct gaps *gaps, struct dueq_slice key)
+static inline void dead_ranges_del(struct dead_ranges *ranges, struct dueq_slice key)
 {
-    if (gaps->count > 0)
-        dead_ranges_join(gaps, key);
+    if (ranges->count > 0)
+        dead_ranges_join(ranges, key);
 }
 
 #endif

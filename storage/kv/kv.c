@@ -1,7 +1,7 @@
 #include "storage/kv/kv_internal.h"
 
 #include "storage/kv/data_dir.h"
-#include "storage/kv/large_value.h"
+#include "storage/kv/memtable/large_value.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,16 +9,17 @@
 #include <stdlib.h>
 
 enum {
-    WAIT_USEC = 10 * 1000,       /* between looks at a checkpoint that is waited for */
-    CLOSE_PATIENCE = 200,        /* such looks at a full disk, before closing without one */
-    APPEND_PATIENCE = 20,        /* and before a commit says that there is no room */
-    NOTE_MS = 100,               /* of rest, before the journal notes what is durable */
+    WAIT_USEC = 10 * 1000,       /* between two looks at a checkpoint that is waited for */
+    CLOSE_PATIENCE = 200,        /* such looks at a full disk before kv_checkpoint gives up */
+    APPEND_PATIENCE = 20,        /* and before a commit answers DUEQ_FULL */
+    NOTE_MS = 100,               /* without work, before the journal notes what is durable */
     IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
-    IDLE_MEMTABLE = 1024 * 1024, /* and what makes it worth while */
+    IDLE_MEMTABLE = 1024 * 1024, /* bytes that make it worth its cost */
     IDLE_JOURNAL = 8 * 1024 * 1024,
-    LATER_SHARE =
-        64, /* from that part of a segment on a record is written by the sync thread */
-    TOMBSTONES_TIRING = 200 * 1000 /* stepped over: a checkpoint takes them away */
+    /* from this part of a segment on the sync thread writes the record */
+    LATER_SHARE = 64,
+    TOMBSTONES_TIRING =
+        200 * 1000 /* stepped over since the last one: a checkpoint removes them */
 };
 
 #define MIB ((uint64_t)1 << 20)
@@ -35,7 +36,7 @@ static enum dueq_status fail(struct kv *kv, enum dueq_status status, const char 
     return kv->status;
 }
 
-/* From the threads. */
+/* Called by the threads. */
 static void on_notice(void *arg)
 {
     struct kv *kv = arg;
@@ -115,7 +116,7 @@ static struct checkpoint_mark mark_of(const struct kv *kv)
     return (struct checkpoint_mark){kv->lsn, kv->time_floor, kv->seed};
 }
 
-/* A journal longer than a memtable is merged on the way, so that memory stays bounded. */
+/* Merges a full memtable during replay, so that memory stays bounded. */
 static enum dueq_status merge_replayed(struct kv *kv)
 {
     struct checkpoint_mark mark = mark_of(kv);
@@ -123,7 +124,7 @@ static enum dueq_status merge_replayed(struct kv *kv)
 
     kv->replay_full = status == DUEQ_FULL;
     if (status != DUEQ_OK)
-        return kv->replay_full ? DUEQ_OK : status; /* the journal still has it all */
+        return kv->replay_full ? DUEQ_OK : status; /* the journal still contains all of it */
     memtable_free(kv->active);
     kv->active = memtable_new();
     kv->room.active = (struct kv_large){0, 0};
@@ -146,8 +147,8 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     return status;
 }
 
-/* Before anything of the journal is removed that the mark says is not needed, the mark is on
- * the disk for certain. On a full disk it counts as it was read off it. */
+/* The mark must be on the disk for certain before journal segments are removed that it says are
+ * not needed. On a full disk the mark that was read from the disk is good enough. */
 static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
 {
     enum dueq_status status = checkpoint_rewrite_mark(kv->lmdb, mark);
@@ -229,7 +230,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->lock_fd = -1;
     kv->dir = strdup(dir);
     kv->active = memtable_new();
-    status = !dead_ranges_init(&kv->gaps) || kv->dir == NULL || kv->active == NULL
+    status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
                  ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
                  : data_dir_lock(dir, &kv->lock_fd, error);
     if (status == DUEQ_OK)
@@ -245,7 +246,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
         kv_abandon(kv);
         return status;
     }
-    if (journal_is_bare(kv->journal)) /* of what is replayed, segments come back */
+    if (journal_is_bare(kv->journal)) /* a checkpoint of what was replayed frees segments */
         freeze(kv);
     kv_room_open(kv);
     *ret_kv = kv;
@@ -262,14 +263,14 @@ void kv_abandon(struct kv *kv)
     memtable_free(kv->active);
     memtable_free(kv->frozen);
     batch_release(&kv->batch);
-    dead_ranges_release(&kv->gaps);
+    dead_ranges_release(&kv->dead_ranges);
     data_dir_unlock(kv->lock_fd);
     free(kv->dir);
     free(kv);
 }
 
-/* The memtable holds what the batch has changed: with a batch under way the journal is all that
- * can be left behind. */
+/* The memtable also contains the changes of the batch under way, which the journal does not: so
+ * with a batch there is no checkpoint. */
 enum dueq_status kv_close(struct kv *kv)
 {
     enum dueq_status status;
@@ -318,7 +319,7 @@ void kv_lend(struct kv *kv, struct dueq_loan *loans, size_t count)
     kv->loan_count = count;
 }
 
-/* The loan that is the last of the parts and has room for the others; NULL: none. */
+/* The loan that is the last of the parts and has room for the other parts; NULL: none. */
 static struct dueq_loan *find_loan(const struct kv *kv, const struct dueq_slice *parts,
                                    size_t count, size_t size)
 {
@@ -379,7 +380,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
         fail(kv, DUEQ_TOOBIG, "a batch is larger than one record of the journal can be");
         return;
     }
-    dead_ranges_put(&kv->gaps, key);
+    dead_ranges_put(&kv->dead_ranges, key);
     kv_room_put(kv, size);
     if (size <= BATCH_COPY_MAX ? !put_small(kv, key, parts, count, size, absent)
                                : !put_large(kv, key, parts, count, size, absent))
@@ -396,14 +397,15 @@ void kv_del(struct kv *kv, struct dueq_slice key)
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
     if (kv_failed(kv))
         return;
-    dead_ranges_del(&kv->gaps, key); /* first: the key may lie in the record that goes */
+    dead_ranges_del(&kv->dead_ranges,
+                    key); /* first: `key` may point into the record that is removed */
     if (!batch_del(&kv->batch, key) || memtable_del(kv->active, key) != DUEQ_OK)
         fail(kv, DUEQ_NOMEM, "out of memory");
 }
 
 /* ---- levels */
 
-/* Lets go of a frozen table that has been merged. */
+/* Frees a frozen table that has been merged. */
 static void release_frozen(struct kv *kv)
 {
     if (kv->frozen == NULL || checkpoint_running(kv->checkpoint))
@@ -430,8 +432,8 @@ static void renew_snapshot(struct kv *kv)
     kv->commits_seen = commits;
 }
 
-/* No-op when a checkpoint still runs, nothing has changed, or a batch is under way: what LMDB
- * gets must be in the journal. */
+/* Freezes the active memtable and starts its checkpoint. No-op when a checkpoint still runs,
+ * nothing has changed, or a batch is under way: what LMDB gets must be in the journal. */
 static void freeze(struct kv *kv)
 {
     struct checkpoint_mark mark = mark_of(kv);
@@ -458,7 +460,7 @@ static bool want_freeze(const struct kv *kv)
            kv->since_freeze >= kv->options.journal_bytes / 2;
 }
 
-/* On a full disk nobody waits for what may never end: who asks for room is told. */
+/* False on a full disk: the wait may never end, and kv_room answers DUEQ_FULL. */
 bool kv_is_busy(const struct kv *kv, size_t bytes)
 {
     if (bytes < kv->options.segment_bytes / LATER_SHARE)
@@ -478,8 +480,8 @@ bool kv_is_behind(const struct kv *kv)
             kv->since_freeze >= kv->options.journal_bytes / 4);
 }
 
-/* Waits for the running checkpoint. Not longer than `patience` looks at a full disk: then
- * pushes are refused, and what drains goes on in memory and journal. False: it still runs. */
+/* Waits for the running checkpoint. On a full disk it gives up after `patience` looks: pushes
+ * are then refused, and what drains goes on in memory and journal. False: it still runs. */
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
     while (checkpoint_running(kv->checkpoint)) {
@@ -491,7 +493,7 @@ static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
     return true;
 }
 
-/* Both memtables full: the checkpoint must catch up before more is taken. */
+/* When both memtables are full, waits for the checkpoint. */
 static void freeze_when_full(struct kv *kv)
 {
     uint64_t began;
@@ -523,8 +525,7 @@ static void release_batch(void *owner)
     free(batch);
 }
 
-/* The sync thread gets the batch as it is, and the next begins; without success it is taken
- * back. */
+/* Gives the batch to the sync thread and begins an empty one. On failure takes it back. */
 static enum dueq_status append_later(struct kv *kv, int64_t now)
 {
     struct batch *batch = malloc(sizeof(*batch));
@@ -548,8 +549,8 @@ static enum dueq_status append_later(struct kv *kv, int64_t now)
     return status;
 }
 
-/* Large ones are written by the sync thread, unless so much waits for it that memory is at
- * stake. */
+/* The sync thread writes large batches, unless so much waits for it already that it would take
+ * too much memory. */
 static bool is_for_later(const struct kv *kv)
 {
     size_t segment = kv->options.segment_bytes;
@@ -570,7 +571,7 @@ static enum dueq_status append_batch(struct kv *kv, int64_t now)
                          : journal_append(kv->journal, now, parts, count, &kv->lsn);
 }
 
-/* With no segment to be had, a checkpoint that runs gives the old ones back. */
+/* When there is no segment, waits for a running checkpoint, which frees old ones. */
 static enum dueq_status append(struct kv *kv, int64_t now)
 {
     enum dueq_status status = append_batch(kv, now);

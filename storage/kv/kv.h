@@ -1,19 +1,21 @@
-/* One ordered, durable map of byte keys to byte values: journal in front, memtable in RAM, LMDB
- * checkpointed behind. See DESIGN in ARCHITECTURE.md, "storage/kv".
+/* One ordered, durable map of byte keys to byte values. Changes go into the journal and into a
+ * memtable in RAM; a checkpoint merges the memtable into LMDB later.
  *
  * Threads: every function here is called by one thread, the owner. Inside, a sync thread runs
- * fdatasync and a checkpoint thread writes LMDB; neither calls back except through
+ * fdatasync and a checkpoint thread writes LMDB. Neither calls back except through
  * `options.notify`.
  *
- * Writes: kv_put and kv_del change what kv_get and cursors see at once, and gather in the
- * current batch. kv_commit appends the batch to the journal as one atomic record. A write that
- * cannot be kept in memory or on disk makes the store failed, for good: from then on every call
- * that reads or commits answers the reason, kv_put and kv_del change nothing, nothing of the
- * batch is ever settled, and the owner closes and reopens from what is on disk. That is why
- * kv_put and kv_del return nothing. */
+ * Writes: kv_get and cursors see what kv_put and kv_del change at once; the changes gather in
+ * the current batch. kv_commit appends the batch to the journal as one atomic record.
+ *
+ * Failure: a write that cannot be kept in memory or on disk makes the store failed, for good.
+ * From then on every call that reads or commits answers the reason, kv_put and kv_del change
+ * nothing, and nothing of the batch ever becomes durable. The owner closes the store and
+ * reopens it from what is on disk. That is why kv_put and kv_del return nothing. */
 #ifndef DUEQ_KV_H
 #define DUEQ_KV_H
 
+#include "storage/kv/key.h"
 #include "storage/options.h"
 #include "storage/stats.h"
 #include "storage/slice.h"
@@ -24,106 +26,62 @@
 #include <stdint.h>
 
 struct kv;
-struct kv_cursor;
 
-enum {
-    KV_KEY_MAX = 511,    /* bytes; LMDB's compiled-in limit. Longer names are folded: key.h */
-    KV_PUT_PARTS_MAX = 4 /* slices of one value given to kv_putv */
-};
+enum { KV_PUT_PARTS_MAX = 4 }; /* slices of one value given to kv_putv */
 
 /* Opens or creates DIR (data.mdb, lock.mdb, FORMAT, journal/), takes its lock, replays the
- * journal. A torn tail is cut; damage before a record known to be durable is DUEQ_CORRUPT and
- * leaves the directory untouched. On failure *ret_kv is untouched and error says why. */
+ * journal. A torn tail is cut. Damage before a record that is known to be durable is
+ * DUEQ_CORRUPT and leaves the directory untouched. Statuses besides: DUEQ_INVALID (an option,
+ * or the length of dir), DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM. On failure
+ * *ret_kv is untouched and error says why. O(journal). */
 enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
                          struct kv **ret_kv, struct dueq_error *error);
 
-/* Settles what is committed, checkpoints it so that the next open replays nothing, frees
- * everything. Commits nothing: a batch under way is dropped, and then there is no checkpoint
- * either, the next open replays the journal. The status is that of the checkpoint or sync;
- * memory is freed whatever it is. kv may be NULL. */
+/* Makes all commits durable, checkpoints them so that the next open replays nothing, frees
+ * everything. Does not commit: a batch under way is dropped, and then there is no checkpoint
+ * and the next open replays the journal. The status is that of the checkpoint or sync; memory
+ * is freed whatever it is. kv may be NULL. */
 enum dueq_status kv_close(struct kv *kv);
 
 /* Frees everything without checkpoint or sync: what is on disk stays as a crash would leave it.
  * For a failed store, and for tests. kv may be NULL. */
 void kv_abandon(struct kv *kv);
 
-/* ---- reading: O(log n). Slices live until their key is written or deleted, and not beyond the
- * next kv_commit or kv_maintain; those of a cursor until it moves, too. */
+/* ---- reading; cursor.h walks in order */
 
+/* O(log n). *ret_value lives until the key is written or deleted, and no longer than the next
+ * kv_commit or kv_maintain. DUEQ_NOTFOUND: there is no such key. */
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
 
-/* A cursor's position is a key, not a place: it survives every write, commit and checkpoint.
- * Any number may be open. Every move answers DUEQ_OK, DUEQ_NOTFOUND (past the end; position
- * lost) or an error. */
-struct kv_cursor *kv_cursor_new(struct kv *kv); /* NULL: out of memory */
-void kv_cursor_free(struct kv_cursor *cursor);
+/* ---- writing; room.h says what may be written. Key: 1 to KV_KEY_MAX bytes, the first not 0.
+ */
 
-enum dueq_status kv_cursor_seek(struct kv_cursor *cursor, struct dueq_slice key); /* >= key */
-enum dueq_status kv_cursor_seek_last(struct kv_cursor *cursor,
-                                     struct dueq_slice key); /* < key */
-enum dueq_status kv_cursor_next(struct kv_cursor *cursor);
-enum dueq_status kv_cursor_prev(struct kv_cursor *cursor);
-
-struct dueq_slice kv_cursor_key(const struct kv_cursor *cursor);
-struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor);
-
-/* How many deleted records the last move stepped over: what it cost beyond O(log n). They are
- * remembered, so that no other move steps over them, and gone with the next checkpoint. */
-uint64_t kv_cursor_passed(const struct kv_cursor *cursor);
-
-/* The same moves for those who must not take long: a step of the budget pays for
- * KV_TOMBSTONES_A_STEP deleted records. When it is spent among them the answer is
- * DUEQ_NOTFOUND, *budget is 0 and the position lost; a seek from there again goes on where this
- * one stopped. NULL: any number of steps. */
-enum { KV_TOMBSTONES_A_STEP = 8 };
-enum dueq_status kv_cursor_seek_within(struct kv_cursor *cursor, struct dueq_slice key,
-                                       unsigned *budget);
-enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct dueq_slice key,
-                                            unsigned *budget);
-enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budget);
-
-/* ---- writing */
-
-/* `absent`: the caller knows that the key is not present now (as kv_get would tell). Then a
- * kv_del before the next checkpoint leaves nothing behind, not even a tombstone. Key and value
- * are copied. Key: 1 to KV_KEY_MAX bytes. */
+/* Key and value are copied. `absent`: the caller knows that the key is not present now (kv_get
+ * would answer DUEQ_NOTFOUND). A kv_del before the next checkpoint then leaves nothing, not
+ * even a tombstone. O(log n). */
 void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool absent);
 
-/* The same for a value given in pieces. */
+/* The same for a value given in pieces, KV_PUT_PARTS_MAX at most. */
 void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
              bool absent);
 
-/* From now on these may be taken, until others are lent (NULL, 0: none). What is taken stays as
- * it is until the next kv_commit at least. */
+/* A large value whose last part is one of these loans is taken over, not copied: the store sets
+ * loan->memory to NULL and frees the memory later; the bytes stay readable until the next
+ * kv_commit at least. The array is the caller's and must live until the next call, which
+ * replaces it (NULL, 0: none). */
 void kv_lend(struct kv *kv, struct dueq_loan *loans, size_t count);
 
-/* A key that is not present is no error. */
+/* A key that is not present is no error. O(log n). */
 void kv_del(struct kv *kv, struct dueq_slice key);
 
-/* Asked before anything is changed: may the batch grow by about so many more bytes of keys and
- * values? DUEQ_OK; DUEQ_FULL when growth must be refused (map at its high-water mark, or the
- * disk at its reserve) so that what drains the store still fits, DUEQ_NOMEM for want of a
- * descriptor; DUEQ_TOOBIG when one record
- * would not hold it; or why the store failed. What DUEQ_OK has promised room to in the journal
- * is set aside until the commit. O(1), and now and then a file that is made. */
-enum dueq_status kv_room(struct kv *kv, size_t bytes);
-
-/* The same for several changes that are to be made all or none. What was said yes to stays so
- * for every kv_room within these bytes, until the commit. */
-enum dueq_status kv_grant(struct kv *kv, size_t bytes);
-
-/* Is a checkpoint under way that a busy writer is about to run into? Work that can wait should,
- * for otherwise a commit waits, and everybody with it. */
+/* True: a checkpoint is under way, and a busy writer will soon have to wait for its end. Work
+ * that can wait should wait, because a commit that waits stops everybody. O(1). */
 bool kv_is_behind(const struct kv *kv);
 
-/* Should a change of so many bytes wait? It is large, and what was written before is still on
- * its way to the journal, or a commit would wait for a checkpoint that runs. Ask again when
- * options.notify has been called. O(1). */
+/* True: a change of so many bytes should wait. It is large, and either an earlier large record
+ * is not written yet, or the commit would wait for a checkpoint that runs. Ask again after
+ * options.notify was called. O(1). */
 bool kv_is_busy(const struct kv *kv, size_t bytes);
-
-/* May what drains the store be written? DUEQ_FULL when the disk has no room and what was set
- * aside for this is used up, too: then only reading goes on. O(1). */
-enum dueq_status kv_drains(struct kv *kv);
 
 /* ---- the batch */
 
@@ -132,14 +90,15 @@ enum dueq_status kv_drains(struct kv *kv);
  * refuses, makes the store failed. */
 size_t kv_batch_bytes(const struct kv *kv);
 
-/* Appends the batch as one record that carries `now` (unix ms; for whoever reads the journal).
+/* Appends the batch as one record that carries `now` (unix ms; only journal readers use it).
  * An empty batch commits nothing. *ret_lsn: the last LSN committed, also on an empty batch. May
  * wait for the checkpoint when both memtables are full. DUEQ_FULL, DUEQ_NOMEM: there is no
- * room, memory or descriptor for the record at this moment; the store is sound and the batch
- * stays as it is: commit again later, or abandon the store. */
+ * room, memory or descriptor for the record now; the store is sound and the batch stays as it
+ * is: commit again later, or abandon the store. Any other status: the store has failed;
+ * DUEQ_TOOBIG: the batch was larger than DUEQ_RECORD_MAX. */
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
 
-/* Replies to what was read or committed up to this LSN may leave. Never goes back. O(1). */
+/* Replies to what was read or committed up to this LSN may leave. Never decreases. O(1). */
 uint64_t kv_durable_lsn(const struct kv *kv);
 
 /* The LSN of the last commit. */
@@ -148,7 +107,7 @@ uint64_t kv_last_lsn(const struct kv *kv);
 /* The greatest `now` ever committed to this directory; 0 for a new one. */
 int64_t kv_time_floor(const struct kv *kv);
 
-/* Blocks until lsn is settled or the store failed. */
+/* Blocks until lsn is durable or the store failed. */
 enum dueq_status kv_wait(struct kv *kv, uint64_t lsn);
 
 /* DUEQ_OK, or why the store failed (DUEQ_IO, DUEQ_NOMEM, DUEQ_CORRUPT, ...). */
@@ -158,23 +117,28 @@ enum dueq_status kv_status(const struct kv *kv);
  * long as kv. */
 const char *kv_failure(const struct kv *kv);
 
-/* After a DUEQ_CORRUPT or DUEQ_IO of a read: which page of data.mdb, and what is wrong with it;
- * lives until the next call. "": no page since kv_forget_damage; what was read is sound to its
- * checksum and yet not what should be there. */
+/* After a read that answered DUEQ_CORRUPT or DUEQ_IO: which page of data.mdb, and what is wrong
+ * with it. Lives until the next call. "": no page was found damaged since kv_forget_damage;
+ * then the record has a right checksum but not the content that its reader expects. */
 const char *kv_damage(const struct kv *kv);
 void kv_forget_damage(struct kv *kv);
 
 /* ---- housekeeping */
 
-/* Once a turn, after the commit: freezes a full memtable, lets go of a flushed one, renews the
- * LMDB snapshot. `idle`: nothing else to do now, a good time to checkpoint. */
+/* Call it once a turn, after the commit. Frees a memtable that is checkpointed, renews the LMDB
+ * snapshot, looks at the room every 200 ms. Starts a checkpoint when the store has been idle
+ * for 20 calls in a row and a checkpoint is worth it, or when cursors stepped over 200,000
+ * tombstones. (kv_commit starts the checkpoint of a full memtable.) `idle`: the caller has
+ * nothing else to do now. */
 void kv_maintain(struct kv *kv, bool idle);
 
-/* Starts a checkpoint of all that is committed (no-op when one runs or nothing is there). */
+/* Starts a checkpoint of all that is committed. No effect when one runs, when there is nothing
+ * new, or when a batch is under way. */
 void kv_checkpoint_start(struct kv *kv);
 
-/* The same, and waits until it is in LMDB and the journal is recycled. DUEQ_INVALID: a batch is
- * under way. */
+/* The same, and waits until all is in LMDB and the journal is recycled. DUEQ_INVALID: a batch
+ * is under way. DUEQ_FULL: the disk or the map is full; it gave up after about 2 s, the journal
+ * still has everything. */
 enum dueq_status kv_checkpoint(struct kv *kv);
 
 /* Changes the sync mode of a running store. */
@@ -183,13 +147,14 @@ void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned 
 void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats);
 
 /* Looks at every page and every value of data.mdb, as the last checkpoint left it; opening has
- * looked at the journal. DUEQ_CORRUPT: kv_damage says what was met. O(data). */
+ * looked at the journal. DUEQ_CORRUPT: kv_damage says what was found. O(data). */
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records);
 
-/* Random at creation of the directory, the same ever after: seeds the hashes of folded keys. */
+/* A random number that is made with the directory and never changes: seeds the hashes of folded
+ * keys. */
 uint64_t kv_seed(const struct kv *kv);
 
-/* What a memtable may hold, bytes: a measure of what memory the store is meant to take. */
+/* Bytes that one memtable may hold: options.memtable_bytes. */
 uint64_t kv_memtable_limit(const struct kv *kv);
 
 #endif

@@ -18,7 +18,7 @@ enum {
     META_VERSION = 1,
     META_SIZE = 136,
     NUMBER_KEYS = 0x08, /* flag of a tree: keys are numbers */
-    TREE_FLAGS = 0x7f,  /* those that change what a tree is; others are of whoever made it */
+    TREE_FLAGS = 0x7f,  /* those that change what a tree is; other flags do not matter */
     PAGE_HEADER = 16,
     PAGE_BRANCH = 1,
     PAGE_LEAF = 2,
@@ -30,7 +30,7 @@ enum {
     READ_STEP = 65536,
     LOST_SHARE = 4,        /* of all pages, one in so many may be lost */
     LOST_MOST = 1024,      /* pages, besides */
-    UNWRITTEN_MOST = 65536 /* pages that may lie behind the end of the file */
+    UNWRITTEN_MOST = 65536 /* pages that may be after the end of the file */
 };
 #define NO_ROOT UINT64_MAX
 
@@ -53,7 +53,7 @@ struct pages {
     size_t page_size;
     bool for_writer;
     struct meta meta;        /* of the transaction that is shown; txnid 0: none yet */
-    uint8_t *sound, *unused; /* a bit a page: looked at; on the list of free pages */
+    uint8_t *sound, *unused; /* a bit for each page: checked; on the list of free pages */
     size_t bits;             /* in each */
     bool unused_exact;       /* else pages may have been used again since */
     uint8_t *scratch;        /* a page, or a step of a large value */
@@ -347,7 +347,7 @@ static size_t space_of(const struct node *node, bool leaf)
     return size + size % 2;
 }
 
-/* Nodes fill what lies behind the free space, each byte once. */
+/* Nodes fill all that is after the free space, each byte once. */
 static bool nodes_tile(struct pages *pages, const uint8_t *bytes, bool leaf)
 {
     size_t upper = get_u16(bytes + 14), sum = 0;
@@ -398,7 +398,7 @@ static int compare(const struct tree *tree, struct dueq_slice a, struct dueq_sli
     return (x > y) - (x < y);
 }
 
-/* The first key of a branch says nothing. */
+/* The first key of a branch has no meaning. */
 static bool keys_ascend(const struct tree *tree, const uint8_t *bytes, bool leaf)
 {
     unsigned count = count_of(bytes), first = leaf ? 0 : 1;
@@ -511,7 +511,7 @@ static enum dueq_status look_at_bytes(struct pages *pages, const struct tree *tr
 
 static enum dueq_status list_unused(struct pages *pages, uint64_t after, bool first);
 
-/* Without those that were free once and are in use again. */
+/* Leaves out pages that were free and are in use again. */
 static enum dueq_status list_anew(struct pages *pages, bool first)
 {
     enum dueq_status status;
@@ -522,7 +522,7 @@ static enum dueq_status list_anew(struct pages *pages, bool first)
     return status;
 }
 
-/* Pages that were free may be in use again: the list says. */
+/* Reads the list again: pages that were free may be in use now. */
 static enum dueq_status look_whether_used(struct pages *pages, uint64_t page)
 {
     enum dueq_status status;
@@ -642,108 +642,108 @@ static unsigned first_from(const struct tree *tree, const uint8_t *leaf, struct 
     return low;
 }
 
-static const struct tree *tree_of(const struct pages_place *place)
+static const struct tree *tree_of(const struct pages_cursor *cursor)
 {
-    return &place->pages->meta.main;
+    return &cursor->pages->meta.main;
 }
 
-/* From that level on down: towards the key, or (NULL) the first or the last leaf. */
-static enum dueq_status descend(struct pages_place *place, const struct tree *tree,
+/* Goes down from that level: towards the key, or (NULL) to the first or the last leaf. */
+static enum dueq_status descend(struct pages_cursor *cursor, const struct tree *tree,
                                 unsigned level, const struct dueq_slice *key, bool last,
                                 struct range *range)
 {
-    struct pages *pages = place->pages;
+    struct pages *pages = cursor->pages;
 
     for (;; level++) {
         const uint8_t *bytes;
-        enum dueq_status status = visit(pages, tree, place->page[level], level, &bytes);
+        enum dueq_status status = visit(pages, tree, cursor->page[level], level, &bytes);
 
         if (status == DUEQ_OK)
-            status = look_at_range(pages, tree, place->page[level], bytes, range);
+            status = look_at_range(pages, tree, cursor->page[level], bytes, range);
         if (status != DUEQ_OK)
             return status;
         if (level + 1 == tree->depth) {
-            place->index[level] = last ? count_of(bytes) - 1 : 0;
-            place->depth = tree->depth;
+            cursor->index[level] = last ? count_of(bytes) - 1 : 0;
+            cursor->depth = tree->depth;
             return DUEQ_OK;
         }
         if (key != NULL)
-            place->index[level] = child_for(tree, bytes, *key);
+            cursor->index[level] = child_for(tree, bytes, *key);
         else
-            place->index[level] = last ? count_of(bytes) - 1 : 0;
-        place->page[level + 1] = node_at(bytes, place->index[level]).child;
-        narrow(range, bytes, place->index[level]);
+            cursor->index[level] = last ? count_of(bytes) - 1 : 0;
+        cursor->page[level + 1] = node_at(bytes, cursor->index[level]).child;
+        narrow(range, bytes, cursor->index[level]);
     }
 }
 
-static enum dueq_status enter(struct pages_place *place, const struct tree *tree,
+static enum dueq_status enter(struct pages_cursor *cursor, const struct tree *tree,
                               const struct dueq_slice *key, bool last)
 {
     struct range range = {.has_from = false};
 
-    place->depth = 0;
-    place->txnid = place->pages->meta.txnid;
+    cursor->depth = 0;
+    cursor->txnid = cursor->pages->meta.txnid;
     if (tree->root == NO_ROOT)
         return DUEQ_NOTFOUND;
-    place->page[0] = tree->root;
-    return descend(place, tree, 0, key, last, &range);
+    cursor->page[0] = tree->root;
+    return descend(cursor, tree, 0, key, last, &range);
 }
 
-/* To the leaf beside. DUEQ_NOTFOUND: there is none, and the place stays. */
-static enum dueq_status cross(struct pages_place *place, const struct tree *tree, bool onward)
+/* Moves to the leaf beside. DUEQ_NOTFOUND: there is none, and the cursor stays. */
+static enum dueq_status cross(struct pages_cursor *cursor, const struct tree *tree, bool onward)
 {
     struct range range = {.has_from = false};
-    unsigned level = place->depth - 1;
+    unsigned level = cursor->depth - 1;
     const uint8_t *bytes;
 
     do {
         if (level-- == 0)
             return DUEQ_NOTFOUND;
-        bytes = page_at(place->pages, place->page[level]);
-    } while (onward ? place->index[level] + 1 >= count_of(bytes) : place->index[level] == 0);
-    place->index[level] += onward ? 1 : -1u;
+        bytes = page_at(cursor->pages, cursor->page[level]);
+    } while (onward ? cursor->index[level] + 1 >= count_of(bytes) : cursor->index[level] == 0);
+    cursor->index[level] += onward ? 1 : -1u;
     for (unsigned above = 0; above <= level; above++)
-        narrow(&range, page_at(place->pages, place->page[above]), place->index[above]);
-    place->page[level + 1] = node_at(bytes, place->index[level]).child;
-    return descend(place, tree, level + 1, NULL, !onward, &range);
+        narrow(&range, page_at(cursor->pages, cursor->page[above]), cursor->index[above]);
+    cursor->page[level + 1] = node_at(bytes, cursor->index[level]).child;
+    return descend(cursor, tree, level + 1, NULL, !onward, &range);
 }
 
-static const uint8_t *leaf_of(const struct pages_place *place)
+static const uint8_t *leaf_of(const struct pages_cursor *cursor)
 {
-    return page_at(place->pages, place->page[place->depth - 1]);
+    return page_at(cursor->pages, cursor->page[cursor->depth - 1]);
 }
 
-static enum dueq_status move_on(struct pages_place *place, const struct tree *tree)
+static enum dueq_status move_on(struct pages_cursor *cursor, const struct tree *tree)
 {
-    if (place->depth == 0)
+    if (cursor->depth == 0)
         return DUEQ_NOTFOUND;
-    if (++place->index[place->depth - 1] < count_of(leaf_of(place)))
+    if (++cursor->index[cursor->depth - 1] < count_of(leaf_of(cursor)))
         return DUEQ_OK;
-    return cross(place, tree, true);
+    return cross(cursor, tree, true);
 }
 
-static enum dueq_status move_back(struct pages_place *place, const struct tree *tree)
+static enum dueq_status move_back(struct pages_cursor *cursor, const struct tree *tree)
 {
-    if (place->depth == 0)
+    if (cursor->depth == 0)
         return DUEQ_NOTFOUND;
-    if (place->index[place->depth - 1]-- > 0)
+    if (cursor->index[cursor->depth - 1]-- > 0)
         return DUEQ_OK;
-    return cross(place, tree, false);
+    return cross(cursor, tree, false);
 }
 
-/* Nothing was found at the edge of a leaf: had a key of the parents been changed, it would be
- * in the leaf beside, which then does not fit its parents either. */
-static enum dueq_status look_beside(const struct pages_place *place, bool onward)
+/* For a search that found nothing at the edge of a leaf. If the disk has changed a key of a
+ * parent, the record is in the leaf beside, which then does not fit its parents either. */
+static enum dueq_status look_beside(const struct pages_cursor *cursor, bool onward)
 {
-    struct pages_place beside = *place;
-    enum dueq_status status = cross(&beside, tree_of(place), onward);
+    struct pages_cursor beside = *cursor;
+    enum dueq_status status = cross(&beside, tree_of(cursor), onward);
 
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static bool is_old(const struct pages_place *place)
+static bool is_old(const struct pages_cursor *cursor)
 {
-    return place->txnid != place->pages->meta.txnid;
+    return cursor->txnid != cursor->pages->meta.txnid;
 }
 
 /* ---- reading */
@@ -775,7 +775,7 @@ static enum dueq_status sum_large(struct pages *pages, uint64_t page, const stru
     return DUEQ_OK;
 }
 
-/* Each time: no checksum covers the number of its page, which could be that of another. */
+/* Checked each time: no checksum covers the number of its page, which could be wrong. */
 static enum dueq_status large_value(struct pages *pages, const struct node *node,
                                     struct dueq_slice *ret_value)
 {
@@ -809,8 +809,8 @@ static enum dueq_status value_of(struct pages *pages, const struct node *node,
     return DUEQ_OK;
 }
 
-/* The key of a large value is covered by the checksum that lies with the value. When that was
- * looked at once, the key is what it was. */
+/* The checksum of a large value is on the pages of the value, and covers the key. Once it was
+ * checked, the key is right. */
 static enum dueq_status look_at_key(struct pages *pages, const uint8_t *leaf, unsigned index)
 {
     struct dueq_slice value;
@@ -825,103 +825,104 @@ static enum dueq_status look_at_key(struct pages *pages, const uint8_t *leaf, un
     return large_value(pages, &node, &value);
 }
 
-/* A key is not in its leaf: so say the two between which it would be. One that has changed is
- * one of them, wherever the search was misled. */
-static enum dueq_status look_at_absence(const struct pages_place *place)
+/* For a key that is not in its leaf: checks the two records between which it would be. If a
+ * changed key has misled the search, it is one of these two. */
+static enum dueq_status look_at_absence(const struct pages_cursor *cursor)
 {
-    unsigned index = place->index[place->depth - 1];
-    const uint8_t *leaf = leaf_of(place);
-    enum dueq_status status = look_at_key(place->pages, leaf, index);
+    unsigned index = cursor->index[cursor->depth - 1];
+    const uint8_t *leaf = leaf_of(cursor);
+    enum dueq_status status = look_at_key(cursor->pages, leaf, index);
 
     if (status == DUEQ_OK && index > 0)
-        status = look_at_key(place->pages, leaf, index - 1);
+        status = look_at_key(cursor->pages, leaf, index - 1);
     if (status == DUEQ_OK && index == 0)
-        status = look_beside(place, false);
+        status = look_beside(cursor, false);
     return status;
 }
 
-/* The leaf, and in it the first key at or above, which may lie behind its last. */
-static enum dueq_status find(struct pages_place *place, struct dueq_slice key, bool *ret_exact)
+/* Finds the leaf, and in it the first key at or above; the index may be after the last. */
+static enum dueq_status find(struct pages_cursor *cursor, struct dueq_slice key,
+                             bool *ret_exact)
 {
-    const struct tree *tree = tree_of(place);
-    enum dueq_status status = enter(place, tree, &key, false);
+    const struct tree *tree = tree_of(cursor);
+    enum dueq_status status = enter(cursor, tree, &key, false);
 
     if (status != DUEQ_OK)
         return status;
-    place->index[place->depth - 1] = first_from(tree, leaf_of(place), key, ret_exact);
-    return *ret_exact ? DUEQ_OK : look_at_absence(place);
+    cursor->index[cursor->depth - 1] = first_from(tree, leaf_of(cursor), key, ret_exact);
+    return *ret_exact ? DUEQ_OK : look_at_absence(cursor);
 }
 
 enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
                            struct dueq_slice *ret_value)
 {
-    struct pages_place place = {.pages = pages};
+    struct pages_cursor cursor = {.pages = pages};
     bool exact;
-    enum dueq_status status = find(&place, key, &exact);
+    enum dueq_status status = find(&cursor, key, &exact);
     struct node node;
 
     if (status != DUEQ_OK)
         return status;
     if (!exact) {
-        if (place.index[place.depth - 1] == count_of(leaf_of(&place)))
-            status = look_beside(&place, true);
+        if (cursor.index[cursor.depth - 1] == count_of(leaf_of(&cursor)))
+            status = look_beside(&cursor, true);
         return status == DUEQ_OK ? DUEQ_NOTFOUND : status;
     }
-    node = node_at(leaf_of(&place), place.index[place.depth - 1]);
+    node = node_at(leaf_of(&cursor), cursor.index[cursor.depth - 1]);
     return value_of(pages, &node, ret_value);
 }
 
-enum dueq_status pages_seek(struct pages_place *place, struct dueq_slice key)
+enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key)
 {
     bool exact;
-    enum dueq_status status = find(place, key, &exact);
+    enum dueq_status status = find(cursor, key, &exact);
 
-    if (status == DUEQ_OK && place->index[place->depth - 1] == count_of(leaf_of(place)))
-        status = cross(place, tree_of(place), true);
+    if (status == DUEQ_OK && cursor->index[cursor->depth - 1] == count_of(leaf_of(cursor)))
+        status = cross(cursor, tree_of(cursor), true);
     if (status != DUEQ_OK)
-        place->depth = 0;
+        cursor->depth = 0;
     return status;
 }
 
-enum dueq_status pages_last(struct pages_place *place)
+enum dueq_status pages_last(struct pages_cursor *cursor)
 {
-    return enter(place, tree_of(place), NULL, true);
+    return enter(cursor, tree_of(cursor), NULL, true);
 }
 
-static enum dueq_status step(struct pages_place *place, bool onward)
+static enum dueq_status step(struct pages_cursor *cursor, bool onward)
 {
     enum dueq_status status = DUEQ_NOTFOUND;
 
-    if (!is_old(place))
-        status = onward ? move_on(place, tree_of(place)) : move_back(place, tree_of(place));
+    if (!is_old(cursor))
+        status = onward ? move_on(cursor, tree_of(cursor)) : move_back(cursor, tree_of(cursor));
     if (status != DUEQ_OK)
-        place->depth = 0;
+        cursor->depth = 0;
     return status;
 }
 
-enum dueq_status pages_next(struct pages_place *place)
+enum dueq_status pages_next(struct pages_cursor *cursor)
 {
-    return step(place, true);
+    return step(cursor, true);
 }
 
-enum dueq_status pages_prev(struct pages_place *place)
+enum dueq_status pages_prev(struct pages_cursor *cursor)
 {
-    return step(place, false);
+    return step(cursor, false);
 }
 
-enum dueq_status pages_record(struct pages_place *place, struct dueq_slice *ret_key,
+enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *ret_key,
                               struct dueq_slice *ret_value)
 {
-    struct node node = node_at(leaf_of(place), place->index[place->depth - 1]);
+    struct node node = node_at(leaf_of(cursor), cursor->index[cursor->depth - 1]);
 
     *ret_key = dueq_slice(node.key, node.key_size);
-    return value_of(place->pages, &node, ret_value);
+    return value_of(cursor->pages, &node, ret_value);
 }
 
 /* ---- the list of free pages */
 
-/* A large record of it: all of it can be read. LMDB writes one before it knows how long it
- * will be, shortens it where it lies, and leaves it its pages. */
+/* A large record of the list: checks that all of it can be read. LMDB writes it before it knows
+ * its length, shortens it in place, and leaves it its pages. */
 static enum dueq_status list_large(struct pages *pages, uint64_t page, size_t size)
 {
     uint64_t offset = page * pages->page_size + PAGE_HEADER, count;
@@ -944,12 +945,12 @@ static enum dueq_status list_large(struct pages *pages, uint64_t page, size_t si
     return DUEQ_OK;
 }
 
-/* A record of it: how many pages, and their numbers, falling. There may be room for more. */
-static enum dueq_status list_record(struct pages *pages, const struct pages_place *place,
+/* A record of the list: how many pages, and their numbers, falling. It may have spare room. */
+static enum dueq_status list_record(struct pages *pages, const struct pages_cursor *cursor,
                                     bool first, uint64_t *total)
 {
-    struct node node = node_at(leaf_of(place), place->index[place->depth - 1]);
-    uint64_t page = place->page[place->depth - 1], before = UINT64_MAX, count;
+    struct node node = node_at(leaf_of(cursor), cursor->index[cursor->depth - 1]);
+    uint64_t page = cursor->page[cursor->depth - 1], before = UINT64_MAX, count;
     const uint8_t *numbers = node.value;
     enum dueq_status status = DUEQ_OK;
 
@@ -980,7 +981,8 @@ static enum dueq_status list_record(struct pages *pages, const struct pages_plac
     return DUEQ_OK;
 }
 
-/* Every page is a meta page, in use, or free. Some too many are lost room and no harm. */
+/* Every page is a meta page, in use, or free. A few that are none of these are lost room only.
+ */
 static enum dueq_status look_at_sums(struct pages *pages, uint64_t unused)
 {
     const struct meta *meta = &pages->meta;
@@ -997,21 +999,21 @@ static enum dueq_status look_at_sums(struct pages *pages, uint64_t unused)
 static enum dueq_status list_unused(struct pages *pages, uint64_t after, bool first)
 {
     const struct tree *tree = &pages->meta.free;
-    struct pages_place place = {.pages = pages};
-    enum dueq_status status = enter(&place, tree, NULL, true);
+    struct pages_cursor cursor = {.pages = pages};
+    enum dueq_status status = enter(&cursor, tree, NULL, true);
     uint64_t total = 0;
 
     while (status == DUEQ_OK) {
-        uint64_t txnid = get_u64(node_at(leaf_of(&place), place.index[place.depth - 1]).key);
+        uint64_t txnid = get_u64(node_at(leaf_of(&cursor), cursor.index[cursor.depth - 1]).key);
 
         if (txnid <= after)
             break;
         if (txnid > pages->meta.txnid)
-            return damaged(pages, place.page[place.depth - 1],
+            return damaged(pages, cursor.page[cursor.depth - 1],
                            "a list of free pages comes from the future");
-        status = list_record(pages, &place, first, &total);
+        status = list_record(pages, &cursor, first, &total);
         if (status == DUEQ_OK)
-            status = move_back(&place, tree);
+            status = move_back(&cursor, tree);
     }
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
@@ -1079,7 +1081,7 @@ static enum dueq_status take_over(struct pages *pages, uint64_t after)
     return list_unused(pages, after, false);
 }
 
-/* On failure what was shown is shown still: with it goes what the bits say. */
+/* On failure the view stays as it was, and so do the bits. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
 {
     struct meta before = pages->meta;
@@ -1100,16 +1102,15 @@ enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
 
 /* ---- writing */
 
-/* LMDB fills up a page that has become too empty from those beside it, and looks at the next.
- */
-static enum dueq_status look_around(const struct pages_place *place)
+/* LMDB fills a page that has become too empty from the pages beside it, so they are checked. */
+static enum dueq_status look_around(const struct pages_cursor *cursor)
 {
-    struct pages *pages = place->pages;
-    const struct tree *tree = tree_of(place);
+    struct pages *pages = cursor->pages;
+    const struct tree *tree = tree_of(cursor);
 
-    for (unsigned level = 0; level + 1 < place->depth; level++) {
-        const uint8_t *branch = page_at(pages, place->page[level]), *bytes;
-        unsigned index = place->index[level];
+    for (unsigned level = 0; level + 1 < cursor->depth; level++) {
+        const uint8_t *branch = page_at(pages, cursor->page[level]), *bytes;
+        unsigned index = cursor->index[level];
         enum dueq_status status = DUEQ_OK;
 
         if (index > 0)
@@ -1119,16 +1120,16 @@ static enum dueq_status look_around(const struct pages_place *place)
         if (status != DUEQ_OK)
             return status;
     }
-    return look_beside(place, true);
+    return look_beside(cursor, true);
 }
 
-static void remember_allowed(struct pages *pages, const struct pages_place *place,
+static void remember_allowed(struct pages *pages, const struct pages_cursor *cursor,
                              struct dueq_slice key)
 {
     struct range range = {.has_from = false};
 
-    for (unsigned level = 0; level + 1 < place->depth; level++)
-        narrow(&range, page_at(pages, place->page[level]), place->index[level]);
+    for (unsigned level = 0; level + 1 < cursor->depth; level++)
+        narrow(&range, page_at(pages, cursor->page[level]), cursor->index[level]);
     kv_key_copy(&pages->allowed_from, key);
     pages->allowed_last = !range.has_to;
     if (range.has_to)
@@ -1138,18 +1139,18 @@ static void remember_allowed(struct pages *pages, const struct pages_place *plac
 
 enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
 {
-    struct pages_place place = {.pages = pages};
+    struct pages_cursor cursor = {.pages = pages};
     bool exact;
     enum dueq_status status;
 
     if (pages->allowed && dueq_slice_compare(key, kv_key_slice(&pages->allowed_from)) >= 0 &&
         (pages->allowed_last || dueq_slice_compare(key, kv_key_slice(&pages->allowed_to)) < 0))
         return DUEQ_OK;
-    status = find(&place, key, &exact);
+    status = find(&cursor, key, &exact);
     if (status == DUEQ_OK)
-        status = look_around(&place);
+        status = look_around(&cursor);
     if (status == DUEQ_OK)
-        remember_allowed(pages, &place, key);
+        remember_allowed(pages, &cursor, key);
     return status;
 }
 

@@ -1,16 +1,17 @@
-/* LMDB's pages, read without believing them: a page is looked at whole before anything in it is
- * used, so that what a disk has changed ends in an error that names the page, and never in a
- * signal, a loop or a wrong answer. LMDB itself checks nothing of that. Private to
- * lmdb_store.c.
+/* Reads LMDB's pages, and checks each page as a whole before it uses anything in it. So a
+ * change that the disk has made ends in an error that names the page, never in a signal, an
+ * endless loop or a wrong answer. LMDB itself checks nothing of this. Private to lmdb_store.c.
  *
- * What is checked. A page, when it is first met: that it is where it says and is not free, that
- * its nodes lie side by side and in order; of each record a checksum of key and value. On each
- * way down: that the keys of a page lie between those of its parent that lead to it. A search
- * that finds nothing at the edge of a leaf looks at the leaf beside it as well. What remains is
- * said in storage/FORMAT.md.
+ * What is checked. When a page is first read: that it has the right number and is not free,
+ * that its nodes lie side by side and in order, and a checksum of key and value of each record.
+ * On each way down: that the keys of a page are between the keys of its parent that lead to it.
+ * A search that finds nothing at the edge of a leaf also looks at the next leaf. FORMAT.md says
+ * what remains unchecked.
  *
- * Pages are read by pread when they are first met, so that a disk that cannot read them says so
- * in an error, and from a map afterwards. A view is one thread's. */
+ * A page is first read by pread, so that a disk that cannot read it causes an error and not a
+ * signal, and from a map afterwards. One thread uses a view. Functions that answer a status
+ * answer DUEQ_CORRUPT or DUEQ_IO for a page that is damaged or cannot be read (pages_damage).
+ */
 #ifndef DUEQ_LMDB_PAGES_H
 #define DUEQ_LMDB_PAGES_H
 
@@ -21,55 +22,56 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Values carry four bytes behind them: of XXH3-64, seeded by that of the key. */
+/* Each value is followed by four bytes: of its XXH3-64, seeded by the XXH3-64 of the key. */
 enum { PAGES_SUM_SIZE = 4, PAGES_LEVELS = 32 };
 void pages_write_sum(uint8_t *sum, struct dueq_slice key, struct dueq_slice value);
 
 struct pages;
 
-/* Looks at the file's two meta pages: what mdb_env_open would take for granted. */
+/* Checks the two meta pages of the file, which mdb_env_open would believe. */
 enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq_error *error);
 
-/* A view of the file, whose descriptor is the caller's. `for_writer`: also looks at what only a
- * change would use. NULL: out of memory. */
+/* A view of the file. fd is the caller's and stays open while the view lives. `for_writer`:
+ * also checks what only a change uses. NULL: out of memory. */
 struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer);
 void pages_free(struct pages *pages); /* NULL is fine */
 
-/* Shows the file as transaction `txnid` has left it. That one, and the one shown before, must
- * be held by a reader of LMDB, or be the writer's own base, until the next call. Cost: what was
- * freed in between; the first time, the whole list of free pages. DUEQ_NOTFOUND: it is not
- * one of the last two any more. On failure the view stays as it was. */
+/* Shows the file as transaction `txnid` has left it. Until the next call an LMDB reader must
+ * hold this transaction and the one shown before, or this one must be the base of the writer.
+ * Cost: the pages freed in between; the first time, the whole list of free pages.
+ * DUEQ_NOTFOUND: the transaction is no longer one of the last two. On failure the view stays as
+ * it was. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 
-/* What was wrong the last time, in words; static until the next failure. "": nothing since the
- * view was made or this was forgotten. */
+/* What was wrong the last time, in words; lives until the next failure. "": nothing was wrong
+ * since the view was made or pages_forget_damage was called. */
 const char *pages_damage(const struct pages *pages);
 void pages_forget_damage(struct pages *pages);
 
 /* ---- reading. Slices live until the next pages_show. */
 
-struct pages_place {
+struct pages_cursor {
     struct pages *pages;
     uint64_t txnid;
-    unsigned depth; /* 0: nowhere */
+    unsigned depth; /* of the path from the root to a leaf; 0: no position */
     uint64_t page[PAGES_LEVELS];
     unsigned index[PAGES_LEVELS];
 };
 
 enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
                            struct dueq_slice *ret_value);
-enum dueq_status pages_seek(struct pages_place *place, struct dueq_slice key); /* >= */
-enum dueq_status pages_last(struct pages_place *place);
-enum dueq_status pages_next(struct pages_place *place);
-enum dueq_status pages_prev(struct pages_place *place);
-/* Of the place that the last move found. The value of a large one is looked at here. */
-enum dueq_status pages_record(struct pages_place *place, struct dueq_slice *ret_key,
+enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key); /* >= */
+enum dueq_status pages_last(struct pages_cursor *cursor);
+enum dueq_status pages_next(struct pages_cursor *cursor);
+enum dueq_status pages_prev(struct pages_cursor *cursor);
+/* The record that the last move found. Checks the value when it is large. */
+enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *ret_key,
                               struct dueq_slice *ret_value);
 
 /* ---- writing */
 
-/* Looks at every page that LMDB may use to change that key. Cheap for a key that lies in the
- * same leaf as the one before. */
+/* Checks every page that LMDB may use to change that key. Cheap when the key belongs to the
+ * leaf of the key before. */
 enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key);
 
 /* ---- the whole */
@@ -77,7 +79,7 @@ enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key);
 struct pages_census {
     uint64_t records, pages, free_pages, lost_pages; /* lost: neither used nor free */
 };
-/* Looks at every page and every value. O(file). */
+/* Checks every page and every value. O(file). */
 enum dueq_status pages_check(struct pages *pages, struct pages_census *ret_census);
 
 #endif

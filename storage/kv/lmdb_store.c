@@ -32,17 +32,17 @@ struct lmdb_store {
     struct pages *reader;      /* the owner's */
     struct pages *writer;      /* the checkpoint thread's */
     uint64_t generation;
-    _Atomic(int) attention; /* enum attention: who may renew the snapshot */
+    _Atomic(int) snapshot_use; /* enum snapshot_use: who may renew the snapshot */
     _Atomic(int) last_error;
     _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
 };
 
-/* Of the owner. It takes the snapshot back before it reads. */
-enum attention { PINNED, RELEASED, RENEWING };
+/* The owner has the snapshot; no thread has it; the checkpoint thread is renewing it. */
+enum snapshot_use { PINNED, RELEASED, RENEWING };
 
 struct lmdb_cursor {
     struct lmdb_store *store;
-    struct pages_place place;
+    struct pages_cursor position;
     struct dueq_slice key, value;
 };
 
@@ -87,7 +87,7 @@ const char *lmdb_error_text(const struct lmdb_store *store)
                           : mdb_strerror(atomic_load(&store->last_error));
 }
 
-/* Notes which view said so. */
+/* Notes in which view the damage is. */
 static enum dueq_status seen_by(struct lmdb_store *store, const struct pages *pages,
                                 enum dueq_status status)
 {
@@ -135,7 +135,7 @@ static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key, struct dueq
     return MDB_SUCCESS;
 }
 
-/* One record in a file that nobody else knows of. */
+/* Writes a file with one record, which no other process knows of. */
 static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slice key,
                     struct dueq_slice value)
 {
@@ -176,7 +176,7 @@ static int make_data_file(const char *dir, const char *path, const struct dueq_i
     int error;
 
     snprintf(beside, sizeof(beside), "%.*s.new", PATH_MAX - 8, path);
-    error = make_empty(io, beside); /* one that a power cut has left begins again */
+    error = make_empty(io, beside); /* overwrites what a power cut has left */
     if (error == 0)
         error = fill_new(&store, beside, key, value);
     if (store.env != NULL)
@@ -216,8 +216,7 @@ enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
 
 /* ---- life */
 
-/* Also when it is the first to open the file after a crash: what a dead process has left
- * unsynced is synced here. 0, or errno. */
+/* Syncs also what a process that crashed has left unsynced. 0, or errno. */
 static int read_off_disk(struct lmdb_store *store, const char *path)
 {
     const struct dueq_io *io = store->io;
@@ -268,7 +267,7 @@ static enum dueq_status look_at_file(struct lmdb_store *store, struct dueq_error
     MDB_envinfo info;
 
     mdb_env_info(store->env,
-                 &info); /* a file that is larger than was asked for is mapped whole */
+                 &info); /* LMDB maps a file that is larger than asked for as a whole */
     store->reader = pages_new(store->io, store->fd, info.me_mapsize, false);
     store->writer = pages_new(store->io, store->fd, info.me_mapsize, true);
     if (store->reader == NULL || store->writer == NULL)
@@ -340,8 +339,8 @@ void lmdb_store_close(struct lmdb_store *store)
 
 /* ---- reading */
 
-/* A snapshot that begins before the old one ends: what was in use in that one and is not now
- * stands on the list of free pages, and nowhere is it in use again already. */
+/* The new snapshot begins before the old one ends. So a page that only the old one uses is on
+ * the list of free pages and is not in use again. */
 static int begin_other(struct lmdb_store *store)
 {
     if (store->other == NULL)
@@ -349,8 +348,8 @@ static int begin_other(struct lmdb_store *store)
     return mdb_txn_renew(store->other);
 }
 
-/* DUEQ_NOTFOUND: two commits came between, and the next try finds a later transaction; when it
- * does not, the meta page is no longer what LMDB has written. */
+/* DUEQ_NOTFOUND: two commits came in between, and the next try finds a later transaction. If it
+ * does not, the meta page is not what LMDB has written. */
 static enum dueq_status show_other(struct lmdb_store *store)
 {
     uint64_t tried = 0, txnid;
@@ -384,33 +383,35 @@ static enum dueq_status renew(struct lmdb_store *store)
     return DUEQ_OK;
 }
 
-/* One that rests already may be in the middle of a renewal. */
+/* No-op on a snapshot that is released already: it may be in the middle of a renewal. */
 void lmdb_release_snapshot(struct lmdb_store *store)
 {
     int expected = PINNED;
 
-    atomic_compare_exchange_strong(&store->attention, &expected, RELEASED);
+    atomic_compare_exchange_strong(&store->snapshot_use, &expected, RELEASED);
 }
 
 void lmdb_renew_released(struct lmdb_store *store)
 {
     int expected = RELEASED;
 
-    if (!atomic_compare_exchange_strong(&store->attention, &expected, RENEWING))
+    if (!atomic_compare_exchange_strong(&store->snapshot_use, &expected, RENEWING))
         return;
     store->generation++;
-    renew(store); /* on failure the old one stays, and the owner meets it when it renews */
-    atomic_store_explicit(&store->attention, RELEASED, memory_order_release);
+    renew(store); /* on failure the old one stays, and the owner sees the failure when it renews
+                   */
+    atomic_store_explicit(&store->snapshot_use, RELEASED, memory_order_release);
 }
 
-/* A renewal under way is waited for: some tens of microseconds. */
-static void wake(struct lmdb_store *store)
+/* Takes the snapshot for the owner. Waits for a renewal under way: some tens of microseconds.
+ */
+static void pin(struct lmdb_store *store)
 {
     int expected = RELEASED;
 
-    if (atomic_load_explicit(&store->attention, memory_order_relaxed) == PINNED)
+    if (atomic_load_explicit(&store->snapshot_use, memory_order_relaxed) == PINNED)
         return;
-    while (!atomic_compare_exchange_weak(&store->attention, &expected, PINNED)) {
+    while (!atomic_compare_exchange_weak(&store->snapshot_use, &expected, PINNED)) {
         expected = RELEASED;
         sched_yield();
     }
@@ -418,33 +419,33 @@ static void wake(struct lmdb_store *store)
 
 enum dueq_status lmdb_renew(struct lmdb_store *store)
 {
-    wake(store);
+    pin(store);
     store->generation++;
     return renew(store);
 }
 
 uint64_t lmdb_generation(struct lmdb_store *store)
 {
-    wake(store);
+    pin(store);
     return store->generation;
 }
 
 const char *lmdb_damage(struct lmdb_store *store)
 {
-    wake(store);
+    pin(store);
     return pages_damage(store->reader);
 }
 
 void lmdb_forget_damage(struct lmdb_store *store)
 {
-    wake(store);
+    pin(store);
     pages_forget_damage(store->reader);
 }
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value)
 {
-    wake(store);
+    pin(store);
     return seen_by(store, store->reader, pages_get(store->reader, key, ret_value));
 }
 
@@ -455,7 +456,7 @@ struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
     if (cursor == NULL)
         return NULL;
     cursor->store = store;
-    cursor->place.pages = store->reader;
+    cursor->position.pages = store->reader;
     return cursor;
 }
 
@@ -467,32 +468,32 @@ void lmdb_cursor_free(struct lmdb_cursor *cursor)
 static enum dueq_status take(struct lmdb_cursor *cursor, enum dueq_status status)
 {
     if (status == DUEQ_OK)
-        status = pages_record(&cursor->place, &cursor->key, &cursor->value);
+        status = pages_record(&cursor->position, &cursor->key, &cursor->value);
     return seen_by(cursor->store, cursor->store->reader, status);
 }
 
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key)
 {
-    wake(cursor->store);
-    return take(cursor, pages_seek(&cursor->place, key));
+    pin(cursor->store);
+    return take(cursor, pages_seek(&cursor->position, key));
 }
 
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor)
 {
-    wake(cursor->store);
-    return take(cursor, pages_last(&cursor->place));
+    pin(cursor->store);
+    return take(cursor, pages_last(&cursor->position));
 }
 
 enum dueq_status lmdb_next(struct lmdb_cursor *cursor)
 {
-    wake(cursor->store);
-    return take(cursor, pages_next(&cursor->place));
+    pin(cursor->store);
+    return take(cursor, pages_next(&cursor->position));
 }
 
 enum dueq_status lmdb_prev(struct lmdb_cursor *cursor)
 {
-    wake(cursor->store);
-    return take(cursor, pages_prev(&cursor->place));
+    pin(cursor->store);
+    return take(cursor, pages_prev(&cursor->position));
 }
 
 struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor)
@@ -548,7 +549,7 @@ static enum dueq_status allow(struct lmdb_txn *txn, struct dueq_slice key)
     return seen_by(store, store->writer, pages_allow(store->writer, key));
 }
 
-/* The cursor finds the place of the next key near that of the last: keys come in order. */
+/* Keys come in order, so the cursor finds the next key near the last one. */
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
 {
     enum dueq_status status = allow(txn, key);
@@ -573,9 +574,9 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
 }
 
 /* LMDB says ENOSPC when a write finds no room, which does no harm, and when a sync does, which
- * loses what was written. The kernel tells every descriptor of a failed sync once: ours, too. A
- * write that finds room for a part it calls EIO: so it is when the file cannot be longer by
- * what was to be written. */
+ * loses what was written. The kernel reports a failed sync once to every descriptor, also to
+ * ours. LMDB says EIO for a short write: it is ENOSPC when the file cannot grow by what was to
+ * be written. */
 static enum dueq_status doubt(struct lmdb_store *store, enum dueq_status status)
 {
     uint64_t file;
@@ -647,7 +648,7 @@ static uint64_t read_free_list(MDB_txn *txn, uint64_t *bitmap, uint64_t end)
     return pages;
 }
 
-/* Whole words of 64 pages, four behind one another at least. */
+/* Counts whole words of 64 free pages, in runs of RUN_WORDS at least. */
 static uint64_t count_runs(const uint64_t *bitmap, uint64_t end)
 {
     uint64_t pages = 0, words = 0;
@@ -691,7 +692,7 @@ enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *r
     return DUEQ_OK;
 }
 
-/* What LMDB has made longer by itself may have holes: they are filled, or do not count. */
+/* LMDB may have made the file longer, with holes: they get blocks, or do not count. */
 static uint64_t allocated_bytes(struct lmdb_store *store)
 {
     struct stat stats;
@@ -732,7 +733,7 @@ enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_ce
     struct pages_census census;
     enum dueq_status status;
 
-    wake(store);
+    pin(store);
     status = seen_by(store, store->reader, pages_check(store->reader, &census));
     if (status == DUEQ_OK)
         *ret_census = (struct lmdb_census){census.records, census.pages, census.free_pages,

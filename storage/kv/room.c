@@ -1,12 +1,9 @@
-/* What the store may take. Everything that is taken has its room already: a segment of the
- * journal for its record, and blocks of data.mdb for what the checkpoint will make of it. They
- * are set aside when growth is asked for, so that nothing which happens to the disk later can
- * stop what was taken, nor what drains the store. Free pages of data.mdb are room. */
+/* Sets room aside in the journal and in data.mdb: room.h. Free pages of data.mdb are room. */
 #include "storage/kv/kv_internal.h"
 
 enum {
     CHECK_USEC = 200 * 1000,
-    MODEST = 16 * 1024 /* bytes: a store without room for this is full */
+    MODEST = 16 * 1024 /* bytes; a store without room for this much is full */
 };
 
 #define MIB            ((uint64_t)1 << 20)
@@ -35,8 +32,8 @@ static uint64_t headroom(const struct kv *kv)
     return share > HEADROOM_LEAST ? share : HEADROOM_LEAST;
 }
 
-/* Bytes of data.mdb that are kept for it: a claim adds to a job a third of what the smallest
- * one takes, and a transaction copies each page it changes. */
+/* Bytes of data.mdb that are kept for what drains: a claim makes the smallest job a third
+ * larger, and a transaction copies each page that it changes. */
 static uint64_t drain_room(const struct kv *kv)
 {
     uint64_t share = kv->options.memtable_bytes / 8 + kv->room.data.used / 3;
@@ -44,8 +41,8 @@ static uint64_t drain_room(const struct kv *kv)
     return least(least(share, DRAIN_MOST), headroom(kv));
 }
 
-/* What the memtables, and so many bytes more, will take of data.mdb, generously: pages are
- * half full at the worst. */
+/* Bytes of data.mdb that the memtables and `bytes` more will take at the most: pages may be
+ * only half full. */
 static uint64_t pending(const struct kv *kv, uint64_t bytes)
 {
     uint64_t held = memtable_bytes(kv->active);
@@ -62,20 +59,19 @@ static uint64_t lacking(const struct kv *kv, uint64_t bytes)
     return difference(pending(kv, bytes) + drain_room(kv), difference(data->file, data->used));
 }
 
-/* Large values lie in pages one behind the other: free ones here and there are no use to them.
- */
+/* A large value needs consecutive pages; single free pages are of no use to it. */
 static uint64_t lacking_in_a_row(const struct kv *kv, uint64_t bytes)
 {
     const struct lmdb_room *data = &kv->room.data;
-    uint64_t behind = difference(data->file, data->end);
+    uint64_t tail = difference(data->file, data->end);
     uint64_t large = kv->room.active.large + kv->room.frozen.large,
              huge = kv->room.active.huge + kv->room.frozen.huge;
     uint64_t lacks;
 
     large += bytes > KV_LARGE ? bytes : 0;
     huge += bytes > KV_HUGE ? bytes : 0;
-    lacks = difference(large, behind + data->runs / 4 * 3);
-    huge = difference(huge, behind);
+    lacks = difference(large, tail + data->runs / 4 * 3);
+    huge = difference(huge, tail);
     return lacks > huge ? lacks : huge;
 }
 
@@ -86,7 +82,7 @@ static bool map_is_full(const struct kv *kv, uint64_t bytes)
 
 /* ---- getting it */
 
-/* Makes data.mdb longer by at least so much, when that leaves `reserve` bytes of the disk. */
+/* Makes data.mdb longer by at least `bytes`, if `reserve` bytes of the disk stay free. */
 static enum dueq_status grow(struct kv *kv, uint64_t bytes, uint64_t reserve)
 {
     struct lmdb_room *data = &kv->room.data;
@@ -112,7 +108,7 @@ static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
     return lacks == 0 ? DUEQ_OK : grow(kv, lacks, kv->options.disk_reserve_bytes);
 }
 
-/* What drains the store, and comes with what was asked for, goes into the same record. */
+/* What drains the store goes into the same record as what was asked for. */
 static size_t drain_slack(const struct kv *kv)
 {
     return kv->options.segment_bytes / 16;
@@ -152,7 +148,7 @@ void kv_room_check(struct kv *kv)
         set_full(kv, reserve(kv, MODEST) == DUEQ_FULL);
 }
 
-/* An eighth of a record is for what drains, and for what comes with what was asked for. */
+/* An eighth of a record is kept for what drains the store and for what a request adds. */
 static bool fits_record(const struct kv *kv, size_t bytes)
 {
     uint64_t most = kv->options.record_bytes / 8 * 7, taken = kv_batch_bytes(kv);
@@ -181,7 +177,8 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
     if (kv->state == KV_FULL)
         return DUEQ_FULL;
     status = reserve(kv, bytes);
-    if (status == DUEQ_FULL && bytes <= MODEST) /* not only what is large */
+    if (status == DUEQ_FULL &&
+        bytes <= MODEST) /* small requests fail too, not only large ones */
         set_full(kv, true);
     return status;
 }
@@ -212,7 +209,7 @@ void kv_room_open(struct kv *kv)
     kv_room_measure(kv);
     lacks = lacking(kv, 0);
     if (lacks > 0)
-        grow(kv, lacks, 0); /* without it growth is refused */
+        grow(kv, lacks, 0); /* if it fails, kv_room refuses growth */
     kv->room.checked = kv->io->monotonic_usec(kv->io->arg) - CHECK_USEC;
     kv_room_check(kv);
 }

@@ -1,5 +1,8 @@
 /* The queue's self-check: what is counted equals what is there. For tests. */
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 struct tally {
     uint64_t pending, ready;
@@ -8,7 +11,7 @@ struct tally {
 struct audit {
     struct queue *queue;
     struct topic *topic;
-    uint64_t jobs, entries, named, unique, lives, ttls; /* found */
+    uint64_t jobs, entries, named, ids, ttls_of_jobs, ttl_entries; /* found */
     uint64_t claimed, dead;
     struct tally lanes[TOPIC_LANES_MAX]; /* as topic->lanes */
     const char *wrong;
@@ -20,18 +23,18 @@ static void blame(struct audit *audit, bool sound, const char *what)
         audit->wrong = what;
 }
 
-static bool exists(struct audit *audit, struct kv_key key, struct place place)
+static bool exists(struct audit *audit, struct kv_key key, struct position position)
 {
     struct dueq_slice value;
 
-    queue_key_add_position(&key, place.due, place.seq);
+    queue_key_add_position(&key, position.due, position.seq);
     return kv_get(audit->queue->kv, kv_key_slice(&key), &value) == DUEQ_OK;
 }
 
 /* ---- each job */
 
 static void audit_pending(struct audit *audit, const struct job_state *state,
-                          struct place place)
+                          struct position position)
 {
     struct topic *topic = audit->topic;
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
@@ -43,47 +46,48 @@ static void audit_pending(struct audit *audit, const struct job_state *state,
     }
     tally = &audit->lanes[lane - topic->lanes];
     tally->pending++;
-    blame(audit, !position_before(place, lane->head), "a job lies before its lane's head");
-    if (!position_before(lane->counted, place))
+    blame(audit, !position_before(position, lane->head), "a job lies before its lane's head");
+    if (!position_before(lane->counted, position))
         tally->ready++;
     else
-        blame(audit, place.due >= lane->next_due, "a job is due before its lane's next");
-    blame(audit, exists(audit, queue_key_lane(topic->id, state->priority, state->clock), place),
+        blame(audit, position.due >= lane->next_due, "a job is due before its lane's next");
+    blame(audit,
+          exists(audit, queue_key_lane(topic->id, state->priority, state->clock), position),
           "a pending job is not in the schedule");
 }
 
 static void audit_state(struct audit *audit, const struct job_state *state, uint64_t seq)
 {
     struct topic *topic = audit->topic;
-    struct place place = {state->due, seq};
+    struct position position = {state->due, seq};
 
     switch (state->state) {
     case PHASE_PENDING:
-        audit_pending(audit, state, place);
+        audit_pending(audit, state, position);
         break;
     case PHASE_CLAIMED:
         audit->claimed++;
-        blame(audit, !position_before(place, topic->next_lease),
+        blame(audit, !position_before(position, topic->next_lease),
               "a lease ends before the topic's next");
-        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_CLAIMED), place),
+        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_CLAIMED), position),
               "a claimed job is not in the schedule");
         break;
     case PHASE_DEAD:
         audit->dead++;
         blame(audit, state->expires == DUEQ_NEVER, "a dead job has a ttl");
-        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DEAD), place),
+        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DEAD), position),
               "a dead job is not in the schedule");
         break;
     }
     blame(audit, state->token < (int64_t)topic->next_token, "a token comes from the future");
     if (state->expires != DUEQ_NEVER && exists(audit, queue_key_class(topic->id, CLASS_TTL),
-                                               (struct place){state->expires, seq}))
-        audit->lives++;
+                                               (struct position){state->expires, seq}))
+        audit->ttls_of_jobs++;
     else
         blame(audit, state->expires == DUEQ_NEVER || state->state == PHASE_CLAIMED,
               "a job's ttl is not in the schedule");
     blame(audit,
-          !position_before((struct place){state->expires, seq}, topic->next_ttl) ||
+          !position_before((struct position){state->expires, seq}, topic->next_ttl) ||
               state->state == PHASE_CLAIMED,
           "a life ends before the topic's next");
 }
@@ -159,7 +163,7 @@ static void at_state(struct audit *audit, struct dueq_slice key)
 static void at_schedule(struct audit *audit, struct dueq_slice key)
 {
     if (*suffix_of(key) == CLASS_TTL)
-        audit->ttls++;
+        audit->ttl_entries++;
     else
         audit->entries++;
 }
@@ -167,7 +171,7 @@ static void at_schedule(struct audit *audit, struct dueq_slice key)
 static void check_id(struct audit *audit, struct dueq_slice key)
 {
     (void)key;
-    audit->unique++;
+    audit->ids++;
 }
 
 /* ---- the topic */
@@ -177,8 +181,8 @@ static void audit_counts(struct audit *audit)
     const struct topic *topic = audit->topic;
 
     blame(audit, audit->entries == audit->jobs, "the schedule has an entry too many");
-    blame(audit, audit->ttls == audit->lives, "the schedule has a ttl too many");
-    blame(audit, audit->unique == audit->named, "the index of ids has an entry too many");
+    blame(audit, audit->ttl_entries == audit->ttls_of_jobs, "the schedule has a ttl too many");
+    blame(audit, audit->ids == audit->named, "the index of ids has an entry too many");
     blame(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
     blame(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
     for (size_t i = 0; i < topic->lane_count; i++)

@@ -1,5 +1,5 @@
 /* Claims, and what becomes of them. */
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 /* ---- picking */
 
@@ -16,7 +16,7 @@ static enum dueq_status pick(struct queue *queue, struct topic *topic, struct du
                              unsigned *budget, uint64_t *ret_seq)
 {
     const struct lane *best = NULL;
-    struct place first = {0, 0}, place;
+    struct position first = {0, 0}, position;
 
     for (size_t i = 0; i < topic->lane_count; i++) {
         struct lane *lane = &topic->lanes[i];
@@ -24,16 +24,16 @@ static enum dueq_status pick(struct queue *queue, struct topic *topic, struct du
 
         if (best != NULL && lane->priority != best->priority)
             break;
-        status = schedule_first(queue, topic, lane, time, budget, &place);
+        status = schedule_first(queue, topic, lane, time, budget, &position);
         if (status == DUEQ_NOTFOUND && *budget == 0)
             return DUEQ_BUSY;
         if (status == DUEQ_NOTFOUND)
             continue;
         if (status != DUEQ_OK)
             return status;
-        place.due = queue_clock_of(queue, lane->clock, place.due);
-        if (best == NULL || position_before(place, first)) {
-            first = place;
+        position.due = queue_clock_of(queue, lane->clock, position.due);
+        if (best == NULL || position_before(position, first)) {
+            first = position;
             best = lane;
         }
     }
@@ -57,7 +57,7 @@ static enum dueq_status look_for_unexpired(struct queue *queue, struct topic *to
         status = job_load(queue, topic, seq, ret_job);
         if (status != DUEQ_OK)
             return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-        if (!job_is_over(queue, topic, ret_job, time))
+        if (!job_has_expired(queue, topic, ret_job, time))
             return DUEQ_OK;
         job_expire(queue, topic, ret_job, time);
     }

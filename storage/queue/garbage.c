@@ -1,7 +1,11 @@
 /* What flushed topics leave behind is given back a little at a time: memory, then the records
  * of all topics with ids below the first that lives. A mark stays until the last of them is
  * gone, so a restart goes on. */
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY, TABLE_STATE, TABLE_SCHEDULE,
                                  TABLE_ID};
@@ -18,6 +22,11 @@ static void begin_table(struct garbage *garbage, size_t table)
 {
     garbage->table = table;
     kv_key_start(&garbage->at, tables[table]);
+}
+
+bool garbage_any(const struct queue *queue)
+{
+    return queue->garbage.any || queue->flushed != NULL;
 }
 
 void garbage_load(struct queue *queue)

@@ -1,7 +1,6 @@
-/* Tells of most ids that the store does not have that it does not, without a search: a blocked
- * Bloom filter (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters,
- * 2007). An id sets a few bits of one cache line, which its hash names. Private to
- * storage/queue. */
+/* Answers "not present" for most ids that are absent, without a search: a blocked Bloom filter
+ * (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The hash of
+ * an id selects one cache line and a few bits in it. Private to storage/queue. */
 #ifndef DUEQ_ID_FILTER_H
 #define DUEQ_ID_FILTER_H
 
@@ -10,19 +9,19 @@
 #include <stdint.h>
 
 struct id_filter {
-    uint64_t *words;   /* NULL: none, everything may be there */
+    uint64_t *words;   /* NULL: there is no filter; any id may be present */
     uint64_t lines;    /* a power of two */
     uint64_t ids;      /* added since it was made */
-    uint64_t capacity; /* ids up to which at most one answer in 25 is a needless "maybe" */
+    uint64_t capacity; /* up to so many ids at most 1 in 25 absent ids gets "maybe" */
 };
 
-/* Room for that many ids, but from `least` to `most` bytes. False: out of memory. */
+/* Makes a filter for that many ids, of `least` to `most` bytes. False: out of memory. */
 bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t most);
 void id_filter_release(struct id_filter *filter);
 
-/* hash: all 64 bits as good as random. O(1). */
+/* hash: all 64 bits must be uniformly distributed. O(1). */
 void id_filter_add(struct id_filter *filter, uint64_t hash);
-/* False: it was never added. */
+/* False: the id was never added. True: maybe it was. O(1). */
 bool id_filter_may_have(const struct id_filter *filter, uint64_t hash);
 
 #endif

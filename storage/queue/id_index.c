@@ -1,5 +1,9 @@
 #include "storage/queue/id_index.h"
 
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -9,18 +13,18 @@ enum {
     LEAST_SHARE = 16 /* of what a filter may take, it takes so much from the start */
 };
 
-static uint64_t hash_of(const struct unique *unique, struct dueq_slice key)
+static uint64_t hash_of(const struct id_index *index, struct dueq_slice key)
 {
-    return XXH3_64bits_withSeed(key.data, key.size, kv_seed(unique->kv));
+    return XXH3_64bits_withSeed(key.data, key.size, kv_seed(index->kv));
 }
 
 /* ---- the index */
 
-void id_index_key(const struct unique *unique, uint64_t topic, struct dueq_slice id,
+void id_index_key(const struct id_index *index, uint64_t topic, struct dueq_slice id,
                   struct id_index_key *ret_id)
 {
-    ret_id->key = queue_key_id(topic, id, kv_seed(unique->kv));
-    ret_id->hash = hash_of(unique, kv_key_slice(&ret_id->key));
+    ret_id->key = queue_key_id(topic, id, kv_seed(index->kv));
+    ret_id->hash = hash_of(index, kv_key_slice(&ret_id->key));
 }
 
 static bool read_seq(struct dueq_slice value, uint64_t *ret_seq)
@@ -30,62 +34,62 @@ static bool read_seq(struct dueq_slice value, uint64_t *ret_seq)
     return bytes_read_number(at, end, ret_seq) == end;
 }
 
-enum dueq_status id_index_find(const struct unique *unique, const struct id_index_key *id,
+enum dueq_status id_index_find(const struct id_index *index, const struct id_index_key *id,
                                uint64_t *ret_seq)
 {
     struct dueq_slice value;
     enum dueq_status status;
 
-    if (!id_filter_may_have(&unique->filter, id->hash))
+    if (!id_filter_may_have(&index->filter, id->hash))
         return DUEQ_NOTFOUND;
-    status = kv_get(unique->kv, kv_key_slice(&id->key), &value);
+    status = kv_get(index->kv, kv_key_slice(&id->key), &value);
     if (status == DUEQ_OK && !read_seq(value, ret_seq))
         return DUEQ_CORRUPT;
     return status;
 }
 
-void id_index_put(struct unique *unique, const struct id_index_key *id, uint64_t seq)
+void id_index_put(struct id_index *index, const struct id_index_key *id, uint64_t seq)
 {
     uint8_t value[BYTES_NUMBER_MAX];
 
-    kv_put(unique->kv, kv_key_slice(&id->key),
-           dueq_slice(value, bytes_write_number(value, seq)), true);
-    id_filter_add(&unique->filter, id->hash);
-    id_filter_add(&unique->next, id->hash);
+    kv_put(index->kv, kv_key_slice(&id->key), dueq_slice(value, bytes_write_number(value, seq)),
+           true);
+    id_filter_add(&index->filter, id->hash);
+    id_filter_add(&index->next, id->hash);
 }
 
-void id_index_del(struct unique *unique, uint64_t topic, struct dueq_slice id)
+void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id)
 {
-    struct kv_key key = queue_key_id(topic, id, kv_seed(unique->kv));
+    struct kv_key key = queue_key_id(topic, id, kv_seed(index->kv));
 
-    kv_del(unique->kv, kv_key_slice(&key));
+    kv_del(index->kv, kv_key_slice(&key));
 }
 
 /* ---- the filter. It forgets no id that is gone, so another takes its place now and then. */
 
-bool id_index_wants_filter(const struct unique *unique)
+bool id_index_wants_filter(const struct id_index *index)
 {
-    return unique->next.words == NULL && unique->filter.ids >= unique->renew_at;
+    return index->next.words == NULL && index->filter.ids >= index->renew_at;
 }
 
-static void end_filter(struct unique *unique)
+static void end_filter(struct id_index *index)
 {
-    id_filter_release(&unique->filter);
-    unique->filter = unique->next;
-    unique->next = (struct id_filter){0};
-    unique->renew_at = unique->filter.capacity;
-    if (unique->renew_at < 2 * unique->filter.ids)
-        unique->renew_at = 2 * unique->filter.ids;
+    id_filter_release(&index->filter);
+    index->filter = index->next;
+    index->next = (struct id_filter){0};
+    index->renew_at = index->filter.capacity;
+    if (index->renew_at < 2 * index->filter.ids)
+        index->renew_at = 2 * index->filter.ids;
 }
 
-void id_index_begin_filter(struct unique *unique, uint64_t jobs)
+void id_index_begin_filter(struct id_index *index, uint64_t jobs)
 {
-    kv_key_start(&unique->at, TABLE_ID);
-    if (!id_filter_init(&unique->next, ROOM_TO_GROW * jobs, unique->filter_bytes / LEAST_SHARE,
-                        unique->filter_bytes))
-        unique->renew_at = UINT64_MAX; /* does without */
+    kv_key_start(&index->at, TABLE_ID);
+    if (!id_filter_init(&index->next, ROOM_TO_GROW * jobs, index->filter_bytes / LEAST_SHARE,
+                        index->filter_bytes))
+        index->renew_at = UINT64_MAX; /* does without */
     else if (jobs == 0)
-        end_filter(unique);
+        end_filter(index);
 }
 
 /* DUEQ_NOTFOUND: the cursor is behind the last id. */
@@ -98,51 +102,51 @@ static enum dueq_status at_id(enum dueq_status found, const struct kv_cursor *cu
 
 /* From the first id at or behind `at` on. DUEQ_NOTFOUND: that was the last; a search that has
  * spent the steps among removed ids has not found that out. */
-static enum dueq_status fill_some(struct unique *unique, struct kv_cursor *cursor,
+static enum dueq_status fill_some(struct id_index *index, struct kv_cursor *cursor,
                                   unsigned steps)
 {
     enum dueq_status status =
-        at_id(kv_cursor_seek_within(cursor, kv_key_slice(&unique->at), &steps), cursor);
+        at_id(kv_cursor_seek_within(cursor, kv_key_slice(&index->at), &steps), cursor);
 
     while (status == DUEQ_OK && steps > 0) {
         struct dueq_slice key = kv_cursor_key(cursor);
 
         steps--;
-        id_filter_add(&unique->next, hash_of(unique, key));
-        kv_key_copy(&unique->at, key);
-        kv_key_follow(&unique->at);
+        id_filter_add(&index->next, hash_of(index, key));
+        kv_key_copy(&index->at, key);
+        kv_key_follow(&index->at);
         status = at_id(kv_cursor_next_within(cursor, &steps), cursor);
     }
     return status == DUEQ_NOTFOUND && steps == 0 ? DUEQ_OK : status;
 }
 
 /* A filter that may lack an id would let a duplicate in: what cannot be read ends it. */
-void id_index_fill_filter(struct unique *unique, struct kv_cursor *cursor, unsigned *budget)
+void id_index_fill_filter(struct id_index *index, struct kv_cursor *cursor, unsigned *budget)
 {
     unsigned steps = *budget < STEPS_AT_ONCE ? *budget : STEPS_AT_ONCE;
     enum dueq_status status;
 
-    if (unique->next.words == NULL)
+    if (index->next.words == NULL)
         return;
     *budget -= steps;
-    status = fill_some(unique, cursor, steps);
+    status = fill_some(index, cursor, steps);
     if (status == DUEQ_NOTFOUND) {
-        end_filter(unique);
+        end_filter(index);
     } else if (status != DUEQ_OK) {
-        id_filter_release(&unique->next);
-        unique->renew_at = UINT64_MAX;
+        id_filter_release(&index->next);
+        index->renew_at = UINT64_MAX;
     }
 }
 
 /* ---- life */
 
-void id_index_init(struct unique *unique, struct kv *kv, size_t filter_bytes)
+void id_index_init(struct id_index *index, struct kv *kv, size_t filter_bytes)
 {
-    *unique = (struct unique){.kv = kv, .filter_bytes = filter_bytes};
+    *index = (struct id_index){.kv = kv, .filter_bytes = filter_bytes};
 }
 
-void id_index_release(struct unique *unique)
+void id_index_release(struct id_index *index)
 {
-    id_filter_release(&unique->filter);
-    id_filter_release(&unique->next);
+    id_filter_release(&index->filter);
+    id_filter_release(&index->next);
 }

@@ -1,21 +1,22 @@
-/* The index of callers' ids: which job has one. Most pushes bring an id that nobody has; a
- * filter in RAM says so without a search. After an opening it is filled from the index a few
- * ids at a time; until that is done every id is searched for. Private to storage/queue. */
+/* The index of callers' ids: id -> seq of the job. Most pushes have a new id; a filter in RAM
+ * answers so without a search. After an opening, ticks fill the filter from the index, a few
+ * ids at a time; until it is complete every id is searched. Private to storage/queue. */
 #ifndef DUEQ_ID_INDEX_H
 #define DUEQ_ID_INDEX_H
 
+#include "storage/kv/cursor.h"
 #include "storage/queue/id_filter.h"
-#include "storage/queue/job_record.h"
+#include "storage/queue/queue_key.h"
 
 struct topic;
 
-struct unique {
+struct id_index {
     struct kv *kv;
-    size_t filter_bytes;     /* that one filter may take */
-    struct id_filter filter; /* whole, or none */
+    size_t filter_bytes;     /* the most that one filter can have */
+    struct id_filter filter; /* complete, or none */
     struct id_filter next;   /* being filled, or none */
-    uint64_t renew_at;       /* ids in the filter that make it worth another */
-    struct kv_key at;        /* all ids of the index before this are in `next` */
+    uint64_t renew_at;       /* a filter with so many ids is replaced by a new one */
+    struct kv_key at;        /* all ids of the index before this key are in `next` */
 };
 
 /* An id in a topic, as the index knows it. */
@@ -24,30 +25,31 @@ struct id_index_key {
     uint64_t hash;
 };
 
-void id_index_init(struct unique *unique, struct kv *kv, size_t filter_bytes);
-void id_index_release(struct unique *unique);
+void id_index_init(struct id_index *index, struct kv *kv, size_t filter_bytes);
+void id_index_release(struct id_index *index);
 
-void id_index_key(const struct unique *unique, uint64_t topic, struct dueq_slice id,
+void id_index_key(const struct id_index *index, uint64_t topic, struct dueq_slice id,
                   struct id_index_key *ret_id);
 
-/* DUEQ_NOTFOUND. Whose id it is the job's body says: long ones are known by their hash. */
-enum dueq_status id_index_find(const struct unique *unique, const struct id_index_key *id,
+/* DUEQ_NOTFOUND: no job has the id. The index has only the hash of a long id: the caller
+ * compares the id in the job's body. */
+enum dueq_status id_index_find(const struct id_index *index, const struct id_index_key *id,
                                uint64_t *ret_seq);
-/* The index does not have it. */
-void id_index_put(struct unique *unique, const struct id_index_key *id, uint64_t seq);
-void id_index_del(struct unique *unique, uint64_t topic, struct dueq_slice id);
+/* The id must not be in the index. */
+void id_index_put(struct id_index *index, const struct id_index_key *id, uint64_t seq);
+void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id);
 
-/* Is there no filter, or a better one to be had? */
-bool id_index_wants_filter(const struct unique *unique);
-/* jobs: in all topics. */
-void id_index_begin_filter(struct unique *unique, uint64_t jobs);
-/* Goes on with the one begun, in at most *budget steps and not many at once. */
-void id_index_fill_filter(struct unique *unique, struct kv_cursor *cursor, unsigned *budget);
+/* True: there is no filter, or it has too many ids. */
+bool id_index_wants_filter(const struct id_index *index);
+/* jobs: their number in all topics; the size of the filter depends on it. */
+void id_index_begin_filter(struct id_index *index, uint64_t jobs);
+/* Goes on filling the filter, in at most *budget steps and a bounded number per call. */
+void id_index_fill_filter(struct id_index *index, struct kv_cursor *cursor, unsigned *budget);
 
-/* Has either of them something to do? */
-static inline bool id_index_busy(const struct unique *unique)
+/* True: id_index_begin_filter or id_index_fill_filter has something to do. */
+static inline bool id_index_busy(const struct id_index *index)
 {
-    return unique->next.words != NULL || id_index_wants_filter(unique);
+    return index->next.words != NULL || id_index_wants_filter(index);
 }
 
 #endif

@@ -1,4 +1,7 @@
+#include "storage/bytes.h"
+#include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -65,8 +68,8 @@ void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t
 
     queue_key_add_position(&key, expires, seq);
     kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
-    if (position_before((struct place){expires, seq}, topic->next_ttl))
-        topic->next_ttl = (struct place){expires, seq};
+    if (position_before((struct position){expires, seq}, topic->next_ttl))
+        topic->next_ttl = (struct position){expires, seq};
     queue_event_at(queue, topic, expires);
 }
 
@@ -87,7 +90,7 @@ void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
     struct kv_key state = queue_key_job(TABLE_STATE, topic->id, job->seq);
 
     if (job->body.id.size > 0)
-        id_index_del(&queue->unique, topic->id, job->body.id);
+        id_index_del(&queue->ids, topic->id, job->body.id);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, job);
     kv_del(queue->kv, kv_key_slice(&body));
@@ -137,12 +140,12 @@ static void die(struct queue *queue, struct topic *topic, struct job *job,
 
 /* The end is kept on the queue's clock, where the tick finds it; the due time is not when it is
  * on the wall clock, which may have been set back. One set forward shortens no life. */
-bool job_is_over(struct queue *queue, struct topic *topic, struct job *job,
-                 struct dueq_time time)
+bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
+                     struct dueq_time time)
 {
     int64_t end =
         job->state.clock == CLOCK_WALL && job->state.state == PHASE_PENDING
-            ? body_life_end(&job->body, queue_clock_of(queue, CLOCK_WALL, job->state.due))
+            ? job_record_ttl_end(&job->body, queue_clock_of(queue, CLOCK_WALL, job->state.due))
             : DUEQ_NEVER;
 
     if (job->state.expires != DUEQ_NEVER && end != DUEQ_NEVER && end > job->state.expires) {
@@ -158,7 +161,7 @@ bool job_is_over(struct queue *queue, struct topic *topic, struct job *job,
 void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time)
 {
-    QUEUE_COUNT(queue, topic, lapsed);
+    QUEUE_COUNT(queue, topic, jobs_expired);
     die(queue, topic, job, dueq_slice("expired", 7), time);
 }
 

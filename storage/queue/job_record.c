@@ -1,5 +1,8 @@
 #include "storage/queue/job_record.h"
 
+#include "storage/bytes.h"
+#include "storage/queue/given_id.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -104,10 +107,10 @@ struct job_state job_record_first_state(const struct job_body *body)
                               .priority = body->priority,
                               .clock = body->clock,
                               .due = body->due,
-                              .expires = body_life_end(body, due)};
+                              .expires = job_record_ttl_end(body, due)};
 }
 
-int64_t body_life_end(const struct job_body *body, int64_t due)
+int64_t job_record_ttl_end(const struct job_body *body, int64_t due)
 {
     return body->ttl == DUEQ_DEFAULT ? DUEQ_NEVER
                                      : safe_time_add(safe_time_clamp(due), body->ttl);
@@ -150,107 +153,5 @@ bool job_record_read_state(struct dueq_slice record, struct job_state *ret_state
     if (at == NULL || (size_t)(end - at) > DUEQ_ERROR_MAX)
         return false;
     ret_state->error = dueq_slice(at, (size_t)(end - at));
-    return true;
-}
-
-/* ---- keys */
-
-struct kv_key queue_key_topic(uint8_t table, uint64_t topic)
-{
-    struct kv_key key;
-
-    kv_key_start(&key, table);
-    kv_key_number(&key, topic);
-    return key;
-}
-
-struct kv_key queue_key_job(uint8_t table, uint64_t topic, uint64_t seq)
-{
-    struct kv_key key = queue_key_topic(table, topic);
-
-    kv_key_number(&key, seq);
-    return key;
-}
-
-struct kv_key queue_key_id(uint64_t topic, struct dueq_slice id, uint64_t seed)
-{
-    struct kv_key key = queue_key_topic(TABLE_ID, topic);
-    XXH128_canonical_t hash;
-
-    if (id.size >= sizeof(hash.digest)) {
-        XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(id.data, id.size, seed));
-        id = dueq_slice(hash.digest, sizeof(hash.digest));
-    }
-    kv_key_name(&key, id, seed);
-    return key;
-}
-
-struct kv_key queue_key_class(uint64_t topic, uint8_t class)
-{
-    struct kv_key key = queue_key_topic(TABLE_SCHEDULE, topic);
-
-    kv_key_u8(&key, class);
-    return key;
-}
-
-struct kv_key queue_key_lane(uint64_t topic, uint8_t priority, uint8_t clock)
-{
-    struct kv_key key = queue_key_class(topic, CLASS_PENDING);
-
-    kv_key_u8(&key, priority);
-    kv_key_u8(&key, clock);
-    return key;
-}
-
-void queue_key_add_position(struct kv_key *key, int64_t due, uint64_t seq)
-{
-    kv_key_time(key, due);
-    kv_key_number(key, seq);
-}
-
-bool queue_key_read_position(struct dueq_slice key, size_t head, int64_t *ret_due,
-                             uint64_t *ret_seq)
-{
-    const uint8_t *at = (const uint8_t *)key.data + head, *end = at + key.size - head;
-
-    if (key.size < head + 8)
-        return false;
-    *ret_due = bytes_read_time(at);
-    return bytes_read_number(at + 8, end, ret_seq) == end;
-}
-
-/* ---- ids */
-
-static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-static void write_base32(char *text, int count, uint64_t number)
-{
-    while (count-- > 0) {
-        text[count] = digits[number & 31];
-        number >>= 5;
-    }
-}
-
-void given_id_write(char *text, int64_t time, uint64_t seq)
-{
-    write_base32(text, TIME_DIGITS, (uint64_t)time);
-    write_base32(text + TIME_DIGITS, SEQ_DIGITS, seq);
-}
-
-bool given_id_read(struct dueq_slice text, uint64_t *ret_seq)
-{
-    const char *at = text.data;
-    uint64_t seq = 0; /* the digits of the time are shifted out */
-
-    if (text.size != GIVEN_ID_SIZE)
-        return false;
-    for (int i = 0; i < GIVEN_ID_SIZE; i++) {
-        const char *digit = memchr(digits, at[i], sizeof(digits) - 1);
-
-        if (digit == NULL)
-            return false;
-        seq = seq << 5 | (uint64_t)(digit - digits);
-    }
-    *ret_seq = seq;
     return true;
 }

@@ -1,5 +1,5 @@
 /* Jobs by id, and as callers see them. */
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 /* ---- finding */
 
@@ -30,8 +30,8 @@ enum dueq_status lookup_seq(struct queue *queue, struct topic *topic, struct due
 {
     struct id_index_key name;
 
-    id_index_key(&queue->unique, topic->id, id, &name);
-    return id_index_find(&queue->unique, &name, ret_seq);
+    id_index_key(&queue->ids, topic->id, id, &name);
+    return id_index_find(&queue->ids, &name, ret_seq);
 }
 
 static enum dueq_status find_named(struct queue *queue, struct topic *topic,

@@ -1,4 +1,7 @@
+#include "storage/kv/kv.h"
+#include "storage/kv/room.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 enum {
     PRIORITY_DEFAULT = 128,
@@ -75,9 +78,9 @@ static enum dueq_status take_id(struct queue *queue, struct topic *topic, struct
     uint64_t seq;
     enum dueq_status status = lookup_given(queue, topic, id, &job);
 
-    id_index_key(&queue->unique, topic->id, id, ret_name);
+    id_index_key(&queue->ids, topic->id, id, ret_name);
     if (status == DUEQ_NOTFOUND)
-        status = id_index_find(&queue->unique, ret_name, &seq);
+        status = id_index_find(&queue->ids, ret_name, &seq);
     if (status == DUEQ_OK)
         return DUEQ_DUPLICATE;
     if (status != DUEQ_NOTFOUND)
@@ -126,7 +129,7 @@ static void add_job(struct queue *queue, struct topic *topic, const struct job_b
     if (state->expires != DUEQ_NEVER)
         job_put_ttl(queue, topic, seq, state->expires);
     if (body->id.size > 0)
-        id_index_put(&queue->unique, name, seq);
+        id_index_put(&queue->ids, name, seq);
 }
 
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,

@@ -1,4 +1,8 @@
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
+
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -91,6 +95,13 @@ static void put_timeline(struct queue *queue)
     kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, sizeof(bytes)), false);
 }
 
+bool queue_get_timeline(const struct queue *queue, struct dueq_timeline *ret_line)
+{
+    if (queue->has_timeline)
+        *ret_line = queue->timeline;
+    return queue->has_timeline;
+}
+
 void queue_keep_timeline(struct queue *queue, const struct dueq_timeline *line)
 {
     if (queue->has_timeline && line->ahead == queue->timeline.ahead &&
@@ -112,7 +123,7 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
     queue->cursor = kv_cursor_new(queue->kv);
     if (queue->cursor == NULL)
         return DUEQ_NOMEM;
-    id_index_init(&queue->unique, queue->kv, kv_memtable_limit(queue->kv) / 4);
+    id_index_init(&queue->ids, queue->kv, kv_memtable_limit(queue->kv) / 4);
     queue->now = safe_time_clamp(time.now);
     queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;
     queue->unarmed_until = DUEQ_NEVER;
@@ -144,9 +155,19 @@ void queue_free(struct queue *queue)
     if (queue == NULL)
         return;
     topics_release(queue);
-    id_index_release(&queue->unique);
+    id_index_release(&queue->ids);
     kv_cursor_free(queue->cursor);
     free(queue);
+}
+
+void queue_get_defaults(const struct queue *queue, struct dueq_defaults *ret_defaults)
+{
+    *ret_defaults = queue->defaults;
+}
+
+void queue_set_defaults(struct queue *queue, const struct dueq_defaults *defaults)
+{
+    queue->defaults = *defaults;
 }
 
 enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_topic)
@@ -164,6 +185,11 @@ enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_t
 
 /* Milliseconds of two clocks that run alike differ by one more or less as they are rounded. */
 enum { ROUNDING_MS = 1 };
+
+struct dueq_time queue_last_time(const struct queue *queue)
+{
+    return (struct dueq_time){queue->now, queue->now + queue->offset, queue->now};
+}
 
 struct dueq_time queue_time(struct queue *queue, struct dueq_time time)
 {

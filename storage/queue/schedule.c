@@ -1,4 +1,7 @@
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 static struct kv_key entry_key(const struct topic *topic, const struct job_state *state,
                                uint64_t seq)
@@ -14,66 +17,67 @@ static struct kv_key entry_key(const struct topic *topic, const struct job_state
     return key;
 }
 
-/* ---- places */
+/* ---- positions */
 
-static struct place later(struct place a, struct place b)
+static struct position later(struct position a, struct position b)
 {
     return position_before(a, b) ? b : a;
 }
 
-/* Reads the place at the cursor, when that is an entry under the prefix. */
-static enum dueq_status read_place(const struct queue *queue, const struct kv_key *prefix,
-                                   struct place *ret_place)
+/* Reads the position at the cursor, when that is an entry under the prefix. */
+static enum dueq_status read_position(const struct queue *queue, const struct kv_key *prefix,
+                                      struct position *ret_position)
 {
     struct dueq_slice key = kv_cursor_key(queue->cursor);
 
     if (!kv_key_begins(key, prefix))
         return DUEQ_NOTFOUND;
-    return queue_key_read_position(key, prefix->size, &ret_place->due, &ret_place->seq)
+    return queue_key_read_position(key, prefix->size, &ret_position->due, &ret_position->seq)
                ? DUEQ_OK
                : DUEQ_CORRUPT;
 }
 
-/* The first place at or after `from`; leaves the cursor there. */
-static enum dueq_status first_place(struct queue *queue, const struct kv_key *prefix,
-                                    struct place from, unsigned *budget,
-                                    struct place *ret_place)
+/* The first position at or after `from`; leaves the cursor there. */
+static enum dueq_status first_position(struct queue *queue, const struct kv_key *prefix,
+                                       struct position from, unsigned *budget,
+                                       struct position *ret_position)
 {
     struct kv_key key = *prefix;
     enum dueq_status status;
 
     queue_key_add_position(&key, from.due, from.seq);
     status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&key), budget);
-    return status == DUEQ_OK ? read_place(queue, prefix, ret_place) : status;
+    return status == DUEQ_OK ? read_position(queue, prefix, ret_position) : status;
 }
 
-static enum dueq_status next_place(struct queue *queue, const struct kv_key *prefix,
-                                   unsigned *budget, struct place *ret_place)
+static enum dueq_status next_position(struct queue *queue, const struct kv_key *prefix,
+                                      unsigned *budget, struct position *ret_position)
 {
     enum dueq_status status = kv_cursor_next_within(queue->cursor, budget);
 
-    return status == DUEQ_OK ? read_place(queue, prefix, ret_place) : status;
+    return status == DUEQ_OK ? read_position(queue, prefix, ret_position) : status;
 }
 
-/* The last place before `end`. */
-static enum dueq_status last_place(struct queue *queue, const struct kv_key *prefix,
-                                   struct place end, unsigned *budget, struct place *ret_place)
+/* The last position before `end`. */
+static enum dueq_status last_position(struct queue *queue, const struct kv_key *prefix,
+                                      struct position end, unsigned *budget,
+                                      struct position *ret_position)
 {
     struct kv_key key = *prefix;
     enum dueq_status status;
 
     queue_key_add_position(&key, end.due, end.seq);
     status = kv_cursor_seek_last_within(queue->cursor, kv_key_slice(&key), budget);
-    return status == DUEQ_OK ? read_place(queue, prefix, ret_place) : status;
+    return status == DUEQ_OK ? read_position(queue, prefix, ret_position) : status;
 }
 
 enum dueq_status schedule_class_first(struct queue *queue, const struct topic *topic,
-                                      uint8_t class, struct place from, unsigned *budget,
-                                      struct place *ret_place)
+                                      uint8_t class, struct position from, unsigned *budget,
+                                      struct position *ret_position)
 {
     struct kv_key prefix = queue_key_class(topic->id, class);
 
-    return first_place(queue, &prefix, from, budget, ret_place);
+    return first_position(queue, &prefix, from, budget, ret_position);
 }
 
 /* A search that has spent its budget has not found out that nothing is there. */
@@ -84,23 +88,23 @@ static bool gave_up(enum dueq_status status, const unsigned *budget)
 
 enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct lane *lane,
                                 struct dueq_time time, unsigned *budget,
-                                struct place *ret_place)
+                                struct position *ret_position)
 {
     struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
-    struct place first;
+    struct position first;
     enum dueq_status status;
 
     if (lane->pending == 0 ||
         (lane->ready == 0 && lane->next_due > schedule_lane_now(lane, time)) ||
         lane->head.due > schedule_lane_now(lane, time))
         return DUEQ_NOTFOUND;
-    status = first_place(queue, &prefix, lane->head, budget, &first);
+    status = first_position(queue, &prefix, lane->head, budget, &first);
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND && !gave_up(status, budget) ? DUEQ_CORRUPT : status;
     lane->head = first;
     if (first.due > schedule_lane_now(lane, time))
         return DUEQ_NOTFOUND;
-    *ret_place = first;
+    *ret_position = first;
     return DUEQ_OK;
 }
 
@@ -115,25 +119,25 @@ static bool count_nothing(struct lane *lane, struct dueq_time time)
     if (schedule_lane_now(lane, time) < lane->counted.due ||
         lane->next_due <= schedule_lane_now(lane, time))
         return false;
-    lane->counted = (struct place){schedule_lane_now(lane, time), UINT64_MAX};
+    lane->counted = (struct position){schedule_lane_now(lane, time), UINT64_MAX};
     return true;
 }
 
 static enum dueq_status find_delayed(struct queue *queue, const struct kv_key *prefix,
                                      const struct lane *lane, unsigned *budget,
-                                     struct place *ret_place)
+                                     struct position *ret_position)
 {
-    struct place from = later(position_after(lane->counted), lane->head);
+    struct position from = later(position_after(lane->counted), lane->head);
 
-    return first_place(queue, prefix, later(from, (struct place){lane->next_due, 0}), budget,
-                       ret_place);
+    return first_position(queue, prefix, later(from, (struct position){lane->next_due, 0}),
+                          budget, ret_position);
 }
 
 static enum dueq_status count_forward(struct queue *queue, const struct kv_key *prefix,
-                                      struct lane *lane, struct place until, unsigned *budget,
-                                      uint64_t *moved)
+                                      struct lane *lane, struct position until,
+                                      unsigned *budget, uint64_t *moved)
 {
-    struct place at;
+    struct position at;
     enum dueq_status status = find_delayed(queue, prefix, lane, budget, &at);
 
     while (status == DUEQ_OK && !position_before(until, at)) {
@@ -145,7 +149,7 @@ static enum dueq_status count_forward(struct queue *queue, const struct kv_key *
         lane->ready++;
         queue->jobs.ready++;
         ++*moved;
-        status = next_place(queue, prefix, budget, &at);
+        status = next_position(queue, prefix, budget, &at);
     }
     if (gave_up(status, budget))
         return DUEQ_OK;
@@ -158,13 +162,14 @@ static enum dueq_status count_forward(struct queue *queue, const struct kv_key *
 
 /* The wall clock was set back: what is due later than `until` is delayed again. */
 static enum dueq_status count_backward(struct queue *queue, const struct kv_key *prefix,
-                                       struct lane *lane, struct place until, unsigned *budget)
+                                       struct lane *lane, struct position until,
+                                       unsigned *budget)
 {
-    struct place at;
+    struct position at;
 
     while (lane->ready > 0 && !position_before(lane->counted, lane->head)) {
         enum dueq_status status =
-            last_place(queue, prefix, position_after(lane->counted), budget, &at);
+            last_position(queue, prefix, position_after(lane->counted), budget, &at);
 
         if (*budget == 0)
             return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -176,7 +181,7 @@ static enum dueq_status count_backward(struct queue *queue, const struct kv_key 
         lane->ready--;
         queue->jobs.ready--;
         lane->next_due = at.due;
-        lane->counted = (struct place){at.due, at.seq - 1}; /* the first seq is 1 */
+        lane->counted = (struct position){at.due, at.seq - 1}; /* the first seq is 1 */
     }
     lane->counted = until;
     return DUEQ_OK;
@@ -186,7 +191,7 @@ enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct
                                 struct dueq_time time, unsigned *budget, uint64_t *moved)
 {
     struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
-    struct place until = {schedule_lane_now(lane, time), UINT64_MAX};
+    struct position until = {schedule_lane_now(lane, time), UINT64_MAX};
     enum dueq_status status = DUEQ_OK;
 
     if (count_nothing(lane, time))
@@ -203,7 +208,7 @@ enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic
                                         struct lane *lane, unsigned *budget)
 {
     struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
-    struct place first;
+    struct position first;
     enum dueq_status status;
 
     if (lane->pending == lane->ready) {
@@ -222,39 +227,39 @@ static void count_in(struct queue *queue, struct topic *topic, const struct job_
                      uint64_t seq, struct dueq_time time)
 {
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
-    struct place place = {state->due, seq};
+    struct position position = {state->due, seq};
 
     count_nothing(lane, time);
     lane->pending++;
     queue->jobs.pending++;
-    if (position_before(place, lane->head))
-        lane->head = place;
-    if (place.due <= schedule_lane_now(lane, time))
+    if (position_before(position, lane->head))
+        lane->head = position;
+    if (position.due <= schedule_lane_now(lane, time))
         queue_signal(queue, topic);
-    if (!position_before(lane->counted, place)) {
+    if (!position_before(lane->counted, position)) {
         lane->ready++;
         queue->jobs.ready++;
         return;
     }
-    if (place.due < lane->next_due)
-        lane->next_due = place.due;
-    queue_event_at(queue, topic, queue_clock_of(queue, lane->clock, place.due));
+    if (position.due < lane->next_due)
+        lane->next_due = position.due;
+    queue_event_at(queue, topic, queue_clock_of(queue, lane->clock, position.due));
 }
 
 static void count_out(struct queue *queue, struct topic *topic, const struct job_state *state,
                       uint64_t seq)
 {
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
-    struct place place = {state->due, seq};
+    struct position position = {state->due, seq};
 
     lane->pending--;
     queue->jobs.pending--;
-    if (!position_before(lane->counted, place)) {
+    if (!position_before(lane->counted, position)) {
         lane->ready--;
         queue->jobs.ready--;
     }
-    if (!position_before(lane->head, place))
-        lane->head = position_after(place);
+    if (!position_before(lane->head, position))
+        lane->head = position_after(position);
 }
 
 enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
@@ -278,8 +283,8 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
     case PHASE_CLAIMED:
         topic->claimed++;
         queue->jobs.claimed++;
-        if (position_before((struct place){state->due, seq}, topic->next_lease))
-            topic->next_lease = (struct place){state->due, seq};
+        if (position_before((struct position){state->due, seq}, topic->next_lease))
+            topic->next_lease = (struct position){state->due, seq};
         queue_event_at(queue, topic, state->due);
         break;
     case PHASE_DEAD:

@@ -1,10 +1,12 @@
 /* What time brings: jobs fall due, leases and lives end. */
+#include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 enum { RETRY_MS = 1000 };
 
 /* ---- one topic. What a budget was not enough for goes on from where it stopped: from the
- * first place that may still hold something, not among what is gone. */
+ * first position that may still hold something, not among what is gone. */
 
 static enum dueq_status count_lanes(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
@@ -12,7 +14,7 @@ static enum dueq_status count_lanes(struct queue *queue, struct topic *topic,
     enum dueq_status failed = DUEQ_OK;
     uint64_t moved = 0;
 
-    for (size_t i = 0; i<topic->lane_count && * budget> 0; i++) {
+    for (size_t i = 0; *budget > 0 && i < topic->lane_count; i++) {
         enum dueq_status status =
             schedule_count(queue, topic, &topic->lanes[i], time, budget, &moved);
 
@@ -38,7 +40,7 @@ static enum dueq_status end_lease(struct queue *queue, struct topic *topic, uint
     error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
     status = job_give_back(queue, topic, &job, job.state.due, false, error, time, &state);
     if (status == DUEQ_OK)
-        QUEUE_COUNT(queue, topic, expired);
+        QUEUE_COUNT(queue, topic, leases_expired);
     return status;
 }
 
@@ -51,7 +53,7 @@ static bool is_damage(enum dueq_status status)
 /* The first entry that is due; DUEQ_NOTFOUND: there is none, or the budget is spent. *from: no
  * entry comes before. */
 static enum dueq_status next_due(struct queue *queue, struct topic *topic, uint8_t class,
-                                 int64_t now, unsigned *budget, struct place *from)
+                                 int64_t now, unsigned *budget, struct position *from)
 {
     enum dueq_status status;
 
@@ -69,7 +71,7 @@ static enum dueq_status next_due(struct queue *queue, struct topic *topic, uint8
 static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
                                    struct dueq_time time, unsigned *budget)
 {
-    struct place *at = &topic->next_lease;
+    struct position *at = &topic->next_lease;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_CLAIMED, time.now, budget, at)) == DUEQ_OK) {
@@ -82,22 +84,22 @@ static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
 }
 
 /* A claimed job's life is looked at again when it is given back. */
-static enum dueq_status end_life(struct queue *queue, struct topic *topic, struct place place,
-                                 struct dueq_time time)
+static enum dueq_status expire_job(struct queue *queue, struct topic *topic,
+                                   struct position position, struct dueq_time time)
 {
     struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
     struct job job;
-    enum dueq_status status = job_load(queue, topic, place.seq, &job);
+    enum dueq_status status = job_load(queue, topic, position.seq, &job);
 
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
     if (status == DUEQ_OK && job.state.state == PHASE_PENDING &&
-        job.state.expires == place.due) {
-        if (job_is_over(queue, topic, &job, time))
+        job.state.expires == position.due) {
+        if (job_has_expired(queue, topic, &job, time))
             job_expire(queue, topic, &job, time);
         return DUEQ_OK;
     }
-    queue_key_add_position(&key, place.due, place.seq);
+    queue_key_add_position(&key, position.due, position.seq);
     kv_del(queue->kv, kv_key_slice(&key));
     return DUEQ_OK;
 }
@@ -105,11 +107,11 @@ static enum dueq_status end_life(struct queue *queue, struct topic *topic, struc
 static enum dueq_status expire_jobs(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
 {
-    struct place *at = &topic->next_ttl;
+    struct position *at = &topic->next_ttl;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_TTL, time.now, budget, at)) == DUEQ_OK) {
-        status = end_life(queue, topic, *at, time);
+        status = expire_job(queue, topic, *at, time);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
         *at = position_after(*at);
@@ -209,10 +211,10 @@ static void run_due(struct queue *queue, struct dueq_time time, unsigned *budget
 
 static void fill_id_filter(struct queue *queue, unsigned *budget)
 {
-    if (id_index_wants_filter(&queue->unique))
-        id_index_begin_filter(&queue->unique,
+    if (id_index_wants_filter(&queue->ids))
+        id_index_begin_filter(&queue->ids,
                               queue->jobs.pending + queue->jobs.claimed + queue->jobs.dead);
-    id_index_fill_filter(&queue->unique, queue->cursor, budget);
+    id_index_fill_filter(&queue->ids, queue->cursor, budget);
 }
 
 void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
@@ -232,7 +234,7 @@ int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
     int64_t next = wheel_next(&queue->wheel),
             now = time.now > queue->now ? time.now : queue->now;
 
-    if (garbage_any(queue) || id_index_busy(&queue->unique) ||
+    if (garbage_any(queue) || id_index_busy(&queue->ids) ||
         queue->offset != queue->timers_offset)
         return 0;
     if (queue->unarmed_until < next)

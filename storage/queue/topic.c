@@ -1,5 +1,7 @@
 #include "storage/queue/topic.h"
 
+#include "storage/bytes.h"
+
 #include <stdlib.h>
 
 enum { TOPIC_VERSION = 1, FLAG_LOOKALIKES = 1 };
@@ -113,8 +115,8 @@ void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stat
     sum->acked += totals->acked;
     sum->nacked += totals->nacked;
     sum->deleted += totals->deleted;
-    sum->expired += totals->expired;
-    sum->lapsed += totals->lapsed;
+    sum->leases_expired += totals->leases_expired;
+    sum->jobs_expired += totals->jobs_expired;
     sum->dead += totals->dead;
 }
 
@@ -125,9 +127,9 @@ static size_t list_numbers(struct topic *topic, uint64_t **numbers)
 {
     struct dueq_topic_stats *totals = &topic->totals;
     uint64_t *const all[TOPIC_NUMBERS] = {
-        &topic->id,      &topic->next_seq, &topic->next_token, &topic->claimed,
-        &topic->dead,    &totals->pushed,  &totals->claimed,   &totals->acked,
-        &totals->nacked, &totals->deleted, &totals->expired,   &totals->lapsed,
+        &topic->id,      &topic->next_seq, &topic->next_token,      &topic->claimed,
+        &topic->dead,    &totals->pushed,  &totals->claimed,        &totals->acked,
+        &totals->nacked, &totals->deleted, &totals->leases_expired, &totals->jobs_expired,
         &totals->dead};
 
     memcpy(numbers, all, sizeof(all));
@@ -217,7 +219,8 @@ struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
         *numbers[i] = bytes_read_u64(at);
     for (size_t i = 0; i < lane_count; i++)
         at = read_lane(at, &topic->lanes[i]);
-    topic->next_lease = topic->claimed > 0 ? (struct place){SAFE_TIME_MIN, 0} : POSITION_NEVER;
-    topic->next_ttl = (struct place){SAFE_TIME_MIN, 0};
+    topic->next_lease =
+        topic->claimed > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
+    topic->next_ttl = (struct position){SAFE_TIME_MIN, 0};
     return topic;
 }

@@ -1,44 +1,24 @@
 /* A topic in RAM: counters, lanes, timer. One record on disk, written once per commit when it
- * changed. Nothing in it is per job. Private to storage/queue. */
+ * changed. Its size does not depend on the number of jobs. Private to storage/queue. */
 #ifndef DUEQ_TOPIC_H
 #define DUEQ_TOPIC_H
 
 #include "storage/queue/job_record.h"
+#include "storage/queue/position.h"
+#include "storage/queue/queue_key.h"
 #include "storage/wheel.h"
 
 #define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
 #include <uthash.h>
 
-struct kv_cursor;
-
-/* A place in a lane or class: due, then order of arrival. */
-struct place {
-    int64_t due;
-    uint64_t seq;
-};
-
-#define POSITION_NEVER ((struct place){DUEQ_NEVER, 0})
-
-static inline bool position_before(struct place a, struct place b)
-{
-    return a.due < b.due || (a.due == b.due && a.seq < b.seq);
-}
-
-static inline struct place position_after(struct place place)
-{
-    if (place.seq == UINT64_MAX)
-        return (struct place){place.due + 1, 0};
-    return (struct place){place.due, place.seq + 1};
-}
-
-/* Pending jobs of one priority on one clock, ordered by place. Those at or before `counted` are
- * ready, the others delayed: falling due changes a counter and no record. */
+/* Pending jobs of one priority on one clock, ordered by position. Those at or before `counted`
+ * are ready, the others delayed: falling due changes a counter and no record. */
 struct lane {
     uint8_t priority, clock;
     uint64_t pending, ready;
-    struct place counted;
-    struct place head; /* nothing lives before it: claims begin here, not among the removed */
-    int64_t next_due;  /* no delayed job is due before; DUEQ_NEVER: there is none */
+    struct position counted;
+    struct position head; /* no job is before it: claims start here, after removed entries */
+    int64_t next_due;     /* no delayed job is due before this; DUEQ_NEVER: there is none */
 };
 
 struct job_counts {
@@ -52,11 +32,11 @@ struct topic {
     struct dueq_topic_stats totals; /* the totals of it only */
     struct lane *lanes;             /* by priority, then clock */
     size_t lane_count;
-    struct place next_lease, next_ttl; /* nothing ends before: ticks go on from there */
+    struct position next_lease, next_ttl; /* no lease, no ttl ends before: ticks start here */
     struct wheel_timer timer;
     int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
     bool lookalikes;    /* a caller has pushed ids that look like the store's own */
-    bool put_off;       /* a claim gave up here: the next tick signals the topic */
+    bool put_off;       /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
     struct topic *dirty_next, *signal_next, *signal_prev;
     struct topic *next, *prev; /* among those without jobs, when is_empty */
@@ -85,7 +65,7 @@ struct lane *topic_find_lane(struct topic *topic, uint8_t priority, uint8_t cloc
 struct lane *topic_lane(struct topic *topic, uint8_t priority, uint8_t clock,
                         struct dueq_time time);
 
-/* Forgets lanes that hold nothing. */
+/* Removes lanes without jobs. */
 void topic_drop_empty_lanes(struct topic *topic);
 
 /* The record: numbers, then lanes, of which there are at most two a priority. */

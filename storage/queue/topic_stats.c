@@ -1,4 +1,4 @@
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 enum { STEPS_MAX = 5000 }; /* of one call: what has fallen due is counted so far */
 
@@ -8,7 +8,7 @@ static enum dueq_status look_at_lane(struct queue *queue, struct topic *topic,
                                      struct dueq_topic_stats *stats)
 {
     uint64_t moved = 0;
-    struct place first;
+    struct position first;
     enum dueq_status status = schedule_count(queue, topic, lane, time, budget, &moved);
 
     if (moved > 0)

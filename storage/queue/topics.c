@@ -1,6 +1,10 @@
 /* The directory of topics: by name, in RAM and on disk, from their first job until they are
  * empty and others are in more use, or all are flushed. */
+#include "storage/bytes.h"
+#include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -33,10 +37,10 @@ static void list_numbers(struct counters *counters, uint64_t **numbers)
 {
     struct dueq_topic_stats *totals = &counters->totals;
     uint64_t *const all[COUNTERS_NUMBERS] = {
-        &counters->next_topic, &counters->first_topic, &counters->next_seq,
-        &counters->next_token, &totals->pushed,        &totals->claimed,
-        &totals->acked,        &totals->nacked,        &totals->deleted,
-        &totals->expired,      &totals->lapsed,        &totals->dead};
+        &counters->next_topic,   &counters->first_topic, &counters->next_seq,
+        &counters->next_token,   &totals->pushed,        &totals->claimed,
+        &totals->acked,          &totals->nacked,        &totals->deleted,
+        &totals->leases_expired, &totals->jobs_expired,  &totals->dead};
 
     memcpy(numbers, all, sizeof(all));
 }

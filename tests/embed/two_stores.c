@@ -1,9 +1,9 @@
-/* A program that embeds dueq: an outbox that retries, and an inbox, each a store of its own in
- * one process. It is built as a stranger's would be, against the installed library.
+/* A program that embeds dueq: an outbox with retries and an inbox, two stores in one process.
+ * It is built against the installed library, like a user's program.
  *
  *   two_stores DIRECTORY
  *
- * Time is given, so that a retry two minutes from now needs no waiting. */
+ * The program sets the time itself, so a retry in two minutes needs no waiting. */
 #include <dueq/dueq.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A disk whose syncs or writes fail: nothing is acknowledged that is not on it, the server says
- * so, and goes on from what is there once the disk is sound. */
+/* A disk whose syncs or writes fail: the server acknowledges nothing that is not on it, reports
+ * the failure, and continues from what is on disk once the disk works again. */
 #include "tests/support/faulty_disk.h"
 #include "tests/support/job_load.h"
 

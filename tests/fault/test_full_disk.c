@@ -1,5 +1,5 @@
-/* No room: pushes are refused, what drains the queue goes on, and pushes are accepted again by
- * themselves when there is room. */
+/* A full disk: the server refuses pushes, what drains the queue still works, and pushes are
+ * accepted again without a restart when there is room. */
 #include "tests/support/faulty_disk.h"
 #include "tests/support/job_load.h"
 

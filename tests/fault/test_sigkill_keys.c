@@ -1,6 +1,6 @@
-/* kill -9 under a load of Redis' types (ROUNDS): whatever was replied is there after the next
- * start, of what was only sent each client's first so many requests, and a transaction whole or
- * not at all. */
+/* kill -9 under a load of Redis' types (ROUNDS): everything that was replied is there after the
+ * next start; of the requests without a reply, a first part of each client's; a transaction
+ * whole or not at all. */
 #include "tests/support/keys_load.h"
 #include "tests/support/sigkill.h"
 

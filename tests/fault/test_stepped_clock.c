@@ -1,5 +1,5 @@
-/* Wall clocks that are stepped while the server runs, while it is down, and across boots of the
- * machine; and that nothing comes before its time, measured from outside. */
+/* Wall clocks that step while the server runs, while it is stopped, and across boots of the
+ * machine. Measured from outside: nothing comes early. */
 #include "tests/support/client.h"
 #include "tests/support/stepped_clock.h"
 
@@ -180,7 +180,7 @@ static void a_device_that_boots_in_1970_keeps_what_waits(void **state)
     expect(machine.client, "1", "EXISTS later");
 }
 
-/* What names a moment of the wall clock means that clock. */
+/* Commands that take a time of the wall clock follow that clock. */
 static void expect_moments(const struct machine *machine)
 {
     redisContext *client = machine->client;

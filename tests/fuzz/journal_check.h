@@ -3,13 +3,14 @@
  * again. Shared by the fuzzer and by the test that replays the corpus.
  *
  * Input: the LSN of the checkpoint (1 byte), flags (1 byte), the bytes of the first segment.
- * With CHECK_SEAL checksums are put right first, so that what lies behind them is reached; with
- * CHECK_SPLIT the second half is a second segment. */
+ * With CHECK_SEAL checksums are put right first, so that the code after the checks is reached;
+ * with CHECK_SPLIT the second half is a second segment. */
 #ifndef DUEQ_JOURNAL_CHECK_H
 #define DUEQ_JOURNAL_CHECK_H
 
 #include "storage/kv/batch.h"
 #include "storage/kv/journal/journal.h"
+#include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,6 @@
-/* Unions, intersections, differences and sorts of hundreds of thousands: others are answered
- * between the slices, a crash or a client that goes leaves what was there, two of them that
- * cross both end. */
+/* Unions, intersections, differences and sorts of hundreds of thousands of elements: other
+ * clients are served between the slices; after a crash or a disconnect the old value is still
+ * there; two such commands on the same keys both end. */
 #include "tests/support/client.h"
 #include "tests/support/raw_client.h"
 

@@ -1,4 +1,4 @@
-/* Q.CLAIM ... BLOCK: who waits, who is served, and when. */
+/* Q.CLAIM ... BLOCK: which clients wait, which one is served, and when. */
 #include "tests/support/client.h"
 
 #include <stdarg.h>
@@ -266,7 +266,7 @@ static void many_waiters_and_many_jobs_pair_up(void **state)
     expect(client, "200", "Q.LEN mail");
 }
 
-/* Claiming writes, whoever brings it about. */
+/* A claim writes, also when another client's push causes it. */
 static void jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards(void **state)
 {
     redisContext *client = served_client(state);

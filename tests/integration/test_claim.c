@@ -1,4 +1,4 @@
-/* Q.CLAIM and Q.MCLAIM without waiting: which job, in what order, in what shape. */
+/* Q.CLAIM and Q.MCLAIM without waiting: which job, in what order, the form of the reply. */
 #include "tests/support/client.h"
 
 #include <stdarg.h>

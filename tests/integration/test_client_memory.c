@@ -1,5 +1,5 @@
-/* What clients can make the server hold: their requests, their replies, and all
- * of them together. */
+/* Limits of the memory that clients can make the server use: requests, replies, and all
+ * together. */
 #include "tests/support/raw_client.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* PING to RESET, AUTH and HELLO, CLIENT. */
+/* The commands of connections: PING to RESET, AUTH and HELLO, CLIENT. */
 #include "tests/support/raw_client.h"
 
 #include <stdarg.h>

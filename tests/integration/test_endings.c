@@ -1,5 +1,6 @@
-/* Connections that end: what was sent before is done and answered, and nothing is given to a
- * client that is known to be gone. Where Redis does the same, it was asked (7.0.15). */
+/* Connections that end: what was sent before is run and answered, and a client that is known
+ * to be gone gets no job or element. Expected is what Redis 7.0.15 does, where it does the
+ * same. */
 #include "tests/support/raw_client.h"
 
 #include <signal.h>
@@ -65,7 +66,7 @@ static void half_a_request_before_a_half_close_is_dropped(void **state)
     raw_close(&raw);
 }
 
-/* As in Redis: who waits and says that nothing more comes is not served any more. */
+/* As in Redis: a client that waits and closes its sending side is not served any more. */
 static void a_half_close_ends_the_wait_and_what_stands_behind(void **state)
 {
     static const char *const waits[] = {"BLPOP none 0", "Q.CLAIM none BLOCK 0"};
@@ -130,7 +131,7 @@ static void a_long_command_is_answered_although_its_client_half_closed(void **st
 
 /* ---- waiting clients that go */
 
-/* Its key is free again at once: who waits for that need not wait for the whole. */
+/* Its key is free at once: a client that waits for the key does not wait for the whole work. */
 static void a_long_command_ends_with_its_client(void **state)
 {
     redisContext *client = served_client(state);
@@ -154,7 +155,7 @@ static void a_long_command_ends_with_its_client(void **state)
     }
 }
 
-/* So much stands behind the request that waits that it is not all read, but in the kernel. */
+/* So much follows the waiting request that a part of it stays in the kernel. */
 static void a_peer_that_goes_is_noticed_behind_any_backlog(void **state)
 {
     enum { BACKLOG = 100000 };

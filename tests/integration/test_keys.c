@@ -1,5 +1,5 @@
-/* Redis' types in the real server: what lasts, what expires, who is woken, what many clients
- * and large keys do to each other. */
+/* Redis' types in the real server: what survives a restart, what expires, which waiting client
+ * is served, what many clients and large keys do to each other. */
 #include "tests/support/raw_client.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Bodies and values of some MB: they go around hiredis, are taken over by the store and written
- * by the sync thread. The server's small segments make 16 KiB large for the journal. */
+/* Bodies and values of some MB: the reader parses them without hiredis, the store takes them
+ * over without a copy, the sync thread writes them. The server has small segments, so records
+ * from 16 KiB on count as large. */
 #include "tests/support/raw_client.h"
 
 #include <stdlib.h>

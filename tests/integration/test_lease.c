@@ -1,5 +1,5 @@
-/* Leases, tokens, acks, nacks, retries, backoff, time to live. Waiting is done in the server
- * (BLOCK), so nothing here depends on how fast the machine is. */
+/* Leases, tokens, acks, nacks, retries, backoff, time to live. The tests wait in the server
+ * (BLOCK), so nothing depends on the speed of the machine. */
 #include "tests/support/client.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Much at once: pipelines, huge bodies, slow readers, a thousand connections. */
+/* Much load: pipelines, huge bodies, slow readers, a thousand connections. */
 #include "tests/support/raw_client.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* What options do: each is tested by its effect, not by what CONFIG GET says of it. Those that
- * have a test elsewhere are listed in tests/unit/server/test_config.c. */
+/* Options: each is tested by its effect, not by what CONFIG GET shows. Options that other
+ * programs test are listed in tests/unit/server/test_config.c. */
 #include "tests/support/raw_client.h"
 
 #include <arpa/inet.h>

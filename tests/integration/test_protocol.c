@@ -1,4 +1,4 @@
-/* The wire: inline commands, halves, garbage, and numbers that are lies. */
+/* The wire: inline commands, requests in parts, garbage, and false lengths. */
 #include "tests/support/raw_client.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Q.PUSH: what it takes, what it refuses, what it leaves alone. */
+/* Q.PUSH: what it accepts, what it refuses, and that a refused push changes nothing. */
 #include "tests/support/client.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* RESP3: the shapes that differ from RESP2, and those that must not. */
+/* RESP3: replies that differ from RESP2, and replies that must not. */
 #include "tests/support/raw_client.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* A server with nothing to do does nothing, whatever its clients have stopped doing: its turns
- * and its processor time at rest are counted, for each way in which a client can be silent, be
- * stopped or not be read. */
+/* An idle server uses no processor time, whatever state its clients are in: the tests count its
+ * turns and its processor time, for each way in which a client can be silent, stopped or not
+ * read. */
 #include "tests/support/raw_client.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* What a restart keeps: clean, or after kill -9. */
+/* What a restart keeps, after a clean stop and after kill -9. */
 #include "tests/support/client.h"
 
 #include <stdarg.h>
@@ -294,7 +294,7 @@ static void damage(const char *directory, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A server whose data.mdb has that text in the middle of a large value, damaged there. */
+/* A server whose data.mdb is damaged at that text, in the middle of a large value. */
 static redisContext *serve_damaged(struct server_process **ret_server, const char *format)
 {
     struct server_process *server = server_process_start("");

@@ -1,4 +1,4 @@
-/* COMMAND, INFO, CONFIG, TIME, SHUTDOWN, and what the server says to commands it has not. */
+/* COMMAND, INFO, CONFIG, TIME, SHUTDOWN, and the replies to unknown commands. */
 #include "tests/support/raw_client.h"
 
 #include <poll.h>

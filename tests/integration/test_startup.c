@@ -1,4 +1,4 @@
-/* The command line, configuration files, messages at start, and redis-cli as a user has it. */
+/* The command line, configuration files, messages at start, and redis-cli. */
 #include "tests/support/client.h"
 
 #include <arpa/inet.h>
@@ -185,7 +185,7 @@ static void a_second_start_takes_nothing_from_the_first(void **state)
         expect(client_open_unix(server->unixsocket), "PONG", "PING");
     }
     server_process_kill(server);
-    server_process_run(server); /* what was left behind is replaced */
+    server_process_run(server); /* it replaces the old file */
     expect(client_open_unix(server->unixsocket), "PONG", "PING");
     server_process_stop(server);
     assert_int_equal(read_pid(pidfile), -1);

@@ -1,4 +1,5 @@
-/* A work queue at work: threads that claim, finish, fail and vanish, until all is done. */
+/* A work queue in use: threads that claim, finish, fail and disconnect until all jobs are
+ * done. */
 #include "tests/support/client.h"
 #include "tests/support/dice.h"
 

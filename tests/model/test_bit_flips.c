@@ -1,10 +1,11 @@
-/* One bit of data.mdb flips: what is read afterwards is right, or an error says that the file
- * is damaged; never is it wrong, and never does a read or a checkpoint end in a signal. Half of
- * the bits are chosen where the structure is: meta pages, heads of pages, what leads to others.
+/* Flips one bit of data.mdb: a later read is right, or an error says that the file is damaged.
+ * It is never wrong, and no read or checkpoint ends in a signal. Half of the bits are in the
+ * structure: meta pages, page headers, pointers to other pages.
  *
- * The seed is fixed; SEED= takes another, STEPS= scales. */
+ * The seed is fixed; SEED= sets another, STEPS= scales. */
 #include "storage/dueq.h"
 #include "storage/io.h"
+#include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
 #include "tests/support/lmdb_disk.h"

@@ -1,6 +1,6 @@
-/* The journal across power cuts at any system call, on a disk that fails now and then: whatever
- * the disk has made of what was not synced, everything settled is there, in order, and what is
- * there besides is what came next. SEED= reproduces, STEPS= scales. */
+/* The journal with power cuts at any system call, on a disk that sometimes fails: every durable
+ * record is there, in order, and further records are those that came next. SEED= reproduces,
+ * STEPS= scales. */
 #include "tests/support/journal_rig.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static void random_step(void)
     track_durable();
 }
 
-/* What was not settled may be there or not; then it counts. */
+/* A record that was not durable may be there or not; if it is, it counts from now on. */
 static void accept(void)
 {
     test.appended = test.tried = test.rig.read_to;

@@ -1,7 +1,8 @@
-/* Random life of a key space against an in-memory array: puts, deletes, gets, cursors, commits,
- * checkpoints, clean reopening, and reopening as after a crash. SEED= reproduces, STEPS=
- * scales. */
+/* Random changes of a key space, compared with an array in memory: puts, deletes, gets,
+ * cursors, commits, checkpoints, clean reopening, and reopening as after a crash. SEED=
+ * reproduces, STEPS= scales. */
 #include "storage/dueq.h"
+#include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"

@@ -1,9 +1,11 @@
-/* Random life of lists against plain arrays: pushes, pops, moves, edits at random places, cuts,
- * copies and deletions, reclaiming in small slices, reopening. Nothing may be left in the space
- * but the elements. SEED= reproduces, STEPS= scales. */
+/* Random changes of lists, compared with plain arrays: pushes, pops, moves, edits at random
+ * indexes, trims, copies and deletions, reclaiming in small slices, reopening. The space must
+ * contain the elements and nothing else. SEED= reproduces, STEPS= scales. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/list.h"
 #include "tests/support/dice.h"
 #include "tests/support/store_fixture.h"
 
@@ -330,7 +332,7 @@ static void flush(size_t list)
         test.lists[i].count = 0;
 }
 
-/* As after a crash behind the commit, or after a clean end. */
+/* Like a crash after the commit, or a clean end. */
 static void reopen(void)
 {
     store_fixture_commit(&fixture);

@@ -1,8 +1,8 @@
-/* Random changes to a memtable against the simplest map there is: an array over a dense
- * universe of keys. SEED= reproduces, STEPS= scales. */
+/* Random changes of a memtable, compared with the simplest map: an array with an element per
+ * possible key. SEED= reproduces, STEPS= scales. */
 #include "storage/kv/memtable/memtable.h"
 
-#include "storage/kv/large_value.h"
+#include "storage/kv/memtable/large_value.h"
 #include "tests/support/dice.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void make_universe(struct dice *dice)
             memcpy(sorted.bytes[distinct], keys.bytes[order[i]], 512);
             sorted.sizes[distinct++] = keys.sizes[order[i]];
         }
-    for (int i = distinct; i < UNIVERSE; i++) { /* fill up behind the last */
+    for (int i = distinct; i < UNIVERSE; i++) { /* fill up after the last */
         memset(sorted.bytes[i], 0xff, 500);
         snprintf((char *)sorted.bytes[i] + 500, 12, "%06d", i);
         sorted.sizes[i] = 506;

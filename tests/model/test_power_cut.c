@@ -1,9 +1,10 @@
-/* The key space across power cuts, kills, clean ends and failed syncs: what comes back is the
- * state after some commit, no earlier than the last that was settled, and whole.
+/* The key space across power cuts, kills, clean ends and failed syncs: an opening finds the
+ * whole state after some commit, not an earlier one than the last durable commit.
  *
- * Journal and data.mdb lie on one fake disk, which loses what was not synced and what a sync
- * that failed has dropped, however it still reads. SEED= reproduces, STEPS= scales. */
+ * Journal and data.mdb are on one fake disk. It loses what was not synced and what a failed
+ * sync has dropped, even if reads still return it. SEED= reproduces, STEPS= scales. */
 #include "storage/dueq.h"
+#include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/lmdb_disk.h"

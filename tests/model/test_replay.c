@@ -1,6 +1,7 @@
-/* Replay of the journal gives a byte-equal store: after random work of a queue, what a crash
- * leaves opens to the same keys and values, to the byte; with every checkpoint that the work
- * made on the way, and from the journal alone. SEED= reproduces, STEPS= scales. */
+/* Replay of the journal gives an equal store, byte by byte: after random work of a queue and a
+ * crash, the store opens to the same keys and values, with all checkpoints that the work made,
+ * and from the journal alone. SEED= reproduces, STEPS= scales. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"

@@ -1,9 +1,12 @@
-/* Random life of a set of which runs of members are cut out in slices, against an array: what
- * is left, what comes back while the cuts are erased, copies, names, crashes. SEED= reproduces,
- * STEPS= scales. */
+/* Random changes of a set, compared with an array, while ranges of its members are cut out in
+ * slices: what is left, members that are added again while cuts are erased, copies, names,
+ * crashes. SEED= reproduces, STEPS= scales. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/set.h"
 #include "tests/support/dice.h"
 #include "tests/support/store_fixture.h"
 
@@ -145,7 +148,7 @@ static void find_run(struct keys_removal *removal, struct taking *taking)
 /* A client that goes away in the middle has changed nothing. */
 static void cut_run(void)
 {
-    struct keys_part part = {.kind = KEYS_PART_RUN, .random = dice_bits(&test.dice)};
+    struct keys_removal_part part = {.kind = KEYS_REMOVAL_RUN, .random = dice_bits(&test.dice)};
     struct keys_view here = view();
     struct taking taking = {.count = 0};
     struct keys_removal *removal;

@@ -1,4 +1,4 @@
-/* Random arming, cancelling and passing of time against a plain list of due times. SEED=
+/* Random arming, cancelling and passing of time, compared with a plain list of due times. SEED=
  * reproduces, STEPS= scales. */
 #include "storage/wheel.h"
 #include "tests/support/dice.h"

@@ -1,10 +1,14 @@
-/* Random life of two sorted sets against arrays in order: every way to put, take out and walk,
- * with checkpoints and reopening in between, so that what is removed leaves tombstones. One has
- * scores, the other names only. Large parts are cut out in slices and erased by ticks that are
- * never done; some of that is cut short by a crash. SEED= reproduces, STEPS= scales. */
+/* Random changes of two sorted sets, compared with sorted arrays: every way to add, remove and
+ * walk, with checkpoints and reopening in between, so that removed members leave tombstones.
+ * One set has scores, the other names only. Large parts are cut out in slices and erased by
+ * ticks that never finish; crashes interrupt some of that. SEED= reproduces, STEPS= scales. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/keys_build.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/zset.h"
 #include "tests/support/dice.h"
 #include "tests/support/store_fixture.h"
 
@@ -350,7 +354,7 @@ static void remove_from(int set)
 /* What is to go, in order, and what has been handed out of it. */
 struct cutting {
     int set;
-    struct keys_part part;
+    struct keys_removal_part part;
     struct zset_range range;
     int chosen[MEMBERS], count, at;
 };
@@ -359,8 +363,9 @@ static void choose_end(struct cutting *cutting, const int *order, int count)
 {
     int most = (int)dice_roll(&test.dice, (uint64_t)count / 3 + 1) + 1;
 
-    cutting->part = (struct keys_part){
-        .kind = KEYS_PART_END, .reverse = dice_once_in(&test.dice, 2), .most = (uint64_t)most};
+    cutting->part = (struct keys_removal_part){.kind = KEYS_REMOVAL_END,
+                                               .reverse = dice_once_in(&test.dice, 2),
+                                               .most = (uint64_t)most};
     for (int i = 0; i < most && i < count; i++)
         cutting->chosen[cutting->count++] = order[cutting->part.reverse ? count - 1 - i : i];
 }
@@ -370,8 +375,8 @@ static void choose_ranks(struct cutting *cutting, const int *order, int count)
     int first = (int)dice_roll(&test.dice, (uint64_t)count);
     int most = (int)dice_roll(&test.dice, (uint64_t)count / 3 + 1) + 1;
 
-    cutting->part = (struct keys_part){
-        .kind = KEYS_PART_RANKS, .first = (uint64_t)first, .most = (uint64_t)most};
+    cutting->part = (struct keys_removal_part){
+        .kind = KEYS_REMOVAL_RANKS, .first = (uint64_t)first, .most = (uint64_t)most};
     for (int i = first; i < count && i < first + most; i++)
         cutting->chosen[cutting->count++] = order[i];
 }
@@ -380,7 +385,7 @@ static void choose_range(struct cutting *cutting, const int *order, int count)
 {
     cutting->range = random_range(cutting->set);
     cutting->range.reverse = false;
-    cutting->part = (struct keys_part){.kind = KEYS_PART_RANGE, .most = UINT64_MAX};
+    cutting->part = (struct keys_removal_part){.kind = KEYS_REMOVAL_RANGE, .most = UINT64_MAX};
     for (int i = 0; i < count; i++)
         if (in_range(&test.models[cutting->set], &cutting->range, order[i]))
             cutting->chosen[cutting->count++] = order[i];
@@ -400,7 +405,7 @@ static bool check_taken(void *arg, const struct zset_entry *entry)
 /* Commits and ticks come between the slices. */
 static enum dueq_status find_part(struct cutting *cutting, struct keys_removal *removal)
 {
-    bool finished = false, in_order = cutting->part.kind != KEYS_PART_RANKS;
+    bool finished = false, in_order = cutting->part.kind != KEYS_REMOVAL_RANKS;
     enum dueq_status status = DUEQ_OK;
 
     while (status == DUEQ_OK && !finished) {

@@ -1,5 +1,5 @@
 /* Runs commands through the real dispatch on a real store in a temporary directory, without
- * sockets and with a clock that moves only when told to. */
+ * sockets. The clock moves only in runner_pass. */
 #ifndef DUEQ_COMMAND_RUNNER_H
 #define DUEQ_COMMAND_RUNNER_H
 
@@ -10,9 +10,9 @@ enum { RUNNER_CLIENTS = 32 };
 struct command_runner {
     struct server server;
     char *dir;
-    struct connection *clients[RUNNER_CLIENTS]; /* the first is there from the start */
+    struct connection *clients[RUNNER_CLIENTS]; /* the first one always exists */
     size_t client_count;
-    bool by_slices; /* long commands go on in runner_slice only; else they are run to the end */
+    bool by_slices; /* long work continues in runner_slice only; else it runs to its end */
 };
 
 #define RUNNER_START INT64_C(1700000000000) /* unix ms at which its clock begins */
@@ -29,18 +29,17 @@ struct connection *runner_connect(struct command_runner *runner);
 /* Another client, which waits in the command of this line. */
 struct connection *runner_waiting(struct command_runner *runner, const char *line);
 
-/* Time goes by, and what falls due is done. */
+/* Moves the clock by `ms` and does what falls due. */
 void runner_pass(struct command_runner *runner, int64_t ms);
 
-/* What a turn does for long commands, and then the commit. False: nothing was left to do. */
+/* One slice of long work as in a turn, and then the commit. False: there was nothing to do. */
 bool runner_slice(struct command_runner *runner);
 
-/* Opens the store again with these options; NULL: as at first. */
+/* Opens the store again with these options; NULL: the same as at set-up. */
 void runner_reopen(struct command_runner *runner, const struct dueq_options *options);
 
-/* Runs a line, split as an inline command is ("\x00" within quotes), for the first client or
- * for the one given, and expects a reply that matches a pattern of reply_text.h; no reply
- * is "". */
+/* Runs a line, split like an inline command ("\x00" within quotes), for the first or for the
+ * given client. The reply must match a pattern of reply_text.h; no reply is "". */
 #define runner_expect(runner, pattern, line)                                                   \
     runner_expect_at(__FILE__, __LINE__, (runner), (runner)->clients[0], (pattern), (line))
 #define runner_expect_of(runner, client, pattern, line)                                        \
@@ -48,22 +47,22 @@ void runner_reopen(struct command_runner *runner, const struct dueq_options *opt
 void runner_expect_at(const char *file, int line_number, struct command_runner *runner,
                       struct connection *client, const char *pattern, const char *line);
 
-/* Pairs of pattern and line, one after the other. */
+/* Runs pairs of pattern and line in order. */
 #define runner_expect_all(runner, cases)                                                       \
     runner_expect_all_at(__FILE__, __LINE__, (runner), (cases),                                \
                          sizeof(cases) / sizeof(*(cases)))
 void runner_expect_all_at(const char *file, int line_number, struct command_runner *runner,
                           const char *const (*cases)[2], size_t count);
 
-/* A reply that a client got without asking now: of a command that waited. */
+/* A reply that comes later: to a command that waited. */
 #define runner_expect_reply(client, pattern)                                                   \
     runner_expect_reply_at(__FILE__, __LINE__, (client), (pattern))
 void runner_expect_reply_at(const char *file, int line_number, struct connection *client,
                             const char *pattern);
 
-/* One step of several clients' conversation. Clients are 'a' (the first), 'b', ...; they
- * connect when they first say something. '+': time goes by, as many ms as the line says. line
- * NULL: what the client gets without asking; several replies are separated by a space. */
+/* One step of a conversation of several clients. Clients are 'a' (the first), 'b', ...; a
+ * client connects with its first line. '+': the clock moves by the ms in the line. line NULL:
+ * replies that come later; several are separated by a space. */
 struct runner_step {
     char client;
     const char *pattern, *line;
@@ -73,10 +72,10 @@ struct runner_step {
 void runner_follow_at(const char *file, int line_number, struct command_runner *runner,
                       const struct runner_step *steps, size_t count);
 
-/* The reply's bytes as they are; the caller frees them. */
+/* The bytes of the reply; the caller frees them. */
 char *runner_bytes(struct command_runner *runner, const char *line);
 
-/* The reply is these very bytes: where RESP2 and RESP3 differ. */
+/* The reply must be exactly these bytes; for what differs in RESP2 and RESP3. */
 #define runner_expect_bytes(runner, bytes, line)                                               \
     runner_expect_bytes_at(__FILE__, __LINE__, (runner), (bytes), (line))
 void runner_expect_bytes_at(const char *file, int line_number, struct command_runner *runner,

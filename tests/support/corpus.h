@@ -1,4 +1,4 @@
-/* What fuzzing has kept in tests/fuzz/corpus, given to the checks that the fuzzers make. */
+/* Runs the checks of the fuzzers on the inputs in tests/fuzz/corpus. */
 #ifndef DUEQ_CORPUS_H
 #define DUEQ_CORPUS_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads every file of tests/fuzz/corpus/NAME and fails the running test for one of which the
- * check says false, and when there are fewer files than `least`: then they were not found. */
+/* Reads every file of tests/fuzz/corpus/NAME. Fails the running test when the check returns
+ * false for one, or when there are fewer than `least` files: then the folder is wrong. */
 void corpus_replay(const char *name, bool (*check)(const uint8_t *data, size_t size),
                    int least);
 

@@ -1,4 +1,4 @@
-/* Repeatable randomness for tests: prints its seed, SEED= in the environment repeats a run. */
+/* Repeatable random numbers for tests. Prints its seed; SEED= in the environment repeats it. */
 #ifndef DUEQ_DICE_H
 #define DUEQ_DICE_H
 
@@ -10,19 +10,19 @@ struct dice {
     uint64_t state;
 };
 
-/* Seeds from SEED or from the clock, and says so on standard output. */
+/* Takes the seed from SEED or from the clock, and prints it to standard output. */
 void dice_begin(struct dice *dice);
 
 uint64_t dice_bits(struct dice *dice);
 /* 0 .. sides - 1 */
 uint64_t dice_roll(struct dice *dice, uint64_t sides);
-/* True once in so many. */
+/* True with a chance of 1 in `times`. */
 bool dice_once_in(struct dice *dice, uint64_t times);
 
-/* A number that is a function of another, and looks random. */
+/* A hash of the number: the same input gives the same output. */
 uint64_t dice_hash(uint64_t number);
 
-/* An integer from the environment (ROUNDS, STEPS), or what to take without it. */
+/* An integer from the environment (ROUNDS, STEPS); `otherwise` when it is not set. */
 long dice_setting(const char *name, long otherwise);
 
 #endif

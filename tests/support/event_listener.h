@@ -1,4 +1,4 @@
-/* A client that hears the keyspace notifications of a command_runner, all kinds of them. */
+/* A client that receives all keyspace notifications of a command_runner. */
 #ifndef DUEQ_EVENT_LISTENER_H
 #define DUEQ_EVENT_LISTENER_H
 
@@ -6,7 +6,7 @@
 
 struct connection *event_listener_new(struct command_runner *runner);
 
-/* What was heard since the last time, in order: "lpush a, del b". */
+/* What it received since the last call, in order: "lpush a, del b". */
 #define event_listener_expect(listener, events)                                                \
     event_listener_expect_at(__FILE__, __LINE__, (listener), (events))
 void event_listener_expect_at(const char *file, int line, struct connection *listener,

@@ -31,27 +31,27 @@ const struct dueq_io *fake_disk_io(const struct fake_disk *disk);
 
 unsigned long fake_disk_count(struct fake_disk *disk, enum disk_call call);
 
-/* `passing` more calls of that kind work; then `times` of them fail with `error`. A sync that
- * fails loses for good what was not on the platter yet, although it can still be read. */
+/* `passing` more calls of that kind succeed; then `times` of them fail with `error`. A sync
+ * that fails loses for good what was not on disk yet, although reads still return it. */
 void fake_disk_fail(struct fake_disk *disk, enum disk_call call, unsigned passing,
                     unsigned times, int error);
 #define FAKE_DISK_ALWAYS UINT32_MAX
-/* Reads and writes move at most so many bytes a call, and every other one is interrupted
- * (EINTR) first; 0: no more of that. */
+/* Each read or write moves at most `most` bytes, and every second call is interrupted (EINTR)
+ * first; 0: back to normal. */
 void fake_disk_shorten(struct fake_disk *disk, size_t most);
 void fake_disk_set_free_bytes(struct fake_disk *disk, uint64_t bytes);
 
-/* Holds every sync back until it is let go. */
+/* While `hold` is true, syncs do not return. */
 void fake_disk_hold_syncs(struct fake_disk *disk, bool hold);
 
-/* The power goes after so many more calls; 0: now. Nothing works from then on, except that what
- * has been opened can be read: that changes nothing. */
+/* Cuts the power after `calls` more calls; 0: now. From then on every call fails, except reads
+ * of open files. */
 void fake_disk_cut_after(struct fake_disk *disk, unsigned long calls);
 bool fake_disk_is_dead(struct fake_disk *disk);
-/* The power returns: the files become what the cut has left. Nothing may be open. */
+/* The power returns: the files become what the cut has left. No file may be open. */
 void fake_disk_restart(struct fake_disk *disk, struct dice *dice);
 
-/* ---- for lmdb_disk.h: what LMDB does to a file without asking struct dueq_io */
+/* ---- for lmdb_disk.h: what LMDB does to a file without struct dueq_io */
 
 ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
                              const struct iovec *parts, int count, off_t offset);

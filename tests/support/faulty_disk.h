@@ -1,12 +1,11 @@
-/* A server on a disk that fails on command: tests/fault/preload/preload_faulty_disk.c, steered.
- */
+/* Runs a server on a disk that fails on command (tests/fault/preload/preload_faulty_disk.c). */
 #ifndef DUEQ_FAULTY_DISK_H
 #define DUEQ_FAULTY_DISK_H
 
 #include "tests/support/server_process.h"
 
-/* For the next runs of the server: its data lies on such a disk, which is sound for now. After
- * faulty_disk_break, `countdown` calls pass before the first that fails. */
+/* For the next runs of the server: its data is on such a disk, which works at first. After
+ * faulty_disk_break, `countdown` calls succeed before the first one fails. */
 void faulty_disk_prepare(struct server_process *server, long countdown);
 
 /* From now on these fail: "fdatasync EIO", "grow ENOSPC", ... */

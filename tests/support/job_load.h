@@ -1,9 +1,9 @@
-/* Several clients that push, claim, ack, nack, extend and delete at random, pipelined, and keep
- * a job_model of what they were told. Every reply is checked against it: nothing is given out
- * twice, no token goes backward, nothing that is gone comes back, no duplicate is let in.
+/* Several clients that push, claim, ack, nack, extend and delete at random, pipelined, with a
+ * job_model of all replies. Every reply is checked against it: no job is claimed twice, tokens
+ * grow, a removed job does not come back, no duplicate is accepted.
  *
- * All of them in one thread: requests of all connections are sent before replies are read, so
- * the server has them together. */
+ * All clients run in one thread. It sends the requests of all connections before it reads
+ * replies, so that the server has them together. */
 #ifndef DUEQ_JOB_LOAD_H
 #define DUEQ_JOB_LOAD_H
 
@@ -14,7 +14,7 @@ enum { LOAD_CLIENTS = 8, LOAD_PIPELINE = 24 };
 /* A request that has no reply yet. */
 struct load_request {
     enum job_request kind;
-    size_t serial; /* what it is about; not for claims */
+    size_t serial; /* of its job; not for claims */
     int topic;
     uint64_t sent;  /* model clock */
     int64_t token;  /* the one sent; of a claim: the greatest of its topic known then */
@@ -41,12 +41,12 @@ struct job_load {
 
 void job_load_open(struct job_load *load, const struct server_process *server);
 
-/* Sends a pipeline on each connection, reads some of the replies. False when the server has
- * gone. */
+/* Sends a pipeline on each connection and reads some of the replies. False: the server has
+ * ended. */
 bool job_load_step(struct job_load *load);
 
-/* Reads all replies that are still to come, up to the end of each connection when the server
- * has gone; what has none stays pending in the model. Closes the connections. */
+/* Reads the remaining replies, up to the end of each connection when the server has ended; a
+ * request without a reply stays pending in the model. Closes the connections. */
 void job_load_finish(struct job_load *load);
 
 #endif

@@ -1,8 +1,8 @@
-/* What a client may rely on, job by job: only what the server has replied. Requests that have
- * no reply when the server dies may have been done or not; job_model_check accepts either and
- * nothing else, and takes the server's answer for the truth from then on.
+/* What clients know of each job: only what the server has replied. A request without a reply
+ * when the server dies may have been done or not; job_model_check accepts both and nothing
+ * else, and then takes over what the server shows.
  *
- * Violations fail the running test. */
+ * A violation fails the running test. */
 #ifndef DUEQ_JOB_MODEL_H
 #define DUEQ_JOB_MODEL_H
 
@@ -25,15 +25,15 @@ enum job_request {
 };
 
 struct known_job {
-    char id[MODEL_ID_MAX]; /* "": the server gives one, and it is not known yet */
+    char id[MODEL_ID_MAX]; /* "": the server chooses one, which is not known yet */
     int topic;
     enum job_state state;     /* as last replied; of a push under way: what it will be */
     enum job_state wanted;    /* of a nack under way: what it will become */
     enum job_request pending; /* sent, without a reply */
-    bool loose;               /* a short lease or delay: it moves by itself */
+    bool loose;               /* a short lease or delay: its state changes by itself */
     int64_t token;            /* of the last claim replied */
-    uint64_t token_at;        /* when that was learnt */
-    uint64_t gone_at;         /* when JOB_GONE was learnt */
+    uint64_t token_at;        /* model clock of that reply */
+    uint64_t gone_at;         /* model clock of the reply that made it JOB_GONE */
     size_t place;             /* in `live` */
 };
 
@@ -61,14 +61,14 @@ size_t job_model_add(struct job_model *model, int topic, enum job_state state, c
 
 void job_model_gone(struct job_model *model, size_t serial);
 
-/* The body of a job is a function of its serial number, which it begins with. The caller frees
- * it. */
+/* The body of a job: it begins with the serial number and depends on nothing else. The caller
+ * frees it. */
 char *job_model_body(size_t serial, size_t *ret_size);
-/* The serial number of a body that is whole; fails the test for any other. */
+/* The serial number of a body; fails the test when the body is not complete and correct. */
 size_t job_model_serial(const struct job_model *model, const char *body, size_t size);
 
-/* Compares the whole of a server that has just started with what is known: every job by
- * Q.GET, the counts by Q.LEN and Q.STATS. Resolves all that was under way. */
+/* Compares a server that has just started with the model: every job by Q.GET, the counts by
+ * Q.LEN and Q.STATS. Decides the requests without a reply. */
 void job_model_check(struct job_model *model, redisContext *client);
 
 #endif

@@ -1,7 +1,13 @@
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "tests/support/keys_compare.h"
 
 #include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 
 #include <stdlib.h>
 #include <string.h>

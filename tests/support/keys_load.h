@@ -1,9 +1,9 @@
-/* Several clients that change keys of Redis' types, pipelined, each its own keys, and some that
- * all share. What a client does next depends on nothing but its number and a serial, so what it
- * must be told and what must be there follow from how far it came.
+/* Several clients that change keys of Redis' types, pipelined: each its own keys, and some that
+ * all share. What a client does depends only on its number and a serial number, so the serial
+ * it has reached determines its replies and its keys.
  *
- * All of them in one thread: requests of all connections are sent before replies are read, so
- * the server has them together. */
+ * All clients run in one thread. It sends the requests of all connections before it reads
+ * replies, so that the server has them together. */
 #ifndef DUEQ_KEYS_LOAD_H
 #define DUEQ_KEYS_LOAD_H
 
@@ -12,7 +12,7 @@
 
 enum { KEYS_LOAD_CLIENTS = 6, KEYS_LOAD_SLOTS = 6, KEYS_LOAD_LIST = 30 };
 
-/* What a client's own keys hold. */
+/* The values of a client's own keys. */
 struct keys_state {
     bool counted, expires; /* there is a counter; it has an expiry */
     int64_t counter;
@@ -39,15 +39,16 @@ struct keys_load {
 
 void keys_load_open(struct keys_load *load, const struct server_process *server);
 
-/* Sends a pipeline on each connection, reads some of the replies, and checks them. False when
- * the server has gone. */
+/* Sends a pipeline on each connection, reads some of the replies, and checks them. False: the
+ * server has ended. */
 bool keys_load_step(struct keys_load *load);
 
-/* Reads all replies that are still to come, and closes the connections. */
+/* Reads the remaining replies and closes the connections. */
 void keys_load_finish(struct keys_load *load);
 
-/* Everything replied is there, and of what was only sent each client's first so many requests:
- * transactions whole or not at all. The load goes on from what is found. */
+/* Checks that the server has everything that was replied and, of the requests without a reply,
+ * for each client a first part; a transaction whole or not at all. The load continues from
+ * what the server has. */
 void keys_load_check(struct keys_load *load, redisContext *checker);
 
 #endif

@@ -1,5 +1,5 @@
-/* Keys of all types as plain as can be: arrays, against which the store is held. Names,
- * members, fields, elements and values are numbers of texts. */
+/* A plain model of keys of all types: arrays, with which the store is compared. Names, members,
+ * fields, elements and values are numbers of texts. */
 #ifndef DUEQ_KEYS_MODEL_H
 #define DUEQ_KEYS_MODEL_H
 
@@ -16,8 +16,8 @@ enum {
 struct model_key {
     enum keys_type type; /* KEYS_NONE: not there */
     int64_t expires;
-    uint64_t life; /* unlike that of any other key that ever was */
-    bool lapsed;   /* the key before this one has expired and the store has not said so yet */
+    uint64_t life; /* a number that no other key of this run has had */
+    bool lapsed;   /* the key before this one expired; the store has not reported it yet */
     enum keys_encoding encoding;
     bool packed;  /* in the key's own record */
     size_t count; /* of elements */
@@ -34,18 +34,18 @@ struct keys_model {
     struct keys_limits limits;
 };
 
-/* 0 is empty; others are short, binary, long, alike but for their end, or about as long as a
- * key of the space. */
+/* Text 0 is empty; others are short, binary, long, different at the end only, or about as long
+ * as a key of the space. */
 struct dueq_slice model_text(int number);
-/* Of exactly that text; -1: there is none. */
+/* The number of that text; -1: there is none. */
 int model_number(struct dueq_slice text);
 double model_score(int number); /* ascending, some are equal */
 
 void model_init(struct keys_model *model);
-/* Makes the key one of that type, new and empty, if it is another or none. */
+/* Makes the key a new, empty one of that type, unless it has the type already. */
 void model_open(struct keys_model *model, struct model_key *key, enum keys_type type);
 void model_drop(struct model_key *key);
-/* Takes over the value and expiry, as a key with a life of its own. */
+/* Copies the value and expiry; the copy gets a new `life`. */
 void model_assign(struct keys_model *model, struct model_key *to, const struct model_key *from);
 void model_flush(struct keys_model *model, unsigned database);
 void model_swap(struct keys_model *model, unsigned a, unsigned b);
@@ -53,16 +53,16 @@ void model_swap(struct keys_model *model, unsigned a, unsigned b);
 void model_pass(struct keys_model *model, struct dueq_time time);
 
 void model_set_string(struct model_key *key, int value);
-/* True: was not there. */
+/* True: the member is new. */
 bool model_set_slot(struct keys_model *model, struct model_key *key, int member, int value);
-/* False: was not there. The last one takes the key with it. */
+/* False: there is no such member. Clearing the last one removes the key. */
 bool model_clear_slot(struct model_key *key, int member);
 void model_insert(const struct keys_model *model, struct model_key *list, size_t index,
                   int element);
 /* Keeps `count` elements from `first` on. */
 void model_trim(struct model_key *list, size_t first, size_t count);
 
-/* The member of a sorted set at that rank from the least (reverse: the most); -1. */
+/* The member at that rank from the lowest score (reverse: from the highest); -1: none. */
 int model_ranked(const struct model_key *zset, uint64_t rank, bool reverse);
 
 uint64_t model_keys(const struct keys_model *model, unsigned database);

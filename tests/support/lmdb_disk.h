@@ -1,15 +1,14 @@
-/* Puts LMDB's data file on a fake disk, although LMDB asks the kernel and not struct dueq_io: a
- * program that uses this has its pwrite, writev and fdatasync watched for files named *.mdb or
- * *.mdb.new. What a cut or a failed sync does to them is what it does to every file of that
- * disk. */
+/* Puts LMDB's data file on a fake disk, although LMDB calls the kernel and not struct dueq_io:
+ * replaces pwrite, writev and fdatasync of the program for files named *.mdb or *.mdb.new.
+ * A cut or a failed sync then has the same effect on them as on other files of that disk. */
 #ifndef DUEQ_LMDB_DISK_H
 #define DUEQ_LMDB_DISK_H
 
 #include "tests/support/fake_disk.h"
 
-/* NULL: nothing is watched any more. */
+/* NULL: ends it. */
 void lmdb_disk_attach(struct fake_disk *disk);
-/* fdatasync does nothing, to no file: for what opens stores by the thousand. */
+/* While true, fdatasync does nothing, for any file: for tests that open thousands of stores. */
 void lmdb_disk_skip_syncs(bool skip);
 
 #endif

@@ -1,11 +1,11 @@
 /* The jobs in the stored data directories of old formats (tests/fixtures): one of every kind.
- * The same list makes a directory and checks one, so it only ever grows at its end. */
+ * The same list makes and checks a directory, so new jobs are only added at its end. */
 #ifndef DUEQ_OLD_JOBS_H
 #define DUEQ_OLD_JOBS_H
 
 #include "storage/dueq.h"
 
-/* What segments and map the directories were made with. */
+/* The options with which the directories were made. */
 void old_jobs_options(struct dueq_options *ret_options);
 
 /* Fills an empty directory and leaves it as a crash would: a part of the jobs in data.mdb, the

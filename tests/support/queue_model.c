@@ -116,7 +116,7 @@ void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_t
 {
     model_die(model, job, time);
     job->error = "expired";
-    model->topics[job->topic].totals.lapsed++;
+    model->topics[job->topic].totals.jobs_expired++;
 }
 
 void model_give_back(struct queue_model *model, struct model_job *job, int64_t due, bool final,
@@ -137,7 +137,7 @@ void model_end_lease(struct queue_model *model, struct model_job *job, struct du
 {
     if (job->error == NULL)
         job->error = "lease expired";
-    model->topics[job->topic].totals.expired++;
+    model->topics[job->topic].totals.leases_expired++;
     model_give_back(model, job, job->due, false, time);
 }
 

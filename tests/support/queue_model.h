@@ -1,5 +1,5 @@
-/* A queue as plain as can be: an array of jobs and the rules, against which the store is held.
- * It knows only the rules; what happens to a job, and when, it is told. */
+/* A plain model of the queue: an array of jobs and the rules, with which the store is compared.
+ * The caller says what happens to a job, and when. */
 #ifndef DUEQ_QUEUE_MODEL_H
 #define DUEQ_QUEUE_MODEL_H
 
@@ -8,7 +8,7 @@
 enum { QUEUE_MODEL_TOPICS = 3, QUEUE_MODEL_JOBS = 400, QUEUE_MODEL_RETRIES = 3 };
 
 struct model_job {
-    bool there; /* else only its id is of use: as one that is gone */
+    bool there; /* false: removed; its id serves to ask for a job that does not exist */
     uint8_t id[DUEQ_NAME_MAX];
     size_t id_size;
     int topic, priority;
@@ -39,25 +39,25 @@ static inline struct dueq_slice model_id(const struct model_job *job)
     return dueq_slice(job->id, job->id_size);
 }
 
-/* NULL: every place is taken. */
+/* An unused element of `jobs`; NULL: there is none. */
 struct model_job *model_free_job(struct queue_model *model);
-/* The job of that id that is there; NULL. */
+/* The job with that id; NULL: none. */
 struct model_job *model_find(struct queue_model *model, int topic, struct dueq_slice id);
-/* The job that a claim must give; NULL. */
+/* The job that a claim must return; NULL: none. */
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
 
 enum dueq_state model_state(const struct model_job *job, struct dueq_time time);
-/* On the wall clock, as callers are shown it. */
-/* When something ends that takes that long from now on. */
+/* When a wait of so many ms that begins now ends. */
 int64_t model_after(struct dueq_time time, int64_t wait);
 
+/* The due time on the wall clock, as callers see it. */
 int64_t model_shown_due(const struct model_job *job, struct dueq_time time);
 /* What ack, nack and extend must answer; ack: a dead job may be acked. */
 enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);
 
-/* The job's lease or life has ended and nobody has looked yet. */
+/* The lease of the job has ended, and no call has noticed it yet. */
 bool model_lease_over(const struct model_job *job, struct dueq_time time);
-/* On the queue's clock. A wall clock that was set back makes lives longer. */
+/* When the ttl ends, on the queue's clock. A wall clock that was set back makes it later. */
 int64_t model_life_end(const struct model_job *job, struct dueq_time time);
 bool model_life_over(const struct model_job *job, struct dueq_time time);
 
@@ -68,10 +68,10 @@ void model_give_back(struct queue_model *model, struct model_job *job, int64_t d
                      struct dueq_time time);
 void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
 
-/* What the store must say of the topic. */
+/* The statistics that the store must return for the topic. */
 void model_stats(const struct queue_model *model, int topic, struct dueq_time time,
                  struct dueq_topic_stats *ret_stats);
-/* When something happens next, on the queue's clock; DUEQ_NEVER. */
+/* When the next change by time happens, on the queue's clock; DUEQ_NEVER: none. */
 int64_t model_next_event(const struct queue_model *model, struct dueq_time time);
 
 #endif

@@ -1,4 +1,4 @@
-/* Replies as text, so that a test can say in one line what it expects:
+/* Replies as text, so that a test can write in one line what it expects:
  *
  *   OK                  simple string          "a\x00b"   bulk string
  *   !ERR syntax error   error                  12         integer
@@ -19,7 +19,7 @@ char *reply_text(const redisReply *reply);
 /* "quoted", with \r \n \" \\ and \xHH. */
 void reply_text_quote(FILE *out, const char *data, size_t size);
 
-/* '*' in the pattern stands for anything, also for nothing; the rest for itself. */
+/* '*' in the pattern matches any text, also none; other characters match themselves. */
 bool reply_text_matches(const char *pattern, const char *text);
 
 #endif

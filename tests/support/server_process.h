@@ -1,9 +1,10 @@
 /* The real server as a child process, on a free port of 127.0.0.1 and a directory of its own.
  * The binary is DUEQ_BINARY, or build/dueq.
  *
- * What goes wrong here fails the running test, with the end of the server's log. Every server
- * is killed and its directory removed by server_process_cleanup (also when the test program
- * ends, and by the kernel should it be killed), so a test needs no clean-up path of its own. */
+ * An error fails the running test and prints the end of the server's log.
+ * server_process_cleanup kills every server and removes its directory. It also runs when the
+ * test program ends (the kernel kills the servers if the program is killed), so a test needs no
+ * clean-up of its own. */
 #ifndef DUEQ_SERVER_PROCESS_H
 #define DUEQ_SERVER_PROCESS_H
 
@@ -29,16 +30,16 @@ struct server_process {
     struct server_process *next;                            /* all that live */
 };
 
-/* A server that does not run yet, with small files (1 MiB segments) so that checkpoints and
- * recycling happen in tests too. */
+/* A server that does not run yet, with small files (1 MiB segments), so that tests see
+ * checkpoints and recycled segments too. */
 struct server_process *server_process_new(void);
 
-/* For the next run; replaces an earlier value of that name. value may hold several words. */
+/* For the next run; replaces an earlier value of that name. value may contain several words. */
 void server_process_option(struct server_process *server, const char *name, const char *value);
 void server_process_environment(struct server_process *server, const char *name,
                                 const char *value);
 
-/* Starts it, again if it ran before, and returns when it answers. */
+/* Starts it (again, if it ran before) and returns when it answers. */
 void server_process_run(struct server_process *server);
 
 /* Starts it without waiting for anything. */
@@ -68,13 +69,13 @@ void server_process_cleanup(void);
 /* Prints the end of the logs of all servers, for a failing test. */
 void server_process_explain(void);
 
-/* A port of 127.0.0.1 that nobody listens on at the moment. */
+/* A port of 127.0.0.1 that is free at this moment. */
 int free_port(void);
 
 const char *server_binary(void);
 
-/* Runs a shell command made by printf, with both its outputs going to ret_output (up to the
- * size, NUL-terminated). Returns its exit status. */
+/* Runs a shell command (a printf format) and writes its standard output and error to ret_output
+ * (at most `size` bytes, NUL-terminated). Returns the exit status. */
 int run_shell(char *ret_output, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
-/* A server on a machine whose clocks do as they are told:
- * tests/fault/preload/preload_stepped_clock.c, steered. */
+/* Runs a server on a machine whose clocks step on command
+ * (tests/fault/preload/preload_stepped_clock.c). */
 #ifndef DUEQ_STEPPED_CLOCK_H
 #define DUEQ_STEPPED_CLOCK_H
 
@@ -7,17 +7,17 @@
 
 #include <stdint.h>
 
-/* What the preload reads. Seconds beyond the truth. */
+/* What the preload reads: seconds that it adds to the real clocks. */
 struct stepped_clock {
     int64_t wall_ahead, boot_ahead;
     int64_t boot; /* which boot of the machine */
 };
 
-/* For the next runs of the server: its clocks are right for now. The result is valid as long as
- * the test program runs; what is written there holds at once. */
+/* For the next runs of the server; its clocks are right at first. The result is valid while the
+ * test program runs; a change of it has effect at once. */
 struct stepped_clock *stepped_clock_prepare(struct server_process *server);
 
-/* The machine starts anew while the server is down; its clock since boot begins again. */
+/* Reboots the machine while the server is down: its clock since boot starts again. */
 void stepped_clock_reboot(struct stepped_clock *clock);
 
 #endif

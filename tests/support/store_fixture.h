@@ -1,5 +1,5 @@
-/* One store in a directory of its own, on a clock that the test moves. What goes wrong here
- * fails the running test with the store's own words.
+/* One store in a directory of its own, on a clock that the test moves. An error fails the
+ * running test and prints the store's message.
  *
  *     static struct store_fixture test;
  *
@@ -12,8 +12,8 @@
  *         return 0;
  *     }
  *
- * and store_fixture_tear_down as the tear-down. A test that takes everything as it is needs no
- * set-up of its own: store_fixture_test(function, test). */
+ * and store_fixture_tear_down as the tear-down. A test that uses the defaults needs no set-up
+ * of its own: store_fixture_test(function, test). */
 #ifndef DUEQ_STORE_FIXTURE_H
 #define DUEQ_STORE_FIXTURE_H
 
@@ -31,16 +31,16 @@ struct store_fixture {
     struct keys_view view;       /* database 0 of the open store, now */
 };
 
-/* An empty directory, clocks at STORE_FIXTURE_START, and the store's own options but for small
- * files (segments of 1 MiB, a map of 1 GiB), no room reserved on the disk, and no syncs: what
- * is abandoned is never cut off, for the kernel keeps it. Does not open the store. */
+/* An empty directory, clocks at STORE_FIXTURE_START, and the default options except for small
+ * files (segments of 1 MiB, a map of 1 GiB), no disk reserve, and no syncs: the kernel keeps
+ * what an abandoned store has written. Does not open the store. */
 void store_fixture_init(struct store_fixture *ret_fixture);
 
 /* Abandons the store and removes the directory. */
 void store_fixture_release(struct store_fixture *fixture);
 
-/* As cmocka set-up and tear-down, *state is the fixture: an open store; closes it, whatever
- * comes of that, and releases the fixture. */
+/* cmocka set-up and tear-down; *state is the fixture. Opens the store; closes it, ignoring
+ * errors, and releases the fixture. */
 int store_fixture_set_up(void **state);
 int store_fixture_tear_down(void **state);
 
@@ -49,9 +49,9 @@ int store_fixture_tear_down(void **state);
                                              store_fixture_tear_down, &(fixture))
 
 void store_fixture_open(struct store_fixture *fixture);
-/* Nothing to do when it is not open. */
+/* No-op when it is not open. */
 void store_fixture_close(struct store_fixture *fixture);
-/* As a crash: what was not committed is lost. Nothing to do when it is not open. */
+/* Like a crash: what was not committed is lost. No-op when it is not open. */
 void store_fixture_abandon(struct store_fixture *fixture);
 
 void store_fixture_reopen(struct store_fixture *fixture); /* after a clean close */
@@ -62,9 +62,9 @@ void store_fixture_checkpoint(struct store_fixture *fixture);
 
 struct dueq_stats store_fixture_stats(const struct store_fixture *fixture);
 
-/* Both clocks go on; what falls due is not done yet. */
+/* Moves both clocks; does not do what falls due. */
 void store_fixture_pass(struct store_fixture *fixture, int64_t ms);
-/* Ticks of so many steps each until nothing is left to do. */
+/* Runs ticks of `budget` steps each until nothing is left to do. */
 void store_fixture_tick(struct store_fixture *fixture, unsigned budget);
 
 #endif

@@ -1,4 +1,4 @@
-/* Slices of what a test writes down. */
+/* Slices of string literals. */
 #ifndef DUEQ_TEXT_H
 #define DUEQ_TEXT_H
 

@@ -1,4 +1,4 @@
-/* How a queue server is spoken to. A driver only turns work into bytes and bytes into outcomes;
+/* How to speak to a queue server. A driver only turns work into bytes and bytes into outcomes;
  * sockets, pacing and clocks are load.c's. */
 #ifndef DUEQ_DRIVER_H
 #define DUEQ_DRIVER_H
@@ -28,7 +28,7 @@ struct bench_claimed {
 enum bench_outcome {
     BENCH_PARTIAL, /* need more bytes */
     BENCH_DONE,
-    BENCH_FAILED /* an error reply, or nonsense: ret->error */
+    BENCH_FAILED /* an error reply, or bytes that are no reply: ret->error */
 };
 
 struct bench_reply {
@@ -44,7 +44,7 @@ struct bench_driver {
     int port;
     /* Request and reply of the preparation, sent once on the first connection; NULL: none. */
     void (*prepare)(struct buffer *out);
-    /* Each appends requests and returns how many replies they bring. */
+    /* Each appends requests and returns the number of replies that follow. */
     unsigned (*push)(struct buffer *out, const struct bench_push *push);
     unsigned (*claim)(struct buffer *out, const char *topic, unsigned count, int64_t now);
     unsigned (*ack)(struct buffer *out, const char *topic, const struct bench_claimed *jobs,

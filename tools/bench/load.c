@@ -209,7 +209,7 @@ static void ask(struct connection *connection)
 
 static void flush(struct connection *connection);
 
-/* One reply came in whole; asks for more when its step is over. */
+/* A whole reply has arrived; sends the next requests when its step has ended. */
 static void take_reply(struct connection *connection, const struct bench_reply *reply)
 {
     struct run *run = connection->run;
@@ -375,7 +375,7 @@ static void close_connection(struct connection *connection)
     free(connection->claimed);
 }
 
-/* The preparation runs alone; its reply starts the rest. */
+/* The preparation runs alone; its reply starts the other connections. */
 static void start(struct run *run)
 {
     struct connection *first = &run->connections[0];

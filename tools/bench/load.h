@@ -1,4 +1,4 @@
-/* Drives one workload over many connections with one thread, and keeps the times. */
+/* Runs one workload over many connections with one thread, and measures latencies. */
 #ifndef DUEQ_LOAD_H
 #define DUEQ_LOAD_H
 

@@ -1,4 +1,4 @@
-/* What the two drivers that speak RESP share. */
+/* Helpers of the two drivers that speak RESP. */
 #ifndef DUEQ_RESP_DRIVER_H
 #define DUEQ_RESP_DRIVER_H
 
@@ -16,7 +16,7 @@ void resp_number(struct buffer *out, int64_t number);
 enum bench_outcome resp_reply(const char *data, size_t size, struct resp_token *tokens,
                               size_t *ret_count, struct bench_reply *ret);
 
-/* A push or ack whose reply is anything but an error; an integer is the number acked. */
+/* A push or ack: every reply but an error is a success; an integer is the number acked. */
 enum bench_outcome resp_plain_reply(const char *data, size_t size, struct bench_reply *ret);
 
 /* Copies an id out of a reply. */

@@ -1,8 +1,8 @@
-/* ACL, of a server that has one user. */
+/* ACL: the server has one user, `default`, who may run all commands. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
 #include "server/dispatch/docs/command_docs.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/commands/database.h"
 #include "server/server.h"
 
@@ -26,7 +26,7 @@ static bool has_password(const struct context *context)
     return config_wants_login(&context->server->config);
 }
 
-/* No hash of the password is shown: it is in the configuration or nowhere. */
+/* Never shows a hash of the password. */
 static enum outcome run_acl_list(struct context *context)
 {
     resp_array(context->reply, 1);

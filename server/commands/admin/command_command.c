@@ -1,6 +1,5 @@
-/* COMMAND: what the table says of itself. */
+/* COMMAND: the entries of all commands, as clients read them. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 
 #include "protocol/glob.h"
 #include "server/commands/clients/client_filter.h"
@@ -165,7 +164,7 @@ static const struct command *find_requested(const struct request *request)
     return command_find_sub(command, request->arguments[1]);
 }
 
-/* What COMMAND GETKEYS and GETKEYSANDFLAGS hand out. */
+/* What COMMAND GETKEYS and GETKEYSANDFLAGS reply. */
 struct found_keys {
     struct context *context;
     const struct request *request;

@@ -1,7 +1,7 @@
-/* CONFIG. */
+/* CONFIG: GET, SET, REWRITE, RESETSTAT. */
 #include "storage/store.h"
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
 #include "protocol/glob.h"
 #include "server/commands/clients/client_filter.h"
@@ -9,13 +9,14 @@
 #include "server/dispatch/arguments.h"
 #include "server/server.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/index/access.h"
 
 #include <string.h>
 
 /* ---- CONFIG GET */
 
 /* The name under which an option was asked for: as the client wrote it, or the option's own
- * when a pattern matched. NULL: it was not asked for. */
+ * when a pattern matched. Its data is NULL when the option was not asked for. */
 static struct argument asked_name(const struct context *context, const char *name)
 {
     struct argument own = {name, strlen(name)}, none = {NULL, 0};
@@ -87,7 +88,7 @@ static bool check_name(struct context *context, size_t index)
     return true;
 }
 
-/* All names are looked at before any value. */
+/* Checks all names before any value. */
 static bool check_names(struct context *context)
 {
     for (size_t i = 2; i < context_count(context); i += 2)
@@ -128,7 +129,7 @@ static bool check_values(struct context *context, const struct config *config)
     return name == NULL || refuse(context, argument_of(context, name), error.text);
 }
 
-/* All or none: they are set in a copy. */
+/* Sets all options in a copy, which replaces the configuration if all are valid. */
 static enum outcome run_set(struct context *context)
 {
     struct config *config = &context->server->config;

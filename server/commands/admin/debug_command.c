@@ -1,15 +1,15 @@
-/* DEBUG, for those who test clients. */
+/* DEBUG, for tests of clients. */
 #include "server/commands/keys/object_command.h"
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 
 #include <errno.h>
 #include <math.h>
 #include <time.h>
 
-/* Holds everybody up, which is what it is for, also when a signal comes. */
+/* Blocks the whole server on purpose; a signal does not shorten it. */
 static void sleep_for(double seconds)
 {
     struct timespec wait = {(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)};

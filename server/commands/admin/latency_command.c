@@ -1,8 +1,8 @@
-/* LATENCY: what took long, and how long commands take. */
+/* LATENCY: events that took long, and histograms of commands. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
 #include "server/statistics/command_stats.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 #include "server/server.h"
 
@@ -100,7 +100,7 @@ static struct summary sum_up(const struct latency_series *series)
     return summary;
 }
 
-/* What stands in a row of a sample's column; rows count from below. */
+/* The character of a sample's column in a row; row 0 is the lowest. */
 static char bar(uint64_t ms, const struct summary *summary, uint64_t row)
 {
     uint64_t span = summary->high - summary->low;
@@ -271,7 +271,7 @@ static bool write_histogram(struct context *context, const struct command *comma
     return true;
 }
 
-/* And its subcommands'. Returns how many were written. */
+/* Writes those of its subcommands, too. Returns the number written. */
 static size_t write_histograms(struct context *context, const struct command *command)
 {
     const struct command *sub = command->subcommands;

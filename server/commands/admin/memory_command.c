@@ -1,4 +1,4 @@
-/* MEMORY. */
+/* MEMORY: USAGE, DOCTOR, PURGE. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
@@ -14,7 +14,7 @@ static enum outcome run_memory_usage(struct context *context)
     for (size_t at = 3; at < context_count(context); at += 2) {
         if (!arguments_is(context, at, "samples") || at + 1 == context_count(context))
             return context_syntax_error(context);
-        if (!arguments_integer(context, at + 1, &samples))
+        if (!arguments_integer(context, at + 1, NULL, &samples))
             return OUTCOME_DONE;
         if (samples < 0)
             return context_syntax_error(context);

@@ -1,4 +1,4 @@
-/* MONITOR. */
+/* MONITOR: the session gets a line for each command from now on. */
 #include "server/dispatch/command_list.h"
 #include "server/session/monitors.h"
 

@@ -1,4 +1,4 @@
-/* Replication, of a server that has no replicas and is none. */
+/* ROLE, REPLICAOF, SLAVEOF: the server has no replicas and is not a replica. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 
@@ -17,7 +17,7 @@ static enum outcome run_replicaof(struct context *context)
 
     if (arguments_is(context, 1, "no") && arguments_is(context, 2, "one"))
         return context_ok(context);
-    if (!arguments_integer_or(context, 2, 0, 65535, "ERR Invalid master port", &port))
+    if (!arguments_integer(context, 2, INTEGER_OR(0, 65535, "ERR Invalid master port"), &port))
         return OUTCOME_DONE;
     resp_error(context->reply, "ERR dueq replicates from nobody: only NO ONE makes sense here");
     return OUTCOME_DONE;

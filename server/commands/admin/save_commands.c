@@ -1,4 +1,4 @@
-/* Checkpoints, under the names that Redis has for saving. */
+/* SAVE, BGSAVE, LASTSAVE: checkpoints of the store. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/server.h"
@@ -8,7 +8,7 @@ static enum outcome run_lastsave(struct context *context)
     return context_reply_integer(context, server_last_save(context->server));
 }
 
-/* All that was accepted is on disk already; a checkpoint makes the next start a quick one. */
+/* All accepted data is on disk already: a checkpoint only makes the next start faster. */
 static enum outcome run_save(struct context *context)
 {
     enum dueq_status status = dueq_checkpoint(context->store, context->now);

@@ -1,4 +1,5 @@
-/* What dueq does not have, answered so that clients fall back and people know what to use. */
+/* Commands of scripts and functions, which dueq does not run. The errors name the commands to
+ * use instead, and have the codes on which clients fall back. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
 
@@ -15,7 +16,7 @@ static enum outcome run_unsupported(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* NOSCRIPT makes clients send the text by EVAL, whose answer then says it all. */
+/* NOSCRIPT makes clients send the script by EVAL, whose error explains more. */
 static enum outcome run_evalsha(struct context *context)
 {
     resp_error(context->reply, "NOSCRIPT No matching script. dueq runs no Lua: see Q.PUSH, "
@@ -39,7 +40,7 @@ static enum outcome run_script_exists(struct context *context)
         .categories = "scripting", .run = handler                                              \
     }
 
-#define REFUSED(command_name, extra_flags, first, handler)                                     \
+#define UNSUPPORTED(command_name, extra_flags, first, handler)                                 \
     {                                                                                          \
         .name = command_name, .arity = -3,                                                     \
         .flags = COMMAND_NOSCRIPT | COMMAND_STALE | COMMAND_SKIP_MONITOR |                     \
@@ -72,12 +73,12 @@ static const struct command script_subcommands[] = {
     {.name = NULL}};
 
 static const struct command entries[] = {
-    REFUSED("eval", 0, "script", run_unsupported),
-    REFUSED("eval_ro", COMMAND_READONLY, "script", run_unsupported),
-    REFUSED("evalsha", 0, "sha1", run_evalsha),
-    REFUSED("evalsha_ro", COMMAND_READONLY, "sha1", run_evalsha),
-    REFUSED("fcall", 0, "function", run_unsupported),
-    REFUSED("fcall_ro", COMMAND_READONLY, "function", run_unsupported),
+    UNSUPPORTED("eval", 0, "script", run_unsupported),
+    UNSUPPORTED("eval_ro", COMMAND_READONLY, "script", run_unsupported),
+    UNSUPPORTED("evalsha", 0, "sha1", run_evalsha),
+    UNSUPPORTED("evalsha_ro", COMMAND_READONLY, "sha1", run_evalsha),
+    UNSUPPORTED("fcall", 0, "function", run_unsupported),
+    UNSUPPORTED("fcall_ro", COMMAND_READONLY, "function", run_unsupported),
     {.name = "function",
      .arity = -2,
      .flags = COMMAND_STORELESS,

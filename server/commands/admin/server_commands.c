@@ -1,7 +1,6 @@
-/* Commands about the server as a whole. */
+/* The server as a whole: INFO, SHUTDOWN, TIME. */
 #include "storage/store.h"
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 
 #include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
@@ -37,9 +36,9 @@ enum {
     SHUTDOWN_OTHER = 16
 };
 
-/* The word's bit; 0: it is none. FORCE asks for what is done anyhow: a checkpoint that fails
- * holds nothing up. */
-static unsigned shutdown_word(const struct context *context, size_t index)
+/* The option's bit; 0: it is no option. FORCE has no effect: a checkpoint that fails does not
+ * stop a shutdown. */
+static unsigned shutdown_option(const struct context *context, size_t index)
 {
     if (arguments_is(context, index, "save"))
         return SHUTDOWN_SAVE;
@@ -52,28 +51,28 @@ static unsigned shutdown_word(const struct context *context, size_t index)
     return arguments_is(context, index, "force") ? SHUTDOWN_OTHER : 0;
 }
 
-/* Settles, delivers and exits; nothing acknowledged is lost without a checkpoint either, the
- * next start has more of the journal to read then. */
+/* Makes all records durable, sends their replies and exits. NOSAVE skips the checkpoint:
+ * nothing is lost, but the next start replays more of the journal. */
 static enum outcome run_shutdown(struct context *context)
 {
-    unsigned words = 0;
+    unsigned options = 0;
 
     for (size_t i = 1; i < context_count(context); i++) {
-        unsigned word = shutdown_word(context, i);
+        unsigned option = shutdown_option(context, i);
 
-        if (word == 0)
+        if (option == 0)
             return context_syntax_error(context);
-        words |= word;
+        options |= option;
     }
-    if (((words & SHUTDOWN_SAVE) && (words & SHUTDOWN_NOSAVE)) ||
-        ((words & SHUTDOWN_ABORT) && context_count(context) > 2))
+    if (((options & SHUTDOWN_SAVE) && (options & SHUTDOWN_NOSAVE)) ||
+        ((options & SHUTDOWN_ABORT) && context_count(context) > 2))
         return context_syntax_error(context);
-    if (words & SHUTDOWN_ABORT) {
+    if (options & SHUTDOWN_ABORT) {
         resp_error(context->reply, "ERR No shutdown in progress.");
         return OUTCOME_DONE;
     }
     log_write_limited(LOG_NOTICE, "User requested shutdown...");
-    server_shutdown(context->server, !(words & SHUTDOWN_NOSAVE), words & SHUTDOWN_NOW);
+    server_shutdown(context->server, !(options & SHUTDOWN_NOSAVE), options & SHUTDOWN_NOW);
     return OUTCOME_DONE;
 }
 

@@ -1,4 +1,4 @@
-/* SLOWLOG. */
+/* SLOWLOG: GET, LEN, RESET. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
@@ -26,8 +26,10 @@ static enum outcome run_slowlog_get(struct context *context)
     if (context_count(context) > 3)
         return context_subcommand_error(context);
     if (context_count(context) == 3 &&
-        !arguments_integer_or(context, 2, -1, INT64_MAX,
-                              "ERR count should be greater than or equal to -1", &count))
+        !arguments_integer(
+            context, 2,
+            INTEGER_OR(-1, INT64_MAX, "ERR count should be greater than or equal to -1"),
+            &count))
         return OUTCOME_DONE;
     if (count < 0 || (uint64_t)count > slowlog->count)
         count = (int64_t)slowlog->count;

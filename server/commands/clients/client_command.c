@@ -1,4 +1,4 @@
-/* CLIENT: names, the list of clients, and what can be done to them. */
+/* CLIENT: names, listing, killing, pausing and settings of connections. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/session_names.h"
 
@@ -115,7 +115,7 @@ static enum outcome run_client_reply(struct context *context)
     if (arguments_is(context, 2, "off"))
         session->reply_off = true;
     else if (arguments_is(context, 2, "skip") && !session->reply_off)
-        session->reply_skip = 2; /* this command, which says nothing anyway, and the next */
+        session->reply_skip = 2; /* this command, which has no reply, and the next one */
     else if (!arguments_is(context, 2, "skip"))
         return context_syntax_error(context);
     return OUTCOME_DONE;
@@ -146,7 +146,7 @@ static enum outcome run_client_unblock(struct context *context)
         resp_error(context->reply, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
         return OUTCOME_DONE;
     }
-    if (!arguments_integer(context, 2, &id))
+    if (!arguments_integer(context, 2, NULL, &id))
         return OUTCOME_DONE;
     session = server_find_session(context->server, (uint64_t)id);
     if (session == NULL || !waiters_is_blocked(session)) {
@@ -174,8 +174,10 @@ static enum outcome run_client_pause(struct context *context)
             return OUTCOME_DONE;
         }
     }
-    if (!arguments_integer_or(context, 2, INT64_MIN, INT64_MAX,
-                              "ERR timeout is not an integer or out of range", &wait))
+    if (!arguments_integer(
+            context, 2,
+            INTEGER_OR(INT64_MIN, INT64_MAX, "ERR timeout is not an integer or out of range"),
+            &wait))
         return OUTCOME_DONE;
     if (wait < 0) {
         resp_error(context->reply, "ERR timeout is negative");

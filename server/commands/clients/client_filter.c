@@ -50,7 +50,7 @@ static int compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* A client may name as many ids as fit into a request: each session is looked up in them. */
+/* Sorts the ids, so that each session is found by binary search: a request may contain many. */
 static void sort_ids(struct client_filter *filter)
 {
     if (filter->id_count > 0)
@@ -81,7 +81,7 @@ static bool read_type(struct context *context, size_t index, struct client_filte
         filter->type = FILTER_PUBSUB;
     else if (argument_is(type, "master") || argument_is(type, "replica") ||
              argument_is(type, "slave"))
-        filter->type = FILTER_NOBODY;
+        filter->type = FILTER_NOTHING;
     else
         filter->type = FILTER_ANY;
     if (filter->type != FILTER_ANY)
@@ -205,7 +205,7 @@ static bool is_of_type(const struct client_filter *filter, const struct session 
         return session_subscriptions(session) == 0;
     case FILTER_PUBSUB:
         return session_subscriptions(session) > 0;
-    case FILTER_NOBODY:
+    case FILTER_NOTHING:
         return false;
     case FILTER_ANY:
         break;
@@ -237,8 +237,8 @@ void write_client_list(struct context *context, const struct client_filter *filt
     buffer_release(&text);
 }
 
-/* Whoever kills himself hears of it. Others wait and listen no more from here on, also for what
- * stands behind in the same pipeline. */
+/* A client that kills itself gets its reply first. Another one stops waiting and listening at
+ * once, so that later commands of this pipeline do not reach it. */
 static void end_client(struct context *context, struct session *session)
 {
     if (session == context->session) {

@@ -1,10 +1,9 @@
-/* The list of clients, as CLIENT LIST prints it and CLIENT KILL picks from it; and HELP texts.
- */
+/* The clients that CLIENT LIST prints and CLIENT KILL ends. */
 #ifndef DUEQ_CLIENT_FILTER_H
 #define DUEQ_CLIENT_FILTER_H
 
 #include "protocol/buffer.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/session/session.h"
 
 struct client_filter {
@@ -15,8 +14,8 @@ struct client_filter {
         FILTER_ANY,
         FILTER_NORMAL,
         FILTER_PUBSUB,
-        FILTER_NOBODY
-    } type; /* asked for replicas and the like: there are none */
+        FILTER_NOTHING
+    } type; /* FILTER_NOTHING: replicas and masters, which do not exist here */
     bool skip_me;
 };
 

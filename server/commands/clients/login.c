@@ -8,7 +8,7 @@
 
 /* ---- passwords */
 
-/* Takes as long for a wrong password as for the right one, whatever they have in common. */
+/* Takes the same time for right and wrong passwords, however long their common prefix. */
 static bool same_text(struct argument given, const char *wanted, size_t size)
 {
     unsigned char difference = given.size != size;
@@ -18,7 +18,7 @@ static bool same_text(struct argument given, const char *wanted, size_t size)
     return difference == 0;
 }
 
-/* There is one user, whom any password lets in when none is set. */
+/* There is one user. When no password is set, any password is right. */
 static bool log_in(struct context *context, struct argument user, struct argument password)
 {
     const struct config *config = &context->server->config;

@@ -1,10 +1,10 @@
-/* Publish and subscribe. */
+/* Publish and subscribe: SUBSCRIBE, PUBLISH, PUBSUB and their relatives. */
 #include "server/dispatch/command_list.h"
 #include "server/session/pubsub.h"
 
 #include "protocol/glob.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/session/session.h"
 #include "server/session/session_output.h"
 
@@ -19,7 +19,7 @@ static const struct verb verbs[PUBSUB_KINDS] = {
     [PUBSUB_SHARD] = {PUBSUB_SHARD, "ssubscribe", "sunsubscribe"},
 };
 
-/* Channels and patterns are counted together, shard channels by themselves. */
+/* Counts channels and patterns together, shard channels apart, as confirmations do. */
 static int64_t count_of(const struct session *session, enum pubsub_kind kind)
 {
     if (kind == PUBSUB_SHARD)
@@ -28,8 +28,8 @@ static int64_t count_of(const struct session *session, enum pubsub_kind kind)
                      session->subscription_count[PUBSUB_PATTERN]);
 }
 
-/* A confirmation is a message, which comes also to a client that wants no replies. One that
- * wants them has it in its place among them, as in an EXEC. name: data NULL for none at all. */
+/* A confirmation is a message: it is also sent to a client with CLIENT REPLY OFF. Otherwise it
+ * is part of the replies, in their order, as in an EXEC. name: data NULL when there is none. */
 static void confirm(struct context *context, const char *word, struct dueq_slice name,
                     int64_t count)
 {
@@ -59,7 +59,7 @@ static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
     return OUTCOME_DONE;
 }
 
-/* The name lies in the subscription, which goes: it is written before, with the count after. */
+/* The name belongs to the subscription, so it is written before the subscription is removed. */
 static void unsubscribe_newest(struct context *context, enum pubsub_kind kind)
 {
     struct dueq_slice name;

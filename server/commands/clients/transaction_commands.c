@@ -1,7 +1,7 @@
-/* MULTI, EXEC, DISCARD, WATCH, UNWATCH. The whole EXEC is one turn's work, so one record of the
- * journal: all of it survives a power cut, or nothing. */
+/* MULTI, EXEC, DISCARD, WATCH, UNWATCH. An EXEC runs within one turn and is one
+ * record of the journal: all of it survives a power cut, or nothing. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/dispatch.h"
 #include "server/session/session.h"
 #include "server/session/transaction.h"
 #include "server/session/watches.h"
@@ -37,7 +37,7 @@ static void execute_queued(struct context *context, const struct transaction *tr
     context->session->last_command = context->command;
 }
 
-/* The queue is taken off the session first: what runs in it may end transactions as well. */
+/* Takes the queue off the session first: a queued command may end the session's transaction. */
 static enum outcome execute(struct context *context)
 {
     struct session *session = context->session;
@@ -86,7 +86,7 @@ static enum outcome run_watch(struct context *context)
         return OUTCOME_DONE;
     }
     if (context->session->watch_broken)
-        return context_ok(context); /* EXEC aborts whatever is added */
+        return context_ok(context); /* EXEC aborts in any case */
     for (size_t i = 1; i < context_count(context); i++)
         if (!watches_add(context->server, context->session, context_slice(context, i)))
             return context_status(context, DUEQ_NOMEM);

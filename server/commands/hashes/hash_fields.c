@@ -1,6 +1,7 @@
 #include "server/commands/hashes/hash_fields.h"
 
 #include "server/commands/database.h"
+#include "storage/keys/hash.h"
 
 bool hash_fields_read(struct context *context, struct dueq_slice field,
                       struct dueq_slice *ret_value, bool *ret_found)

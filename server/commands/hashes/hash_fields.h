@@ -2,7 +2,7 @@
 #ifndef DUEQ_HASH_FIELDS_H
 #define DUEQ_HASH_FIELDS_H
 
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 
 /* *ret_found false: there is no such key or field. *ret_value is a view of the store, valid
  * until the next write. False: the error is written. */

@@ -15,7 +15,7 @@ static enum outcome run_hincrby(struct context *context)
     int64_t number = 0, amount;
     bool found;
 
-    if (!arguments_integer(context, 3, &amount) ||
+    if (!arguments_integer(context, 3, NULL, &amount) ||
         !hash_fields_read(context, context_slice(context, 2), &value, &found))
         return OUTCOME_DONE;
     if (found && !number_parse_integer(value.data, value.size, &number)) {

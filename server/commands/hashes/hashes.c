@@ -4,10 +4,11 @@
 #include "server/commands/database.h"
 
 #include "protocol/glob.h"
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/process/random.h"
 #include "server/commands/scan.h"
+#include "storage/keys/hash.h"
 
 #include <string.h>
 
@@ -143,19 +144,19 @@ static enum outcome run_hlen(struct context *context)
                                       : OUTCOME_DONE;
 }
 
-static bool take_field(struct long_read *read, const struct long_element *element)
+static bool take_field(struct long_read *read, const struct long_read_element *element)
 {
     resp_slice(read->reply, element->name);
     return true;
 }
 
-static bool take_value(struct long_read *read, const struct long_element *element)
+static bool take_value(struct long_read *read, const struct long_read_element *element)
 {
     resp_slice(read->reply, element->value);
     return true;
 }
 
-static bool take_both(struct long_read *read, const struct long_element *element)
+static bool take_both(struct long_read *read, const struct long_read_element *element)
 {
     resp_slice(read->reply, element->name);
     resp_slice(read->reply, element->value);
@@ -174,10 +175,12 @@ static void begin_map(struct long_read *read)
 
 static enum outcome read_all(struct context *context, void (*begin)(struct long_read *read),
                              bool (*take)(struct long_read *read,
-                                          const struct long_element *element))
+                                          const struct long_read_element *element))
 {
-    struct long_read read = {
-        .source = LONG_HASH, .key = context_slice(context, 1), .begin = begin, .take = take};
+    struct long_read read = {.source = LONG_READ_HASH,
+                             .key = context_slice(context, 1),
+                             .begin = begin,
+                             .take = take};
 
     if (!hash_size(context, &read.count))
         return OUTCOME_DONE;
@@ -208,7 +211,7 @@ static enum outcome run_hscan(struct context *context)
 /* ---- HRANDFIELD */
 
 static void write_picked(struct context *context, struct resp_writer *reply,
-                         const struct long_element *element)
+                         const struct long_read_element *element)
 {
     if (picks_with_option(context) && reply->version >= 3)
         resp_array(reply, 2);
@@ -220,7 +223,7 @@ static void write_picked(struct context *context, struct resp_writer *reply,
 static enum dueq_status write_any(struct context *context, struct resp_writer *reply)
 {
     struct keys_view view = database_view(context);
-    struct long_element element = {.score = 0};
+    struct long_read_element element = {.score = 0};
     enum dueq_status status = hash_random(&view, context_slice(context, 1), random_number(),
                                           &element.name, &element.value);
 
@@ -231,7 +234,7 @@ static enum dueq_status write_any(struct context *context, struct resp_writer *r
 
 static enum outcome run_hrandfield(struct context *context)
 {
-    static const struct picks_type type = {KEYS_HASH, LONG_HASH, "withvalues", write_any,
+    static const struct picks_type type = {KEYS_HASH, LONG_READ_HASH, "withvalues", write_any,
                                            write_picked};
 
     return picks_run(context, &type);

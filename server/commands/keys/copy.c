@@ -1,7 +1,8 @@
-/* COPY. */
+/* COPY. A large key is copied in later turns (long_work.h). */
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/dispatch/long_work.h"
+#include "storage/keys/keys_build.h"
 
 #include <stdlib.h>
 
@@ -51,9 +52,9 @@ static enum outcome copy_at_once(struct context *context, const struct copy_opti
     return answer_copy(context, options);
 }
 
-/* A copy that is made in slices. */
+/* A copy in slices. */
 struct copying {
-    struct keys_build *build; /* NULL: it is to begin, again when the source has changed */
+    struct keys_build *build; /* NULL: not begun, or the source has changed */
 };
 
 static void free_copying(void *state)
@@ -64,7 +65,7 @@ static void free_copying(void *state)
     free(copying);
 }
 
-/* DUEQ_NOTFOUND: it has to begin anew. */
+/* DUEQ_NOTFOUND: the source has changed; the copy begins again. */
 static enum dueq_status copy_slice(const struct keys_view *view, struct dueq_slice from,
                                    struct copying *copying, bool *ret_finished)
 {
@@ -107,7 +108,7 @@ static enum outcome begin_copying(struct context *context)
                : long_work_continue(context, copying, free_copying, LONG_HOLDS_SOURCES);
 }
 
-/* A large key is copied by later turns; others see the target as it was until the end. */
+/* Until a copy in slices ends, other clients see the destination as it was. */
 static enum outcome copy_key(struct context *context, const struct copy_options *options)
 {
     struct keys_view view = database_view(context);

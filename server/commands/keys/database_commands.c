@@ -58,10 +58,12 @@ static enum outcome run_swapdb(struct context *context)
     int64_t number;
 
     /* both are numbers before either is a database */
-    if (!arguments_integer_or(context, 1, INT32_MIN, INT32_MAX, "ERR invalid first DB index",
-                              &number) ||
-        !arguments_integer_or(context, 2, INT32_MIN, INT32_MAX, "ERR invalid second DB index",
-                              &number))
+    if (!arguments_integer(context, 1,
+                           INTEGER_OR(INT32_MIN, INT32_MAX, "ERR invalid first DB index"),
+                           &number) ||
+        !arguments_integer(context, 2,
+                           INTEGER_OR(INT32_MIN, INT32_MAX, "ERR invalid second DB index"),
+                           &number))
         return OUTCOME_DONE;
     if (!arguments_database(context, 1, "ERR invalid first DB index", &a) ||
         !arguments_database(context, 2, "ERR invalid second DB index", &b))

@@ -1,6 +1,6 @@
-/* When keys vanish. */
+/* Expiry of keys: EXPIRE, TTL and their relatives. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 
 enum condition { IF_NONE = 1 << 0, IF_ANY = 1 << 1, IF_GREATER = 1 << 2, IF_LESS = 1 << 3 };
@@ -34,7 +34,7 @@ static bool parse_conditions(struct context *context, unsigned *ret_conditions)
     return false;
 }
 
-/* A key that does not expire counts as one that does so at the end of all time. */
+/* A key that does not expire counts as one with an infinite time to live. */
 static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted,
                        struct dueq_time time)
 {

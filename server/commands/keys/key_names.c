@@ -1,7 +1,7 @@
 /* Names of keys of any type: remove, rename, count and list them. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
 #include "server/commands/scan.h"
 #include "server/process/random.h"
 #include "storage/store.h"
@@ -14,7 +14,7 @@ static enum outcome no_such_key(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* ---- removing, counting */
+/* ---- request, counting */
 
 static enum outcome run_del(struct context *context)
 {
@@ -34,7 +34,7 @@ static enum outcome run_del(struct context *context)
     return context_reply_integer(context, removed);
 }
 
-/* Elements are reclaimed behind the reply for DEL as well. */
+/* DEL, too, reclaims elements after the reply. */
 static enum outcome run_unlink(struct context *context)
 {
     return run_del(context);
@@ -65,7 +65,7 @@ static enum outcome run_type(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* ---- names */
+/* ---- renaming */
 
 static enum outcome rename_key(struct context *context, bool only_if_free)
 {
@@ -96,9 +96,9 @@ static enum outcome run_renamenx(struct context *context)
     return rename_key(context, true);
 }
 
-/* ---- looking around */
+/* ---- listing */
 
-static bool take_match(struct long_read *read, const struct long_element *element)
+static bool take_match(struct long_read *read, const struct long_read_element *element)
 {
     struct argument pattern = context_argument(read->context, 1);
 
@@ -118,7 +118,7 @@ static void end_matches(struct long_read *read)
 static enum outcome run_keys(struct context *context)
 {
     struct long_read read = {
-        .source = LONG_NAMES,
+        .source = LONG_READ_NAMES,
         .steps = keys_count(store_keys(context->store), context->session->database),
         .begin = long_read_begin_array,
         .take = take_match,

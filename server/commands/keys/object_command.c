@@ -1,13 +1,15 @@
-/* OBJECT: what Redis would say of how a key is kept. */
+/* OBJECT: encoding, reference count and idle time of a key, as Redis would report them. */
 #include "server/commands/keys/object_command.h"
 #include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/commands/database.h"
 #include "server/server.h"
 
 #include "protocol/number.h"
 #include "server/commands/key_size.h"
+#include "storage/keys/index/access.h"
+#include "storage/keys/string.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +36,7 @@ static enum outcome run_object_encoding(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* Redis shares the small integers among all strings, and says so by the greatest number. */
+/* Redis shares objects of small integers and reports INT_MAX references for them. */
 static int64_t refcount(const struct keys_view *view, struct dueq_slice name,
                         const struct keys_info *info)
 {
@@ -67,7 +69,7 @@ static int64_t idle_seconds(const struct keys_view *view, struct dueq_slice name
     return used < view->time.now ? (view->time.now - used) / 1000 : 0;
 }
 
-/* At the least, for a key that is not among those used of late. */
+/* A lower bound for a key that is not among those whose last use is remembered. */
 static enum outcome run_object_idletime(struct context *context)
 {
     struct keys_view view = database_view(context);
@@ -92,7 +94,7 @@ static enum outcome run_object_freq(struct context *context)
 
 /* ---- DEBUG OBJECT */
 
-/* What Redis adds of a list: a node stands for each piece that the list is kept in. */
+/* What Redis adds for a list. Each element of a list that is not packed counts as a node. */
 static void describe_list(const struct context *context, const struct keys_info *info,
                           uint64_t bytes, char *text, size_t size)
 {
@@ -122,7 +124,7 @@ static void write_object(struct context *context, const struct keys_info *info)
     resp_simple(context->reply, line);
 }
 
-/* In the words of Redis; there is no address, and the length is by a sample. */
+/* As Redis replies, but without an address and with an estimated length. */
 enum outcome reply_debug_object(struct context *context)
 {
     struct keys_view view = database_view(context);

@@ -1,10 +1,16 @@
-/* SORT, SORT_RO. What is long goes on in later turns: it reads the elements as they are at one
- * moment, and looks up what the patterns name when it comes to it. */
+/* SORT, SORT_RO. A long SORT goes on in later turns (long_work.h). It sorts the elements that
+ * the key has at one time; keys that patterns name are read when their turn comes. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/made_key.h"
 #include "server/dispatch/long_work.h"
-#include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/keys_build.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
+#include "storage/dueq.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,10 +19,10 @@
 
 enum {
     GETS_MAX = 1024,
-    SCANNED = 16,               /* members read in a row */
-    STEP_BYTES = 1024,          /* a longer value is several steps */
-    LOOKUP_STEPS = 4,           /* of another key */
-    SLICE_ROOM = 4 << 20,       /* bytes that a list in the store may grow by in a turn */
+    SCANNED = 16,               /* members of one scan */
+    STEP_BYTES = 1024,          /* a longer value counts as several steps */
+    LOOKUP_STEPS = 4,           /* to read another key */
+    SLICE_ROOM = 4 << 20,       /* bytes by which a list in the store may grow in a turn */
     SORT_STEPS = 8 * LONG_STEPS /* comparisons of a turn */
 };
 
@@ -28,13 +34,13 @@ struct sort {
     int64_t offset, limit;
     bool descending, alpha, unsorted;
 
-    /* how far it is */
+    /* progress */
     enum { SORT_READS, SORT_WEIGHS, SORT_ORDERS, SORT_GIVES } phase;
-    enum keys_type type;     /* KEYS_NONE: there is no such key */
-    uint64_t count;          /* of its elements */
-    uint64_t cursor;         /* where among them, as set_scan has it */
-    struct zset_place place; /* or as zset_each_on has it */
-    unsigned budget;         /* steps left in this turn; GATHERED_WHOLE: there is no other */
+    enum keys_type type;        /* KEYS_NONE: there is no such key */
+    uint64_t count;             /* of its elements */
+    uint64_t cursor;            /* of set_scan: the next element */
+    struct zset_position place; /* of zset_each_on: the next element */
+    unsigned budget;            /* steps left in this turn; GATHERED_WHOLE: do all of it */
     struct gathered elements;
     size_t weighed, given; /* of the elements */
     size_t end;            /* of those that are given */
@@ -47,11 +53,11 @@ struct sort {
 
 static bool parse_limit(struct context *context, size_t at, struct sort *sort)
 {
-    return arguments_integer(context, at + 1, &sort->offset) &&
-           arguments_integer(context, at + 2, &sort->limit);
+    return arguments_integer(context, at + 1, NULL, &sort->offset) &&
+           arguments_integer(context, at + 2, NULL, &sort->limit);
 }
 
-/* Words without values, and with one. False: none of them. */
+/* Reads one option. False: it is none that SORT knows. */
 static bool parse_word(struct context *context, size_t *at, struct sort *sort, bool read_only)
 {
     size_t left = context_count(context) - *at - 1;
@@ -73,7 +79,7 @@ static bool parse_word(struct context *context, size_t *at, struct sort *sort, b
     return true;
 }
 
-/* A pattern without a star asks for no order at all. */
+/* A pattern without a star means: do not sort. */
 static void read_by(struct sort *sort)
 {
     struct argument pattern;
@@ -136,7 +142,7 @@ static void sort_for_store(struct sort *sort)
     sort->alpha = true;
 }
 
-/* What key it is, whose elements are read from here on. False: the error is written. */
+/* Finds the type and size of the key. False: the error is written. */
 static bool begin(struct sort *sort)
 {
     struct keys_view view = database_view(sort->context);
@@ -149,7 +155,7 @@ static bool begin(struct sort *sort)
     sort->type = info.type;
     sort->count = info.type == KEYS_NONE ? 0 : info.count;
     sort->cursor = 0;
-    sort->place = (struct zset_place){.again = false};
+    sort->place = (struct zset_position){.again = false};
     sort_for_store(sort);
     return context_check_status(sort->context, status);
 }
@@ -170,8 +176,7 @@ static bool collect_scored(void *arg, const struct zset_entry *entry)
     return collect(arg, entry->member, dueq_slice(NULL, 0));
 }
 
-/* Lists and zsets are read in their order, which DESC turns around when nothing else is asked
- * for. */
+/* Reads lists and sorted sets in their own order, or in reverse for DESC without sorting. */
 static enum dueq_status read_list(struct sort *sort, const struct keys_view *view,
                                   struct dueq_slice name)
 {
@@ -203,7 +208,7 @@ static enum dueq_status read_zset(struct sort *sort, const struct keys_view *vie
     return zset_each_on(view, name, &all, &sort->place, collect_scored, sort);
 }
 
-/* As much as the budget allows. */
+/* Reads until the budget is spent. */
 static void read_elements(struct sort *sort)
 {
     struct keys_view view = database_view(sort->context);
@@ -222,7 +227,7 @@ static void read_elements(struct sort *sort)
         if (sort->status == DUEQ_OK)
             sort->status = status;
         if (sort->elements.count == before && sort->status == DUEQ_OK)
-            sort->status = DUEQ_CORRUPT; /* there are less than it says */
+            sort->status = DUEQ_CORRUPT; /* fewer elements than the count says */
     }
     if (sort->elements.count >= sort->count)
         sort->phase = sort->unsorted ? SORT_GIVES : SORT_WEIGHS;
@@ -274,7 +279,7 @@ static bool look_up(struct sort *sort, struct argument pattern,
 
 /* ---- order */
 
-/* As in Redis a NUL ends the number, and the rest is not looked at. */
+/* As in Redis a NUL ends the number and the bytes after it are ignored. */
 static bool parse_score(const char *text, double *ret_score)
 {
     char *end;
@@ -284,7 +289,7 @@ static bool parse_score(const char *text, double *ret_score)
     return *end == '\0' && errno != ERANGE && !isnan(*ret_score);
 }
 
-/* What the element is compared by. False: the score is no number. */
+/* Sets the key by which the element is compared. False: its score is not a number. */
 static bool weigh_one(struct sort *sort, struct gathered_item *element)
 {
     struct dueq_slice value;
@@ -304,7 +309,7 @@ static bool weigh_one(struct sort *sort, struct gathered_item *element)
     return sort->alpha || parse_score(text, &element->score);
 }
 
-/* False: some score is no number. */
+/* False: a score is not a number. */
 static bool weigh(struct sort *sort)
 {
     if (sort->alpha && sort->by == 0)
@@ -325,7 +330,7 @@ static struct dueq_slice text_of(const struct gathered_text *text)
     return dueq_slice(text->bytes, text->size);
 }
 
-/* By the locale what is shown, by the bytes what is stored. */
+/* Compares by the locale for a reply and by bytes for STORE, as Redis does. */
 static int compare_texts(const struct sort *sort, struct dueq_slice a, struct dueq_slice b)
 {
     return sort->store > 0 ? dueq_slice_compare(a, b) : strcoll(a.data, b.data);
@@ -341,7 +346,7 @@ static int compare_alpha(const struct sort *sort, const struct gathered_item *a,
     return compare_texts(sort, text_of(a->by), text_of(b->by));
 }
 
-/* Elements that compare alike are put into the order of their bytes, as Redis does. */
+/* Equal elements are ordered by their bytes, as in Redis. */
 static int compare(const struct gathered_slot *a, const struct gathered_slot *b,
                    const void *arg)
 {
@@ -383,7 +388,7 @@ static size_t values_of_each(const struct sort *sort)
     return sort->get_count == 0 ? 1 : sort->get_count;
 }
 
-/* Of one of the GETs, or the element itself without any. False: there is none. */
+/* The value of one GET, or the element itself when there is no GET. False: there is none. */
 static bool value_of(struct sort *sort, const struct gathered_item *element, size_t get,
                      struct dueq_slice *ret_value)
 {
@@ -421,8 +426,8 @@ static void begin_to_give(struct sort *sort)
         resp_array(sort->context->reply, (sort->end - sort->given) * values_of_each(sort));
 }
 
-/* All that is stored is known before anything changes: the target may be one of the keys that
- * are looked up. */
+/* Gathers the whole result before it is stored: the destination may be one of the keys that the
+ * patterns name. */
 static void give(struct sort *sort)
 {
     if (sort->made.type == KEYS_NONE)
@@ -434,7 +439,7 @@ static void give(struct sort *sort)
 
 /* ---- running */
 
-/* As much as the budget allows. True: it is answered, or failed with the error written. */
+/* Works until the budget is spent. True: the reply or the error is written. */
 static bool advance(struct sort *sort, unsigned budget)
 {
     struct context *context = sort->context;
@@ -484,7 +489,7 @@ static enum outcome put_off(struct context *context, const struct sort *sort)
     return long_work_continue(context, state, free_sort, LONG_HOLDS_SOURCES);
 }
 
-/* Has the key changed that is being read, or the store gone where the list grew? */
+/* Must the work begin again? The key may have changed, or the store may have been reopened. */
 static bool is_spoiled(const struct sort *sort)
 {
     struct keys_view view = database_view(sort->context);
@@ -494,7 +499,7 @@ static bool is_spoiled(const struct sort *sort)
            (build != NULL && !keys_build_is_sound(build, &view));
 }
 
-/* As if the command came now. False: the error is written. */
+/* Begins again, as if the command came now. False: the error is written. */
 static bool begin_again(struct sort *sort)
 {
     undo(sort);

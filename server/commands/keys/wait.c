@@ -1,6 +1,7 @@
 /* WAIT. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/session/waiters.h"
 
 /* There are no replicas, so none ever acknowledges: blocks until the timeout. */
 static enum outcome run_wait(struct context *context)
@@ -9,10 +10,12 @@ static enum outcome run_wait(struct context *context)
 
     if (context->timed_out)
         return context_reply_integer(context, 0);
-    if (!arguments_integer(context, 1, &replicas))
+    if (!arguments_integer(context, 1, NULL, &replicas))
         return OUTCOME_DONE;
-    if (!arguments_integer_or(context, 2, INT64_MIN, INT64_MAX,
-                              "ERR timeout is not an integer or out of range", &timeout))
+    if (!arguments_integer(
+            context, 2,
+            INTEGER_OR(INT64_MIN, INT64_MAX, "ERR timeout is not an integer or out of range"),
+            &timeout))
         return OUTCOME_DONE;
     if (timeout < 0) {
         resp_error(context->reply, "ERR timeout is negative");

@@ -1,20 +1,22 @@
-/* Lists: LINSERT and LREM, which look for elements and make room or close gaps in the middle.
- * What is short is done at once; a long search goes on in later turns, and where many elements
- * would have to move, the list is built anew beside the old one, which others read meanwhile.
- */
+/* LINSERT and LREM: search for elements, then insert or remove in the middle of a list. Short
+ * work is done at once. A long search goes on in later turns (long_work.h). When many elements
+ * would have to move, a new list is built in slices; other clients read the old one until the
+ * new one replaces it. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 #include "server/dispatch/long_work.h"
-#include "storage/kv/kv.h"
+#include "storage/keys/keys_build.h"
+#include "storage/keys/list.h"
+#include "storage/dueq.h"
 
 #include <stdlib.h>
 
 enum {
     MOVED_AT_ONCE = 1024, /* elements; a packed list has fewer */
-    INDEXES = 64,         /* of elements to be removed that are remembered */
-    SLICE_ROOM = 1 << 20, /* bytes that the list beside the other may grow by */
-    STEP_BYTES = 16384    /* of larger elements each counts as several */
+    INDEXES = 64,         /* of elements to remove that are kept in memory */
+    SLICE_ROOM = 1 << 20, /* bytes by which the new list may grow in a turn */
+    STEP_BYTES = 16384    /* a larger element counts as several steps */
 };
 
 /* One edit: a search from one end, then the change. */
@@ -22,11 +24,11 @@ struct editing {
     struct list_edit edit;
     bool searched;
     uint64_t size;             /* of the list */
-    uint64_t looked;           /* at so many elements */
-    uint64_t bytes;            /* of these */
-    uint64_t found;            /* so many of them equal */
-    uint64_t indexes[INDEXES]; /* the first ones */
-    unsigned budget;           /* of the slice */
+    uint64_t looked;           /* elements compared */
+    uint64_t bytes;            /* of the elements compared */
+    uint64_t found;            /* equal elements */
+    uint64_t indexes[INDEXES]; /* of the first equal elements */
+    unsigned budget;           /* steps left in this slice */
     struct dueq_slice wanted;
     struct keys_build *build;
 };
@@ -91,7 +93,7 @@ static enum dueq_status search(const struct keys_view *view, struct dueq_slice n
 
 /* ---- the change */
 
-/* Are they few, and as far as is known not large? */
+/* Are the elements that would move few and, as far as is known, small? */
 static bool move_at_once(const struct context *context, const struct editing *editing,
                          uint64_t moved)
 {
@@ -100,7 +102,7 @@ static bool move_at_once(const struct context *context, const struct editing *ed
     return !context->may_wait || moved * (1 + average / STEP_BYTES) <= MOVED_AT_ONCE;
 }
 
-/* True: it is done, with *status; false: too much would move. */
+/* True: done, with its *status. False: too many elements would move. */
 static bool insert_at_once(struct context *context, struct editing *editing,
                            enum dueq_status *status)
 {
@@ -144,7 +146,7 @@ static bool remove_at_once(struct context *context, struct editing *editing,
     in_ascending_order(editing);
     moved = list_removal_moves(editing->indexes, (size_t)editing->found, editing->size);
     if (!move_at_once(context, editing, moved)) {
-        in_ascending_order(editing); /* as they were */
+        in_ascending_order(editing); /* as before */
         return false;
     }
     *status =
@@ -171,13 +173,13 @@ static enum outcome answer(struct context *context, const struct editing *editin
                                                : answer_remove(context, editing);
 }
 
-/* What was looked for is not there. */
+/* No element was equal. */
 static enum outcome answer_nothing(struct context *context, const struct editing *editing)
 {
     return context_reply_integer(context, editing->edit.kind == LIST_INSERTED ? -1 : 0);
 }
 
-/* True: the change is made or there is none to make, and answered, or failed. */
+/* True: the reply is written, whether something changed, nothing had to, or it failed. */
 static bool change_at_once(struct context *context, struct editing *editing)
 {
     enum dueq_status status = DUEQ_OK;
@@ -205,7 +207,7 @@ static enum outcome later(struct context *context, struct editing *editing)
     return long_work_continue(context, editing, free_editing, LONG_HOLDS_SOURCES);
 }
 
-/* The build watches from here on whether the list changes. */
+/* From here on the build notices changes of the list. */
 static enum outcome begin(struct context *context, struct editing *editing, uint64_t size)
 {
     struct keys_view view = database_view(context);
@@ -250,7 +252,7 @@ static enum outcome build_on(struct context *context, struct editing *editing)
     return finished ? answer(context, editing) : later(context, editing);
 }
 
-/* A list that has changed is looked through from the start, as if the command came now. */
+/* When the list has changed, the search begins again, as if the command came now. */
 static enum outcome go_on(struct context *context, struct editing *editing, uint64_t size)
 {
     struct keys_view view = database_view(context);
@@ -276,7 +278,7 @@ static enum outcome put_off(struct context *context, const struct editing *editi
 
 /* ---- the commands */
 
-/* Of a list of `size`; the value of an insertion must live as long as the request. */
+/* size: of the list. The value of an insertion must live as long as the request. */
 static enum outcome perform_edit(struct context *context, const struct list_edit *edit,
                                  uint64_t size)
 {
@@ -322,7 +324,7 @@ static enum outcome run_lrem(struct context *context)
     int64_t count;
     uint64_t size;
 
-    if (!arguments_integer(context, 2, &count) ||
+    if (!arguments_integer(context, 2, NULL, &count) ||
         !database_read_count(context, list_key(context), KEYS_LIST, &size))
         return OUTCOME_DONE;
     if (long_work_state(context) != NULL)

@@ -2,12 +2,14 @@
  * relatives. The source is argument 1, the destination argument 2. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/lists/list_ends.h"
+#include "storage/keys/list.h"
+#include "server/session/waiters.h"
 
 struct transfer {
     enum list_end from, to;
 };
 
-/* The destination hears of it first, as in Redis. */
+/* Publishes the push before the pop, as Redis does. */
 static enum outcome transfer(struct context *context, const struct transfer *ends)
 {
     struct dueq_slice source = context_slice(context, 1), target = context_slice(context, 2);

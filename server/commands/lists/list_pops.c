@@ -1,9 +1,12 @@
 /* Pops from the ends of lists, which also wait for elements. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"
 #include "server/commands/lists/list_ends.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/list.h"
+#include "server/session/waiters.h"
 
 /* ---- taking */
 
@@ -41,8 +44,7 @@ static enum dueq_status write_end(const struct keys_view *view, struct dueq_slic
     return list_each(view, key, size - 1, LIST_HEAD, write_element, writing);
 }
 
-/* How elements of a key are taken: all that it offers up to a count, in an array of their own,
- * or one. */
+/* How elements are popped and replied: one, or an array of up to `count`. */
 struct taking {
     enum list_end end;
     bool named;     /* the key is part of the reply */
@@ -50,87 +52,91 @@ struct taking {
     uint64_t count; /* at most */
 };
 
-static void begin_many(struct context *context, const struct removing *removing, uint64_t count)
+static void begin_many(struct context *context, const struct removals_request *request,
+                       uint64_t count)
 {
-    const struct taking *taking = removing->arg;
+    const struct taking *taking = request->arg;
 
     if (taking->named) {
         resp_array(context->reply, 2);
-        resp_slice(context->reply, context_slice(context, removing->key));
+        resp_slice(context->reply, context_slice(context, request->key));
     }
     resp_array(context->reply, count);
 }
 
-static void write_many(struct context *context, const struct removing *removing,
+static void write_many(struct context *context, const struct removals_request *request,
                        const struct zset_entry *element)
 {
-    (void)removing;
+    (void)request;
     resp_slice(context->reply, element->member);
 }
 
-static void end_many(struct context *context, const struct removing *removing, uint64_t count)
+static void end_many(struct context *context, const struct removals_request *request,
+                     uint64_t count)
 {
-    const struct taking *taking = removing->arg;
+    const struct taking *taking = request->arg;
 
     (void)count;
-    list_ends_notify_popped(context, context_slice(context, removing->key), taking->end);
+    list_ends_notify_popped(context, context_slice(context, request->key), taking->end);
 }
 
-/* Writes and removes them: what the reply cannot show is not taken. */
-static enum outcome take_at_once(struct context *context, const struct removing *removing)
+/* Writes the elements, then removes them: nothing is removed when the reply overflows. */
+static enum outcome take_at_once(struct context *context,
+                                 const struct removals_request *request)
 {
-    const struct taking *taking = removing->arg;
-    struct dueq_slice key = context_slice(context, removing->key);
+    const struct taking *taking = request->arg;
+    struct dueq_slice key = context_slice(context, request->key);
     struct keys_view view = database_view(context);
     size_t mark = buffer_size(context->reply->out);
-    struct writing writing = {context->reply, removing->count};
+    struct writing writing = {context->reply, request->count};
     uint64_t size;
     enum dueq_status status = database_count_elements(context, key, KEYS_LIST, &size);
 
-    begin_many(context, removing, removing->count);
+    begin_many(context, request, request->count);
     if (status == DUEQ_OK)
         status = write_end(&view, key, taking->end, size, &writing);
     if (context->reply->out->overflowed)
         return OUTCOME_DONE;
     if (status == DUEQ_OK)
-        status = list_trim(&view, key, taking->end == LIST_HEAD ? removing->count : 0,
-                           size - removing->count);
+        status = list_trim(&view, key, taking->end == LIST_HEAD ? request->count : 0,
+                           size - request->count);
     if (status != DUEQ_OK) {
         buffer_truncate(context->reply->out, mark);
         return context_status(context, status);
     }
-    end_many(context, removing, removing->count);
+    end_many(context, request, request->count);
     return OUTCOME_DONE;
 }
 
-static const struct removal_form many = {begin_many, write_many, end_many, take_at_once};
+static const struct removals_form many = {begin_many, write_many, end_many, take_at_once};
 
-static struct removing removing_of(const struct taking *taking, size_t key, uint64_t count)
+static struct removals_request request_of(const struct taking *taking, size_t key,
+                                          uint64_t count)
 {
-    return (struct removing){
+    return (struct removals_request){
         .form = &many,
         .arg = taking,
         .key = key,
         .type = KEYS_LIST,
         .count = count,
-        .part = {.kind = KEYS_PART_END, .reverse = taking->end == LIST_TAIL, .most = count}};
+        .part = {.kind = KEYS_REMOVAL_END, .reverse = taking->end == LIST_TAIL, .most = count}};
 }
 
 static enum outcome take_many_on(struct context *context, const struct taking *taking)
 {
-    struct removing removing = removing_of(taking, 0, 0);
+    struct removals_request request = request_of(taking, 0, 0);
 
-    return removal_go_on(context, &removing);
+    return removals_continue(context, &request);
 }
 
 static enum outcome take_many(struct context *context, const struct taking *taking, size_t key,
                               uint64_t size)
 {
     uint64_t count = taking->count < size ? taking->count : size;
-    struct removing removing = removing_of(taking, key, count);
+    struct removals_request request = request_of(taking, key, count);
 
-    return count <= LONG_ENOUGH ? take_at_once(context, &removing)
-                                : removal_begin(context, &removing, count);
+    return count <= LONG_ENOUGH ? take_at_once(context, &request)
+                                : removals_begin(context, &request, count);
 }
 
 /* ---- LPOP, RPOP */
@@ -143,10 +149,11 @@ static enum outcome pop_counted(struct context *context, enum list_end end)
 
     if (context_count(context) > 3)
         return context_arity_error(context);
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return take_many_on(context, &taking);
-    if (!arguments_integer_or(context, 2, 0, INT64_MAX,
-                              "ERR value is out of range, must be positive", &count) ||
+    if (!arguments_integer(
+            context, 2, INTEGER_OR(0, INT64_MAX, "ERR value is out of range, must be positive"),
+            &count) ||
         !database_read_count(context, context_slice(context, 1), KEYS_LIST, &size))
         return OUTCOME_DONE;
     taking.count = (uint64_t)count;
@@ -202,7 +209,7 @@ static enum outcome take_choice(struct context *context, const struct choice *ch
     return OUTCOME_DONE;
 }
 
-/* True: with the outcome; false: there is nothing to take. */
+/* True: *ret_outcome is set. False: all lists are empty. */
 static bool take_first(struct context *context, const struct choice *choice,
                        enum outcome *ret_outcome)
 {
@@ -231,7 +238,7 @@ static enum outcome null_array(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* Who has left the line to take many, and finds them gone, waits no more. */
+/* A client that was woken to pop many elements and finds them gone does not wait again. */
 static enum outcome take_or_wait(struct context *context, const struct choice *choice,
                                  int64_t deadline)
 {
@@ -239,7 +246,7 @@ static enum outcome take_or_wait(struct context *context, const struct choice *c
 
     if (context->timed_out)
         return null_array(context);
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return take_many_on(context, &choice->taking);
     if (take_first(context, choice, &outcome))
         return outcome;
@@ -281,8 +288,9 @@ static bool parse_count(struct context *context, size_t index, uint64_t *ret_cou
         context_syntax_error(context);
         return false;
     }
-    if (!arguments_integer_or(context, index + 1, 1, INT64_MAX,
-                              "ERR count should be greater than 0", &count))
+    if (!arguments_integer(context, index + 1,
+                           INTEGER_OR(1, INT64_MAX, "ERR count should be greater than 0"),
+                           &count))
         return false;
     *ret_count = (uint64_t)count;
     if (index + 2 == context_count(context))
@@ -297,8 +305,9 @@ static bool parse_choice(struct context *context, size_t at, struct choice *ret_
     struct choice choice = {at + 1, 0, {.named = true, .counted = true, .count = 1}};
     int64_t keys;
 
-    if (!arguments_integer_or(context, at, 1, INT64_MAX, "ERR numkeys should be greater than 0",
-                              &keys))
+    if (!arguments_integer(context, at,
+                           INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0"),
+                           &keys))
         return false;
     if ((uint64_t)keys >= context_count(context) - choice.first_key) {
         context_syntax_error(context);
@@ -319,7 +328,7 @@ static enum outcome run_lmpop(struct context *context)
 
     if (!parse_choice(context, 1, &choice))
         return OUTCOME_DONE;
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return take_many_on(context, &choice.taking);
     return take_first(context, &choice, &outcome) ? outcome : null_array(context);
 }

@@ -1,9 +1,10 @@
 /* Reads lists and edits them by index. Pushes: list_push.c; pops: list_pops.c; moves between
  * lists: list_moves.c; edits by value: list_edits.c. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/range.h"
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
+#include "storage/keys/list.h"
 
 static struct dueq_slice list_key(const struct context *context)
 {
@@ -26,10 +27,10 @@ static const char rank_error[] =
     "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use "
     "negative to start from the end of the list";
 
-/* The least number has no negative: Redis passes over no match then. */
+/* INT64_MIN cannot be negated: Redis skips no match then. */
 static bool parse_rank(struct context *context, size_t index, int64_t *ret_rank)
 {
-    if (!arguments_integer(context, index, ret_rank))
+    if (!arguments_integer(context, index, NULL, ret_rank))
         return false;
     if (*ret_rank == INT64_MIN)
         *ret_rank = -1;
@@ -46,18 +47,20 @@ static bool parse_lpos_option(struct context *context, size_t index,
         if (arguments_is(context, index, "rank"))
             return parse_rank(context, index + 1, &options->rank);
         if (arguments_is(context, index, "count"))
-            return arguments_integer_or(context, index + 1, 0, INT64_MAX,
-                                        "ERR COUNT can't be negative", &options->count);
+            return arguments_integer(context, index + 1,
+                                     INTEGER_OR(0, INT64_MAX, "ERR COUNT can't be negative"),
+                                     &options->count);
         if (arguments_is(context, index, "maxlen"))
-            return arguments_integer_or(context, index + 1, 0, INT64_MAX,
-                                        "ERR MAXLEN can't be negative", &options->most);
+            return arguments_integer(context, index + 1,
+                                     INTEGER_OR(0, INT64_MAX, "ERR MAXLEN can't be negative"),
+                                     &options->most);
     }
     context_syntax_error(context);
     return false;
 }
 
-/* at.passed: matches to be passed over; at.found: those behind; at.left: elements that may
- * still be looked at; at.index: of the last match. */
+/* at.passed: matches that are still to be skipped; at.found: matches after these; at.left:
+ * elements that may still be compared; at.index: of the last match. */
 static bool note_match(struct long_read *read, uint64_t index)
 {
     const struct lpos_options *options = read->arg;
@@ -73,7 +76,7 @@ static bool note_match(struct long_read *read, uint64_t index)
     return options->count == 0 || (int64_t)read->at.found < options->count;
 }
 
-static bool look_at(struct long_read *read, const struct long_element *element)
+static bool look_at(struct long_read *read, const struct long_read_element *element)
 {
     const struct lpos_options *options = read->arg;
     uint64_t index = read->at.place + (read->towards == LIST_TAIL ? UINT64_MAX : 1);
@@ -95,11 +98,11 @@ static void end_position(struct long_read *read)
         resp_integer(read->reply, (int64_t)read->at.index);
 }
 
-/* A single position, or all of them as an array whose length is known afterwards. */
+/* Replies one position, or all of them as an array whose length is known last. */
 static enum outcome find_positions(struct context *context, const struct lpos_options *options,
                                    uint64_t size)
 {
-    struct long_read read = {.source = LONG_LIST,
+    struct long_read read = {.source = LONG_READ_LIST,
                              .key = list_key(context),
                              .arg = options,
                              .take = look_at,
@@ -144,7 +147,7 @@ static void begin_range(struct long_read *read)
     resp_array(read->reply, read->count);
 }
 
-static bool take_element(struct long_read *read, const struct long_element *element)
+static bool take_element(struct long_read *read, const struct long_read_element *element)
 {
     resp_slice(read->reply, element->name);
     return --read->at.left > 0;
@@ -152,7 +155,7 @@ static bool take_element(struct long_read *read, const struct long_element *elem
 
 static enum outcome run_lrange(struct context *context)
 {
-    struct long_read read = {.source = LONG_LIST,
+    struct long_read read = {.source = LONG_READ_LIST,
                              .key = list_key(context),
                              .towards = LIST_TAIL,
                              .begin = begin_range,
@@ -160,8 +163,8 @@ static enum outcome run_lrange(struct context *context)
     int64_t start, stop;
     uint64_t size;
 
-    if (!arguments_integer(context, 2, &start) || !arguments_integer(context, 3, &stop) ||
-        !list_size(context, &size))
+    if (!arguments_integer(context, 2, NULL, &start) ||
+        !arguments_integer(context, 3, NULL, &stop) || !list_size(context, &size))
         return OUTCOME_DONE;
     if (!range_clamp(start, stop, size, &read.at.place, &read.count)) {
         resp_array(context->reply, 0);
@@ -190,7 +193,8 @@ static enum outcome run_lindex(struct context *context)
     uint64_t size, place;
     enum dueq_status status = DUEQ_NOTFOUND;
 
-    if (!list_size(context, &size) || (size > 0 && !arguments_integer(context, 2, &index)))
+    if (!list_size(context, &size) ||
+        (size > 0 && !arguments_integer(context, 2, NULL, &index)))
         return OUTCOME_DONE;
     if (place_of(index, size, &place))
         status = list_at(&view, list_key(context), place, &value);
@@ -217,7 +221,7 @@ static enum outcome run_lset(struct context *context)
         resp_error(context->reply, "ERR no such key");
         return OUTCOME_DONE;
     }
-    if (!arguments_integer(context, 2, &index))
+    if (!arguments_integer(context, 2, NULL, &index))
         return OUTCOME_DONE;
     if (!place_of(index, size, &place)) {
         resp_error(context->reply, "ERR index out of range");
@@ -236,8 +240,8 @@ static enum outcome run_ltrim(struct context *context)
     int64_t start, stop;
     uint64_t size, first = 0, count = 0;
 
-    if (!arguments_integer(context, 2, &start) || !arguments_integer(context, 3, &stop) ||
-        !list_size(context, &size))
+    if (!arguments_integer(context, 2, NULL, &start) ||
+        !arguments_integer(context, 3, NULL, &stop) || !list_size(context, &size))
         return OUTCOME_DONE;
     if (size == 0)
         return context_ok(context);

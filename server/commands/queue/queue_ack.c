@@ -1,12 +1,11 @@
-/* What becomes of a job: Q.ACK, Q.NACK, Q.EXTEND, Q.DEL. */
+/* Ends, returns, extends and deletes jobs: Q.ACK, Q.NACK, Q.EXTEND, Q.DEL. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 
 #include "server/dispatch/arguments.h"
 
 /* ---- Q.ACK */
 
-/* Everything is read before anything is done. */
+/* Reads all pairs before any job is acknowledged. */
 static bool read_pairs(struct context *context)
 {
     int64_t token;
@@ -14,7 +13,8 @@ static bool read_pairs(struct context *context)
     if (!arguments_name(context, 1, "topic"))
         return false;
     for (size_t i = 2; i < context_count(context); i += 2)
-        if (!arguments_name(context, i, "id") || !arguments_integer(context, i + 1, &token))
+        if (!arguments_name(context, i, "id") ||
+            !arguments_integer(context, i + 1, NULL, &token))
             return false;
     return true;
 }
@@ -23,7 +23,7 @@ static enum dueq_status ack_pair(struct context *context, size_t index)
 {
     int64_t token = 0;
 
-    arguments_integer(context, index + 1, &token);
+    arguments_integer(context, index + 1, NULL, &token);
     return dueq_ack(context->store, context_slice(context, 1), context_slice(context, index),
                     token, context->now);
 }
@@ -51,14 +51,14 @@ static enum outcome run_q_ack(struct context *context)
 
 /* ---- Q.NACK, Q.EXTEND */
 
-/* topic id token, as all that follows a claim has it. */
+/* Reads topic, id and token, with which every command on a claimed job begins. */
 static bool read_claimed(struct context *context, int64_t *ret_token)
 {
     return arguments_name(context, 1, "topic") && arguments_name(context, 2, "id") &&
-           arguments_integer(context, 3, ret_token);
+           arguments_integer(context, 3, NULL, ret_token);
 }
 
-/* The option at *at, which is left behind it. */
+/* Reads the option at *at; *at then is the last argument that it used. */
 static bool read_nack_option(struct context *context, size_t *at, struct dueq_nack *nack)
 {
     size_t option = *at;

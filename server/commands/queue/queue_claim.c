@@ -1,25 +1,26 @@
-/* Taking jobs: Q.CLAIM, Q.MCLAIM. */
+/* Claims jobs: Q.CLAIM, Q.MCLAIM. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 
 #include "server/dispatch/arguments.h"
+#include "server/session/waiters.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     COUNT_MAX = 10000,
-    /* A reply that has grown past this takes no more jobs: large bodies come in several claims
-     * rather than fill the output buffer, be dropped with it, and wait for their leases. */
+    /* A reply of more bytes takes no more jobs. Otherwise large bodies could overflow the
+     * output buffer: the client would be dropped and its jobs would wait until their leases
+     * end. */
     REPLY_BYTES = 16 * 1024 * 1024,
-    REPLY_HEAD = 32 /* room for the array's size, which is written last */
+    REPLY_HEAD = 32 /* bytes for the head of the array, which is written last */
 };
 
 struct claim {
     size_t first_topic, topics;
-    bool named;                  /* each job with its topic */
-    bool put_off;                /* the store has other work first */
-    int64_t count, lease, block; /* block DUEQ_DEFAULT: does not wait */
+    bool named;                  /* reply each job with its topic */
+    bool put_off;                /* a topic was busy: the store has other work first */
+    int64_t count, lease, block; /* ms; block DUEQ_DEFAULT: does not wait */
 };
 
 static bool read_option(struct context *context, size_t at, struct claim *claim)
@@ -27,9 +28,11 @@ static bool read_option(struct context *context, size_t at, struct claim *claim)
     if (!arguments_has_value(context, at))
         return false;
     if (arguments_is(context, at, "count"))
-        return arguments_integer_option(
-            context, at + 1, 1, COUNT_MAX,
-            "ERR value is out of range, must be between 1 and 10000", &claim->count);
+        return arguments_integer(
+            context, at + 1,
+            INTEGER_BOUND(1, COUNT_MAX,
+                          "ERR value is out of range, must be between 1 and 10000"),
+            &claim->count);
     if (arguments_is(context, at, "lease"))
         return arguments_duration(context, at + 1, &claim->lease);
     if (arguments_is(context, at, "block"))
@@ -38,7 +41,7 @@ static bool read_option(struct context *context, size_t at, struct claim *claim)
     return false;
 }
 
-/* Topics at first_topic, options behind them. */
+/* Reads the topics from first_topic on and the options after them. */
 static bool read_claim(struct context *context, struct claim *claim)
 {
     size_t end = claim->first_topic + claim->topics;
@@ -68,8 +71,9 @@ static void write_job(struct context *context, const struct claim *claim,
     resp_integer(reply, job->attempt);
 }
 
-/* No one sees a job that the reply has no room for. It goes back as it was when others go out;
- * one that does not fit by itself has failed, so that it comes to an end among the dead. */
+/* Gives back a job for which the reply has no room. When the reply contains other jobs, it is
+ * released as it was. A job that does not fit alone counts as failed, so that it becomes dead
+ * after its last attempt and is not claimed for ever. */
 static void give_back(struct context *context, struct dueq_slice topic,
                       const struct dueq_job *job, bool alone)
 {
@@ -110,9 +114,9 @@ static enum dueq_status claim_one(struct context *context, const struct claim *c
     return DUEQ_TOOBIG;
 }
 
-/* Claims from one topic until *taken is what is wanted, the reply is full, or nothing is due,
- * which is DUEQ_NOTFOUND. Each job is written before the next is claimed. DUEQ_BUSY is left to
- * those who can wait. */
+/* Claims from one topic until *taken is the wanted number, the reply is full or no job is due
+ * (DUEQ_NOTFOUND). Writes each job before it claims the next. DUEQ_BUSY: only a command that
+ * may wait can try again. */
 static enum dueq_status claim_topic(struct context *context, const struct claim *claim,
                                     size_t index, size_t mark, int64_t *taken)
 {
@@ -129,8 +133,8 @@ static enum dueq_status claim_topic(struct context *context, const struct claim 
     return DUEQ_OK;
 }
 
-/* From the topics in order; one that the store has other work in first is passed over. What
- * fails behind jobs that were claimed will fail again in the next claim: these go out. */
+/* Claims from the topics in order and skips those that are busy. An error after some jobs were
+ * claimed is dropped and these jobs are replied: the next claim meets the same error. */
 static enum dueq_status claim_jobs(struct context *context, struct claim *claim, size_t mark,
                                    int64_t *ret_taken)
 {
@@ -154,7 +158,7 @@ static enum dueq_status claim_jobs(struct context *context, struct claim *claim,
     return DUEQ_OK;
 }
 
-/* One who would not wait is only put off until the store knows what there is. */
+/* A claim without BLOCK waits only while a topic is busy. */
 static enum outcome wait_for_jobs(struct context *context, const struct claim *claim)
 {
     struct dueq_slice *topics = malloc(claim->topics * sizeof(*topics));
@@ -207,8 +211,9 @@ static enum outcome run_q_mclaim(struct context *context)
     struct claim claim = {.first_topic = 2, .named = true};
     int64_t topics;
 
-    if (!arguments_integer_option(context, 1, 1, INT64_MAX,
-                                  "ERR numtopics should be greater than 0", &topics))
+    if (!arguments_integer(
+            context, 1, INTEGER_BOUND(1, INT64_MAX, "ERR numtopics should be greater than 0"),
+            &topics))
         return OUTCOME_DONE;
     if ((uint64_t)topics > context_count(context) - 2)
         return context_syntax_error(context);

@@ -1,6 +1,5 @@
 /* Q.PUSH. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 
 #include "server/dispatch/arguments.h"
 
@@ -43,15 +42,16 @@ static bool read_priority(struct context *context, size_t index, int *ret_priori
 {
     int64_t number;
 
-    if (!arguments_integer_option(context, index, 0, 255,
-                                  "ERR value is out of range, must be between 0 and 255",
-                                  &number))
+    if (!arguments_integer(
+            context, index,
+            INTEGER_BOUND(0, 255, "ERR value is out of range, must be between 0 and 255"),
+            &number))
         return false;
     *ret_priority = (int)number;
     return true;
 }
 
-/* The maximum may follow: no option begins with a digit, and every duration does. */
+/* A second duration, the maximum, may follow: durations begin with a digit, options do not. */
 static bool read_backoff(struct context *context, size_t *at, struct dueq_push *push)
 {
     struct argument next;
@@ -66,7 +66,7 @@ static bool read_backoff(struct context *context, size_t *at, struct dueq_push *
     return arguments_duration(context, (*at)++, &push->backoff_max);
 }
 
-/* The value at *at, which is left behind it. */
+/* Reads the value at *at; *at then is the last argument that it used. */
 static bool read_value(struct context *context, const struct push_option *option, size_t *at,
                        struct dueq_push *push)
 {
@@ -78,11 +78,11 @@ static bool read_value(struct context *context, const struct push_option *option
     case VALUE_BACKOFF:
         return read_backoff(context, at, push);
     case VALUE_COUNT:
-        return arguments_integer_option(context, (*at)++, 0, INT32_MAX,
-                                        "ERR value is out of range", number);
+        return arguments_integer(
+            context, (*at)++, INTEGER_BOUND(0, INT32_MAX, "ERR value is out of range"), number);
     case VALUE_MOMENT:
         push->absolute = true;
-        return arguments_integer(context, (*at)++, number);
+        return arguments_integer(context, (*at)++, NULL, number);
     case VALUE_NAME:
         push->id = context_slice(context, *at);
         return arguments_name(context, (*at)++, "id");

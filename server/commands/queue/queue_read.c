@@ -1,6 +1,5 @@
-/* Looking at jobs and topics: Q.GET, Q.LEN, Q.STATS, Q.TOPICS. */
+/* Reads jobs and topics: Q.GET, Q.LEN, Q.STATS, Q.TOPICS. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
 
 #include "protocol/glob.h"
 #include "server/dispatch/arguments.h"
@@ -75,7 +74,7 @@ static enum outcome run_q_get(struct context *context)
 
 /* ---- Q.LEN, Q.STATS */
 
-/* An unknown topic is an empty one. False: the error is written. */
+/* An unknown topic counts as empty. False: the error is written. */
 static bool read_stats(struct context *context, struct dueq_topic_stats *stats)
 {
     enum dueq_status status;
@@ -138,9 +137,9 @@ static enum outcome run_q_stats(struct context *context)
     write_number(reply, "total-claimed", (int64_t)stats.claimed);
     write_number(reply, "total-acked", (int64_t)stats.acked);
     write_number(reply, "total-nacked", (int64_t)stats.nacked);
-    write_number(reply, "total-expired", (int64_t)stats.expired);
+    write_number(reply, "total-expired", (int64_t)stats.leases_expired);
     write_number(reply, "total-dead", (int64_t)stats.dead);
-    write_number(reply, "total-lapsed", (int64_t)stats.lapsed);
+    write_number(reply, "total-lapsed", (int64_t)stats.jobs_expired);
     write_number(reply, "total-deleted", (int64_t)stats.deleted);
     write_number(reply, "counting", stats.counting);
     return OUTCOME_DONE;

@@ -1,10 +1,10 @@
 /* Intersections, unions and differences of sets, replied, counted or stored. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/combine.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/dispatch/long_work.h"
 
-/* The keys are the `count` arguments from `first` on. */
+/* The keys are `count` arguments from `first` on. */
 static enum outcome run(struct context *context, struct combination combination, size_t first,
                         size_t count)
 {
@@ -18,7 +18,7 @@ static enum outcome run(struct context *context, struct combination combination,
 static enum outcome reply(struct context *context, struct combination combination)
 {
     if (long_work_state(context) != NULL)
-        return combine_go_on(context);
+        return combine_continue(context);
     return run(context, combination, 1, context_count(context) - 1);
 }
 
@@ -39,7 +39,7 @@ static enum outcome run_sdiff(struct context *context)
 
 /* ---- counted */
 
-/* [LIMIT limit] from the argument `at` on; 0: no limit. */
+/* Reads [LIMIT limit] from the argument `at` on; 0: no limit. */
 static bool parse_limit(struct context *context, size_t at, int64_t *ret_limit)
 {
     for (; at < context_count(context); at += 2) {
@@ -47,8 +47,9 @@ static bool parse_limit(struct context *context, size_t at, int64_t *ret_limit)
             context_syntax_error(context);
             return false;
         }
-        if (!arguments_integer_or(context, at + 1, 0, INT64_MAX, "ERR LIMIT can't be negative",
-                                  ret_limit))
+        if (!arguments_integer(context, at + 1,
+                               INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative"),
+                               ret_limit))
             return false;
     }
     return true;
@@ -60,9 +61,10 @@ static enum outcome run_sintercard(struct context *context)
     int64_t keys, limit = 0;
 
     if (long_work_state(context) != NULL)
-        return combine_go_on(context);
-    if (!arguments_integer_or(context, 1, 1, INT64_MAX, "ERR numkeys should be greater than 0",
-                              &keys))
+        return combine_continue(context);
+    if (!arguments_integer(context, 1,
+                           INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0"),
+                           &keys))
         return OUTCOME_DONE;
     if ((uint64_t)keys > context_count(context) - 2) {
         resp_error(context->reply, "ERR Number of keys can't be greater than number of args");
@@ -80,7 +82,7 @@ static enum outcome store(struct context *context, struct combination combinatio
                           const char *event)
 {
     if (long_work_state(context) != NULL)
-        return combine_go_on(context);
+        return combine_continue(context);
     combination.use = COMBINE_STORED;
     combination.event = event;
     return run(context, combination, 2, context_count(context) - 2);

@@ -2,10 +2,11 @@
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/process/random.h"
 #include "server/commands/scan.h"
+#include "storage/keys/set.h"
 
 static struct dueq_slice set_key(const struct context *context)
 {
@@ -103,7 +104,7 @@ static void begin_members(struct long_read *read)
     resp_set(read->reply, read->count);
 }
 
-static bool take_member(struct long_read *read, const struct long_element *element)
+static bool take_member(struct long_read *read, const struct long_read_element *element)
 {
     resp_slice(read->reply, element->name);
     return true;
@@ -111,7 +112,7 @@ static bool take_member(struct long_read *read, const struct long_element *eleme
 
 static enum outcome run_smembers(struct context *context)
 {
-    struct long_read read = {.source = LONG_SET,
+    struct long_read read = {.source = LONG_READ_SET,
                              .key = set_key(context),
                              .begin = begin_members,
                              .take = take_member};
@@ -182,7 +183,7 @@ static enum dueq_status write_any(struct context *context, struct resp_writer *r
 }
 
 static void write_picked(struct context *context, struct resp_writer *reply,
-                         const struct long_element *element)
+                         const struct long_read_element *element)
 {
     (void)context;
     resp_slice(reply, element->name);
@@ -190,7 +191,8 @@ static void write_picked(struct context *context, struct resp_writer *reply,
 
 static enum outcome run_srandmember(struct context *context)
 {
-    static const struct picks_type type = {KEYS_SET, LONG_SET, NULL, write_any, write_picked};
+    static const struct picks_type type = {KEYS_SET, LONG_READ_SET, NULL, write_any,
+                                           write_picked};
 
     return picks_run(context, &type);
 }

@@ -1,17 +1,19 @@
-/* SPOP. */
+/* SPOP: one member, few of many, a large part, or all. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/removals.h"
 #include "server/containers/slice_list.h"
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/set.h"
 
-/* A part of a set is chosen by chance, member by member, when it is smaller than one in this
- * many; a greater part by walking over the whole set. */
+/* A part smaller than size / SMALL_PART is chosen member by member; a larger part by one walk
+ * over the whole set. */
 enum { SMALL_PART = 8 };
 
-/* SPOP that leaves less than one in this many of those it takes makes the set anew, in Redis,
- * which shows in its encoding. */
+/* When fewer than count / SMALL_REST members remain, Redis builds the set again, which can
+ * change its encoding. */
 enum { SMALL_REST = 5 };
 
 static struct dueq_slice set_key(const struct context *context)
@@ -21,7 +23,7 @@ static struct dueq_slice set_key(const struct context *context)
 
 /* ---- choosing */
 
-/* A part of the set, each member with the same chance. */
+/* A random part of the set; each member has the same chance. */
 struct picking {
     struct sample sample;
     struct slice_list list;
@@ -38,8 +40,8 @@ static bool pick(void *arg, struct dueq_slice member, struct dueq_slice unused)
     return !picking->no_memory && picking->sample.wanted > 0;
 }
 
-/* Walks over all `size` members. False: the error is written. The list is the caller's to
- * release, in any case. */
+/* Walks over all `size` members. False: the error is written. The caller releases the list in
+ * any case. */
 static bool pick_part(struct context *context, uint64_t size, uint64_t count,
                       struct picking *picking)
 {
@@ -127,7 +129,7 @@ static void pop_part(struct context *context, uint64_t size, uint64_t count)
     slice_list_release(&picking.list);
 }
 
-/* Those that were taken out before one could not be are replied. */
+/* After an error, the members that are already removed are replied. */
 static void pop_few(struct context *context, uint64_t count)
 {
     size_t mark = resp_deferred(context->reply);
@@ -141,7 +143,7 @@ static void pop_few(struct context *context, uint64_t count)
         context_check_status(context, status);
 }
 
-/* `size` before, of which `count` are out. */
+/* The set had `size` members, `count` of them are removed. */
 static void end_pop(struct context *context, uint64_t size, uint64_t count)
 {
     struct keys_view view = database_view(context);
@@ -166,51 +168,53 @@ static enum outcome pop_at_once(struct context *context, uint64_t size, uint64_t
     return OUTCOME_DONE;
 }
 
-static void begin_run(struct context *context, const struct removing *removing, uint64_t count)
+static void begin_run(struct context *context, const struct removals_request *request,
+                      uint64_t count)
 {
-    (void)removing;
+    (void)request;
     resp_set(context->reply, count);
 }
 
-static void write_run(struct context *context, const struct removing *removing,
+static void write_run(struct context *context, const struct removals_request *request,
                       const struct zset_entry *member)
 {
-    (void)removing;
+    (void)request;
     resp_slice(context->reply, member->member);
 }
 
-static void end_run(struct context *context, const struct removing *removing, uint64_t count)
+static void end_run(struct context *context, const struct removals_request *request,
+                    uint64_t count)
 {
     uint64_t left = 0;
 
-    (void)removing;
+    (void)request;
     database_count_elements(context, set_key(context), KEYS_SET, &left);
     end_pop(context, left + count, count);
 }
 
-static enum outcome pop_run_at_once(struct context *context, const struct removing *removing)
+static enum outcome pop_run_at_once(struct context *context,
+                                    const struct removals_request *request)
 {
     uint64_t size;
 
     return database_read_count(context, set_key(context), KEYS_SET, &size)
-               ? pop_at_once(context, size, removing->count)
+               ? pop_at_once(context, size, request->count)
                : OUTCOME_DONE;
 }
 
-/* Many members that lie next to each other in the order of their hashes, from a place by chance
- * on. */
+/* Many members that follow each other in the order of their hashes, from a random one on. */
 static enum outcome pop_run(struct context *context, uint64_t count)
 {
-    static const struct removal_form form = {begin_run, write_run, end_run, pop_run_at_once};
-    struct removing removing = {
+    static const struct removals_form form = {begin_run, write_run, end_run, pop_run_at_once};
+    struct removals_request request = {
         .form = &form,
         .key = 1,
         .type = KEYS_SET,
         .count = count,
-        .part = {.kind = KEYS_PART_RUN, .most = count, .random = random_number()}};
+        .part = {.kind = KEYS_REMOVAL_RUN, .most = count, .random = random_number()}};
 
-    return removal_is_under_way(context) ? removal_go_on(context, &removing)
-                                         : removal_begin(context, &removing, count);
+    return removals_is_running(context) ? removals_continue(context, &request)
+                                        : removals_begin(context, &request, count);
 }
 
 static enum outcome pop_many(struct context *context, uint64_t size, uint64_t count)
@@ -229,10 +233,11 @@ static enum outcome run_spop(struct context *context)
         return pop_one(context);
     if (context_count(context) > 3)
         return context_syntax_error(context);
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return pop_run(context, 0);
-    if (!arguments_integer_or(context, 2, 0, INT64_MAX,
-                              "ERR value is out of range, must be positive", &count) ||
+    if (!arguments_integer(
+            context, 2, INTEGER_OR(0, INT64_MAX, "ERR value is out of range, must be positive"),
+            &count) ||
         !database_read_count(context, set_key(context), KEYS_SET, &size))
         return OUTCOME_DONE;
     if (size > 0 && count > 0)

@@ -1,9 +1,10 @@
-/* Strings as rows of bits, the most significant of a byte first. */
+/* Strings as arrays of bits. Bit 0 is the most significant bit of byte 0. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
 #include "server/commands/database.h"
+#include "storage/keys/string.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,8 @@ static bool parse_offset(struct context *context, uint64_t *ret_offset)
 {
     int64_t offset;
 
-    if (!arguments_integer_or(context, 2, 0, (int64_t)STRING_VALUE_MAX * 8 - 1, bad_offset,
-                              &offset))
+    if (!arguments_integer(
+            context, 2, INTEGER_OR(0, (int64_t)STRING_VALUE_MAX * 8 - 1, bad_offset), &offset))
         return false;
     *ret_offset = (uint64_t)offset;
     return true;
@@ -55,7 +56,7 @@ static enum outcome run_setbit(struct context *context)
     unsigned old;
 
     if (!parse_offset(context, &offset) ||
-        !arguments_integer_or(context, 3, 0, 1, bad_bit, &bit) ||
+        !arguments_integer(context, 3, INTEGER_OR(0, 1, bad_bit), &bit) ||
         !string_value_read(context, name, &value, NULL))
         return OUTCOME_DONE;
     size = offset / 8 < value.size ? value.size : (size_t)(offset / 8) + 1;
@@ -66,7 +67,7 @@ static enum outcome run_setbit(struct context *context)
     if (old == bit && size == value.size) {
         free(bytes);
         string_make_raw(&view, name);
-        return context_reply_integer(context, old); /* nothing changes, nobody is told */
+        return context_reply_integer(context, old); /* nothing changes, nothing is published */
     }
     bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(1U << (7 - offset % 8))) |
                                   (unsigned)bit << (7 - offset % 8));
@@ -90,13 +91,13 @@ static enum outcome run_getbit(struct context *context)
 
 /* ---- ranges */
 
-/* Bits from first on, up to and with last. */
+/* Bits from first to last, both included. */
 struct bit_range {
     uint64_t first, last;
     bool empty;
 };
 
-/* BYTE or BIT; true: bits. */
+/* Reads BYTE or BIT, if there is one. False: the error is written. */
 static bool parse_unit(struct context *context, size_t index, bool *ret_bits)
 {
     if (index >= context_count(context))
@@ -115,7 +116,7 @@ static struct bit_range range_of(int64_t start, int64_t end, bool bits, size_t s
     uint64_t limit = bits ? (uint64_t)size * 8 : size;
 
     if (end < -(int64_t)limit)
-        end = -(int64_t)limit; /* the first one, at the least */
+        end = -(int64_t)limit; /* the range ends at the first one or later */
     if (!range_clamp(start, end, limit, &first, &count))
         return (struct bit_range){.empty = true};
     if (bits)
@@ -152,8 +153,8 @@ static bool parse_count_range(struct context *context, int64_t *start, int64_t *
         return false;
     }
     return arguments == 2 ||
-           (arguments_integer(context, 2, start) && arguments_integer(context, 3, end) &&
-            parse_unit(context, 4, bits));
+           (arguments_integer(context, 2, NULL, start) &&
+            arguments_integer(context, 3, NULL, end) && parse_unit(context, 4, bits));
 }
 
 static enum outcome run_bitcount(struct context *context)
@@ -177,11 +178,11 @@ static enum outcome run_bitcount(struct context *context)
 
 /* ---- BITPOS */
 
-/* The first such bit of the range; -1: there is none. */
+/* The index of the first bit of the range that equals `bit`; -1: none does. */
 static int64_t find_bit(struct dueq_slice value, struct bit_range range, unsigned bit)
 {
     const uint8_t *bytes = value.data;
-    uint8_t skipped = bit ? 0x00 : 0xff; /* bytes that hold no such bit */
+    uint8_t skipped = bit ? 0x00 : 0xff; /* a byte without such a bit */
 
     for (uint64_t at = range.first; at <= range.last;) {
         if (at % 8 == 0 && at + 7 <= range.last && bytes[at / 8] == skipped) {
@@ -195,7 +196,7 @@ static int64_t find_bit(struct dueq_slice value, struct bit_range range, unsigne
     return -1;
 }
 
-/* Behind a string lie zeros, unless an end was given. */
+/* Without a given end, zeros follow the string: the first of them is a match for 0. */
 static int64_t position(struct dueq_slice value, unsigned bit, struct bit_range range,
                         bool end_given)
 {
@@ -215,9 +216,9 @@ static bool parse_position_range(struct context *context, int64_t *start, int64_
         context_syntax_error(context);
         return false;
     }
-    return (arguments <= 3 || arguments_integer(context, 3, start)) &&
+    return (arguments <= 3 || arguments_integer(context, 3, NULL, start)) &&
            parse_unit(context, 5, bits) &&
-           (arguments <= 4 || arguments_integer(context, 4, end));
+           (arguments <= 4 || arguments_integer(context, 4, NULL, end));
 }
 
 static enum outcome run_bitpos(struct context *context)
@@ -226,7 +227,7 @@ static enum outcome run_bitpos(struct context *context)
     int64_t bit, start = 0, end = -1, found_at;
     bool bits = false, found;
 
-    if (!arguments_integer(context, 2, &bit))
+    if (!arguments_integer(context, 2, NULL, &bit))
         return OUTCOME_DONE;
     if (bit != 0 && bit != 1) {
         resp_error(context->reply, "ERR The bit argument must be 1 or 0.");
@@ -265,7 +266,7 @@ static bool parse_operation(struct context *context, enum bit_operation *ret_ope
     return false;
 }
 
-/* Combines the accumulated bytes with a string; what it lacks is zeros. */
+/* Combines the accumulated bytes with a string, which counts as padded with zeros. */
 static void combine(uint8_t *bytes, size_t size, struct dueq_slice value,
                     enum bit_operation operation)
 {

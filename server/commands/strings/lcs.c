@@ -1,9 +1,10 @@
 /* LCS: the longest common subsequence of two strings, by the table of lengths of all pairs of
  * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 #include "server/server.h"
+#include "storage/keys/string.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ struct lcs {
     size_t a_size, b_size;
     uint32_t *lengths; /* (a_size + 1) rows of b_size + 1 */
     bool length_only, ranges, with_lengths;
-    int64_t least; /* shorter matches are left out */
+    int64_t least; /* MINMATCHLEN: shorter matches are not replied */
     size_t written;
 };
 
@@ -30,7 +31,7 @@ static bool parse(struct context *context, struct lcs *lcs)
             lcs->with_lengths = true;
         } else if (arguments_is(context, at, "minmatchlen") &&
                    at + 1 < context_count(context)) {
-            if (!arguments_integer(context, ++at, &lcs->least))
+            if (!arguments_integer(context, ++at, NULL, &lcs->least))
                 return false;
         } else {
             context_syntax_error(context);
@@ -47,7 +48,7 @@ static bool parse(struct context *context, struct lcs *lcs)
     return true;
 }
 
-/* Both slices live on: nothing is written in between. */
+/* Both slices stay valid: nothing is written between the two reads. */
 static bool read_both(struct context *context, struct lcs *lcs)
 {
     struct keys_view view = database_view(context);
@@ -107,7 +108,7 @@ static bool build(struct lcs *lcs)
 
 /* ---- the way back through the table */
 
-/* A run of bytes that both strings have, contiguous in both: a from a_first, b from b_first. */
+/* A run of bytes that is common to both strings, at a_first in a and b_first in b. */
 struct match {
     size_t a_first, b_first, size;
 };
@@ -134,7 +135,7 @@ static void end_match(struct lcs *lcs, struct match *match)
     match->size = 0;
 }
 
-/* The byte before a[i] and b[j] is common: it extends the match in front, or begins another. */
+/* a[i - 1] equals b[j - 1]: extends the match that begins at a[i], b[j] or begins another. */
 static void add_common(struct lcs *lcs, struct match *match, size_t i, size_t j)
 {
     if (match->size > 0 && (match->a_first != i || match->b_first != j))
@@ -144,7 +145,7 @@ static void add_common(struct lcs *lcs, struct match *match, size_t i, size_t j)
     match->size++;
 }
 
-/* text: NULL, or room for the subsequence. */
+/* text: NULL, or a buffer that gets the subsequence. */
 static void walk_back(struct lcs *lcs, char *text)
 {
     size_t i = lcs->a_size, j = lcs->b_size, left = *cell(lcs, i, j);

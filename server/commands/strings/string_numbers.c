@@ -5,6 +5,7 @@
 #include "server/commands/string_value.h"
 
 #include "protocol/number.h"
+#include "storage/keys/string.h"
 
 static enum outcome add_integer(struct context *context, int64_t amount)
 {
@@ -43,14 +44,15 @@ static enum outcome run_incrby(struct context *context)
 {
     int64_t amount;
 
-    return arguments_integer(context, 2, &amount) ? add_integer(context, amount) : OUTCOME_DONE;
+    return arguments_integer(context, 2, NULL, &amount) ? add_integer(context, amount)
+                                                        : OUTCOME_DONE;
 }
 
 static enum outcome run_decrby(struct context *context)
 {
     int64_t amount;
 
-    if (!arguments_integer(context, 2, &amount))
+    if (!arguments_integer(context, 2, NULL, &amount))
         return OUTCOME_DONE;
     if (amount == INT64_MIN) {
         resp_error(context->reply, "ERR decrement would overflow");

@@ -3,6 +3,7 @@
 #include "server/commands/database.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
+#include "storage/keys/string.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static enum outcome too_long(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* Writes the old value with `piece` laid over it at `offset`, zeros in any gap. */
+/* Writes the old value with `piece` laid over it at `offset`, and zeros between them. */
 static bool overlay(struct context *context, struct dueq_slice old, size_t offset,
                     struct dueq_slice piece, enum string_origin origin, const char *event)
 {
@@ -51,7 +52,7 @@ static enum outcome run_setrange(struct context *context)
     struct dueq_slice value, piece = context_slice(context, 3);
     int64_t offset;
 
-    if (!arguments_integer(context, 2, &offset))
+    if (!arguments_integer(context, 2, NULL, &offset))
         return OUTCOME_DONE;
     if (offset < 0) {
         resp_error(context->reply, "ERR offset is out of range");
@@ -82,7 +83,8 @@ static enum outcome run_getrange(struct context *context)
     int64_t start, stop;
     uint64_t first, count;
 
-    if (!arguments_integer(context, 2, &start) || !arguments_integer(context, 3, &stop))
+    if (!arguments_integer(context, 2, NULL, &start) ||
+        !arguments_integer(context, 3, NULL, &stop))
         return OUTCOME_DONE;
     if (!string_value_read(context, context_slice(context, 1), &value, NULL))
         return OUTCOME_DONE;

@@ -3,6 +3,7 @@
 #include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/string_value.h"
+#include "storage/keys/string.h"
 
 /* ---- GET and SET */
 
@@ -37,7 +38,7 @@ struct expiry_form {
     bool seconds, absolute;
 };
 
-/* EX, PX, EXAT or PXAT with something behind it; NULL: none of them. */
+/* EX, PX, EXAT or PXAT with an argument after it; NULL: none of them. */
 static const struct expiry_form *expiry_form(const struct context *context, size_t index)
 {
     static const struct expiry_form forms[] = {
@@ -49,7 +50,8 @@ static const struct expiry_form *expiry_form(const struct context *context, size
     return NULL;
 }
 
-/* EX, PX, EXAT, PXAT at `index`; *ret_used false: it is none of them. */
+/* Reads EX, PX, EXAT or PXAT at `index`. *ret_used false: it is none of them. False: the error
+ * is written. */
 static bool parse_expiry_option(struct context *context, size_t index, int64_t *ret_expires,
                                 bool *ret_used)
 {
@@ -60,7 +62,7 @@ static bool parse_expiry_option(struct context *context, size_t index, int64_t *
            arguments_expiry(context, index + 1, form->seconds, form->absolute, 1, ret_expires);
 }
 
-/* The forms are checked before the numbers in them, as Redis does. */
+/* Checks which options are given; as in Redis, their numbers are read later. */
 static bool parse_set_options(struct context *context, struct set_options *options,
                               size_t *ret_expiry_at)
 {
@@ -196,7 +198,7 @@ static void change_expiry(struct context *context, struct dueq_slice name, int64
                     name);
 }
 
-/* The number is looked at only when there is a value to reply with. */
+/* As in Redis, the number of an option is read only when the key exists. */
 static enum outcome run_getex(struct context *context)
 {
     struct keys_view view = database_view(context);

@@ -1,9 +1,10 @@
-/* Sorted sets: scores set and counted up. */
+/* ZADD, ZINCRBY. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
 
 #include "protocol/number.h"
+#include "storage/keys/zset.h"
 
 #include <string.h>
 
@@ -12,8 +13,8 @@ struct addition {
     bool count_moved; /* CH */
     size_t first;     /* argument of the first score */
     uint64_t added, moved;
-    bool effective; /* the last one was not refused */
-    double score;   /* that it has now */
+    bool effective; /* the options allowed the last pair */
+    double score;   /* of the last pair's member, now */
 };
 
 static bool parse_option(struct context *context, size_t index, struct addition *addition)
@@ -35,7 +36,7 @@ static bool parse_option(struct context *context, size_t index, struct addition 
     return false;
 }
 
-/* What is wrong with options and pairs taken together; NULL: nothing is. */
+/* The error of options that exclude each other or do not fit the pairs; NULL: none. */
 static const char *conflict(const struct addition *addition, size_t arguments)
 {
     const struct zset_rule *rule = &addition->rule;

@@ -1,9 +1,11 @@
 #include "server/commands/zsets/zset_bounds.h"
 
+#include "storage/keys/zset.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-/* Redis reads bounds with strtod as they are: leading space and the empty string pass. */
+/* Like Redis, reads bounds with strtod: leading spaces and the empty string are allowed. */
 static bool parse_score(struct argument argument, struct zset_bound *ret_bound)
 {
     bool exclusive = argument.data[0] == '(';

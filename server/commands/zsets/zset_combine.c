@@ -1,7 +1,7 @@
-/* Sorted sets and sets put together: union, intersection, difference. */
+/* Union, intersection and difference of sorted sets and sets: ZUNION and its relatives. */
 #include "server/dispatch/command_list.h"
 #include "server/commands/combine.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/dispatch/long_work.h"
 
 #include "protocol/number.h"
@@ -43,14 +43,14 @@ static bool parse_limit(struct context *context, struct combination *combination
 {
     int64_t limit;
 
-    if (!arguments_integer_or(context, index, 0, INT64_MAX, "ERR LIMIT can't be negative",
-                              &limit))
+    if (!arguments_integer(context, index,
+                           INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative"), &limit))
         return false;
     combination->limit = (uint64_t)limit;
     return true;
 }
 
-/* The option at `index`; *ret_next: the argument behind it. False: the error is written. */
+/* Reads the option at `index`; *ret_next: the next argument. False: the error is written. */
 static bool parse_option(struct context *context, struct combination *combination, size_t index,
                          size_t *ret_next)
 {
@@ -76,12 +76,12 @@ static bool parse_option(struct context *context, struct combination *combinatio
     return false;
 }
 
-/* numkeys and the keys, from argument `index` on. False: the error is written. */
+/* Reads numkeys and the keys from argument `index` on. False: the error is written. */
 static bool parse_keys(struct context *context, struct combination *combination, size_t index)
 {
     int64_t count;
 
-    if (!arguments_integer(context, index, &count))
+    if (!arguments_integer(context, index, NULL, &count))
         return false;
     if (count < 1) {
         resp_errorf(context->reply, "ERR at least 1 input key is needed for '%s' command",
@@ -109,14 +109,14 @@ static bool parse_combination(struct context *context, struct combination *combi
     return true;
 }
 
-/* ---- the commands: numkeys is the first argument, or stands behind the destination */
+/* ---- handlers: numkeys is the first argument, or the second after a destination */
 
 static enum outcome run(struct context *context, struct combination combination)
 {
     size_t index = combination.use == COMBINE_STORED ? 2 : 1;
 
     if (long_work_state(context) != NULL)
-        return combine_go_on(context);
+        return combine_continue(context);
     combination.type = KEYS_ZSET;
     if (parse_combination(context, &combination, index))
         return combine(context, &combination);

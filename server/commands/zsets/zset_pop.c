@@ -1,13 +1,16 @@
-/* Sorted sets: the least and the greatest taken out, at once or when there is one. */
+/* Pops the entries with the lowest or highest scores, which also waits for entries. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/zsets/zset_bounds.h"
 #include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/zset.h"
+#include "server/session/waiters.h"
 
 struct pop {
     size_t first, keys; /* arguments that name the sorted sets */
-    bool reverse;       /* from the greatest */
+    bool reverse;       /* highest scores first */
     bool named;         /* the key is part of the reply */
     bool nested;        /* each entry is an array of its own */
     int64_t count;
@@ -39,8 +42,8 @@ static void write_entry(struct context *context, const struct pop *pop,
     resp_double(context->reply, entry->score);
 }
 
-/* Something failed behind entries that were popped: the reply has these, of which its head, so
- * many bytes from the mark, is now to tell. */
+/* An error came after some entries were popped: the reply contains these. Writes its head
+ * again, which is the first bytes after the mark, with their number. */
 static void shorten(struct context *context, const struct pop *pop, struct dueq_slice name,
                     size_t mark, size_t head, uint64_t entries)
 {
@@ -55,18 +58,19 @@ static void shorten(struct context *context, const struct pop *pop, struct dueq_
     buffer_release(&kept);
 }
 
-static void tell_popped(struct context *context, const struct pop *pop, struct dueq_slice name)
+static void notify_popped(struct context *context, const struct pop *pop,
+                          struct dueq_slice name)
 {
     database_notify(context, EVENT_ZSET, pop->reverse ? "zpopmax" : "zpopmin", name);
     database_notify_if_removed(context, name);
 }
 
-static enum outcome pop_at_once(struct context *context, const struct removing *removing)
+static enum outcome pop_at_once(struct context *context, const struct removals_request *request)
 {
-    const struct pop *pop = removing->arg;
-    struct dueq_slice name = context_slice(context, removing->key);
+    const struct pop *pop = request->arg;
+    struct dueq_slice name = context_slice(context, request->key);
     struct keys_view view = database_view(context);
-    uint64_t count = removing->count;
+    uint64_t count = request->count;
     size_t mark = buffer_size(context->reply->out), head;
     struct zset_entry entry;
 
@@ -85,66 +89,66 @@ static enum outcome pop_at_once(struct context *context, const struct removing *
         }
         write_entry(context, pop, &entry);
     }
-    tell_popped(context, pop, name);
+    notify_popped(context, pop, name);
     return OUTCOME_DONE;
 }
 
 /* ---- many of them, in slices */
 
-static void begin_entries(struct context *context, const struct removing *removing,
+static void begin_entries(struct context *context, const struct removals_request *request,
                           uint64_t count)
 {
-    write_head(context, removing->arg, context_slice(context, removing->key), count);
+    write_head(context, request->arg, context_slice(context, request->key), count);
 }
 
-static void write_popped(struct context *context, const struct removing *removing,
+static void write_popped(struct context *context, const struct removals_request *request,
                          const struct zset_entry *entry)
 {
-    write_entry(context, removing->arg, entry);
+    write_entry(context, request->arg, entry);
 }
 
-static void end_entries(struct context *context, const struct removing *removing,
+static void end_entries(struct context *context, const struct removals_request *request,
                         uint64_t count)
 {
     (void)count;
-    tell_popped(context, removing->arg, context_slice(context, removing->key));
+    notify_popped(context, request->arg, context_slice(context, request->key));
 }
 
-static const struct removal_form popping = {begin_entries, write_popped, end_entries,
-                                            pop_at_once};
+static const struct removals_form popping = {begin_entries, write_popped, end_entries,
+                                             pop_at_once};
 
-static struct removing removing_of(const struct pop *pop, size_t key, uint64_t count)
+static struct removals_request request_of(const struct pop *pop, size_t key, uint64_t count)
 {
-    return (struct removing){
+    return (struct removals_request){
         .form = &popping,
         .arg = pop,
         .key = key,
         .type = KEYS_ZSET,
         .count = count,
-        .part = {.kind = KEYS_PART_END, .reverse = pop->reverse, .most = count}};
+        .part = {.kind = KEYS_REMOVAL_END, .reverse = pop->reverse, .most = count}};
 }
 
 static enum outcome pop_on(struct context *context, const struct pop *pop)
 {
-    struct removing removing = removing_of(pop, 0, 0);
+    struct removals_request request = request_of(pop, 0, 0);
 
-    return removal_go_on(context, &removing);
+    return removals_continue(context, &request);
 }
 
-/* Of a sorted set that has entries. */
+/* The sorted set must have entries. */
 static enum outcome pop_entries(struct context *context, const struct pop *pop, size_t key,
                                 uint64_t size)
 {
     uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
-    struct removing removing = removing_of(pop, key, count);
+    struct removals_request request = request_of(pop, key, count);
 
-    return count <= LONG_ENOUGH ? pop_at_once(context, &removing)
-                                : removal_begin(context, &removing, count);
+    return count <= LONG_ENOUGH ? pop_at_once(context, &request)
+                                : removals_begin(context, &request, count);
 }
 
 /* ---- from keys */
 
-/* Pops from the first of the keys that there is. False: there is none, nothing is written. */
+/* Pops from the first key that exists. False: none exists, nothing is written. */
 static bool try_pop(struct context *context, const struct pop *pop, enum outcome *ret_outcome)
 {
     size_t first = pop->first, keys = pop->keys;
@@ -178,12 +182,14 @@ static enum outcome pop_now(struct context *context, bool reverse)
     if (context_count(context) > 3)
         return context_syntax_error(context);
     if (context_count(context) == 3) {
-        if (!arguments_integer_or(context, 2, 0, INT64_MAX,
-                                  "ERR value is out of range, must be positive", &pop.count))
+        if (!arguments_integer(
+                context, 2,
+                INTEGER_OR(0, INT64_MAX, "ERR value is out of range, must be positive"),
+                &pop.count))
             return OUTCOME_DONE;
         pop.nested = context->reply->version >= 3;
     }
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return pop_on(context, &pop);
     if (!try_pop(context, &pop, &outcome))
         resp_array(context->reply, 0);
@@ -200,15 +206,16 @@ static enum outcome run_zpopmax(struct context *context)
     return pop_now(context, true);
 }
 
-/* numkeys key [key ...] MIN|MAX [COUNT count] from argument `index` on. False: the error is
- * written. */
+/* Reads numkeys key [key ...] MIN|MAX [COUNT count] from argument `index` on. False: the error
+ * is written. */
 static bool parse_mpop(struct context *context, size_t index, struct pop *pop)
 {
     int64_t keys;
     size_t where;
 
-    if (!arguments_integer_or(context, index, 1, INT64_MAX,
-                              "ERR numkeys should be greater than 0", &keys))
+    if (!arguments_integer(context, index,
+                           INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0"),
+                           &keys))
         return false;
     if ((uint64_t)keys >= context_count(context) - index - 1)
         goto syntax;
@@ -222,8 +229,9 @@ static bool parse_mpop(struct context *context, size_t index, struct pop *pop)
         return true;
     if (!arguments_is(context, where + 1, "count") || context_count(context) == where + 2)
         goto syntax;
-    if (!arguments_integer_or(context, where + 2, 1, INT64_MAX,
-                              "ERR count should be greater than 0", &pop->count))
+    if (!arguments_integer(context, where + 2,
+                           INTEGER_OR(1, INT64_MAX, "ERR count should be greater than 0"),
+                           &pop->count))
         return false;
     if (context_count(context) == where + 3)
         return true;
@@ -239,7 +247,7 @@ static enum outcome run_zmpop(struct context *context)
 
     if (!parse_mpop(context, 1, &pop))
         return OUTCOME_DONE;
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return pop_on(context, &pop);
     if (!try_pop(context, &pop, &outcome))
         resp_null_array(context->reply);
@@ -248,7 +256,7 @@ static enum outcome run_zmpop(struct context *context)
 
 /* ---- when there is something */
 
-/* Who has left the line to take many, and finds them gone, waits no more. */
+/* A client that was woken to pop many entries and finds them gone does not wait again. */
 static enum outcome pop_or_wait(struct context *context, const struct pop *pop, size_t timeout)
 {
     enum outcome outcome;
@@ -256,7 +264,7 @@ static enum outcome pop_or_wait(struct context *context, const struct pop *pop, 
 
     if (!arguments_timeout(context, timeout, &deadline))
         return OUTCOME_DONE;
-    if (removal_is_under_way(context))
+    if (removals_is_running(context))
         return pop_on(context, pop);
     if (!context->timed_out && try_pop(context, pop, &outcome))
         return outcome;

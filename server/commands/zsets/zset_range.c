@@ -1,23 +1,24 @@
-/* Sorted sets: ranges by rank, score and name, replied or stored. */
+/* Ranges of sorted sets by rank, score or member: ZRANGE and its relatives. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/range.h"
 #include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
 #include "server/commands/zsets/zset_store.h"
 #include "server/dispatch/long_work.h"
+#include "storage/keys/zset.h"
 
-/* What a range command asks for. Those from before ZRANGE had options leave some of them open
- * and settle the others by their name. */
+/* What a range command asks for. ZRANGE takes all options; older commands take some of them and
+ * their names imply the others. */
 struct query {
-    size_t key; /* argument; the two bounds stand behind it */
+    size_t key; /* argument; the two bounds follow it */
     enum { BY_RANK, BY_SCORE, BY_LEX } by;
     bool reverse, with_scores;
-    bool by_open, reverse_open; /* to be chosen by options */
-    bool store;                 /* the destination stands before the key */
+    bool by_open, reverse_open; /* an option may choose */
+    bool store;                 /* the destination is the argument before the key */
     int64_t offset, limit;      /* limit -1: all */
-    struct zset_range range;    /* by score or by name */
+    struct zset_range range;    /* by score or by member */
     int64_t start, stop;        /* by rank */
 };
 
@@ -25,11 +26,11 @@ struct query {
 
 static bool parse_limit(struct context *context, size_t index, struct query *query)
 {
-    return arguments_integer(context, index, &query->offset) &&
-           arguments_integer(context, index + 1, &query->limit);
+    return arguments_integer(context, index, NULL, &query->offset) &&
+           arguments_integer(context, index + 1, NULL, &query->limit);
 }
 
-/* The words without arguments. False: it is none of them. */
+/* Reads an option without a value. False: it is none. */
 static bool parse_word(struct context *context, size_t index, struct query *query)
 {
     if (!query->store && arguments_is(context, index, "withscores")) {
@@ -74,15 +75,15 @@ static bool parse_options(struct context *context, struct query *query)
     return true;
 }
 
-/* Reversed ranges are given from the most to the least, but for ranks. */
+/* A reversed range of scores or members is given from its upper bound to its lower one. */
 static bool parse_bounds(struct context *context, struct query *query)
 {
     size_t least = query->key + (query->reverse ? 2 : 1);
     size_t most = query->key + (query->reverse ? 1 : 2);
 
     if (query->by == BY_RANK)
-        return arguments_integer(context, query->key + 1, &query->start) &&
-               arguments_integer(context, query->key + 2, &query->stop);
+        return arguments_integer(context, query->key + 1, NULL, &query->start) &&
+               arguments_integer(context, query->key + 2, NULL, &query->stop);
     if (query->by == BY_SCORE ? !zset_bounds_scores(context, least, most, &query->range)
                               : !zset_bounds_members(context, least, most, &query->range))
         return false;
@@ -92,7 +93,7 @@ static bool parse_bounds(struct context *context, struct query *query)
 
 /* ---- results */
 
-static bool take_result(struct long_read *read, const struct long_element *element)
+static bool take_result(struct long_read *read, const struct long_read_element *element)
 {
     const struct query *query = read->arg;
 
@@ -109,7 +110,7 @@ static void end_results(struct long_read *read)
     long_read_end_array(read, flat ? read->at.found * 2 : read->at.found);
 }
 
-/* From the nearer end to the first entry, and on from there. False: there is none. */
+/* Begins at the end that is nearer to the first rank. False: the range is empty. */
 static bool begin_at_rank(struct long_read *read, const struct query *query, uint64_t size)
 {
     uint64_t first;
@@ -135,7 +136,7 @@ static bool begin_within(struct long_read *read, const struct query *query)
 static enum outcome reply_results(struct context *context, const struct query *query,
                                   uint64_t size)
 {
-    struct long_read read = {.source = LONG_ORDER,
+    struct long_read read = {.source = LONG_READ_ORDER,
                              .key = context_slice(context, query->key),
                              .arg = query,
                              .begin = long_read_begin_array,
@@ -151,10 +152,10 @@ static enum outcome reply_results(struct context *context, const struct query *q
 static enum outcome store_results(struct context *context, const struct query *query,
                                   uint64_t size)
 {
-    struct zset_stored wanted = {.key = query->key,
-                                 .range = query->range,
-                                 .skip = (uint64_t)query->offset,
-                                 .take = query->offset < 0 ? 0 : (uint64_t)query->limit};
+    struct zset_store_request wanted = {.key = query->key,
+                                        .range = query->range,
+                                        .skip = (uint64_t)query->offset,
+                                        .take = query->offset < 0 ? 0 : (uint64_t)query->limit};
 
     if (query->by == BY_RANK) {
         wanted.range = (struct zset_range){
@@ -163,7 +164,7 @@ static enum outcome store_results(struct context *context, const struct query *q
             wanted.take = 0;
     }
     return long_work_state(context) == NULL ? zset_store(context, &wanted)
-                                            : zset_store_on(context, &wanted);
+                                            : zset_store_continue(context, &wanted);
 }
 
 static enum outcome answer_query(struct context *context, struct query query)

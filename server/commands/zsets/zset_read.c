@@ -1,17 +1,18 @@
-/* Sorted sets: what members and the whole are asked for. */
+/* Reads scores, ranks and numbers of entries, random members, and ZSCAN. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/context.h"
 #include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
 
-#include "server/commands/long_reads.h"
+#include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/process/random.h"
 #include "server/commands/scan.h"
+#include "storage/keys/zset.h"
 
 /* ---- members */
 
-/* False: the error is written. */
+/* Writes the score or nil. False: the error is written. */
 static bool write_score(struct context *context, struct dueq_slice member)
 {
     struct keys_view view = database_view(context);
@@ -46,8 +47,8 @@ static enum outcome run_zmscore(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* Whose rank is wanted stands behind the key. */
-static bool pass_until(struct long_read *read, const struct long_element *element)
+/* Passes entries until the member at argument 2 comes. */
+static bool pass_until(struct long_read *read, const struct long_read_element *element)
 {
     if (dueq_slice_equal(element->name, context_slice(read->context, 2)))
         return false;
@@ -64,7 +65,7 @@ static enum outcome reply_rank(struct context *context, bool reverse)
 {
     struct keys_view view = database_view(context);
     struct long_read read = {
-        .source = LONG_ORDER,
+        .source = LONG_READ_ORDER,
         .key = context_slice(context, 1),
         .range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = reverse},
         .take = pass_until,
@@ -101,7 +102,7 @@ static enum outcome run_zcard(struct context *context)
                : OUTCOME_DONE;
 }
 
-static bool count_one(struct long_read *read, const struct long_element *element)
+static bool count_one(struct long_read *read, const struct long_read_element *element)
 {
     (void)element;
     read->at.found++;
@@ -110,7 +111,7 @@ static bool count_one(struct long_read *read, const struct long_element *element
 
 static enum outcome count_range(struct context *context, const struct zset_range *range)
 {
-    struct long_read read = {.source = LONG_ORDER,
+    struct long_read read = {.source = LONG_READ_ORDER,
                              .key = context_slice(context, 1),
                              .range = *range,
                              .take = count_one,
@@ -146,7 +147,7 @@ static enum outcome run_zscan(struct context *context)
 /* ---- ZRANDMEMBER */
 
 static void write_picked(struct context *context, struct resp_writer *reply,
-                         const struct long_element *element)
+                         const struct long_read_element *element)
 {
     scored_members_write_one(reply, element->name, element->score, picks_with_option(context));
 }
@@ -160,13 +161,13 @@ static enum dueq_status write_any(struct context *context, struct resp_writer *r
 
     if (status == DUEQ_OK)
         write_picked(context, reply,
-                     &(struct long_element){.name = entry.member, .score = entry.score});
+                     &(struct long_read_element){.name = entry.member, .score = entry.score});
     return status;
 }
 
 static enum outcome run_zrandmember(struct context *context)
 {
-    static const struct picks_type type = {KEYS_ZSET, LONG_ZSET, "withscores", write_any,
+    static const struct picks_type type = {KEYS_ZSET, LONG_READ_ZSET, "withscores", write_any,
                                            write_picked};
 
     return picks_run(context, &type);

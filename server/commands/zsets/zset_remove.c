@@ -1,10 +1,12 @@
-/* Sorted sets: members and ranges taken out. */
+/* Removes members and ranges: ZREM and its relatives. */
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/command.h"
+#include "server/dispatch/arguments.h"
 #include "server/commands/range.h"
 #include "server/commands/zsets/zset_bounds.h"
 #include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"
+#include "storage/keys/keys_removal.h"
+#include "storage/keys/zset.h"
 
 static enum outcome reply_removed(struct context *context, uint64_t removed, const char *event)
 {
@@ -38,25 +40,26 @@ static enum outcome run_zrem(struct context *context)
 struct ranging {
     const char *event;
     struct zset_range range;
-    uint64_t first, count; /* KEYS_PART_RANKS */
+    uint64_t first, count; /* KEYS_REMOVAL_RANKS */
 };
 
-static void end_removal(struct context *context, const struct removing *removing,
+static void end_removal(struct context *context, const struct removals_request *request,
                         uint64_t removed)
 {
-    const struct ranging *ranging = removing->arg;
+    const struct ranging *ranging = request->arg;
 
     reply_removed(context, removed, ranging->event);
 }
 
-static enum outcome remove_at_once(struct context *context, const struct removing *removing)
+static enum outcome remove_at_once(struct context *context,
+                                   const struct removals_request *request)
 {
-    const struct ranging *ranging = removing->arg;
+    const struct ranging *ranging = request->arg;
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 1);
     uint64_t removed = 0;
     enum dueq_status status =
-        removing->part.kind == KEYS_PART_RANGE
+        request->part.kind == KEYS_REMOVAL_RANGE
             ? zset_remove_range(&view, name, &ranging->range, &removed)
             : zset_remove_from(&view, name, ranging->first, ranging->count, &removed);
 
@@ -65,17 +68,17 @@ static enum outcome remove_at_once(struct context *context, const struct removin
                : OUTCOME_DONE;
 }
 
-static const struct removal_form form = {NULL, NULL, end_removal, remove_at_once};
+static const struct removals_form form = {NULL, NULL, end_removal, remove_at_once};
 
-static struct removing removing_of(const struct ranging *ranging)
+static struct removals_request request_of(const struct ranging *ranging)
 {
-    return (struct removing){
+    return (struct removals_request){
         .form = &form,
         .arg = ranging,
         .key = 1,
         .type = KEYS_ZSET,
         .range = &ranging->range,
-        .part = {.kind = ranging->count > 0 ? KEYS_PART_RANKS : KEYS_PART_RANGE,
+        .part = {.kind = ranging->count > 0 ? KEYS_REMOVAL_RANKS : KEYS_REMOVAL_RANGE,
                  .first = ranging->first,
                  .most = ranging->count > 0 ? ranging->count : UINT64_MAX}};
 }
@@ -88,7 +91,7 @@ static bool count_entry(void *arg, const struct zset_entry *entry)
     return ++*count <= LONG_ENOUGH;
 }
 
-/* Are there so many in the range that they are not taken out at once? */
+/* Does the range contain too many entries to remove them at once? */
 static bool is_long(struct context *context, const struct zset_range *range, uint64_t size)
 {
     struct keys_view view = database_view(context);
@@ -101,15 +104,15 @@ static bool is_long(struct context *context, const struct zset_range *range, uin
 
 static enum outcome remove_range(struct context *context, const struct ranging *ranging)
 {
-    struct removing removing = removing_of(ranging);
+    struct removals_request request = request_of(ranging);
     uint64_t size;
 
-    if (removal_is_under_way(context))
-        return removal_go_on(context, &removing);
+    if (removals_is_running(context))
+        return removals_continue(context, &request);
     if (!database_read_count(context, context_slice(context, 1), KEYS_ZSET, &size))
         return OUTCOME_DONE;
-    return is_long(context, &ranging->range, size) ? removal_begin(context, &removing, size)
-                                                   : remove_at_once(context, &removing);
+    return is_long(context, &ranging->range, size) ? removals_begin(context, &request, size)
+                                                   : remove_at_once(context, &request);
 }
 
 static enum outcome run_zremrangebyscore(struct context *context)
@@ -128,7 +131,7 @@ static enum outcome run_zremrangebylex(struct context *context)
                                                               : OUTCOME_DONE;
 }
 
-/* How many entries are passed on the way to the ranks, and taken out. */
+/* Entries that are passed on the way to the ranks, and those that are removed. */
 static uint64_t steps_of(const struct ranging *ranging, uint64_t size)
 {
     uint64_t up = ranging->first + ranging->count, down = size - ranging->first;
@@ -139,13 +142,13 @@ static uint64_t steps_of(const struct ranging *ranging, uint64_t size)
 static enum outcome remove_ranks(struct context *context, const struct ranging *ranging,
                                  uint64_t size)
 {
-    struct removing removing = removing_of(ranging);
+    struct removals_request request = request_of(ranging);
     uint64_t steps = steps_of(ranging, size);
 
-    if (removal_is_under_way(context))
-        return removal_go_on(context, &removing);
-    return steps <= LONG_ENOUGH ? remove_at_once(context, &removing)
-                                : removal_begin(context, &removing, steps);
+    if (removals_is_running(context))
+        return removals_continue(context, &request);
+    return steps <= LONG_ENOUGH ? remove_at_once(context, &request)
+                                : removals_begin(context, &request, steps);
 }
 
 static enum outcome run_zremrangebyrank(struct context *context)
@@ -154,7 +157,8 @@ static enum outcome run_zremrangebyrank(struct context *context)
     int64_t start, stop;
     uint64_t size;
 
-    if (!arguments_integer(context, 2, &start) || !arguments_integer(context, 3, &stop) ||
+    if (!arguments_integer(context, 2, NULL, &start) ||
+        !arguments_integer(context, 3, NULL, &stop) ||
         !database_read_count(context, context_slice(context, 1), KEYS_ZSET, &size))
         return OUTCOME_DONE;
     if (range_clamp(start, stop, size, &ranging.first, &ranging.count))

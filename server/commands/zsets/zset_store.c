@@ -2,15 +2,17 @@
 
 #include "server/commands/made_key.h"
 #include "server/dispatch/long_work.h"
-#include "storage/kv/kv.h"
+#include "storage/keys/keys_build.h"
+#include "storage/keys/zset.h"
+#include "storage/dueq.h"
 
 #include <stdlib.h>
 
 struct storing {
-    struct zset_stored wanted;
-    struct zset_place place;
-    uint64_t skip, take; /* that are left to be passed over, and to be stored */
-    unsigned budget;     /* steps left in this turn; GATHERED_WHOLE: there is no other */
+    struct zset_store_request wanted;
+    struct zset_position place;
+    uint64_t skip, take; /* entries that are still to be skipped and to be stored */
+    unsigned budget;     /* steps left in this turn; GATHERED_WHOLE: do all of it */
     struct keys_view view;
     struct made_key made;
     enum dueq_status status;
@@ -24,7 +26,7 @@ static void free_storing(void *state)
     free(storing);
 }
 
-/* A record of the member and one of the order. */
+/* Steps of an entry that is stored: one to read it, two for its two records. */
 enum { STORED_STEPS = 3, STEP_BYTES = 1024, SLICE_ROOM = 4 << 20 };
 
 static void spend(struct storing *storing, size_t steps)
@@ -50,23 +52,23 @@ static bool store_one(void *arg, const struct zset_entry *entry)
            storing->made.gathered.count <= LONG_WHOLE;
 }
 
-/* From the beginning. */
-static void begin_storing(struct storing *storing, const struct zset_stored *wanted)
+/* Begins with the first entry of the range. */
+static void begin_storing(struct storing *storing, const struct zset_store_request *wanted)
 {
     made_key_release(&storing->made);
     storing->made = (struct made_key){
         .type = KEYS_ZSET, .in_memory = storing->made.in_memory, .grown = true};
-    storing->place = (struct zset_place){.again = false};
+    storing->place = (struct zset_position){.again = false};
     storing->status = DUEQ_OK;
     storing->wanted = *wanted;
     storing->skip = wanted->skip;
     storing->take = wanted->take;
 }
 
-/* As much as the budget allows. True: it is answered, or failed with the error written. */
+/* Works until the budget is spent. True: the reply or the error is written. */
 static bool advance(struct context *context, struct storing *storing, unsigned budget)
 {
-    const struct zset_stored *wanted = &storing->wanted;
+    const struct zset_store_request *wanted = &storing->wanted;
     enum dueq_status status = DUEQ_OK;
 
     storing->budget = budget;
@@ -97,9 +99,9 @@ static enum outcome store_later(struct context *context, const struct storing *s
     return long_work_continue(context, state, free_storing, LONG_HOLDS_SOURCES);
 }
 
-/* Short ones, and the first slice of a long one, which begins anew when it goes on: then it
- * keeps what it has made so far in the store. */
-enum outcome zset_store(struct context *context, const struct zset_stored *wanted)
+/* A short range is stored at once. A long one begins again in the next turn, in slices, and
+ * then keeps its result in the store. */
+enum outcome zset_store(struct context *context, const struct zset_store_request *wanted)
 {
     unsigned budget = context->may_wait ? STORED_STEPS * LONG_ENOUGH : GATHERED_WHOLE;
     struct storing storing = {.made.in_memory = true};
@@ -122,7 +124,8 @@ static bool is_spoiled(const struct context *context, const struct storing *stor
            (build != NULL && !keys_build_is_sound(build, &storing->view));
 }
 
-enum outcome zset_store_on(struct context *context, const struct zset_stored *wanted)
+enum outcome zset_store_continue(struct context *context,
+                                 const struct zset_store_request *wanted)
 {
     struct storing *storing = long_work_state(context);
 

@@ -1,19 +1,21 @@
-/* ZRANGESTORE: a range of a sorted set under another name. It is walked through from its
- * beginning on, in slices when that takes long, and what is stored grows beside. */
+/* ZRANGESTORE: stores a range of a sorted set under another name. A long range is read in
+ * slices (long_work.h); the result grows in the store, unnamed, until it is complete. */
 #ifndef DUEQ_ZSET_STORE_H
 #define DUEQ_ZSET_STORE_H
 
 #include "server/commands/database.h"
+#include "storage/keys/zset.h"
 
-struct zset_stored {
-    size_t key; /* argument; the destination stands before it */
+struct zset_store_request {
+    size_t key; /* argument; the one before it is the destination */
     struct zset_range range;
-    uint64_t skip, take; /* entries of the range */
+    uint64_t skip, take; /* numbers of entries, from the start of the range */
 };
 
-/* Replies the number of entries, now or from here on in later turns. */
-enum outcome zset_store(struct context *context, const struct zset_stored *wanted);
-/* When the handler runs again; wanted: as the key is now. */
-enum outcome zset_store_on(struct context *context, const struct zset_stored *wanted);
+/* Replies the number of entries, in this turn or a later one. */
+enum outcome zset_store(struct context *context, const struct zset_store_request *wanted);
+/* For a handler that runs again. `wanted` is computed from the key as it is now. */
+enum outcome zset_store_continue(struct context *context,
+                                 const struct zset_store_request *wanted);
 
 #endif

@@ -35,7 +35,7 @@ static const struct bit_name flag_names[] = {
     {COMMAND_ALLOW_BUSY, "allow_busy"},
 };
 
-/* Redis' categories in its order, with ours among them. */
+/* Redis' categories in its order, with dueq's own among them. */
 static const char *const category_names[] = {
     "keyspace",  "read",       "write",       "set",         "sortedset", "list",
     "hash",      "string",     "bitmap",      "hyperloglog", "geo",       "stream",
@@ -47,7 +47,7 @@ enum {
     CATEGORY_NAMES = sizeof(category_names) / sizeof(category_names[0])
 };
 
-/* The bit of a category; 0: there is no such. */
+/* The bit of a category; 0: unknown. */
 static unsigned category_bit(const char *name, size_t size)
 {
     for (unsigned i = 0; i < CATEGORY_NAMES; i++)
@@ -83,7 +83,7 @@ static unsigned categories_of(const struct command *command)
         categories |= category_bit(at, size);
         at += size + (at[size] == ' ');
     }
-    /* As in Redis a script that only reads is no reading command: what it does is its own. */
+    /* As in Redis, EVAL_RO and the like are not in @read: a script does what it wants. */
     if (categories & category_bit("scripting", 9))
         categories &= ~category_bit("read", 4);
     return categories;
@@ -166,7 +166,7 @@ void command_docs_write_info(struct resp_writer *reply, const struct command *co
     write_tips(reply, command);
     key_specs_write(reply, command->key_specs == NULL ? "" : command->key_specs);
     if (subs == 0)
-        resp_set(reply, 0); /* as Redis has it: a set when empty, else an array */
+        resp_set(reply, 0); /* as in Redis: an empty set, otherwise an array */
     else
         resp_array(reply, subs);
     for (size_t i = 0; i < subs; i++)

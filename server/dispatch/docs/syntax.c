@@ -157,7 +157,8 @@ static int parse_choice(struct parser *parser, char end)
     return choices.count == 1 ? choices.first : wrap(parser, &choices, "oneof");
 }
 
-/* "[name ...]" repeats what stands before it: how many names does it hold? 0: it is no such. */
+/* "[name ...]" repeats the names before it. Returns how many names it contains; 0: it is not of
+ * that form. */
 static int repeat_length(const char *at)
 {
     const char *end = strchr(at, ']');
@@ -167,7 +168,7 @@ static int repeat_length(const char *at)
         return 0;
     for (const char *p = at; p < end - 4; p++) {
         if (*p == '[')
-            return 0; /* the dots are of a group within */
+            return 0; /* the dots belong to a group inside */
         words += *p == ' ';
     }
     return words;
@@ -242,7 +243,7 @@ static int parse_items(struct parser *parser, char end)
 
         parse_item(parser, &run);
         if (parser->at == before)
-            parser->at++; /* a stray bracket in a table: do not stand still */
+            parser->at++; /* a stray bracket in an entry: go on */
     }
     return run.count <= 1 ? run.first : wrap(parser, &run, "block");
 }

@@ -1,5 +1,5 @@
-/* Reads the notation of a command's arguments ("key [NX|XX] score member [score member ...]")
- * into the tree that COMMAND DOCS shows and redis-cli makes its hints from. */
+/* Parses the notation of a command's arguments ("key [NX|XX] score member [score member ...]")
+ * into the tree that COMMAND DOCS shows and from which redis-cli makes its hints. */
 #ifndef DUEQ_SYNTAX_H
 #define DUEQ_SYNTAX_H
 
@@ -12,7 +12,7 @@ struct syntax_node {
     char token[SYNTAX_NAME]; /* "" : none */
     const char *type;        /* string integer key pattern pure-token oneof block */
     bool optional, multiple;
-    int child, next; /* -1: none */
+    int child, next; /* indexes of nodes; -1: none */
 };
 
 struct syntax {
@@ -21,6 +21,7 @@ struct syntax {
     int first; /* -1: no arguments */
 };
 
+/* Parses an entry's syntax, which is part of the program. */
 void syntax_parse(const char *text, struct syntax *ret_syntax);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "storage/kv/journal/journal_files.h"
 #include "storage/kv/journal/journal_replay.h"
+#include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 
 #include <errno.h>
@@ -15,12 +16,13 @@
 enum {
     PARTS_AT_ONCE = 64,
     PAD_MAX = RECORD_ALIGN,
-    LATER_STEP = 1024 * 1024, /* of a record written at once: others write to the file, too */
-    LATER_DIRTY =
-        32 * 1024 * 1024 /* then it is synced so far: others' syncs do not wait for all */
+    LATER_STEP =
+        1024 * 1024, /* bytes of a large record per write: others write to the file, too */
+    LATER_DIRTY = 32 * 1024 *
+                  1024 /* bytes after which it syncs: other syncs then need not wait for all */
 };
 
-/* A record that the sync thread is to write. */
+/* A record that the sync thread has to write. */
 struct pending {
     struct pending *next;
     struct segment_file *segment;
@@ -38,7 +40,7 @@ struct journal {
 
     /* the owner's */
     struct segment_file *current; /* NULL until the first append */
-    struct segment_file large;    /* set aside for a record beyond a segment; size 0: none */
+    struct segment_file large;    /* for a record larger than a segment; size 0: none */
     uint64_t last;
 
     /* shared, under the lock */
@@ -49,7 +51,7 @@ struct journal {
     uint64_t appended;                      /* LSN of the last append */
     struct pending *pending, *last_pending; /* in order of LSN; the first may be under way */
     size_t pending_bytes;
-    uint64_t wanted; /* LSN that somebody waits to be synced, whatever the mode */
+    uint64_t wanted; /* LSN that must be synced, whatever the mode */
     uint64_t noted;  /* LSN that a note says is durable */
     unsigned interval_ms, note_ms;
     bool idle; /* the sync thread waits for work */
@@ -58,7 +60,7 @@ struct journal {
     struct journal_stats stats;
 
     _Atomic(int) durability;
-    _Atomic(uint64_t) synced, settled;
+    _Atomic(uint64_t) synced, durable;
     _Atomic(int) status;
     pthread_t thread;
     bool thread_runs;
@@ -73,7 +75,7 @@ uint64_t journal_last_lsn(const struct journal *journal)
 
 uint64_t journal_durable_lsn(const struct journal *journal)
 {
-    return atomic_load_explicit(&journal->settled, memory_order_acquire);
+    return atomic_load_explicit(&journal->durable, memory_order_acquire);
 }
 
 uint64_t journal_synced_lsn(const struct journal *journal)
@@ -129,7 +131,7 @@ bool journal_wants_trim(const struct journal *journal)
     return some;
 }
 
-/* The first failure stays; from then on nothing settles. Under the lock. */
+/* The first failure stays; from then on no record becomes durable. Under the lock. */
 static enum dueq_status fail_locked(struct journal *journal, const char *call, uint64_t number,
                                     int error)
 {
@@ -155,13 +157,13 @@ static enum dueq_status fail(struct journal *journal, const char *call, uint64_t
     return DUEQ_IO;
 }
 
-static void settle(struct journal *journal, uint64_t lsn)
+static void advance_durable(struct journal *journal, uint64_t lsn)
 {
     if (lsn > journal_durable_lsn(journal))
-        atomic_store_explicit(&journal->settled, lsn, memory_order_release);
+        atomic_store_explicit(&journal->durable, lsn, memory_order_release);
 }
 
-/* The LSN up to which everything is with the kernel. Under the lock. */
+/* The LSN up to which the kernel has everything. Under the lock. */
 static uint64_t written(const struct journal *journal)
 {
     return journal->pending != NULL ? journal->pending->header.lsn - 1 : journal->appended;
@@ -201,7 +203,7 @@ static void advance(struct writing *writing, size_t put)
     }
 }
 
-/* The first of the parts, `most` bytes of them at the most. How many parts. */
+/* Cuts the first `most` bytes out of the parts. Returns how many parts these are. */
 static int first_of(const struct writing *writing, size_t most, struct iovec *ret_parts)
 {
     int count = 0;
@@ -217,7 +219,7 @@ static int first_of(const struct writing *writing, size_t most, struct iovec *re
     return count;
 }
 
-/* One call, of `most` bytes at the most. How many it wrote; -1: errno. */
+/* One call, of `most` bytes at the most. Returns how many it wrote; -1: errno. */
 static ssize_t write_some(const struct dueq_io *io, int fd, struct writing *writing,
                           size_t most)
 {
@@ -250,7 +252,7 @@ static bool write_parts(const struct dueq_io *io, int fd, struct iovec *parts, i
 
 /* ---- the sync thread */
 
-/* Must something be synced now? Under the lock. */
+/* True: something must be synced now. Under the lock. */
 static bool sync_due(const struct journal *journal)
 {
     uint64_t synced = journal_synced_lsn(journal);
@@ -260,7 +262,7 @@ static bool sync_due(const struct journal *journal)
     return atomic_load(&journal->durability) == DUEQ_SYNC_ALWAYS || journal->wanted > synced;
 }
 
-/* Must something be written? Under the lock. */
+/* True: something must be written. Under the lock. */
 static bool write_due(const struct journal *journal)
 {
     return journal_status(journal) == DUEQ_OK && journal->pending != NULL;
@@ -288,8 +290,8 @@ static void wait_interval(struct journal *journal)
             break;
 }
 
-/* Syncs one segment and, when it is new, its name. The lock is let go meanwhile; the segment
- * stays, because only what is synced is trimmed. */
+/* Syncs one segment and, when it is new, its name. Releases the lock meanwhile; the segment
+ * stays, because journal_trim removes only synced ones. */
 static bool sync_segment(struct journal *journal, struct segment_file *segment)
 {
     const struct dueq_io *io = journal->io;
@@ -334,7 +336,7 @@ static bool note_wanted(const struct journal *journal)
            journal_status(journal) == DUEQ_OK;
 }
 
-/* True: nothing has come meanwhile. Under the lock. */
+/* True: no record was appended meanwhile. Under the lock. */
 static bool wait_a_while(struct journal *journal)
 {
     struct timespec until = deadline_in(journal, journal->note_ms);
@@ -343,9 +345,10 @@ static bool wait_a_while(struct journal *journal)
            !journal->stop && !work_due(journal);
 }
 
-/* Says in the youngest segment what is durable: no record may follow for long that would. A
- * note that cannot be written says nothing, which does no harm; its sync is like any other,
- * because a record may have been written meanwhile. Under the lock, which the sync lets go. */
+/* Writes into the youngest segment which LSN is durable, because the next record, which would
+ * say it, may be far away. A note that cannot be written does no harm. A sync that fails does,
+ * as always: a record may have been written meanwhile. Under the lock, which the sync releases.
+ */
 static void note_durable(struct journal *journal)
 {
     struct segment_file *segment = journal->youngest;
@@ -374,7 +377,7 @@ static void wait_for_work(struct journal *journal)
             wait_interval(journal);
             if (journal_status(journal) == DUEQ_OK)
                 return;
-            continue; /* failed meanwhile, and perhaps told to stop */
+            continue; /* the journal has failed meanwhile, or must stop */
         }
         journal->idle = true;
         if (!note_wanted(journal))
@@ -385,7 +388,7 @@ static void wait_for_work(struct journal *journal)
     }
 }
 
-/* A full segment that is synced needs its descriptor no more. Under the lock. */
+/* Closes the descriptors of full segments that are synced. Under the lock. */
 static void close_old(struct journal *journal)
 {
     for (struct segment_file *segment = journal->oldest; segment != journal->youngest;
@@ -404,7 +407,8 @@ static void count_sync(struct journal *journal, uint64_t usec)
         journal->stats.sync_usec_max = usec;
 }
 
-/* Syncs all that is with the kernel and settles it. Under the lock, which the syncs let go. */
+/* Syncs all that is written, which makes it durable. Under the lock, which the syncs release.
+ */
 static void sync_written(struct journal *journal)
 {
     const struct dueq_io *io = journal->io;
@@ -418,7 +422,7 @@ static void sync_written(struct journal *journal)
     if (!done)
         return;
     atomic_store_explicit(&journal->synced, target, memory_order_release);
-    settle(journal, target);
+    advance_durable(journal, target);
     close_old(journal);
     pthread_cond_broadcast(&journal->durable_changed);
 }
@@ -442,8 +446,8 @@ static void free_pending(struct pending *pending)
     free(pending);
 }
 
-/* The header, the payload and the padding. `all` has room for two more parts than the payload;
- * `bytes` for a header. How many. */
+/* Puts header, payload and padding into `all`, which has room for two more parts than the
+ * payload; `bytes` has room for a header. Returns how many parts. */
 static int record_parts(struct journal *journal, const struct segment_file *segment,
                         const struct record_header *header, const struct iovec *parts,
                         int count, uint8_t *bytes, struct iovec *all)
@@ -459,8 +463,8 @@ static int record_parts(struct journal *journal, const struct segment_file *segm
     return count + 1 + (pad > 0);
 }
 
-/* A disk that has much to write lets nobody else write: it is synced now and then. NULL, or the
- * call that failed. */
+/* Syncs now and then: a disk with much to write would make other writers wait. NULL, or the
+ * name of the call that failed. */
 static const char *write_in_steps(struct journal *journal, int fd, struct writing *writing)
 {
     const struct dueq_io *io = journal->io;
@@ -498,7 +502,7 @@ static const char *write_record_later(struct journal *journal, const struct pend
     return failed;
 }
 
-/* The first record that waits. Under the lock, which is let go meanwhile. */
+/* Writes the first record that waits. Under the lock, which it releases meanwhile. */
 static void write_pending(struct journal *journal)
 {
     struct pending *pending = journal->pending;
@@ -518,14 +522,14 @@ static void write_pending(struct journal *journal)
     pending->segment->pending--;
     pending->segment->dirty = true;
     if (atomic_load(&journal->durability) != DUEQ_SYNC_ALWAYS)
-        settle(journal, written(journal));
+        advance_durable(journal, written(journal));
     pthread_cond_broadcast(&journal->durable_changed);
     pthread_mutex_unlock(&journal->lock);
-    free_pending(pending); /* of hundreds of MB, perhaps */
+    free_pending(pending); /* slow: it may be hundreds of MB */
     pthread_mutex_lock(&journal->lock);
 }
 
-/* What is written already is not to wait for what is not. */
+/* Records that are written are synced before the next large one is written. */
 static void *run_sync_thread(void *arg)
 {
     struct journal *journal = arg;
@@ -603,7 +607,7 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     if (status == DUEQ_OK) {
         journal->last = journal->appended = journal->noted = ret_replay->last_lsn;
         atomic_store(&journal->synced, journal->last);
-        atomic_store(&journal->settled, journal->last);
+        atomic_store(&journal->durable, journal->last);
         journal->thread_runs =
             pthread_create(&journal->thread, NULL, run_sync_thread, journal) == 0;
         if (!journal->thread_runs)
@@ -671,7 +675,7 @@ static bool begin_segment(struct journal *journal)
     return write_parts(journal->io, segment->fd, &part, 1, 0);
 }
 
-/* A file for a record of that space: the large one that was set aside for it, or another. */
+/* A file for a record of that space: the large one that was set aside, or another. */
 static enum dueq_status take(struct journal *journal, size_t space,
                              struct segment_file *ret_segment)
 {
@@ -713,9 +717,8 @@ static bool fits_current(const struct journal *journal, size_t space)
     return journal->current != NULL && journal->current->used + space <= journal->current->size;
 }
 
-/* A batch that goes on growing asks again and again: twice as much at once, where it can be
- * had. What is set aside already stays until there is more: the batch under way relies on it.
- */
+/* Sets twice as much aside where it can, because a batch that grows asks again and again. Keeps
+ * the old file until there is a larger one: the batch under way relies on it. */
 static enum dueq_status reserve_large(struct journal *journal, size_t size)
 {
     struct segment_file larger;
@@ -761,8 +764,8 @@ static size_t parts_size(const struct iovec *parts, int count)
     return size;
 }
 
-/* The record has its place. Tells the sync thread, which costs a system call only when it
- * sleeps. */
+/* Gives the record its LSN and wakes the sync thread, which costs a system call only when that
+ * thread sleeps. */
 static void publish(struct journal *journal, size_t space, struct pending *pending)
 {
     struct segment_file *segment = journal->current;
@@ -782,7 +785,7 @@ static void publish(struct journal *journal, size_t space, struct pending *pendi
     segment->dirty = true;
     journal->stats.written_bytes += space;
     if (durability != DUEQ_SYNC_ALWAYS)
-        settle(journal, written(journal));
+        advance_durable(journal, written(journal));
     if (journal->idle && (pending != NULL || durability != DUEQ_SYNC_NONE))
         pthread_cond_signal(&journal->work);
     pthread_mutex_unlock(&journal->lock);
@@ -820,7 +823,7 @@ static enum dueq_status write_record(struct journal *journal, int64_t time,
     return DUEQ_OK;
 }
 
-/* Sees to it that the current segment has room for a record of that payload. */
+/* Makes sure that the current segment has room for a record with such a payload. */
 static enum dueq_status make_room(struct journal *journal, size_t size)
 {
     enum dueq_status status = journal_status(journal);
@@ -843,7 +846,7 @@ enum dueq_status journal_append(struct journal *journal, int64_t time,
         status = write_record(journal, time, parts, count, size);
     if (status != DUEQ_OK)
         return status;
-    discard_large(journal); /* of a batch that needed less after all */
+    discard_large(journal); /* the batch that it was for was smaller in the end */
     *ret_lsn = journal->last;
     return DUEQ_OK;
 }
@@ -896,7 +899,7 @@ enum dueq_status journal_sync(struct journal *journal)
 
 enum dueq_status journal_wait(struct journal *journal, uint64_t lsn)
 {
-    return wait_until(journal, &journal->settled, lsn, false);
+    return wait_until(journal, &journal->durable, lsn, false);
 }
 
 void journal_set_durability(struct journal *journal, enum dueq_durability durability,
@@ -906,7 +909,7 @@ void journal_set_durability(struct journal *journal, enum dueq_durability durabi
     atomic_store(&journal->durability, (int)durability);
     journal->interval_ms = interval_ms;
     if (durability != DUEQ_SYNC_ALWAYS)
-        settle(journal, written(journal));
+        advance_durable(journal, written(journal));
     pthread_cond_signal(&journal->work);
     pthread_cond_broadcast(&journal->durable_changed);
     pthread_mutex_unlock(&journal->lock);
@@ -914,7 +917,7 @@ void journal_set_durability(struct journal *journal, enum dueq_durability durabi
 
 /* ---- housekeeping */
 
-/* Takes the oldest segment out when it is not needed any more. */
+/* Takes the oldest segment out of the list when it is no longer needed. */
 static struct segment_file *unlink_below(struct journal *journal, uint64_t lsn)
 {
     struct segment_file *segment = journal->oldest;

@@ -1,16 +1,25 @@
-/* The journal: an append-only sequence of records, each synced before it is settled. Segment
- * files, preallocated and recycled. The format is described in storage/FORMAT.md.
+/* The journal: an append-only sequence of records in segment files, which are preallocated and
+ * recycled. Format: storage/FORMAT.md. Private to storage/kv.
  *
- * This is the seam for other logs (DESIGN 10): append one record asynchronously, learn its
- * outcome (settled, failed), read from an LSN at open, trim. Record payloads are opaque here.
+ * A record is durable when journal_durable_lsn() reaches its LSN: with DUEQ_SYNC_ALWAYS after
+ * fdatasync, with the other modes as soon as it is written. It is synced when
+ * journal_synced_lsn() reaches its LSN, whatever the mode.
  *
- * Owner-thread functions unless said otherwise. A sync thread inside runs fdatasync; a journal
- * whose write or sync failed is failed for good and settles nothing more. */
+ * Another log could take the place of this one. It would need: append a record, learn whether
+ * it is durable or failed, read from an LSN on at open, trim. The journal does not look into
+ * payloads.
+ *
+ * Functions belong to the owner's thread unless they say "any thread". A sync thread inside
+ * runs fdatasync and writes large records. After a write or a sync that failed the journal is
+ * failed for good: no further record becomes durable. */
 #ifndef DUEQ_JOURNAL_H
 #define DUEQ_JOURNAL_H
 
 #include "storage/io.h"
-#include "storage/kv/kv.h"
+#include "storage/options.h"
+#include "storage/status.h"
+
+#include <stdbool.h>
 
 struct journal;
 
@@ -19,15 +28,16 @@ struct journal_options {
     enum dueq_durability durability;
     unsigned interval_ms;
     uint64_t disk_reserve; /* bytes of the disk that are left free for what drains the store */
-    uint64_t salt; /* entropy: each segment's checksum seed is derived from it and its number */
-    unsigned note_ms; /* so long after the last sync it is noted what is durable; 0: never */
+    uint64_t salt;         /* random; gives each segment, with its number, a checksum seed */
+    unsigned
+        note_ms; /* after so long without work the journal notes the durable LSN; 0: never */
     const struct dueq_io *io;
-    void (*notify)(
-        void *arg); /* from the sync thread, after the settled LSN or status changed */
+    /* From the sync thread, after the durable LSN or the status has changed. */
+    void (*notify)(void *arg);
     void *notify_arg;
 };
 
-/* A record as replay hands it out; the payload lives until the function returns. */
+/* A record that replay has read; the payload lives until the function returns. */
 struct journal_record {
     uint64_t lsn;
     int64_t time; /* unix ms given to journal_append */
@@ -37,34 +47,36 @@ struct journal_record {
 typedef enum dueq_status (*journal_replay_fn)(void *arg, const struct journal_record *record);
 
 struct journal_replay {
-    uint64_t records;       /* handed to the function */
-    uint64_t cut_bytes;     /* torn tail that was dropped */
-    uint64_t checked_bytes; /* that checksums were computed of: what reading has cost */
+    uint64_t records;       /* passed to the function */
+    uint64_t cut_bytes;     /* bytes of the torn tail that was dropped */
+    uint64_t checked_bytes; /* bytes of which checksums were computed: what reading has cost */
     uint64_t last_lsn;
 };
 
 /* Opens DIR/journal (created if missing), reads all records with an LSN above `after` in order
- * through `fn`, cuts a torn tail, and stands ready to append LSN last + 1 (or after + 1). A bad
- * record that a later record or a segment's note proves to have been durable (each carries the
- * durable LSN of its time), or a gap in the LSNs, is DUEQ_CORRUPT: nothing on disk is changed,
- * `error` names file, offset and what to do. An error from `fn` is passed on. */
+ * through `fn` and cuts a torn tail. The next append gets LSN last + 1 (or after + 1). Every
+ * record and every note contains the LSN that was durable when it was written. So a bad record
+ * that a later record or a note proves to have been durable is DUEQ_CORRUPT, and so are missing
+ * LSNs: nothing on disk is changed, `error` names file, offset and what to do. An error of `fn`
+ * is returned. Others: DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM. O(bytes of the journal). */
 enum dueq_status journal_open(const char *dir, const struct journal_options *options,
                               uint64_t after, journal_replay_fn fn, void *arg,
                               struct journal **ret_journal, struct journal_replay *ret_replay,
                               struct dueq_error *error);
 
-/* Closes without a sync of its own; what was not settled may be lost. NULL is fine. */
+/* Closes without a sync; records that are not synced may be lost. NULL is fine. */
 void journal_close(struct journal *journal);
 
-/* Writes one record made of the parts, LSN = last + 1. The bytes are with the kernel on return;
- * settled when journal_durable_lsn() reaches the LSN. DUEQ_FULL: no segment could be had,
- * reserve included; DUEQ_NOMEM: not at this moment, for want of memory or a descriptor; nothing
- * was written and the journal is sound. DUEQ_IO: failed for good. */
+/* Writes one record whose payload is the parts, with LSN last + 1. On return the kernel has the
+ * bytes. DUEQ_FULL: there is no segment, the reserve included. DUEQ_NOMEM: no memory or
+ * descriptor now. DUEQ_TOOBIG: more than DUEQ_RECORD_MAX. After these three nothing is written
+ * and the journal is sound. DUEQ_IO: failed for good. O(size), and sometimes a file is made. */
 enum dueq_status journal_append(struct journal *journal, int64_t time,
                                 const struct iovec *parts, int count, uint64_t *ret_lsn);
 
-/* A payload that outlives the call: `release` is called with the owner when the record has been
- * written, has failed or never will be, by any thread and perhaps before the call returns. */
+/* A payload that outlives the call. `release` is called once with `owner`, when the journal no
+ * longer needs the parts: the record is written, or it will never be written. Any thread calls
+ * it, perhaps before journal_append_later returns. */
 struct journal_payload {
     const struct iovec *parts;
     int count;
@@ -72,63 +84,65 @@ struct journal_payload {
     void (*release)(void *owner);
 };
 
-/* The same, but the sync thread computes the checksum and writes: for records that would take
- * the owner a while. The bytes are set aside on return and nothing more; a write that fails
- * shows as a failed sync does. Later records may be written before it, but settle after it.
- * Unless it is DUEQ_OK, the payload stays the caller's. O(1). */
+/* The same, but the sync thread computes the checksum and writes: for large records, so that
+ * the owner does not wait. On return the record has an LSN and a place in a segment; a later
+ * failure of the write makes the journal failed, like that of a sync. Later records may be
+ * written before this one, but become durable after it. On any status but DUEQ_OK the caller
+ * keeps the payload and `release` is not called. O(1). */
 enum dueq_status journal_append_later(struct journal *journal, int64_t time,
                                       const struct journal_payload *payload, uint64_t *ret_lsn);
 
-/* Bytes of the records that are yet to be written. Any thread. */
+/* Payload bytes of the records that are not yet written. Any thread. */
 size_t journal_pending(const struct journal *journal);
 
 uint64_t journal_last_lsn(const struct journal *journal);       /* LSN of the last append */
 uint64_t journal_durable_lsn(const struct journal *journal);    /* any thread */
-uint64_t journal_synced_lsn(const struct journal *journal);     /* any thread; <= settled */
+uint64_t journal_synced_lsn(const struct journal *journal);     /* any thread; <= durable */
 enum dueq_status journal_status(const struct journal *journal); /* any thread */
 const char *journal_failure(const struct journal *journal);     /* "" while sound */
 
 /* Waits until everything appended is synced, whatever the mode. */
 enum dueq_status journal_sync(struct journal *journal);
-/* The same up to lsn; any thread. */
+/* The same up to lsn. Any thread. */
 enum dueq_status journal_sync_to(struct journal *journal, uint64_t lsn);
-/* Waits until lsn is settled or the journal failed. */
+/* Waits until lsn is durable or the journal failed. */
 enum dueq_status journal_wait(struct journal *journal, uint64_t lsn);
 
 void journal_set_durability(struct journal *journal, enum dueq_durability durability,
                             unsigned interval_ms);
 
-/* Records up to and including lsn are not needed any more: whole segments below are recycled
- * (renamed to spares, at most two kept; the rest deleted). Any thread. */
+/* The owner no longer needs the records up to and including lsn. Segments with no later record
+ * are renamed to spares (two at most) or deleted. Any thread. */
 void journal_trim(struct journal *journal, uint64_t lsn);
 
-/* Sees to it that a record of that size can be appended without the reserve, whatever happens
- * to the disk: what has to be had for it is had at once. DUEQ_FULL, DUEQ_NOMEM: it cannot. */
+/* Sets space aside, so that a record with such a payload can be appended without the reserve,
+ * even if the disk fills. DUEQ_FULL, DUEQ_NOMEM: there is none. O(1), and sometimes a file is
+ * made. */
 enum dueq_status journal_reserve(struct journal *journal, size_t size);
 
-/* Prepares a zero-filled spare segment when there is none, so that a sync into it writes no
- * metadata. Slow; called from the checkpoint thread. Also tries to get back the reserve segment
- * after it was used. */
+/* Makes a zero-filled spare segment when there is none, so that a sync into it writes no
+ * metadata, and the reserve when it was used. Slow: it writes whole files. The checkpoint
+ * thread calls it. */
 void journal_prepare(struct journal *journal);
 
-/* Is there something to prepare? Any thread. */
+/* True: journal_prepare has something to do. Any thread. */
 bool journal_wants_files(const struct journal *journal);
 
-/* True while a new segment can be had without touching the reserve. Any thread. */
+/* False: a new segment would have to be the reserve. Any thread. */
 bool journal_has_room(const struct journal *journal);
 
-/* Can a record of that size be appended, with the reserve if need be? True also when that is
- * not known for certain. */
+/* False: a record with such a payload cannot be appended, not even into the reserve. True also
+ * when that is not certain. */
 bool journal_drains(const struct journal *journal, size_t size);
 
-/* Neither spare nor reserve is there: on a full disk nothing can be appended. */
+/* True: there is neither spare nor reserve, so on a full disk nothing can be appended. */
 bool journal_is_bare(const struct journal *journal);
 
 /* The number of the segment that is appended to; 0: none yet. */
 uint64_t journal_segment(const struct journal *journal);
 
-/* The disk gives nothing more, and a trim would bring segments back: the owner makes room for
- * one. Any thread. */
+/* True: the disk is full, and a trim would free segments, so the owner should checkpoint. Any
+ * thread. */
 bool journal_wants_trim(const struct journal *journal);
 
 struct journal_stats {

@@ -33,7 +33,7 @@ static void half_made_path(const struct journal_files *files, uint64_t number, c
     snprintf(path, PATH_MAX, "%s/new-%016" PRIx64 ".tmp", files->path, number);
 }
 
-/* The number in a name of exactly that form; 0: it is none. */
+/* The number in a name of exactly that form; 0: the name has another form. */
 static uint64_t number_in(const char *name, const char *prefix)
 {
     size_t skip = strlen(prefix);
@@ -112,7 +112,8 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
     if (mkdir(files->path, 0700) != 0 && errno != EEXIST)
         return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", files->path, strerror(errno));
-    if (io->fsync_dir(io->arg, dir) != 0) /* whoever has made it may have been killed then */
+    if (io->fsync_dir(io->arg, dir) !=
+        0) /* the process that made it may have been killed before its sync */
         return dueq_fail(error, DUEQ_IO, "cannot sync %s: %s", dir, strerror(errno));
     *ret_listing = (struct journal_listing){0};
     status = list(files, ret_listing, error);
@@ -149,8 +150,8 @@ static int read_at(const struct dueq_io *io, int fd, uint8_t *bytes, size_t size
     return 0;
 }
 
-/* What the kernel has in memory is not to be believed: after a sync that failed it may be
- * nowhere else. So it is synced, forgotten, and read off the disk. NULL: errno. */
+/* After a sync that failed, the page cache may contain what the disk does not. So the file is
+ * synced, dropped from the cache and read from the disk. NULL: errno. */
 static uint8_t *read_off_disk(const struct dueq_io *io, int fd, size_t most, size_t *ret_size)
 {
     struct stat stats;
@@ -197,26 +198,26 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
 
 /* ---- making */
 
-static bool no_room(int error)
+static bool is_no_room(int error)
 {
     return error == ENOSPC || error == EDQUOT;
 }
 
 static enum dueq_status status_of(int error)
 {
-    if (no_room(error))
+    if (is_no_room(error))
         return DUEQ_FULL;
     return error == EMFILE || error == ENFILE || error == ENOMEM ? DUEQ_NOMEM : DUEQ_IO;
 }
 
-static void note_no_room(struct journal_files *files, bool refused)
+static void note_no_room(struct journal_files *files, bool no_room)
 {
     pthread_mutex_lock(&files->lock);
-    files->refused = refused;
+    files->no_room = no_room;
     pthread_mutex_unlock(&files->lock);
 }
 
-/* May the disk have so many bytes less free? -1: errno. */
+/* 0: the disk has room for `size` bytes and disk_reserve. -1: errno. */
 static int leaves_reserve(const struct journal_files *files, size_t size)
 {
     uint64_t available;
@@ -265,7 +266,7 @@ static int allocate(const struct dueq_io *io, int fd, size_t size)
     return result;
 }
 
-/* Closes and removes what cannot be used after all; errno stays. -1. */
+/* Closes and removes a file that cannot be used; errno stays. Returns -1. */
 static int give_up(const struct journal_files *files, int fd, const char *path)
 {
     const struct dueq_io *io = files->io;
@@ -322,7 +323,7 @@ static void adopt_reserve(struct journal_files *files)
         files->io->unlink(files->io->arg, path);
 }
 
-/* Overwrites an old spare, which takes no room on a disk that may be full. -1: no use. */
+/* Overwrites an old spare, which needs no room on a disk that may be full. -1: it failed. */
 static int wash(const struct journal_files *files, const char *path)
 {
     const struct dueq_io *io = files->io;
@@ -430,7 +431,7 @@ static bool keep_spare(struct journal_files *files, uint64_t number)
     return kept;
 }
 
-/* Opens and renames, in this order: without a descriptor it stays where it is. -1: errno. */
+/* Opens, then renames: without a descriptor the file keeps its name. -1: errno. */
 static int take_file(const struct journal_files *files, const char *from, const char *to)
 {
     const struct dueq_io *io = files->io;
@@ -444,7 +445,7 @@ static int take_file(const struct journal_files *files, const char *from, const 
     return -1;
 }
 
-/* -1: errno, 0 when there is none. One that cannot be had for want of descriptors stays. */
+/* -1: errno, 0 when there is none. Without a descriptor the spare stays. */
 static int take_spare(struct journal_files *files, const char *path)
 {
     uint64_t number = pick_spare(files);
@@ -472,9 +473,9 @@ static bool change_reserve(struct journal_files *files, bool there)
     return before;
 }
 
-/* The reserve outlives openings, so that a full disk can be drained after one. It must not come
- * back written to: its new name is on disk before the first byte. -1: errno; left alone when
- * there is none. */
+/* The reserve is kept over openings, so that a full disk can be drained after one. A power cut
+ * must not bring it back with records in it: its new name is synced before the first byte is
+ * written. -1: errno, unchanged when there is no reserve. */
 static int take_reserve(struct journal_files *files, const char *path)
 {
     const struct dueq_io *io = files->io;
@@ -513,7 +514,7 @@ enum dueq_status journal_files_take(struct journal_files *files, size_t size,
         fd = take_spare(files, path);
     if (fd < 0 && status_of(errno) != DUEQ_NOMEM)
         fd = make_file(files, path, number, size, false);
-    if (fd < 0 && no_room(errno)) {
+    if (fd < 0 && is_no_room(errno)) {
         note_no_room(files, true);
         if (ordinary)
             fd = take_reserve(files, path);
@@ -538,7 +539,7 @@ enum dueq_status journal_files_make_large(struct journal_files *files, size_t si
     return DUEQ_OK;
 }
 
-/* Numbers are given in the order of use: it gets the next one. */
+/* Numbers follow the order of use: the file gets the next one. */
 enum dueq_status journal_files_take_large(struct journal_files *files,
                                           struct segment_file *large)
 {
@@ -588,7 +589,7 @@ static int prepare_reserve(struct journal_files *files)
     return 0;
 }
 
-/* A spare of an earlier opening, overwritten; -1: there is none that is of use. */
+/* Overwrites the spare of an earlier opening. -1: there is none, or it failed. */
 static int wash_stale(struct journal_files *files)
 {
     uint64_t number;
@@ -646,7 +647,8 @@ static bool lacks_reserve(struct journal_files *files)
     return lacks;
 }
 
-/* On a full disk a recycled segment becomes the reserve; it must not come back written to. */
+/* On a full disk a recycled segment becomes the reserve. It is overwritten first, so that a
+ * power cut cannot bring its records back. */
 static int turn_spare_into_reserve(struct journal_files *files)
 {
     uint64_t number = pick_spare(files);
@@ -664,13 +666,13 @@ static int turn_spare_into_reserve(struct journal_files *files)
     return give_up(files, -1, spare);
 }
 
-/* The reserve first: what drains comes before what grows. */
+/* The reserve first: draining is more important than growth. */
 static int make_missing(struct journal_files *files, bool *ret_made)
 {
     *ret_made = false;
     if (lacks_reserve(files)) {
         if (prepare_reserve(files) != 0 &&
-            !(no_room(errno) && turn_spare_into_reserve(files) == 0))
+            !(is_no_room(errno) && turn_spare_into_reserve(files) == 0))
             return -1;
         *ret_made = true;
     }
@@ -687,7 +689,7 @@ bool journal_files_prepare(struct journal_files *files)
     bool made;
 
     if (make_missing(files, &made) != 0) {
-        if (no_room(errno))
+        if (is_no_room(errno))
             note_no_room(files, true);
         return false;
     }
@@ -712,10 +714,10 @@ bool journal_files_bare(struct journal_files *files)
 
 bool journal_files_have_room(struct journal_files *files)
 {
-    bool refused;
+    bool no_room;
 
     pthread_mutex_lock(&files->lock);
-    refused = files->refused;
+    no_room = files->no_room;
     pthread_mutex_unlock(&files->lock);
-    return !refused || !journal_files_wanted(files);
+    return !no_room || !journal_files_wanted(files);
 }

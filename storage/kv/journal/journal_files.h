@@ -1,6 +1,6 @@
-/* The journal's directory: which segments there are, and how one comes and goes. Private to
- * storage/kv. The owner takes segments while the checkpoint thread retires and prepares others;
- * neither waits for the other's disk.
+/* The files of the journal's directory: makes, renames and removes segments. Private to
+ * storage/kv/journal. The owner takes segments while the checkpoint thread retires and prepares
+ * others; neither waits for the disk work of the other.
  *
  *   journal/0000000000000001.seg   live, in order of number
  *   journal/spare-....seg          zero-filled or recycled, ready to be taken
@@ -20,27 +20,27 @@
 enum { JOURNAL_SPARES = 2 };
 
 struct segment_file {
-    struct segment_file *next; /* younger */
+    struct segment_file *next; /* the next younger one */
     uint64_t number;
     uint64_t first_lsn, last_lsn; /* last < first: no record yet */
     uint64_t size, used;          /* bytes */
     int fd;                       /* -1: closed */
     bool dirty;                   /* has bytes that are not on disk */
-    bool named;                   /* its name is on disk */
-    unsigned pending;             /* records that are yet to be written into it */
+    bool named;                   /* the directory is synced with its name */
+    unsigned pending;             /* records not yet written into it */
 };
 
 struct journal_files {
     const struct dueq_io *io;
     char path[PATH_MAX - 64];
     size_t segment_bytes;
-    uint64_t disk_reserve; /* bytes of the disk that spares and large files leave free */
-    pthread_mutex_t lock;  /* of what follows */
+    uint64_t disk_reserve; /* bytes that spares and large files leave free on the disk */
+    pthread_mutex_t lock;  /* protects the fields that follow */
     uint64_t next_number;
     uint64_t spares[JOURNAL_SPARES]; /* numbers; 0: none */
-    uint64_t stale;                  /* a spare of an earlier opening, to be overwritten; 0 */
+    uint64_t stale; /* number of a spare of an earlier opening, to be overwritten; 0 */
     bool reserve;
-    bool refused; /* the last file that was to be made found no room */
+    bool no_room; /* the last attempt to make a file found the disk full */
 };
 
 /* What the directory holds when it is opened; numbers of live segments, sorted. */
@@ -49,7 +49,8 @@ struct journal_listing {
     size_t count;
 };
 
-/* Creates the directory when missing; changes nothing else. */
+/* Creates the directory when missing; changes nothing else. The caller frees
+ * ret_listing->numbers. */
 enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
                                     const struct dueq_io *io, size_t segment_bytes,
                                     uint64_t disk_reserve, struct journal_listing *ret_listing,
@@ -59,53 +60,54 @@ void journal_files_close(struct journal_files *files);
 
 void journal_files_live_path(const struct journal_files *files, uint64_t number, char *path);
 
-/* Adopts the reserve; removes what is half made. The spares of earlier openings cannot be used
- * as they are: a power cut may have undone the renaming of one, but not the writing to it,
- * under a number that will be given out again. Its records would then check. Without a reserve
- * (the disk was full) one of them is overwritten and becomes it; journal_files_prepare
- * overwrites another, which takes no room on a disk that may be full; further ones are removed.
- */
+/* Keeps the reserve; removes files that are half made. Spares of earlier openings cannot be
+ * used as they are: a power cut may undo the renaming of a spare but not what was written to
+ * it, under a number that is given out again, and then its records would pass as new ones. If
+ * there is no reserve (the disk was full), one old spare is overwritten and becomes the
+ * reserve. journal_files_prepare overwrites another, which needs no room on a disk that may be
+ * full. The others are removed. */
 void journal_files_tidy(struct journal_files *files);
 
-/* The first bytes of a live segment, `most` at the most, as they are on disk. The caller frees
+/* Reads the first bytes of a live segment, `most` at the most, from the disk. The caller frees
  * *ret_bytes. */
 enum dueq_status journal_files_read(const struct journal_files *files, uint64_t number,
                                     size_t most, uint8_t **ret_bytes, size_t *ret_size,
                                     struct dueq_error *error);
 
 /* A file for a new segment of at least `size` bytes: a spare, else a new one, else the reserve.
- * Its name is not on disk yet (fsync_dir). DUEQ_FULL: no room; DUEQ_NOMEM: no descriptor or
- * memory at this moment; both leave what is there. DUEQ_IO (errno). */
+ * Its name is not synced yet (fsync_dir). DUEQ_FULL: no room; DUEQ_NOMEM: no descriptor or
+ * memory now; after both, nothing has changed. DUEQ_IO: errno says why. */
 enum dueq_status journal_files_take(struct journal_files *files, size_t size,
                                     struct segment_file *ret_segment);
 
-/* A file larger than ordinary segments, made before it is needed and not of the room that is
- * kept free. Under a temporary name until journal_files_take_large, which cannot lack room. The
- * same statuses. */
+/* Makes a file that is larger than ordinary segments, before it is needed; disk_reserve stays
+ * free. It has a temporary name until journal_files_take_large, which needs no room. The same
+ * statuses. */
 enum dueq_status journal_files_make_large(struct journal_files *files, size_t size,
                                           struct segment_file *ret_large);
 enum dueq_status journal_files_take_large(struct journal_files *files,
                                           struct segment_file *large);
-/* Closes and removes it, unused. */
+/* Closes and removes such a file that was not used. */
 void journal_files_discard_large(struct journal_files *files, const struct segment_file *large);
 
-/* Sees to it that there is a spare, making one at once if need be. The same statuses. */
+/* Makes a spare now if there is none. The same statuses. */
 enum dueq_status journal_files_spare(struct journal_files *files);
 
 /* Turns a live segment into a spare when one is wanted, else deletes it. */
 void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size);
 
-/* Makes what is missing of one spare and the reserve. False: no room on the disk. Slow. */
+/* Makes one spare and the reserve, as far as they are missing. False: the disk is full or
+ * failed. Slow: writes whole files. */
 bool journal_files_prepare(struct journal_files *files);
 
-/* Is one of the two missing? */
+/* True: a spare or the reserve is missing. */
 bool journal_files_wanted(struct journal_files *files);
 
-/* There is nothing that a segment could be made of but the disk. */
+/* True: there is no spare, old or new, and no reserve. */
 bool journal_files_bare(struct journal_files *files);
 
-/* False: the last file that was to be made found no room, and there is no spare beside the
- * reserve. */
+/* False: the last attempt to make a file found the disk full, and the spare or the reserve is
+ * missing. */
 bool journal_files_have_room(struct journal_files *files);
 
 #endif

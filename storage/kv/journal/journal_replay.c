@@ -1,5 +1,6 @@
 #include "storage/kv/journal/journal_replay.h"
 
+#include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ struct reading {
     struct dueq_error *error;
     struct journal_replay *replay;
     uint64_t expected; /* the LSN that comes next; 0: not known yet */
-    /* the segment being read */
+    /* of the segment that is being read */
     uint64_t number, salt;
     uint8_t *bytes;
     size_t size, offset;
@@ -25,7 +26,7 @@ struct reading {
     uint64_t noted; /* LSN that its note says was durable; 0: none */
 };
 
-/* The segment's first bytes, `most` at the most. */
+/* Reads the segment's first bytes, `most` at the most. */
 static enum dueq_status load_some(struct reading *reading, size_t index, size_t most)
 {
     enum dueq_status status;
@@ -54,7 +55,7 @@ static enum dueq_status load(struct reading *reading, size_t index)
     return load_some(reading, index, SIZE_MAX);
 }
 
-/* Hands out the records of the loaded segment until one does not check. */
+/* Passes on the records of the loaded segment, up to one that is not sound. */
 static enum dueq_status read_records(struct reading *reading)
 {
     struct record_header header;
@@ -85,9 +86,9 @@ static enum dueq_status read_records(struct reading *reading)
     return DUEQ_OK;
 }
 
-/* The next record of the loaded segment at or behind *offset whose header checks; false: none.
- * A body may be made to look like headers, but not to check like one, and what it costs to find
- * that out does not depend on the sizes that it names. */
+/* Finds the next record of the loaded segment, at *offset or after it, with a sound header;
+ * false: none. A client can make a payload look like headers, but cannot make their checksums,
+ * and the cost of the check does not depend on the sizes that they name. */
 static bool find_record(const struct reading *reading, size_t *offset,
                         struct record_header *ret_header)
 {
@@ -104,8 +105,8 @@ static bool find_record(const struct reading *reading, size_t *offset,
     return false;
 }
 
-/* Does the loaded segment hold proof that the missing record was durable? Also sums up the
- * bytes of records that a cut would drop. */
+/* True: the loaded segment proves that the missing record was durable. Also adds up the bytes
+ * of records that a cut would drop. */
 static bool proves_loss(const struct reading *reading, uint64_t *dropped)
 {
     struct record_header header;
@@ -137,8 +138,8 @@ static enum dueq_status damaged(struct reading *reading, uint64_t number, size_t
         path, offset, reading->expected);
 }
 
-/* The log ends at `offset` of the loaded segment `index`: an honest end, or damage? Nothing
- * behind an honest end was ever acknowledged. */
+/* The log ends at `offset` of the loaded segment `index`. Decides whether that is a torn tail,
+ * after which no record was ever acknowledged, or damage. */
 static enum dueq_status end_at(struct reading *reading, size_t index)
 {
     size_t offset = reading->offset;
@@ -153,7 +154,7 @@ static enum dueq_status end_at(struct reading *reading, size_t index)
 
         if (status != DUEQ_OK)
             return status;
-        if (later == index + 1 && !reading->header_sound) { /* it should have carried on */
+        if (later == index + 1 && !reading->header_sound) { /* the log should go on there */
             number = reading->number;
             offset = 0;
         }
@@ -166,7 +167,7 @@ static enum dueq_status end_at(struct reading *reading, size_t index)
     return DUEQ_OK;
 }
 
-/* A segment that holds records above the checkpoint stays. */
+/* A segment that contains records above the checkpoint stays. */
 static enum dueq_status keep(struct segment_file ***tail, const struct reading *reading)
 {
     struct segment_file *segment;
@@ -189,9 +190,9 @@ static enum dueq_status keep(struct segment_file ***tail, const struct reading *
 }
 
 /* The segment to begin with: the last that begins at or before the record after the checkpoint;
- * `count` when there is none. Those before it are not needed. They were given back, and may
- * have been used again by the time that a power cut brought their old names back: so whatever
- * is in them is no damage. */
+ * `count` when there is none. Earlier ones are not needed. They may have been recycled and used
+ * again before a power cut brought their old names back, so nothing in them counts as damage.
+ */
 static enum dueq_status find_start(struct reading *reading, size_t *ret_index)
 {
     size_t index = reading->listing->count;
@@ -210,8 +211,8 @@ static enum dueq_status find_start(struct reading *reading, size_t *ret_index)
     return DUEQ_OK;
 }
 
-/* A segment that is whole by its own account, and held what was durable, but does not check: by
- * the seed of another store it would. */
+/* True: the header looks whole and names durable records, but its checksum is wrong. The
+ * segment then probably belongs to another store, with another seed. */
 static bool is_foreign(const struct reading *reading)
 {
     struct segment_header header;
@@ -233,7 +234,7 @@ static bool is_foreign(const struct reading *reading)
     return false;
 }
 
-/* Without its data.mdb a journal says nothing, but it must not be removed for that. */
+/* Without its data.mdb a journal cannot be read, but it must not be removed. */
 static enum dueq_status refuse_foreign(struct reading *reading)
 {
     for (size_t i = 0; i < reading->listing->count; i++) {
@@ -251,7 +252,7 @@ static enum dueq_status refuse_foreign(struct reading *reading)
     return DUEQ_OK;
 }
 
-/* No segment carries on with the record after the checkpoint. */
+/* No segment contains the record after the checkpoint. */
 static enum dueq_status begin_missing(struct reading *reading)
 {
     enum dueq_status status = load(reading, 0);
@@ -270,9 +271,9 @@ static enum dueq_status begin_missing(struct reading *reading)
                      reading->files->path, reading->listing->numbers[0], reading->expected);
 }
 
-/* Loads the segment that carries on (true; *index becomes its index). Else the one before is
- * loaded again, so that its end can be looked at. A segment that was never begun is passed
- * over: what comes next shows that nothing is missing. */
+/* True: loads the segment in which the log goes on; *index becomes its index. False: loads the
+ * one before again, so that its end can be checked. Skips segments without a record: the next
+ * one shows that nothing is missing. */
 static enum dueq_status go_on(struct reading *reading, size_t *index, bool *ret_on)
 {
     struct reading before = *reading;
@@ -305,7 +306,8 @@ static enum dueq_status read_from(struct reading *reading, size_t index,
     while (status == DUEQ_OK && on) {
         status = read_records(reading);
         if (status == DUEQ_OK && reading->expected <= reading->after)
-            reading->expected = reading->after + 1; /* what is not needed may be missing */
+            reading->expected =
+                reading->after + 1; /* records that are not needed may be missing */
         if (status == DUEQ_OK)
             status = keep(tail, reading);
         if (status == DUEQ_OK)
@@ -328,9 +330,9 @@ static enum dueq_status read_all(struct reading *reading, struct segment_file **
                                            : begin_missing(reading);
 }
 
-/* Removes the segments that are not kept: below the checkpoint, or behind the end. What is read
- * from now on counts as settled, so the names that stay must be on disk, and those that go must
- * not come back behind segments that are written later. */
+/* Removes the segments that are not kept: below the checkpoint, or after the end. Records that
+ * were read count as durable from now on. So the names that stay must be on disk, and removed
+ * segments must not come back after segments that are written later. */
 static enum dueq_status remove_others(const struct reading *reading,
                                       const struct segment_file *kept)
 {

@@ -98,7 +98,7 @@ static void *map_huge(size_t size)
     return begin;
 }
 
-/* Chunks are mapped, not malloc'ed, so that the system has them back at once. */
+/* Chunks are mapped, not malloc'ed, so that the system gets them back at once. */
 static void *map_chunk(size_t size)
 {
     return size == LAST_CHUNK ? map_huge(size) : map(size);
@@ -197,7 +197,7 @@ static size_t left_in_chunk(const struct arena *arena)
     return (size_t)(arena->end - arena->next);
 }
 
-/* The rest of the old chunk is cut into free pieces rather than lost. */
+/* Cuts what is left of the old chunk into free pieces. */
 static void retire_chunk(struct arena *arena)
 {
     while (left_in_chunk(arena) >= STEP) {

@@ -1,5 +1,5 @@
-/* Memory that is freed whole: chunks from the system, cut into size classes whose free lists
- * make released pieces usable again. One thread. */
+/* Memory that is freed as a whole. Chunks from the system are cut into pieces of size classes;
+ * a released piece goes to the free list of its class and is used again. One thread. */
 #ifndef DUEQ_ARENA_H
 #define DUEQ_ARENA_H
 
@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ARENA_CLASSES = 120, ARENA_LARGE = 64 * 1024 };
+enum {
+    ARENA_CLASSES = 120,
+    ARENA_LARGE = 64 * 1024 /* bytes; larger pieces are malloc'ed */
+};
 
 struct arena_chunk;
 struct arena_large;
@@ -17,26 +20,26 @@ struct arena {
     struct arena_large *large;  /* pieces above ARENA_LARGE, each malloc'ed by itself */
     uint8_t *next, *end;        /* what is left of the newest chunk */
     void *free_lists[ARENA_CLASSES];
-    size_t used;       /* bytes handed out and not released, rounded to classes */
+    size_t used;       /* bytes allocated and not freed, rounded up to classes */
     size_t reserved;   /* bytes taken from the system */
-    size_t mapped;     /* of those, bytes of chunks; the rest is malloc's */
+    size_t mapped;     /* of those, bytes of chunks; the others are malloc's */
     size_t next_chunk; /* size of the next chunk: 4 KiB doubling to 2 MiB */
 };
 
 void arena_init(struct arena *arena);
-void arena_release(struct arena *arena);
+void arena_release(struct arena *arena); /* frees everything */
 
 /* 8-byte aligned; NULL: out of memory. O(1). */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Makes sure that pieces of at most ARENA_LARGE, whose rooms sum up to `size` at most, can be
- * had without failure. False: out of memory, nothing has changed. */
+/* Afterwards arena_alloc succeeds for pieces of ARENA_LARGE bytes at most whose arena_room adds
+ * up to `size` at most. False: out of memory, nothing has changed. */
 bool arena_reserve(struct arena *arena, size_t size);
 
-/* size: as given to arena_alloc. */
+/* `size`: as given to arena_alloc. O(1). */
 void arena_free(struct arena *arena, void *piece, size_t size);
 
-/* What arena_alloc(size) really sets aside: a piece may grow to that in place. */
+/* Bytes that arena_alloc(size) really takes: a piece may grow up to that in place. */
 size_t arena_room(size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 #include "storage/kv/memtable/memtable.h"
 
 #include "storage/kv/memtable/arena.h"
-#include "storage/kv/large_value.h"
+#include "storage/kv/memtable/large_value.h"
 #include "storage/kv/memtable/node.h"
 
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 enum { MAX_DEPTH = 24, MERGE_BELOW = NODE_KEYS / 4, MERGE_FILL = NODE_KEYS * 3 / 4 };
 
 struct leaf {
-    struct run run;
+    struct node_keys keys;
     struct leaf *prev, *next;
 };
 
-/* children[i] holds keys below run.entries[i], children[count] the rest. */
+/* children[i] contains the keys below keys.entries[i], children[count] all others. */
 struct inner {
-    struct run run;
+    struct node_keys keys;
     void *children[NODE_KEYS + 1];
 };
 
@@ -29,7 +29,7 @@ struct memtable {
     size_t large_bytes;
 };
 
-/* The way down to a leaf. */
+/* The path from the root to a leaf. */
 struct path {
     struct inner *nodes[MAX_DEPTH];
     unsigned slots[MAX_DEPTH]; /* the child taken */
@@ -43,7 +43,7 @@ static struct leaf *new_leaf(struct memtable *table)
     struct leaf *leaf = arena_alloc(&table->arena, sizeof(*leaf));
 
     if (leaf != NULL) {
-        leaf->run.count = leaf->run.prefix = 0;
+        leaf->keys.count = leaf->keys.prefix = 0;
         leaf->prev = leaf->next = NULL;
     }
     return leaf;
@@ -105,7 +105,7 @@ uint64_t memtable_version(const struct memtable *table)
 
 /* ---- large values */
 
-static struct large_value *large_of(const struct entry *entry)
+static struct large_value *large_of(const struct node_entry *entry)
 {
     struct large_value *value;
 
@@ -114,17 +114,18 @@ static struct large_value *large_of(const struct entry *entry)
 }
 
 /* Bytes of the value in the entry itself. */
-static size_t stored_size(const struct entry *entry)
+static size_t stored_size(const struct node_entry *entry)
 {
     return entry->large ? sizeof(struct large_value *) : entry->value_size;
 }
 
-static const uint8_t *value_of(const struct entry *entry)
+static const uint8_t *value_of(const struct node_entry *entry)
 {
     return entry->large ? large_of(entry)->bytes : entry->bytes + entry->key_size;
 }
 
-static void hang_large(struct memtable *table, struct entry *entry, struct large_value *value)
+static void hang_large(struct memtable *table, struct node_entry *entry,
+                       struct large_value *value)
 {
     memcpy(entry->bytes + entry->key_size, &value, sizeof(value));
     entry->large = true;
@@ -138,7 +139,7 @@ static void hang_large(struct memtable *table, struct entry *entry, struct large
     large_value_hold(value);
 }
 
-static void drop_large(struct memtable *table, struct entry *entry)
+static void drop_large(struct memtable *table, struct node_entry *entry)
 {
     struct large_value *value;
 
@@ -161,7 +162,7 @@ static void drop_large(struct memtable *table, struct entry *entry)
 static unsigned child_slot(const struct inner *inner, struct dueq_slice key)
 {
     bool equal;
-    unsigned slot = node_find(&inner->run, key, &equal);
+    unsigned slot = node_find(&inner->keys, key, &equal);
 
     return equal ? slot + 1 : slot;
 }
@@ -190,7 +191,7 @@ static void find_path(const struct memtable *table, struct dueq_slice key, struc
     path->leaf = node;
 }
 
-static struct memtable_entry show(const struct entry *entry)
+static struct memtable_entry show(const struct node_entry *entry)
 {
     return (struct memtable_entry){entry->bytes, value_of(entry), entry->key_size,
                                    entry->value_size, entry->tombstone};
@@ -200,13 +201,13 @@ bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry)
 {
     const struct leaf *leaf = find_leaf(table, key);
-    const struct entry *entry;
+    const struct node_entry *entry;
     bool equal;
-    unsigned slot = node_find(&leaf->run, key, &equal);
+    unsigned slot = node_find(&leaf->keys, key, &equal);
 
     if (!equal)
         return false;
-    entry = leaf->run.entries[slot];
+    entry = leaf->keys.entries[slot];
     *ret_entry = show(entry);
     return true;
 }
@@ -215,7 +216,7 @@ bool memtable_get(const struct memtable *table, struct dueq_slice key,
 
 static size_t entry_size(size_t key_size, size_t value_size)
 {
-    return sizeof(struct entry) + key_size + value_size;
+    return sizeof(struct node_entry) + key_size + value_size;
 }
 
 static size_t parts_size(const struct dueq_slice *parts, size_t count)
@@ -227,7 +228,7 @@ static size_t parts_size(const struct dueq_slice *parts, size_t count)
     return size;
 }
 
-static void write_value(struct entry *entry, const struct dueq_slice *parts, size_t count)
+static void write_value(struct node_entry *entry, const struct dueq_slice *parts, size_t count)
 {
     uint8_t *at = entry->bytes + entry->key_size;
 
@@ -239,9 +240,10 @@ static void write_value(struct entry *entry, const struct dueq_slice *parts, siz
     entry->value_size = (uint32_t)(at - entry->bytes - entry->key_size);
 }
 
-static struct entry *new_entry(struct memtable *table, struct dueq_slice key, size_t value_size)
+static struct node_entry *new_entry(struct memtable *table, struct dueq_slice key,
+                                    size_t value_size)
 {
-    struct entry *entry = arena_alloc(&table->arena, entry_size(key.size, value_size));
+    struct node_entry *entry = arena_alloc(&table->arena, entry_size(key.size, value_size));
 
     if (entry == NULL)
         return NULL;
@@ -252,7 +254,7 @@ static struct entry *new_entry(struct memtable *table, struct dueq_slice key, si
     return entry;
 }
 
-static void free_entry(struct memtable *table, struct entry *entry)
+static void free_entry(struct memtable *table, struct node_entry *entry)
 {
     size_t size = entry_size(entry->key_size, stored_size(entry));
 
@@ -262,10 +264,10 @@ static void free_entry(struct memtable *table, struct entry *entry)
 
 /* Gives an entry of the leaf room for another value of that size; the key stays. In place when
  * the piece is of the same class. */
-static struct entry *resize_entry(struct memtable *table, struct leaf *leaf, unsigned slot,
-                                  size_t value_size)
+static struct node_entry *resize_entry(struct memtable *table, struct leaf *leaf, unsigned slot,
+                                       size_t value_size)
 {
-    struct entry *old = leaf->run.entries[slot], *entry;
+    struct node_entry *old = leaf->keys.entries[slot], *entry;
     size_t before = entry_size(old->key_size, stored_size(old));
     size_t after = entry_size(old->key_size, value_size);
 
@@ -273,11 +275,11 @@ static struct entry *resize_entry(struct memtable *table, struct leaf *leaf, uns
         drop_large(table, old);
         return old;
     }
-    entry = new_entry(table, entry_key(old), value_size);
+    entry = new_entry(table, node_entry_key(old), value_size);
     if (entry == NULL)
         return NULL;
     entry->fresh = old->fresh;
-    leaf->run.entries[slot] = entry;
+    leaf->keys.entries[slot] = entry;
     free_entry(table, old);
     return entry;
 }
@@ -285,8 +287,8 @@ static struct entry *resize_entry(struct memtable *table, struct leaf *leaf, uns
 /* ---- splitting */
 
 /* A separator: the shortest key that is above `left` and not above `right`. */
-static struct entry *new_separator(struct memtable *table, struct dueq_slice left,
-                                   struct dueq_slice right)
+static struct node_entry *new_separator(struct memtable *table, struct dueq_slice left,
+                                        struct dueq_slice right)
 {
     const uint8_t *a = left.data, *b = right.data;
     size_t size = 0;
@@ -297,16 +299,16 @@ static struct entry *new_separator(struct memtable *table, struct dueq_slice lef
 }
 
 static bool insert_child(struct memtable *table, struct path *path, unsigned level,
-                         struct entry *separator, void *child);
+                         struct node_entry *separator, void *child);
 
-static bool grow_root(struct memtable *table, struct entry *separator, void *child)
+static bool grow_root(struct memtable *table, struct node_entry *separator, void *child)
 {
     struct inner *root = arena_alloc(&table->arena, sizeof(*root));
 
     if (root == NULL)
         return false;
-    root->run.count = root->run.prefix = 0;
-    node_insert(&root->run, 0, separator);
+    root->keys.count = root->keys.prefix = 0;
+    node_insert(&root->keys, 0, separator);
     root->children[0] = table->root;
     root->children[1] = child;
     table->root = root;
@@ -314,32 +316,32 @@ static bool grow_root(struct memtable *table, struct entry *separator, void *chi
     return true;
 }
 
-static void place_child(struct inner *inner, unsigned slot, struct entry *separator,
+static void place_child(struct inner *inner, unsigned slot, struct node_entry *separator,
                         void *child)
 {
     memmove(inner->children + slot + 2, inner->children + slot + 1,
-            (inner->run.count - slot) * sizeof(inner->children[0]));
+            (inner->keys.count - slot) * sizeof(inner->children[0]));
     inner->children[slot + 1] = child;
-    node_insert(&inner->run, slot, separator);
+    node_insert(&inner->keys, slot, separator);
 }
 
 /* Splits a full inner node; the middle separator moves up. */
 static bool split_inner(struct memtable *table, struct path *path, unsigned level,
-                        unsigned slot, struct entry *separator, void *child)
+                        unsigned slot, struct node_entry *separator, void *child)
 {
     struct inner *left = path->nodes[level], *right;
     unsigned middle = slot == NODE_KEYS ? NODE_KEYS - 1 : NODE_KEYS / 2;
-    struct entry *up = left->run.entries[middle];
+    struct node_entry *up = left->keys.entries[middle];
 
     right = arena_alloc(&table->arena, sizeof(*right));
     if (right == NULL)
         return false;
-    right->run.count = right->run.prefix = 0;
+    right->keys.count = right->keys.prefix = 0;
     memcpy(right->children, left->children + middle + 1,
            (NODE_KEYS - middle) * sizeof(left->children[0]));
     if (middle + 1 < NODE_KEYS)
-        node_move_tail(&left->run, middle + 1, &right->run);
-    left->run.count = (uint16_t)middle;
+        node_move_tail(&left->keys, middle + 1, &right->keys);
+    left->keys.count = (uint16_t)middle;
     if (slot <= middle)
         place_child(left, slot, separator, child);
     else
@@ -349,7 +351,7 @@ static bool split_inner(struct memtable *table, struct path *path, unsigned leve
 
 /* Hangs `child` in at the right of the child taken at `level - 1`; level 0: above the root. */
 static bool insert_child(struct memtable *table, struct path *path, unsigned level,
-                         struct entry *separator, void *child)
+                         struct node_entry *separator, void *child)
 {
     struct inner *parent;
     unsigned slot;
@@ -358,7 +360,7 @@ static bool insert_child(struct memtable *table, struct path *path, unsigned lev
         return grow_root(table, separator, child);
     parent = path->nodes[level - 1];
     slot = path->slots[level - 1];
-    if (parent->run.count < NODE_KEYS) {
+    if (parent->keys.count < NODE_KEYS) {
         place_child(parent, slot, separator, child);
         return true;
     }
@@ -367,16 +369,16 @@ static bool insert_child(struct memtable *table, struct path *path, unsigned lev
 
 /* Makes room at `slot` of a full leaf for an entry about to come. An insert at the very end
  * opens an empty leaf, so that ascending keys fill their leaves. */
-static bool split_leaf(struct memtable *table, struct path *path, struct entry *coming,
+static bool split_leaf(struct memtable *table, struct path *path, struct node_entry *coming,
                        unsigned slot)
 {
     struct leaf *left = path->leaf, *right = new_leaf(table);
     unsigned middle = slot == NODE_KEYS ? NODE_KEYS : NODE_KEYS / 2;
     bool appended = middle == NODE_KEYS;
-    struct dueq_slice first = entry_key(appended ? coming : left->run.entries[middle]);
+    struct dueq_slice first = node_entry_key(appended ? coming : left->keys.entries[middle]);
     struct dueq_slice last =
-        entry_key(slot == middle && !appended ? coming : left->run.entries[middle - 1]);
-    struct entry *separator;
+        node_entry_key(slot == middle && !appended ? coming : left->keys.entries[middle - 1]);
+    struct node_entry *separator;
 
     if (right == NULL)
         return false;
@@ -389,24 +391,25 @@ static bool split_leaf(struct memtable *table, struct path *path, struct entry *
         right->next->prev = right;
     left->next = right;
     if (!appended)
-        node_move_tail(&left->run, middle, &right->run);
+        node_move_tail(&left->keys, middle, &right->keys);
     if (slot > middle || appended)
-        node_insert(&right->run, slot - middle, coming);
+        node_insert(&right->keys, slot - middle, coming);
     else
-        node_insert(&left->run, slot, coming);
+        node_insert(&left->keys, slot, coming);
     return insert_child(table, path, table->depth, separator, right);
 }
 
-static bool insert_entry(struct memtable *table, struct dueq_slice key, struct entry *entry)
+static bool insert_entry(struct memtable *table, struct dueq_slice key,
+                         struct node_entry *entry)
 {
     struct path path;
     bool equal;
     unsigned slot;
 
     find_path(table, key, &path);
-    slot = node_find(&path.leaf->run, key, &equal);
-    if (path.leaf->run.count < NODE_KEYS)
-        node_insert(&path.leaf->run, slot, entry);
+    slot = node_find(&path.leaf->keys, key, &equal);
+    if (path.leaf->keys.count < NODE_KEYS)
+        node_insert(&path.leaf->keys, slot, entry);
     else if (!split_leaf(table, &path, entry, slot))
         return false;
     table->entries++;
@@ -415,15 +418,15 @@ static bool insert_entry(struct memtable *table, struct dueq_slice key, struct e
 
 /* ---- removing */
 
-/* Takes the child at `slot` and the separator at its left (its right for the first) out. */
+/* Removes the child at `slot` and the separator on its left (for the first: on its right). */
 static void drop_child(struct memtable *table, struct inner *inner, unsigned slot)
 {
     unsigned separator = slot == 0 ? 0 : slot - 1;
 
-    free_entry(table, inner->run.entries[separator]);
-    node_remove(&inner->run, separator);
+    free_entry(table, inner->keys.entries[separator]);
+    node_remove(&inner->keys, separator);
     memmove(inner->children + slot, inner->children + slot + 1,
-            (inner->run.count + 1 - slot) * sizeof(inner->children[0]));
+            (inner->keys.count + 1 - slot) * sizeof(inner->children[0]));
 }
 
 static void shrink_root(struct memtable *table)
@@ -431,7 +434,7 @@ static void shrink_root(struct memtable *table)
     while (table->depth > 0) {
         struct inner *root = table->root;
 
-        if (root->run.count > 0)
+        if (root->keys.count > 0)
             return;
         table->root = root->children[0];
         table->depth--;
@@ -439,12 +442,12 @@ static void shrink_root(struct memtable *table)
     }
 }
 
-/* Removes the empty child taken at each level, upwards as long as its parent has no other. */
+/* Removes an empty child, and each parent above it that has no other child. */
 static void unhang(struct memtable *table, struct path *path)
 {
     unsigned level = table->depth;
 
-    while (level > 0 && path->nodes[level - 1]->run.count == 0) {
+    while (level > 0 && path->nodes[level - 1]->keys.count == 0) {
         arena_free(&table->arena, path->nodes[level - 1], sizeof(struct inner));
         level--;
     }
@@ -462,19 +465,20 @@ static void free_leaf(struct memtable *table, struct leaf *leaf)
     arena_free(&table->arena, leaf, sizeof(*leaf));
 }
 
-/* Empties the right neighbour under the same parent into this leaf when both are sparse. */
+/* Moves the entries of the right neighbour, if it has the same parent, into this leaf when both
+ * are sparse. */
 static void merge_right(struct memtable *table, struct path *path)
 {
     struct inner *parent = path->nodes[table->depth - 1];
     unsigned slot = path->slots[table->depth - 1];
     struct leaf *left = path->leaf, *right;
 
-    if (slot == parent->run.count)
+    if (slot == parent->keys.count)
         return;
     right = parent->children[slot + 1];
-    if (left->run.count + right->run.count > MERGE_FILL)
+    if (left->keys.count + right->keys.count > MERGE_FILL)
         return;
-    node_move_tail(&right->run, 0, &left->run);
+    node_move_tail(&right->keys, 0, &left->keys);
     free_leaf(table, right);
     drop_child(table, parent, slot + 1);
     shrink_root(table);
@@ -484,17 +488,17 @@ static void remove_entry(struct memtable *table, struct path *path, unsigned slo
 {
     struct leaf *leaf = path->leaf;
 
-    free_entry(table, leaf->run.entries[slot]);
-    node_remove(&leaf->run, slot);
+    free_entry(table, leaf->keys.entries[slot]);
+    node_remove(&leaf->keys, slot);
     table->entries--;
     if (table->depth == 0)
         return;
-    if (leaf->run.count == 0) {
+    if (leaf->keys.count == 0) {
         if (leaf->prev == NULL && leaf->next == NULL)
             return;
         free_leaf(table, leaf);
         unhang(table, path);
-    } else if (leaf->run.count < MERGE_BELOW) {
+    } else if (leaf->keys.count < MERGE_BELOW) {
         merge_right(table, path);
     }
 }
@@ -503,13 +507,13 @@ static void remove_entry(struct memtable *table, struct path *path, unsigned slo
 
 /* The entry of the key, with room for so many bytes in place of its value, which is the
  * caller's to write. NULL: out of memory, nothing has changed. */
-static struct entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
-                                bool absent)
+static struct node_entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
+                                     bool absent)
 {
     struct leaf *leaf = find_leaf(table, key);
     bool equal;
-    unsigned slot = node_find(&leaf->run, key, &equal);
-    struct entry *entry =
+    unsigned slot = node_find(&leaf->keys, key, &equal);
+    struct node_entry *entry =
         equal ? resize_entry(table, leaf, slot, size) : new_entry(table, key, size);
 
     if (entry == NULL)
@@ -519,8 +523,8 @@ static struct entry *open_entry(struct memtable *table, struct dueq_slice key, s
     if (equal)
         return entry;
     entry->fresh = absent;
-    if (leaf->run.count < NODE_KEYS) {
-        node_insert(&leaf->run, slot, entry);
+    if (leaf->keys.count < NODE_KEYS) {
+        node_insert(&leaf->keys, slot, entry);
         table->entries++;
         return entry;
     }
@@ -531,7 +535,7 @@ enum dueq_status memtable_put(struct memtable *table, struct dueq_slice key,
                               const struct dueq_slice *parts, size_t count, bool absent,
                               const uint8_t **ret_value)
 {
-    struct entry *entry = open_entry(table, key, parts_size(parts, count), absent);
+    struct node_entry *entry = open_entry(table, key, parts_size(parts, count), absent);
 
     if (entry == NULL)
         return DUEQ_NOMEM;
@@ -544,7 +548,7 @@ enum dueq_status memtable_put(struct memtable *table, struct dueq_slice key,
 enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice key,
                                     struct large_value *value, bool absent)
 {
-    struct entry *entry = open_entry(table, key, sizeof(value), absent);
+    struct node_entry *entry = open_entry(table, key, sizeof(value), absent);
 
     if (entry == NULL)
         return DUEQ_NOMEM;
@@ -555,14 +559,14 @@ enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice ke
 enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key)
 {
     struct path path;
-    struct entry *entry;
+    struct node_entry *entry;
     bool equal;
     unsigned slot;
 
     find_path(table, key, &path);
-    slot = node_find(&path.leaf->run, key, &equal);
+    slot = node_find(&path.leaf->keys, key, &equal);
     table->version++;
-    if (equal && path.leaf->run.entries[slot]->fresh) {
+    if (equal && path.leaf->keys.entries[slot]->fresh) {
         remove_entry(table, &path, slot);
         return DUEQ_OK;
     }
@@ -595,8 +599,8 @@ bool memtable_seek(struct memtable_cursor *cursor, const struct memtable *table,
 
     cursor->table = table;
     cursor->leaf = leaf;
-    cursor->slot = node_find(&leaf->run, key, &equal);
-    if (cursor->slot < leaf->run.count)
+    cursor->slot = node_find(&leaf->keys, key, &equal);
+    if (cursor->slot < leaf->keys.count)
         return true;
     cursor->leaf = leaf->next;
     cursor->slot = 0;
@@ -611,31 +615,31 @@ bool memtable_seek_last(struct memtable_cursor *cursor, const struct memtable *t
 
     cursor->table = table;
     cursor->leaf = leaf;
-    cursor->slot = node_find(&leaf->run, key, &equal);
+    cursor->slot = node_find(&leaf->keys, key, &equal);
     return memtable_prev(cursor);
 }
 
-/* Entries lie all over the arena: a walk asks for those to come before it needs them. */
+/* Entries are scattered over the arena, so a walk prefetches those that come next. */
 static void prefetch(const struct leaf *leaf, unsigned slot)
 {
     enum { AHEAD = 6 };
 
-    if (slot + AHEAD < leaf->run.count)
-        __builtin_prefetch(leaf->run.entries[slot + AHEAD]);
+    if (slot + AHEAD < leaf->keys.count)
+        __builtin_prefetch(leaf->keys.entries[slot + AHEAD]);
 }
 
 static void prefetch_leaf(const struct leaf *leaf)
 {
-    for (unsigned slot = 0; leaf != NULL && slot < 8 && slot < leaf->run.count; slot++)
-        __builtin_prefetch(leaf->run.entries[slot]);
+    for (unsigned slot = 0; leaf != NULL && slot < 8 && slot < leaf->keys.count; slot++)
+        __builtin_prefetch(leaf->keys.entries[slot]);
 }
 
 bool memtable_next(struct memtable_cursor *cursor)
 {
     struct leaf *leaf = cursor->leaf;
 
-    if (++cursor->slot < leaf->run.count) {
-        if (cursor->slot == leaf->run.count / 2U)
+    if (++cursor->slot < leaf->keys.count) {
+        if (cursor->slot == leaf->keys.count / 2U)
             prefetch_leaf(leaf->next);
         prefetch(leaf, cursor->slot);
         return true;
@@ -657,14 +661,14 @@ bool memtable_prev(struct memtable_cursor *cursor)
     cursor->leaf = leaf;
     if (leaf == NULL)
         return false;
-    cursor->slot = leaf->run.count - 1U;
+    cursor->slot = leaf->keys.count - 1U;
     return true;
 }
 
 struct memtable_entry memtable_at(const struct memtable_cursor *cursor)
 {
     const struct leaf *leaf = cursor->leaf;
-    const struct entry *entry = leaf->run.entries[cursor->slot];
+    const struct node_entry *entry = leaf->keys.entries[cursor->slot];
 
     return show(entry);
 }
@@ -677,40 +681,41 @@ struct audit {
     const char *wrong;
 };
 
-static void audit_run(struct audit *audit, const struct run *run, size_t node_size)
+static void audit_run(struct audit *audit, const struct node_keys *keys, size_t node_size)
 {
-    if (run->count > NODE_KEYS)
+    if (keys->count > NODE_KEYS)
         audit->wrong = "a node is overfull";
-    for (unsigned i = 0; i < run->count; i++) {
+    for (unsigned i = 0; i < keys->count; i++) {
         bool equal;
 
-        if (node_find(run, entry_key(run->entries[i]), &equal) != i || !equal)
+        if (node_find(keys, node_entry_key(keys->entries[i]), &equal) != i || !equal)
             audit->wrong = "a node does not find its own key";
-        if (i > 0 &&
-            dueq_slice_compare(entry_key(run->entries[i - 1]), entry_key(run->entries[i])) >= 0)
+        if (i > 0 && dueq_slice_compare(node_entry_key(keys->entries[i - 1]),
+                                        node_entry_key(keys->entries[i])) >= 0)
             audit->wrong = "keys are out of order";
         audit->bytes +=
-            arena_room(entry_size(run->entries[i]->key_size, stored_size(run->entries[i])));
-        audit->bytes += run->entries[i]->large ? run->entries[i]->value_size : 0;
+            arena_room(entry_size(keys->entries[i]->key_size, stored_size(keys->entries[i])));
+        audit->bytes += keys->entries[i]->large ? keys->entries[i]->value_size : 0;
     }
     audit->bytes += arena_room(node_size);
 }
 
 static void audit_leaf(struct audit *audit, const struct leaf *leaf)
 {
-    audit_run(audit, &leaf->run, sizeof(*leaf));
+    audit_run(audit, &leaf->keys, sizeof(*leaf));
     if (leaf->prev != audit->last)
         audit->wrong = "leaves are linked wrongly";
     if (audit->last != NULL &&
         (audit->last->next != leaf ||
-         dueq_slice_compare(entry_key(audit->last->run.entries[audit->last->run.count - 1]),
-                            entry_key(leaf->run.entries[0])) >= 0))
+         dueq_slice_compare(
+             node_entry_key(audit->last->keys.entries[audit->last->keys.count - 1]),
+             node_entry_key(leaf->keys.entries[0])) >= 0))
         audit->wrong = "leaves are out of order";
     audit->last = leaf;
-    audit->entries += leaf->run.count;
+    audit->entries += leaf->keys.count;
 }
 
-/* Every key of the subtree must be found by way of its separators. */
+/* Every key of the subtree must be between the separators that lead to it. */
 static void audit_node(struct audit *audit, const struct memtable *table, const void *node,
                        unsigned depth)
 {
@@ -721,18 +726,18 @@ static void audit_node(struct audit *audit, const struct memtable *table, const 
     if (depth == 0) {
         const struct leaf *leaf = node;
 
-        if (leaf->run.count == 0 && table->depth > 0) {
+        if (leaf->keys.count == 0 && table->depth > 0) {
             audit->wrong = "a leaf is empty";
             return;
         }
         audit_leaf(audit, leaf);
-        for (unsigned i = 0; i < leaf->run.count; i++)
-            if (find_leaf(table, entry_key(leaf->run.entries[i])) != leaf)
+        for (unsigned i = 0; i < leaf->keys.count; i++)
+            if (find_leaf(table, node_entry_key(leaf->keys.entries[i])) != leaf)
                 audit->wrong = "separators lead to another leaf";
         return;
     }
-    audit_run(audit, &inner->run, sizeof(*inner));
-    for (unsigned i = 0; i <= inner->run.count; i++)
+    audit_run(audit, &inner->keys, sizeof(*inner));
+    for (unsigned i = 0; i <= inner->keys.count; i++)
         audit_node(audit, table, inner->children[i], depth - 1);
 }
 

@@ -1,9 +1,10 @@
 #include "storage/kv/memtable/node.h"
 
+#include <assert.h>
 #include <endian.h>
 
-/* Eight bytes from `offset`, zeros behind the end: integers then order as the bytes do, and
- * equal integers decide nothing. */
+/* The eight bytes from `offset` on, zeros after the end of the key. Different hints are in the
+ * order of their keys; equal ones say nothing. */
 static uint64_t hint_of(struct dueq_slice key, size_t offset)
 {
     const uint8_t *bytes = key.data;
@@ -31,60 +32,60 @@ static size_t common_prefix(struct dueq_slice a, struct dueq_slice b, size_t lim
     return at;
 }
 
-static void set_prefix(struct run *run, size_t prefix)
+static void set_prefix(struct node_keys *keys, size_t prefix)
 {
-    run->prefix = (uint16_t)prefix;
-    memcpy(run->head, run->entries[0]->bytes, prefix < NODE_HEAD ? prefix : NODE_HEAD);
-    for (unsigned i = 0; i < run->count; i++)
-        run->hints[i] = hint_of(entry_key(run->entries[i]), prefix);
+    keys->prefix = (uint16_t)prefix;
+    memcpy(keys->head, keys->entries[0]->bytes, prefix < NODE_HEAD ? prefix : NODE_HEAD);
+    for (unsigned i = 0; i < keys->count; i++)
+        keys->hints[i] = hint_of(node_entry_key(keys->entries[i]), prefix);
 }
 
 /* The longest prefix is that of the first and the last key. */
-static void renew_prefix(struct run *run)
+static void renew_prefix(struct node_keys *keys)
 {
     struct dueq_slice first, last;
 
-    if (run->count == 0)
+    if (keys->count == 0)
         return;
-    first = entry_key(run->entries[0]);
-    last = entry_key(run->entries[run->count - 1]);
-    set_prefix(run, run->count == 1 ? (first.size > 8 ? first.size - 8 : 0)
-                                    : common_prefix(first, last, first.size));
+    first = node_entry_key(keys->entries[0]);
+    last = node_entry_key(keys->entries[keys->count - 1]);
+    set_prefix(keys, keys->count == 1 ? (first.size > 8 ? first.size - 8 : 0)
+                                      : common_prefix(first, last, first.size));
 }
 
 /* How the key compares to the node's prefix; 0: it begins with it. */
-static int compare_prefix(const struct run *run, struct dueq_slice key)
+static int compare_prefix(const struct node_keys *keys, struct dueq_slice key)
 {
-    size_t shared = key.size < run->prefix ? key.size : run->prefix;
+    size_t shared = key.size < keys->prefix ? key.size : keys->prefix;
     size_t head = shared < NODE_HEAD ? shared : NODE_HEAD;
     const uint8_t *bytes = key.data;
-    int order = memcmp(bytes, run->head, head);
+    int order = memcmp(bytes, keys->head, head);
 
     if (order == 0 && shared > head)
-        order = memcmp(bytes + head, run->entries[0]->bytes + head, shared - head);
-    return order == 0 && key.size < run->prefix ? -1 : order;
+        order = memcmp(bytes + head, keys->entries[0]->bytes + head, shared - head);
+    return order == 0 && key.size < keys->prefix ? -1 : order;
 }
 
-unsigned node_find(const struct run *run, struct dueq_slice key, bool *ret_equal)
+unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *ret_equal)
 {
-    unsigned low = 0, high = run->count;
+    unsigned low = 0, high = keys->count;
     uint64_t hint;
     int order;
 
     *ret_equal = false;
-    if (run->count == 0)
+    if (keys->count == 0)
         return 0;
-    order = compare_prefix(run, key);
+    order = compare_prefix(keys, key);
     if (order != 0)
-        return order < 0 ? 0 : run->count;
-    hint = hint_of(key, run->prefix);
+        return order < 0 ? 0 : keys->count;
+    hint = hint_of(key, keys->prefix);
     while (low < high) {
         unsigned middle = (low + high) / 2;
 
-        if (run->hints[middle] != hint)
-            order = run->hints[middle] < hint ? -1 : 1;
+        if (keys->hints[middle] != hint)
+            order = keys->hints[middle] < hint ? -1 : 1;
         else
-            order = dueq_slice_compare(entry_key(run->entries[middle]), key);
+            order = dueq_slice_compare(node_entry_key(keys->entries[middle]), key);
         if (order == 0) {
             *ret_equal = true;
             return middle;
@@ -97,35 +98,38 @@ unsigned node_find(const struct run *run, struct dueq_slice key, bool *ret_equal
     return low;
 }
 
-void node_insert(struct run *run, unsigned slot, struct entry *entry)
+void node_insert(struct node_keys *keys, unsigned slot, struct node_entry *entry)
 {
-    size_t tail = run->count - slot, shared = run->prefix;
+    size_t tail = keys->count - slot, shared = keys->prefix;
 
-    memmove(run->hints + slot + 1, run->hints + slot, tail * sizeof(run->hints[0]));
-    memmove(run->entries + slot + 1, run->entries + slot, tail * sizeof(run->entries[0]));
-    run->entries[slot] = entry;
-    run->count++;
-    if (run->count <= 2 ||
-        common_prefix(entry_key(entry), entry_key(run->entries[slot == 0 ? 1 : 0]), shared) <
-            shared)
-        renew_prefix(run);
+    assert(keys->count < NODE_KEYS && slot <= keys->count);
+    memmove(keys->hints + slot + 1, keys->hints + slot, tail * sizeof(keys->hints[0]));
+    memmove(keys->entries + slot + 1, keys->entries + slot, tail * sizeof(keys->entries[0]));
+    keys->entries[slot] = entry;
+    keys->count++;
+    if (keys->count <= 2 ||
+        common_prefix(node_entry_key(entry), node_entry_key(keys->entries[slot == 0 ? 1 : 0]),
+                      shared) < shared)
+        renew_prefix(keys);
     else
-        run->hints[slot] = hint_of(entry_key(entry), run->prefix);
+        keys->hints[slot] = hint_of(node_entry_key(entry), keys->prefix);
 }
 
-void node_remove(struct run *run, unsigned slot)
+void node_remove(struct node_keys *keys, unsigned slot)
 {
-    size_t tail = (size_t)run->count - slot - 1;
+    size_t tail = (size_t)keys->count - slot - 1;
 
-    memmove(run->hints + slot, run->hints + slot + 1, tail * sizeof(run->hints[0]));
-    memmove(run->entries + slot, run->entries + slot + 1, tail * sizeof(run->entries[0]));
-    run->count--;
+    assert(slot < keys->count);
+    memmove(keys->hints + slot, keys->hints + slot + 1, tail * sizeof(keys->hints[0]));
+    memmove(keys->entries + slot, keys->entries + slot + 1, tail * sizeof(keys->entries[0]));
+    keys->count--;
 }
 
-void node_move_tail(struct run *from, unsigned slot, struct run *to)
+void node_move_tail(struct node_keys *from, unsigned slot, struct node_keys *to)
 {
     unsigned moved = from->count - slot;
 
+    assert(slot <= from->count && to->count + moved <= NODE_KEYS);
     memcpy(to->entries + to->count, from->entries + slot, moved * sizeof(to->entries[0]));
     to->count = (uint16_t)(to->count + moved);
     from->count = (uint16_t)slot;

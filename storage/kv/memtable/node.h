@@ -1,9 +1,10 @@
-/* A node's sorted run of keys: shared by leaves and inner nodes of the memtable. Private to
- * storage/kv.
+/* The sorted keys of one node of the memtable's tree: leaves and inner nodes share it. Private
+ * to storage/kv/memtable.
  *
- * All keys of a node share their first `prefix` bytes (at least). The first of them, and of
- * every key the eight bytes behind them as an integer, are kept inline, so that most searches
- * touch no key at all. */
+ * All keys of a node begin with the same `prefix` bytes (they may share more). Kept inline are
+ * the first NODE_HEAD of these bytes and, as an integer, the eight bytes of each key that
+ * follow the prefix (its hint), so that most searches read no key. The entries belong to the
+ * memtable. Every function is O(NODE_KEYS) or less. */
 #ifndef DUEQ_NODE_H
 #define DUEQ_NODE_H
 
@@ -14,37 +15,39 @@
 
 enum { NODE_KEYS = 32, NODE_HEAD = 28 };
 
-/* An entry of the table, or the separator of an inner node. The value follows the key, or a
- * pointer to it when it is large. */
-struct entry {
+/* An entry of the table, or the separator of an inner node. `bytes` are the key and then the
+ * value, or a pointer to its large_value. */
+struct node_entry {
     uint32_t key_size;
     uint32_t value_size;
     bool tombstone;
-    bool fresh; /* no lower level has the key: a del may remove the entry */
+    bool fresh; /* no lower level has the key, so a del may remove the entry */
     bool large;
     uint8_t bytes[];
 };
 
-struct run {
+struct node_keys {
     uint16_t count;
     uint16_t prefix;
-    uint8_t head[NODE_HEAD]; /* the prefix, as much of it as has room */
+    uint8_t head[NODE_HEAD]; /* the first bytes of the prefix */
     uint64_t hints[NODE_KEYS];
-    struct entry *entries[NODE_KEYS];
+    struct node_entry *entries[NODE_KEYS];
 };
 
-static inline struct dueq_slice entry_key(const struct entry *entry)
+static inline struct dueq_slice node_entry_key(const struct node_entry *entry)
 {
     return dueq_slice(entry->bytes, entry->key_size);
 }
 
-/* The first slot whose key is >= key; *ret_equal: it is the key. count: there is none. */
-unsigned node_find(const struct run *run, struct dueq_slice key, bool *ret_equal);
+/* The first slot of which the key is >= key; keys->count: there is none. *ret_equal: it is
+ * equal. O(log NODE_KEYS). */
+unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *ret_equal);
 
-void node_insert(struct run *run, unsigned slot, struct entry *entry);
-void node_remove(struct run *run, unsigned slot);
+/* slot: 0 to keys->count; the node has less than NODE_KEYS keys and the order is kept. */
+void node_insert(struct node_keys *keys, unsigned slot, struct node_entry *entry);
+void node_remove(struct node_keys *keys, unsigned slot);
 
-/* Moves the keys from `slot` on to the end of another run. */
-void node_move_tail(struct run *from, unsigned slot, struct run *to);
+/* Moves the keys from `slot` on to the end of `to`, which has room for them. */
+void node_move_tail(struct node_keys *from, unsigned slot, struct node_keys *to);
 
 #endif

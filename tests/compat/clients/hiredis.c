@@ -1,4 +1,4 @@
-/* A round of hiredis; see ../README.md for what the checks are and who calls this. */
+/* A round of hiredis; ../README.md explains the checks and what runs this. */
 #include <hiredis/hiredis.h>
 #include <stdarg.h>
 #include <stdbool.h>

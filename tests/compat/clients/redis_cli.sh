@@ -1,5 +1,5 @@
 #!/bin/bash
-# A round of redis-cli; see ../README.md for what the checks are and who calls this.
+# A round of redis-cli; ../README.md explains the checks and what runs this.
 set -u
 
 cli() { redis-cli -p "$PORT" "$@"; }

@@ -1,4 +1,4 @@
-/* LD_PRELOAD: a machine whose wall clock is stepped, and which is booted anew, on command.
+/* LD_PRELOAD: a machine whose wall clock steps, and which reboots, on command.
  *
  * The file STEPPED_CLOCK holds what the clocks show beyond the truth: struct stepped_clock of
  * tests/support/stepped_clock.h, written by the test while the server runs. */

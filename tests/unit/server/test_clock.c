@@ -1,4 +1,4 @@
-/* The server's clocks: readings go in, time comes out. */
+/* The server's clocks: readings of the system's clocks go in, the queue's time comes out. */
 #include "tests/support/command_runner.h"
 #include "tests/support/dice.h"
 
@@ -472,7 +472,7 @@ static void begin_server(struct command_runner *runner)
                0);
 }
 
-/* The moment under that name of a map; NULL: the reply is nothing else. */
+/* The time under that name in a map; NULL: the reply is the time alone. */
 static void expect_moment(struct command_runner *runner, const char *name, int64_t moment,
                           const char *line)
 {
@@ -520,7 +520,7 @@ static void an_absolute_moment_is_shown_as_it_was_given(void **state)
     expect_moment(runner, "due", START + 2 * HOUR + 30000, "Q.GET mail a");
 }
 
-/* A time to live is as long as it was said to be; a moment is one of the wall clock. */
+/* A time to live has the length that was asked for; an absolute time is on the wall clock. */
 static void expiries_go_by_the_clock_that_they_were_given_on(void **state)
 {
     struct command_runner *runner = *state;

@@ -1,8 +1,8 @@
-/* Every number a client can send, at its ends. The requests come from the syntax in the table
- * of commands: each argument that is no key is given each of the extremes, alone, together with
- * its neighbour, and all arguments alike. So a new command is tried without being named here.
- * Each reply is well formed and bounded, no request takes long, and the stored data stays
- * sound. */
+/* Every number that a client can send, at its limits. The requests come from the syntax in the
+ * table of commands: each argument that is not a key takes each extreme value, alone, together
+ * with its neighbour, and all arguments at once. So a new command is tested without being named
+ * here. Each reply is well formed and has a limited size, no request takes long, and the stored
+ * data stays sound. */
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/docs/syntax.h"

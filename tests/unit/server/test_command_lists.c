@@ -1,4 +1,5 @@
-/* The commands of lists: forms, replies, errors, events, and who waits for elements. */
+/* The commands of lists: forms, replies, errors, events, and which waiting client gets an
+ * element. */
 #include "tests/support/event_listener.h"
 
 #include "server/session/waiters.h"

@@ -1,7 +1,9 @@
-/* The Q. commands: forms, replies and errors. What jobs do in time is tested in tests/model. */
+/* The Q. commands: forms, replies and errors. tests/model tests what happens to jobs over
+ * time. */
 #include "storage/store.h"
-#include "storage/queue/job_record.h"
+#include "storage/queue/queue_key.h"
 #include "tests/support/command_runner.h"
+#include "storage/kv/kv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

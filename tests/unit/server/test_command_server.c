@@ -1,4 +1,4 @@
-/* INFO, CONFIG, TIME, SHUTDOWN and what is said to Lua. */
+/* INFO, CONFIG, TIME, SHUTDOWN and the replies to Lua commands. */
 #include "tests/support/command_runner.h"
 
 #include <stdio.h>

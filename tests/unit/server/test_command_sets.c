@@ -1,4 +1,4 @@
-/* The commands of sets: forms, replies, errors, events, chance. */
+/* The commands of sets: forms, replies, errors, events, random members. */
 #include "tests/support/event_listener.h"
 
 #include <stdio.h>

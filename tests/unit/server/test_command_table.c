@@ -1,4 +1,4 @@
-/* The table of commands, and what COMMAND says of it. */
+/* The table of commands, and what COMMAND shows of it. */
 #include "server/dispatch/command_list.h"
 #include "tests/support/command_runner.h"
 

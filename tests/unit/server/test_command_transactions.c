@@ -1,4 +1,5 @@
 /* MULTI, EXEC, DISCARD, WATCH, UNWATCH. Expected is what Redis 7.0.15 answers. */
+#include "storage/kv/kv.h"
 #include "storage/store.h"
 #include "tests/support/command_runner.h"
 

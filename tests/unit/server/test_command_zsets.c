@@ -1,4 +1,4 @@
-/* The commands of sorted sets: forms, replies, errors, waiting, events, chance. */
+/* The commands of sorted sets: forms, replies, errors, waiting, events, random members. */
 #include "tests/support/event_listener.h"
 
 #include <stdio.h>

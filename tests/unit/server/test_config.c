@@ -813,7 +813,7 @@ static void a_directory_that_is_none_any_more_is_told(void **state)
     assert_string_equal(content_of(scene, "moved/dueq.conf"), "port 7000\n");
 }
 
-/* Root may write everywhere, so it is somebody else for a moment. */
+/* Root may write everywhere, so the test runs as another user for a short time. */
 static void an_unwritable_directory_is_told(void **state)
 {
     struct scene *scene = *state;

@@ -1,4 +1,4 @@
-/* The log: what is written, where, and after the file was moved away. */
+/* The log: what is written, where to, and after the file was moved. */
 #include "server/process/log.h"
 #include "tests/support/temp_dir.h"
 

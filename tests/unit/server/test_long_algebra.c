@@ -1,11 +1,15 @@
-/* Sets and sorted sets put together and keys sorted, in slices: the same reply and the same key
- * as in one turn, bounded slices, one moment to all who look, nothing left of what is given up.
- */
+/* Sets and sorted sets combined and keys sorted in slices: the reply and the stored key are the
+ * same as in one turn, slices have a limit, every reader sees one state, and nothing is left of
+ * a work that is given up. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* What a client can make long: the names it waits for, watches, listens to or gives. The work
- * grows with what is said, not with its square. */
+/* Long lists that a client sends: names that it waits for, watches, subscribes to or sets. The
+ * work grows with the length, not with its square. */
 #include "server/containers/seeded_table.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"

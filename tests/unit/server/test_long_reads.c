@@ -1,9 +1,15 @@
-/* Replies and searches that grow with what is stored: bounded slices, the value of one moment,
- * writers in their turn, nothing left when the client leaves. */
+/* Replies and searches that grow with what is stored: slices have a limit, the reply shows one
+ * state, writers get their turn, and nothing is left when the client disconnects. */
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/index/access.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

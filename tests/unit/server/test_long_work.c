@@ -1,10 +1,15 @@
-/* Commands that go on in later turns: bounded slices, one moment to all who look, nothing left
- * when the client leaves. */
+/* Commands that continue in later turns: slices have a limit, every reader sees one state, and
+ * nothing is left when the client disconnects. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

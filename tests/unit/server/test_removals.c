@@ -1,10 +1,14 @@
-/* Commands that take many elements out: found in slices, out in one moment, nothing changed
- * when the client leaves before. */
+/* Commands that take many elements out: they find them in slices and remove them at once, and
+ * change nothing when the client disconnects before. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Sessions that wait: who is served, when, and what is left of who went away. */
+/* Clients that wait: which one is served, when, and what is left of one that disconnected. */
 #include "server/session/waiters.h"
 #include "tests/support/command_runner.h"
 

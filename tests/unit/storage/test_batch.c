@@ -2,7 +2,7 @@
 #include "storage/kv/batch.h"
 #include "tests/support/text.h"
 
-#include "storage/kv/large_value.h"
+#include "storage/kv/memtable/large_value.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A data directory is one process's, and of one format. */
+/* A data directory belongs to one process and has one format. */
 #include "storage/kv/data_dir.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,7 @@
 /* Moments at which keys expire, on two clocks in one number. */
 #include "storage/store.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/string.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 

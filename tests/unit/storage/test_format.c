@@ -1,4 +1,4 @@
-/* Data directories that earlier versions have written are read by this one. */
+/* This version reads the data directories that earlier versions have written. */
 #include "storage/kv/kv.h"
 #include "tests/support/old_jobs.h"
 #include "tests/support/temp_dir.h"

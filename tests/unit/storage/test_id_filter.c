@@ -1,4 +1,4 @@
-/* The filter of ids: never denies what it was given, and most of what it was not. */
+/* The filter of ids: it never denies an id that it was given, and denies most others. */
 #include "storage/queue/id_filter.h"
 #include "tests/support/dice.h"
 

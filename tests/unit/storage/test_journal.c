@@ -1,4 +1,5 @@
-/* The journal in good days: append, settle, read back, recycle. */
+/* The journal without faults: append, become durable, read back, recycle. */
+#include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
 

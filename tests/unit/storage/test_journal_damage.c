@@ -1,5 +1,6 @@
-/* What a journal makes of files that are not as it left them: a torn tail is cut, damage is
- * refused and left alone. */
+/* Journal files that are not as the journal left them: it cuts off a torn tail, and refuses
+ * damage without changing a file. */
+#include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
 

@@ -1,5 +1,5 @@
-/* A disk that fails, fills up, is interrupted: what was settled stays settled, what failed
- * never is, and a full disk can be drained. */
+/* A disk that fails, fills up, or interrupts calls: durable records stay durable, failed ones
+ * never become durable, and a full disk can be drained. */
 #include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
 
@@ -26,7 +26,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Appends and waits until something fails; returns the last LSN that was settled before. */
+/* Appends and waits until something fails; returns the last LSN that was durable before. */
 static uint64_t append_until_failure(void)
 {
     uint64_t settled = journal_durable_lsn(rig.journal);
@@ -37,7 +37,7 @@ static uint64_t append_until_failure(void)
     return settled;
 }
 
-/* Failed for good: nothing more is taken or settled, although the disk works again. */
+/* Failed for good: no append succeeds and nothing becomes durable, although the disk works. */
 static void expect_failed(uint64_t settled, const char *call)
 {
     uint64_t last = journal_last_lsn(rig.journal);
@@ -53,7 +53,7 @@ static void expect_failed(uint64_t settled, const char *call)
     assert_int_equal(journal_last_lsn(rig.journal), last);
 }
 
-/* The failed record may be there or not; the journal goes on behind what is. */
+/* The failed record may be there or not; the journal continues after the last one. */
 static void expect_reopening_from(uint64_t settled)
 {
     rig_reopen(&rig);

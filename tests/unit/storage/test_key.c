@@ -1,11 +1,12 @@
 /* Keys of the space: their order, and the folding of names that are too long. */
+#include "storage/bytes.h"
 #include "storage/kv/key.h"
 
 #include <string.h>
 
 #include "tests/support/cmocka.h"
 
-enum { SEED = 42, ROOM = KV_KEY_MAX - 1 /* for a name behind the table byte */ };
+enum { SEED = 42, ROOM = KV_KEY_MAX - 1 /* for a name after the table byte */ };
 
 static struct kv_key named(const void *name, size_t size, uint64_t seed)
 {

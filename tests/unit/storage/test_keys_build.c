@@ -1,8 +1,15 @@
-/* Large keys copied and edited in slices: bounded steps, nothing seen before the end, nothing
- * left when they are given up. */
+/* Large keys copied and edited in slices: steps have a limit, nobody sees the result before the
+ * end, and nothing is left of a build that is given up. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/keys_build.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -227,7 +234,7 @@ static void a_crash_in_the_middle_leaves_the_old_state(void **state)
                 keys_build_step(build, &test.view, STEP, &finished);
         turn();
         dueq_abandon(test.store);
-        keys_build_free(build); /* whose store is gone */
+        keys_build_free(build); /* its store does not exist any more */
         store_fixture_open(&test);
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_NOTFOUND);
         reclaim_all();
@@ -421,7 +428,7 @@ static void a_key_is_made_from_nothing(void **state)
         turn();
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
         assert_int_equal(info.type, KEYS_HASH); /* nothing is seen yet */
-        assert_int_equal(keys_build_place(build, &test.view, text("to"), &count), DUEQ_OK);
+        assert_int_equal(keys_build_store(build, &test.view, text("to"), &count), DUEQ_OK);
         keys_build_free(build);
         reclaim_all();
         assert_int_equal(count, MANY);
@@ -465,12 +472,12 @@ static void what_is_made_knows_its_members(void **state)
 
     (void)state;
     assert_int_equal(keys_build_find(build, text("m"), &score), DUEQ_NOTFOUND);
-    assert_int_equal(keys_build_place(build, &test.view, text("to"), &count), DUEQ_NOTFOUND);
+    assert_int_equal(keys_build_store(build, &test.view, text("to"), &count), DUEQ_NOTFOUND);
     assert_int_equal(keys_build_put(build, text("m"), 5, NULL), DUEQ_OK);
     assert_int_equal(keys_build_put(build, text("n"), 1, NULL), DUEQ_OK);
     assert_int_equal(keys_build_find(build, text("m"), &score), DUEQ_OK);
     assert_int_equal(keys_build_put(build, text("m"), least, &score), DUEQ_OK);
-    assert_int_equal(keys_build_place(build, &test.view, text("to"), &count), DUEQ_OK);
+    assert_int_equal(keys_build_store(build, &test.view, text("to"), &count), DUEQ_OK);
     keys_build_free(build);
     assert_int_equal(count, 2);
     assert_int_equal(zset_rank(&test.view, text("to"), text("m"), false, &count), DUEQ_OK);

@@ -1,9 +1,15 @@
-/* Small values in the records of their keys: their order, their encodings, where they end, and
- * what they cost. Against arrays: tests/model/test_keys_random.c. */
+/* Small values in the records of their keys: their order, encodings, limits and cost.
+ * tests/model/test_keys_random.c compares them with arrays. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
-#include "storage/keys/packed.h"
+#include "storage/keys/index/packed.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -97,7 +103,7 @@ static void expect_encoding(const char *name, const char *expected)
     assert_string_equal(keys_encoding_name(info_of(name).encoding), expected);
 }
 
-/* Elements as they come, each with a space behind it. */
+/* Elements in their order, each with a space after it. */
 struct listing {
     char text[512];
     size_t size;

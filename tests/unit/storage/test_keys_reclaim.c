@@ -1,8 +1,12 @@
-/* Space given back in slices: what it costs, and that nothing is left. Random lives of keys:
- * tests/model/test_keys_random.c. */
+/* Reclaiming in slices: what it costs, and that nothing is left. tests/model/test_keys_random.c
+ * has random changes of keys. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 

@@ -1,7 +1,9 @@
-/* Sorted sets in the store: what walks cost over what was removed, members longer than keys,
- * and what is remembered of a set. Their life at random is tested in tests/model. */
+/* Sorted sets in the store: what walks over removed members cost, members longer than keys, and
+ * what is cached of a set. tests/model tests random changes. */
 #include "storage/keys/keys.h"
-#include "storage/keys/zset/zset_ties.h"
+#include "storage/keys/zset_ties.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -293,7 +295,7 @@ static bool see_some(void *arg, const struct zset_entry *entry)
 static int walk_in_pieces(struct store_fixture *fixture, int size, bool reverse)
 {
     struct zset_range range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = reverse};
-    struct zset_place place = {.again = false};
+    struct zset_position place = {.again = false};
     struct piece piece = {{reverse ? size - 1 : 0, reverse ? -1 : 1, 0, true}, 0};
 
     do {
@@ -327,7 +329,7 @@ static void a_walk_turns_where_it_stands(void **state)
 
     for (size_t i = 0; i < 2; i++) {
         struct zset_range range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = true};
-        struct zset_place place = {.again = false};
+        struct zset_position place = {.again = false};
         struct piece down = {{sizes[i] - 1, -1, 0, true}, 3},
                      up = {{sizes[i] - 3, 1, 0, true}, 5};
 
@@ -345,7 +347,7 @@ static void a_walk_does_not_go_on_in_another_set(void **state)
 {
     struct store_fixture *fixture = *state;
     struct zset_range range = {{.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = false};
-    struct zset_place place = {.again = false};
+    struct zset_position place = {.again = false};
     struct piece piece = {{0, 1, 0, true}, 50};
     char space[640];
 

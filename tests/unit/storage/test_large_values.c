@@ -1,5 +1,5 @@
-/* Large values: taken over without a copy, written by the sync thread, sound whatever happens
- * to their keys meanwhile. */
+/* Large values: taken over without a copy, written by the sync thread, and sound whatever
+ * happens to their keys meanwhile. */
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/fake_disk.h"

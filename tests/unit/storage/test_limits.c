@@ -1,8 +1,8 @@
-/* What a store is opened with and what callers ask of it, at the ends of the numbers. */
+/* Options and arguments of a store at the limits of their numbers. */
 #include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"

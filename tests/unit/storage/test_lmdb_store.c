@@ -1,5 +1,4 @@
-/* The checkpointed level by itself: renewals that fail, and what its list of free pages can
- * be. */
+/* The LMDB level alone: snapshot renewals that fail, and its list of free pages. */
 #include "storage/kv/lmdb_store.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"

@@ -1,8 +1,9 @@
-/* Single promises of the queue, each at its edge. Random lives of topics are in
- * tests/model/test_queue_random.c. */
+/* Single promises of the queue at their limits. tests/model/test_queue_random.c has random
+ * use. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -163,7 +164,7 @@ static void jobs_that_are_looked_at_keep_their_ids(void **state)
 }
 
 /* It says so when it does not know whether there is one. */
-static void a_job_behind_many_that_lapsed_is_found(void **state)
+static void a_job_after_many_that_expired_is_found(void **state)
 {
     enum dueq_status status;
     struct dueq_slice name;
@@ -208,7 +209,7 @@ static void an_id_behind_many_that_were_removed_is_known(void **state)
     commit();
     store_fixture_crash(&test);
     tick_all();
-    assert_non_null(test.store->queue->unique.filter.words);
+    assert_non_null(test.store->queue->ids.filter.words);
     for (int i = THOUSANDS - 1; i < THOUSANDS + 1; i++) {
         wanted = i < THOUSANDS ? DUEQ_DUPLICATE : DUEQ_OK;
         push.id = numbered(10 * THOUSANDS + i);
@@ -453,7 +454,7 @@ static void a_tick_that_fails_does_not_spin(void **state)
     push(text("t"), 10);
     push(text("t"), 20);
     queue_key_add_position(&key, STORE_FIXTURE_START + 10, 1);
-    kv_key_u8(&key, 9); /* behind the first, and no place */
+    kv_key_u8(&key, 9); /* after the first, and not a position */
     kv_put(test.store->kv, kv_key_slice(&key), text(""), true);
     wait_ms(20);
     tick_all();
@@ -470,7 +471,7 @@ int main(void)
         queue_test(what_fell_due_is_counted_in_parts),
         queue_test(totals_are_of_every_topic),
         queue_test(jobs_that_are_looked_at_keep_their_ids),
-        queue_test(a_job_behind_many_that_lapsed_is_found),
+        queue_test(a_job_after_many_that_expired_is_found),
         queue_test(an_id_behind_many_that_were_removed_is_known),
         queue_test(topics_without_jobs_are_dropped_but_for_the_last),
         queue_test(a_topic_made_again_gives_nothing_twice),

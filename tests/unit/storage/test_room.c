@@ -1,7 +1,7 @@
-/* What a store takes and refuses: what does not fit is refused before it changes anything, and
- * a store that failed answers no OK and does not grow. */
+/* What a store accepts and refuses: a change that does not fit is refused before it changes
+ * anything, and a store that failed returns no DUEQ_OK and does not grow. */
 #include "storage/dueq.h"
-#include "storage/queue/queue.h"
+#include "storage/queue/queue_internal.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/lmdb_disk.h"
 #include "tests/support/store_fixture.h"
@@ -274,7 +274,7 @@ static void a_large_push_is_refused_before_it_is_taken(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
-/* A program that has no descriptor left at that moment tries again. */
+/* A program that has no free descriptor at that time tries again. */
 static void a_moment_without_descriptors_passes(void **state)
 {
     uint64_t lsn;

@@ -1,4 +1,5 @@
 /* The bytes of a journal segment. */
+#include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 
 #include <string.h>

@@ -1,11 +1,15 @@
-/* What time brings costs the same for each of few and of many, whether a checkpoint came in
- * between or not: leases, lives and delays that end in one millisecond, keys that expire, jobs
- * that are cancelled or flushed. Counted are the steps that ticks took and the tombstones that
- * searches stepped over. ENTRIES= scales: 1000000 by hand. */
+/* Background work costs the same per item for few and for many items, with or without a
+ * checkpoint in between: leases, lives and delays that end in one millisecond, keys that
+ * expire, jobs that are cancelled or flushed. The tests count steps of ticks and tombstones
+ * that searches passed. ENTRIES= scales: 1000000 by hand. */
+#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/string.h"
+#include "storage/queue/queue_internal.h"
 #include "tests/support/dice.h"
 #include "tests/support/store_fixture.h"
 
@@ -172,7 +176,7 @@ static uint64_t cancelled(int count, bool checkpointed)
     return steps + store_fixture_stats(&test).tombstones_passed - before + 1;
 }
 
-/* Workers that keep their jobs for a moment, among long leases that were acked. */
+/* Workers that keep their jobs for a short time, among long leases that were acked. */
 static uint64_t acked(int count, bool checkpointed)
 {
     int64_t *tokens = calloc((size_t)count, sizeof(*tokens));

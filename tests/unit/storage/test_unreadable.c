@@ -1,9 +1,14 @@
-/* A page that cannot be read, once and at any place: what was asked for is right or an error,
- * and never the shorter answer of one who takes the error for the end. */
+/* A page that cannot be read, once and anywhere: a read returns the right value or an error,
+ * never a short result because it took the error for the end. */
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/io.h"
 #include "storage/kv/kv.h"
+#include "storage/keys/hash.h"
+#include "storage/keys/list.h"
+#include "storage/keys/set.h"
+#include "storage/keys/string.h"
+#include "storage/keys/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 

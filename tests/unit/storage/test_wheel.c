@@ -1,4 +1,4 @@
-/* The wheel's promises, one by one; random use is in tests/model/test_wheel_random.c. */
+/* The wheel's promises, one by one; tests/model/test_wheel_random.c has random use. */
 #include "storage/wheel.h"
 
 #include "tests/support/cmocka.h"

@@ -1,0 +1,82 @@
+/* What a handler gets, and the replies that many handlers write. Each reply function that
+ * returns an outcome returns OUTCOME_DONE, so that a handler can end with it. Cost of each:
+ * O(1), but for the text that it writes. */
+#ifndef DUEQ_CONTEXT_H
+#define DUEQ_CONTEXT_H
+
+#include "protocol/resp_writer.h"
+#include "server/dispatch/command.h"
+#include "storage/dueq.h"
+
+#include <assert.h>
+
+struct server;
+struct session;
+struct waiter;
+
+/* One run of one command. A handler sees no socket, no clock and no libevent. All pointers are
+ * borrowed, and are valid until the handler returns. */
+struct context {
+    struct server *server;
+    struct session *session;
+    struct dueq *store;            /* NULL: not available; the command does not need it */
+    const struct command *command; /* the command or subcommand that runs */
+    const struct request *request;
+    struct resp_writer *reply;
+    struct dueq_time now;
+    const struct waiter *waiter; /* not NULL: the command waited and runs again */
+    bool timed_out;              /* with waiter: its deadline has passed, the reply is nil */
+    bool may_wait;               /* false in an EXEC: a blocking command answers at once */
+    bool queued;                 /* the command is part of an EXEC */
+    enum dueq_status failed;     /* set by context_status: the error replaces the whole reply */
+};
+
+static inline size_t context_count(const struct context *context)
+{
+    return context->request->count;
+}
+
+/* `index` is less than context_count. The bytes are the request's. */
+static inline struct argument context_argument(const struct context *context, size_t index)
+{
+    assert(index < context->request->count);
+    return context->request->arguments[index];
+}
+static inline struct dueq_slice context_slice(const struct context *context, size_t index)
+{
+    struct argument argument = context_argument(context, index);
+    return dueq_slice(argument.data, argument.size);
+}
+
+/* The time on the queue's clock `ms` (0 or more) after now, rounded up so that it does not come
+ * too early. DUEQ_NEVER when the sum exceeds 64 bits. */
+int64_t context_deadline(const struct context *context, int64_t ms);
+
+/* ---- replies */
+
+enum outcome context_ok(struct context *context); /* "OK" */
+enum outcome context_reply_integer(struct context *context, int64_t number);
+
+static inline void resp_slice(struct resp_writer *writer, struct dueq_slice slice)
+{
+    resp_bulk(writer, slice.data, slice.size);
+}
+
+/* ---- errors */
+
+enum outcome context_syntax_error(struct context *context); /* "ERR syntax error" */
+enum outcome context_arity_error(struct context *context);
+/* Of a container: "ERR unknown subcommand 'x'. Try CLIENT HELP." */
+enum outcome context_unknown_subcommand(struct context *context);
+/* Of a subcommand whose arguments it cannot read. */
+enum outcome context_subcommand_error(struct context *context);
+/* Replies to a status of the store for which the command has no text of its own (FULL, IO,
+ * ...). The error replaces what the command has written, and what it still writes. */
+enum outcome context_status(struct context *context, enum dueq_status status);
+/* True for DUEQ_OK and DUEQ_NOTFOUND. For others calls context_status and returns false. */
+bool context_check_status(struct context *context, enum dueq_status status);
+/* For dispatch.c: writes the error for context->failed. For damaged data it names what is
+ * damaged and what the client asked for, and writes the same to the log. */
+void context_tell_failure(struct context *context);
+
+#endif

@@ -1,0 +1,17 @@
+/* From a request to its handler. */
+#ifndef DUEQ_DISPATCH_H
+#define DUEQ_DISPATCH_H
+
+#include "server/dispatch/context.h"
+
+/* Finds the command of context->request, checks login, arity, room and the state of the store,
+ * and runs the handler. Sets context->command. Writes every error reply itself. Inside MULTI it
+ * queues the request instead. Cost: O(1) beside the handler's. */
+enum outcome dispatch_command(struct context *context);
+
+/* True when CLIENT PAUSE delays the request. A request that will fail for its form or before
+ * login is not delayed. */
+bool dispatch_is_paused(const struct server *server, const struct session *session,
+                        const struct request *request);
+
+#endif

@@ -1,0 +1,44 @@
+/* The keys of the queue's tables in the key space. Encodings: storage/FORMAT.md. Private to
+ * storage/queue. */
+#ifndef DUEQ_QUEUE_KEY_H
+#define DUEQ_QUEUE_KEY_H
+
+#include "storage/kv/key.h"
+
+/* The tables: first byte of a key. Those of storage/keys are lower case. */
+enum {
+    TABLE_BODY = 'B',     /* topic, seq -> id, options, body; never rewritten */
+    TABLE_GARBAGE = 'G',  /* -> nothing; present while flushed topics still have records */
+    TABLE_META = 'M',     /* -> counters; 't' -> the caller's timeline */
+    TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
+    TABLE_STATE = 'S',    /* topic, seq -> state, once it differs from that of the push */
+    TABLE_TOPIC = 'T',    /* name -> topic */
+    TABLE_ID = 'U'        /* topic, caller's id or its hash -> seq */
+};
+
+/* Classes of the schedule. */
+enum {
+    CLASS_PENDING = 'p', /* priority, clock, due, seq */
+    CLASS_CLAIMED = 'c', /* end of the lease, seq */
+    CLASS_DEAD = 'd',    /* time of death, seq */
+    CLASS_TTL = 'x'      /* end of the ttl, seq */
+};
+
+/* The prefix of all keys of a topic in a table. */
+struct kv_key queue_key_topic(uint8_t table, uint64_t topic);
+struct kv_key queue_key_job(uint8_t table, uint64_t topic, uint64_t seq);
+/* Ids of 16 bytes and more are hashed, so that long ids cost the index no more than short ones.
+ * A push treats two ids with the same hash as duplicates; lookups compare the id in the body.
+ */
+struct kv_key queue_key_id(uint64_t topic, struct dueq_slice id, uint64_t seed);
+/* The prefix of a class of the schedule. */
+struct kv_key queue_key_class(uint64_t topic, uint8_t class);
+/* The prefix of one lane: CLASS_PENDING, one priority, one clock. */
+struct kv_key queue_key_lane(uint64_t topic, uint8_t priority, uint8_t clock);
+/* Appends a position to the prefix of a class or lane. due: ms. */
+void queue_key_add_position(struct kv_key *key, int64_t due, uint64_t seq);
+/* Reads the position that follows a prefix of `head` bytes. False: the key is malformed. */
+bool queue_key_read_position(struct dueq_slice key, size_t head, int64_t *ret_due,
+                             uint64_t *ret_seq);
+
+#endif

@@ -1,0 +1,45 @@
+/* The schedule of a topic: which of its jobs is pending, claimed or dead, and in which order
+ * they come. Searches have a budget as those of cursors do (kv_cursor_seek_within):
+ * DUEQ_NOTFOUND with a budget of 0 afterwards means that another call may find more. A NULL
+ * budget has no end. Private to storage/queue. */
+#ifndef DUEQ_SCHEDULE_H
+#define DUEQ_SCHEDULE_H
+
+#include "storage/queue/topic.h"
+
+struct queue;
+
+/* The present time on the lane's clock, ms. */
+static inline int64_t schedule_lane_now(const struct lane *lane, struct dueq_time time)
+{
+    return lane->clock == CLOCK_QUEUE ? time.now : time.wall;
+}
+
+/* Makes room for an entry of that state, so that schedule_add cannot fail. DUEQ_NOMEM. */
+enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
+                                  struct dueq_time time);
+/* Adds the job's entry and counts it; schedule_reserve comes before. */
+void schedule_add(struct queue *queue, struct topic *topic, const struct job_state *state,
+                  uint64_t seq, struct dueq_time time);
+/* Removes the job's entry. state: the one that the entry was added with. */
+void schedule_remove(struct queue *queue, struct topic *topic, const struct job_state *state,
+                     uint64_t seq);
+
+/* The first entry of the lane that is due. DUEQ_NOTFOUND: none is. */
+enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct lane *lane,
+                                struct dueq_time time, unsigned *budget,
+                                struct position *ret_position);
+/* Counts the jobs that have fallen due since the last count (or, with a wall clock that was set
+ * back, those that are not due any more). *moved grows by the jobs that became ready. A budget
+ * of 0 afterwards: there may be more. */
+enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct lane *lane,
+                                struct dueq_time time, unsigned *budget, uint64_t *moved);
+/* Makes lane->next_due exact. All jobs that are due must have been counted. */
+enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic,
+                                        struct lane *lane, unsigned *budget);
+/* The first entry of a class at or after a position. DUEQ_NOTFOUND: there is none. */
+enum dueq_status schedule_class_first(struct queue *queue, const struct topic *topic,
+                                      uint8_t class, struct position from, unsigned *budget,
+                                      struct position *ret_position);
+
+#endif
