@@ -32,6 +32,7 @@ struct fake_disk {
     size_t most;
     bool interrupted; /* the last transfer was */
     bool hold_syncs;
+    unsigned held_syncs; /* of files that have a name */
     bool dead;
     unsigned long until_cut; /* 0: no cut is planned */
     uint64_t free_bytes;
@@ -205,14 +206,31 @@ static ssize_t fake_pwritev(void *arg, int fd, const struct iovec *parts, int co
     return put;
 }
 
+/* A file that the journal prepares has no name before it is whole. */
+static bool has_name(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+static void hold_sync(struct fake_disk *disk, int fd)
+{
+    bool counts = has_name(fd);
+
+    disk->held_syncs += counts;
+    while (disk->hold_syncs && !disk->dead)
+        pthread_cond_wait(&disk->released, &disk->lock);
+    disk->held_syncs -= counts;
+}
+
 static int fake_fdatasync(void *arg, int fd)
 {
     struct fake_disk *disk = arg;
     int result = 0;
 
     pthread_mutex_lock(&disk->lock);
-    while (disk->hold_syncs && !disk->dead)
-        pthread_cond_wait(&disk->released, &disk->lock);
+    hold_sync(disk, fd);
     if (disk->untold[fd] && !disk->dead) {
         disk->untold[fd] = false;
         errno = EIO;
@@ -464,6 +482,16 @@ void fake_disk_set_free_bytes(struct fake_disk *disk, uint64_t bytes)
     pthread_mutex_lock(&disk->lock);
     disk->free_bytes = bytes;
     pthread_mutex_unlock(&disk->lock);
+}
+
+unsigned fake_disk_held_syncs(struct fake_disk *disk)
+{
+    unsigned held;
+
+    pthread_mutex_lock(&disk->lock);
+    held = disk->held_syncs;
+    pthread_mutex_unlock(&disk->lock);
+    return held;
 }
 
 void fake_disk_hold_syncs(struct fake_disk *disk, bool hold)

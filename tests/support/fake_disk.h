@@ -43,6 +43,8 @@ void fake_disk_set_free_bytes(struct fake_disk *disk, uint64_t bytes);
 
 /* While `hold` is true, syncs do not return. */
 void fake_disk_hold_syncs(struct fake_disk *disk, bool hold);
+/* How many syncs of files with a name are held now. */
+unsigned fake_disk_held_syncs(struct fake_disk *disk);
 
 /* Cuts the power after `calls` more calls; 0: now. From then on every call fails, except reads
  * of open files. */

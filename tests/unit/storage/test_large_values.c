@@ -54,6 +54,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
+    fake_disk_hold_syncs(test.disk, false); /* also after a test that failed */
     kv_abandon(test.kv);
     fake_disk_free(test.disk);
     temp_dir_remove(test.dir);
@@ -119,6 +120,8 @@ static void hold_sync_thread(void)
     fake_disk_hold_syncs(test.disk, true);
     kv_put(test.kv, text("first"), text("one"), true);
     commit();
+    while (fake_disk_held_syncs(test.disk) == 0)
+        usleep(1000);
 }
 
 static void let_go(void)
