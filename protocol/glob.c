@@ -61,8 +61,8 @@ static bool match_one(struct pattern *pattern, char byte, bool ignore_case)
     return fold(*pattern->at++, ignore_case) == fold(byte, ignore_case);
 }
 
-/* Only the last star need be tried again: what an earlier one could swallow, the last can too.
- */
+/* Only the last star need be tried again: what an earlier one could swallow, the last can
+ * too. */
 bool glob_match(const char *pattern, size_t pattern_size, const char *text, size_t text_size,
                 bool ignore_case)
 {

@@ -48,8 +48,8 @@ static void take_escape(struct splitter *splitter)
     splitter->at += 2;
 }
 
-/* Takes the rest of a quoted token, up to and with the closing quote, which must end the token.
- */
+/* Takes the rest of a quoted token, up to and with the closing quote, which must end the
+ * token. */
 static bool take_quoted(struct splitter *splitter, char quote)
 {
     while (splitter->at < splitter->end) {

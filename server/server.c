@@ -1,15 +1,15 @@
 #include "server/server.h"
 
+#include "server/dispatch/long_work.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
-#include "server/dispatch/long_work.h"
 #include "server/process/pidfile.h"
-#include "server/session/pubsub.h"
 #include "server/process/stop_signals.h"
+#include "server/session/pubsub.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
-#include "storage/keys/keys.h"
 #include "storage/keys/index/changes.h"
+#include "storage/keys/keys.h"
 #include "storage/store.h"
 
 #include <errno.h>

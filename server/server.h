@@ -4,12 +4,12 @@
 #ifndef DUEQ_SERVER_H
 #define DUEQ_SERVER_H
 
-#include "server/statistics/checkpoint_watch.h"
+#include "server/config/config.h"
 #include "server/net/client_memory.h"
 #include "server/process/clock.h"
-#include "server/config/config.h"
-#include "server/statistics/latency.h"
 #include "server/session/session.h"
+#include "server/statistics/checkpoint_watch.h"
+#include "server/statistics/latency.h"
 #include "server/statistics/slowlog.h"
 #include "storage/dueq.h"
 

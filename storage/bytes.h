@@ -10,8 +10,8 @@
 uint64_t bytes_read_u64(const void *bytes);
 void bytes_write_u64(void *bytes, uint64_t number);
 
-/* A time in 8 bytes, its sign bit inverted: negative times sort first. kv_key_time writes it.
- */
+/* A time in 8 bytes, its sign bit inverted: negative times sort first. kv_key_time writes
+ * it. */
 int64_t bytes_read_time(const void *bytes);
 
 /* A number in 1 to 9 bytes, of which the order is that of the numbers: below 248 one byte, the

@@ -92,8 +92,8 @@ enum dueq_status dueq_wait(struct dueq *store, uint64_t lsn);
  * when cursors have passed 200,000 tombstones. */
 void dueq_maintain(struct dueq *store, bool idle);
 /* Commits, and blocks until a checkpoint contains everything, so that the next opening replays
- * nothing. DUEQ_FULL: there is no space for the checkpoint; the journal still has everything.
- */
+ * nothing. DUEQ_FULL: there is no space for the checkpoint; the journal still has
+ * everything. */
 enum dueq_status dueq_checkpoint(struct dueq *store, struct dueq_time time);
 /* DUEQ_OK, or why the store has failed; then only dueq_abandon helps. */
 enum dueq_status dueq_status(const struct dueq *store);
@@ -225,8 +225,8 @@ enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time);
  * run out, counts jobs that fall due. True: there is more to do; call again. */
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget);
 
-/* In how many ms after `time` dueq_tick must be called; DUEQ_NEVER: nothing is scheduled. O(1).
- */
+/* In how many ms after `time` dueq_tick must be called; DUEQ_NEVER: nothing is scheduled.
+ * O(1). */
 int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time);
 
 /* Returns a topic in which a job became ready since the last call (by a push, a nack, the end

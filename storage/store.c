@@ -1,11 +1,11 @@
 /* A store as a whole: its life, its batches, its time. */
 #include "storage/store.h"
 
+#include "storage/keys/index/reclaim.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
 #include "storage/queue/queue.h"
-#include "storage/keys/index/reclaim.h"
 #include "storage/queue/topics.h"
 
 #include <stdlib.h>

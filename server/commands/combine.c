@@ -3,10 +3,10 @@
 #include "protocol/number.h"
 #include "server/commands/scored_members.h"
 #include "server/dispatch/long_work.h"
+#include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
 #include "storage/keys/set.h"
 #include "storage/keys/zset.h"
-#include "storage/dueq.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "server/commands/database.h"
 #include "storage/store.h"
 
-#include "server/session/notifications.h"
 #include "server/server.h"
+#include "server/session/notifications.h"
 #include "server/session/waiters.h"
 
 struct keys_view database_view(const struct context *context)

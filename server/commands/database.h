@@ -3,8 +3,8 @@
 #ifndef DUEQ_DATABASE_H
 #define DUEQ_DATABASE_H
 
-#include "server/dispatch/arguments.h"
 #include "server/config/keyspace_events.h"
+#include "server/dispatch/arguments.h"
 #include "server/session/session.h"
 #include "storage/keys/keys.h"
 

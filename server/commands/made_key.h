@@ -5,8 +5,8 @@
 #ifndef DUEQ_MADE_KEY_H
 #define DUEQ_MADE_KEY_H
 
-#include "server/containers/gathered.h"
 #include "server/commands/database.h"
+#include "server/containers/gathered.h"
 
 /* The owner sets type, in_memory and grown; all else begins as zero. */
 struct made_key {

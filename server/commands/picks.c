@@ -1,8 +1,8 @@
 #include "server/commands/picks.h"
 
+#include "server/containers/slice_set.h"
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
-#include "server/containers/slice_set.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #include "server/commands/string_value.h"
 
 #include "server/commands/database.h"
-#include "storage/store.h"
 #include "storage/keys/string.h"
+#include "storage/store.h"
 
 bool string_value_read(struct context *context, struct dueq_slice name,
                        struct dueq_slice *ret_value, bool *ret_found)

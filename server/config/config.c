@@ -1,5 +1,5 @@
-#include "storage/dueq.h"
 #include "server/config/config_options.h"
+#include "storage/dueq.h"
 
 #include "protocol/tokens.h"
 

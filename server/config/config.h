@@ -5,8 +5,8 @@
 
 #include "protocol/request.h"
 #include "server/config/keyspace_events.h"
-#include "server/process/log.h"
 #include "server/config/output_limits.h"
+#include "server/process/log.h"
 #include "storage/dueq.h"
 
 #include <stdbool.h>
@@ -48,8 +48,8 @@ struct config {
     int64_t high_water_percent;
     int64_t queue_lease, queue_retries, queue_backoff, queue_backoff_max;
     /* The limits of Redis' small encodings. OBJECT ENCODING, DEBUG OBJECT and the scores of
-     * ZSCAN follow them. A list with more elements than its limit is also not packed on disk.
-     */
+     * ZSCAN follow them. A list with more elements than its limit is also not packed on
+     * disk. */
     int64_t list_max_listpack_size;
     int64_t hash_max_listpack_entries, hash_max_listpack_value;
     int64_t set_max_intset_entries;

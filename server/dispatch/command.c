@@ -1,6 +1,6 @@
+#include "server/containers/seeded_table.h"
 #include "server/dispatch/command_list.h"
 #include "server/statistics/command_stats.h"
-#include "server/containers/seeded_table.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -59,8 +59,8 @@ enum command_flag {
     COMMAND_LOOKS_UP = 1 << 24,
     /* Not printed: changes the time of last use also after CLIENT NO-TOUCH. */
     COMMAND_TOUCHES = 1 << 25,
-    /* Not printed: runs what MULTI has queued; needs the store and room that the queue needs.
-     */
+    /* Not printed: runs what MULTI has queued; needs the store and room that the queue
+     * needs. */
     COMMAND_RUNS_QUEUE = 1 << 26,
     /* Commands that do not use the store and take little time. */
     COMMAND_ANYTIME = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST
@@ -101,8 +101,8 @@ struct command {
 const struct command *command_find(struct argument name);
 /* In any case, O(subcommands). NULL: there is none. */
 const struct command *command_find_sub(const struct command *container, struct argument name);
-/* The command that a request names, or its subcommand where it names one. NULL: there is none.
- */
+/* The command that a request names, or its subcommand where it names one. NULL: there is
+ * none. */
 const struct command *command_find_request(const struct request *request);
 size_t command_count(void); /* without subcommands */
 /* `index` is less than command_count; in order of command_list.h and of the entries there. */

@@ -1,16 +1,16 @@
 #include "server/dispatch/long_work.h"
 
 #include "protocol/number.h"
+#include "server/containers/seeded_table.h"
 #include "server/dispatch/context.h"
 #include "server/dispatch/key_specs.h"
-#include "server/containers/seeded_table.h"
 #include "server/server.h"
 #include "server/session/session_output.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
-#include "storage/keys/keys.h"
-#include "storage/keys/index/changes.h"
 #include "storage/dueq.h"
+#include "storage/keys/index/changes.h"
+#include "storage/keys/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

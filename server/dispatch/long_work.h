@@ -15,8 +15,8 @@
 #ifndef DUEQ_LONG_WORK_H
 #define DUEQ_LONG_WORK_H
 
-#include "storage/keys/index/changes.h"
 #include "server/dispatch/context.h"
+#include "storage/keys/index/changes.h"
 
 struct keys_change;
 struct long_work;

@@ -1,13 +1,13 @@
-#include "storage/store.h"
 #include "server/info/info.h"
+#include "storage/store.h"
 
-#include "server/statistics/command_stats.h"
-#include "server/session/pubsub.h"
 #include "server/info/info_sections.h"
 #include "server/info/info_store.h"
 #include "server/server.h"
-#include "storage/keys/keys.h"
+#include "server/session/pubsub.h"
+#include "server/statistics/command_stats.h"
 #include "storage/keys/index/access.h"
+#include "storage/keys/keys.h"
 
 #include <inttypes.h>
 #include <malloc.h>

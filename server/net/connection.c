@@ -1,7 +1,7 @@
 #include "server/net/connection.h"
 
-#include "server/net/listener.h"
 #include "server/dispatch/long_work.h"
+#include "server/net/listener.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 

@@ -1,8 +1,8 @@
 #include "server/session/notifications.h"
 
 #include "server/session/pubsub.h"
-#include "storage/keys/keys.h"
 #include "storage/keys/index/changes.h"
+#include "storage/keys/keys.h"
 #include "storage/store.h"
 
 #include <stdio.h>

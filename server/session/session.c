@@ -1,8 +1,8 @@
 #include "server/session/session.h"
 
+#include "server/server.h"
 #include "server/session/monitors.h"
 #include "server/session/pubsub.h"
-#include "server/server.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"

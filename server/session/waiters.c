@@ -1,14 +1,14 @@
 #include "server/session/waiters.h"
 
+#include "server/containers/request_copy.h"
+#include "server/containers/seeded_table.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/notifications.h"
 #include "server/session/session_output.h"
-#include "server/containers/request_copy.h"
-#include "server/containers/seeded_table.h"
 #include "server/session/watches.h"
 
-#include "storage/store.h"
 #include "storage/keys/index/changes.h"
+#include "storage/store.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "storage/store.h"
-#include "storage/keys/index/changes.h"
 #include "server/session/watches.h"
+#include "storage/keys/index/changes.h"
+#include "storage/store.h"
 
 #include "server/containers/seeded_table.h"
 #include "server/server.h"

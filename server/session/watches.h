@@ -4,8 +4,8 @@
 #define DUEQ_WATCHES_H
 
 #include "server/dispatch/context.h"
-#include "storage/keys/keys.h"
 #include "storage/keys/index/changes.h"
+#include "storage/keys/keys.h"
 
 struct watches;
 

@@ -1,10 +1,10 @@
 #include "storage/keys/keys.h"
 
+#include "storage/bytes.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/string.h"
-#include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 
@@ -191,8 +191,8 @@ static enum dueq_status copy_here(struct keys *keys, const struct keys_entry *en
     return DUEQ_OK;
 }
 
-/* Copies up to `count` records of the object in one table, from `first` on, to another object.
- */
+/* Copies up to `count` records of the object in one table, from `first` on, to another
+ * object. */
 static enum dueq_status copy_records(struct keys *keys, struct keys_entry *entry,
                                      const struct kv_key *first, uint64_t count, uint64_t to)
 {

@@ -4,13 +4,13 @@
  * and the new object is erased. */
 #include "storage/keys/keys_build.h"
 
+#include "storage/bytes.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/index/zset_order.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/zset_member.h"
-#include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 

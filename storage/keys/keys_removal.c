@@ -4,8 +4,8 @@
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/list.h"
 #include "storage/keys/zset_walk.h"
-#include "storage/kv/kv.h"
 #include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 

@@ -420,8 +420,8 @@ static enum dueq_status close_towards_tail(struct keys *keys, const struct keys_
     return status;
 }
 
-/* Moves the elements after the first of `count` matches towards the head, onto those matches.
- */
+/* Moves the elements after the first of `count` matches towards the head, onto those
+ * matches. */
 static enum dueq_status close_towards_head(struct keys *keys, const struct keys_entry *entry,
                                            const uint64_t *indexes, size_t count)
 {

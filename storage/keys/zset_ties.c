@@ -1,7 +1,7 @@
 #include "storage/keys/zset_ties.h"
 
-#include "storage/kv/kv.h"
 #include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 #include <stdlib.h>
 

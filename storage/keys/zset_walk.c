@@ -195,8 +195,8 @@ static enum dueq_status enter(struct zset_walk *walk, enum dueq_status status)
     return status;
 }
 
-/* Seeks by member. All scores are taken to be equal, so the score of the first entry is used.
- */
+/* Seeks by member. All scores are taken to be equal, so the score of the first entry is
+ * used. */
 static enum dueq_status seek_member(struct zset_walk *walk, const struct zset_bound *bound)
 {
     bool reverse = walk->reverse;

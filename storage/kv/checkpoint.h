@@ -31,8 +31,8 @@ enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
                                          const struct checkpoint_mark *mark);
 
 /* Starts the thread. It calls notify when a checkpoint has ended or checkpoint_has_room has
- * changed. lmdb, journal and io are the caller's and must outlive the checkpoint. DUEQ_NOMEM.
- */
+ * changed. lmdb, journal and io are the caller's and must outlive the checkpoint.
+ * DUEQ_NOMEM. */
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
                                 const struct dueq_io *io, void (*notify)(void *arg),
                                 void *notify_arg, struct checkpoint **ret_checkpoint);
@@ -43,8 +43,8 @@ void checkpoint_free(struct checkpoint *checkpoint);
  * free it until checkpoint_running is false. */
 void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
                       const struct checkpoint_mark *mark);
-/* Wakes the thread to make the files that journal_wants_files asks for, when it has no table.
- */
+/* Wakes the thread to make the files that journal_wants_files asks for, when it has no
+ * table. */
 void checkpoint_wake(struct checkpoint *checkpoint);
 bool checkpoint_running(const struct checkpoint *checkpoint);
 /* Waits until the checkpoint has ended or failed for good, `usec` microseconds at the most. The

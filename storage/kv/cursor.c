@@ -333,8 +333,8 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
 
 /* ---- moves */
 
-/* Moves to the nearest record that is not deleted. Stops at the first tombstone after `limit`.
- */
+/* Moves to the nearest record that is not deleted. Stops at the first tombstone after
+ * `limit`. */
 static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
 {
     for (;;) {

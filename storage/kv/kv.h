@@ -17,8 +17,8 @@
 
 #include "storage/kv/key.h"
 #include "storage/options.h"
-#include "storage/stats.h"
 #include "storage/slice.h"
+#include "storage/stats.h"
 #include "storage/status.h"
 #include "storage/types.h"
 
@@ -53,8 +53,8 @@ void kv_abandon(struct kv *kv);
  * kv_commit or kv_maintain. DUEQ_NOTFOUND: there is no such key. */
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
 
-/* ---- writing; room.h says what may be written. Key: 1 to KV_KEY_MAX bytes, the first not 0.
- */
+/* ---- writing; room.h says what may be written. Key: 1 to KV_KEY_MAX bytes, the first not
+ * 0. */
 
 /* Key and value are copied. `absent`: the caller knows that the key is not present now (kv_get
  * would answer DUEQ_NOTFOUND). A kv_del before the next checkpoint then leaves nothing, not

@@ -76,8 +76,8 @@ void kv_room_open(struct kv *kv);
 /* Looks, every 200 ms at most, whether room was lost or has returned. */
 void kv_room_check(struct kv *kv);
 void kv_room_measure(struct kv *kv); /* call it when a checkpoint has ended */
-/* Call them when the active memtable becomes the frozen one, and when the frozen one is freed.
- */
+/* Call them when the active memtable becomes the frozen one, and when the frozen one is
+ * freed. */
 void kv_room_freeze(struct kv *kv);
 void kv_room_release(struct kv *kv);
 

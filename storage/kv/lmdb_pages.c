@@ -981,8 +981,8 @@ static enum dueq_status list_record(struct pages *pages, const struct pages_curs
     return DUEQ_OK;
 }
 
-/* Every page is a meta page, in use, or free. A few that are none of these are lost room only.
- */
+/* Every page is a meta page, in use, or free. A few that are none of these are lost room
+ * only. */
 static enum dueq_status look_at_sums(struct pages *pages, uint64_t unused)
 {
     const struct meta *meta = &pages->meta;

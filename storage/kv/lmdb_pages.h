@@ -10,8 +10,8 @@
  *
  * A page is first read by pread, so that a disk that cannot read it causes an error and not a
  * signal, and from a map afterwards. One thread uses a view. Functions that answer a status
- * answer DUEQ_CORRUPT or DUEQ_IO for a page that is damaged or cannot be read (pages_damage).
- */
+ * answer DUEQ_CORRUPT or DUEQ_IO for a page that is damaged or cannot be read
+ * (pages_damage). */
 #ifndef DUEQ_LMDB_PAGES_H
 #define DUEQ_LMDB_PAGES_H
 

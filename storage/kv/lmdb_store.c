@@ -403,8 +403,8 @@ void lmdb_renew_released(struct lmdb_store *store)
     atomic_store_explicit(&store->snapshot_use, RELEASED, memory_order_release);
 }
 
-/* Takes the snapshot for the owner. Waits for a renewal under way: some tens of microseconds.
- */
+/* Takes the snapshot for the owner. Waits for a renewal under way: some tens of
+ * microseconds. */
 static void pin(struct lmdb_store *store)
 {
     int expected = RELEASED;

@@ -58,8 +58,8 @@ enum dueq_status lmdb_prev(struct lmdb_cursor *cursor);
 struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor);
 struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
 
-/* ---- the checkpoint thread. DUEQ_FULL: the map or the disk is full; abort, try again later.
- */
+/* ---- the checkpoint thread. DUEQ_FULL: the map or the disk is full; abort, try again
+ * later. */
 
 /* Call it after a commit: renews the snapshot if the owner has released it. */
 void lmdb_renew_released(struct lmdb_store *store);

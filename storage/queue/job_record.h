@@ -3,10 +3,10 @@
 #ifndef DUEQ_JOB_RECORD_H
 #define DUEQ_JOB_RECORD_H
 
-#include "storage/status.h"
-#include "storage/types.h"
 #include "storage/kv/key.h"
 #include "storage/queue/safe_time.h"
+#include "storage/status.h"
+#include "storage/types.h"
 
 /* The clock that the due time of a pending job is on. */
 enum { CLOCK_QUEUE = 0, CLOCK_WALL = 1 };

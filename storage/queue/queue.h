@@ -5,8 +5,8 @@
 
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/topic.h"
 #include "storage/queue/id_index.h"
+#include "storage/queue/topic.h"
 #include "storage/status.h"
 #include "storage/types.h"
 

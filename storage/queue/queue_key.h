@@ -28,8 +28,8 @@ enum {
 struct kv_key queue_key_topic(uint8_t table, uint64_t topic);
 struct kv_key queue_key_job(uint8_t table, uint64_t topic, uint64_t seq);
 /* Ids of 16 bytes and more are hashed, so that long ids cost the index no more than short ones.
- * A push treats two ids with the same hash as duplicates; lookups compare the id in the body.
- */
+ * A push treats two ids with the same hash as duplicates; lookups compare the id in the
+ * body. */
 struct kv_key queue_key_id(uint64_t topic, struct dueq_slice id, uint64_t seed);
 /* The prefix of a class of the schedule. */
 struct kv_key queue_key_class(uint64_t topic, uint8_t class);

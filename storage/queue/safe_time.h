@@ -1,6 +1,6 @@
 /* Times in unix ms that are far from the limits of int64_t, so that a conversion from one clock
- * to the other cannot overflow. DUEQ_NEVER is outside of the range. Private to storage/queue.
- */
+ * to the other cannot overflow. DUEQ_NEVER is outside of the range. Private to
+ * storage/queue. */
 #ifndef DUEQ_SAFE_TIME_H
 #define DUEQ_SAFE_TIME_H
 

@@ -3,9 +3,9 @@
 
 #include "protocol/glob.h"
 #include "server/commands/clients/client_filter.h"
+#include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/key_specs.h"
-#include "server/dispatch/arguments.h"
 
 #include <string.h>
 

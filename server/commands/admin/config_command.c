@@ -1,15 +1,15 @@
 /* CONFIG: GET, SET, REWRITE, RESETSTAT. */
-#include "storage/store.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/context.h"
+#include "storage/store.h"
 
 #include "protocol/glob.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/statistics/command_stats.h"
 #include "server/dispatch/arguments.h"
 #include "server/server.h"
-#include "storage/keys/keys.h"
+#include "server/statistics/command_stats.h"
 #include "storage/keys/index/access.h"
+#include "storage/keys/keys.h"
 
 #include <string.h>
 

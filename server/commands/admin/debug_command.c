@@ -1,9 +1,9 @@
 /* DEBUG, for tests of clients. */
-#include "server/commands/keys/object_command.h"
-#include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/commands/keys/object_command.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* LATENCY: events that took long, and histograms of commands. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/statistics/command_stats.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/server.h"
+#include "server/statistics/command_stats.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* MEMORY: USAGE, DOCTOR, PURGE. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
 #include "server/commands/key_size.h"
+#include "server/dispatch/command_list.h"
 
 static enum outcome run_memory_usage(struct context *context)
 {

@@ -1,6 +1,6 @@
 /* ROLE, REPLICAOF, SLAVEOF: the server has no replicas and is not a replica. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 
 static enum outcome run_role(struct context *context)
 {

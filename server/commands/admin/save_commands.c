@@ -1,6 +1,6 @@
 /* SAVE, BGSAVE, LASTSAVE: checkpoints of the store. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 #include "server/server.h"
 
 static enum outcome run_lastsave(struct context *context)

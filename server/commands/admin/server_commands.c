@@ -1,9 +1,9 @@
 /* The server as a whole: INFO, SHUTDOWN, TIME. */
-#include "storage/store.h"
 #include "server/dispatch/command_list.h"
+#include "storage/store.h"
 
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
 #include "server/info/info.h"
 #include "server/server.h"
 

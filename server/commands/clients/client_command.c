@@ -1,12 +1,12 @@
 /* CLIENT: names, listing, killing, pausing and settings of connections. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/clients/session_names.h"
+#include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/net/client_line.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/net/client_line.h"
 #include "server/server.h"
 #include "server/session/waiters.h"
 

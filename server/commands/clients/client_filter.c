@@ -3,8 +3,8 @@
 #include "protocol/number.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
-#include "server/session/pubsub.h"
 #include "server/server.h"
+#include "server/session/pubsub.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 

@@ -1,10 +1,10 @@
 /* Commands about the connection itself. */
-#include "server/dispatch/command_list.h"
+#include "server/commands/clients/session_names.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 #include "server/session/monitors.h"
 #include "server/session/pubsub.h"
 #include "server/session/transaction.h"
-#include "server/commands/clients/session_names.h"
 
 #include "server/dispatch/arguments.h"
 #include "server/server.h"

@@ -1,6 +1,6 @@
 /* AUTH and HELLO: the user and the protocol of a session. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/clients/session_names.h"
+#include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
 #include "server/dispatch/arguments.h"

@@ -1,8 +1,8 @@
 /* Fields that contain numbers: HINCRBY, HINCRBYFLOAT. */
-#include "server/dispatch/command_list.h"
-#include "server/commands/hashes/hash_fields.h"
 #include "server/commands/database.h"
+#include "server/commands/hashes/hash_fields.h"
 #include "server/commands/increment.h"
+#include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
 

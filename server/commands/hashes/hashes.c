@@ -1,13 +1,13 @@
 /* Hashes. Fields that contain numbers: hash_numbers.c. */
-#include "server/dispatch/command_list.h"
-#include "server/commands/hashes/hash_fields.h"
 #include "server/commands/database.h"
+#include "server/commands/hashes/hash_fields.h"
+#include "server/dispatch/command_list.h"
 
 #include "protocol/glob.h"
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
-#include "server/process/random.h"
 #include "server/commands/scan.h"
+#include "server/process/random.h"
 #include "storage/keys/hash.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* COPY. A large key is copied in later turns (long_work.h). */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/keys_build.h"
 

@@ -1,6 +1,6 @@
 /* Databases: choose, count, swap and empty them, and move a key to another one. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 #include "server/server.h"
 #include "storage/store.h"
 

@@ -1,7 +1,7 @@
 /* Expiry of keys: EXPIRE, TTL and their relatives. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 
 enum condition { IF_NONE = 1 << 0, IF_ANY = 1 << 1, IF_GREATER = 1 << 2, IF_LESS = 1 << 3 };
 

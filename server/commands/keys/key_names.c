@@ -1,8 +1,8 @@
 /* Names of keys of any type: remove, rename, count and list them. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/long_read.h"
 #include "server/commands/scan.h"
+#include "server/dispatch/command_list.h"
 #include "server/process/random.h"
 #include "storage/store.h"
 

@@ -1,9 +1,9 @@
 /* OBJECT: encoding, reference count and idle time of a key, as Redis would report them. */
 #include "server/commands/keys/object_command.h"
-#include "server/dispatch/command_list.h"
 #include "server/commands/clients/client_filter.h"
-#include "server/dispatch/context.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/context.h"
 #include "server/server.h"
 
 #include "protocol/number.h"

@@ -1,16 +1,16 @@
 /* SORT, SORT_RO. A long SORT goes on in later turns (long_work.h). It sorts the elements that
  * the key has at one time; keys that patterns name are read when their turn comes. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/made_key.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
+#include "storage/dueq.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/keys_build.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset.h"
-#include "storage/dueq.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* WAIT. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 #include "server/session/waiters.h"
 
 /* There are no replicas, so none ever acknowledges: blocks until the timeout. */

@@ -2,13 +2,13 @@
  * work is done at once. A long search goes on in later turns (long_work.h). When many elements
  * would have to move, a new list is built in slices; other clients read the old one until the
  * new one replaces it. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
+#include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
 #include "storage/keys/list.h"
-#include "storage/dueq.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* Moves an element from one list to another or to the other end of the same list: LMOVE and its
  * relatives. The source is argument 1, the destination argument 2. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/lists/list_ends.h"
-#include "storage/keys/list.h"
+#include "server/dispatch/command_list.h"
 #include "server/session/waiters.h"
+#include "storage/keys/list.h"
 
 struct transfer {
     enum list_end from, to;

@@ -1,12 +1,12 @@
 /* Pops from the ends of lists, which also wait for elements. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
-#include "server/dispatch/long_work.h"
-#include "server/commands/removals.h"
 #include "server/commands/lists/list_ends.h"
+#include "server/commands/removals.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/list.h"
-#include "server/session/waiters.h"
 
 /* ---- taking */
 

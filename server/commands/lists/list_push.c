@@ -1,6 +1,6 @@
 /* LPUSH, RPUSH, LPUSHX, RPUSHX. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 #include "storage/keys/list.h"
 
 static enum outcome push(struct context *context, enum list_end end, bool only_existing)

@@ -1,9 +1,9 @@
 /* Reads lists and edits them by index. Pushes: list_push.c; pops: list_pops.c; moves between
  * lists: list_moves.c; edits by value: list_edits.c. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
-#include "server/commands/range.h"
 #include "server/commands/long_read.h"
+#include "server/commands/range.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "storage/keys/list.h"
 
 static struct dueq_slice list_key(const struct context *context)

@@ -1,7 +1,7 @@
 /* Intersections, unions and differences of sets, replied, counted or stored. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/combine.h"
 #include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 
 /* The keys are `count` arguments from `first` on. */

@@ -1,11 +1,11 @@
 /* Members of one set. SPOP: spop.c; several sets: set_algebra.c. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
+#include "server/dispatch/command_list.h"
 
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
-#include "server/process/random.h"
 #include "server/commands/scan.h"
+#include "server/process/random.h"
 #include "storage/keys/set.h"
 
 static struct dueq_slice set_key(const struct context *context)

@@ -1,8 +1,8 @@
 /* SPOP: one member, few of many, a large part, or all. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/removals.h"
 #include "server/containers/slice_list.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
 #include "storage/keys/keys_removal.h"

@@ -1,9 +1,9 @@
 /* Strings as arrays of bits. Bit 0 is the most significant bit of byte 0. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
+#include "server/commands/database.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
-#include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
 
 #include <stdlib.h>

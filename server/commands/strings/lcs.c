@@ -1,8 +1,8 @@
 /* LCS: the longest common subsequence of two strings, by the table of lengths of all pairs of
  * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/server.h"
 #include "storage/keys/string.h"
 

@@ -1,8 +1,8 @@
 /* Strings that contain numbers: INCR, DECR and their relatives. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/increment.h"
 #include "server/commands/string_value.h"
+#include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
 #include "storage/keys/string.h"

@@ -1,8 +1,8 @@
 /* Parts of strings: append, length, ranges of bytes. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
+#include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
 
 #include <stdlib.h>

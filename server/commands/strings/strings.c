@@ -1,8 +1,8 @@
 /* Strings as a whole: GET and SET and their relatives. Numbers: string_numbers.c; parts:
  * string_ranges.c. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/database.h"
 #include "server/commands/string_value.h"
+#include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
 
 /* ---- GET and SET */

@@ -1,7 +1,7 @@
 /* ZADD, ZINCRBY. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/database.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
 #include "storage/keys/zset.h"

@@ -1,7 +1,7 @@
 /* Union, intersection and difference of sorted sets and sets: ZUNION and its relatives. */
-#include "server/dispatch/command_list.h"
 #include "server/commands/combine.h"
 #include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 
 #include "protocol/number.h"

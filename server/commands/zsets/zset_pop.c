@@ -1,12 +1,12 @@
 /* Pops the entries with the lowest or highest scores, which also waits for entries. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
-#include "server/commands/zsets/zset_bounds.h"
-#include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"
+#include "server/commands/zsets/zset_bounds.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/zset.h"
-#include "server/session/waiters.h"
 
 struct pop {
     size_t first, keys; /* arguments that name the sorted sets */

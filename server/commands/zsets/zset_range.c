@@ -1,11 +1,11 @@
 /* Ranges of sorted sets by rank, score or member: ZRANGE and its relatives. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
+#include "server/commands/long_read.h"
 #include "server/commands/range.h"
 #include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
-#include "server/commands/long_read.h"
 #include "server/commands/zsets/zset_store.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/zset.h"
 

@@ -1,13 +1,13 @@
 /* Reads scores, ranks and numbers of entries, random members, and ZSCAN. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/context.h"
 #include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/context.h"
 
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
-#include "server/process/random.h"
 #include "server/commands/scan.h"
+#include "server/process/random.h"
 #include "storage/keys/zset.h"
 
 /* ---- members */

@@ -1,10 +1,10 @@
 /* Removes members and ranges: ZREM and its relatives. */
-#include "server/dispatch/command_list.h"
-#include "server/dispatch/arguments.h"
 #include "server/commands/range.h"
-#include "server/commands/zsets/zset_bounds.h"
-#include "server/dispatch/long_work.h"
 #include "server/commands/removals.h"
+#include "server/commands/zsets/zset_bounds.h"
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/command_list.h"
+#include "server/dispatch/long_work.h"
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/zset.h"
 

@@ -2,9 +2,9 @@
 
 #include "server/commands/made_key.h"
 #include "server/dispatch/long_work.h"
+#include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
 #include "storage/keys/zset.h"
-#include "storage/dueq.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "server/dispatch/docs/command_docs.h"
 
-#include "server/dispatch/key_specs.h"
 #include "server/dispatch/docs/syntax.h"
+#include "server/dispatch/key_specs.h"
 
 #include <stdio.h>
 #include <string.h>

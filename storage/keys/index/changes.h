@@ -19,8 +19,8 @@ void changes_enable(struct keys *keys, bool on);
  * change, each database is reported as flushed, after the changes that were recorded. */
 enum dueq_status changes_next(struct keys *keys, struct keys_change *ret_change);
 /* Returns expirations and creations that are not yet published, each once, so that the caller
- * can publish them before later events on the same key. They stay in the log for changes_next.
- */
+ * can publish them before later events on the same key. They stay in the log for
+ * changes_next. */
 enum dueq_status changes_peek(struct keys *keys, struct keys_change *ret_change);
 
 /* ---- private to storage/keys */

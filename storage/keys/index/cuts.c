@@ -1,9 +1,9 @@
 #include "storage/keys/index/cuts.h"
 
+#include "storage/bytes.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/zset_order.h"
-#include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 
@@ -226,8 +226,8 @@ static enum dueq_status erase_member(struct keys *keys, uint64_t object,
                : DUEQ_OK;
 }
 
-/* Erases the record at the cursor, and the member of an entry of the order. *ret_cost: steps.
- */
+/* Erases the record at the cursor, and the member of an entry of the order. *ret_cost:
+ * steps. */
 static enum dueq_status erase_here(struct keys *keys, uint64_t object,
                                    const struct kv_cursor *at, unsigned *ret_cost)
 {

@@ -1,7 +1,7 @@
 #include "storage/keys/index/keys_internal.h"
 
-#include "storage/kv/kv.h"
 #include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The inside of struct keys, with its cursors and its scratch space. Private to storage/keys.
- */
+/* The inside of struct keys, with its cursors and its scratch space. Private to
+ * storage/keys. */
 #ifndef DUEQ_KEYS_INTERNAL_H
 #define DUEQ_KEYS_INTERNAL_H
 

@@ -2,9 +2,9 @@
 #ifndef DUEQ_KEYS_TYPES_H
 #define DUEQ_KEYS_TYPES_H
 
+#include "storage/keys/index/expiry.h"
 #include "storage/status.h"
 #include "storage/types.h"
-#include "storage/keys/index/expiry.h"
 
 struct keys;
 

@@ -1,7 +1,7 @@
 #include "storage/keys/index/member.h"
 
-#include "storage/keys/index/zset_order.h"
 #include "storage/bytes.h"
+#include "storage/keys/index/zset_order.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 
@@ -458,8 +458,8 @@ enum dueq_status member_find(const struct keys_view *view, struct dueq_slice nam
     return status == DUEQ_OK ? member_get(view->keys, entry, member, ret_value) : status;
 }
 
-/* Is a hash or set, to which this member was added, beyond the limits of its compact encoding?
- */
+/* Is a hash or set, to which this member was added, beyond the limits of its compact
+ * encoding? */
 static bool is_past_limits(const struct keys_limits *limits, const struct keys_entry *entry,
                            struct dueq_slice member, struct dueq_slice value)
 {

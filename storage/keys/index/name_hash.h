@@ -1,5 +1,5 @@
-/* The 48-bit hash of names and members, which is their order on disk. Private to storage/keys.
- */
+/* The 48-bit hash of names and members, which is their order on disk. Private to
+ * storage/keys. */
 #ifndef DUEQ_NAME_HASH_H
 #define DUEQ_NAME_HASH_H
 

@@ -1,6 +1,6 @@
 /* A short sequence of cells in one piece of memory, the form of a small value in the record of
- * its key. A cell is a size (bytes_write_number) and that many bytes. Private to storage/keys.
- */
+ * its key. A cell is a size (bytes_write_number) and that many bytes. Private to
+ * storage/keys. */
 #ifndef DUEQ_PACKED_H
 #define DUEQ_PACKED_H
 

@@ -1,9 +1,9 @@
 #include "storage/keys/index/reclaim.h"
 
+#include "storage/bytes.h"
 #include "storage/keys/index/cuts.h"
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/unfinished.h"
-#include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 

@@ -35,8 +35,8 @@ struct kv_cursor;
 
 /* Is the cursor at a record of the set? */
 bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at);
-/* Reads the record at the cursor. The member lives until the cursor moves, or the next change.
- */
+/* Reads the record at the cursor. The member lives until the cursor moves, or the next
+ * change. */
 struct zset_entry zset_order_read(const struct kv_cursor *at);
 
 #endif

@@ -347,8 +347,8 @@ static bool wait_a_while(struct journal *journal)
 
 /* Writes into the youngest segment which LSN is durable, because the next record, which would
  * say it, may be far away. A note that cannot be written does no harm. A sync that fails does,
- * as always: a record may have been written meanwhile. Under the lock, which the sync releases.
- */
+ * as always: a record may have been written meanwhile. Under the lock, which the sync
+ * releases. */
 static void note_durable(struct journal *journal)
 {
     struct segment_file *segment = journal->youngest;
@@ -407,8 +407,8 @@ static void count_sync(struct journal *journal, uint64_t usec)
         journal->stats.sync_usec_max = usec;
 }
 
-/* Syncs all that is written, which makes it durable. Under the lock, which the syncs release.
- */
+/* Syncs all that is written, which makes it durable. Under the lock, which the syncs
+ * release. */
 static void sync_written(struct journal *journal)
 {
     const struct dueq_io *io = journal->io;

@@ -191,8 +191,8 @@ static enum dueq_status keep(struct segment_file ***tail, const struct reading *
 
 /* The segment to begin with: the last that begins at or before the record after the checkpoint;
  * `count` when there is none. Earlier ones are not needed. They may have been recycled and used
- * again before a power cut brought their old names back, so nothing in them counts as damage.
- */
+ * again before a power cut brought their old names back, so nothing in them counts as
+ * damage. */
 static enum dueq_status find_start(struct reading *reading, size_t *ret_index)
 {
     size_t index = reading->listing->count;

@@ -48,8 +48,8 @@ enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key);
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry);
 
-/* Bytes of entries and large values, without free pieces: about what a checkpoint has to write.
- */
+/* Bytes of entries and large values, without free pieces: about what a checkpoint has to
+ * write. */
 size_t memtable_bytes(const struct memtable *table);
 /* Bytes taken from the system: the measure of when a table is full. It may be more than
  * memtable_bytes, because a free piece is used for its own size class only. */
