@@ -18,7 +18,6 @@
 #include "server/dispatch/context.h"
 #include "storage/keys/index/changes.h"
 
-struct keys_change;
 struct long_work;
 struct long_works;
 

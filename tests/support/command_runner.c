@@ -11,6 +11,7 @@
 #include "tests/support/raw_client.h"
 #include "tests/support/reply_text.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/cmocka.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,31 @@ bool runner_slice(struct command_runner *runner)
     dueq_commit(server->store, server->now, &lsn);
     dueq_maintain(server->store, false);
     return true;
+}
+
+static uint64_t written(const struct command_runner *runner)
+{
+    struct dueq_stats stats;
+    dueq_get_stats(runner->server.store, &stats);
+    return stats.journal_written_bytes;
+}
+
+int runner_finish(struct command_runner *runner, uint64_t slice_bytes)
+{
+    int slices = 0;
+    for (;; slices++) {
+        uint64_t before = written(runner);
+        if (!runner_slice(runner))
+            return slices;
+        assert_in_range(written(runner) - before, 0, slice_bytes);
+    }
+}
+
+void runner_commit(struct command_runner *runner)
+{
+    uint64_t lsn;
+    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
+    waiters_serve(&runner->server);
 }
 
 /* ---- running */

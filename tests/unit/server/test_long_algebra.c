@@ -31,13 +31,6 @@ static struct keys_view view_of(struct command_runner *runner)
     return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
-static void commit(struct command_runner *runner)
-{
-    uint64_t lsn;
-    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
-    waiters_serve(&runner->server);
-}
-
 /* Members e<from> to e<from + MANY - 1>, of a sorted set with scores that repeat. */
 static void fill(struct command_runner *runner, enum keys_type type, const char *key, int from)
 {
@@ -54,7 +47,7 @@ static void fill(struct command_runner *runner, enum keys_type type, const char 
         else
             list_push(&view, name, LIST_TAIL, dueq_slice(text + 1, e.size - 1));
     }
-    commit(runner);
+    runner_commit(runner);
 }
 
 /* s and t, y and z share half of their members; l holds numbers. */
@@ -69,25 +62,6 @@ static void fill_all(struct command_runner *runner)
     runner_expect(runner, "2", "ZADD fewer 3 e2 4 e4601");
     runner_expect(runner, "1", "HSET weight_e5 field 7");
     runner_expect(runner, "OK", "SET w_77 -5");
-}
-
-static uint64_t written(struct command_runner *runner)
-{
-    struct dueq_stats stats;
-    dueq_get_stats(runner->server.store, &stats);
-    return stats.journal_written_bytes;
-}
-
-/* Returns the number of slices; each writes no more than it may. */
-static int finish(struct command_runner *runner)
-{
-    int slices = 0;
-    for (;; slices++) {
-        uint64_t before = written(runner);
-        if (!runner_slice(runner))
-            return slices;
-        assert_in_range(written(runner) - before, 0, SLICE_BYTES);
-    }
 }
 
 static struct connection *begin_as(struct command_runner *runner, size_t number,
@@ -246,7 +220,7 @@ static void others_see_the_target_as_it_was_until_the_end(void **state)
             assert_non_null(client->session.waiter);
             runner_expect(runner, "\"old\"", "GET d");
         }
-        assert_in_range(finish(runner), 1, STORES);
+        assert_in_range(runner_finish(runner, SLICE_BYTES), 1, STORES);
         assert_null(client->session.waiter);
         runner_expect_reply(client, "*");
         assert_int_equal(long_works_count(runner->server.long_works), 0);
@@ -263,7 +237,7 @@ static void long_replies_are_made_in_slices(void **state)
         if (strcmp(replies[i], "SORT s") == 0 || strstr(replies[i], "LIMIT 10") != NULL)
             continue; /* which end early */
         struct connection *client = begin(runner, replies[i]);
-        assert_in_range(finish(runner), 4, STORES);
+        assert_in_range(runner_finish(runner, SLICE_BYTES), 4, STORES);
         assert_null(client->session.waiter);
         buffer_clear(&client->output);
     }
@@ -296,7 +270,7 @@ static void a_client_that_leaves_leaves_nothing(void **state)
         runner_pass(runner, 1);
         for (int turns = 0; turns < 100; turns++)
             dueq_tick(runner->server.store, runner->server.now, 1000);
-        commit(runner);
+        runner_commit(runner);
         assert_int_equal(records(runner), before);
     }
 }
@@ -309,7 +283,7 @@ static void sources_that_change_meanwhile_are_read_anew(void **state)
     for (int slice = 0; slice < 6; slice++)
         runner_slice(runner);
     runner_expect(runner, "OK", "FLUSHALL");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "0");
     runner_expect(runner, "0", "EXISTS d");
     fill_all(runner);
@@ -317,14 +291,14 @@ static void sources_that_change_meanwhile_are_read_anew(void **state)
     runner_slice(runner);
     runner_expect(runner, "OK", "FLUSHALL");
     runner_expect(runner, "1", "SADD s one");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "[\"one\"]");
     fill_all(runner);
     runner_expect_of(runner, client, "", "SORT l STORE d");
     runner_slice(runner);
     runner_expect(runner, "OK", "FLUSHALL");
     runner_expect(runner, "OK", "SET l text");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "!WRONGTYPE*");
 }
 
@@ -334,7 +308,7 @@ static void crossing_stores_both_end(void **state)
     fill_all(runner);
     struct connection *one = begin(runner, "ZUNIONSTORE y 2 z s");
     struct connection *two = begin_as(runner, 2, "ZUNIONSTORE z 2 y t");
-    assert_in_range(finish(runner), 1, STORES * 2);
+    assert_in_range(runner_finish(runner, SLICE_BYTES), 1, STORES * 2);
     assert_null(one->session.waiter);
     assert_null(two->session.waiter);
     runner_expect_reply(one, "13500");
@@ -357,7 +331,7 @@ static void without_room_nothing_changes(void **state)
         dueq_options_init(&full);
         full.disk_reserve_bytes = UINT64_MAX / 2;
         runner_reopen(runner, &full);
-        finish(runner);
+        runner_finish(runner, SLICE_BYTES);
         runner_expect_reply(client, "!FULL *");
         runner_expect(runner, "\"old\"", "GET d");
     }
@@ -371,7 +345,7 @@ static void a_store_that_is_opened_again_meanwhile_is_no_loss(void **state)
     for (int slice = 0; slice < 12; slice++)
         runner_slice(runner);
     runner_reopen(runner, NULL);
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "13500");
     runner_expect(runner, "13500", "SCARD d");
 }

@@ -42,19 +42,12 @@ static void add(const struct keys_view *view, enum keys_type type, struct dueq_s
         assert_int_equal(zset_put(view, key, e, key.size == 3 ? 0 : i, &added), DUEQ_OK);
 }
 
-static void commit(struct command_runner *runner)
-{
-    uint64_t lsn;
-    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
-    waiters_serve(&runner->server);
-}
-
 static void fill(struct command_runner *runner, enum keys_type type, const char *key)
 {
     struct keys_view view = view_of(runner);
     for (int i = 0; i < MANY; i++)
         add(&view, type, dueq_slice(key, strlen(key)), i);
-    commit(runner);
+    runner_commit(runner);
 }
 
 /* Of each type one, under the first letter of its name; "lex" has one score for all. */
@@ -65,14 +58,6 @@ static void fill_all(struct command_runner *runner)
     fill(runner, KEYS_SET, "s");
     fill(runner, KEYS_ZSET, "z");
     fill(runner, KEYS_ZSET, "lex");
-}
-
-static int finish(struct command_runner *runner)
-{
-    int slices = 0;
-    while (runner_slice(runner))
-        slices++;
-    return slices;
 }
 
 /* One that has nothing to do. */
@@ -184,7 +169,8 @@ static void what_is_large_is_read_in_slices(void **state)
             runner->by_slices = true;
             if (reads[i].slices > 0) {
                 runner_expect_of(runner, client, "", reads[i].line);
-                assert_in_range(finish(runner), reads[i].slices, reads[i].slices + 2);
+                assert_in_range(runner_finish(runner, UINT64_MAX), reads[i].slices,
+                                reads[i].slices + 2);
                 assert_null(client->session.waiter);
                 assert_int_equal(buffer_size(&client->output), strlen(expected));
                 assert_memory_equal(buffer_content(&client->output), expected,
@@ -231,7 +217,7 @@ static void large_elements_count_as_many(void **state)
         memcpy(bytes, &i, sizeof(i));
         list_push(&view, dueq_slice("l", 1), LIST_TAIL, dueq_slice(bytes, SIZE));
         set_add(&view, dueq_slice("s", 1), dueq_slice(bytes, SIZE), &added);
-        commit(runner);
+        runner_commit(runner);
     }
     for (int i = 0; i < 2; i++) {
         struct connection *client = begin(runner, i == 0 ? "LRANGE l 0 -1" : "SMEMBERS s");
@@ -258,7 +244,7 @@ static void who_writes_the_key_waits(void **state)
     assert_false(is_held(runner, "SADD t x"));
     assert_false(is_held(runner, "SISMEMBER s x"));
     assert_false(is_held(runner, "SMEMBERS s"));
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     assert_false(is_held(runner, "SADD s x"));
     leave(runner, client);
 }
@@ -274,7 +260,7 @@ static void all_that_only_read_take_turns(void **state)
         runner_slice(runner);
     for (int i = 0; i < 6; i++)
         assert_in_range(buffer_size(&clients[i]->output), LONG_STEPS, 4 * 12 * LONG_STEPS);
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     for (int i = 5; i >= 0; i--) {
         assert_null(clients[i]->session.waiter);
         leave(runner, clients[i]);
@@ -298,7 +284,7 @@ static void who_begins_after_a_writer_waits_reads_what_it_wrote(void **state)
     assert_true(long_works_freed(&runner->server));
     assert_false(is_held(runner, "RPUSH l x"));
     runner_expect(runner, "20001", "RPUSH l x");
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     assert_null(second->session.waiter);
     assert_memory_equal(buffer_content(&second->output), "*20001\r\n", 8);
     leave(runner, second);
@@ -320,7 +306,7 @@ static void a_key_that_goes_meanwhile_was_never_there(void **state)
             for (int slice = 0; slice < 5; slice++)
                 runner_slice(runner);
             runner_expect(runner, "OK", ways[i]);
-            finish(runner);
+            runner_finish(runner, UINT64_MAX);
             runner_expect_reply(client, "[]");
             leave(runner, client);
             runner_expect(runner, "OK", "FLUSHALL");
@@ -344,7 +330,7 @@ static void a_key_that_expires_meanwhile_was_never_there(void **state)
         runner->server.now.now += 20; /* before a tick comes to it */
         runner->server.now.wall += 20;
         runner->server.now.ceiling += 20;
-        finish(runner);
+        runner_finish(runner, UINT64_MAX);
         runner_expect_reply(client, "[]");
         leave(runner, client);
         runner_expect(runner, "OK", "FLUSHALL");
@@ -361,7 +347,7 @@ static void another_key_that_comes_by_a_swap_is_read(void **state)
     for (int slice = 0; slice < 5; slice++)
         runner_slice(runner);
     runner_expect(runner, "OK", "SWAPDB 0 1");
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     runner_expect_reply(client, "[\"member\"]");
     leave(runner, client);
 }
@@ -376,7 +362,7 @@ static void one_of_another_type_is_refused(void **state)
     for (int slice = 0; slice < 5; slice++)
         runner_slice(runner);
     runner_expect(runner, "OK", "SWAPDB 0 1");
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     runner_expect_reply(client, "!WRONGTYPE *");
     leave(runner, client);
 }
@@ -393,7 +379,7 @@ static void a_list_that_grows_meanwhile_is_read_anew(void **state)
         runner_slice(runner);
     runner_expect(runner, "1", "RPUSH from x");
     runner_expect_reply(mover, "\"x\"");
-    assert_in_range(finish(runner), SLICES, SLICES + 2);
+    assert_in_range(runner_finish(runner, UINT64_MAX), SLICES, SLICES + 2);
     assert_memory_equal(buffer_content(&client->output), "*20001\r\n", 8);
     leave(runner, client);
     leave(runner, mover);
@@ -426,7 +412,7 @@ static void a_message_comes_behind_the_reply(void **state)
     for (int slice = 0; slice < 5; slice++)
         runner_slice(runner);
     runner_expect(runner, "1", "PUBLISH news hello");
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     assert_memory_equal(buffer_content(&client->output), "~20000\r\n", 8);
     assert_memory_equal(buffer_content(&client->output) + 8 + MANY * strlen("$6\r\ne00000\r\n"),
                         ">3\r\n", 4);
@@ -450,7 +436,7 @@ static void a_key_read_in_slices_is_looked_up_once(void **state)
     fill(runner, KEYS_SET, "s");
     access_reset_lookups(store_keys(runner->server.store));
     struct connection *client = begin(runner, "SMEMBERS s");
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     assert_int_equal(access_get_lookups(store_keys(runner->server.store)).hits, 1);
     leave(runner, client);
 }
@@ -490,7 +476,7 @@ static void a_part_is_chosen_in_slices(void **state)
     fill_all(runner);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         struct connection *client = begin(runner, parts[i].line);
-        assert_in_range(finish(runner), SLICES - 1, SLICES + 2);
+        assert_in_range(runner_finish(runner, UINT64_MAX), SLICES - 1, SLICES + 2);
         assert_null(client->session.waiter);
         assert_memory_equal(buffer_content(&client->output), parts[i].head,
                             strlen(parts[i].head));
@@ -525,18 +511,18 @@ static void all_names_are_listed_in_slices(void **state)
         struct dueq_slice name = dueq_slice(text, (size_t)snprintf(text, 16, "key:%d", i));
         assert_int_equal(string_set(&view, name, name, DUEQ_NEVER, STRING_GIVEN), DUEQ_OK);
     }
-    commit(runner);
+    runner_commit(runner);
     struct connection *client = begin(runner, "KEYS *:*9");
     runner_slice(runner);
     assert_false(is_held(runner, "DEL key:9"));
     runner_expect(runner, "1", "DEL key:5");
-    assert_in_range(finish(runner), SLICES - 1, SLICES + 2);
+    assert_in_range(runner_finish(runner, UINT64_MAX), SLICES - 1, SLICES + 2);
     assert_memory_equal(buffer_content(&client->output), "*2000\r\n", 7);
     leave(runner, client);
     client = begin(runner, "KEYS *");
     runner_slice(runner);
     runner_expect(runner, "OK", "FLUSHDB");
-    finish(runner);
+    runner_finish(runner, UINT64_MAX);
     runner_expect_reply(client, "[*]");
     leave(runner, client);
     runner_expect(runner, "[]", "KEYS *");
@@ -567,7 +553,7 @@ static void a_transaction_reads_no_more_than_is_bearable(void **state)
     struct keys_view view = view_of(runner);
     for (int i = 0; i <= LONG_WHOLE; i++)
         list_push(&view, dueq_slice("l", 1), LIST_TAIL, dueq_slice("e", 1));
-    commit(runner);
+    runner_commit(runner);
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "QUEUED", "LRANGE l 0 -1");
     runner_expect(runner, "QUEUED", "LPOS l none");

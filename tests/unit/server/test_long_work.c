@@ -27,13 +27,6 @@ static struct keys_view view_of(struct command_runner *runner)
     return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
-static void commit(struct command_runner *runner)
-{
-    uint64_t lsn;
-    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
-    waiters_serve(&runner->server);
-}
-
 /* e0 to e19999 as a list, or as fields or members with that of their number. */
 static void fill(struct command_runner *runner, enum keys_type type, const char *key)
 {
@@ -52,26 +45,7 @@ static void fill(struct command_runner *runner, enum keys_type type, const char 
         else
             assert_int_equal(zset_put(&view, name, e, i, &added), DUEQ_OK);
     }
-    commit(runner);
-}
-
-static uint64_t written(struct command_runner *runner)
-{
-    struct dueq_stats stats;
-    dueq_get_stats(runner->server.store, &stats);
-    return stats.journal_written_bytes;
-}
-
-/* Returns the number of slices; each writes no more than it may. */
-static int finish(struct command_runner *runner)
-{
-    int slices = 0;
-    for (;; slices++) {
-        uint64_t before = written(runner);
-        if (!runner_slice(runner))
-            return slices;
-        assert_in_range(written(runner) - before, 0, SLICE_BYTES);
-    }
+    runner_commit(runner);
 }
 
 /* Another client begins what takes longer than a turn. */
@@ -126,7 +100,8 @@ static void a_large_copy_goes_on_while_others_work(void **state)
             assert_true(runner_slice(runner));
         runner_expect(runner, "0", "EXISTS to");
         runner_expect(runner, "1", "EXISTS k");
-        assert_in_range(finish(runner), MANY / LONG_STEPS / 2, MANY / LONG_STEPS * 3);
+        assert_in_range(runner_finish(runner, SLICE_BYTES), MANY / LONG_STEPS / 2,
+                        MANY / LONG_STEPS * 3);
         runner_expect_reply(client, "1");
         assert_null(client->session.waiter);
         runner_expect(runner, "20000", counts[i]);
@@ -142,13 +117,13 @@ static void a_target_that_comes_meanwhile_stays_or_is_replaced(void **state)
     struct connection *client = begin(runner, "COPY k to");
     runner_slice(runner);
     runner_expect(runner, "OK", "SET to mine");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "0");
     runner_expect(runner, "\"mine\"", "GET to");
     runner_expect_of(runner, client, "", "COPY k to REPLACE");
     runner_slice(runner);
     runner_expect(runner, "\"mine\"", "GET to");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
     runner_expect(runner, "20000", "HLEN to");
 }
@@ -167,7 +142,7 @@ static void who_writes_the_source_waits_until_the_copy_is_made(void **state)
     assert_true(exec_is_held(runner));
     runner_expect(runner, "OK", "DISCARD");
     assert_false(long_works_freed(&runner->server));
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
     assert_true(long_works_freed(&runner->server));
     assert_false(is_held(runner, "HSET", "k"));
@@ -198,7 +173,7 @@ static void a_transaction_waits_for_the_keys_of_the_databases_that_it_selects(vo
     runner_expect(runner, "QUEUED", "HSET k 1 1");
     assert_true(exec_is_held(runner));
     runner_expect(runner, "OK", "DISCARD");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
 }
 
 static void nobody_begins_anew_on_a_key_that_somebody_waits_for(void **state)
@@ -210,7 +185,7 @@ static void nobody_begins_anew_on_a_key_that_somebody_waits_for(void **state)
     assert_true(is_held(runner, "HDEL", "k"));
     assert_true(is_held(runner, "COPY", "k"));
     assert_false(is_held(runner, "HMGET", "k"));
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     assert_false(is_held(runner, "COPY", "k"));
 }
 
@@ -223,7 +198,7 @@ static void a_source_that_goes_meanwhile_was_never_there(void **state)
     runner_slice(runner);
     runner_slice(runner);
     runner_expect(runner, "OK", "FLUSHALL");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "0");
     runner_expect(runner, "0", "DBSIZE");
 }
@@ -238,7 +213,7 @@ static void another_source_that_comes_by_a_swap_is_copied(void **state)
     runner_slice(runner);
     runner_slice(runner);
     runner_expect(runner, "OK", "SWAPDB 0 1");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
     runner_expect(runner, "OK", "SELECT 0");
     runner_expect(runner, "1", "SCARD to");
@@ -282,7 +257,7 @@ static void many_copies_take_turns(void **state)
         snprintf(line, sizeof(line), "COPY k to%d", i);
         clients[i] = begin(runner, line);
     }
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     for (int i = 0; i < 6; i++)
         runner_expect_reply(clients[i], "1");
     runner_expect(runner, "7", "DBSIZE");
@@ -318,7 +293,7 @@ static void an_insertion_in_the_middle_goes_on_in_slices(void **state)
         assert_true(runner_slice(runner));
     runner_expect(runner, "\"e10000\"", "LINDEX k 10000"); /* as before */
     assert_true(is_held(runner, "RPUSH", "k"));
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "20001");
     runner_expect(runner, "[\"e9999\" \"new\" \"e10000\"]", "LRANGE k 9999 10001");
     runner_expect(runner, "20001", "LLEN k");
@@ -329,10 +304,11 @@ static void a_search_in_vain_changes_nothing(void **state)
     struct command_runner *runner = *state;
     fill(runner, KEYS_LIST, "k");
     struct connection *client = begin(runner, "LINSERT k BEFORE none new");
-    assert_in_range(finish(runner), MANY / LONG_STEPS, MANY / LONG_STEPS + 3);
+    assert_in_range(runner_finish(runner, SLICE_BYTES), MANY / LONG_STEPS,
+                    MANY / LONG_STEPS + 3);
     runner_expect_reply(client, "-1");
     runner_expect_of(runner, client, "", "LREM k 0 none");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "0");
     runner_expect(runner, "20000", "LLEN k");
 }
@@ -349,7 +325,7 @@ static void what_is_near_an_end_is_done_at_once(void **state)
     runner_expect(runner, "[\"e99\" \"e100\" \"e101\"]", "LRANGE k 99 101");
     struct connection *client =
         begin(runner, "LREM k 1 e19980"); /* found late, removed at once */
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
     runner_expect(runner, "19998", "LLEN k");
 }
@@ -368,9 +344,9 @@ static void elements_all_over_a_list_are_removed_in_slices(void **state)
         for (int i = 0; i < MANY; i++)
             list_push(&view, dueq_slice("k", 1), LIST_TAIL,
                       dueq_slice(i % 4 == 0 ? "x" : "y", 1));
-        commit(runner);
+        runner_commit(runner);
         struct connection *client = begin(runner, lines[way]);
-        finish(runner);
+        runner_finish(runner, SLICE_BYTES);
         runner_expect_reply(client, removed[way]);
         runner_expect(runner, left[way], "LLEN k");
         runner_expect(runner, first[way], "LINDEX k 0");
@@ -385,9 +361,9 @@ static void a_list_that_loses_everything_is_gone(void **state)
     struct keys_view view = view_of(runner);
     for (int i = 0; i < MANY; i++)
         list_push(&view, dueq_slice("k", 1), LIST_TAIL, dueq_slice("x", 1));
-    commit(runner);
+    runner_commit(runner);
     struct connection *client = begin(runner, "LREM k 0 x");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "20000");
     runner_expect(runner, "0", "EXISTS k");
 }
@@ -403,12 +379,12 @@ static void without_room_a_long_edit_is_refused(void **state)
         struct keys_view view = view_of(runner);
         list_put(&view, dueq_slice("k", 1), (uint64_t)i * 150, dueq_slice("x", 1));
     }
-    commit(runner);
+    runner_commit(runner);
     dueq_options_init(&full);
     full.disk_reserve_bytes = UINT64_MAX / 2;
     runner_reopen(runner, &full);
     struct connection *client = begin(runner, "LREM k 0 x");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "!FULL *");
     assert_int_equal(long_works_count(runner->server.long_works), 0);
     runner_expect(runner, "20000", "LLEN k");
@@ -426,7 +402,7 @@ static void who_watches_a_list_sees_the_change_when_it_is_made(void **state)
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "[]", "EXEC"); /* nothing has changed yet */
     runner_expect(runner, "OK", "WATCH k");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "20001");
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "nil", "EXEC");
@@ -458,13 +434,13 @@ static void picks_are_written_as_they_are_read(void **state)
         connection_run(client, &request, NULL, false);
         assert_non_null(client->session.waiter);
         for (int round = 0; round < 3; round++) {
-            finish(runner); /* until nobody reads */
+            runner_finish(runner, SLICE_BYTES); /* until nobody reads */
             assert_in_range(buffer_size(&client->output), 1 << 20, (1 << 20) + 100000);
             take_output(client);
         }
         assert_false(is_held(runner, "HSET", "k"));
         runner_expect(runner, "1", "DEL k"); /* the picks go on from what was there */
-        finish(runner);
+        runner_finish(runner, SLICE_BYTES);
         assert_in_range(take_output(client), 1 << 20, (1 << 20) + 100000);
         waiters_cancel(&runner->server, &client->session);
         assert_int_equal(long_works_count(runner->server.long_works), 0);
@@ -498,7 +474,7 @@ static void a_message_does_not_come_into_the_middle_of_a_reply(void **state)
     struct request request = request_of(words, 3, arguments);
     connection_run(client, &request, NULL, false);
     runner_expect(runner, "1", "PUBLISH news hello");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     assert_null(client->session.waiter);
     const char *text = buffer_content(&client->output);
     size_t reply = strlen("*3000\r\n") + 3000 * strlen("$1\r\na\r\n");
@@ -527,7 +503,7 @@ static void it_is_not_unblocked(void **state)
     fill(runner, KEYS_HASH, "k");
     struct connection *client = begin(runner, "COPY k to");
     runner_expect(runner, "0", "CLIENT UNBLOCK 2");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
 }
 

@@ -31,13 +31,6 @@ static struct keys_view view_of(struct command_runner *runner)
     return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
-static void commit(struct command_runner *runner)
-{
-    uint64_t lsn;
-    assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
-    waiters_serve(&runner->server);
-}
-
 /* e10000 to e29999; of a sorted set with scores from 0 on, or all 0. */
 static void fill(struct command_runner *runner, const char *key, enum keys_type type,
                  bool scored)
@@ -55,25 +48,7 @@ static void fill(struct command_runner *runner, const char *key, enum keys_type 
         else
             assert_int_equal(zset_put(&view, name, e, scored ? i : 0, &added), DUEQ_OK);
     }
-    commit(runner);
-}
-
-static uint64_t written(struct command_runner *runner)
-{
-    struct dueq_stats stats;
-    dueq_get_stats(runner->server.store, &stats);
-    return stats.journal_written_bytes;
-}
-
-static int finish(struct command_runner *runner)
-{
-    int slices = 0;
-    for (;; slices++) {
-        uint64_t before = written(runner);
-        if (!runner_slice(runner))
-            return slices;
-        assert_in_range(written(runner) - before, 0, SLICE_BYTES);
-    }
+    runner_commit(runner);
 }
 
 static struct connection *begin(struct command_runner *runner, const char *line)
@@ -88,8 +63,8 @@ static struct connection *begin(struct command_runner *runner, const char *line)
 static void erase(struct command_runner *runner)
 {
     while (dueq_tick(runner->server.store, runner->server.now, 1000))
-        commit(runner);
-    commit(runner);
+        runner_commit(runner);
+    runner_commit(runner);
 }
 
 /* ---- */
@@ -143,7 +118,7 @@ static void others_see_all_of_it_and_then_what_is_left(void **state)
             assert_true(runner_slice(runner));
             runner_expect(runner, "20000", size_line(taking->type));
         }
-        finish(runner);
+        runner_finish(runner, SLICE_BYTES);
         runner_expect_reply(client, taking->reply);
         for (int erased = 0; erased < 2; erased++) {
             runner_expect(runner, "5000", size_line(taking->type));
@@ -176,7 +151,7 @@ static void two_take_from_one_key_one_after_the_other(void **state)
     fill(runner, "k", KEYS_ZSET, true);
     struct connection *first = begin(runner, "ZPOPMIN k 8000");
     struct connection *second = begin(runner, "ZPOPMIN k 8000");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(first, "[\"e10000\" *");
     runner_expect_reply(second, "[\"e18000\" *");
     runner_expect(runner, "4000", "ZCARD k");
@@ -195,7 +170,7 @@ static void a_key_that_goes_meanwhile_has_nothing_to_take(void **state)
         runner_slice(runner);
         runner_slice(runner);
         runner_expect(runner, "OK", "FLUSHDB");
-        finish(runner);
+        runner_finish(runner, SLICE_BYTES);
         runner_expect_reply(client, lines[i][1]);
     }
 }
@@ -205,7 +180,7 @@ static void what_comes_back_stays_while_the_rest_is_erased(void **state)
     struct command_runner *runner = *state;
     fill(runner, "k", KEYS_ZSET, true);
     struct connection *client = begin(runner, "ZREMRANGEBYSCORE k 0 14999");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "15000");
     runner_expect(runner, "nil", "ZSCORE k e10007");
     runner_expect(runner, "3", "ZADD k 7 e10007 50000 e10008 8.5 new");
@@ -227,9 +202,9 @@ static void who_waited_for_a_key_takes_many_in_slices(void **state)
     runner->by_slices = true;
     fill(runner, "source", KEYS_LIST, false);
     runner_expect(runner, "OK", "RENAME source k");
-    commit(runner);
+    runner_commit(runner);
     runner_expect(runner, "20000", "LLEN k");
-    assert_true(finish(runner) >= LEAST_SLICES);
+    assert_true(runner_finish(runner, SLICE_BYTES) >= LEAST_SLICES);
     runner_expect_reply(client, "[\"k\" [\"e10000\" *");
     runner_expect(runner, "5000", "LLEN k");
 }
@@ -279,13 +254,13 @@ static void all_of_a_key_may_go(void **state)
     for (size_t i = 0; i < 2; i++) {
         fill(runner, "k", KEYS_SET, false);
         struct connection *client = begin(runner, lines[i]);
-        finish(runner);
+        runner_finish(runner, SLICE_BYTES);
         runner_expect_reply(client, "[\"e*");
         runner_expect(runner, "0", "EXISTS k");
     }
     fill(runner, "k", KEYS_ZSET, true);
     struct connection *client = begin(runner, "ZREMRANGEBYSCORE k -inf inf");
-    finish(runner);
+    runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "20000");
     runner_expect(runner, "0", "EXISTS k");
 }
