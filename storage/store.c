@@ -6,7 +6,7 @@
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
 #include "storage/queue/queue.h"
-#include "storage/queue/topics.h"
+#include "storage/queue/core/topics.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
 
 struct tally {
     uint64_t pending, ready;

@@ -1,5 +1,5 @@
 /* Claims, and what becomes of them. */
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 
 /* ---- picking */
 

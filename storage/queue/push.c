@@ -1,7 +1,6 @@
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
 #include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
 
 enum {
     PRIORITY_DEFAULT = 128,
@@ -90,7 +89,7 @@ static enum dueq_status take_id(struct queue *queue, struct topic *topic, struct
     return DUEQ_OK;
 }
 
-/* Writes the id into store->id. Passes over those that callers have taken. */
+/* Writes the id into queue->id. Passes over those that callers have taken. */
 static enum dueq_status give_id(struct queue *queue, struct topic *topic, int64_t stamp)
 {
     for (;; topic->next_seq++) {

@@ -1,7 +1,6 @@
 /* What time brings: jobs fall due, leases and lives end. */
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
 
 enum { RETRY_MS = 1000 };
 

@@ -1,4 +1,4 @@
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 
 enum { STEPS_MAX = 5000 }; /* of one call: what has fallen due is counted so far */
 

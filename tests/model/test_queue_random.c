@@ -4,7 +4,7 @@
  * wall clock that steps. SEED= reproduces, STEPS= scales. */
 #include "storage/kv/cursor.h"
 #include "storage/store.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 #include "tests/support/dice.h"
 #include "tests/support/queue_model.h"
 #include "tests/support/store_fixture.h"

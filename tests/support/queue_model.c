@@ -1,6 +1,6 @@
 #include "tests/support/queue_model.h"
 
-#include "storage/queue/safe_time.h"
+#include "storage/queue/record/safe_time.h"
 
 /* ---- finding */
 

@@ -1,7 +1,7 @@
 /* The Q. commands: forms, replies and errors. tests/model tests what happens to jobs over
  * time. */
 #include "storage/store.h"
-#include "storage/queue/queue_key.h"
+#include "storage/queue/record/queue_key.h"
 #include "tests/support/command_runner.h"
 #include "storage/kv/kv.h"
 

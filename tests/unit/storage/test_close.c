@@ -1,7 +1,7 @@
 /* Closing a store with an uncommitted batch: it is committed or dropped, never half of it. */
 #include "storage/store.h"
 #include "storage/dueq.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"

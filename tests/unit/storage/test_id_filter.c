@@ -1,5 +1,5 @@
 /* The filter of ids: it never denies an id that it was given, and denies most others. */
-#include "storage/queue/id_filter.h"
+#include "storage/queue/core/id_filter.h"
 #include "tests/support/dice.h"
 
 #include "tests/support/cmocka.h"

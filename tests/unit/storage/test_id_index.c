@@ -2,7 +2,7 @@
  * after the filter is filled. */
 #include "storage/store.h"
 #include "storage/dueq.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 #include "tests/support/store_fixture.h"
 
 #include <stdio.h>

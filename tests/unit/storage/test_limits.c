@@ -2,7 +2,7 @@
 #include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"

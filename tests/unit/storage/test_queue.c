@@ -3,7 +3,7 @@
 #include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/queue.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 

@@ -1,7 +1,7 @@
 /* What a store accepts and refuses: a change that does not fit is refused before it changes
  * anything, and a store that failed returns no DUEQ_OK and does not grow. */
 #include "storage/dueq.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/lmdb_disk.h"
 #include "tests/support/store_fixture.h"

@@ -9,7 +9,7 @@
 #include "storage/queue/queue.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/string.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 #include "tests/support/dice.h"
 #include "tests/support/store_fixture.h"
 

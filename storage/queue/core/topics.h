@@ -4,7 +4,7 @@
 #ifndef DUEQ_TOPICS_H
 #define DUEQ_TOPICS_H
 
-#include "storage/queue/topic.h"
+#include "storage/queue/core/topic.h"
 
 struct queue;
 
@@ -29,5 +29,9 @@ void topics_save(struct queue *queue);
 void topics_prepare_commit(struct queue *queue);
 /* Drops all topics. O(1): later ticks free the memory and delete the records. */
 void topics_flush(struct queue *queue);
+
+enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
+                                   struct dueq_slice *ret_name);
+size_t queue_topic_count(const struct queue *queue);
 
 #endif

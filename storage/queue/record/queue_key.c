@@ -1,4 +1,4 @@
-#include "storage/queue/queue_key.h"
+#include "storage/queue/record/queue_key.h"
 #include "storage/bytes.h"
 
 #define XXH_INLINE_ALL

@@ -5,8 +5,8 @@
 #define DUEQ_ID_INDEX_H
 
 #include "storage/kv/cursor.h"
-#include "storage/queue/id_filter.h"
-#include "storage/queue/queue_key.h"
+#include "storage/queue/core/id_filter.h"
+#include "storage/queue/record/queue_key.h"
 
 struct topic;
 

@@ -1,7 +1,6 @@
 #include "storage/bytes.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

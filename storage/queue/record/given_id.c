@@ -1,4 +1,4 @@
-#include "storage/queue/given_id.h"
+#include "storage/queue/record/given_id.h"
 
 #include <string.h>
 

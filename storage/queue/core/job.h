@@ -2,7 +2,7 @@
 #ifndef DUEQ_JOB_H
 #define DUEQ_JOB_H
 
-#include "storage/queue/topic.h"
+#include "storage/queue/core/topic.h"
 
 struct queue;
 

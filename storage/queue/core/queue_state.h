@@ -1,16 +1,16 @@
-/* The struct queue, and what its files share. Private to storage/queue and tests. */
-#ifndef DUEQ_QUEUE_INTERNAL_H
-#define DUEQ_QUEUE_INTERNAL_H
+/* All topics and their jobs, stored in a key space: the state that the operations of
+ * storage/queue work on. */
+#ifndef DUEQ_QUEUE_STATE_H
+#define DUEQ_QUEUE_STATE_H
 
 #include "storage/kv/kv.h"
-#include "storage/queue/garbage.h"
-#include "storage/queue/given_id.h"
-#include "storage/queue/id_index.h"
-#include "storage/queue/job.h"
-#include "storage/queue/lookup.h"
-#include "storage/queue/queue.h"
-#include "storage/queue/schedule.h"
-#include "storage/queue/topics.h"
+#include "storage/queue/core/garbage.h"
+#include "storage/queue/record/given_id.h"
+#include "storage/queue/core/id_index.h"
+#include "storage/queue/core/job.h"
+#include "storage/queue/core/lookup.h"
+#include "storage/queue/core/schedule.h"
+#include "storage/queue/core/topics.h"
 
 /* What outlives topics. One record on disk. */
 struct counters {
@@ -47,6 +47,27 @@ struct queue {
     char id[GIVEN_ID_SIZE];        /* given to the job pushed last */
     uint8_t error[DUEQ_ERROR_MAX]; /* of the job returned last */
 };
+
+/* ---- life, time, defaults, signals */
+
+/* Loads the topics of the key space and arms their timers; reads no jobs. kv must live longer
+ * than the queue. DUEQ_NOMEM, DUEQ_CORRUPT, DUEQ_IO. O(topics). */
+enum dueq_status queue_new(struct kv *kv, struct dueq_time time, struct queue **ret_queue);
+/* Saves nothing. NULL is fine. */
+void queue_free(struct queue *queue);
+
+/* Returns the time that the queue works with, and remembers it: `now` never goes backward, all
+ * three are clamped (safe_time.h), `ceiling` is `now` or later. The offset between the clocks
+ * changes when one of them is stepped, but not by their rounding. */
+struct dueq_time queue_time(struct queue *queue, struct dueq_time time);
+/* The last time that was given. */
+struct dueq_time queue_last_time(const struct queue *queue);
+
+bool queue_get_timeline(const struct queue *queue, struct dueq_timeline *ret_line);
+void queue_keep_timeline(struct queue *queue, const struct dueq_timeline *line);
+void queue_get_defaults(const struct queue *queue, struct dueq_defaults *ret_defaults);
+void queue_set_defaults(struct queue *queue, const struct dueq_defaults *defaults);
+enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_topic);
 
 /* The end of a wait that begins now. wait: ms, 0 or more. */
 static inline int64_t queue_after(struct dueq_time time, int64_t wait)

@@ -3,9 +3,9 @@
 #ifndef DUEQ_TOPIC_H
 #define DUEQ_TOPIC_H
 
-#include "storage/queue/job_record.h"
-#include "storage/queue/position.h"
-#include "storage/queue/queue_key.h"
+#include "storage/queue/record/job_record.h"
+#include "storage/queue/record/position.h"
+#include "storage/queue/record/queue_key.h"
 #include "storage/wheel.h"
 
 #define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */

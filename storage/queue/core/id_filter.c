@@ -1,4 +1,4 @@
-#include "storage/queue/id_filter.h"
+#include "storage/queue/core/id_filter.h"
 
 #include <stdlib.h>
 #include <string.h>

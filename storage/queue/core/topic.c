@@ -1,4 +1,4 @@
-#include "storage/queue/topic.h"
+#include "storage/queue/core/topic.h"
 
 #include "storage/bytes.h"
 

@@ -4,7 +4,7 @@
 #define DUEQ_JOB_RECORD_H
 
 #include "storage/kv/key.h"
-#include "storage/queue/safe_time.h"
+#include "storage/queue/record/safe_time.h"
 #include "storage/status.h"
 #include "storage/types.h"
 

@@ -3,8 +3,7 @@
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 
 #include <stdlib.h>
 #include <utlist.h>

@@ -1,5 +1,5 @@
 /* Jobs by id, and as callers see them. */
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 
 /* ---- finding */
 
@@ -113,31 +113,4 @@ void lookup_show(struct queue *queue, const struct job *job, struct dueq_time ti
         return;
     given_id_write(ret_job->given_id, job->body.stamp, job->seq);
     ret_job->id = dueq_slice(ret_job->given_id, GIVEN_ID_SIZE);
-}
-
-enum dueq_status queue_get(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                           struct dueq_time time, struct dueq_job *ret_job)
-{
-    struct topic *found;
-    struct job job;
-    enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
-
-    if (status == DUEQ_OK)
-        lookup_show(queue, &job, queue_time(queue, time), ret_job);
-    return status;
-}
-
-enum dueq_status queue_del(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                           struct dueq_time time)
-{
-    struct topic *found;
-    struct job job;
-    enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
-
-    queue_time(queue, time);
-    if (status != DUEQ_OK)
-        return status;
-    QUEUE_COUNT(queue, found, deleted);
-    job_remove(queue, found, &job);
-    return DUEQ_OK;
 }

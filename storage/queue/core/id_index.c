@@ -1,4 +1,4 @@
-#include "storage/queue/id_index.h"
+#include "storage/queue/core/id_index.h"
 
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"

@@ -5,7 +5,7 @@
 #ifndef DUEQ_SCHEDULE_H
 #define DUEQ_SCHEDULE_H
 
-#include "storage/queue/topic.h"
+#include "storage/queue/core/topic.h"
 
 struct queue;
 

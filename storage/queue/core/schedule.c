@@ -1,7 +1,6 @@
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 
 static struct kv_key entry_key(const struct topic *topic, const struct job_state *state,
                                uint64_t seq)

@@ -1,7 +1,7 @@
-#include "storage/queue/job_record.h"
+#include "storage/queue/record/job_record.h"
 
 #include "storage/bytes.h"
-#include "storage/queue/given_id.h"
+#include "storage/queue/record/given_id.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

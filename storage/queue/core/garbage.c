@@ -4,8 +4,7 @@
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
-#include "storage/queue/queue.h"
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 
 static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY, TABLE_STATE, TABLE_SCHEDULE,
                                  TABLE_ID};

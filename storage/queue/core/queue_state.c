@@ -1,4 +1,4 @@
-#include "storage/queue/queue_internal.h"
+#include "storage/queue/core/queue_state.h"
 
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"

@@ -3,7 +3,7 @@
 #ifndef DUEQ_LOOKUP_H
 #define DUEQ_LOOKUP_H
 
-#include "storage/queue/job.h"
+#include "storage/queue/core/job.h"
 
 /* Only by an id that the store gave. */
 enum dueq_status lookup_given(struct queue *queue, struct topic *topic, struct dueq_slice id,
