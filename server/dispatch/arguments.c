@@ -22,6 +22,18 @@ bool arguments_has_value(struct context *context, size_t index)
     return false;
 }
 
+bool arguments_choice(struct context *context, size_t index, const char *const *words,
+                      unsigned *ret_choice)
+{
+    for (unsigned i = 0; index < context_count(context) && words[i] != NULL; i++)
+        if (arguments_is(context, index, words[i])) {
+            *ret_choice = i;
+            return true;
+        }
+    context_syntax_error(context);
+    return false;
+}
+
 bool arguments_flush_form(struct context *context)
 {
     if (context_count(context) == 1 ||
@@ -76,6 +88,24 @@ bool arguments_float(struct context *context, size_t index, double *ret_number)
         return true;
     resp_error(context->reply, "ERR value is not a valid float");
     return false;
+}
+
+bool arguments_number_of(struct context *context, size_t index, size_t after,
+                         const struct integer_rule *rule, const char *too_many,
+                         size_t *ret_number)
+{
+    size_t left = context_count(context) - index - 1;
+    int64_t number;
+
+    assert(rule->least >= 1);
+    if (!arguments_integer(context, index, rule, &number))
+        return false;
+    if (left < after || (uint64_t)number > left - after) {
+        resp_error(context->reply, too_many);
+        return false;
+    }
+    *ret_number = (size_t)number;
+    return true;
 }
 
 /* ---- times */

@@ -13,8 +13,14 @@ static inline bool arguments_is(const struct context *context, size_t index, con
     return argument_is(context_argument(context, index), word);
 }
 
-/* Does a value follow the option at `index`? Otherwise "ERR syntax error". */
+/* Does a value follow the option at `index`? Otherwise "ERR syntax error". Options: see
+ * argument_options.h. */
 bool arguments_has_value(struct context *context, size_t index);
+
+/* One of several words (lower case, NULL ends them): its index. No such word, or no such
+ * argument: "ERR syntax error". */
+bool arguments_choice(struct context *context, size_t index, const char *const *words,
+                      unsigned *ret_choice);
 
 /* FLUSHDB and FLUSHALL: no argument, ASYNC or SYNC. */
 bool arguments_flush_form(struct context *context);
@@ -39,6 +45,14 @@ struct integer_rule {
 bool arguments_integer(struct context *context, size_t index, const struct integer_rule *rule,
                        int64_t *ret_number);
 bool arguments_float(struct context *context, size_t index, double *ret_number);
+
+/* A number of arguments that follow it, such as numkeys, after which `after` more must come.
+ * `rule` has the error for less than 1; too_many: the error for more than there are. */
+bool arguments_number_of(struct context *context, size_t index, size_t after,
+                         const struct integer_rule *rule, const char *too_many,
+                         size_t *ret_number);
+/* The rule for numkeys of most commands. */
+#define ARGUMENTS_NUMKEYS INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0")
 
 /* ---- times */
 
