@@ -16,7 +16,7 @@ void buffer_release(struct buffer *buffer)
     *buffer = (struct buffer){.maximum = buffer->maximum};
 }
 
-/* Moves the content to the front when enough is consumed for that to pay. */
+/* Moves the content to the front of the memory. */
 static void compact(struct buffer *buffer)
 {
     size_t size = buffer_size(buffer);
@@ -27,7 +27,8 @@ static void compact(struct buffer *buffer)
     buffer->end = size;
 }
 
-/* Doubles while that is cheap; above, by an eighth, which keeps the cost of a byte bounded. */
+/* Doubles small buffers and adds an eighth to large ones; both copy each byte a bounded number
+ * of times. */
 static size_t next_capacity(size_t capacity, size_t needed)
 {
     size_t grown = capacity == 0 ? BUFFER_FIRST : capacity;

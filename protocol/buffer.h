@@ -9,7 +9,7 @@
 
 struct buffer {
     char *data;
-    size_t start; /* the bytes before are consumed */
+    size_t start; /* bytes before this offset are consumed */
     size_t end;   /* bytes from start to end are the content */
     size_t capacity;
     size_t maximum;

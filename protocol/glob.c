@@ -11,8 +11,8 @@ static int fold(char byte, bool ignore_case)
     return ignore_case ? tolower((unsigned char)byte) : (unsigned char)byte;
 }
 
-/* Matches one byte against [..]; leaves the pattern behind the closing bracket. As in Redis an
- * unclosed class ends with the pattern. */
+/* Matches one byte against [..] and advances the pattern past the closing bracket. As in Redis,
+ * a class without closing bracket ends with the pattern. */
 static bool match_class(struct pattern *pattern, char byte, bool ignore_case)
 {
     int c = fold(byte, ignore_case);
@@ -42,7 +42,7 @@ static bool match_class(struct pattern *pattern, char byte, bool ignore_case)
     return found != negated;
 }
 
-/* Matches one byte against what is not a star. */
+/* Matches one byte against the next element of the pattern, which is not a star. */
 static bool match_one(struct pattern *pattern, char byte, bool ignore_case)
 {
     switch (*pattern->at) {
@@ -61,8 +61,8 @@ static bool match_one(struct pattern *pattern, char byte, bool ignore_case)
     return fold(*pattern->at++, ignore_case) == fold(byte, ignore_case);
 }
 
-/* Only the last star need be tried again: what an earlier one could swallow, the last can
- * too. */
+/* After a mismatch only the last star takes more text: what an earlier star could match, the
+ * last one can match too. */
 bool glob_match(const char *pattern, size_t pattern_size, const char *text, size_t text_size,
                 bool ignore_case)
 {
@@ -70,7 +70,7 @@ bool glob_match(const char *pattern, size_t pattern_size, const char *text, size
     const char *byte = text, *end = text + text_size, *retry = NULL;
 
     if (text_size == 0)
-        return pattern_size == 0; /* so it is in Redis, for stars as well */
+        return pattern_size == 0; /* as in Redis: then even "*" does not match */
     while (byte < end) {
         struct pattern here = at;
 

@@ -11,7 +11,7 @@
 
 #define CENTURY_MS ((int64_t)100 * 366 * 24 * 3600 * 1000)
 
-/* Decimal digits without sign, up to `limit`. */
+/* Reads decimal digits without a sign. False: another character, no digit, or above `limit`. */
 static bool parse_digits(const char *text, size_t size, uint64_t limit, uint64_t *ret_number)
 {
     uint64_t number = 0;
@@ -47,7 +47,8 @@ bool number_parse_integer(const char *text, size_t size, int64_t *ret_number)
     return true;
 }
 
-/* strtod wants a terminated string and skips leading space; neither is given or wanted. */
+/* Copies the text for strtod, which needs a NUL at the end. False: too long, or it begins with
+ * a space, which strtod would skip. */
 static bool prepare_float(const char *text, size_t size, char *copy, size_t room)
 {
     if (size == 0 || size >= room || isspace((unsigned char)text[0]))
@@ -107,8 +108,8 @@ size_t number_format_integer(char *text, int64_t number)
     return size;
 }
 
-/* Integers print the same with %lld and with %.17g below 10^17; the limit keeps to what a
- * double holds exactly. */
+/* Below 10^17 integers look the same with %lld and %.17g. The limit here is lower: up to it a
+ * double is exact. */
 size_t number_format_double(char *text, double number)
 {
     if (isnan(number))

@@ -1,5 +1,6 @@
-/* One request: its arguments as slices. They belong to the reader and live until the next call
- * to resp_reader_next on it. Each is followed by a NUL byte that is not part of it. */
+/* One request: its arguments as slices. They belong to the reader and live until its next
+ * resp_reader_next, resp_reader_shrink or resp_reader_free. A NUL byte follows each argument
+ * and is not part of it. */
 #ifndef DUEQ_REQUEST_H
 #define DUEQ_REQUEST_H
 
@@ -13,12 +14,12 @@ struct argument {
 };
 
 struct request {
-    size_t count; /* >= 1: empty requests are skipped by the reader */
+    size_t count; /* at least 1: the reader skips empty requests */
     const struct argument *arguments;
     size_t bytes; /* of all arguments */
 };
 
-/* ASCII case-insensitive comparison with an upper- or lower-case word. */
+/* Is the argument this word, in upper or lower case (ASCII)? */
 static inline bool argument_is(struct argument argument, const char *word)
 {
     size_t i;

@@ -13,10 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* hiredis was written to trust a server. So each header line is checked here, against Redis'
- * own rules and the limits, before hiredis sees it; hiredis then does the parsing proper of
- * bytes that are known to be a request. As Redis does, the two bytes behind an argument are
- * taken for CRLF unseen. */
+/* hiredis trusts what it parses. So this file checks each header line against Redis' rules and
+ * the limits before hiredis gets it; hiredis then parses only bytes that are known to be a
+ * request. As in Redis, the two bytes after an argument count as CRLF, whatever they are. */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t element_count;
@@ -26,13 +25,13 @@ typedef int element_count;
 
 enum {
     FIRST_ARGUMENTS = 8,
-    FEED_STEP = 64 * 1024,  /* bytes of an unfinished request handed to hiredis at once */
-    KEEP_BYTES = 16 * 1024, /* memory kept between requests */
+    FEED_STEP = 64 * 1024,  /* bytes of an incomplete request that hiredis gets at once */
+    KEEP_BYTES = 16 * 1024, /* bytes of memory kept between requests */
     KEEP_ARGUMENTS = 64,
     HEADER_LINE_MAX = 64 * 1024,
     PAGE = 4096,
     HUGE_PAGE = 2 * 1024 * 1024,
-    SMALL_PAGES = 4 * HUGE_PAGE /* bytes of a large argument that stand in small pages */
+    SMALL_PAGES = 4 * HUGE_PAGE /* first bytes of a large argument, in small pages */
 };
 
 enum scan_state { SCAN_START, SCAN_ARGUMENT, SCAN_PAYLOAD, SCAN_LARGE };
@@ -47,14 +46,14 @@ struct resp_reader {
     struct buffer input;
     enum scan_state state;
     size_t scanned;      /* bytes of input known to belong to the current request */
-    size_t expected;     /* arguments still to come */
-    size_t payload;      /* bytes of the current argument still to come, CRLF included */
+    size_t expected;     /* arguments not yet scanned */
+    size_t payload;      /* bytes of the current argument not yet received, CRLF included */
     size_t taken;        /* bytes of the current request already given to hiredis */
     struct buffer block; /* the arguments' bytes */
     struct span *spans;  /* where they are in the block */
     struct argument *arguments;
     size_t count, capacity;
-    struct resp_large *large; /* of the current request; the last may be under way */
+    struct resp_large *large; /* of the current request; the last one may be incomplete */
     size_t large_count;
     bool whole; /* hiredis has seen the end of the current request */
     bool out_of_memory;
@@ -62,7 +61,7 @@ struct resp_reader {
     char error[192];
 };
 
-/* ---- what hiredis builds: arguments in the block */
+/* ---- hiredis' objects: arguments in the block */
 
 static bool make_room_for_argument(struct resp_reader *reader)
 {
@@ -112,7 +111,7 @@ static void *create_array(const redisReadTask *task, element_count count)
     return task->parent == NULL ? task->privdata : NULL;
 }
 
-/* Never called: the scanner lets only arrays of bulk strings through. */
+/* Never called: the scanner accepts only arrays of bulk strings. */
 static void *create_integer(const redisReadTask *task, long long number)
 {
     (void)task;
@@ -160,9 +159,9 @@ static void release_large(struct resp_reader *reader)
     reader->large_count = 0;
 }
 
-/* The first SMALL_PAGES bytes take memory in small pages, so that what a client holds is what
- * it has sent; the rest in huge pages, which are given and taken back in hundreds of steps and
- * not in a hundred thousand. */
+/* The first SMALL_PAGES bytes are in small pages, so that a client takes as much memory as it
+ * has sent; the others are in huge pages, so that the kernel maps and unmaps hundreds of pages
+ * and not a hundred thousand. */
 static void choose_pages(char *memory, size_t space)
 {
     size_t small = space < SMALL_PAGES ? space / PAGE * PAGE : SMALL_PAGES;
@@ -174,7 +173,7 @@ static void choose_pages(char *memory, size_t space)
         madvise(memory + small, huge, MADV_HUGEPAGE);
 }
 
-/* Reserves address space for the whole argument; only bytes that have come take memory. */
+/* Reserves address space for the whole argument; only received bytes take memory. */
 static bool add_large(struct resp_reader *reader, size_t size)
 {
     struct resp_large *grown =
@@ -199,7 +198,7 @@ struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_cou
     return reader->large;
 }
 
-/* How many of the bytes belong to the large argument under way. */
+/* Copies the bytes that belong to the incomplete large argument. Returns how many these are. */
 static size_t take_large(struct resp_reader *reader, const char *bytes, size_t size)
 {
     struct resp_large *large = &reader->large[reader->large_count - 1];
@@ -213,7 +212,7 @@ static size_t take_large(struct resp_reader *reader, const char *bytes, size_t s
     return size;
 }
 
-/* Bytes of memory that it takes. */
+/* Bytes of memory that the argument takes. */
 static size_t held_by(const struct resp_large *large)
 {
     size_t used = RESP_LARGE_BEFORE + large->got;
@@ -327,7 +326,7 @@ bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
     return true;
 }
 
-/* hiredis keeps its buffer until the next bytes come. */
+/* hiredis frees its buffer only when it gets the next bytes. */
 static void shrink_redis(struct resp_reader *reader, size_t keep)
 {
     if (reader->redis == NULL || reader->redis->pos < reader->redis->len ||
@@ -348,7 +347,7 @@ static void shrink_arguments(struct resp_reader *reader, size_t keep)
     reader->capacity = 0;
 }
 
-/* Starts the next request; the last one's memory is kept when it is small. */
+/* Starts the next request. Keeps the memory of the last one if it is small. */
 static void clear(struct resp_reader *reader)
 {
     release_large(reader);
@@ -374,8 +373,8 @@ void resp_reader_shrink(struct resp_reader *reader)
 
 /* ---- scanning */
 
-/* The line at `scanned`, without its type byte and CRLF. False: not there yet, or too long,
- * which `too_big` names. */
+/* Finds the line at `scanned`, without its type byte and CRLF. False: it is incomplete, or too
+ * long; then the error is `too_big`. */
 static bool header_line(struct resp_reader *reader, const char *too_big, const char **ret_text,
                         size_t *ret_size)
 {
@@ -395,7 +394,7 @@ static bool header_line(struct resp_reader *reader, const char *too_big, const c
     return true;
 }
 
-/* Redis also accepts any count below 1 and skips it. */
+/* Skips a count below 1, as Redis does. */
 static void scan_count(struct resp_reader *reader)
 {
     const char *text;
@@ -430,7 +429,7 @@ static bool feed_redis(struct resp_reader *reader, const char *bytes, size_t siz
     return false;
 }
 
-/* Gives hiredis what is scanned. */
+/* Gives the scanned bytes to hiredis. */
 static bool parse_redis(struct resp_reader *reader)
 {
     void *object = NULL;
@@ -451,7 +450,7 @@ static bool parse_redis(struct resp_reader *reader)
     return true;
 }
 
-/* hiredis gets an empty argument in its place. */
+/* hiredis gets an empty argument instead. */
 static void begin_large(struct resp_reader *reader, size_t header, size_t length)
 {
     static const char empty[] = "$0\r\n\r\n";
@@ -525,7 +524,7 @@ static void scan_argument(struct resp_reader *reader)
     reader->state = SCAN_PAYLOAD;
 }
 
-/* ---- handing over */
+/* ---- the finished request */
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)
 {
@@ -580,7 +579,7 @@ static enum resp_read read_inline(struct resp_reader *reader, struct request *re
     return count == 0 ? RESP_MORE : hand_out(reader, ret_request);
 }
 
-/* ---- the whole */
+/* ---- feeding and reading */
 
 static void scan_one(struct resp_reader *reader)
 {
@@ -600,7 +599,7 @@ static void scan_one(struct resp_reader *reader)
     }
 }
 
-/* Scans as far as the input goes. True: a whole request is scanned. */
+/* Scans the input. True: a whole request is scanned. */
 static bool scan(struct resp_reader *reader)
 {
     for (;;) {

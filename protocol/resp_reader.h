@@ -1,39 +1,42 @@
-/* Reads requests (RESP arrays of bulk strings, and inline commands) out of a stream of bytes.
- * RESP is parsed by hiredis' redisReader through our own object functions: the arguments go
- * into one memory block per reader, without an allocation per argument. Large ones go around
- * hiredis into memory of their own, which can be taken over: their bytes are copied once.
+/* Reads requests (RESP arrays of bulk strings, and inline commands) from a stream of bytes.
+ * hiredis' redisReader parses RESP and calls our object functions, which put the arguments into
+ * one memory block per reader, without an allocation per argument. A large argument bypasses
+ * hiredis and gets memory of its own, which the caller can take over: its bytes are copied
+ * once.
  *
- * Every number a client sends is checked against the limits before memory is touched. After an
- * error the reader stays in error: send resp_reader_error() and close. */
+ * The reader checks each number that a client sends against the limits before it touches
+ * memory. After an error it stays in error: send resp_reader_error() and close the connection.
+ * Cost: O(bytes). */
 #ifndef DUEQ_RESP_READER_H
 #define DUEQ_RESP_READER_H
 
 #include "protocol/request.h"
 
 struct resp_limits {
-    size_t arguments;    /* of one request; Redis: 1024 * 1024; before login 10 */
-    size_t bulk_bytes;   /* of one argument; proto-max-bulk-len; before login 16384 */
-    size_t inline_bytes; /* of one inline command or header line; 65536 */
-    size_t query_bytes;  /* unread bytes and arguments of one request together; 1 GiB */
-    bool before_login;   /* errors then name the missing login, as Redis' do */
-    size_t large_bytes;  /* from that size on an argument has memory of its own; 0: never */
+    size_t arguments;    /* the most in one request; Redis has 1024 * 1024, before login 10 */
+    size_t bulk_bytes;   /* the most in one argument; proto-max-bulk-len, before login 16384 */
+    size_t inline_bytes; /* the most in one inline command or header line; 65536 */
+    size_t query_bytes;  /* the most that unread bytes and the arguments of one request take
+                            together; 1 GiB */
+    bool before_login;   /* true: errors say that the login is missing, as in Redis */
+    size_t large_bytes;  /* an argument from this size on gets memory of its own; 0: never */
 };
 
-/* An argument in memory of its own. In front of its bytes RESP_LARGE_BEFORE others may be
- * written to. */
+/* An argument in memory of its own. Before `data` are RESP_LARGE_BEFORE free bytes, which the
+ * caller may overwrite. */
 struct resp_large {
-    void *memory; /* for free(); NULL: taken over */
+    void *memory; /* to be freed with free(); NULL: the caller has taken it over */
     char *data;
-    size_t size;  /* of the argument */
-    size_t got;   /* bytes that have come, the CRLF included */
-    size_t index; /* which argument it is */
+    size_t size;  /* bytes of the argument */
+    size_t got;   /* bytes received so far, the CRLF included */
+    size_t index; /* of the argument in the request */
 };
 enum { RESP_LARGE_BEFORE = 1024 };
 
 enum resp_read {
     RESP_REQUEST, /* *ret_request is filled in */
-    RESP_MORE,    /* feed more */
-    RESP_ERROR    /* protocol error: see resp_reader_error */
+    RESP_MORE,    /* the request is incomplete: call resp_reader_feed */
+    RESP_ERROR    /* protocol error: resp_reader_error */
 };
 
 struct resp_reader;
@@ -41,36 +44,38 @@ struct resp_reader;
 struct resp_reader *resp_reader_new(const struct resp_limits *limits); /* NULL: out of memory */
 void resp_reader_free(struct resp_reader *reader);                     /* NULL is fine */
 
-/* Limits from the next request on (after login). */
+/* Sets the limits from the next request on. *limits is copied. */
 void resp_reader_set_limits(struct resp_reader *reader, const struct resp_limits *limits);
 
-/* Copies the bytes in. False: query_bytes would be exceeded; the reader is in error. */
+/* Copies the bytes into the reader. False: there would be more than query_bytes, or there is no
+ * memory; then the reader is in error. */
 bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size);
 
 enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_request);
 
-/* The large arguments of the request handed out last. Whoever sets `memory` to NULL has taken
- * it over, and sees to it that the bytes stay as long as the request is looked at. */
+/* The large arguments of the last request that was returned. A caller that sets `memory` to
+ * NULL takes it over, and keeps the bytes valid as long as the request is in use. */
 struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_count);
 
-/* The reply to send, without `-` and CRLF: "ERR Protocol error: invalid bulk length". Redis'
- * own words. Lives as long as the reader. */
+/* The reply to send, in Redis' words, without `-` and CRLF: "ERR Protocol error: invalid bulk
+ * length". Lives as long as the reader. */
 const char *resp_reader_error(const struct resp_reader *reader);
 
 size_t resp_reader_unread(const struct resp_reader *reader); /* bytes fed, not yet scanned */
 
-/* What it holds, in bytes. */
+/* Memory of a reader, in bytes. */
 struct resp_memory {
-    size_t input;      /* bytes of requests that were not handed out yet */
+    size_t input;      /* bytes of requests that were not returned yet */
     size_t input_free; /* allocated for more of them */
-    size_t arguments;  /* of the request handed out last, or the next so far */
+    size_t arguments;  /* of the last request that was returned, or of the next one so far */
     size_t total;      /* allocated for everything */
 };
 
 void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *ret_memory);
 
-/* Nothing has come for a while: gives back what is kept for the next request, unless that has
- * begun. The request handed out last ends. */
+/* Call it when nothing was received for a while. Frees the memory that is kept for the next
+ * request, unless that request has begun. The last request that was returned is void
+ * afterwards. */
 void resp_reader_shrink(struct resp_reader *reader);
 
 #endif

@@ -33,7 +33,7 @@ static void append_text(struct resp_writer *writer, const char *text)
     buffer_append(writer->out, text, strlen(text));
 }
 
-/* A line: CR and LF inside would end it early. */
+/* Writes a line. CR and LF become spaces, because they would end the line. */
 static void append_line(struct resp_writer *writer, char type, const char *text)
 {
     size_t size = strlen(text);
@@ -161,7 +161,7 @@ void resp_verbatim(struct resp_writer *writer, const char *format3, const void *
 
 /* ---- headers */
 
-/* Type and count of an aggregate as this version has it. */
+/* Returns the type byte of an aggregate in this version of RESP, and adapts the count. */
 static char aggregate_type(const struct resp_writer *writer, char type, size_t *count)
 {
     if (writer->version >= 3)
@@ -239,7 +239,7 @@ size_t resp_reserved(struct resp_writer *writer)
 
     if (space == NULL)
         return mark;
-    memset(space, '*', HEADER_MAX); /* as the array begins that it will be */
+    memset(space, '*', HEADER_MAX); /* the type byte of the array that follows */
     buffer_commit(writer->out, HEADER_MAX);
     return mark;
 }

@@ -33,7 +33,7 @@ static char unescape(char byte)
     }
 }
 
-/* What follows a backslash within double quotes. */
+/* Takes an escape, after the backslash, within double quotes. */
 static void take_escape(struct splitter *splitter)
 {
     const char *at = splitter->at;
@@ -48,8 +48,8 @@ static void take_escape(struct splitter *splitter)
     splitter->at += 2;
 }
 
-/* Takes the rest of a quoted token, up to and with the closing quote, which must end the
- * token. */
+/* Takes a quoted token after its opening quote, and the closing quote. False: no closing quote,
+ * or the token does not end after it. */
 static bool take_quoted(struct splitter *splitter, char quote)
 {
     while (splitter->at < splitter->end) {
