@@ -1,7 +1,12 @@
 #include "storage/keys/keys.h"
 
 #include "storage/bytes.h"
+#include "storage/keys/index/databases.h"
+#include "storage/keys/index/entry_record.h"
+#include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
+#include "storage/keys/index/open_entries.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/string.h"
@@ -47,7 +52,7 @@ enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys)
         kv_key_start(&keys->first_expiry[clock], TABLE_EXPIRY);
         kv_key_time(&keys->first_expiry[clock], keys->next_expiry[clock]);
     }
-    status = key_index_load(keys);
+    status = databases_load(keys);
     if (status != DUEQ_OK) {
         keys_free(keys);
         return status;
@@ -62,7 +67,7 @@ void keys_free(struct keys *keys)
         return;
     unfinished_forget_all(keys);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX; i++)
-        key_index_forget(keys, keys->databases[i].physical);
+        open_entries_close_all(keys, keys->databases[i].physical);
     for (size_t i = 0; i < sizeof(keys->cursors) / sizeof(keys->cursors[0]); i++)
         kv_cursor_free(keys->cursors[i]);
     free(keys->changes.bytes);
@@ -132,7 +137,7 @@ enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice nam
         return DUEQ_OK;
     }
     if (entry->packed)
-        status = key_index_edit(keys, entry);
+        status = entry_value_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
     key_index_set_expiry(keys, entry, expiry);
@@ -239,11 +244,11 @@ static enum dueq_status copy_object(struct keys *keys, struct keys_entry *from, 
 static enum dueq_status copy_value(struct keys *keys, struct keys_entry *from,
                                    struct keys_entry *to)
 {
-    enum dueq_status status = key_index_take_value(keys, to, from);
+    enum dueq_status status = entry_value_copy(keys, to, from);
 
     if (status != DUEQ_OK || from->packed)
         return status;
-    status = key_index_unpack(keys, to, NULL);
+    status = entry_value_unpack(keys, to, NULL);
     return status == DUEQ_OK ? copy_object(keys, from, to->object) : status;
 }
 
@@ -294,7 +299,7 @@ static void flush_database(struct keys *keys, unsigned number)
     if (database->count == 0)
         return;
     key_index_save(keys);
-    key_index_forget(keys, database->physical);
+    open_entries_close_all(keys, database->physical);
     reclaim_database(keys, database->physical);
     *database = (struct keys_database){.physical = keys->next_physical++, .dirty = true};
     keys->counters_dirty = true;
@@ -340,18 +345,18 @@ static bool in_database(const struct kv_cursor *cursor, const struct kv_key *fro
 {
     struct dueq_slice key = kv_cursor_key(cursor);
 
-    return key.size >= KEY_INDEX_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
+    return key.size >= ENTRY_RECORD_KEY_FIXED && memcmp(key.data, from->bytes, 9) == 0;
 }
 
 /* Calls fn for the record at the cursor, unless it has expired. */
 static enum dueq_status hand_out(const struct keys_view *view, const struct kv_cursor *cursor,
                                  keys_fn fn, void *arg, bool *ret_more)
 {
-    struct key_index_record record;
+    struct entry_record record;
     struct keys_info info;
 
     *ret_more = true;
-    if (!key_index_read_record(kv_cursor_key(cursor), kv_cursor_value(cursor), &record))
+    if (!entry_record_read(kv_cursor_key(cursor), kv_cursor_value(cursor), &record))
         return DUEQ_CORRUPT;
     if (expiry_is_over(record.expires, view->time))
         return DUEQ_OK;

@@ -5,7 +5,10 @@
 #include "storage/keys/keys_build.h"
 
 #include "storage/bytes.h"
+#include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/index/zset_order.h"
@@ -372,7 +375,7 @@ enum dueq_status keys_build_copy(struct keys_build *build, const struct keys_vie
     if (status == DUEQ_OK)
         status = key_index_open(&there, to, build->type, &copy);
     if (status == DUEQ_OK)
-        status = key_index_take_value(keys, copy, entry);
+        status = entry_value_copy(keys, copy, entry);
     if (status != DUEQ_OK)
         return status;
     copy->object = build->work.built;
@@ -459,7 +462,7 @@ enum dueq_status keys_build_store(struct keys_build *build, const struct keys_vi
     if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
         status = key_index_open(view, name, build->type, &entry);
     if (status == DUEQ_OK)
-        status = key_index_take_value(keys, entry, build->made);
+        status = entry_value_copy(keys, entry, build->made);
     if (status != DUEQ_OK)
         return status;
     *ret_count = entry->count;

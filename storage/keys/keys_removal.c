@@ -1,6 +1,9 @@
 #include "storage/keys/keys_removal.h"
 
+#include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
+#include "storage/keys/index/name_hash.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/list.h"
 #include "storage/keys/zset_walk.h"

@@ -2,10 +2,12 @@
  * indexes; the index of the head is in the key's entry. */
 #include "storage/keys/list.h"
 
+#include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/list_packed.h"
 #include "storage/kv/cursor.h"
-
 #include "storage/kv/kv.h"
 
 #include <stdlib.h>
@@ -147,7 +149,7 @@ enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,
     if (status == DUEQ_OK)
         status = key_index_open(view, to, KEYS_LIST, &target);
     if (status == DUEQ_OK && source->packed)
-        status = key_index_edit(keys, source); /* so that the removal cannot fail */
+        status = entry_value_edit(keys, source); /* so that the removal cannot fail */
     if (status == DUEQ_OK)
         status = add_element(view, target, to_end, value);
     if (status == DUEQ_OK)

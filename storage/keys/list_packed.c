@@ -1,5 +1,7 @@
 #include "storage/keys/list_packed.h"
 
+#include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/kv/kv.h"
 
 /* The offset after so many cells. */
@@ -16,7 +18,7 @@ enum dueq_status list_packed_at(struct keys *keys, const struct keys_entry *entr
                                 uint64_t index, struct dueq_slice *ret_value)
 {
     struct dueq_slice cells;
-    enum dueq_status status = key_index_value(keys, entry, &cells);
+    enum dueq_status status = entry_value_get(keys, entry, &cells);
     size_t at;
 
     if (status != DUEQ_OK)
@@ -28,7 +30,7 @@ enum dueq_status list_packed_at(struct keys *keys, const struct keys_entry *entr
 enum dueq_status list_packed_splice(struct keys *keys, struct keys_entry *entry, uint64_t index,
                                     uint64_t removed, const struct dueq_slice *value)
 {
-    enum dueq_status status = key_index_edit(keys, entry);
+    enum dueq_status status = entry_value_edit(keys, entry);
     struct dueq_slice cells;
     size_t from, to;
 
@@ -44,7 +46,7 @@ enum dueq_status list_packed_splice(struct keys *keys, struct keys_entry *entry,
 enum dueq_status list_packed_remove(struct keys *keys, struct keys_entry *entry,
                                     const uint64_t *indexes, size_t count)
 {
-    enum dueq_status status = key_index_edit(keys, entry);
+    enum dueq_status status = entry_value_edit(keys, entry);
     size_t from = 0, to = 0, passed = 0;
     struct dueq_slice content;
 
@@ -96,7 +98,7 @@ enum dueq_status list_packed_each(struct keys *keys, const struct keys_entry *en
                                   void *arg)
 {
     struct dueq_slice cells;
-    enum dueq_status status = key_index_value(keys, entry, &cells);
+    enum dueq_status status = entry_value_get(keys, entry, &cells);
 
     if (status != DUEQ_OK)
         return status;
@@ -110,7 +112,7 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
 {
     struct dueq_slice content;
     struct packed cells;
-    enum dueq_status status = key_index_unpack(keys, entry, &cells);
+    enum dueq_status status = entry_value_unpack(keys, entry, &cells);
     size_t at = 0;
 
     if (status != DUEQ_OK)
@@ -133,9 +135,9 @@ enum dueq_status list_packed_unpack_for(struct keys *keys, struct keys_entry *en
 
     if (!entry->packed)
         return DUEQ_OK;
-    status = key_index_value(keys, entry, &cells);
+    status = entry_value_get(keys, entry, &cells);
     if (status == DUEQ_OK && (entry->count >= keys->limits.list_entries ||
-                              key_index_outgrows(entry, cells.size + packed_cell_size(size))))
+                              entry_value_outgrows(entry, cells.size + packed_cell_size(size))))
         status = unpack(keys, entry);
     return status;
 }

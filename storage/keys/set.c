@@ -1,5 +1,7 @@
 #include "storage/keys/set.h"
 
+#include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
 
 enum dueq_status set_add(const struct keys_view *view, struct dueq_slice name,
@@ -105,7 +107,7 @@ enum dueq_status set_remake(const struct keys_view *view, struct dueq_slice name
     if (status == DUEQ_OK && remaking.compact) {
         if (!entry->packed)
             erase_members(keys, entry, packed_slice(&remaking.cells));
-        key_index_pack(keys, entry, &remaking.cells);
+        entry_value_pack(keys, entry, &remaking.cells);
         entry->encoding = KEYS_INTSET;
     }
     packed_release(&remaking.cells);

@@ -1,6 +1,9 @@
 #include "storage/keys/string.h"
 
+#include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/key_index.h"
+#include "storage/keys/index/object_key.h"
+#include "storage/keys/index/unsaved.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 
@@ -21,7 +24,7 @@ enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name
     if (status != DUEQ_OK)
         return status;
     if (entry->packed)
-        return key_index_value(view->keys, entry, ret_value);
+        return entry_value_get(view->keys, entry, ret_value);
     key = value_key(entry);
     return kv_get(view->keys->kv, kv_key_slice(&key), ret_value);
 }
@@ -39,10 +42,10 @@ static void write_long(struct keys *keys, struct keys_entry *entry, struct dueq_
     struct kv_key key;
 
     if (absent)
-        key_index_unpack(keys, entry, NULL);
+        entry_value_unpack(keys, entry, NULL);
     key = value_key(entry);
     kv_put(keys->kv, kv_key_slice(&key), value, absent);
-    key_index_mark_dirty(keys, entry);
+    unsaved_mark(keys, entry);
 }
 
 static void write_short(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
@@ -51,7 +54,7 @@ static void write_short(struct keys *keys, struct keys_entry *entry, struct dueq
 
     if (!entry->packed)
         kv_del(keys->kv, kv_key_slice(&key));
-    key_index_write_value(keys, entry, value);
+    entry_value_write(keys, entry, value);
 }
 
 /* Sets the expiry first, because write_short saves the entry at once. */
@@ -72,7 +75,7 @@ enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name
         key_index_set_expiry(keys, entry, expires);
     entry->encoding = encoding_of(value, origin);
     entry->count = 1;
-    if (key_index_outgrows(entry, value.size))
+    if (entry_value_outgrows(entry, value.size))
         write_long(keys, entry, value);
     else
         write_short(keys, entry, value);
@@ -89,10 +92,10 @@ enum dueq_status string_make_raw(const struct keys_view *view, struct dueq_slice
     if (status != DUEQ_OK || entry->encoding == KEYS_RAW)
         return status;
     if (entry->packed)
-        status = key_index_edit(keys, entry);
+        status = entry_value_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
     entry->encoding = KEYS_RAW;
-    key_index_mark_dirty(keys, entry);
+    unsaved_mark(keys, entry);
     return DUEQ_OK;
 }

@@ -2,6 +2,7 @@
  * the order: score, member -> nothing (zset_order.h). */
 #include "storage/keys/zset.h"
 
+#include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/zset_member.h"

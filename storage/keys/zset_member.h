@@ -3,7 +3,7 @@
 #ifndef DUEQ_ZSET_MEMBER_H
 #define DUEQ_ZSET_MEMBER_H
 
-#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/keys_internal.h"
 
 /* Gives the member that score and updates entry->count. `old`: its present score; NULL: it is
  * absent. The caller calls key_index_changed. On failure nothing has changed. */

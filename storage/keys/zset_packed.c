@@ -1,5 +1,6 @@
 #include "storage/keys/zset_packed.h"
 
+#include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/index/zset_order.h"
 
@@ -9,7 +10,7 @@ enum dueq_status zset_packed_read(struct zset_packed *packed, struct keys *keys,
                                   const struct keys_entry *entry)
 {
     struct dueq_slice cells, member, score;
-    enum dueq_status status = key_index_value(keys, entry, &cells);
+    enum dueq_status status = entry_value_get(keys, entry, &cells);
     size_t from = 0, to = 0;
 
     if (status != DUEQ_OK)

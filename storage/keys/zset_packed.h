@@ -2,7 +2,7 @@
 #ifndef DUEQ_ZSET_PACKED_H
 #define DUEQ_ZSET_PACKED_H
 
-#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/entry_value.h"
 
 enum {
     ZSET_PACKED_LEAST = 10, /* bytes of an entry: 1 for an empty member, 9 for its score */

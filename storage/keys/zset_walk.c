@@ -1,9 +1,9 @@
 #include "storage/keys/zset_walk.h"
 
-#include "storage/kv/kv.h"
-
 #include "storage/bytes.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/kv/cursor.h"
+#include "storage/kv/kv.h"
 
 /* ---- moving */
 

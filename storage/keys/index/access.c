@@ -1,6 +1,7 @@
 #include "storage/keys/index/access.h"
 
 #include "storage/keys/index/key_index.h"
+#include "storage/keys/index/name_hash.h"
 
 void access_begin(struct keys *keys, unsigned effects, int64_t now)
 {

@@ -2,6 +2,7 @@
 
 #include "storage/bytes.h"
 #include "storage/keys/index/member.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/zset_order.h"
 #include "storage/kv/cursor.h"

@@ -1,6 +1,11 @@
 #include "storage/keys/index/member.h"
 
 #include "storage/bytes.h"
+#include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/name_hash.h"
+#include "storage/keys/index/object_key.h"
+#include "storage/keys/index/unsaved.h"
 #include "storage/keys/index/zset_order.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
@@ -192,7 +197,7 @@ static enum dueq_status put_packed(struct keys *keys, struct keys_entry *entry,
                                    struct dueq_slice name, struct dueq_slice value)
 {
     struct dueq_slice contents[2] = {name, value};
-    enum dueq_status status = key_index_edit(keys, entry);
+    enum dueq_status status = entry_value_edit(keys, entry);
     struct cell_range found;
 
     if (status != DUEQ_OK)
@@ -215,7 +220,7 @@ static enum dueq_status unpack(struct keys *keys, struct keys_entry *entry)
 {
     struct dueq_slice name, value;
     struct packed cells;
-    enum dueq_status status = key_index_unpack(keys, entry, &cells);
+    enum dueq_status status = entry_value_unpack(keys, entry, &cells);
     size_t at = 0;
 
     if (status != DUEQ_OK)
@@ -235,18 +240,18 @@ static enum dueq_status unpack_if_too_large(struct keys *keys, struct keys_entry
                                             struct dueq_slice name, struct dueq_slice value)
 {
     struct dueq_slice cells;
-    enum dueq_status status = key_index_value(keys, entry, &cells);
+    enum dueq_status status = entry_value_get(keys, entry, &cells);
     struct cell_range found;
     size_t size;
 
     if (status != DUEQ_OK)
         return status;
     size = cells.size + cells_size(entry->type, name, value);
-    if (!key_index_outgrows(entry, size))
+    if (!entry_value_outgrows(entry, size))
         return DUEQ_OK;
     found = find_cells(entry->type, cells, name);
-    return key_index_outgrows(entry, size - (found.to - found.from)) ? unpack(keys, entry)
-                                                                     : DUEQ_OK;
+    return entry_value_outgrows(entry, size - (found.to - found.from)) ? unpack(keys, entry)
+                                                                       : DUEQ_OK;
 }
 
 /* ---- packed or not */
@@ -260,7 +265,7 @@ enum dueq_status member_get(struct keys *keys, struct keys_entry *entry, struct 
 
     if (!entry->packed)
         return get_present(keys, entry, name, ret_value);
-    status = key_index_value(keys, entry, &cells);
+    status = entry_value_get(keys, entry, &cells);
     if (status != DUEQ_OK)
         return status;
     found = find_cells(entry->type, cells, name);
@@ -317,7 +322,7 @@ enum dueq_status member_del(struct keys *keys, struct keys_entry *entry, struct 
         kv_del(keys->kv, kv_key_slice(&key));
         return DUEQ_OK;
     }
-    status = key_index_edit(keys, entry);
+    status = entry_value_edit(keys, entry);
     if (status != DUEQ_OK)
         return status;
     found = find_cells(entry->type, packed_slice(&entry->value), name);
@@ -329,7 +334,7 @@ static enum dueq_status scan_packed(struct keys *keys, const struct keys_entry *
                                     keys_element_fn fn, void *arg)
 {
     struct dueq_slice cells, name, value;
-    enum dueq_status status = key_index_value(keys, entry, &cells);
+    enum dueq_status status = entry_value_get(keys, entry, &cells);
 
     for (size_t at = 0; status == DUEQ_OK && at < cells.size;) {
         if (!member_next_packed(entry->type, cells, &at, &name, &value))
@@ -476,7 +481,7 @@ static void update_encoding(struct keys *keys, struct keys_entry *entry,
     if (!is_past_limits(&keys->limits, entry, member, value))
         return;
     entry->encoding = KEYS_HASHTABLE;
-    key_index_mark_dirty(keys, entry);
+    unsaved_mark(keys, entry);
 }
 
 enum dueq_status member_set(const struct keys_view *view, struct dueq_slice name,

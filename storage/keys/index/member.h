@@ -8,7 +8,8 @@
 #define DUEQ_MEMBER_H
 
 #include "storage/keys/index/cuts.h"
-#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/index/name_hash.h"
 
 enum {
     MEMBER_KEY_FIXED = 1 + 8 + NAME_HASH_BYTES,

@@ -2,6 +2,7 @@
 
 #include "storage/bytes.h"
 #include "storage/keys/index/cuts.h"
+#include "storage/keys/index/entry_record.h"
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/kv/cursor.h"
@@ -315,9 +316,9 @@ static void drop_index(struct keys *keys, struct dueq_slice key, struct dueq_sli
 /* `value` is valid only before the first change. */
 static void erase_listed(struct keys *keys, struct dueq_slice key, struct dueq_slice value)
 {
-    struct key_index_record record;
+    struct entry_record record;
 
-    if (!key_index_read_record(key, value, &record))
+    if (!entry_record_read(key, value, &record))
         return;
     if (record.expires != DUEQ_NEVER)
         drop_index(keys, key, record.name, record.expires);
@@ -454,7 +455,7 @@ static unsigned collect_garbage(struct keys *keys, unsigned budget)
 static void expire_key(struct keys *keys, struct dueq_slice key, struct dueq_slice value,
                        const struct keys_view *view)
 {
-    struct dueq_slice name = key_index_expiring_name(key, value);
+    struct dueq_slice name = entry_record_expiring_name(key, value);
     struct keys_view before = {view->keys, view->database, EXPIRY_LONG_AGO};
     struct keys_entry *entry;
     struct kv_key record;

@@ -1,8 +1,7 @@
 #include "storage/keys/index/zset_order.h"
 
-#include "storage/kv/kv.h"
-
 #include "storage/bytes.h"
+#include "storage/keys/index/object_key.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 

@@ -4,7 +4,7 @@
 #ifndef DUEQ_ZSET_ORDER_H
 #define DUEQ_ZSET_ORDER_H
 
-#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/keys_internal.h"
 
 enum {
     ZSET_ORDER_KEY_FIXED = 1 + 8 + 8,
