@@ -13,21 +13,17 @@
 
 /* ---- finding */
 
-static enum dueq_status find_any(const struct keys_view *view, struct dueq_slice name,
-                                 struct keys_entry **ret_entry)
+/* Opens the key's entry, which is not open. */
+static enum dueq_status open_stored(const struct keys_view *view, struct dueq_slice name,
+                                    struct keys_entry **ret_entry)
 {
     struct keys *keys = view->keys;
     uint64_t physical = keys->databases[view->database].physical;
-    struct keys_entry *entry = open_entries_find(keys, physical, name);
+    struct keys_entry *entry;
     struct dueq_slice record;
     struct kv_key key;
     enum dueq_status status;
 
-    if (entry != NULL) {
-        entry->logical = (uint16_t)view->database;
-        *ret_entry = entry;
-        return DUEQ_OK;
-    }
     entry_record_key(keys, physical, name, &key);
     status = kv_get(keys->kv, kv_key_slice(&key), &record);
     if (status != DUEQ_OK)
@@ -41,6 +37,20 @@ static enum dueq_status find_any(const struct keys_view *view, struct dueq_slice
     }
     *ret_entry = entry;
     return DUEQ_OK;
+}
+
+static enum dueq_status find_any(const struct keys_view *view, struct dueq_slice name,
+                                 struct keys_entry **ret_entry)
+{
+    struct keys *keys = view->keys;
+    uint64_t physical = keys->databases[view->database].physical;
+    enum dueq_status status = open_entries_find(keys, physical, name, ret_entry);
+
+    if (status == DUEQ_NOTFOUND)
+        return open_stored(view, name, ret_entry);
+    if (status == DUEQ_OK)
+        (*ret_entry)->logical = (uint16_t)view->database;
+    return status;
 }
 
 enum dueq_status key_index_find(const struct keys_view *view, struct dueq_slice name,

@@ -56,8 +56,8 @@ static unsigned identity_hash(const struct keys *keys, uint64_t physical,
 
 /* ---- the table */
 
-struct keys_entry *open_entries_find(struct keys *keys, uint64_t physical,
-                                     struct dueq_slice name)
+enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct dueq_slice name,
+                                   struct keys_entry **ret_entry)
 {
     unsigned hash = identity_hash(keys, physical, name);
     struct keys_entry *entry = NULL;
@@ -67,16 +67,19 @@ struct keys_entry *open_entries_find(struct keys *keys, uint64_t physical,
     if (size > sizeof(small))
         identity = malloc(size);
     if (identity == NULL)
-        return NULL;
+        return DUEQ_NOMEM;
     write_identity(identity, physical, name);
     HASH_FIND_BYHASHVALUE(hh, keys->entries, identity, size, hash, entry);
     if (identity != small)
         free(identity);
-    if (entry != NULL && entry != keys->newest) {
+    if (entry == NULL)
+        return DUEQ_NOTFOUND;
+    if (entry != keys->newest) {
         unlink_entry(keys, entry);
         link_newest(keys, entry);
     }
-    return entry;
+    *ret_entry = entry;
+    return DUEQ_OK;
 }
 
 /* The identity is kept after the name in the same allocation. */
