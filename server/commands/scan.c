@@ -2,6 +2,7 @@
 
 #include "protocol/glob.h"
 #include "protocol/number.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/set.h"
@@ -15,8 +16,7 @@ enum { COUNT_MOST = LONG_ENOUGH };
 
 struct scan_options {
     uint64_t cursor, count;
-    struct argument match; /* data NULL: all */
-    struct argument type;  /* data NULL: all */
+    size_t match, type; /* arguments; 0: all */
 };
 
 struct scanning {
@@ -26,41 +26,34 @@ struct scanning {
     bool small; /* a sorted set that Redis would keep as a listpack */
 };
 
-static bool parse_options(struct context *context, size_t index, bool typed,
-                          struct scan_options *options)
-{
-    int64_t count;
+/* HSCAN, SSCAN and ZSCAN know all but the first. */
+static const struct argument_option scan_table[] = {
+    {"type", OPTION_INDEX(struct scan_options, type)},
+    {"match", OPTION_INDEX(struct scan_options, match)},
+    {"count", OPTION_COUNT(struct scan_options, count),
+     .rule = INTEGER_BOUND(1, INT64_MAX, ARGUMENTS_SYNTAX_ERROR)},
+    {.name = NULL}};
 
+static bool parse_options(struct context *context, size_t index,
+                          const struct argument_option *table, struct scan_options *options)
+{
     options->count = 10;
-    for (; index < context_count(context); index += 2) {
-        if (index + 1 == context_count(context)) {
-            context_syntax_error(context);
-            return false;
-        }
-        if (arguments_is(context, index, "count")) {
-            if (!arguments_integer(context, index + 1, NULL, &count))
-                return false;
-            if (count < 1) {
-                context_syntax_error(context);
-                return false;
-            }
-            options->count = count < COUNT_MOST ? (uint64_t)count : COUNT_MOST;
-        } else if (arguments_is(context, index, "match")) {
-            options->match = context_argument(context, index + 1);
-        } else if (typed && arguments_is(context, index, "type")) {
-            options->type = context_argument(context, index + 1);
-        } else {
-            context_syntax_error(context);
-            return false;
-        }
-    }
+    if (!argument_options_read(context, index, table, options))
+        return false;
+    if (options->count > COUNT_MOST)
+        options->count = COUNT_MOST;
     return true;
 }
 
-static bool matches(const struct scan_options *options, struct dueq_slice name)
+static bool matches(const struct scanning *scanning, struct dueq_slice name)
 {
-    return options->match.data == NULL || argument_is(options->match, "*") ||
-           glob_match(options->match.data, options->match.size, name.data, name.size, false);
+    struct argument pattern;
+
+    if (scanning->options->match == 0)
+        return true;
+    pattern = context_argument(scanning->context, scanning->options->match);
+    return argument_is(pattern, "*") ||
+           glob_match(pattern.data, pattern.size, name.data, name.size, false);
 }
 
 /* The reply is [cursor, elements]. The cursor is known last and is inserted then. */
@@ -91,10 +84,10 @@ static enum outcome finish(struct context *context, size_t mark, size_t elements
 static bool write_key(void *arg, struct dueq_slice name, const struct keys_info *info)
 {
     struct scanning *scanning = arg;
-    const struct scan_options *options = scanning->options;
+    size_t type = scanning->options->type;
 
-    if (!matches(options, name) ||
-        (options->type.data != NULL && !argument_is(options->type, keys_type_name(info->type))))
+    if (!matches(scanning, name) ||
+        (type > 0 && !arguments_is(scanning->context, type, keys_type_name(info->type))))
         return true;
     resp_slice(scanning->context->reply, name);
     scanning->written++;
@@ -110,7 +103,7 @@ enum outcome scan_keys(struct context *context)
     size_t mark, elements;
 
     if (!arguments_cursor(context, 1, &options.cursor) ||
-        !parse_options(context, 2, true, &options))
+        !parse_options(context, 2, scan_table, &options))
         return OUTCOME_DONE;
     mark = begin(context, &elements);
     keys_scan(&view, options.cursor, options.count, write_key, &scanning, &next);
@@ -124,7 +117,7 @@ static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice 
     struct scanning *scanning = arg;
 
     (void)value;
-    if (!matches(scanning->options, member))
+    if (!matches(scanning, member))
         return true;
     resp_slice(scanning->context->reply, member);
     scanning->written++;
@@ -135,7 +128,7 @@ static bool write_field(void *arg, struct dueq_slice field, struct dueq_slice va
 {
     struct scanning *scanning = arg;
 
-    if (!matches(scanning->options, field))
+    if (!matches(scanning, field))
         return true;
     resp_slice(scanning->context->reply, field);
     resp_slice(scanning->context->reply, value);
@@ -158,7 +151,7 @@ static bool write_scored(void *arg, const struct zset_entry *entry)
 {
     struct scanning *scanning = arg;
 
-    if (!matches(scanning->options, entry->member))
+    if (!matches(scanning, entry->member))
         return true;
     resp_slice(scanning->context->reply, entry->member);
     write_score(scanning, entry->score);
@@ -206,7 +199,7 @@ enum outcome scan_elements(struct context *context, enum keys_type type)
         status = DUEQ_WRONGTYPE;
     if (!context_check_status(context, status))
         return OUTCOME_DONE;
-    if (status == DUEQ_OK && !parse_options(context, 3, false, &options))
+    if (status == DUEQ_OK && !parse_options(context, 3, scan_table + 1, &options))
         return OUTCOME_DONE;
     mark = begin(context, &elements);
     if (status == DUEQ_OK)

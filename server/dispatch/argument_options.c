@@ -9,6 +9,8 @@ static size_t least_values(const struct argument_option *option)
     case ARGUMENT_OPTION_SETS:
     case ARGUMENT_OPTION_ADDS:
         return 0;
+    case ARGUMENT_OPTION_LIMIT:
+        return 2;
     case ARGUMENT_OPTION_CUSTOM:
         return option->values;
     default:
@@ -65,6 +67,12 @@ static bool read_name(struct context *context, size_t at, const char *what,
     return true;
 }
 
+static bool read_limit(struct context *context, size_t *at, struct argument_limit *limit)
+{
+    return arguments_integer(context, (*at)++, NULL, &limit->offset) &&
+           arguments_integer(context, (*at)++, NULL, &limit->count);
+}
+
 /* Reads one value into a field. */
 static bool read_value(struct context *context, size_t at, const struct argument_option *option,
                        void *field)
@@ -109,6 +117,8 @@ static bool read_option(struct context *context, size_t *at,
     case ARGUMENT_OPTION_ADDS:
         *(unsigned *)field |= option->number;
         return true;
+    case ARGUMENT_OPTION_LIMIT:
+        return read_limit(context, at, field);
     case ARGUMENT_OPTION_CUSTOM:
         return option->read(context, at, option, form);
     default:

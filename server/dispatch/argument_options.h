@@ -35,6 +35,7 @@ enum argument_option_kind {
     ARGUMENT_OPTION_INT,
     ARGUMENT_OPTION_FLOAT,
     ARGUMENT_OPTION_DURATION,
+    ARGUMENT_OPTION_LIMIT,
     ARGUMENT_OPTION_CHOICE,
     ARGUMENT_OPTION_NAME,
     ARGUMENT_OPTION_BYTES,
@@ -62,6 +63,11 @@ struct argument_option {
                  void *form);
 };
 
+/* LIMIT offset count. */
+struct argument_limit {
+    int64_t offset, count;
+};
+
 /* ---- kinds: the struct, and its field. A field of another type does not compile. */
 
 #define OPTION_OF(option_kind, form, member, type)                                             \
@@ -73,12 +79,15 @@ struct argument_option {
 /* Without a value. unsigned or enum: becomes, or gets the bits of, `number`. */
 #define OPTION_SETS(form, member) OPTION_OF(SETS, form, member, unsigned)
 #define OPTION_ADDS(form, member) OPTION_OF(ADDS, form, member, unsigned)
-/* int64_t or int, within `rule`. */
+/* int64_t, uint64_t or int, within `rule`; that of COUNT has no negative numbers. */
 #define OPTION_INTEGER(form, member) OPTION_OF(INTEGER, form, member, int64_t)
+#define OPTION_COUNT(form, member)   OPTION_OF(INTEGER, form, member, uint64_t)
 #define OPTION_INT(form, member)     OPTION_OF(INT, form, member, int)
 #define OPTION_FLOAT(form, member)   OPTION_OF(FLOAT, form, member, double)
 /* int64_t, ms: "1500", "30s". */
 #define OPTION_DURATION(form, member) OPTION_OF(DURATION, form, member, int64_t)
+/* struct argument_limit: two integers. */
+#define OPTION_LIMIT(form, member) OPTION_OF(LIMIT, form, member, struct argument_limit)
 /* unsigned or enum: the index of the value in `words`; another value is a syntax error. */
 #define OPTION_CHOICE(form, member) OPTION_OF(CHOICE, form, member, unsigned)
 /* struct dueq_slice: 1 to DUEQ_NAME_MAX bytes, or any bytes. */

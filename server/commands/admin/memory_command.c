@@ -2,25 +2,29 @@
 #include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
 #include "server/commands/key_size.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
+
+struct usage {
+    uint64_t samples;
+};
+
+static const struct argument_option usage_options[] = {
+    {"samples", OPTION_COUNT(struct usage, samples),
+     .rule = INTEGER_BOUND(0, INT64_MAX, ARGUMENTS_SYNTAX_ERROR)},
+    {.name = NULL}};
 
 static enum outcome run_memory_usage(struct context *context)
 {
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 2);
     struct keys_info info;
-    int64_t samples = KEY_SIZE_SAMPLES;
+    struct usage usage = {KEY_SIZE_SAMPLES};
 
-    for (size_t at = 3; at < context_count(context); at += 2) {
-        if (!arguments_is(context, at, "samples") || at + 1 == context_count(context))
-            return context_syntax_error(context);
-        if (!arguments_integer(context, at + 1, NULL, &samples))
-            return OUTCOME_DONE;
-        if (samples < 0)
-            return context_syntax_error(context);
-    }
+    if (!argument_options_read(context, 3, usage_options, &usage))
+        return OUTCOME_DONE;
     if (keys_info(&view, name, &info) == DUEQ_OK)
-        resp_integer(context->reply, key_size_estimate(&view, name, &info, (uint64_t)samples));
+        resp_integer(context->reply, key_size_estimate(&view, name, &info, usage.samples));
     else
         resp_null(context->reply);
     return OUTCOME_DONE;

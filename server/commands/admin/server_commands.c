@@ -3,7 +3,7 @@
 #include "storage/store.h"
 
 #include "server/commands/database.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/info/info.h"
 #include "server/server.h"
 
@@ -28,42 +28,31 @@ static enum outcome run_info(struct context *context)
     return OUTCOME_DONE;
 }
 
-enum {
-    SHUTDOWN_SAVE = 1,
-    SHUTDOWN_NOSAVE = 2,
-    SHUTDOWN_ABORT = 4,
-    SHUTDOWN_NOW = 8,
-    SHUTDOWN_OTHER = 16
+enum { SHUTDOWN_SAVE = 1, SHUTDOWN_NOSAVE = 2, SHUTDOWN_ABORT = 4, SHUTDOWN_NOW = 8 };
+
+struct shutdown {
+    unsigned options;
 };
 
-/* The option's bit; 0: it is no option. FORCE has no effect: a checkpoint that fails does not
- * stop a shutdown. */
-static unsigned shutdown_option(const struct context *context, size_t index)
-{
-    if (arguments_is(context, index, "save"))
-        return SHUTDOWN_SAVE;
-    if (arguments_is(context, index, "nosave"))
-        return SHUTDOWN_NOSAVE;
-    if (arguments_is(context, index, "abort"))
-        return SHUTDOWN_ABORT;
-    if (arguments_is(context, index, "now"))
-        return SHUTDOWN_NOW;
-    return arguments_is(context, index, "force") ? SHUTDOWN_OTHER : 0;
-}
+/* FORCE has no effect: a checkpoint that fails does not stop a shutdown. */
+static const struct argument_option shutdown_options[] = {
+    {"save", OPTION_ADDS(struct shutdown, options), .number = SHUTDOWN_SAVE},
+    {"nosave", OPTION_ADDS(struct shutdown, options), .number = SHUTDOWN_NOSAVE},
+    {"abort", OPTION_ADDS(struct shutdown, options), .number = SHUTDOWN_ABORT},
+    {"now", OPTION_ADDS(struct shutdown, options), .number = SHUTDOWN_NOW},
+    {"force", OPTION_ADDS(struct shutdown, options), .number = 0},
+    {.name = NULL}};
 
 /* Makes all records durable, sends their replies and exits. NOSAVE skips the checkpoint:
  * nothing is lost, but the next start replays more of the journal. */
 static enum outcome run_shutdown(struct context *context)
 {
-    unsigned options = 0;
+    struct shutdown shutdown = {0};
+    unsigned options;
 
-    for (size_t i = 1; i < context_count(context); i++) {
-        unsigned option = shutdown_option(context, i);
-
-        if (option == 0)
-            return context_syntax_error(context);
-        options |= option;
-    }
+    if (!argument_options_read(context, 1, shutdown_options, &shutdown))
+        return OUTCOME_DONE;
+    options = shutdown.options;
     if (((options & SHUTDOWN_SAVE) && (options & SHUTDOWN_NOSAVE)) ||
         ((options & SHUTDOWN_ABORT) && context_count(context) > 2))
         return context_syntax_error(context);

@@ -3,7 +3,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/server.h"
 
 /* ---- passwords */
@@ -80,25 +80,43 @@ static bool read_version(struct context *context, struct hello *hello)
     return true;
 }
 
+static bool read_auth(struct context *context, size_t *at, const struct argument_option *option,
+                      void *form)
+{
+    struct hello *hello = form;
+
+    (void)option;
+    hello->user = context_argument(context, (*at)++);
+    hello->password = context_argument(context, (*at)++);
+    return true;
+}
+
+static bool read_name(struct context *context, size_t *at, const struct argument_option *option,
+                      void *form)
+{
+    struct hello *hello = form;
+
+    (void)option;
+    hello->name = context_argument(context, (*at)++);
+    return session_names_check(context, hello->name);
+}
+
+static const struct argument_option options[] = {
+    {"auth", OPTION_CUSTOM, .values = 2, .read = read_auth},
+    {"setname", OPTION_CUSTOM, .values = 1, .read = read_name},
+    {.name = NULL}};
+
 static bool read_options(struct context *context, struct hello *hello)
 {
-    for (size_t at = 2; at < context_count(context); at++) {
-        size_t left = context_count(context) - at - 1;
+    size_t at = 2;
 
-        if (arguments_is(context, at, "auth") && left >= 2) {
-            hello->user = context_argument(context, ++at);
-            hello->password = context_argument(context, ++at);
-        } else if (arguments_is(context, at, "setname") && left >= 1) {
-            hello->name = context_argument(context, ++at);
-            if (!session_names_check(context, hello->name))
-                return false;
-        } else {
-            resp_errorf(context->reply, "ERR Syntax error in HELLO option '%.128s'",
-                        context_argument(context, at).data);
-            return false;
-        }
-    }
-    return true;
+    if (!argument_options_read_leading(context, &at, options, hello))
+        return false;
+    if (at >= context_count(context))
+        return true;
+    resp_errorf(context->reply, "ERR Syntax error in HELLO option '%.128s'",
+                context_argument(context, at).data);
+    return false;
 }
 
 static bool greet(struct context *context, const struct hello *hello)

@@ -1,5 +1,6 @@
 /* COPY. A large key is copied in later turns (long_work.h). */
 #include "server/commands/database.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/keys_build.h"
@@ -13,21 +14,19 @@ struct copy_options {
     bool replace;
 };
 
-static bool parse_copy(struct context *context, struct copy_options *options)
+static bool read_database(struct context *context, size_t *at,
+                          const struct argument_option *option, void *form)
 {
-    for (size_t at = 3; at < context_count(context); at++) {
-        if (arguments_is(context, at, "replace")) {
-            options->replace = true;
-        } else if (arguments_is(context, at, "db") && at + 1 < context_count(context)) {
-            if (!arguments_database(context, ++at, NULL, &options->database))
-                return false;
-        } else {
-            context_syntax_error(context);
-            return false;
-        }
-    }
-    return true;
+    struct copy_options *options = form;
+
+    (void)option;
+    return arguments_database(context, (*at)++, NULL, &options->database);
 }
+
+static const struct argument_option copy_table[] = {
+    {"replace", OPTION_FLAG(struct copy_options, replace)},
+    {"db", OPTION_CUSTOM, .values = 1, .read = read_database},
+    {.name = NULL}};
 
 static enum outcome same_objects(struct context *context)
 {
@@ -132,7 +131,7 @@ static enum outcome run_copy(struct context *context)
     struct copy_options options = {.database = view.database};
     struct dueq_slice from = context_slice(context, 1), to = context_slice(context, 2);
 
-    if (!parse_copy(context, &options))
+    if (!argument_options_read(context, 3, copy_table, &options))
         return OUTCOME_DONE;
     there.database = options.database;
     if (options.database == view.database && dueq_slice_equal(from, to))

@@ -1,33 +1,33 @@
 /* Expiry of keys: EXPIRE, TTL and their relatives. */
 #include "server/commands/database.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 
-enum condition { IF_NONE = 1 << 0, IF_ANY = 1 << 1, IF_GREATER = 1 << 2, IF_LESS = 1 << 3 };
+/* NX, XX, GT, LT */
+struct conditions {
+    bool if_none, if_any, if_greater, if_less;
+};
 
-static bool parse_conditions(struct context *context, unsigned *ret_conditions)
+static const struct argument_option options[] = {
+    {"nx", OPTION_FLAG(struct conditions, if_none)},
+    {"xx", OPTION_FLAG(struct conditions, if_any)},
+    {"gt", OPTION_FLAG(struct conditions, if_greater)},
+    {"lt", OPTION_FLAG(struct conditions, if_less)},
+    {.name = NULL}};
+
+static bool parse_conditions(struct context *context, struct conditions *given)
 {
-    static const char *const words[] = {"nx", "xx", "gt", "lt"};
-    unsigned conditions = 0;
+    size_t at = 3;
 
-    for (size_t at = 3; at < context_count(context); at++) {
-        unsigned bit = 0;
-
-        for (unsigned i = 0; i < 4; i++)
-            if (arguments_is(context, at, words[i]))
-                bit = 1U << i;
-        if (bit == 0) {
-            resp_errorf(context->reply, "ERR Unsupported option %s",
-                        context_argument(context, at).data);
-            return false;
-        }
-        conditions |= bit;
-    }
-    *ret_conditions = conditions;
-    if ((conditions & IF_NONE) && (conditions & ~(unsigned)IF_NONE))
+    if (!argument_options_read_leading(context, &at, options, given))
+        return false;
+    if (at < context_count(context))
+        resp_errorf(context->reply, "ERR Unsupported option %s",
+                    context_argument(context, at).data);
+    else if (given->if_none && (given->if_any || given->if_greater || given->if_less))
         resp_error(context->reply,
                    "ERR NX and XX, GT or LT options at the same time are not compatible");
-    else if ((conditions & IF_GREATER) && (conditions & IF_LESS))
+    else if (given->if_greater && given->if_less)
         resp_error(context->reply, "ERR GT and LT options at the same time are not compatible");
     else
         return true;
@@ -35,7 +35,7 @@ static bool parse_conditions(struct context *context, unsigned *ret_conditions)
 }
 
 /* A key that does not expire counts as one with an infinite time to live. */
-static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted,
+static bool is_allowed(const struct conditions *conditions, int64_t current, int64_t wanted,
                        struct dueq_time time)
 {
     bool expires = current != DUEQ_NEVER;
@@ -43,13 +43,13 @@ static bool is_allowed(unsigned conditions, int64_t current, int64_t wanted,
     if (expires)
         current = expiry_wall_time(current, time);
     wanted = expiry_wall_time(wanted, time);
-    if ((conditions & IF_NONE) && expires)
+    if (conditions->if_none && expires)
         return false;
-    if ((conditions & IF_ANY) && !expires)
+    if (conditions->if_any && !expires)
         return false;
-    if ((conditions & IF_GREATER) && (!expires || wanted <= current))
+    if (conditions->if_greater && (!expires || wanted <= current))
         return false;
-    return !(conditions & IF_LESS) || !expires || wanted < current;
+    return !conditions->if_less || !expires || wanted < current;
 }
 
 static enum outcome expire(struct context *context, bool seconds, bool relative)
@@ -57,7 +57,7 @@ static enum outcome expire(struct context *context, bool seconds, bool relative)
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 1);
     struct keys_info info;
-    unsigned conditions;
+    struct conditions conditions = {0};
     enum dueq_status status;
     int64_t moment;
 
@@ -67,7 +67,7 @@ static enum outcome expire(struct context *context, bool seconds, bool relative)
     status = keys_info(&view, name, &info);
     if (!context_check_status(context, status))
         return OUTCOME_DONE;
-    if (status == DUEQ_NOTFOUND || !is_allowed(conditions, info.expires, moment, view.time))
+    if (status == DUEQ_NOTFOUND || !is_allowed(&conditions, info.expires, moment, view.time))
         return context_reply_integer(context, 0);
     if (!context_check_status(context, keys_expire(&view, name, moment)))
         return OUTCOME_DONE;

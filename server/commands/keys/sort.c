@@ -1,7 +1,7 @@
 /* SORT, SORT_RO. A long SORT goes on in later turns (long_work.h). It sorts the elements that
  * the key has at one time; keys that patterns name are read when their turn comes. */
 #include "server/commands/made_key.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/dueq.h"
@@ -31,8 +31,9 @@ struct sort {
     size_t gets[GETS_MAX]; /* arguments */
     size_t get_count;
     size_t by, store; /* arguments; 0: none */
-    int64_t offset, limit;
-    bool descending, alpha, unsorted;
+    struct argument_limit limit;
+    enum { SORT_ASCENDS, SORT_DESCENDS } direction;
+    bool alpha, unsorted;
 
     /* progress */
     enum { SORT_READS, SORT_WEIGHS, SORT_ORDERS, SORT_GIVES } phase;
@@ -51,62 +52,50 @@ struct sort {
 
 /* ---- options */
 
-static bool parse_limit(struct context *context, size_t at, struct sort *sort)
+static bool read_get(struct context *context, size_t *at, const struct argument_option *option,
+                     void *form)
 {
-    return arguments_integer(context, at + 1, NULL, &sort->offset) &&
-           arguments_integer(context, at + 2, NULL, &sort->limit);
-}
+    struct sort *sort = form;
 
-/* Reads one option. False: it is none that SORT knows. */
-static bool parse_word(struct context *context, size_t *at, struct sort *sort, bool read_only)
-{
-    size_t left = context_count(context) - *at - 1;
-
-    if (arguments_is(context, *at, "asc"))
-        sort->descending = false;
-    else if (arguments_is(context, *at, "desc"))
-        sort->descending = true;
-    else if (arguments_is(context, *at, "alpha"))
-        sort->alpha = true;
-    else if (arguments_is(context, *at, "store") && left >= 1 && !read_only)
-        sort->store = ++*at;
-    else if (arguments_is(context, *at, "by") && left >= 1)
-        sort->by = ++*at;
-    else if (arguments_is(context, *at, "get") && left >= 1 && sort->get_count < GETS_MAX)
-        sort->gets[sort->get_count++] = ++*at;
-    else
+    (void)option;
+    if (sort->get_count == GETS_MAX) {
+        context_syntax_error(context);
         return false;
+    }
+    sort->gets[sort->get_count++] = (*at)++;
     return true;
 }
 
 /* A pattern without a star means: do not sort. */
-static void read_by(struct sort *sort)
+static bool read_by(struct context *context, size_t *at, const struct argument_option *option,
+                    void *form)
 {
-    struct argument pattern;
+    struct sort *sort = form;
+    struct argument pattern = context_argument(context, *at);
 
-    if (sort->by == 0)
-        return;
-    pattern = context_argument(sort->context, sort->by);
-    if (memchr(pattern.data, '*', pattern.size) == NULL) {
-        sort->unsorted = true;
-        sort->by = 0;
-    }
+    (void)option;
+    sort->by = (*at)++;
+    sort->unsorted |= memchr(pattern.data, '*', pattern.size) == NULL;
+    return true;
 }
+
+/* SORT_RO knows all but the first. */
+static const struct argument_option options[] = {
+    {"store", OPTION_INDEX(struct sort, store)},
+    {"asc", OPTION_SETS(struct sort, direction), .number = SORT_ASCENDS},
+    {"desc", OPTION_SETS(struct sort, direction), .number = SORT_DESCENDS},
+    {"alpha", OPTION_FLAG(struct sort, alpha)},
+    {"limit", OPTION_LIMIT(struct sort, limit)},
+    {"by", OPTION_CUSTOM, .values = 1, .read = read_by},
+    {"get", OPTION_CUSTOM, .values = 1, .read = read_get},
+    {.name = NULL}};
 
 static bool parse(struct context *context, struct sort *sort, bool read_only)
 {
-    for (size_t at = 2; at < context_count(context); at++) {
-        if (parse_word(context, &at, sort, read_only))
-            continue;
-        if (!arguments_is(context, at, "limit") || at + 2 >= context_count(context)) {
-            context_syntax_error(context);
-            return false;
-        }
-        if (!parse_limit(context, at, sort))
-            return false;
-        at += 2;
-    }
-    read_by(sort);
+    if (!argument_options_read(context, 2, read_only ? options + 1 : options, sort))
+        return false;
+    if (sort->unsorted)
+        sort->by = 0;
     return true;
 }
 
@@ -182,7 +171,7 @@ static enum dueq_status read_list(struct sort *sort, const struct keys_view *vie
 {
     uint64_t at = sort->elements.count;
 
-    if (sort->unsorted && sort->descending)
+    if (sort->unsorted && sort->direction == SORT_DESCENDS)
         return list_each(view, name, sort->count - 1 - at, LIST_HEAD, collect, sort);
     return list_each(view, name, at, LIST_TAIL, collect, sort);
 }
@@ -203,7 +192,8 @@ static enum dueq_status read_zset(struct sort *sort, const struct keys_view *vie
 {
     const struct zset_range all = {{.kind = ZSET_FIRST},
                                    {.kind = ZSET_LAST},
-                                   .reverse = sort->unsorted && sort->descending};
+                                   .reverse =
+                                       sort->unsorted && sort->direction == SORT_DESCENDS};
 
     return zset_each_on(view, name, &all, &sort->place, collect_scored, sort);
 }
@@ -356,7 +346,7 @@ static int compare(const struct gathered_slot *a, const struct gathered_slot *b,
 
     if (order == 0 && !sort->alpha)
         order = dueq_slice_compare(gathered_bytes(a->item), gathered_bytes(b->item));
-    return sort->descending ? -order : order;
+    return sort->direction == SORT_DESCENDS ? -order : order;
 }
 
 static void put_in_order(struct sort *sort)
@@ -376,8 +366,11 @@ static void put_in_order(struct sort *sort)
 
 static void clamp(const struct sort *sort, size_t *ret_first, size_t *ret_end)
 {
-    int64_t count = (int64_t)sort->elements.count, first = sort->offset < 0 ? 0 : sort->offset;
-    int64_t end = sort->limit < 0 || sort->limit > count - first ? count : first + sort->limit;
+    int64_t count = (int64_t)sort->elements.count,
+            first = sort->limit.offset < 0 ? 0 : sort->limit.offset;
+    int64_t end = sort->limit.count < 0 || sort->limit.count > count - first
+                      ? count
+                      : first + sort->limit.count;
 
     *ret_first = (size_t)(first > count ? count : first);
     *ret_end = (size_t)(end < (int64_t)*ret_first ? (int64_t)*ret_first : end);
@@ -526,7 +519,7 @@ static enum outcome go_on(struct context *context, struct sort *sort)
 
 static enum outcome sort_key(struct context *context, bool read_only)
 {
-    struct sort sort = {.context = context, .limit = -1};
+    struct sort sort = {.context = context, .limit.count = -1};
 
     if (long_work_state(context) != NULL)
         return go_on(context, long_work_state(context));

@@ -10,12 +10,11 @@ void list_ends_notify_popped(struct context *context, struct dueq_slice key, enu
 
 bool list_ends_read(struct context *context, size_t index, enum list_end *ret_end)
 {
-    bool left = arguments_is(context, index, "left");
+    static const char *const words[] = {"left", "right", NULL};
+    unsigned end;
 
-    if (!left && !arguments_is(context, index, "right")) {
-        context_syntax_error(context);
+    if (!arguments_choice(context, index, words, &end))
         return false;
-    }
-    *ret_end = left ? LIST_HEAD : LIST_TAIL;
+    *ret_end = end == 0 ? LIST_HEAD : LIST_TAIL;
     return true;
 }

@@ -1,7 +1,7 @@
 /* Pops from the ends of lists, which also wait for elements. */
 #include "server/commands/lists/list_ends.h"
 #include "server/commands/removals.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
@@ -278,47 +278,19 @@ static enum outcome run_brpop(struct context *context)
 
 /* ---- LMPOP, BLMPOP */
 
-static bool parse_count(struct context *context, size_t index, uint64_t *ret_count)
-{
-    int64_t count;
-
-    if (index == context_count(context))
-        return true;
-    if (index + 1 == context_count(context) || !arguments_is(context, index, "count")) {
-        context_syntax_error(context);
-        return false;
-    }
-    if (!arguments_integer(context, index + 1,
-                           INTEGER_OR(1, INT64_MAX, "ERR count should be greater than 0"),
-                           &count))
-        return false;
-    *ret_count = (uint64_t)count;
-    if (index + 2 == context_count(context))
-        return true;
-    context_syntax_error(context);
-    return false;
-}
+static const struct argument_option options[] = {
+    {"count", OPTION_COUNT(struct choice, taking.count),
+     .rule = INTEGER_OR(1, INT64_MAX, "ERR count should be greater than 0"), .once = true},
+    {.name = NULL}};
 
 /* numkeys key [key ...] LEFT|RIGHT [COUNT count], from the argument `at` on. */
-static bool parse_choice(struct context *context, size_t at, struct choice *ret_choice)
+static bool parse_choice(struct context *context, size_t at, struct choice *choice)
 {
-    struct choice choice = {at + 1, 0, {.named = true, .counted = true, .count = 1}};
-    int64_t keys;
-
-    if (!arguments_integer(context, at,
-                           INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0"),
-                           &keys))
-        return false;
-    if ((uint64_t)keys >= context_count(context) - choice.first_key) {
-        context_syntax_error(context);
-        return false;
-    }
-    choice.keys = (size_t)keys;
-    if (!list_ends_read(context, choice.first_key + choice.keys, &choice.taking.end) ||
-        !parse_count(context, choice.first_key + choice.keys + 1, &choice.taking.count))
-        return false;
-    *ret_choice = choice;
-    return true;
+    *choice = (struct choice){at + 1, 0, {.named = true, .counted = true, .count = 1}};
+    return arguments_number_of(context, at, 1, ARGUMENTS_NUMKEYS, ARGUMENTS_SYNTAX_ERROR,
+                               &choice->keys) &&
+           list_ends_read(context, at + 1 + choice->keys, &choice->taking.end) &&
+           argument_options_read(context, at + 2 + choice->keys, options, choice);
 }
 
 static enum outcome run_lmpop(struct context *context)

@@ -2,7 +2,7 @@
  * lists: list_moves.c; edits by value: list_edits.c. */
 #include "server/commands/long_read.h"
 #include "server/commands/range.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "storage/keys/list.h"
 
@@ -28,36 +28,29 @@ static const char rank_error[] =
     "negative to start from the end of the list";
 
 /* INT64_MIN cannot be negated: Redis skips no match then. */
-static bool parse_rank(struct context *context, size_t index, int64_t *ret_rank)
+static bool read_rank(struct context *context, size_t *at, const struct argument_option *option,
+                      void *form)
 {
-    if (!arguments_integer(context, index, NULL, ret_rank))
+    struct lpos_options *options = form;
+
+    (void)option;
+    if (!arguments_integer(context, (*at)++, NULL, &options->rank))
         return false;
-    if (*ret_rank == INT64_MIN)
-        *ret_rank = -1;
-    if (*ret_rank != 0)
+    if (options->rank == INT64_MIN)
+        options->rank = -1;
+    if (options->rank != 0)
         return true;
     resp_error(context->reply, rank_error);
     return false;
 }
 
-static bool parse_lpos_option(struct context *context, size_t index,
-                              struct lpos_options *options)
-{
-    if (index + 1 < context_count(context)) {
-        if (arguments_is(context, index, "rank"))
-            return parse_rank(context, index + 1, &options->rank);
-        if (arguments_is(context, index, "count"))
-            return arguments_integer(context, index + 1,
-                                     INTEGER_OR(0, INT64_MAX, "ERR COUNT can't be negative"),
-                                     &options->count);
-        if (arguments_is(context, index, "maxlen"))
-            return arguments_integer(context, index + 1,
-                                     INTEGER_OR(0, INT64_MAX, "ERR MAXLEN can't be negative"),
-                                     &options->most);
-    }
-    context_syntax_error(context);
-    return false;
-}
+static const struct argument_option lpos_table[] = {
+    {"rank", OPTION_CUSTOM, .values = 1, .read = read_rank},
+    {"count", OPTION_INTEGER(struct lpos_options, count),
+     .rule = INTEGER_OR(0, INT64_MAX, "ERR COUNT can't be negative")},
+    {"maxlen", OPTION_INTEGER(struct lpos_options, most),
+     .rule = INTEGER_OR(0, INT64_MAX, "ERR MAXLEN can't be negative")},
+    {.name = NULL}};
 
 /* at.passed: matches that are still to be skipped; at.found: matches after these; at.left:
  * elements that may still be compared; at.index: of the last match. */
@@ -124,10 +117,7 @@ static enum outcome run_lpos(struct context *context)
     struct lpos_options options = {1, -1, 0, context_slice(context, 2)};
     uint64_t size;
 
-    for (size_t i = 3; i < context_count(context); i += 2)
-        if (!parse_lpos_option(context, i, &options))
-            return OUTCOME_DONE;
-    if (!list_size(context, &size))
+    if (!argument_options_read(context, 3, lpos_table, &options) || !list_size(context, &size))
         return OUTCOME_DONE;
     return find_positions(context, &options, size);
 }

@@ -1,6 +1,6 @@
 /* Intersections, unions and differences of sets, replied, counted or stored. */
 #include "server/commands/combine.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 
@@ -39,41 +39,24 @@ static enum outcome run_sdiff(struct context *context)
 
 /* ---- counted */
 
-/* Reads [LIMIT limit] from the argument `at` on; 0: no limit. */
-static bool parse_limit(struct context *context, size_t at, int64_t *ret_limit)
-{
-    for (; at < context_count(context); at += 2) {
-        if (at + 1 == context_count(context) || !arguments_is(context, at, "limit")) {
-            context_syntax_error(context);
-            return false;
-        }
-        if (!arguments_integer(context, at + 1,
-                               INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative"),
-                               ret_limit))
-            return false;
-    }
-    return true;
-}
+static const struct argument_option options[] = {
+    {"limit", OPTION_COUNT(struct combination, limit),
+     .rule = INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative")},
+    {.name = NULL}};
 
 static enum outcome run_sintercard(struct context *context)
 {
     struct combination counted = {.operation = COMBINE_INTERSECTION, .use = COMBINE_COUNTED};
-    int64_t keys, limit = 0;
+    size_t keys;
 
     if (long_work_state(context) != NULL)
         return combine_continue(context);
-    if (!arguments_integer(context, 1,
-                           INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0"),
-                           &keys))
+    if (!arguments_number_of(context, 1, 0, ARGUMENTS_NUMKEYS,
+                             "ERR Number of keys can't be greater than number of args",
+                             &keys) ||
+        !argument_options_read(context, 2 + keys, options, &counted))
         return OUTCOME_DONE;
-    if ((uint64_t)keys > context_count(context) - 2) {
-        resp_error(context->reply, "ERR Number of keys can't be greater than number of args");
-        return OUTCOME_DONE;
-    }
-    if (!parse_limit(context, 2 + (size_t)keys, &limit))
-        return OUTCOME_DONE;
-    counted.limit = (uint64_t)limit;
-    return run(context, counted, 2, (size_t)keys);
+    return run(context, counted, 2, keys);
 }
 
 /* ---- stored */

@@ -100,13 +100,15 @@ struct bit_range {
 /* Reads BYTE or BIT, if there is one. False: the error is written. */
 static bool parse_unit(struct context *context, size_t index, bool *ret_bits)
 {
+    static const char *const units[] = {"byte", "bit", NULL};
+    unsigned unit;
+
     if (index >= context_count(context))
         return true;
-    *ret_bits = arguments_is(context, index, "bit");
-    if (*ret_bits || arguments_is(context, index, "byte"))
-        return true;
-    context_syntax_error(context);
-    return false;
+    if (!arguments_choice(context, index, units, &unit))
+        return false;
+    *ret_bits = unit == 1;
+    return true;
 }
 
 static struct bit_range range_of(int64_t start, int64_t end, bool bits, size_t size)
@@ -250,19 +252,14 @@ enum bit_operation { BIT_AND, BIT_OR, BIT_XOR, BIT_NOT };
 
 static bool parse_operation(struct context *context, enum bit_operation *ret_operation)
 {
-    static const char *const words[] = {"and", "or", "xor", "not"};
+    static const char *const words[] = {
+        [BIT_AND] = "and", [BIT_OR] = "or", [BIT_XOR] = "xor", [BIT_NOT] = "not", NULL};
 
-    for (unsigned i = 0; i < 4; i++)
-        if (arguments_is(context, 1, words[i])) {
-            *ret_operation = (enum bit_operation)i;
-            if (i == BIT_NOT && context_count(context) != 4) {
-                resp_error(context->reply,
-                           "ERR BITOP NOT must be called with a single source key.");
-                return false;
-            }
-            return true;
-        }
-    context_syntax_error(context);
+    if (!arguments_choice(context, 1, words, ret_operation))
+        return false;
+    if (*ret_operation != BIT_NOT || context_count(context) == 4)
+        return true;
+    resp_error(context->reply, "ERR BITOP NOT must be called with a single source key.");
     return false;
 }
 

@@ -1,7 +1,7 @@
 /* LCS: the longest common subsequence of two strings, by the table of lengths of all pairs of
  * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory. */
 #include "server/commands/database.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/server.h"
 #include "storage/keys/string.h"
@@ -20,24 +20,17 @@ struct lcs {
 
 /* ---- arguments */
 
+static const struct argument_option options[] = {
+    {"idx", OPTION_FLAG(struct lcs, ranges)},
+    {"len", OPTION_FLAG(struct lcs, length_only)},
+    {"withmatchlen", OPTION_FLAG(struct lcs, with_lengths)},
+    {"minmatchlen", OPTION_INTEGER(struct lcs, least)},
+    {.name = NULL}};
+
 static bool parse(struct context *context, struct lcs *lcs)
 {
-    for (size_t at = 3; at < context_count(context); at++) {
-        if (arguments_is(context, at, "idx")) {
-            lcs->ranges = true;
-        } else if (arguments_is(context, at, "len")) {
-            lcs->length_only = true;
-        } else if (arguments_is(context, at, "withmatchlen")) {
-            lcs->with_lengths = true;
-        } else if (arguments_is(context, at, "minmatchlen") &&
-                   at + 1 < context_count(context)) {
-            if (!arguments_integer(context, ++at, NULL, &lcs->least))
-                return false;
-        } else {
-            context_syntax_error(context);
-            return false;
-        }
-    }
+    if (!argument_options_read(context, 3, options, lcs))
+        return false;
     if (lcs->least < 0)
         lcs->least = 0;
     if (lcs->ranges && lcs->length_only) {

@@ -2,6 +2,7 @@
  * string_ranges.c. */
 #include "server/commands/database.h"
 #include "server/commands/string_value.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
 
@@ -29,78 +30,71 @@ static enum outcome run_get(struct context *context)
 }
 
 struct set_options {
-    bool nx, xx, get, keep;
-    int64_t expires; /* DUEQ_NEVER: none */
+    bool nx, xx, get, keep, persist;
+    const struct argument_option *expiry; /* EX, PX, EXAT or PXAT; NULL: none */
+    size_t expiry_at;                     /* its number's argument */
 };
 
-struct expiry_form {
-    const char *word;
-    bool seconds, absolute;
-};
-
-/* EX, PX, EXAT or PXAT with an argument after it; NULL: none of them. */
-static const struct expiry_form *expiry_form(const struct context *context, size_t index)
+/* As in Redis, the number is read after all options. */
+static bool note_expiry(struct context *context, size_t *at,
+                        const struct argument_option *option, void *form)
 {
-    static const struct expiry_form forms[] = {
-        {"ex", true, false}, {"px", false, false}, {"exat", true, true}, {"pxat", false, true}};
+    struct set_options *options = form;
 
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (index + 1 < context_count(context) && arguments_is(context, index, forms[i].word))
-            return &forms[i];
-    return NULL;
-}
-
-/* Reads EX, PX, EXAT or PXAT at `index`. *ret_used false: it is none of them. False: the error
- * is written. */
-static bool parse_expiry_option(struct context *context, size_t index, int64_t *ret_expires,
-                                bool *ret_used)
-{
-    const struct expiry_form *form = expiry_form(context, index);
-
-    *ret_used = form != NULL;
-    return form == NULL ||
-           arguments_expiry(context, index + 1, form->seconds, form->absolute, 1, ret_expires);
-}
-
-/* Checks which options are given; as in Redis, their numbers are read later. */
-static bool parse_set_options(struct context *context, struct set_options *options,
-                              size_t *ret_expiry_at)
-{
-    *ret_expiry_at = 0;
-    for (size_t i = 3; i < context_count(context); i++) {
-        bool timed = arguments_is(context, i, "ex") || arguments_is(context, i, "px") ||
-                     arguments_is(context, i, "exat") || arguments_is(context, i, "pxat");
-
-        if (arguments_is(context, i, "nx") && !options->xx)
-            options->nx = true;
-        else if (arguments_is(context, i, "xx") && !options->nx)
-            options->xx = true;
-        else if (arguments_is(context, i, "get"))
-            options->get = true;
-        else if (arguments_is(context, i, "keepttl") && *ret_expiry_at == 0)
-            options->keep = true;
-        else if (timed && !options->keep && *ret_expiry_at == 0 &&
-                 i + 1 < context_count(context))
-            *ret_expiry_at = i++;
-        else
-            return false;
-    }
+    (void)context;
+    options->expiry = option;
+    options->expiry_at = (*at)++;
     return true;
+}
+
+enum { SECONDS = 1, ABSOLUTE = 2 }; /* forms of an expiry */
+enum { CONDITION = 1, EXPIRY = 2 }; /* groups */
+
+#define EXPIRY_OPTION(form)                                                                    \
+    OPTION_CUSTOM, .values = 1, .read = note_expiry, .number = (form), .group = EXPIRY
+
+static const struct argument_option set_table[] = {
+    {"nx", OPTION_FLAG(struct set_options, nx), .group = CONDITION},
+    {"xx", OPTION_FLAG(struct set_options, xx), .group = CONDITION},
+    {"get", OPTION_FLAG(struct set_options, get)},
+    {"keepttl", OPTION_FLAG(struct set_options, keep), .group = EXPIRY},
+    {"ex", EXPIRY_OPTION(SECONDS)},
+    {"px", EXPIRY_OPTION(0)},
+    {"exat", EXPIRY_OPTION(SECONDS | ABSOLUTE)},
+    {"pxat", EXPIRY_OPTION(ABSOLUTE)},
+    {.name = NULL}};
+
+static const struct argument_option getex_table[] = {
+    {"persist", OPTION_FLAG(struct set_options, persist), .group = EXPIRY},
+    {"ex", EXPIRY_OPTION(SECONDS)},
+    {"px", EXPIRY_OPTION(0)},
+    {"exat", EXPIRY_OPTION(SECONDS | ABSOLUTE)},
+    {"pxat", EXPIRY_OPTION(ABSOLUTE)},
+    {.name = NULL}};
+
+/* DUEQ_NEVER without an expiry. False: the error is written. */
+static bool read_expiry(struct context *context, const struct set_options *options,
+                        int64_t *ret_expires)
+{
+    *ret_expires = DUEQ_NEVER;
+    return options->expiry == NULL ||
+           arguments_expiry(context, options->expiry_at,
+                            (options->expiry->number & SECONDS) != 0,
+                            (options->expiry->number & ABSOLUTE) != 0, 1, ret_expires);
 }
 
 static enum outcome run_set(struct context *context)
 {
-    struct set_options options = {.expires = DUEQ_NEVER};
+    struct set_options options = {0};
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 1), old;
     struct keys_info info;
-    size_t expiry_at;
-    bool found = false, used;
+    int64_t expires;
+    bool found = false;
     enum dueq_status status;
 
-    if (!parse_set_options(context, &options, &expiry_at))
-        return context_syntax_error(context);
-    if (expiry_at > 0 && !parse_expiry_option(context, expiry_at, &options.expires, &used))
+    if (!argument_options_read(context, 3, set_table, &options) ||
+        !read_expiry(context, &options, &expires))
         return OUTCOME_DONE;
     if (options.get) {
         if (!string_value_read(context, name, &old, &found))
@@ -117,10 +111,9 @@ static enum outcome run_set(struct context *context)
         return OUTCOME_DONE;
     }
     if (!string_value_write(context, name, context_slice(context, 2),
-                            options.keep ? KEYS_KEEP_EXPIRY : options.expires, STRING_GIVEN,
-                            "set"))
+                            options.keep ? KEYS_KEEP_EXPIRY : expires, STRING_GIVEN, "set"))
         return OUTCOME_DONE;
-    if (expiry_at > 0)
+    if (options.expiry != NULL)
         database_notify(context, EVENT_GENERIC, "expire", name);
     return options.get ? OUTCOME_DONE : context_ok(context);
 }
@@ -203,26 +196,25 @@ static enum outcome run_getex(struct context *context)
 {
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 1), value;
-    bool persist = context_count(context) == 3 && arguments_is(context, 2, "persist");
-    bool timed = context_count(context) == 4 && expiry_form(context, 2) != NULL, found;
-    int64_t expires = DUEQ_NEVER;
+    struct set_options options = {0};
     struct keys_info info;
+    int64_t expires;
+    bool found;
 
-    if (context_count(context) > 2 && !persist && !timed)
-        return context_syntax_error(context);
-    if (!string_value_read(context, name, &value, &found))
+    if (!argument_options_read(context, 2, getex_table, &options) ||
+        !string_value_read(context, name, &value, &found))
         return OUTCOME_DONE;
     if (!found) {
         resp_null(context->reply);
         return OUTCOME_DONE;
     }
-    if (timed && !parse_expiry_option(context, 2, &expires, &timed))
+    if (!read_expiry(context, &options, &expires))
         return OUTCOME_DONE;
     resp_slice(context->reply, value);
     keys_info(&view, name, &info);
-    if (timed)
+    if (options.expiry != NULL)
         change_expiry(context, name, expires, "expire");
-    else if (persist && info.expires != DUEQ_NEVER)
+    else if (options.persist && info.expires != DUEQ_NEVER)
         change_expiry(context, name, DUEQ_NEVER, "persist");
     return OUTCOME_DONE;
 }

@@ -1,6 +1,6 @@
 /* ZADD, ZINCRBY. */
 #include "server/commands/database.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
@@ -17,24 +17,14 @@ struct addition {
     double score;   /* of the last pair's member, now */
 };
 
-static bool parse_option(struct context *context, size_t index, struct addition *addition)
-{
-    const struct {
-        const char *word;
-        bool *flag;
-    } options[] = {
-        {"nx", &addition->rule.if_absent},   {"xx", &addition->rule.if_present},
-        {"gt", &addition->rule.if_greater},  {"lt", &addition->rule.if_less},
-        {"incr", &addition->rule.increment}, {"ch", &addition->count_moved},
-    };
-
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-        if (arguments_is(context, index, options[i].word)) {
-            *options[i].flag = true;
-            return true;
-        }
-    return false;
-}
+static const struct argument_option options[] = {
+    {"nx", OPTION_FLAG(struct addition, rule.if_absent)},
+    {"xx", OPTION_FLAG(struct addition, rule.if_present)},
+    {"gt", OPTION_FLAG(struct addition, rule.if_greater)},
+    {"lt", OPTION_FLAG(struct addition, rule.if_less)},
+    {"incr", OPTION_FLAG(struct addition, rule.increment)},
+    {"ch", OPTION_FLAG(struct addition, count_moved)},
+    {.name = NULL}};
 
 /* The error of options that exclude each other or do not fit the pairs; NULL: none. */
 static const char *conflict(const struct addition *addition, size_t arguments)
@@ -59,9 +49,8 @@ static bool parse_addition(struct context *context, struct addition *addition)
     double score;
 
     addition->first = 2;
-    while (addition->first < context_count(context) &&
-           parse_option(context, addition->first, addition))
-        addition->first++;
+    if (!argument_options_read_leading(context, &addition->first, options, addition))
+        return false;
     error = conflict(addition, context_count(context) - addition->first);
     if (error != NULL) {
         resp_error(context->reply, error);

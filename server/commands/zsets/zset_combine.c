@@ -1,6 +1,6 @@
 /* Union, intersection and difference of sorted sets and sets: ZUNION and its relatives. */
 #include "server/commands/combine.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 
@@ -8,12 +8,17 @@
 
 /* ---- options */
 
-static bool parse_weights(struct context *context, struct combination *combination,
-                          size_t index)
+/* One weight for each source. */
+static bool read_weights(struct context *context, size_t *at,
+                         const struct argument_option *option, void *form)
 {
+    struct combination *combination = form;
 
+    (void)option;
+    if (context_count(context) - *at < combination->count)
+        return context_syntax_error(context), false;
     for (size_t i = 0; i < combination->count; i++) {
-        struct argument argument = context_argument(context, index + i);
+        struct argument argument = context_argument(context, (*at)++);
 
         if (!number_parse_double(argument.data, argument.size,
                                  &combination->sources[i].weight)) {
@@ -24,56 +29,31 @@ static bool parse_weights(struct context *context, struct combination *combinati
     return true;
 }
 
-static bool parse_aggregate(struct context *context, struct combination *combination,
-                            size_t index)
+static const char *const aggregates[] = {
+    [COMBINE_SUM] = "sum", [COMBINE_LEAST] = "min", [COMBINE_GREATEST] = "max", NULL};
+
+/* What is stored has no scores in its reply: it knows all but the first. */
+static const struct argument_option weighed_options[] = {
+    {"withscores", OPTION_FLAG(struct combination, with_scores)},
+    {"weights", OPTION_CUSTOM, .read = read_weights},
+    {"aggregate", OPTION_CHOICE(struct combination, aggregate), .words = aggregates},
+    {.name = NULL}};
+
+static const struct argument_option difference_options[] = {
+    {"withscores", OPTION_FLAG(struct combination, with_scores)}, {.name = NULL}};
+
+static const struct argument_option counted_options[] = {
+    {"limit", OPTION_COUNT(struct combination, limit),
+     .rule = INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative")},
+    {.name = NULL}};
+
+static const struct argument_option *options_of(const struct combination *combination)
 {
-
-    if (arguments_is(context, index, "sum"))
-        combination->aggregate = COMBINE_SUM;
-    else if (arguments_is(context, index, "min"))
-        combination->aggregate = COMBINE_LEAST;
-    else if (arguments_is(context, index, "max"))
-        combination->aggregate = COMBINE_GREATEST;
-    else
-        return context_syntax_error(context), false;
-    return true;
-}
-
-static bool parse_limit(struct context *context, struct combination *combination, size_t index)
-{
-    int64_t limit;
-
-    if (!arguments_integer(context, index,
-                           INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative"), &limit))
-        return false;
-    combination->limit = (uint64_t)limit;
-    return true;
-}
-
-/* Reads the option at `index`; *ret_next: the next argument. False: the error is written. */
-static bool parse_option(struct context *context, struct combination *combination, size_t index,
-                         size_t *ret_next)
-{
-    size_t left = context_count(context) - index;
-    bool is_counted = combination->use == COMBINE_COUNTED;
-    bool weighed = combination->operation != COMBINE_DIFFERENCE && !is_counted;
-
-    if (weighed && left > combination->count && arguments_is(context, index, "weights")) {
-        *ret_next = index + 1 + combination->count;
-        return parse_weights(context, combination, index + 1);
-    }
-    *ret_next = index + 2;
-    if (weighed && left >= 2 && arguments_is(context, index, "aggregate"))
-        return parse_aggregate(context, combination, index + 1);
-    if (is_counted && left >= 2 && arguments_is(context, index, "limit"))
-        return parse_limit(context, combination, index + 1);
-    if (combination->use == COMBINE_REPLIED && arguments_is(context, index, "withscores")) {
-        *ret_next = index + 1;
-        combination->with_scores = true;
-        return true;
-    }
-    context_syntax_error(context);
-    return false;
+    if (combination->use == COMBINE_COUNTED)
+        return counted_options;
+    return (combination->operation == COMBINE_DIFFERENCE ? difference_options
+                                                         : weighed_options) +
+           (combination->use == COMBINE_STORED);
 }
 
 /* Reads numkeys and the keys from argument `index` on. False: the error is written. */
@@ -98,15 +78,9 @@ static bool parse_keys(struct context *context, struct combination *combination,
 static bool parse_combination(struct context *context, struct combination *combination,
                               size_t index)
 {
-    size_t next;
-
-    if (!parse_keys(context, combination, index))
-        return false;
-    next = index + 1 + combination->count;
-    while (next < context_count(context))
-        if (!parse_option(context, combination, next, &next))
-            return false;
-    return true;
+    return parse_keys(context, combination, index) &&
+           argument_options_read(context, index + 1 + combination->count,
+                                 options_of(combination), combination);
 }
 
 /* ---- handlers: numkeys is the first argument, or the second after a destination */

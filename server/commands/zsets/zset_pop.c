@@ -1,7 +1,7 @@
 /* Pops the entries with the lowest or highest scores, which also waits for entries. */
 #include "server/commands/removals.h"
 #include "server/commands/zsets/zset_bounds.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
@@ -206,38 +206,25 @@ static enum outcome run_zpopmax(struct context *context)
     return pop_now(context, true);
 }
 
+static const struct argument_option options[] = {
+    {"count", OPTION_INTEGER(struct pop, count),
+     .rule = INTEGER_OR(1, INT64_MAX, "ERR count should be greater than 0"), .once = true},
+    {.name = NULL}};
+
 /* Reads numkeys key [key ...] MIN|MAX [COUNT count] from argument `index` on. False: the error
  * is written. */
 static bool parse_mpop(struct context *context, size_t index, struct pop *pop)
 {
-    int64_t keys;
-    size_t where;
+    static const char *const ends[] = {"min", "max", NULL};
+    unsigned end;
 
-    if (!arguments_integer(context, index,
-                           INTEGER_OR(1, INT64_MAX, "ERR numkeys should be greater than 0"),
-                           &keys))
+    *pop = (struct pop){.first = index + 1, .named = true, .nested = true, .count = 1};
+    if (!arguments_number_of(context, index, 1, ARGUMENTS_NUMKEYS, ARGUMENTS_SYNTAX_ERROR,
+                             &pop->keys) ||
+        !arguments_choice(context, pop->first + pop->keys, ends, &end))
         return false;
-    if ((uint64_t)keys >= context_count(context) - index - 1)
-        goto syntax;
-    *pop = (struct pop){
-        .first = index + 1, .keys = (size_t)keys, .named = true, .nested = true, .count = 1};
-    where = pop->first + pop->keys;
-    pop->reverse = arguments_is(context, where, "max");
-    if (!pop->reverse && !arguments_is(context, where, "min"))
-        goto syntax;
-    if (context_count(context) == where + 1)
-        return true;
-    if (!arguments_is(context, where + 1, "count") || context_count(context) == where + 2)
-        goto syntax;
-    if (!arguments_integer(context, where + 2,
-                           INTEGER_OR(1, INT64_MAX, "ERR count should be greater than 0"),
-                           &pop->count))
-        return false;
-    if (context_count(context) == where + 3)
-        return true;
-syntax:
-    context_syntax_error(context);
-    return false;
+    pop->reverse = end == 1;
+    return argument_options_read(context, pop->first + pop->keys + 1, options, pop);
 }
 
 static enum outcome run_zmpop(struct context *context)

@@ -4,7 +4,7 @@
 #include "server/commands/scored_members.h"
 #include "server/commands/zsets/zset_bounds.h"
 #include "server/commands/zsets/zset_store.h"
-#include "server/dispatch/arguments.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/zset.h"
@@ -15,54 +15,34 @@ struct query {
     size_t key; /* argument; the two bounds follow it */
     enum { BY_RANK, BY_SCORE, BY_LEX } by;
     bool reverse, with_scores;
-    bool by_open, reverse_open; /* an option may choose */
-    bool store;                 /* the destination is the argument before the key */
-    int64_t offset, limit;      /* limit -1: all */
-    struct zset_range range;    /* by score or by member */
-    int64_t start, stop;        /* by rank */
+    bool store;                  /* the destination is the argument before the key */
+    struct argument_limit limit; /* count -1: all */
+    struct zset_range range;     /* by score or by member */
+    int64_t start, stop;         /* by rank */
 };
 
 /* ---- reading the arguments */
 
-static bool parse_limit(struct context *context, size_t index, struct query *query)
-{
-    return arguments_integer(context, index, NULL, &query->offset) &&
-           arguments_integer(context, index + 1, NULL, &query->limit);
-}
+/* ZRANGESTORE knows all but the first. */
+static const struct argument_option range_options[] = {
+    {"withscores", OPTION_FLAG(struct query, with_scores)},
+    {"rev", OPTION_FLAG(struct query, reverse), .once = true},
+    {"byscore", OPTION_SETS(struct query, by), .number = BY_SCORE, .group = 1, .once = true},
+    {"bylex", OPTION_SETS(struct query, by), .number = BY_LEX, .group = 1, .once = true},
+    {"limit", OPTION_LIMIT(struct query, limit)},
+    {.name = NULL}};
 
-/* Reads an option without a value. False: it is none. */
-static bool parse_word(struct context *context, size_t index, struct query *query)
+static const struct argument_option older_options[] = {
+    {"withscores", OPTION_FLAG(struct query, with_scores)},
+    {"limit", OPTION_LIMIT(struct query, limit)},
+    {.name = NULL}};
+
+static bool parse_options(struct context *context, const struct argument_option *options,
+                          struct query *query)
 {
-    if (!query->store && arguments_is(context, index, "withscores")) {
-        query->with_scores = true;
-    } else if (query->reverse_open && arguments_is(context, index, "rev")) {
-        query->reverse = true;
-        query->reverse_open = false;
-    } else if (query->by_open && arguments_is(context, index, "byscore")) {
-        query->by = BY_SCORE;
-        query->by_open = false;
-    } else if (query->by_open && arguments_is(context, index, "bylex")) {
-        query->by = BY_LEX;
-        query->by_open = false;
-    } else {
+    if (!argument_options_read(context, query->key + 3, options, query))
         return false;
-    }
-    return true;
-}
-
-static bool parse_options(struct context *context, struct query *query)
-{
-    for (size_t i = query->key + 3; i < context_count(context); i++) {
-        if (arguments_is(context, i, "limit") && i + 2 < context_count(context)) {
-            if (!parse_limit(context, i + 1, query))
-                return false;
-            i += 2;
-        } else if (!parse_word(context, i, query)) {
-            context_syntax_error(context);
-            return false;
-        }
-    }
-    if (query->limit != -1 && query->by == BY_RANK) {
+    if (query->limit.count != -1 && query->by == BY_RANK) {
         resp_error(context->reply, "ERR syntax error, LIMIT is only supported in combination "
                                    "with either BYSCORE or BYLEX");
         return false;
@@ -128,9 +108,9 @@ static bool begin_at_rank(struct long_read *read, const struct query *query, uin
 static bool begin_within(struct long_read *read, const struct query *query)
 {
     read->range = query->range;
-    read->at.skip = (uint64_t)query->offset;
-    read->at.left = (uint64_t)query->limit;
-    return query->offset >= 0 && query->limit != 0;
+    read->at.skip = (uint64_t)query->limit.offset;
+    read->at.left = (uint64_t)query->limit.count;
+    return query->limit.offset >= 0 && query->limit.count != 0;
 }
 
 static enum outcome reply_results(struct context *context, const struct query *query,
@@ -152,10 +132,11 @@ static enum outcome reply_results(struct context *context, const struct query *q
 static enum outcome store_results(struct context *context, const struct query *query,
                                   uint64_t size)
 {
-    struct zset_store_request wanted = {.key = query->key,
-                                        .range = query->range,
-                                        .skip = (uint64_t)query->offset,
-                                        .take = query->offset < 0 ? 0 : (uint64_t)query->limit};
+    struct zset_store_request wanted = {
+        .key = query->key,
+        .range = query->range,
+        .skip = (uint64_t)query->limit.offset,
+        .take = query->limit.offset < 0 ? 0 : (uint64_t)query->limit.count};
 
     if (query->by == BY_RANK) {
         wanted.range = (struct zset_range){
@@ -167,12 +148,13 @@ static enum outcome store_results(struct context *context, const struct query *q
                                             : zset_store_continue(context, &wanted);
 }
 
-static enum outcome answer_query(struct context *context, struct query query)
+static enum outcome answer_query(struct context *context, const struct argument_option *options,
+                                 struct query query)
 {
     uint64_t size;
 
-    query.limit = -1;
-    if (!parse_options(context, &query) || !parse_bounds(context, &query) ||
+    query.limit.count = -1;
+    if (!parse_options(context, options, &query) || !parse_bounds(context, &query) ||
         !database_read_count(context, context_slice(context, query.key), KEYS_ZSET, &size))
         return OUTCOME_DONE;
     if (query.store)
@@ -184,40 +166,39 @@ static enum outcome answer_query(struct context *context, struct query query)
 
 static enum outcome run_zrange(struct context *context)
 {
-    return answer_query(context,
-                        (struct query){.key = 1, .by_open = true, .reverse_open = true});
+    return answer_query(context, range_options, (struct query){.key = 1});
 }
 
 static enum outcome run_zrangestore(struct context *context)
 {
-    return answer_query(
-        context,
-        (struct query){.key = 2, .by_open = true, .reverse_open = true, .store = true});
+    return answer_query(context, range_options + 1, (struct query){.key = 2, .store = true});
 }
 
 static enum outcome run_zrevrange(struct context *context)
 {
-    return answer_query(context, (struct query){.key = 1, .reverse = true});
+    return answer_query(context, older_options, (struct query){.key = 1, .reverse = true});
 }
 
 static enum outcome run_zrangebyscore(struct context *context)
 {
-    return answer_query(context, (struct query){.key = 1, .by = BY_SCORE});
+    return answer_query(context, older_options, (struct query){.key = 1, .by = BY_SCORE});
 }
 
 static enum outcome run_zrevrangebyscore(struct context *context)
 {
-    return answer_query(context, (struct query){.key = 1, .by = BY_SCORE, .reverse = true});
+    return answer_query(context, older_options,
+                        (struct query){.key = 1, .by = BY_SCORE, .reverse = true});
 }
 
 static enum outcome run_zrangebylex(struct context *context)
 {
-    return answer_query(context, (struct query){.key = 1, .by = BY_LEX});
+    return answer_query(context, older_options, (struct query){.key = 1, .by = BY_LEX});
 }
 
 static enum outcome run_zrevrangebylex(struct context *context)
 {
-    return answer_query(context, (struct query){.key = 1, .by = BY_LEX, .reverse = true});
+    return answer_query(context, older_options,
+                        (struct query){.key = 1, .by = BY_LEX, .reverse = true});
 }
 
 /* ---- commands */

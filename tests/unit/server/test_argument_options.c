@@ -18,18 +18,19 @@ struct form {
     enum { SUM, LEAST, GREATEST } merge;
     struct dueq_slice name, bytes;
     size_t index;
-    int64_t offset, limit;
+    struct argument_limit limit;
 };
 
-static bool read_limit(struct context *context, size_t *at,
+static bool read_twice(struct context *context, size_t *at,
                        const struct argument_option *option, void *form)
 {
     struct form *into = form;
 
-    assert_string_equal(option->name, "limit");
-    *at += 2;
-    return arguments_integer(context, *at - 2, NULL, &into->offset) &&
-           arguments_integer(context, *at - 1, NULL, &into->limit);
+    assert_string_equal(option->name, "twice");
+    if (!arguments_integer(context, (*at)++, NULL, &into->number))
+        return false;
+    into->number *= option->number;
+    return true;
 }
 
 static const char *const merges[] = {"sum", "min", "max", NULL};
@@ -49,7 +50,8 @@ static const struct argument_option options[] = {
     {"name", OPTION_NAME(struct form, name), .what = "id"},
     {"bytes", OPTION_BYTES(struct form, bytes)},
     {"index", OPTION_INDEX(struct form, index)},
-    {"limit", OPTION_CUSTOM, .values = 2, .read = read_limit},
+    {"limit", OPTION_LIMIT(struct form, limit)},
+    {"twice", OPTION_CUSTOM, .values = 1, .read = read_twice, .number = 2},
     {.name = NULL}};
 
 /* Reads the words of a line, each up to one space. Returns the error without its line end, or
@@ -100,8 +102,11 @@ static void each_kind_fills_its_field(void **state)
     assert_true(form.share == 0.5);
     assert_int_equal(form.pause, 3000);
     assert_int_equal(form.merge, GREATEST);
-    assert_int_equal(form.offset, 3);
-    assert_int_equal(form.limit, 4);
+    assert_int_equal(form.limit.offset, 3);
+    assert_int_equal(form.limit.count, 4);
+    assert_string_equal("", read_line("CMD twice 21 flag", NULL, &form));
+    assert_int_equal(form.number, 42);
+    assert_true(form.flag);
     assert_string_equal("", read_line("CMD far name n bytes b index i bounded 5", NULL, &form));
     assert_int_equal(form.where, FAR);
     assert_int_equal(form.number, 5);
@@ -123,8 +128,9 @@ static void the_last_of_equal_ones_wins(void **state)
 static void what_is_unknown_is_a_syntax_error(void **state)
 {
     static const char *const lines[] = {
-        "CMD flags",    "CMD flag 1",  "CMD number",   "CMD flag number",   "CMD limit 1",
-        "CMD near far", "CMD far far", "CMD far near", "CMD merge average", "CMD ",
+        "CMD flags",    "CMD flag 1",        "CMD number",   "CMD flag number",
+        "CMD limit 1",  "CMD twice",         "CMD near far", "CMD far far",
+        "CMD far near", "CMD merge average", "CMD ",
     };
     struct form form;
 

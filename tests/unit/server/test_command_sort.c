@@ -85,6 +85,7 @@ static void weights_come_from_other_keys(void **state)
         {"[\"2\" \"two\" nil \"3\" \"three\" nil \"1\" \"one\" nil]",
          "SORT l BY w_* GET # GET o_* GET none_*"},
         {"[\"1\" \"2\" \"3\"]", "SORT l BY nosort"},
+        {"[\"1\" \"2\" \"3\"]", "SORT l BY nosort BY w_*"},
         {"[\"3\" \"2\" \"1\"]", "SORT l BY nosort DESC"},
         {"[\"1\" \"2\" \"3\"]", "SORT l BY none_*"},
         {"[\"3\"]", "SORT l BY w_* LIMIT 1 1"},
