@@ -51,6 +51,7 @@ INTEGRATION   := $(call programs,tests/integration/test_*.c)
 FAULT         := $(call programs,tests/fault/test_*.c)
 TESTS         := $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(MODEL) $(INTEGRATION) $(FAULT)
 EMBED         := tests/embed/run
+DOCS          := tests/docs/run
 CODE          := $(call sources,protocol/*.[ch] storage/*.[ch] storage/*/*.[ch] \
                  storage/*/*/*.[ch] server/*.[ch] server/*/*.[ch] server/*/*/*.[ch] tools/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
@@ -130,8 +131,8 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-embed check-fault check-sanitize soak
-check: check-unit check-model check-integration check-embed ## unit, model, integration, embedding
+.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-sanitize soak
+check: check-unit check-model check-integration check-docs check-embed ## unit, model, integration, documents, embedding
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
@@ -140,6 +141,8 @@ soak: $(MODEL) ## the model tests with new seeds, repeated until one fails
 	@while tools/run-tests $^ >$(BUILD)/soak.log; do printf .; done; cat $(BUILD)/soak.log; false
 check-integration: $(INTEGRATION) ## the real server with real clients
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
+check-docs: $(BUILD)/dueq ## every example in README.md and docs/commands.md, with redis-cli
+	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(DOCS)
 check-embed: all ## libdueq installed, found by pkg-config, linked both ways
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' CC='$(CC)' CFLAGS='$(filter -fsanitize%,$(ALL_CFLAGS))' \
 	    tools/run-tests $(EMBED)
@@ -170,11 +173,12 @@ bench: $(BUILD)/dueq ## side by side with Redis and beanstalkd; prints ratios
 	@tests/bench/compare $(BUILD)/dueq
 
 .PHONY: lint lint-layers lint-docs lint-tests lint-tidy check-commits format format-check
-lint: lint-layers lint-docs lint-tests lint-tidy ## includes, names in documents, forgotten tests, clang-tidy, cppcheck
+lint: lint-layers lint-docs lint-tests lint-tidy ## includes, documents, forgotten tests, clang-tidy, cppcheck
 lint-layers:
 	@tools/lint-layers
 lint-docs:
-	@tools/lint-docs ARCHITECTURE.md CONTRIBUTING.md README.md tests/README.md
+	@tools/lint-docs ARCHITECTURE.md CONTRIBUTING.md README.md docs/commands.md tests/README.md
+	@tools/lint-reference docs/commands.md
 lint-tests:
 	@tools/lint-tests $(patsubst $(BUILD)/%,%.c,$(TESTS))
 lint-tidy:

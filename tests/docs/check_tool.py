@@ -1,0 +1,89 @@
+"""Tests of the tool that runs the examples: an example that is wrong must fail."""
+
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+
+import examples
+
+BINARY = os.environ.get("DUEQ_BINARY", "build/dueq")
+RIGHT = """
+```redis
+> Q.PUSH mail "a b" DELAY 1ms    # a comment
+"<id>"
+127.0.0.1:6379> Q.CLAIM mail BLOCK 30s
+1) 1) "<id>"
+   2) (integer) <token>
+   3) "a b"
+   4) (integer) 1
+> MULTI
+OK
+127.0.0.1:6379(TX)> Q.ACK mail <id> <token>
+QUEUED
+> EXEC
+1) (integer) 1
+```
+"""
+
+
+def failures_in(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".md") as document:
+        document.write(text)
+        document.flush()
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            return examples.check_document(document.name, BINARY), output.getvalue()
+
+
+class DocumentTest(unittest.TestCase):
+    def test_a_right_example_passes(self):
+        self.assertEqual(failures_in(RIGHT)[0], 0)
+
+    def test_a_wrong_reply_fails_and_both_replies_are_shown(self):
+        failures, output = failures_in(RIGHT.replace('"a b"\n', '"a c"\n'))
+        self.assertEqual(failures, 1)
+        self.assertIn("line 5: Q.CLAIM mail BLOCK 30s", output)
+        self.assertIn('3) "a c"', output)
+        self.assertIn('3) "a b"', output)
+
+    def test_a_reply_that_is_missing_or_too_long_fails(self):
+        self.assertEqual(failures_in(RIGHT.replace("QUEUED\n", ""))[0], 1)
+        self.assertEqual(failures_in(RIGHT.replace("QUEUED\n", "QUEUED\nQUEUED\n"))[0], 1)
+
+    def test_a_name_means_the_same_word_everywhere(self):
+        self.assertEqual(failures_in(RIGHT.replace("Q.ACK mail <id> <token>", "Q.ACK mail <id> 99"))[0], 1)
+        self.assertEqual(failures_in(RIGHT.replace('1) 1) "<id>"', '1) 1) "<token>"'))[0], 1)
+
+    def test_each_example_has_a_server_of_its_own(self):
+        self.assertEqual(failures_in(RIGHT + "```redis\n> Q.TOPICS\n(empty array)\n```\n")[0], 0)
+
+    def test_resp3_is_asked_for_by_the_fence(self):
+        reply = "```redis resp3\n> HSET h f v\n(integer) 1\n> HGETALL h\n1# \"f\" => \"v\"\n```\n"
+        self.assertEqual(failures_in(reply)[0], 0)
+        self.assertEqual(failures_in(reply.replace(" resp3", ""))[0], 1)
+
+    def test_a_document_without_examples_fails(self):
+        self.assertEqual(failures_in("# Nothing\n")[0], 1)
+
+    def test_commands_in_other_blocks_are_refused(self):
+        with self.assertRaises(ValueError):
+            examples.read_examples("```\n> PING\nPONG\n```\n")
+        with self.assertRaises(ValueError):
+            examples.read_examples("```redis\nPONG\n> PING\n```\n")
+        self.assertEqual(examples.read_examples("```sh\nmake run\n```\n> a quotation\n"), [])
+
+
+class AgreesTest(unittest.TestCase):
+    def test_a_placeholder_is_one_word(self):
+        self.assertTrue(examples.agrees('"<id>"\n', '"x"\n', {}))
+        self.assertFalse(examples.agrees('"<id>"\n', '"x y"\n', {}))
+        self.assertFalse(examples.agrees('"<id>"\n', '""\n', {}))
+
+    def test_a_placeholder_is_equal_within_one_reply(self):
+        self.assertTrue(examples.agrees("<a> <b> <a>\n", "1 2 1\n", {}))
+        self.assertFalse(examples.agrees("<a> <b> <a>\n", "1 2 2\n", {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
