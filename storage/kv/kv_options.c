@@ -1,7 +1,7 @@
-/* What a store may be opened with. */
-#include "storage/kv/kv_internal.h"
+#include "storage/kv/kv_options.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <sys/random.h>
 
 #define KIB ((uint64_t)1 << 10)
