@@ -218,12 +218,12 @@ enum dueq_status dueq_room(struct dueq *store, size_t bytes)
 
 enum dueq_status dueq_reserve_room(struct dueq *store, size_t bytes)
 {
-    return kv_grant(store->kv, bytes);
+    return kv_room_grant(store->kv, bytes);
 }
 
 enum dueq_status dueq_drains(struct dueq *store)
 {
-    return kv_drains(store->kv);
+    return kv_room_drains(store->kv);
 }
 
 bool dueq_is_busy(const struct dueq *store, size_t bytes)

@@ -65,6 +65,7 @@ static uint8_t *write_varint(uint8_t *at, uint64_t number)
 
 static uint8_t *write_key(uint8_t *at, uint8_t operation, struct dueq_slice key)
 {
+    assert(key.size > 0);
     *at++ = operation;
     at = write_varint(at, key.size);
     memcpy(at, key.data, key.size);
@@ -108,6 +109,7 @@ bool batch_put_large(struct batch *batch, struct dueq_slice key, struct large_va
 {
     uint8_t *at = reserve(batch, 1 + 2 * VARINT_MAX + key.size);
 
+    assert(value->bytes != NULL);
     if (at == NULL)
         return false;
     at = write_varint(write_key(at, OPERATION_PUT, key), value->size);
@@ -137,6 +139,7 @@ struct iovec *batch_parts(struct batch *batch, int *ret_count)
     for (size_t i = 0; i < batch->reference_count; i++) {
         const struct batch_reference *reference = &batch->references[i];
 
+        assert(from <= reference->at && reference->at <= batch->size);
         parts[count++] = (struct iovec){batch->bytes + from, reference->at - from};
         parts[count++] =
             (struct iovec){(void *)(uintptr_t)reference->value->bytes, reference->value->size};
@@ -178,8 +181,10 @@ static bool read_slice(const uint8_t **at, const uint8_t *end, struct dueq_slice
 
 bool batch_read(const uint8_t **at, const uint8_t *end, struct batch_operation *ret_operation)
 {
-    uint8_t operation = *(*at)++;
+    uint8_t operation;
 
+    assert(*at < end);
+    operation = *(*at)++;
     ret_operation->put = operation == OPERATION_PUT;
     ret_operation->value = dueq_slice(NULL, 0);
     if (operation != OPERATION_PUT && operation != OPERATION_DEL)

@@ -1,6 +1,7 @@
 /* The merged cursor: the active memtable hides the frozen one, and both hide LMDB. */
 #include "storage/kv/kv_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { LEVEL_ACTIVE, LEVEL_FROZEN, LEVEL_LMDB, LEVELS };
@@ -64,11 +65,13 @@ void kv_cursor_free(struct kv_cursor *cursor)
 
 struct dueq_slice kv_cursor_key(const struct kv_cursor *cursor)
 {
+    assert(cursor->key_size > 0);
     return dueq_slice(cursor->key, cursor->key_size);
 }
 
 struct dueq_slice kv_cursor_value(const struct kv_cursor *cursor)
 {
+    assert(cursor->key_size > 0);
     return cursor->value;
 }
 
@@ -396,6 +399,7 @@ static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
     bool onward = direction == FORWARD && cursor->direction == FORWARD, around;
     enum dueq_status status;
 
+    assert(key.size > 0 && key.size <= KV_KEY_MAX);
     if (kv_failed(cursor->kv))
         return cursor->kv->status;
     cursor->direction = direction;

@@ -1,5 +1,6 @@
 #include "storage/kv/dead_ranges.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- life */
@@ -53,6 +54,7 @@ static void drop(struct dead_ranges *ranges, unsigned index)
 {
     struct dead_range *range = ranges->order[index];
 
+    assert(index < ranges->count);
     ranges->count--;
     memmove(&ranges->order[index], &ranges->order[index + 1],
             (ranges->count - index) * sizeof(struct dead_range *));
@@ -84,6 +86,9 @@ static void insert(struct dead_ranges *ranges, const struct kv_key *from,
     if (ranges->count == DEAD_RANGES_MAX)
         make_room(ranges);
     index = count_before(ranges, kv_key_slice(from), false);
+    assert(compare(from, to) < 0);
+    assert(index == 0 || compare(&ranges->order[index - 1]->to, from) < 0);
+    assert(index == ranges->count || compare(to, &ranges->order[index]->from) < 0);
     range = ranges->order[ranges->count];
     memmove(&ranges->order[index + 1], &ranges->order[index],
             (ranges->count - index) * sizeof(struct dead_range *));

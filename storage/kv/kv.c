@@ -1,6 +1,7 @@
 #include "storage/kv/kv_internal.h"
 
 #include "storage/kv/data_dir.h"
+#include "storage/kv/kv_options.h"
 #include "storage/kv/memtable/large_value.h"
 
 #include <assert.h>
@@ -105,7 +106,7 @@ static enum dueq_status replay_operations(struct kv *kv, const struct journal_re
     while (at < end && status == DUEQ_OK) {
         if (!batch_read(&at, end, &operation))
             return DUEQ_CORRUPT;
-        kv_room_put(kv, operation.value.size);
+        kv_room_put(&kv->room, operation.value.size);
         status = replay_operation(kv, &operation);
     }
     return status;
@@ -127,7 +128,7 @@ static enum dueq_status merge_replayed(struct kv *kv)
         return kv->replay_full ? DUEQ_OK : status; /* the journal still contains all of it */
     memtable_free(kv->active);
     kv->active = memtable_new();
-    kv->room.active = (struct kv_large){0, 0};
+    kv->room.active = (struct room_values){0, 0};
     kv->since_freeze = 0;
     return kv->active == NULL ? DUEQ_NOMEM : DUEQ_OK;
 }
@@ -289,6 +290,7 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
     const struct memtable *levels[] = {kv->active, kv->frozen};
     struct memtable_entry entry;
 
+    assert(key.size > 0 && key.size <= KV_KEY_MAX);
     if (kv_failed(kv))
         return kv->status;
     for (size_t i = 0; i < 2 && levels[i] != NULL; i++) {
@@ -371,6 +373,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
 {
     size_t size = 0;
 
+    assert(count <= KV_PUT_PARTS_MAX);
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
     if (kv_failed(kv))
         return;
@@ -381,7 +384,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
         return;
     }
     dead_ranges_put(&kv->dead_ranges, key);
-    kv_room_put(kv, size);
+    kv_room_put(&kv->room, size);
     if (size <= BATCH_COPY_MAX ? !put_small(kv, key, parts, count, size, absent)
                                : !put_large(kv, key, parts, count, size, absent))
         fail(kv, DUEQ_NOMEM, "out of memory");
@@ -600,6 +603,7 @@ static void note_commit(struct kv *kv, size_t size, int64_t now)
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
 {
     size_t size = kv_batch_bytes(kv);
+    uint64_t before = kv->lsn;
     enum dueq_status status;
 
     if (kv_failed(kv))
@@ -612,6 +616,7 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
             return fail(kv, status,
                         status == DUEQ_IO ? journal_failure(kv->journal)
                                           : dueq_status_text(status));
+        assert(kv->lsn == before + 1);
         note_commit(kv, size, now);
     }
     lmdb_release_snapshot(kv->lmdb);

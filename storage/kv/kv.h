@@ -61,7 +61,7 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
  * even a tombstone. O(log n). */
 void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool absent);
 
-/* The same for a value given in pieces, KV_PUT_PARTS_MAX at most. */
+/* The same for a value given in pieces, at most KV_PUT_PARTS_MAX. No piece: an empty value. */
 void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts, size_t count,
              bool absent);
 

@@ -1,4 +1,4 @@
-/* The inside of struct kv. Private to storage/kv: kv.c, cursor.c, room.c, options_check.c. */
+/* The inside of struct kv. Private to kv.c, cursor.c and room.c. */
 #ifndef DUEQ_KV_INTERNAL_H
 #define DUEQ_KV_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include "storage/kv/cursor.h"
 #include "storage/kv/dead_ranges.h"
 #include "storage/kv/kv.h"
-#include "storage/kv/room.h"
+#include "storage/kv/room_state.h"
 
 #include <stdatomic.h>
 
@@ -16,27 +16,6 @@ enum kv_state {
     KV_SOUND,
     KV_FULL, /* accepts what drains it, refuses what makes it grow, until there is room again */
     KV_FAILED /* for good: every call answers the reason, nothing changes any more */
-};
-
-/* options_check.c. DUEQ_INVALID: a field is out of range. */
-enum dueq_status kv_options_check(const struct dueq_options *options, struct dueq_error *error);
-/* The seed of a new directory: options->seed, or random when that is 0. DUEQ_IO: the system
- * gives no random bytes. */
-enum dueq_status kv_options_seed(const struct dueq_options *options, uint64_t *ret_seed);
-
-/* Bytes of values that need consecutive pages of data.mdb: of all of them (above KV_LARGE
- * bytes), and of those above KV_HUGE, longer than the runs of free pages that are counted. */
-struct kv_large {
-    uint64_t large, huge;
-};
-
-enum { KV_LARGE = 2000, KV_HUGE = 256 * 1024 };
-
-struct kv_space {
-    struct lmdb_room data;          /* after the last checkpoint; `file` is kept current */
-    struct kv_large active, frozen; /* of the memtables */
-    uint64_t checked;               /* monotonic usec of the last look */
-    size_t granted;                 /* bytes that the batch may reach (kv_grant); 0: no grant */
 };
 
 struct kv {
@@ -62,32 +41,13 @@ struct kv {
     bool replay_full;      /* LMDB has no room for what is replayed, so it stays in memory */
     uint64_t segment_seen; /* journal_segment when the checkpoint thread was last woken */
     unsigned idle_turns;
-    struct kv_space room;
+    struct room_state room;
     enum kv_state state;
     enum dueq_status status; /* KV_FAILED: why */
     char failure[320];
     _Atomic(bool) noticed;   /* set by the threads: kv_notice has something to do */
     struct dueq_stats stats; /* only the counters that kv.c itself keeps */
 };
-
-/* ---- room.c */
-
-void kv_room_open(struct kv *kv);
-/* Looks, every 200 ms at most, whether room was lost or has returned. */
-void kv_room_check(struct kv *kv);
-void kv_room_measure(struct kv *kv); /* call it when a checkpoint has ended */
-/* Call them when the active memtable becomes the frozen one, and when the frozen one is
- * freed. */
-void kv_room_freeze(struct kv *kv);
-void kv_room_release(struct kv *kv);
-
-static inline void kv_room_put(struct kv *kv, size_t size)
-{
-    if (size > KV_LARGE)
-        kv->room.active.large += size;
-    if (size > KV_HUGE)
-        kv->room.active.huge += size;
-}
 
 /* Reads the status of both threads; when one has failed, the store has failed. */
 void kv_notice(struct kv *kv);

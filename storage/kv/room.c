@@ -1,5 +1,8 @@
-/* Sets room aside in the journal and in data.mdb: room.h. Free pages of data.mdb are room. */
+#include "storage/kv/room.h"
+
 #include "storage/kv/kv_internal.h"
+
+#include <assert.h>
 
 enum {
     CHECK_USEC = 200 * 1000,
@@ -68,8 +71,8 @@ static uint64_t lacking_in_a_row(const struct kv *kv, uint64_t bytes)
              huge = kv->room.active.huge + kv->room.frozen.huge;
     uint64_t lacks;
 
-    large += bytes > KV_LARGE ? bytes : 0;
-    huge += bytes > KV_HUGE ? bytes : 0;
+    large += bytes > ROOM_LARGE ? bytes : 0;
+    huge += bytes > ROOM_HUGE ? bytes : 0;
     lacks = difference(large, tail + data->runs / 4 * 3);
     huge = difference(huge, tail);
     return lacks > huge ? lacks : huge;
@@ -183,7 +186,7 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
     return status;
 }
 
-enum dueq_status kv_drains(struct kv *kv)
+enum dueq_status kv_room_drains(struct kv *kv)
 {
     if (kv_failed(kv))
         return kv->status;
@@ -191,7 +194,7 @@ enum dueq_status kv_drains(struct kv *kv)
                                                                              : DUEQ_FULL;
 }
 
-enum dueq_status kv_grant(struct kv *kv, size_t bytes)
+enum dueq_status kv_room_grant(struct kv *kv, size_t bytes)
 {
     enum dueq_status status = kv_room(kv, bytes);
 
@@ -227,12 +230,13 @@ void kv_room_measure(struct kv *kv)
 
 void kv_room_freeze(struct kv *kv)
 {
+    assert(kv->room.frozen.large == 0 && kv->room.frozen.huge == 0);
     kv->room.frozen = kv->room.active;
-    kv->room.active = (struct kv_large){0, 0};
+    kv->room.active = (struct room_values){0, 0};
 }
 
 void kv_room_release(struct kv *kv)
 {
-    kv->room.frozen = (struct kv_large){0, 0};
+    kv->room.frozen = (struct room_values){0, 0};
     kv_room_measure(kv);
 }

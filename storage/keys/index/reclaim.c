@@ -527,11 +527,13 @@ static bool expire_first(struct keys *keys, bool wall, struct dueq_time time, un
     if (at == NULL)
         return false;
     due = find_expired(keys, at, wall, time, budget);
-    key = kv_cursor_key(at);
-    if (due && logical_of(keys, bytes_read_u64((const uint8_t *)key.data + 9), &view.database))
-        expire_key(keys, key, kv_cursor_value(at), &view);
-    else if (due)
-        kv_del(keys->kv, kv_key_slice(&keys->first_expiry[wall]));
+    if (due) {
+        key = kv_cursor_key(at);
+        if (logical_of(keys, bytes_read_u64((const uint8_t *)key.data + 9), &view.database))
+            expire_key(keys, key, kv_cursor_value(at), &view);
+        else
+            kv_del(keys->kv, kv_key_slice(&keys->first_expiry[wall]));
+    }
     keys_give_cursor(keys);
     return due;
 }

@@ -5,6 +5,7 @@
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -436,6 +437,7 @@ static struct pending *take_pending(struct journal *journal)
     journal->pending = pending->next;
     if (journal->pending == NULL)
         journal->last_pending = NULL;
+    assert(journal->pending_bytes >= pending->header.size);
     journal->pending_bytes -= pending->header.size;
     return pending;
 }
@@ -455,6 +457,7 @@ static int record_parts(struct journal *journal, const struct segment_file *segm
     static const uint8_t padding[PAD_MAX];
     size_t pad = record_space(header->size) - RECORD_HEADER_SIZE - header->size;
 
+    assert(header->durable < header->lsn && header->lsn >= segment->first_lsn);
     record_write_header(bytes, header, parts, count,
                         segment_salt(journal->salt, segment->number));
     all[0] = (struct iovec){bytes, RECORD_HEADER_SIZE};
@@ -519,6 +522,7 @@ static void write_pending(struct journal *journal)
         return;
     }
     take_pending(journal);
+    assert(pending->segment->pending > 0);
     pending->segment->pending--;
     pending->segment->dirty = true;
     if (atomic_load(&journal->durability) != DUEQ_SYNC_ALWAYS)
@@ -668,6 +672,7 @@ static bool begin_segment(struct journal *journal)
     uint8_t bytes[SEGMENT_HEADER_SIZE];
     struct iovec part = {bytes, sizeof(bytes)};
 
+    assert(header.number > 0 && header.durable < header.first_lsn);
     segment_write_header(bytes, &header, segment_salt(journal->salt, segment->number));
     segment->first_lsn = header.first_lsn;
     segment->last_lsn = journal->last;
@@ -771,8 +776,11 @@ static void publish(struct journal *journal, size_t space, struct pending *pendi
     struct segment_file *segment = journal->current;
     enum dueq_durability durability = atomic_load(&journal->durability);
 
+    assert(segment->used % RECORD_ALIGN == 0 && segment->used + space <= segment->size);
     pthread_mutex_lock(&journal->lock);
+    assert(journal->appended == journal->last && segment->last_lsn == journal->last);
     if (pending != NULL) {
+        assert(pending->header.lsn == journal->last + 1);
         *(journal->pending != NULL ? &journal->last_pending->next : &journal->pending) =
             pending;
         journal->last_pending = pending;
@@ -878,6 +886,7 @@ static enum dueq_status wait_until(struct journal *journal, const _Atomic(uint64
                                    uint64_t lsn, bool force)
 {
     pthread_mutex_lock(&journal->lock);
+    assert(!force || lsn <= journal->appended);
     if (force && lsn > journal->wanted)
         journal->wanted = lsn;
     pthread_cond_signal(&journal->work);
@@ -922,6 +931,7 @@ static struct segment_file *unlink_below(struct journal *journal, uint64_t lsn)
 {
     struct segment_file *segment = journal->oldest;
 
+    assert(lsn <= journal->appended);
     if (segment == NULL || segment == journal->current || segment->last_lsn > lsn ||
         segment->dirty)
         return NULL;

@@ -264,6 +264,7 @@ void arena_free(struct arena *arena, void *piece, size_t size)
         free_large(arena, piece);
         return;
     }
+    assert(arena->used >= class_size(class));
     arena->used -= class_size(class);
     push_free(arena, piece, class);
 }

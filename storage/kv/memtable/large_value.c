@@ -1,5 +1,6 @@
 #include "storage/kv/memtable/large_value.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,13 +49,21 @@ struct large_value *large_value_take(void *memory, const uint8_t *bytes, size_t 
 
 void large_value_hold(struct large_value *value)
 {
-    atomic_fetch_add_explicit(&value->holders, 1, memory_order_relaxed);
+    unsigned before = atomic_fetch_add_explicit(&value->holders, 1, memory_order_relaxed);
+
+    assert(before > 0);
+    (void)before;
 }
 
 void large_value_release(struct large_value *value)
 {
-    if (value == NULL ||
-        atomic_fetch_sub_explicit(&value->holders, 1, memory_order_acq_rel) > 1)
+    unsigned before;
+
+    if (value == NULL)
+        return;
+    before = atomic_fetch_sub_explicit(&value->holders, 1, memory_order_acq_rel);
+    assert(before > 0);
+    if (before > 1)
         return;
     free(value->memory);
     free(value);

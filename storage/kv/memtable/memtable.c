@@ -4,6 +4,7 @@
 #include "storage/kv/memtable/large_value.h"
 #include "storage/kv/memtable/node.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { MAX_DEPTH = 24, MERGE_BELOW = NODE_KEYS / 4, MERGE_FILL = NODE_KEYS * 3 / 4 };
@@ -127,6 +128,7 @@ static const uint8_t *value_of(const struct node_entry *entry)
 static void hang_large(struct memtable *table, struct node_entry *entry,
                        struct large_value *value)
 {
+    assert(!entry->large && value->next == NULL && value->prev == NULL);
     memcpy(entry->bytes + entry->key_size, &value, sizeof(value));
     entry->large = true;
     entry->value_size = (uint32_t)value->size;
@@ -152,6 +154,8 @@ static void drop_large(struct memtable *table, struct node_entry *entry)
         table->large = value->next;
     if (value->next != NULL)
         value->next->prev = value->prev;
+    value->prev = value->next = NULL;
+    assert(table->large_bytes >= value->size);
     table->large_bytes -= value->size;
     entry->large = false;
     large_value_release(value);
@@ -245,6 +249,7 @@ static struct node_entry *new_entry(struct memtable *table, struct dueq_slice ke
 {
     struct node_entry *entry = arena_alloc(&table->arena, entry_size(key.size, value_size));
 
+    assert(key.size <= UINT16_MAX && value_size <= UINT32_MAX);
     if (entry == NULL)
         return NULL;
     entry->key_size = (uint32_t)key.size;
@@ -488,6 +493,7 @@ static void remove_entry(struct memtable *table, struct path *path, unsigned slo
 {
     struct leaf *leaf = path->leaf;
 
+    assert(table->entries > 0);
     free_entry(table, leaf->keys.entries[slot]);
     node_remove(&leaf->keys, slot);
     table->entries--;
@@ -638,6 +644,7 @@ bool memtable_next(struct memtable_cursor *cursor)
 {
     struct leaf *leaf = cursor->leaf;
 
+    assert(leaf != NULL);
     if (++cursor->slot < leaf->keys.count) {
         if (cursor->slot == leaf->keys.count / 2U)
             prefetch_leaf(leaf->next);
@@ -668,9 +675,9 @@ bool memtable_prev(struct memtable_cursor *cursor)
 struct memtable_entry memtable_at(const struct memtable_cursor *cursor)
 {
     const struct leaf *leaf = cursor->leaf;
-    const struct node_entry *entry = leaf->keys.entries[cursor->slot];
 
-    return show(entry);
+    assert(leaf != NULL && cursor->slot < leaf->keys.count);
+    return show(leaf->keys.entries[cursor->slot]);
 }
 
 /* ---- self-check */

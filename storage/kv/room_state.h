@@ -1,0 +1,48 @@
+/* What room.c keeps of a store, and when kv.c calls it. Private to storage/kv. */
+#ifndef DUEQ_ROOM_STATE_H
+#define DUEQ_ROOM_STATE_H
+
+#include "storage/kv/lmdb_store.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kv;
+
+enum { ROOM_LARGE = 2000, ROOM_HUGE = 256 * 1024 }; /* bytes of a value */
+
+/* Bytes of values that need consecutive pages of data.mdb. */
+struct room_values {
+    uint64_t large; /* of values above ROOM_LARGE bytes */
+    uint64_t huge;  /* of those above ROOM_HUGE: too long for the runs of free pages that are
+                     * counted */
+};
+
+struct room_state {
+    struct lmdb_room data;             /* after the last checkpoint; `file` is kept current */
+    struct room_values active, frozen; /* of the memtables */
+    uint64_t checked;                  /* monotonic usec of the last check */
+    size_t granted; /* bytes that the batch may reach (kv_room_grant); 0: no grant */
+};
+
+/* Call it when the store is open. */
+void kv_room_open(struct kv *kv);
+/* Checks, every 200 ms at most, whether room was lost or has returned. */
+void kv_room_check(struct kv *kv);
+/* Call it when a checkpoint has ended. */
+void kv_room_measure(struct kv *kv);
+/* Call them when the active memtable becomes the frozen one, and when the frozen one is
+ * freed. */
+void kv_room_freeze(struct kv *kv);
+void kv_room_release(struct kv *kv);
+
+/* Call it when a value of that size is put into the active memtable. */
+static inline void kv_room_put(struct room_state *room, size_t size)
+{
+    if (size > ROOM_LARGE)
+        room->active.large += size;
+    if (size > ROOM_HUGE)
+        room->active.huge += size;
+}
+
+#endif
