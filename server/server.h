@@ -10,6 +10,7 @@
 #include "server/session/session.h"
 #include "server/statistics/checkpoint_watch.h"
 #include "server/statistics/latency.h"
+#include "server/statistics/server_stats.h"
 #include "server/statistics/slowlog.h"
 #include "storage/dueq.h"
 
@@ -23,17 +24,6 @@ struct waiters;
 struct watches;
 struct pubsub;
 struct listener;
-
-struct server_stats {
-    uint64_t connections_received, connections_rejected;
-    uint64_t commands_processed, errors;
-    uint64_t input_bytes, output_bytes;
-    uint64_t turns;
-    uint64_t blocked_clients;
-    int64_t start_wall, start_monotonic; /* ms */
-    uint64_t store_failures;
-    uint64_t expired_keys;
-};
 
 struct server {
     struct config config;

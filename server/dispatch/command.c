@@ -1,6 +1,5 @@
 #include "server/containers/seeded_table.h"
 #include "server/dispatch/command_list.h"
-#include "server/statistics/command_stats.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -8,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_SIZE = 32, ENTRIES_MAX = 1024 };
+enum { NAME_MAX_SIZE = 32 };
 
 struct entry {
     UT_hash_handle by_name;    /* of a command */
     UT_hash_handle by_address; /* of any */
     const struct command *command, *container;
     char full_name[NAME_MAX_SIZE * 2];
-    struct command_stats stats;
+    size_t number;
 };
 
 #define ENTRIES_OF(name) name##_commands,
 static const struct command *(*const lists[])(void) = {COMMAND_LIST(ENTRIES_OF)};
 
 static struct entry *names, *addresses;
-static const struct command *all[ENTRIES_MAX];
-static size_t count;
+static const struct command *all[COMMANDS_MAX];
+static size_t count, total; /* without subcommands, and with them */
 
 static void add_entry(const struct command *command, const struct command *container)
 {
@@ -33,6 +32,8 @@ static void add_entry(const struct command *command, const struct command *conta
         abort(); /* the program starts: there is no client to answer */
     entry->command = command;
     entry->container = container;
+    assert(total < COMMANDS_MAX);
+    entry->number = total++;
     snprintf(entry->full_name, sizeof(entry->full_name), "%s%s%s",
              container == NULL ? "" : container->name, container == NULL ? "" : "|",
              command->name);
@@ -43,7 +44,6 @@ static void add_entry(const struct command *command, const struct command *conta
         HASH_ADD_KEYPTR(by_name, names, command->name, strlen(command->name), entry);
         if (entry->by_name.tbl == NULL)
             abort();
-        assert(count < ENTRIES_MAX);
         all[count++] = command;
     }
     for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;
@@ -131,7 +131,7 @@ bool command_arity_fits(const struct command *command, size_t arguments)
                                : arguments >= (size_t)-command->arity;
 }
 
-struct command_stats *command_stats_of(const struct command *command)
+size_t command_number(const struct command *command)
 {
-    return &entry_of(command)->stats;
+    return entry_of(command)->number;
 }

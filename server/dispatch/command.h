@@ -105,6 +105,9 @@ const struct command *command_find_sub(const struct command *container, struct a
  * none. */
 const struct command *command_find_request(const struct request *request);
 size_t command_count(void); /* without subcommands */
+/* Less than COMMANDS_MAX, and another one for each command and subcommand. */
+enum { COMMANDS_MAX = 512 };
+size_t command_number(const struct command *command);
 /* `index` is less than command_count; in order of command_list.h and of the entries there. */
 const struct command *command_at(size_t index);
 /* "get"; "client|kill" for a subcommand. Lives as long as the program. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 /* Few codes exist, and the common ones come first: a walk is as fast as a hash. */
+static struct command_stats all[COMMANDS_MAX];
 static struct error_stats errors[ERROR_CODES_MAX];
 static size_t error_count;
 
@@ -55,15 +56,14 @@ const struct error_stats *error_stats_all(size_t *ret_count)
     return errors;
 }
 
+struct command_stats *command_stats_of(const struct command *command)
+{
+    return &all[command_number(command)];
+}
+
 void command_stats_reset(void)
 {
+    memset(all, 0, sizeof(all));
     memset(errors, 0, sizeof(errors));
     error_count = 0;
-    for (size_t i = 0; i < command_count(); i++) {
-        const struct command *command = command_at(i), *sub = command->subcommands;
-
-        *command_stats_of(command) = (struct command_stats){0};
-        for (; sub != NULL && sub->name != NULL; sub++)
-            *command_stats_of(sub) = (struct command_stats){0};
-    }
 }

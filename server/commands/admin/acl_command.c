@@ -1,9 +1,9 @@
 /* ACL: the server has one user, `default`, who may run all commands. */
-#include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/context.h"
 #include "server/dispatch/docs/command_docs.h"
+#include "server/dispatch/docs/command_help.h"
 #include "server/server.h"
 
 #include <string.h>

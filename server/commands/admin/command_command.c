@@ -2,10 +2,10 @@
 #include "server/dispatch/command_list.h"
 
 #include "protocol/glob.h"
-#include "server/commands/clients/client_filter.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/key_specs.h"
+#include "server/dispatch/docs/command_help.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "storage/store.h"
 
 #include "protocol/glob.h"
-#include "server/commands/clients/client_filter.h"
 #include "server/dispatch/arguments.h"
+#include "server/dispatch/docs/command_help.h"
 #include "server/server.h"
 #include "server/statistics/command_stats.h"
 #include "storage/keys/index/access.h"

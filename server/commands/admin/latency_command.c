@@ -1,8 +1,8 @@
 /* LATENCY: events that took long, and histograms of commands. */
-#include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
+#include "server/dispatch/docs/command_help.h"
 #include "server/server.h"
 #include "server/statistics/command_stats.h"
 

@@ -1,9 +1,9 @@
 /* MEMORY: USAGE, DOCTOR, PURGE. */
-#include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
 #include "server/commands/key_size.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
+#include "server/dispatch/docs/command_help.h"
 
 struct usage {
     uint64_t samples;

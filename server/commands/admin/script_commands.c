@@ -1,7 +1,7 @@
 /* Commands of scripts and functions, which dueq does not run. The errors name the commands to
  * use instead, and have the codes on which clients fall back. */
-#include "server/commands/clients/client_filter.h"
 #include "server/dispatch/command_list.h"
+#include "server/dispatch/docs/command_help.h"
 
 #define INSTEAD "Not in dueq: see Q.PUSH, Q.CLAIM, Q.ACK"
 

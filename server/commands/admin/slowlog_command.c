@@ -1,7 +1,7 @@
 /* SLOWLOG: GET, LEN, RESET. */
-#include "server/commands/clients/client_filter.h"
 #include "server/commands/database.h"
 #include "server/dispatch/command_list.h"
+#include "server/dispatch/docs/command_help.h"
 #include "server/server.h"
 
 static void write_entry(struct context *context, const struct slowlog_entry *entry)

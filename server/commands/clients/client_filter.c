@@ -1,20 +1,11 @@
 #include "server/commands/clients/client_filter.h"
 
 #include "protocol/number.h"
-#include "server/net/client_line.h"
-#include "server/net/connection.h"
-#include "server/server.h"
+#include "server/dispatch/argument_options.h"
 #include "server/session/pubsub.h"
-#include "server/session/transaction.h"
-#include "server/session/waiters.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 /* ---- filters */
 
@@ -71,10 +62,13 @@ void client_filter_release(struct client_filter *filter)
     *filter = (struct client_filter){.ids = NULL};
 }
 
-static bool read_type(struct context *context, size_t index, struct client_filter *filter)
+static bool read_type(struct context *context, size_t *at, const struct argument_option *option,
+                      void *form)
 {
-    struct argument type = context_argument(context, index);
+    struct client_filter *filter = form;
+    struct argument type = context_argument(context, (*at)++);
 
+    (void)option;
     if (argument_is(type, "normal"))
         filter->type = FILTER_NORMAL;
     else if (argument_is(type, "pubsub"))
@@ -108,13 +102,13 @@ static bool read_ids(struct context *context, size_t index, struct client_filter
 
 bool client_filter_read_list(struct context *context, struct client_filter *filter)
 {
-    size_t count = context_count(context);
+    size_t count = context_count(context), at = 3;
     bool good = false;
 
     if (count == 2)
         return true;
     if (count == 4 && argument_is(context_argument(context, 2), "type"))
-        good = read_type(context, 3, filter);
+        good = read_type(context, &at, NULL, filter);
     else if (count > 3 && argument_is(context_argument(context, 2), "id"))
         good = read_ids(context, 3, filter);
     else
@@ -125,77 +119,69 @@ bool client_filter_read_list(struct context *context, struct client_filter *filt
     return good;
 }
 
-static bool read_skip_me(struct context *context, struct argument value,
-                         struct client_filter *filter)
+static bool read_id(struct context *context, size_t *at, const struct argument_option *option,
+                    void *form)
 {
-    filter->skip_me = argument_is(value, "yes");
-    if (filter->skip_me || argument_is(value, "no"))
-        return true;
-    context_syntax_error(context);
-    return false;
-}
-
-/* There is one user. */
-static bool read_user(struct context *context, struct argument value,
-                      struct client_filter *filter)
-{
-    filter->user = value;
-    if (value.size == 7 && memcmp(value.data, "default", 7) == 0)
-        return true;
-    resp_errorf(context->reply, "ERR No such user '%s'", value.data);
-    return false;
-}
-
-static bool read_kill_option(struct context *context, size_t at, struct client_filter *filter)
-{
-    struct argument option = context_argument(context, at);
-    struct argument value = context_argument(context, at + 1);
+    struct argument value = context_argument(context, (*at)++);
     int64_t id;
 
-    if (argument_is(option, "id")) {
-        if (number_parse_integer(value.data, value.size, &id) && id > 0)
-            return note_id(context, filter, id);
-        resp_error(context->reply, "ERR client-id should be greater than 0");
+    (void)option;
+    if (number_parse_integer(value.data, value.size, &id) && id > 0)
+        return note_id(context, form, id);
+    resp_error(context->reply, "ERR client-id should be greater than 0");
+    return false;
+}
+
+static bool read_skip_me(struct context *context, size_t *at,
+                         const struct argument_option *option, void *form)
+{
+    static const char *const words[] = {"no", "yes", NULL};
+    struct client_filter *filter = form;
+    unsigned choice;
+
+    (void)option;
+    if (!arguments_choice(context, (*at)++, words, &choice))
         return false;
-    }
-    if (argument_is(option, "type"))
-        return read_type(context, at + 1, filter);
-    if (argument_is(option, "skipme"))
-        return read_skip_me(context, value, filter);
-    if (argument_is(option, "addr"))
-        filter->address = value;
-    else if (argument_is(option, "laddr"))
-        filter->local_address = value;
-    else if (argument_is(option, "user"))
-        return read_user(context, value, filter);
-    else {
-        context_syntax_error(context);
-        return false;
-    }
+    filter->skip_me = choice == 1;
     return true;
 }
 
+/* There is one user. */
+static bool read_user(struct context *context, size_t *at, const struct argument_option *option,
+                      void *form)
+{
+    struct client_filter *filter = form;
+
+    (void)option;
+    filter->user = context_slice(context, (*at)++);
+    if (dueq_slice_equal(filter->user, dueq_slice("default", 7)))
+        return true;
+    resp_errorf(context->reply, "ERR No such user '%s'", (const char *)filter->user.data);
+    return false;
+}
+
+static const struct argument_option kill_options[] = {
+    {"id", OPTION_CUSTOM, .values = 1, .read = read_id},
+    {"type", OPTION_CUSTOM, .values = 1, .read = read_type},
+    {"skipme", OPTION_CUSTOM, .values = 1, .read = read_skip_me},
+    {"addr", OPTION_BYTES(struct client_filter, address)},
+    {"laddr", OPTION_BYTES(struct client_filter, local_address)},
+    {"user", OPTION_CUSTOM, .values = 1, .read = read_user},
+    {.name = NULL}};
+
 bool client_filter_read_kill(struct context *context, struct client_filter *filter)
 {
-    size_t at = 2, count = context_count(context);
-    bool good = true;
+    bool good = argument_options_read(context, 2, kill_options, filter);
 
-    for (; good && at + 1 < count; at += 2)
-        good = read_kill_option(context, at, filter);
-    if (good && at < count) {
-        context_syntax_error(context);
-        good = false;
-    }
     if (!good)
         client_filter_release(filter);
     sort_ids(filter);
     return good;
 }
 
-static bool same(struct argument wanted, const char *text)
+static bool same(struct dueq_slice wanted, const char *text)
 {
-    return wanted.data == NULL ||
-           (wanted.size == strlen(text) && memcmp(wanted.data, text, wanted.size) == 0);
+    return wanted.data == NULL || dueq_slice_equal(wanted, dueq_slice(text, strlen(text)));
 }
 
 static bool is_of_type(const struct client_filter *filter, const struct session *session)
@@ -213,94 +199,10 @@ static bool is_of_type(const struct client_filter *filter, const struct session 
     return true;
 }
 
-static bool passes(const struct client_filter *filter, const struct session *session)
+bool client_filter_passes(const struct client_filter *filter, const struct session *session)
 {
     return session->life != SESSION_GONE && names_id(filter, session->id) &&
            is_of_type(filter, session) && same(filter->address, session->address) &&
            same(filter->local_address, session->local_address) &&
            same(filter->user, session->user);
-}
-
-void write_client_list(struct context *context, const struct client_filter *filter)
-{
-    struct buffer text;
-    struct session *session;
-
-    buffer_init(&text, (size_t)64 << 20);
-    DL_FOREACH(context->server->sessions, session) {
-        if (!passes(filter, session))
-            continue;
-        client_line_write(context->server, session, &text);
-        buffer_append(&text, "\n", 1);
-    }
-    resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
-    buffer_release(&text);
-}
-
-/* A client that kills itself gets its reply first. Another one stops waiting and listening at
- * once, so that later commands of this pipeline do not reach it. */
-static void end_client(struct context *context, struct session *session)
-{
-    if (session == context->session) {
-        connection_close(connection_of(session));
-        return;
-    }
-    connection_doom(connection_of(session));
-    session_leave(context->server, session);
-}
-
-int64_t kill_clients(struct context *context, const struct client_filter *filter)
-{
-    struct session *session;
-    int64_t killed = 0;
-
-    DL_FOREACH(context->server->sessions, session) {
-        if (!passes(filter, session) || (session == context->session && filter->skip_me))
-            continue;
-        killed++;
-        end_client(context, session);
-    }
-    return killed;
-}
-
-/* ---- HELP */
-
-static void write_upper(struct resp_writer *reply, const char *name, const char *rest)
-{
-    char line[512];
-    size_t size = 0;
-
-    for (; *name != '\0' && size < 64; name++)
-        line[size++] = (char)toupper((unsigned char)*name);
-    snprintf(line + size, sizeof(line) - size, "%s%s", *rest == '\0' ? "" : " ", rest);
-    resp_simple(reply, line);
-}
-
-static void write_indented(struct resp_writer *reply, const char *text)
-{
-    char line[512];
-
-    snprintf(line, sizeof(line), "    %s", text);
-    resp_simple(reply, line);
-}
-
-enum outcome run_container_help(struct context *context)
-{
-    struct resp_writer *reply = context->reply;
-    const struct command *container = command_container(context->command);
-    size_t mark = resp_deferred(reply), lines = 3;
-
-    write_upper(reply, container->name,
-                "<subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
-    for (const struct command *sub = container->subcommands; sub->name != NULL; sub++) {
-        if (sub == context->command)
-            continue;
-        write_upper(reply, sub->name, sub->syntax);
-        write_indented(reply, sub->summary);
-        lines += 2;
-    }
-    resp_simple(reply, "HELP");
-    write_indented(reply, "Prints this help.");
-    resp_deferred_array(reply, mark, lines);
-    return OUTCOME_DONE;
 }

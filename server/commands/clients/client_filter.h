@@ -2,14 +2,13 @@
 #ifndef DUEQ_CLIENT_FILTER_H
 #define DUEQ_CLIENT_FILTER_H
 
-#include "protocol/buffer.h"
 #include "server/dispatch/context.h"
 #include "server/session/session.h"
 
 struct client_filter {
     int64_t *ids; /* NULL: any; sorted once the filter is read */
     size_t id_count, id_capacity;
-    struct argument address, local_address, user; /* data NULL: any */
+    struct dueq_slice address, local_address, user; /* data NULL: any */
     enum {
         FILTER_ANY,
         FILTER_NORMAL,
@@ -19,15 +18,13 @@ struct client_filter {
     bool skip_me;
 };
 
-/* CLIENT LIST [TYPE t] [ID id ...], CLIENT KILL filters. False: the error is written. */
+/* CLIENT LIST [TYPE t] [ID id ...], CLIENT KILL filters. True: the caller releases the filter.
+ * False: the error is written and nothing is to be released. */
 bool client_filter_read_list(struct context *context, struct client_filter *filter);
 bool client_filter_read_kill(struct context *context, struct client_filter *filter);
 void client_filter_release(struct client_filter *filter);
 
-void write_client_list(struct context *context, const struct client_filter *filter);
-int64_t kill_clients(struct context *context, const struct client_filter *filter);
-
-/* HELP of the container whose subcommand is running: from the table. */
-enum outcome run_container_help(struct context *context);
+/* O(log ids). */
+bool client_filter_passes(const struct client_filter *filter, const struct session *session);
 
 #endif

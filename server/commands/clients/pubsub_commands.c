@@ -3,8 +3,8 @@
 #include "server/session/pubsub.h"
 
 #include "protocol/glob.h"
-#include "server/commands/clients/client_filter.h"
 #include "server/dispatch/context.h"
+#include "server/dispatch/docs/command_help.h"
 #include "server/session/session.h"
 #include "server/session/session_output.h"
 
