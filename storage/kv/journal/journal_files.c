@@ -210,10 +210,30 @@ static enum dueq_status status_of(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM ? DUEQ_NOMEM : DUEQ_IO;
 }
 
-static void note_no_room(struct journal_files *files, bool no_room)
+static void note_no_room(struct journal_files *files)
 {
     pthread_mutex_lock(&files->lock);
-    files->no_room = no_room;
+    files->no_room = true;
+    files->shortages++;
+    pthread_mutex_unlock(&files->lock);
+}
+
+static uint64_t count_shortages(struct journal_files *files)
+{
+    uint64_t shortages;
+
+    pthread_mutex_lock(&files->lock);
+    shortages = files->shortages;
+    pthread_mutex_unlock(&files->lock);
+    return shortages;
+}
+
+/* Unless the other thread has found the disk full since there were so many shortages. */
+static void note_room(struct journal_files *files, uint64_t shortages)
+{
+    pthread_mutex_lock(&files->lock);
+    if (files->shortages == shortages)
+        files->no_room = false;
     pthread_mutex_unlock(&files->lock);
 }
 
@@ -515,7 +535,7 @@ enum dueq_status journal_files_take(struct journal_files *files, size_t size,
     if (fd < 0 && status_of(errno) != DUEQ_NOMEM)
         fd = make_file(files, path, number, size, false);
     if (fd < 0 && is_no_room(errno)) {
-        note_no_room(files, true);
+        note_no_room(files);
         if (ordinary)
             fd = take_reserve(files, path);
     }
@@ -632,7 +652,7 @@ enum dueq_status journal_files_spare(struct journal_files *files)
     if (want_spare(files) && make_spare(files, false) != 0) {
         status = status_of(errno);
         if (status == DUEQ_FULL)
-            note_no_room(files, true);
+            note_no_room(files);
     }
     return status;
 }
@@ -686,14 +706,15 @@ static int make_missing(struct journal_files *files, bool *ret_made)
 
 bool journal_files_prepare(struct journal_files *files)
 {
+    uint64_t shortages = count_shortages(files);
     bool made;
 
     if (make_missing(files, &made) != 0) {
         if (is_no_room(errno))
-            note_no_room(files, true);
+            note_no_room(files);
         return false;
     }
-    note_no_room(files, false);
+    note_room(files, shortages);
     return !made || files->io->fsync_dir(files->io->arg, files->path) == 0;
 }
 

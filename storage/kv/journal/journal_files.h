@@ -40,7 +40,8 @@ struct journal_files {
     uint64_t spares[JOURNAL_SPARES]; /* numbers; 0: none */
     uint64_t stale; /* number of a spare of an earlier opening, to be overwritten; 0 */
     bool reserve;
-    bool no_room; /* the last attempt to make a file found the disk full */
+    bool no_room;       /* the last attempt to make a file found the disk full */
+    uint64_t shortages; /* such attempts */
 };
 
 /* What the directory holds when it is opened; numbers of live segments, sorted. */

@@ -4,6 +4,8 @@
 #include "tests/support/journal_rig.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,6 +262,59 @@ static void a_full_disk_is_drained_by_a_checkpoint(void **state)
     assert_int_equal(rig.read_to, last + 1);
 }
 
+/* What was found out when a file could not be made is still true when a spare is at hand. */
+static void a_spare_that_is_taken_on_a_full_disk_is_no_room(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    fill_disk(ENOSPC);
+    last = append_until_full();
+    assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
+    journal_trim(rig.journal, last);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    assert_false(journal_has_room(rig.journal));
+    assert_int_equal(rig_append(&rig, 500), last + 1);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+    assert_false(journal_has_room(rig.journal));
+    assert_int_equal(journal_reserve(rig.journal, 2000), DUEQ_OK); /* the segment has it */
+    assert_int_equal(journal_reserve(rig.journal, 3500), DUEQ_FULL);
+}
+
+static void *prepare(void *arg)
+{
+    journal_prepare(arg);
+    return NULL;
+}
+
+/* The owner uses the reserve up while the checkpoint thread still makes a spare. */
+static void room_that_ends_while_files_are_made_has_ended(void **state)
+{
+    pthread_t thread;
+    bool had_room, has_room;
+
+    (void)state;
+    rig.options.durability = DUEQ_SYNC_NONE;
+    rig_reopen(&rig);
+    fake_disk_hold_syncs(rig.disk, true);
+    assert_int_equal(pthread_create(&thread, NULL, prepare, rig.journal), 0);
+    while (fake_disk_held_syncs(rig.disk) == 0)
+        sched_yield();
+    fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    rig_append(&rig, 500); /* takes the reserve: there is nothing else */
+    had_room = journal_has_room(rig.journal);
+    fake_disk_hold_syncs(rig.disk, false);
+    pthread_join(thread, NULL);
+    has_room = journal_has_room(rig.journal);
+    assert_int_equal(rig_files(&rig, "reserve"), 0);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    assert_false(had_room);
+    assert_false(has_room);
+    drain_disk();
+    journal_prepare(rig.journal);
+    assert_true(journal_has_room(rig.journal));
+}
+
 static void a_large_record_that_finds_no_room_leaves_the_reserve(void **state)
 {
     (void)state;
@@ -421,6 +476,8 @@ int main(void)
         TEST(an_opening_that_cannot_read_changes_nothing),
         TEST(a_full_disk_takes_the_spare_then_the_reserve_then_no_more),
         TEST(a_full_disk_is_drained_by_a_checkpoint),
+        TEST(a_spare_that_is_taken_on_a_full_disk_is_no_room),
+        TEST(room_that_ends_while_files_are_made_has_ended),
         TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
         TEST(the_reserve_outlives_a_reopening),
         TEST(the_reserve_does_not_come_back_written_to),

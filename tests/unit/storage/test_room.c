@@ -141,6 +141,35 @@ static void what_was_granted_stays_so_until_the_commit(void **state)
     give_room();
 }
 
+static void push_many(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(push(1), DUEQ_OK);
+}
+
+/* Small records take more of the memtable, and so of data.mdb, than of the batch: what was
+ * granted is not asked for again. */
+static void a_grant_holds_although_other_room_is_used_up(void **state)
+{
+    enum { JOBS = 20000 };
+    size_t bytes;
+
+    (void)state;
+    open_store();
+    push_many(JOBS);
+    bytes = dueq_batch_bytes(test.store);
+    assert_int_equal(commit(), DUEQ_OK);
+    store_fixture_checkpoint(&test);
+    assert_int_equal(dueq_reserve_room(test.store, bytes), DUEQ_OK);
+    fill_disk();
+    push_many(JOBS);
+    assert_int_equal(dueq_room(test.store, MIB), DUEQ_FULL);
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+    assert_int_equal(store_fixture_stats(&test).checkpoint_failures, 0);
+    give_room();
+}
+
 /* What a server does without traffic, until that is so. */
 static void await_full(bool full)
 {
@@ -483,6 +512,7 @@ int main(void)
         test_of(a_failed_store_answers_no_ok_and_does_not_grow),
         test_of(what_one_record_cannot_hold_is_refused),
         test_of(what_was_granted_stays_so_until_the_commit),
+        test_of(a_grant_holds_although_other_room_is_used_up),
         test_of(heartbeats_go_on_for_ever_on_a_full_disk),
         test_of(room_that_returns_is_noticed_without_traffic),
         test_of(a_large_push_is_refused_before_it_is_taken),
