@@ -88,9 +88,9 @@ static int set_up(void **state)
     rig_init(&test.rig);
     assert_int_equal(checkpoint_create(test.rig.dir, test.rig.options.io, &mark, &error),
                      DUEQ_OK);
-    assert_int_equal(lmdb_store_open(test.rig.dir, MAP_BYTES, test.rig.options.io, &test.lmdb,
-                                     &error),
-                     DUEQ_OK);
+    assert_int_equal(
+        lmdb_store_open(test.rig.dir, MAP_BYTES, test.rig.options.io, &test.lmdb, &error),
+        DUEQ_OK);
     rig_reopen(&test.rig);
     test.table = memtable_new();
     assert_non_null(test.table);
