@@ -32,7 +32,7 @@ struct checkpoint {
     struct checkpoint_mark mark;
     struct checkpoint_stats stats;
     _Atomic(bool) running, stop;
-    _Atomic(uint64_t) commits;
+    _Atomic(uint64_t) commits, refusals;
     _Atomic(int) status; /* never DUEQ_FULL */
     _Atomic(bool) room;
 };
@@ -261,8 +261,10 @@ static enum dueq_status merge_all(struct checkpoint *checkpoint)
             if (!merge.more)
                 break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
-            if (least)
+            if (least) {
+                atomic_fetch_add(&checkpoint->refusals, 1);
                 set_room(checkpoint, false);
+            }
             pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
             status = DUEQ_OK;
         }
@@ -459,6 +461,11 @@ void checkpoint_wait(struct checkpoint *checkpoint, uint64_t usec)
 uint64_t checkpoint_commits(const struct checkpoint *checkpoint)
 {
     return atomic_load(&checkpoint->commits);
+}
+
+uint64_t checkpoint_refusals(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->refusals);
 }
 
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint)

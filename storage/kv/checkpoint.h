@@ -57,6 +57,8 @@ uint64_t checkpoint_commits(const struct checkpoint *checkpoint);
 
 /* DUEQ_OK, or why the thread failed, for good. Never DUEQ_FULL. */
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint);
+/* How often not even the smallest transaction had room. */
+uint64_t checkpoint_refusals(const struct checkpoint *checkpoint);
 /* False while the map or the disk is full; the thread tries again by itself. */
 bool checkpoint_has_room(const struct checkpoint *checkpoint);
 

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 
 enum {
-    WAIT_USEC = 10 * 1000,       /* between two looks at a checkpoint that is waited for */
-    CLOSE_PATIENCE = 200,        /* such looks at a full disk before kv_checkpoint gives up */
-    APPEND_PATIENCE = 20,        /* and before a commit answers DUEQ_FULL */
-    NOTE_MS = 100,               /* without work, before the journal notes what is durable */
-    IDLE_TURNS = 20,             /* idle calls before an idle checkpoint */
+    WAIT_USEC = 10 * 1000, /* between two looks at a checkpoint that is waited for */
+    CLOSE_PATIENCE = 10,   /* refusals before kv_checkpoint gives up on a full disk */
+    APPEND_PATIENCE = 3,   /* and before a commit answers DUEQ_FULL: the first may be of a try
+                              that began before the snapshot was renewed */
+    NOTE_MS = 100,         /* without work, before the journal notes what is durable */
+    IDLE_TURNS = 20,       /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* bytes that make it worth its cost */
     IDLE_JOURNAL = 8 * 1024 * 1024,
     /* from this part of a segment on the sync thread writes the record */
@@ -483,12 +484,17 @@ bool kv_is_behind(const struct kv *kv)
             kv->since_freeze >= kv->options.journal_bytes / 4);
 }
 
-/* Waits for the running checkpoint. On a full disk it gives up after `patience` looks: pushes
- * are then refused, and what drains goes on in memory and journal. False: it still runs. */
+/* Waits for the running checkpoint. On a full disk it gives up when the checkpoint has been
+ * refused room `patience` times meanwhile: pushes are then refused, and what drains goes on in
+ * memory and journal. Refusals are counted and not time, which says nothing on a busy machine.
+ * False: it still runs. */
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
+    uint64_t before = checkpoint_refusals(kv->checkpoint);
+
     while (checkpoint_running(kv->checkpoint)) {
-        if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) && patience-- == 0))
+        if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) &&
+                              checkpoint_refusals(kv->checkpoint) - before >= patience))
             return false;
         checkpoint_wait(kv->checkpoint, WAIT_USEC);
         renew_snapshot(kv);
@@ -674,8 +680,8 @@ void kv_maintain(struct kv *kv, bool idle)
     renew_snapshot(kv);
     kv_room_check(kv);
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
-    if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING &&
-        kv_batch_bytes(kv) == 0)
+    if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
+        journal_wants_trim(kv->journal))
         freeze(kv);
     if (kv->idle_turns >= IDLE_TURNS && worth_a_checkpoint(kv) && kv_batch_bytes(kv) == 0) {
         kv->idle_turns = 0;

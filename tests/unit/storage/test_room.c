@@ -7,6 +7,7 @@
 #include "tests/support/store_fixture.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -264,6 +265,36 @@ static void heartbeats_go_on_for_ever_on_a_full_disk(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
+/* A checkpoint that began before the disk was full does not free the segments that have been
+ * filled since. When they are all, the next one must not wait for a commit: there is none. */
+static void a_checkpoint_that_comes_too_early_is_followed_by_another(void **state)
+{
+    int64_t token;
+
+    (void)state;
+    test.options.durability = DUEQ_SYNC_NONE;
+    open_store();
+    await_files();
+    assert_int_equal(push_job(), DUEQ_OK);
+    claim_one(&token);
+    assert_int_equal(commit(), DUEQ_OK);
+    fake_disk_hold_syncs(disk, true);
+    dueq_start_checkpoint(test.store);
+    fill_disk();
+    while (dueq_drains(test.store) == DUEQ_OK) {
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(extend(token), DUEQ_OK);
+        assert_int_equal(commit(), DUEQ_OK);
+    }
+    fake_disk_hold_syncs(disk, false);
+    for (int waited = 0; waited < 10000 && dueq_drains(test.store) != DUEQ_OK; waited++) {
+        dueq_maintain(test.store, false);
+        usleep(1000);
+    }
+    assert_int_equal(dueq_drains(test.store), DUEQ_OK);
+    give_room();
+}
+
 static void room_that_returns_is_noticed_without_traffic(void **state)
 {
     int pushed = 0;
@@ -463,6 +494,39 @@ static void survive_a_checkpoint_without_room(int error)
     lmdb_disk_attach(NULL);
 }
 
+static pthread_t owner;
+
+/* Stands still for the owner: its waits for the checkpoint thread take no time, as on a machine
+ * where that thread gets nothing done meanwhile. */
+static uint64_t owners_clock(void *arg)
+{
+    return pthread_equal(pthread_self(), owner) ? 1 : io_system.monotonic_usec(arg);
+}
+
+static void a_checkpoint_is_waited_for_by_its_tries_and_not_by_the_clock(void **state)
+{
+    static struct dueq_io io;
+
+    (void)state;
+    owner = pthread_self();
+    io = *fake_disk_io(disk);
+    io.monotonic_usec = owners_clock;
+    test.options.io = &io;
+    open_store();
+    lmdb_disk_attach(disk);
+    await_files();
+    assert_int_equal(push(100), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    fake_disk_fail(disk, DISK_DATA_WRITE, 0, 11, ENOSPC); /* the last three: refusals */
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+    assert_int_equal(push(100), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    fake_disk_fail(disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_FULL);
+    fake_disk_fail(disk, DISK_DATA_WRITE, 0, 0, 0);
+    lmdb_disk_attach(NULL);
+}
+
 static void a_checkpoint_without_room_is_tried_again(void **state)
 {
     (void)state;
@@ -514,6 +578,8 @@ int main(void)
         test_of(what_was_granted_stays_so_until_the_commit),
         test_of(a_grant_holds_although_other_room_is_used_up),
         test_of(heartbeats_go_on_for_ever_on_a_full_disk),
+        test_of(a_checkpoint_that_comes_too_early_is_followed_by_another),
+        test_of(a_checkpoint_is_waited_for_by_its_tries_and_not_by_the_clock),
         test_of(room_that_returns_is_noticed_without_traffic),
         test_of(a_large_push_is_refused_before_it_is_taken),
         test_of(a_moment_without_descriptors_passes),
