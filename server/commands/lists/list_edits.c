@@ -13,10 +13,12 @@
 #include <stdlib.h>
 
 enum {
-    MOVED_AT_ONCE = 1024, /* elements; a packed list has fewer */
-    INDEXES = 64,         /* of elements to remove that are kept in memory */
-    SLICE_ROOM = 1 << 20, /* bytes by which the new list may grow in a turn */
-    STEP_BYTES = 16384    /* a larger element counts as several steps */
+    MOVED_AT_ONCE = 1024,  /* elements; a packed list has fewer */
+    INDEXES = 64,          /* of elements to remove that are kept in memory */
+    SLICE_ROOM = 1 << 20,  /* bytes by which the new list may grow in a turn */
+    DRAIN_BYTES = 1 << 16, /* that a removal may write on a full disk */
+    RECORD_BYTES = 64,     /* that an element has beside its value */
+    STEP_BYTES = 16384     /* a larger element counts as several steps */
 };
 
 /* One edit: a search from one end, then the change. */
@@ -93,13 +95,28 @@ static enum dueq_status search(const struct keys_view *view, struct dueq_slice n
 
 /* ---- the change */
 
-/* Are the elements that would move few and, as far as is known, small? */
+/* Bytes of an element, as far as is known. */
+static uint64_t average(const struct editing *editing)
+{
+    return editing->bytes / (editing->looked == 0 ? 1 : editing->looked);
+}
+
+/* Are the elements that would move few and small? */
 static bool move_at_once(const struct context *context, const struct editing *editing,
                          uint64_t moved)
 {
-    uint64_t average = editing->bytes / (editing->looked == 0 ? 1 : editing->looked);
+    return !context->may_wait || moved * (1 + average(editing) / STEP_BYTES) <= MOVED_AT_ONCE;
+}
 
-    return !context->may_wait || moved * (1 + average / STEP_BYTES) <= MOVED_AT_ONCE;
+/* Elements that move are written again: many need room, also when the list becomes shorter.
+ * Sets *status. */
+static bool has_room(const struct context *context, const struct editing *editing,
+                     uint64_t moved, enum dueq_status *status)
+{
+    uint64_t bytes = moved * (average(editing) + RECORD_BYTES);
+
+    *status = bytes <= DRAIN_BYTES ? DUEQ_OK : dueq_room(context->store, bytes);
+    return *status == DUEQ_OK;
 }
 
 /* True: done, with its *status. False: too many elements would move. */
@@ -112,7 +129,8 @@ static bool insert_at_once(struct context *context, struct editing *editing,
 
     if (!move_at_once(context, editing, moved))
         return false;
-    *status = list_insert(&view, list_key(context), index, editing->edit.value);
+    if (has_room(context, editing, moved, status))
+        *status = list_insert(&view, list_key(context), index, editing->edit.value);
     return true;
 }
 
@@ -137,8 +155,9 @@ static bool remove_at_once(struct context *context, struct editing *editing,
         return true;
     }
     if (editing->found > INDEXES && move_at_once(context, editing, editing->size)) {
-        *status = list_remove_equal(&view, list_key(context), editing->wanted,
-                                    editing->edit.towards, editing->edit.limit, &removed);
+        if (has_room(context, editing, editing->size, status))
+            *status = list_remove_equal(&view, list_key(context), editing->wanted,
+                                        editing->edit.towards, editing->edit.limit, &removed);
         return true;
     }
     if (editing->found > INDEXES)
@@ -149,8 +168,9 @@ static bool remove_at_once(struct context *context, struct editing *editing,
         in_ascending_order(editing); /* as before */
         return false;
     }
-    *status =
-        list_remove_at(&view, list_key(context), editing->indexes, (size_t)editing->found);
+    if (has_room(context, editing, moved, status))
+        *status =
+            list_remove_at(&view, list_key(context), editing->indexes, (size_t)editing->found);
     return true;
 }
 

@@ -11,11 +11,13 @@
 #include "storage/keys/set.h"
 #include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
+#include "tests/support/fake_disk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,6 +394,69 @@ static void without_room_a_long_edit_is_refused(void **state)
     runner_expect(runner, "19999", "LLEN k");
 }
 
+/* In an EXEC nothing goes on later, and many elements move at once: they are written again. */
+static void without_room_an_exec_moves_few_elements(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "LREM k 1 e10000"},
+        {"QUEUED", "LREM k -1 e19990"},
+        {"QUEUED", "LREM k 0 x"},
+        {"QUEUED", "LREM k 0 none"},
+        {"[!FULL * 1 !FULL * 0]", "EXEC"},
+        {"19999", "LLEN k"},
+        {"\"e10000\"", "LINDEX k 10000"},
+    };
+    struct command_runner *runner = *state;
+    struct dueq_options full;
+    fill(runner, KEYS_LIST, "k");
+    for (int i = 0; i < 100; i++) {
+        struct keys_view view = view_of(runner);
+        list_put(&view, dueq_slice("k", 1), (uint64_t)i * 150 + 1, dueq_slice("x", 1));
+    }
+    dueq_options_init(&full);
+    full.disk_reserve_bytes = UINT64_MAX / 2;
+    runner_reopen(runner, &full);
+    runner_expect_all(runner, cases);
+}
+
+/* The disk fills while the second list is built: the first stays, whole. */
+static void an_edit_that_runs_out_of_room_changes_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+    struct fake_disk *disk = fake_disk_new();
+    struct dueq_options options;
+    dueq_options_init(&options);
+    options.disk_reserve_bytes = 0;
+    options.io = fake_disk_io(disk);
+    runner_reopen(runner, &options);
+    fill(runner, KEYS_LIST, "k");
+    for (int i = 0; i < 200; i += 2) {
+        struct keys_view view = view_of(runner);
+        list_put(&view, dueq_slice("k", 1), (uint64_t)i, dueq_slice("x", 1));
+    }
+    runner_commit(runner);
+    struct connection *client = begin(runner, "LREM k 0 x");
+    for (int i = 0; i < MANY / LONG_STEPS + 5; i++) /* the search, and a part of the list */
+        assert_true(runner_slice(runner));
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    fake_disk_set_free_bytes(disk, 0);
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "!FULL *");
+    runner_expect(runner, "20000", "LLEN k");
+    runner_expect(runner, "[\"x\" \"e1\" \"x\"]", "LRANGE k 0 2");
+    runner_expect(runner, "\"e19999\"", "LINDEX k -1");
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, 0, 0);
+    fake_disk_set_free_bytes(disk, UINT64_MAX);
+    runner_expect_of(runner, client, "", "LREM k 0 x");
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "100");
+    runner_expect(runner, "[\"e1\" \"e3\"]", "LRANGE k 0 1");
+    runner_reopen(runner, NULL);
+    fake_disk_free(disk);
+    runner_expect(runner, "19900", "LLEN k");
+}
+
 static void who_watches_a_list_sees_the_change_when_it_is_made(void **state)
 {
     struct command_runner *runner = *state;
@@ -526,6 +591,8 @@ int main(void)
         runner_test(elements_all_over_a_list_are_removed_in_slices),
         runner_test(a_list_that_loses_everything_is_gone),
         runner_test(without_room_a_long_edit_is_refused),
+        runner_test(without_room_an_exec_moves_few_elements),
+        runner_test(an_edit_that_runs_out_of_room_changes_nothing),
         runner_test(who_watches_a_list_sees_the_change_when_it_is_made),
         runner_test(picks_are_written_as_they_are_read),
         runner_test(the_last_pick_ends_the_reply),
