@@ -87,7 +87,8 @@ static const char *error_text(enum dueq_status status)
         return "FULL there is no room: claims, acks and deletes go on, pushes when room "
                "returns";
     case DUEQ_TOOBIG:
-        return "TOOBIG larger than the limit: 512 MiB a value, 3 GiB a transaction";
+        return "TOOBIG larger than the limit: 512 MiB a value; in a transaction 1 GiB of "
+               "arguments and 2688 MiB of changes"; /* room.c: 7/8 of DUEQ_RECORD_MAX */
     case DUEQ_WRONGTYPE:
         return "WRONGTYPE Operation against a key holding the wrong kind of value";
     case DUEQ_INVALID:

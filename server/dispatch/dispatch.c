@@ -235,8 +235,11 @@ static bool is_queued(const struct context *context)
 
 static enum outcome queue(struct context *context)
 {
-    if (!transaction_queue(context->session->transaction, context->request, context->command))
-        return context_status(context, DUEQ_NOMEM);
+    enum dueq_status status =
+        transaction_queue(context->session->transaction, context->request, context->command);
+
+    if (status != DUEQ_OK)
+        return context_status(context, status);
     resp_simple(context->reply, "QUEUED");
     return OUTCOME_DONE;
 }

@@ -48,24 +48,30 @@ static bool make_room(struct transaction *transaction)
     return true;
 }
 
-bool transaction_queue(struct transaction *transaction, const struct request *request,
-                       const struct command *command)
+static enum dueq_status refuse(struct transaction *transaction, enum dueq_status status)
+{
+    transaction->failed = true;
+    return status;
+}
+
+enum dueq_status transaction_queue(struct transaction *transaction,
+                                   const struct request *request, const struct command *command)
 {
     struct request *copy = NULL;
 
-    if (transaction->bytes + request->bytes <= TRANSACTION_BYTES_MAX && make_room(transaction))
+    if (transaction->bytes + request->bytes > TRANSACTION_BYTES_MAX)
+        return refuse(transaction, DUEQ_TOOBIG);
+    if (make_room(transaction))
         copy = malloc(request_copy_size(request) + sizeof(*copy));
-    if (copy == NULL) {
-        transaction->failed = true;
-        return false;
-    }
+    if (copy == NULL)
+        return refuse(transaction, DUEQ_NOMEM);
     *copy = request_copy(request, copy + 1);
     transaction->requests[transaction->count++] = copy;
     transaction->flags |= command->flags;
     transaction->needs_store |= command_needs_store(command);
     transaction->bytes += request_copy_size(request);
     transaction->arguments += request->count;
-    return true;
+    return DUEQ_OK;
 }
 
 unsigned transaction_flags(const struct transaction *transaction)

@@ -9,10 +9,11 @@ struct transaction;
 struct transaction *transaction_new(void);              /* NULL: out of memory */
 void transaction_free(struct transaction *transaction); /* NULL is fine */
 
-/* Queues a copy of the request. False: out of memory, or more than 1 GiB of arguments; EXEC
- * then aborts. */
-bool transaction_queue(struct transaction *transaction, const struct request *request,
-                       const struct command *command);
+/* Queues a copy of the request. DUEQ_TOOBIG: more than 1 GiB of arguments in all; DUEQ_NOMEM.
+ * After both EXEC aborts. */
+enum dueq_status transaction_queue(struct transaction *transaction,
+                                   const struct request *request,
+                                   const struct command *command);
 /* The flags of all queued commands together. */
 unsigned transaction_flags(const struct transaction *transaction);
 /* Does one of the queued commands need the store? */

@@ -150,6 +150,24 @@ static void what_its_record_cannot_hold_is_refused(void **state)
     }
 }
 
+/* The bytes are told, but not there: they are never touched. */
+static void what_is_queued_has_a_largest_size(void **state)
+{
+    struct command_runner *runner = *state;
+    struct argument words[] = {{"DEL", 3}, {"k", 1}};
+    struct request request = {2, words, ((size_t)1 << 30) + 1};
+
+    runner_expect(runner, "OK", "MULTI");
+    connection_run(runner->clients[0], &request, NULL, false);
+    runner_expect_reply(runner->clients[0],
+                        "!TOOBIG larger than the limit: 512 MiB a value; in a transaction "
+                        "1 GiB of arguments and 2688 MiB of changes");
+    runner_expect(runner, "QUEUED", "SET k v");
+    runner_expect(runner, "!EXECABORT Transaction discarded because of previous errors.",
+                  "EXEC");
+    runner_expect(runner, "0", "EXISTS k");
+}
+
 /* Each argument becomes records of its own, larger than itself. */
 static void what_many_arguments_become_is_reckoned_with(void **state)
 {
@@ -761,6 +779,7 @@ int main(void)
         runner_test(a_watch_inside_is_refused_and_does_not_abort),
         runner_test(a_command_that_fails_does_not_stop_the_others),
         runner_test(what_its_record_cannot_hold_is_refused),
+        runner_test(what_is_queued_has_a_largest_size),
         runner_test(what_many_arguments_become_is_reckoned_with),
         runner_test(databases_are_chosen_inside),
         runner_test(blocking_commands_do_not_wait_inside),
