@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -102,6 +104,70 @@ static void keep_alive_is_what_was_configured(void **state)
     server = server_process_start("tcp-keepalive 0");
     expect(client_open(server), "PONG", "PING");
     expect_timer(server, 0);
+}
+
+/* The server's end of the client's connection, in this process; -1: the kernel does not let
+ * one process have a descriptor of another. */
+static int servers_end(const struct server_process *server, const redisContext *client)
+{
+    struct sockaddr_in own = {0}, peer = {0};
+    socklen_t own_size = sizeof(own);
+    int process = (int)syscall(SYS_pidfd_open, server->pid, 0), found = -1;
+    assert_int_equal(getsockname(client->fd, (struct sockaddr *)&own, &own_size), 0);
+    for (int fd = 0; fd < 64 && found < 0; fd++) {
+        socklen_t size = sizeof(peer);
+        int copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+        if (copy >= 0 && getpeername(copy, (struct sockaddr *)&peer, &size) == 0 &&
+            peer.sin_family == AF_INET && peer.sin_port == own.sin_port)
+            found = copy;
+        else if (copy >= 0)
+            close(copy);
+    }
+    close(process);
+    return found;
+}
+
+static int socket_option(int fd, int level, int option)
+{
+    int number = -1;
+    socklen_t size = sizeof(number);
+    assert_int_equal(getsockopt(fd, level, option, &number, &size), 0);
+    return number;
+}
+
+/* Redis' own numbers, and as long for what was sent and is not acknowledged. */
+static void expect_probes(const struct server_process *server, int seconds, int third)
+{
+    redisContext *client = client_open(server);
+    expect(client, "PONG", "PING");
+    int fd = servers_end(server, client);
+    if (fd < 0)
+        skip();
+    assert_int_equal(socket_option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_int_equal(socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), seconds);
+    assert_int_equal(socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), third);
+    assert_int_equal(socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 3);
+    assert_int_equal(socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 2000 * seconds);
+    close(fd);
+}
+
+static void a_dead_host_is_looked_for_as_configured(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    expect_probes(server, 300, 100);
+    expect(client, "OK", "CONFIG SET tcp-keepalive 90"); /* of clients that come now */
+    expect_probes(server, 90, 30);
+    expect(client, "OK", "CONFIG SET tcp-keepalive 1");
+    expect_probes(server, 1, 1);
+    expect(client, "OK", "CONFIG SET tcp-keepalive 0");
+    client = client_open(server);
+    expect(client, "PONG", "PING");
+    int fd = servers_end(server, client);
+    assert_int_equal(socket_option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+    assert_int_equal(socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+    close(fd);
 }
 
 static void a_request_has_a_largest_size(void **state)
@@ -348,6 +414,7 @@ int main(void)
         serving_test(a_unix_socket_has_the_mode),
         serving_test(the_backlog_is_that_of_the_listener),
         serving_test(keep_alive_is_what_was_configured),
+        serving_test(a_dead_host_is_looked_for_as_configured),
         serving_test(a_request_has_a_largest_size),
         serving_test(an_argument_has_a_largest_size),
         served_test(a_pipeline_has_its_share_of_a_turn),
