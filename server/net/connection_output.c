@@ -63,14 +63,20 @@ static void cut_off(struct connection *connection)
     connection_doom(connection);
 }
 
-/* Output of MONITOR has no end, like that of a subscription. */
+/* Output of MONITOR has no end, like that of a subscription; Redis has the limit of normal
+ * clients for it. The lower one holds. */
 static const struct output_limit *limit_of(const struct connection *connection)
 {
     const struct session *session = &connection->session;
-    bool listens = session_subscriptions(session) > 0 || session->monitors;
+    const struct output_limit *limits = connection->server->config.output_limits.of;
+    const struct output_limit *normal = &limits[CLIENT_NORMAL],
+                              *pubsub = &limits[CLIENT_PUBSUB];
 
-    return &connection->server->config.output_limits
-                .of[listens ? CLIENT_PUBSUB : CLIENT_NORMAL];
+    if (session_subscriptions(session) > 0)
+        return pubsub;
+    if (!session->monitors || pubsub->hard == 0)
+        return normal;
+    return normal->hard > 0 && normal->hard < pubsub->hard ? normal : pubsub;
 }
 
 void connection_limit_output(struct connection *connection)

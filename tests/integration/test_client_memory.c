@@ -233,6 +233,46 @@ static void unread_replies_count(void **state)
 }
 
 /* Those that are not logged in have a quarter, and fall over each other only. */
+/* A monitor that does not read is dropped at the limit, which is in the class that Redis has it
+ * in, and in that of subscribers. It never holds more than the limit and one command. */
+static void expect_monitor_dropped(const struct server_process *server, redisContext *client,
+                                   const char *limits)
+{
+    enum { SHOWN = 100 * KIB, LINES = 400 };
+    static char text[SHOWN];
+    struct raw_client monitor;
+    long long held = 0;
+    int lines = 0;
+    memset(text, 'x', sizeof(text));
+    expect(client, "OK", "CONFIG SET client-output-buffer-limit %s", limits);
+    raw_open(&monitor, server);
+    int64_t id = identify(&monitor);
+    raw_expect(&monitor, "OK", "MONITOR");
+    for (; held >= 0 && lines < LINES; lines++) {
+        say(client, "ECHO %b", text, sizeof(text));
+        expect_reply(client, "\"x*\"");
+        held = number_of(client, id, "tot-mem");
+        assert_true(held < 3 * (long long)MIB);
+    }
+    assert_true(lines < LINES);
+    while (fgetc(monitor.input) != EOF) /* what it was sent before, and no more */
+        continue;
+    raw_close(&monitor);
+}
+
+static void a_monitor_that_does_not_read_is_dropped(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    expect_monitor_dropped(server, client, "normal 1mb 0 0");
+    expect(client, "OK", "CONFIG SET client-output-buffer-limit %s", "normal 1gb 0 0");
+    expect_monitor_dropped(server, client, "pubsub 1mb 0 0");
+    expect(client, "OK", "CONFIG SET client-output-buffer-limit %s", "normal 0 0 0");
+    expect_monitor_dropped(server, client, "pubsub 1mb 0 0");
+    expect(client, "OK", "CONFIG SET client-output-buffer-limit %s", "pubsub 0 0 0");
+    expect_monitor_dropped(server, client, "normal 1mb 0 0");
+}
+
 static void strangers_do_not_push_others_out(void **state)
 {
     (void)state;
@@ -360,6 +400,7 @@ int main(void)
         serving_test(a_client_that_may_not_be_evicted_stays),
         serving_test(what_is_queued_in_a_transaction_counts),
         serving_test(unread_replies_count),
+        served_test(a_monitor_that_does_not_read_is_dropped),
         serving_test(strangers_do_not_push_others_out),
         served_test(buffers_are_shown_as_they_are),
         served_test(a_large_request_leaves_nothing_behind),
