@@ -1,52 +1,37 @@
 /* Ends, returns, extends and deletes jobs: Q.ACK, Q.NACK, Q.EXTEND, Q.DEL. */
 #include "server/dispatch/command_list.h"
 
-#include "server/dispatch/arguments.h"
+#include "server/commands/queue/job_acks.h"
 
 /* ---- Q.ACK */
 
-/* Reads all pairs before any job is acknowledged. */
-static bool read_pairs(struct context *context)
+static enum outcome ack_one(struct context *context, const struct job_acks *acks)
 {
-    int64_t token;
+    enum dueq_status status = job_acks_run_one(context, acks, acks->first);
 
-    if (!arguments_name(context, 1, "topic"))
-        return false;
-    for (size_t i = 2; i < context_count(context); i += 2)
-        if (!arguments_name(context, i, "id") ||
-            !arguments_integer(context, i + 1, NULL, &token))
-            return false;
-    return true;
+    if (!context_check_status(context, status))
+        return OUTCOME_DONE;
+    return context_reply_integer(context, status == DUEQ_OK);
 }
 
-static enum dueq_status ack_pair(struct context *context, size_t index)
+static enum outcome ack_several(struct context *context, const struct job_acks *acks)
 {
-    int64_t token = 0;
+    int64_t acked;
+    enum dueq_status status = job_acks_run(context, acks, &acked);
 
-    arguments_integer(context, index + 1, NULL, &token);
-    return dueq_ack(context->store, context_slice(context, 1), context_slice(context, index),
-                    token, context->now);
+    return status == DUEQ_OK ? context_reply_integer(context, acked)
+                             : context_status(context, status);
 }
 
 static enum outcome run_q_ack(struct context *context)
 {
-    size_t count = context_count(context);
-    int64_t acked = 0;
+    struct job_acks acks = {.topic = 1, .first = 2};
 
-    if (count % 2 != 0)
+    if (context_count(context) % 2 != 0)
         return context_arity_error(context);
-    if (!read_pairs(context))
+    if (!arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
         return OUTCOME_DONE;
-    for (size_t i = 2; i < count; i += 2) {
-        enum dueq_status status = ack_pair(context, i);
-
-        acked += status == DUEQ_OK;
-        if (status == DUEQ_OK || status == DUEQ_NOTFOUND || (status == DUEQ_STALE && count > 4))
-            continue;
-        return context_status(context, status);
-    }
-    resp_integer(context->reply, acked);
-    return OUTCOME_DONE;
+    return context_count(context) == 4 ? ack_one(context, &acks) : ack_several(context, &acks);
 }
 
 /* ---- Q.NACK, Q.EXTEND */

@@ -1,14 +1,15 @@
 /* Claims jobs: Q.CLAIM, Q.MCLAIM. */
 #include "server/dispatch/command_list.h"
 
-#include "server/dispatch/arguments.h"
+#include "server/commands/queue/job_acks.h"
+#include "server/dispatch/argument_options.h"
 #include "server/session/waiters.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    COUNT_MAX = 10000,
+    COUNT_MAX = 10000, /* jobs that one command claims, and jobs that it acknowledges */
     /* A reply of more bytes takes no more jobs. Otherwise large bodies could overflow the
      * output buffer: the client would be dropped and its jobs would wait until their leases
      * end. */
@@ -21,25 +22,47 @@ struct claim {
     bool named;                  /* reply each job with its topic */
     bool put_off;                /* a topic was busy: the store has other work first */
     int64_t count, lease, block; /* ms; block DUEQ_DEFAULT: does not wait */
+    struct job_acks acks;        /* first 0: none */
 };
 
-static bool read_option(struct context *context, size_t at, struct claim *claim)
+/* ---- reading */
+
+/* Are the arguments after ACK whole acknowledgements, and not too many? */
+static bool check_acks(struct context *context, const struct job_acks *acks)
 {
-    if (!arguments_has_value(context, at))
+    size_t size = context_count(context) - acks->first, width = job_acks_width(acks);
+
+    if (size % width != 0) {
+        context_syntax_error(context);
         return false;
-    if (arguments_is(context, at, "count"))
-        return arguments_integer(
-            context, at + 1,
-            INTEGER_BOUND(1, COUNT_MAX,
-                          "ERR value is out of range, must be between 1 and 10000"),
-            &claim->count);
-    if (arguments_is(context, at, "lease"))
-        return arguments_duration(context, at + 1, &claim->lease);
-    if (arguments_is(context, at, "block"))
-        return arguments_duration(context, at + 1, &claim->block);
-    context_syntax_error(context);
-    return false;
+    }
+    if (size / width > COUNT_MAX) {
+        resp_error(context->reply, "ERR ACK takes 1 to 10000 jobs");
+        return false;
+    }
+    return job_acks_check(context, acks);
 }
+
+/* ACK is the last option. A claim that has waited does not look at them again. */
+static bool read_acks(struct context *context, size_t *at, const struct argument_option *option,
+                      void *form)
+{
+    struct claim *claim = form;
+
+    (void)option;
+    claim->acks = (struct job_acks){.topic = claim->named ? 0 : 1, .first = *at};
+    *at = context_count(context);
+    return context->waiter != NULL || check_acks(context, &claim->acks);
+}
+
+static const struct argument_option options[] = {
+    {"count", OPTION_INTEGER(struct claim, count),
+     .rule =
+         INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 10000")},
+    {"lease", OPTION_DURATION(struct claim, lease)},
+    {"block", OPTION_DURATION(struct claim, block)},
+    {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},
+    {.name = NULL}};
 
 /* Reads the topics from first_topic on and the options after them. */
 static bool read_claim(struct context *context, struct claim *claim)
@@ -51,11 +74,10 @@ static bool read_claim(struct context *context, struct claim *claim)
     for (size_t at = claim->first_topic; at < end; at++)
         if (!arguments_name(context, at, "topic"))
             return false;
-    for (size_t at = end; at < context_count(context); at += 2)
-        if (!read_option(context, at, claim))
-            return false;
-    return true;
+    return argument_options_read(context, end, options, claim);
 }
+
+/* ---- claiming */
 
 static void write_job(struct context *context, const struct claim *claim,
                       struct dueq_slice topic, const struct dueq_job *job)
@@ -176,7 +198,7 @@ static enum outcome wait_for_jobs(struct context *context, const struct claim *c
 
 static enum outcome claim_or_wait(struct context *context, struct claim *claim)
 {
-    size_t mark = resp_deferred(context->reply);
+    size_t mark;
     enum dueq_status status;
     int64_t taken;
 
@@ -184,6 +206,7 @@ static enum outcome claim_or_wait(struct context *context, struct claim *claim)
         resp_null_array(context->reply);
         return OUTCOME_DONE;
     }
+    mark = resp_deferred(context->reply);
     status = claim_jobs(context, claim, mark, &taken);
     if (status != DUEQ_OK) {
         buffer_truncate(context->reply->out, mark);
@@ -199,11 +222,22 @@ static enum outcome claim_or_wait(struct context *context, struct claim *claim)
     return OUTCOME_DONE;
 }
 
+/* When a claim that has waited runs again, the jobs are acknowledged already. */
+static enum outcome ack_and_claim(struct context *context, struct claim *claim)
+{
+    enum dueq_status status = DUEQ_OK;
+    int64_t acked;
+
+    if (claim->acks.first > 0 && context->waiter == NULL)
+        status = job_acks_run(context, &claim->acks, &acked);
+    return status == DUEQ_OK ? claim_or_wait(context, claim) : context_status(context, status);
+}
+
 static enum outcome run_q_claim(struct context *context)
 {
     struct claim claim = {.first_topic = 1, .topics = 1};
 
-    return read_claim(context, &claim) ? claim_or_wait(context, &claim) : OUTCOME_DONE;
+    return read_claim(context, &claim) ? ack_and_claim(context, &claim) : OUTCOME_DONE;
 }
 
 static enum outcome run_q_mclaim(struct context *context)
@@ -218,7 +252,7 @@ static enum outcome run_q_mclaim(struct context *context)
     if ((uint64_t)topics > context_count(context) - 2)
         return context_syntax_error(context);
     claim.topics = (size_t)topics;
-    return read_claim(context, &claim) ? claim_or_wait(context, &claim) : OUTCOME_DONE;
+    return read_claim(context, &claim) ? ack_and_claim(context, &claim) : OUTCOME_DONE;
 }
 
 /* ---- commands */
@@ -231,20 +265,23 @@ static const struct command entries[] = {
      .key_specs = "RW,access,update@1/r0:1:0",
      .group = "queue",
      .since = "1.0.0",
-     .summary = "Take jobs that are due under a lease, or wait for them",
+     .summary =
+         "Take jobs that are due under a lease, or wait for them; acknowledge others first",
      .complexity = "O(log(N)) for each job",
-     .syntax = "topic [COUNT count] [LEASE duration] [BLOCK duration]",
+     .syntax = "topic [COUNT count] [LEASE duration] [BLOCK duration] "
+               "[ACK <id token [id token ...]>]",
      .categories = "queue",
      .run = run_q_claim},
     {.name = "q.mclaim",
      .arity = -3,
      .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING | COMMAND_MOVABLEKEYS,
-     .key_specs = "RW,access,update@1/n0:1:1",
+     .key_specs = "RW,access,update@1/n0:1:1 RW,delete@ACK^3/r-1:3:0",
      .group = "queue",
      .since = "1.0.0",
      .summary = "Take jobs that are due from several topics, first ones first",
      .complexity = "O(log(N)) for each topic and job",
-     .syntax = "numtopics topic [topic ...] [COUNT count] [LEASE duration] [BLOCK duration]",
+     .syntax = "numtopics topic [topic ...] [COUNT count] [LEASE duration] [BLOCK duration] "
+               "[ACK <topic id token [topic id token ...]>]",
      .categories = "queue",
      .run = run_q_mclaim},
     {.name = NULL}};

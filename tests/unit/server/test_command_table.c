@@ -241,7 +241,10 @@ static void command_info_knows_where_topics_are(void **state)
         "[[\"q.mclaim\" -3 [write noscript blocking movablekeys] 0 0 0 "
         "[@write @queue @slow @blocking] [] [[\"flags\" [RW access update] \"begin_search\" "
         "[\"type\" \"index\" \"spec\" [\"index\" 1]] \"find_keys\" [\"type\" "
-        "\"keynum\" \"spec\" [\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]]] []]]",
+        "\"keynum\" \"spec\" [\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]] [\"flags\" [RW "
+        "delete] \"begin_search\" [\"type\" \"keyword\" \"spec\" [\"keyword\" \"ACK\" "
+        "\"startfrom\" 3]] \"find_keys\" [\"type\" \"range\" \"spec\" [\"lastkey\" -1 "
+        "\"keystep\" 3 \"limit\" 0]]]] []]]",
         "COMMAND INFO q.mclaim");
 }
 

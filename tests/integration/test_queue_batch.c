@@ -1,0 +1,115 @@
+/* Commands that do several things at once, on the real server: with clients that go away and
+ * servers that are killed in between. */
+#include "tests/support/client.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static int64_t push_and_claim(redisContext *client, const char *id)
+{
+    expect(client, "*", "Q.PUSH mail body ID %s", id);
+    return claim(client, "mail", id);
+}
+
+/* Sends `head` and then `count` times `words`, which are separated by single spaces. */
+static redisReply *ask_many(redisContext *client, const char *head, const char *words,
+                            size_t count)
+{
+    enum { WORDS = 8 };
+    const char *heads[WORDS], *repeated[WORDS];
+    char text[2][128];
+    size_t sizes[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        const char **to = i == 0 ? heads : repeated;
+        snprintf(text[i], sizeof(text[i]), "%s", i == 0 ? head : words);
+        for (char *at = strtok(text[i], " "); at != NULL; at = strtok(NULL, " "))
+            to[sizes[i]++] = at;
+    }
+    size_t total = sizes[0] + count * sizes[1];
+    const char **arguments = calloc(total, sizeof(*arguments));
+    for (size_t i = 0; i < total; i++)
+        arguments[i] = i < sizes[0] ? heads[i] : repeated[(i - sizes[0]) % sizes[1]];
+    redisReply *reply = redisCommandArgv(client, (int)total, arguments, NULL);
+    assert_non_null(reply);
+    free(arguments);
+    return reply;
+}
+
+/* ---- Q.CLAIM ... ACK */
+
+static void a_claim_acknowledges_at_most_10000(void **state)
+{
+    redisContext *client = served_client(state);
+    redisReply *reply = ask_many(client, "Q.CLAIM mail ACK", "a 1", 10000);
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    freeReplyObject(reply);
+    reply = ask_many(client, "Q.MCLAIM 1 mail BLOCK 0 ACK", "mail a 1", 10001);
+    assert_string_equal(reply->str, "ERR ACK takes 1 to 10000 jobs");
+    freeReplyObject(reply);
+}
+
+static void what_a_blocked_claim_acknowledged_survives_kill(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server), *worker = client_open(server);
+    int64_t token = push_and_claim(client, "a");
+    push_and_claim(client, "b");
+    say(worker, "Q.CLAIM mail BLOCK 0 ACK a %lld", (long long)token);
+    await_blocked(client, 1);
+    expect(client, "1", "Q.LEN mail");
+    server_process_kill(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "nil", "Q.GET mail a");
+    expect(client, "1", "Q.LEN mail claimed");
+    expect(client, "[]", "Q.CLAIM mail ACK a %lld", (long long)token);
+}
+
+static void a_client_that_goes_has_acknowledged_and_takes_nothing(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int i = 0; i < 10; i++) {
+        char id[8], command[64];
+        snprintf(id, sizeof(id), "a%d", i);
+        snprintf(command, sizeof(command), "Q.CLAIM mail BLOCK 0 ACK %s %lld", id,
+                 (long long)push_and_claim(client, id));
+        redisContext *worker = served_waiter(state, 1, command);
+        client_close(worker);
+        await_blocked(client, 0);
+        expect(client, "0", "Q.LEN mail");
+    }
+    expect(client, "*", "Q.PUSH mail body ID next");
+    expect(client, "[[\"next\" *]]", "Q.CLAIM mail");
+}
+
+static void two_workers_that_acknowledge_the_same_job_both_go_on(void **state)
+{
+    redisContext *client = served_client(state);
+    char command[64];
+    snprintf(command, sizeof(command), "Q.CLAIM mail BLOCK 0 ACK a %lld",
+             (long long)push_and_claim(client, "a"));
+    redisContext *first = served_waiter(state, 1, command);
+    redisContext *second = served_waiter(state, 2, command);
+    expect(client, "*", "Q.PUSH mail body ID b");
+    expect(client, "*", "Q.PUSH mail body ID c");
+    expect_reply(first, "[[\"b\" *]]");
+    expect_reply(second, "[[\"c\" *]]");
+    expect_field(client, "total-acked", "1", "Q.STATS mail");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served_test(a_claim_acknowledges_at_most_10000),
+        serving_test(what_a_blocked_claim_acknowledged_survives_kill),
+        served_test(a_client_that_goes_has_acknowledged_and_takes_nothing),
+        served_test(two_workers_that_acknowledge_the_same_job_both_go_on),
+    };
+    return cmocka_run_group_tests_name("queue batch", tests, NULL, NULL);
+}
