@@ -481,6 +481,6 @@ enum outcome combine_continue(struct context *context)
         return OUTCOME_DONE;
     if (advance(combination, LONG_STEPS))
         return OUTCOME_DONE;
-    context_state_holds(context, combination->made.gathered.memory);
+    long_work_state_holds(context, combination->made.gathered.memory);
     return long_work_continue(context, combination, free_combination, LONG_HOLDS_SOURCES);
 }

@@ -201,7 +201,7 @@ static enum outcome later(struct context *context, const struct long_read *read)
                                  read->source == LONG_READ_NAMES ? LONG_HOLDS_NOTHING
                                                                  : LONG_HOLDS_KEYS);
     if (outcome == OUTCOME_WAIT)
-        context_put_reply_by(context);
+        long_work_set_reply_aside(context);
     return outcome;
 }
 
@@ -229,7 +229,7 @@ static enum outcome run_slice(struct long_read *read, struct reading *reading)
     if (begins_again(read, reading)) {
         begin(read);
     } else {
-        context_take_up_reply(read->context);
+        long_work_restore_reply(read->context);
         read->at = reading->at;
     }
     status = walk(read);

@@ -17,7 +17,7 @@
 #include <utlist.h>
 
 enum {
-    STORING_MAX = 8, /* that take turns; the others wait for one of them to end */
+    STORING_MAX = 8, /* works that store and take turns; others wait for one of them to end */
     BEHIND_MS = 1,   /* until the next look whether the checkpoint has caught up */
     UNREAD = 1 << 20 /* bytes of a reply written in pieces that may be unread */
 };
@@ -33,16 +33,14 @@ struct busy_key {
     char name[];
 };
 
-/* Works that store wait in a queue until they may take turns; those that do not take turns from
- * the start. Parked: too much of the reply is unread; barred: somebody waits for one of the
- * keys. */
-enum work_state {
-    WORK_QUEUED,
-    WORK_STORING,
-    WORK_WRITING,
-    WORK_PARKED,
-    WORK_BARRED,
-    WORK_STATES
+/* The list that a work is in, which says when it runs. */
+enum work_list {
+    WORK_QUEUED,  /* it stores, and waits until fewer others do */
+    WORK_STORING, /* it stores, and takes turns */
+    WORK_WRITING, /* it does not store, and takes turns */
+    WORK_PARKED,  /* too much of its reply is unread */
+    WORK_BARRED,  /* a request waits to write one of its keys, which it does not hold yet */
+    WORK_LISTS
 };
 
 struct long_work {
@@ -50,17 +48,17 @@ struct long_work {
     void *state; /* NULL: barred, or about to begin anew */
     void (*free_state)(void *);
     size_t bytes; /* that the state holds */
-    enum work_state place;
-    bool is_whole; /* the reply leaves at the end */
-    bool puts_by;  /* and is out of the handler's way until then */
-    uint64_t seen; /* changes of its keys that were told of */
+    enum work_list list;
+    bool is_whole;   /* the reply leaves at the end */
+    bool sets_aside; /* and is set aside before each slice */
+    uint64_t seen;   /* changes of its keys of which the handler knows */
     struct long_work *prev, *next;
     size_t key_count;
     struct busy_key **keys; /* one may be there several times */
 };
 
 struct long_works {
-    struct long_work *lists[WORK_STATES];
+    struct long_work *lists[WORK_LISTS];
     size_t storing, count;
     struct busy_key *busy[KEYS_DATABASES_MAX];
     uint64_t flushes[KEYS_DATABASES_MAX]; /* changes of all their keys, while some are busy */
@@ -320,14 +318,14 @@ static bool hold_keys(struct context *context, struct long_work *work,
 
 /* ---- which of them runs */
 
-static void put(struct long_works *works, struct long_work *work, enum work_state place)
+static void move(struct long_works *works, struct long_work *work, enum work_list list)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in that list */
-    DL_DELETE(works->lists[work->place], work);
-    works->storing -= work->place == WORK_STORING;
-    work->place = place;
-    DL_APPEND(works->lists[place], work);
-    works->storing += place == WORK_STORING;
+    DL_DELETE(works->lists[work->list], work);
+    works->storing -= work->list == WORK_STORING;
+    work->list = list;
+    DL_APPEND(works->lists[list], work);
+    works->storing += list == WORK_STORING;
 }
 
 void long_work_release(struct server *server, struct long_work *work)
@@ -336,8 +334,8 @@ void long_work_release(struct server *server, struct long_work *work)
 
     if (work == NULL)
         return;
-    DL_DELETE(works->lists[work->place], work);
-    works->storing -= work->place == WORK_STORING;
+    DL_DELETE(works->lists[work->list], work);
+    works->storing -= work->list == WORK_STORING;
     works->count--;
     session_drop_reply(work->session);
     leave_keys(works, work);
@@ -357,14 +355,14 @@ static bool is_behind(const struct server *server)
 
 /* Runs a slice of the first work of the list and puts it at the end. The work can end before
  * the slice, with its client, or in it. */
-static void run_first_work(struct server *server, enum work_state place)
+static void run_first_work(struct server *server, enum work_list list)
 {
-    struct long_work *work = server->long_works->lists[place];
+    struct long_work *work = server->long_works->lists[list];
     struct session *session = work == NULL ? NULL : work->session;
 
     if (work == NULL)
         return;
-    put(server->long_works, work, place);
+    move(server->long_works, work, list);
     session_check_peer(session);
     if (session->waiter != NULL)
         waiters_run(server, session);
@@ -378,7 +376,7 @@ static void unbar(struct long_works *works)
         return;
     works->unbarred = false;
     while (works->lists[WORK_BARRED] != NULL)
-        put(works, works->lists[WORK_BARRED], WORK_WRITING);
+        move(works, works->lists[WORK_BARRED], WORK_WRITING);
 }
 
 void long_works_turn(struct server *server)
@@ -390,7 +388,7 @@ void long_works_turn(struct server *server)
     unbar(works);
     run_first_work(server, WORK_WRITING);
     while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
-        put(works, works->lists[WORK_QUEUED], WORK_STORING);
+        move(works, works->lists[WORK_QUEUED], WORK_STORING);
     if (!is_behind(server))
         run_first_work(server, WORK_STORING);
 }
@@ -411,8 +409,8 @@ void long_works_drained(struct server *server, struct session *session)
 {
     struct long_work *work = session->waiter == NULL ? NULL : waiters_work_of(session->waiter);
 
-    if (work != NULL && work->place == WORK_PARKED)
-        put(server->long_works, work, WORK_WRITING);
+    if (work != NULL && work->list == WORK_PARKED)
+        move(server->long_works, work, WORK_WRITING);
 }
 
 /* ---- for handlers */
@@ -424,7 +422,7 @@ static enum outcome refuse(struct context *context, struct long_work *work)
     return context_status(context, DUEQ_NOMEM);
 }
 
-static enum work_state first_place(const struct context *context, enum long_hold hold)
+static enum work_list first_list(const struct context *context, enum long_hold hold)
 {
     return hold >= LONG_HOLDS_SOURCES && (context->command->flags & COMMAND_WRITE)
                ? WORK_QUEUED
@@ -441,7 +439,7 @@ static bool equip(struct context *context, struct long_work *work, void *state,
                                   .hold = hold};
 
     gather(&gathering, context);
-    work->place = gathering.is_awaited ? WORK_BARRED : first_place(context, hold);
+    work->list = gathering.is_awaited ? WORK_BARRED : first_list(context, hold);
     work->is_whole = hold != LONG_STREAMS;
     work->free_state = free_state;
     if (!gathering.is_awaited && hold_keys(context, work, &gathering)) {
@@ -467,7 +465,7 @@ static enum outcome begin(struct context *context, void *state, void (*free_stat
     work->session = context->session;
     if (!equip(context, work, state, free_state, hold))
         return refuse(context, work);
-    DL_APPEND(works->lists[work->place], work);
+    DL_APPEND(works->lists[work->list], work);
     works->count++;
     outcome = waiters_begin_work(context, work);
     if (outcome != OUTCOME_WAIT)
@@ -482,9 +480,9 @@ static enum outcome begin_anew(struct context *context, struct long_work *work, 
     struct long_works *works = context->server->long_works;
     bool equipped;
 
-    DL_DELETE(works->lists[work->place], work); /* in which it is since it was barred */
+    DL_DELETE(works->lists[work->list], work); /* in which it is since it was barred */
     equipped = equip(context, work, state, free_state, hold);
-    DL_APPEND(works->lists[work->place], work);
+    DL_APPEND(works->lists[work->list], work);
     return equipped ? OUTCOME_WAIT : context_status(context, DUEQ_NOMEM);
 }
 
@@ -531,20 +529,20 @@ size_t long_work_reply_begin(const struct context *context)
     return session_reply_begin(context->session);
 }
 
-void context_put_reply_by(struct context *context)
+void long_work_set_reply_aside(struct context *context)
 {
     if (context->session->waiter != NULL)
-        waiters_work_of(context->session->waiter)->puts_by = true;
+        waiters_work_of(context->session->waiter)->sets_aside = true;
 }
 
-void context_take_up_reply(struct context *context)
+void long_work_restore_reply(struct context *context)
 {
-    session_take_up_reply(context->session);
+    session_restore_reply(context->session);
 }
 
-bool long_work_puts_by(const struct long_work *work)
+bool long_work_sets_reply_aside(const struct long_work *work)
 {
-    return work->puts_by;
+    return work->sets_aside;
 }
 
 bool long_work_is_whole(const struct long_work *work)
@@ -559,7 +557,7 @@ bool long_work_reply_is_unread(const struct context *context)
 
 enum outcome long_work_continue_when_read(struct context *context)
 {
-    put(context->server->long_works, waiters_work_of(context->waiter), WORK_PARKED);
+    move(context->server->long_works, waiters_work_of(context->waiter), WORK_PARKED);
     return OUTCOME_WAIT;
 }
 
@@ -574,7 +572,7 @@ bool long_work_fits_transaction(struct context *context, uint64_t steps)
     return false;
 }
 
-void context_state_holds(struct context *context, size_t bytes)
+void long_work_state_holds(struct context *context, size_t bytes)
 {
     if (context->waiter == NULL)
         return;

@@ -41,11 +41,11 @@ void long_works_free(struct long_works *works);
 
 /* ---- for handlers */
 
-/* Makes the command go on in later turns; the first time takes the state over, which is freed
- * by free_state when the command has answered or its client is gone. Nothing of the reply may
- * have been written then, but for LONG_STREAMS. Returns OUTCOME_WAIT, or OUTCOME_DONE with the
- * error written. A command that stores (COMMAND_WRITE) and holds something waits until few
- * others do; the others take turns from the start. Cost: the keys. */
+/* Makes the command go on in later turns. The first call takes over the state: free_state frees
+ * it when the command has answered or its client is gone. Before the first call nothing of the
+ * reply may be written, except with LONG_STREAMS. Returns OUTCOME_WAIT, or OUTCOME_DONE with
+ * the error written. A command that stores (COMMAND_WRITE) and holds keys first waits until few
+ * others do; all other works take turns from the start. Cost: O(keys). */
 enum outcome long_work_continue(struct context *context, void *state,
                                 void (*free_state)(void *), enum long_hold hold);
 /* NULL: the command runs for the first time, or starts again. */
@@ -55,19 +55,19 @@ bool long_work_keys_changed(const struct context *context);
 /* Where the command's reply begins in context->reply, the slices before included: to take it
  * back, or to put its header there. */
 size_t long_work_reply_begin(const struct context *context);
-/* After long_work_continue: before each slice what is written of the reply is put by, so that
- * the handler may reply something else; context_take_up_reply puts it back, as the first thing
- * that is done with the reply. */
-void context_put_reply_by(struct context *context);
-void context_take_up_reply(struct context *context);
+/* After long_work_continue: from now on the reply that is written so far is set aside before
+ * each slice, so that the handler may reply something else. long_work_restore_reply puts it
+ * back; the handler calls it before it writes anything, or not at all. */
+void long_work_set_reply_aside(struct context *context);
+void long_work_restore_reply(struct context *context);
 /* Instead of long_work_continue when the reply is written in pieces, and the client has to read
  * before there is more: the command runs again when its output has left. */
 enum outcome long_work_continue_when_read(struct context *context);
 /* Is so much of the reply unread that no more of it should be written? */
 bool long_work_reply_is_unread(const struct context *context);
-/* The state holds so many bytes, which count as the client's. It goes when clients hold too
- * much, and this ends the work before its next slice. */
-void context_state_holds(struct context *context, size_t bytes);
+/* Says how many bytes the state holds: they count as the client's. A client is closed when all
+ * hold too much, and this ends its work before the next slice. */
+void long_work_state_holds(struct context *context, size_t bytes);
 /* False, with the error written: more than LONG_WHOLE steps within an EXEC. */
 bool long_work_fits_transaction(struct context *context, uint64_t steps);
 
@@ -77,23 +77,25 @@ bool long_work_fits_transaction(struct context *context, uint64_t steps);
 void long_works_turn(struct server *server);
 /* ms until there is a slice to run; DUEQ_NEVER. */
 int64_t long_works_next(const struct server *server);
-/* Call it when the session's output has left. */
+/* To be called when the session's output has left. */
 void long_works_drained(struct server *server, struct session *session);
 /* Must the request wait, because it may write a key that a work holds? */
 bool long_works_hold(const struct server *server, const struct session *session,
                      const struct request *request);
-/* A key may have another value now; `flushed`: all keys of the database. */
+/* To be called when a key may have another value; `flushed`: all keys of the database. */
 void long_works_note(struct server *server, const struct keys_change *change);
 /* True once after a key has become free. */
 bool long_works_freed(struct server *server);
 size_t long_works_count(const struct long_works *works);
 
-/* ---- for waiters.c; work may be NULL, but for the last two */
+/* ---- for waiters.c */
+
+/* Ends the work and frees its state. NULL: no-op. */
 void long_work_release(struct server *server, struct long_work *work);
-/* The bytes that its state holds. */
+/* The bytes that its state holds; NULL: 0. */
 size_t long_work_bytes(const struct long_work *work);
-/* Does the reply wait for its end? And is it put by between the slices? */
+/* Does the reply leave as a whole? And is it set aside before each slice? */
 bool long_work_is_whole(const struct long_work *work);
-bool long_work_puts_by(const struct long_work *work);
+bool long_work_sets_reply_aside(const struct long_work *work);
 
 #endif

@@ -40,11 +40,11 @@ struct connection {
                            not */
     bool is_running;    /* a command runs: messages for the client go to `deferred` */
     struct buffer deferred;
-    bool is_replying;  /* a part of a reply is written: messages go to `deferred`, too */
-    size_t push_mark;  /* size of the output at push_begin */
-    size_t run_mark;   /* and before the reply of the running command */
-    size_t unfinished; /* bytes of a reply that leaves as a whole: at the output's end, ... */
-    bool is_put_by;    /* ... or after it, while its command runs */
+    bool is_replying;    /* a part of a reply is written: messages go to `deferred`, too */
+    size_t push_mark;    /* size of the output at push_begin */
+    size_t run_mark;     /* and before the reply of the running command */
+    size_t unfinished;   /* bytes of a reply that leaves as a whole: at the output's end, ... */
+    bool reply_is_aside; /* ... or after it, while its command runs */
     struct resp_writer deferred_writer;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed;
@@ -160,8 +160,8 @@ void connection_keep_part(struct connection *connection);
 void connection_drop_part(struct connection *connection);
 /* Hides the unfinished reply while its command runs, so that something else can be written; and
  * shows it again, before anything is written. */
-void connection_put_by(struct connection *connection);
-void connection_take_up(struct connection *connection);
+void connection_set_reply_aside(struct connection *connection);
+void connection_restore_reply(struct connection *connection);
 /* Appends the messages that were deferred while the command ran. */
 void connection_append_deferred(struct connection *connection);
 

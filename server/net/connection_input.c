@@ -36,7 +36,7 @@ static void count_reply(struct connection *connection, const struct command *com
 {
     const struct long_work *work = work_of(connection);
 
-    connection->is_put_by = false;
+    connection->reply_is_aside = false;
     if (outcome == OUTCOME_WAIT && work != NULL && long_work_is_whole(work)) {
         connection_keep_part(connection);
     } else if (outcome == OUTCOME_WAIT) {
@@ -94,8 +94,8 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->writer.version = session->protocol;
     connection->is_running = true;
     connection->run_mark = buffer_size(&connection->output) - connection->unfinished;
-    if (connection->unfinished > 0 && long_work_puts_by(work_of(connection)))
-        connection_put_by(connection);
+    if (connection->unfinished > 0 && long_work_sets_reply_aside(work_of(connection)))
+        connection_set_reply_aside(connection);
     outcome = dispatch(connection, &context);
     server->work_done = true;
     /* CLIENT REPLY SKIP also skips a reply that comes later */

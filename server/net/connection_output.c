@@ -36,7 +36,7 @@ void connection_release_output(struct connection *connection)
     connection->gates = NULL;
     connection->gate_count = connection->gate_capacity = 0;
     connection->unfinished = 0;
-    connection->is_put_by = false;
+    connection->reply_is_aside = false;
 }
 
 bool connection_has_room(const struct connection *connection)
@@ -193,17 +193,17 @@ void connection_drop_part(struct connection *connection)
     connection->is_replying = false;
 }
 
-void connection_put_by(struct connection *connection)
+void connection_set_reply_aside(struct connection *connection)
 {
     connection->output.end -= connection->unfinished; /* the bytes stay */
-    connection->is_put_by = true;
+    connection->reply_is_aside = true;
 }
 
-void connection_take_up(struct connection *connection)
+void connection_restore_reply(struct connection *connection)
 {
-    if (connection->is_put_by)
+    if (connection->reply_is_aside)
         connection->output.end += connection->unfinished;
-    connection->is_put_by = false;
+    connection->reply_is_aside = false;
 }
 
 static bool is_deferred(const struct connection *connection)

@@ -43,9 +43,9 @@ size_t session_reply_begin(const struct session *session)
     return ((const struct connection *)(const void *)session)->run_mark;
 }
 
-void session_take_up_reply(struct session *session)
+void session_restore_reply(struct session *session)
 {
-    connection_take_up(connection_of(session));
+    connection_restore_reply(connection_of(session));
 }
 
 void session_drop_reply(struct session *session)
