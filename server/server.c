@@ -72,6 +72,7 @@ static void set_defaults(struct server *server)
 {
     struct dueq_defaults defaults = {.lease = server->config.queue_lease,
                                      .retries = server->config.queue_retries,
+                                     .crashes = server->config.queue_crashes,
                                      .backoff = server->config.queue_backoff,
                                      .backoff_max = server->config.queue_backoff_max};
 

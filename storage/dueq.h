@@ -166,20 +166,30 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job);
 
-/* Removes a finished job. DUEQ_NOTFOUND: there is no such job. DUEQ_STALE: the job was claimed
- * again or given back since that token was given. An ack after the end of the lease is accepted
- * if the job was not claimed again. */
+/* The same for a worker that has a name: it is kept with the job; of longer names the first
+ * DUEQ_WORKER_MAX bytes. */
+enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int64_t lease,
+                               struct dueq_slice worker, struct dueq_time time,
+                               struct dueq_job *ret_job);
+
+/* Removes a finished job, or keeps it as done when its window or its topic says so; then
+ * another ack with the same token is accepted too. DUEQ_CANCELLED: the job was cancelled; it is
+ * removed. A follow-up takes the job's place. DUEQ_NOTFOUND: there is no such job. DUEQ_STALE:
+ * the job was claimed again or given back since that token was given. An ack after the end of
+ * the lease is accepted if the job was not claimed again. */
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           int64_t token, struct dueq_time time);
 
 /* Gives a claimed job back. The job is dead when its retries or its ttl are used up, or when
- * nack->dead is set. *ret_state: its new state. DUEQ_NOTFOUND, DUEQ_STALE: as dueq_ack. */
+ * nack->outcome is DUEQ_FATAL. (A topic may say that jobs whose ttl is used up are removed.)
+ * *ret_state: its new state, that of the follow-up when there is one. DUEQ_NOTFOUND,
+ * DUEQ_STALE, DUEQ_CANCELLED: as dueq_ack. */
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                            enum dueq_state *ret_state);
 
 /* The lease ends `lease` ms from now. *ret_end: when that is. DUEQ_NOTFOUND, DUEQ_STALE: as
- * dueq_ack. */
+ * dueq_ack. DUEQ_CANCELLED: the job was cancelled; the lease ends when it would have. */
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
@@ -215,6 +225,38 @@ enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
 enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
                                   struct dueq_slice *ret_name);
 size_t dueq_topic_count(const struct dueq *store);
+
+/* Pauses a topic: `in` refuses pushes (DUEQ_PAUSED), `out` lets claims find nothing; neither
+ * resumes it. wait: ms after which it resumes by itself; DUEQ_DEFAULT: never. A topic without
+ * jobs can be paused too. DUEQ_NOTFOUND: there is nothing to resume. */
+enum dueq_status dueq_pause(struct dueq *store, struct dueq_slice topic, bool in, bool out,
+                            int64_t wait, struct dueq_time time);
+
+/* ---- settings of topics. A scope is the name of a topic, or a glob pattern (with `*`, `?` or
+ * `[`) for all topics whose name matches. What a job does not set itself comes from the scope
+ * with the topic's name, else from the longest pattern that sets it, else from
+ * dueq_set_defaults. A change applies to new jobs, and to the next claim or failure of those
+ * that wait. */
+
+/* Replaces all settings of the scope; settings without any value remove the scope.
+ * DUEQ_INVALID: the scope's name, or a value is out of range. DUEQ_TOOBIG: there are
+ * DUEQ_SCOPES_MAX. */
+enum dueq_status dueq_put_settings(struct dueq *store, struct dueq_slice scope,
+                                   const struct dueq_settings *settings);
+/* DUEQ_NOTFOUND: the scope sets nothing. */
+enum dueq_status dueq_get_settings(struct dueq *store, struct dueq_slice scope,
+                                   struct dueq_settings *ret_settings);
+/* The scope that decides this setting for a topic of that name; size 0: none. setting: enum
+ * dueq_setting, or DUEQ_SETTINGS for the dead-letter topic. Valid until the next change of
+ * settings. O(patterns). */
+struct dueq_slice dueq_setting_source(struct dueq *store, struct dueq_slice topic,
+                                      unsigned setting);
+/* The first scope in byte order after `after`; size 0: the first of all. DUEQ_NOTFOUND: there
+ * is none. O(scopes). */
+enum dueq_status dueq_settings_after(struct dueq *store, struct dueq_slice after,
+                                     struct dueq_slice *ret_scope);
+
+/* ---- all at once */
 
 /* Removes all jobs and topics, and the server's keys. O(1): dueq_tick gives the space back. */
 enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time);

@@ -9,6 +9,9 @@
     X(DUEQ_DUPLICATE, "the id is already present in the topic")                                \
     X(DUEQ_WRONGTYPE, "the key holds a value of another type")                                 \
     X(DUEQ_STALE, "the job was given to somebody else since")                                  \
+    X(DUEQ_WRONGSTATE, "not possible in the state that the job has")                           \
+    X(DUEQ_CANCELLED, "the job was cancelled")                                                 \
+    X(DUEQ_PAUSED, "the topic is paused")                                                      \
     X(DUEQ_INVALID, "argument out of range")                                                   \
     X(DUEQ_TOOBIG, "larger than the limit")                                                    \
     X(DUEQ_FULL, "no room: only claims, acks and deletes until room returns")                  \

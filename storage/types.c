@@ -4,9 +4,23 @@
 
 const char *dueq_state_name(enum dueq_state state)
 {
-    static const char *const names[] = {"delayed", "ready", "claimed", "dead"};
+    static const char *const names[] = {"delayed", "ready", "claimed", "dead", "done"};
 
     return names[state];
+}
+
+const char *dueq_outcome_name(enum dueq_outcome outcome)
+{
+    static const char *const names[] = {"failed", "silent", "fatal", "crashed"};
+
+    return names[outcome];
+}
+
+void dueq_settings_init(struct dueq_settings *settings)
+{
+    memset(settings, 0, sizeof(*settings));
+    for (int i = 0; i < DUEQ_SETTINGS; i++)
+        settings->numbers[i] = DUEQ_DEFAULT;
 }
 
 void dueq_push_init(struct dueq_push *push)
@@ -14,7 +28,9 @@ void dueq_push_init(struct dueq_push *push)
     *push = (struct dueq_push){.priority = DUEQ_DEFAULT,
                                .lease = DUEQ_DEFAULT,
                                .retries = DUEQ_DEFAULT,
+                               .crashes = DUEQ_DEFAULT,
                                .backoff = DUEQ_DEFAULT,
                                .backoff_max = DUEQ_DEFAULT,
+                               .jitter = DUEQ_DEFAULT,
                                .ttl = DUEQ_DEFAULT};
 }

@@ -13,8 +13,12 @@ extern "C" {
 #endif
 
 enum {
-    DUEQ_NAME_MAX = 255,  /* topic names and job ids, bytes */
-    DUEQ_ERROR_MAX = 1024 /* error text kept with a job; longer is cut */
+    DUEQ_NAME_MAX = 255,      /* topic names and job ids, bytes */
+    DUEQ_ERROR_MAX = 1024,    /* error text kept with a job; longer is cut */
+    DUEQ_PROGRESS_MAX = 1024, /* progress text kept with a job; longer is cut */
+    DUEQ_WORKER_MAX = 64,     /* name of a worker; longer is cut */
+    DUEQ_ATTEMPTS_KEPT = 8,   /* attempts remembered with a job */
+    DUEQ_STEPS_MAX = 16       /* steps of a backoff */
 };
 #define DUEQ_BODY_MAX ((size_t)512 << 20)
 #define DUEQ_NEVER    INT64_MAX
@@ -45,19 +49,56 @@ struct dueq_timeline {
     uint8_t boot[DUEQ_BOOT_SIZE]; /* id of that boot; all zero: none */
 };
 
-/* For fields of a push that are DUEQ_DEFAULT. Retries and backoff are copied into the job at
- * the push; the lease is looked up at the claim. Times are ms. */
+/* The values for what neither a job nor its topic sets. They are looked up when they are used,
+ * so that a change applies to jobs that wait. Times are ms. */
 struct dueq_defaults {
     int64_t lease;       /* 60 s */
-    int64_t retries;     /* 20: a job is claimed at most retries + 1 times */
-    int64_t backoff;     /* 1 s, doubling with every attempt */
+    int64_t retries;     /* 20: a job is dead after retries + 1 failures */
+    int64_t crashes;     /* 3: a job is dead after crashes + 1 leases that ended */
+    int64_t backoff;     /* 1 s, doubling with every failure */
     int64_t backoff_max; /* 1 h */
 };
 
-enum dueq_state { DUEQ_DELAYED, DUEQ_READY, DUEQ_CLAIMED, DUEQ_DEAD };
-enum { DUEQ_STATES = 4 };
-/* "delayed", "ready", "claimed" or "dead"; static text. */
+/* A done job is kept for its result, or for its id, as long as the ack or the topic says. */
+enum dueq_state { DUEQ_DELAYED, DUEQ_READY, DUEQ_CLAIMED, DUEQ_DEAD, DUEQ_DONE };
+enum { DUEQ_STATES = 5 };
+/* "delayed", "ready", "claimed", "dead" or "done"; static text. */
 const char *dueq_state_name(enum dueq_state state);
+
+/* What can be set for a topic, or for all topics that match a pattern. Times are ms. */
+enum dueq_setting {
+    DUEQ_SET_LEASE,
+    DUEQ_SET_RETRIES,
+    DUEQ_SET_CRASHES,
+    DUEQ_SET_BACKOFF, /* this, the next two and the steps come from one scope */
+    DUEQ_SET_BACKOFF_MAX,
+    DUEQ_SET_JITTER,     /* percent */
+    DUEQ_SET_TTL,        /* of new jobs without one */
+    DUEQ_SET_TTL_ACTION, /* enum dueq_ttl_action */
+    DUEQ_SET_KEEP,       /* how long done jobs are kept */
+    DUEQ_SET_DEAD_KEEP,  /* how long dead jobs are kept */
+    DUEQ_SET_DEAD_MAX,   /* how many dead jobs are kept */
+    DUEQ_SET_MAX_LENGTH, /* delayed, ready and claimed jobs */
+    DUEQ_SET_MAX_BYTES,  /* of the bodies of all jobs */
+    DUEQ_SET_OVERFLOW,   /* enum dueq_overflow */
+    DUEQ_SET_MAX_BODY,   /* bytes of one body */
+    DUEQ_SET_DURABILITY  /* enum dueq_durability of the topic: always or interval */
+};
+enum { DUEQ_SETTINGS = DUEQ_SET_DURABILITY + 1 };
+enum dueq_ttl_action { DUEQ_TTL_DEAD, DUEQ_TTL_DROP };
+enum dueq_overflow { DUEQ_OVERFLOW_REJECT, DUEQ_OVERFLOW_DROP_OLDEST };
+
+enum { DUEQ_SCOPES_MAX = 10000 }; /* names and patterns with settings */
+
+struct dueq_settings {
+    int64_t numbers[DUEQ_SETTINGS]; /* DUEQ_DEFAULT: not set */
+    int64_t steps[DUEQ_STEPS_MAX];  /* of the backoff */
+    size_t step_count;              /* 0: not set */
+    uint8_t dead_topic[DUEQ_NAME_MAX];
+    size_t dead_topic_size; /* 0: not set */
+};
+/* Nothing is set. */
+void dueq_settings_init(struct dueq_settings *settings);
 
 struct dueq_push {
     struct dueq_slice topic;
@@ -69,13 +110,33 @@ struct dueq_push {
     int priority;  /* 0 (most urgent) to 255; DUEQ_DEFAULT: 128 */
     int64_t lease; /* ms; this and the following: DUEQ_DEFAULT or 0 and more */
     int64_t retries;
+    int64_t crashes;
     int64_t backoff;
     int64_t backoff_max;
+    int64_t jitter; /* percent of a wait that varies either way, 0 to 100; DUEQ_DEFAULT: 20,
+                       with steps 0 */
+    const int64_t *steps; /* ms; instead of backoff: the wait after the first failure, after the
+                             second ...; the last repeats */
+    size_t step_count;    /* DUEQ_STEPS_MAX at most; 0: none */
     int64_t ttl; /* ms after the due time, also when the wall clock was set back: a job that is
                     not claimed by then is dead. DUEQ_DEFAULT: no limit */
 };
 /* All defaults, no delay; topic, id and body are empty. */
 void dueq_push_init(struct dueq_push *push);
+
+/* How a claim ended that was no ack. */
+enum dueq_outcome { DUEQ_FAILED, DUEQ_SILENT, DUEQ_FATAL, DUEQ_CRASHED };
+enum { DUEQ_OUTCOMES = 4 };
+/* "failed", "silent", "fatal" or "crashed"; static text. */
+const char *dueq_outcome_name(enum dueq_outcome outcome);
+
+/* A claim that ended without an ack. */
+struct dueq_attempt {
+    int64_t ended;    /* unix ms */
+    int64_t duration; /* ms since the claim */
+    enum dueq_outcome outcome;
+    struct dueq_slice worker; /* size 0: not named */
+};
 
 /* A job as it is now. Times are unix ms of the wall clock as it is set now: after it was set
  * forward or back, times that are measured on the queue's clock are shown differently. */
@@ -84,20 +145,37 @@ struct dueq_job {
     char given_id[24]; /* the bytes of `id` when the store gave it; a copy of the struct still
                           refers to those of the original */
     enum dueq_state state;
-    int64_t due; /* when it can be claimed; claimed: end of the lease; dead: since when */
+    int64_t due; /* when it can be claimed; claimed: end of the lease; dead, done: since when */
     int64_t pushed;
-    int64_t token;   /* of the last claim; 0: never claimed */
-    int64_t attempt; /* claims so far */
+    int64_t token;                    /* of the last claim; 0: never claimed */
+    int64_t attempt;                  /* claims so far */
+    int64_t failures, leases_expired; /* how many claims ended so */
     int priority;
-    int64_t lease, retries, backoff, backoff_max;
-    int64_t ttl; /* DUEQ_DEFAULT: none */
+    int64_t lease, retries, crashes, backoff, backoff_max; /* in effect */
+    int64_t jitter;                                        /* percent */
+    const int64_t *steps;                                  /* valid as long as the slices */
+    size_t step_count;
+    int64_t ttl;                /* DUEQ_DEFAULT: none */
+    int64_t claimed_at;         /* claimed: since when; else 0 */
+    int64_t kept_until;         /* done: when it is removed; else 0 */
+    struct dueq_slice worker;   /* of the last claim that named one */
+    struct dueq_slice progress; /* as the worker told it last */
+    bool cancelled;             /* claimed, and not to be tried again */
+    bool followed; /* claimed, and a job of the same id takes its place afterwards */
+    struct dueq_slice history; /* the last attempts: see dueq_job_attempts */
 };
+/* Reads job->history, the oldest first; returns how many there are. */
+size_t dueq_job_attempts(const struct dueq_job *job,
+                         struct dueq_attempt ret_attempts[DUEQ_ATTEMPTS_KEPT]);
 
 struct dueq_nack {
-    int64_t delay;           /* ms; DUEQ_DEFAULT: the job's backoff */
-    struct dueq_slice error; /* stored with the job; cut to DUEQ_ERROR_MAX bytes */
-    bool dead;               /* true: no more retries */
-    bool unseen;             /* true: no worker received the job; the claim is no attempt */
+    int64_t delay;              /* ms; DUEQ_DEFAULT: the job's backoff; silent: 0 */
+    struct dueq_slice error;    /* stored with the job; cut to DUEQ_ERROR_MAX bytes */
+    struct dueq_slice progress; /* the same, cut to DUEQ_PROGRESS_MAX; size 0: as it was */
+    /* DUEQ_FAILED (0) counts against the retries, DUEQ_SILENT does not, DUEQ_FATAL makes the
+     * job dead. */
+    enum dueq_outcome outcome;
+    bool unseen; /* true: no worker received the job; the claim is no attempt */
 };
 
 struct dueq_topic_stats {
@@ -108,7 +186,13 @@ struct dueq_topic_stats {
     uint64_t leases_expired; /* leases that ran out */
     uint64_t jobs_expired;   /* jobs whose ttl ran out */
     uint64_t dead;           /* jobs that became dead, for any reason */
-    bool counting;           /* delayed and ready are not exact: see dueq_topic_stats */
+    uint64_t cancelled;      /* jobs removed by a cancel */
+    uint64_t dead_removed;   /* dead jobs removed by the topic's limits of age and number */
+    uint64_t dropped;        /* jobs removed to make room for others (overflow) */
+    uint64_t bytes;          /* of the bodies of all jobs */
+    bool paused_in, paused_out;
+    int64_t paused_until; /* unix ms; DUEQ_NEVER: until it is resumed. 0: not paused */
+    bool counting;        /* delayed and ready are not exact: see dueq_topic_stats */
 };
 
 /* A large value that the store may take over (dueq_lend). A write takes the memory over when

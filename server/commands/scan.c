@@ -1,6 +1,6 @@
 #include "server/commands/scan.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "protocol/number.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/long_work.h"

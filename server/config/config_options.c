@@ -106,6 +106,7 @@ const struct option config_options[] = {
     OF_KIND(config_kind_duration, "queue-lease", queue_lease, "60s", CHANGE_FREELY,
             "default LEASE"),
     NUMBER("queue-retries", queue_retries, "20", 0, INT_MAX, CHANGE_FREELY, "default RETRIES"),
+    NUMBER("queue-crashes", queue_crashes, "3", 0, INT_MAX, CHANGE_FREELY, "default CRASHES"),
     OF_KIND(config_kind_duration, "queue-backoff", queue_backoff, "1s", CHANGE_FREELY,
             "default BACKOFF"),
     OF_KIND(config_kind_duration, "queue-backoff-max", queue_backoff_max, "1h", CHANGE_FREELY,

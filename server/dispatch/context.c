@@ -83,6 +83,12 @@ static const char *error_text(enum dueq_status status)
         return "STALE the job was given to somebody else since, or given back";
     case DUEQ_NOTFOUND:
         return "NOJOB no such job in the topic";
+    case DUEQ_WRONGSTATE:
+        return "WRONGSTATE not possible in the state that the job has";
+    case DUEQ_CANCELLED:
+        return "CANCELLED the job was cancelled";
+    case DUEQ_PAUSED:
+        return "PAUSED the topic takes no jobs: see Q.RESUME";
     case DUEQ_FULL:
         return "FULL there is no room: claims, acks and deletes go on, pushes when room "
                "returns";

@@ -1,6 +1,6 @@
 #include "server/session/pubsub.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "server/containers/seeded_table.h"
 #include "server/server.h"
 #include "server/session/session_output.h"

@@ -11,7 +11,7 @@ struct audit {
     struct queue *queue;
     struct topic *topic;
     uint64_t jobs, entries, named, ids, ttls_of_jobs, ttl_entries; /* found */
-    uint64_t claimed, dead;
+    uint64_t claimed, dead, done, bytes;
     struct tally lanes[TOPIC_LANES_MAX]; /* as topic->lanes */
     const char *wrong;
 };
@@ -77,6 +77,14 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
         blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DEAD), position),
               "a dead job is not in the schedule");
         break;
+    case PHASE_DONE:
+        audit->done++;
+        position.due = state->expires;
+        blame(audit, !position_before(position, topic->next_done),
+              "a done job is to be removed before the topic's next");
+        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DONE), position),
+              "a done job is not in the schedule");
+        return;
     }
     blame(audit, state->token < (int64_t)topic->next_token, "a token comes from the future");
     if (state->expires != DUEQ_NEVER && exists(audit, queue_key_class(topic->id, CLASS_TTL),
@@ -121,6 +129,9 @@ static void at_body(struct audit *audit, struct dueq_slice key)
     audit->jobs++;
     blame(audit, seq < audit->topic->next_seq, "a seq comes from the future");
     audit_state(audit, &job.state, seq);
+    audit->bytes += job.body.body.size;
+    blame(audit, job.state.size < 0 || (uint64_t)job.state.size == job.body.body.size,
+          "a state has another size than its body");
     if (job.body.id.size == 0)
         return;
     audit->named++;
@@ -167,6 +178,36 @@ static void at_schedule(struct audit *audit, struct dueq_slice key)
         audit->entries++;
 }
 
+static void at_follow_up(struct audit *audit, struct dueq_slice key)
+{
+    struct kv_key full;
+    struct dueq_slice record;
+    struct job_state state;
+    struct job_body body;
+
+    kv_key_copy(&full, key);
+    if (kv_get(audit->queue->kv, kv_key_slice(&full), &record) != DUEQ_OK ||
+        !job_record_read_body(record, &body)) {
+        blame(audit, false, "a follow-up does not read");
+        return;
+    }
+    audit->bytes += body.body.size;
+    blame(audit,
+          job_load_state(audit->queue, audit->topic, seq_of(key), &state) == DUEQ_OK &&
+              state.followed && state.state == PHASE_CLAIMED,
+          "a follow-up has no claimed job");
+}
+
+static void at_result(struct audit *audit, struct dueq_slice key)
+{
+    struct job_state state;
+
+    blame(audit,
+          job_load_state(audit->queue, audit->topic, seq_of(key), &state) == DUEQ_OK &&
+              state.state == PHASE_DONE,
+          "a result has no done job");
+}
+
 static void check_id(struct audit *audit, struct dueq_slice key)
 {
     (void)key;
@@ -184,6 +225,8 @@ static void audit_counts(struct audit *audit)
     blame(audit, audit->ids == audit->named, "the index of ids has an entry too many");
     blame(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
     blame(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
+    blame(audit, topic->done == audit->done, "the count of done jobs is wrong");
+    blame(audit, topic->bytes == audit->bytes, "the bytes of the bodies are wrong");
     for (size_t i = 0; i < topic->lane_count; i++)
         blame(audit,
               topic->lanes[i].pending == audit->lanes[i].pending &&
@@ -227,6 +270,8 @@ static const char *check_topic(struct queue *queue, struct topic *topic)
     walk(&audit, TABLE_STATE, at_state);
     walk(&audit, TABLE_BODY, at_body);
     walk(&audit, TABLE_SCHEDULE, at_schedule);
+    walk(&audit, TABLE_FOLLOW, at_follow_up);
+    walk(&audit, TABLE_RESULT, at_result);
     walk(&audit, TABLE_ID, check_id);
     audit_counts(&audit);
     audit_timer(&audit);
@@ -236,14 +281,15 @@ static const char *check_topic(struct queue *queue, struct topic *topic)
 /* The sums of all topics are those of each. */
 static bool sums_agree(const struct queue *queue)
 {
-    struct job_counts jobs = {0, 0, 0, 0}, counts;
+    struct job_counts jobs = {0, 0, 0, 0, 0}, counts;
 
     for (struct topic *topic = queue->topics; topic != NULL; topic = topic->hh.next) {
         counts = topic_counts(topic);
         topic_add_counts(&jobs, &counts);
     }
     return jobs.pending == queue->jobs.pending && jobs.ready == queue->jobs.ready &&
-           jobs.claimed == queue->jobs.claimed && jobs.dead == queue->jobs.dead;
+           jobs.claimed == queue->jobs.claimed && jobs.dead == queue->jobs.dead &&
+           jobs.done == queue->jobs.done;
 }
 
 const char *queue_check(struct queue *queue)

@@ -80,18 +80,44 @@ static enum dueq_status pick_unexpired(struct queue *queue, struct topic *topic,
 
 /* ---- claiming is rescheduling */
 
+static void next_token(struct queue *queue, struct topic *topic, struct job_state *state)
+{
+    state->attempt++;
+    state->token = (int64_t)topic->next_token++;
+    if (topic->next_token > queue->most_token)
+        queue->most_token = topic->next_token;
+    state->token_valid = true;
+}
+
 static enum dueq_status take(struct queue *queue, struct topic *topic, struct job *job,
-                             int64_t lease, struct dueq_time time)
+                             int64_t lease, struct dueq_slice worker, struct dueq_time time)
 {
     struct job_state state = job->state;
 
+    if (worker.size > DUEQ_WORKER_MAX)
+        worker.size = DUEQ_WORKER_MAX;
+    next_token(queue, topic, &state);
+    state.worker = worker;
+    state.windowed = job->body.window != DUEQ_DEFAULT;
     state.state = PHASE_CLAIMED;
+    state.since = time.now;
     state.due = queue_after(time, lease);
     return job_reschedule(queue, topic, job, state, time);
 }
 
+static int64_t choose_lease(struct queue *queue, struct topic *topic, const struct job *job,
+                            int64_t lease)
+{
+    if (lease == DUEQ_DEFAULT)
+        lease = job->body.lease;
+    return lease != DUEQ_DEFAULT
+               ? lease
+               : settings_number(queue, topic, DUEQ_SET_LEASE, queue->defaults.lease);
+}
+
 enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
-                             struct dueq_time time, struct dueq_job *ret_job)
+                             struct dueq_slice worker, struct dueq_time time,
+                             struct dueq_job *ret_job)
 {
     struct topic *found;
     struct job job;
@@ -101,20 +127,16 @@ enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64
         return DUEQ_INVALID;
     time = queue_time(queue, time);
     status = topics_find(queue, topic, &found);
+    if (status == DUEQ_OK && (found->paused & TOPIC_PAUSED_OUT))
+        return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
         status = pick_unexpired(queue, found, time, &job);
     if (status != DUEQ_OK)
         return status;
-    lease = queue_or_default(lease, queue_or_default(job.body.lease, queue->defaults.lease));
-    job.state.attempt++;
-    job.state.token = (int64_t)found->next_token++;
-    if (found->next_token > queue->most_token)
-        queue->most_token = found->next_token;
-    job.state.token_valid = true;
     QUEUE_COUNT(queue, found, claimed);
-    status = take(queue, found, &job, lease, time);
+    status = take(queue, found, &job, choose_lease(queue, found, &job, lease), worker, time);
     if (status == DUEQ_OK)
-        lookup_show(queue, &job, time, ret_job);
+        lookup_show(queue, found, &job, time, ret_job);
     return status;
 }
 
@@ -166,7 +188,48 @@ static enum dueq_status find_unexpired(struct queue *queue, struct dueq_slice to
 {
     enum dueq_status status = find_held(queue, topic, id, token, ret_topic, ret_job);
 
-    return status == DUEQ_OK && ret_job->state.state == PHASE_DEAD ? DUEQ_STALE : status;
+    return status == DUEQ_OK &&
+                   (ret_job->state.state == PHASE_DEAD || ret_job->state.state == PHASE_DONE)
+               ? DUEQ_STALE
+               : status;
+}
+
+/* Until when the id of a done job stays taken, on the queue's clock. */
+static int64_t window_end(const struct job_body *body, struct dueq_time time)
+{
+    if (body->window == DUEQ_DEFAULT)
+        return time.now;
+    return safe_time_add(body->throttle ? body->stamp : time.now,
+                         safe_time_clamp(body->window));
+}
+
+/* A job that is done goes, unless its id or its topic keeps it, or a follow-up takes its
+ * place. */
+static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct job *job,
+                                struct dueq_time time)
+{
+    int64_t keep = settings_number(queue, topic, DUEQ_SET_KEEP, 0), kept, taken;
+    enum dueq_status status = DUEQ_OK;
+
+    if (job->state.followed)
+        status = job_take_follow_up(queue, topic, job, time);
+    else if (keep > 0 || job->state.windowed) {
+        status = job_load_body(queue, topic, job->seq, &job->body);
+        if (status != DUEQ_OK)
+            return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+        kept = safe_time_add(time.now, safe_time_clamp(keep));
+        taken = window_end(&job->body, time);
+        if (kept > time.now || taken > time.now)
+            status =
+                job_finish(queue, topic, job, kept > taken ? kept : taken, keep == 0, time);
+        else
+            job_remove(queue, topic, job);
+    } else {
+        job_remove(queue, topic, job);
+    }
+    if (status == DUEQ_OK)
+        QUEUE_COUNT(queue, topic, acked);
+    return status;
 }
 
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
@@ -176,12 +239,15 @@ enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct 
     struct job job;
     enum dueq_status status = find_done(queue, topic, id, token, &found, &job);
 
-    queue_time(queue, time);
-    if (status != DUEQ_OK)
+    time = queue_time(queue, time);
+    if (status != DUEQ_OK || job.state.state == PHASE_DONE)
         return status;
-    QUEUE_COUNT(queue, found, acked);
-    job_remove(queue, found, &job);
-    return DUEQ_OK;
+    if (job.state.cancelled) {
+        QUEUE_COUNT(queue, found, cancelled);
+        job_remove(queue, found, &job);
+        return DUEQ_CANCELLED;
+    }
+    return end_job(queue, found, &job, time);
 }
 
 enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
@@ -199,14 +265,33 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
     status = find_unexpired(queue, topic, id, token, &found, &job);
     if (status != DUEQ_OK)
         return status;
-    wait = nack->delay == DUEQ_DEFAULT ? job_backoff(found, &job) : nack->delay;
+    wait = nack->delay;
+    if (wait == DUEQ_DEFAULT)
+        wait = nack->outcome == DUEQ_SILENT ? 0 : job_backoff(queue, found, &job);
     job.state.token_valid = false;
-    job.state.attempt -= nack->unseen && job.state.attempt > 0;
-    status = job_give_back(queue, found, &job, queue_after(time, wait), nack->dead, nack->error,
-                           time, ret_state);
+    if (nack->progress.size > 0)
+        job.state.progress = nack->progress;
+    if (job.state.progress.size > DUEQ_PROGRESS_MAX)
+        job.state.progress.size = DUEQ_PROGRESS_MAX;
+    status = job_give_back(queue, found, &job, queue_after(time, wait),
+                           nack->unseen ? JOB_UNSEEN : (int)nack->outcome, nack->error, time,
+                           ret_state);
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, found, nacked);
     return status;
+}
+
+/* Claims a job again whose lease has ended, when nobody else has claimed it since. */
+static enum dueq_status extend(struct queue *queue, struct topic *topic, struct job *job,
+                               int64_t lease, struct dueq_time time)
+{
+    struct job_state state = job->state;
+
+    if (state.state != PHASE_CLAIMED)
+        state.since = time.now;
+    state.state = PHASE_CLAIMED;
+    state.due = queue_after(time, lease);
+    return job_reschedule(queue, topic, job, state, time);
 }
 
 enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
@@ -221,8 +306,10 @@ enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
         return DUEQ_INVALID;
     time = queue_time(queue, time);
     status = find_unexpired(queue, topic, id, token, &found, &job);
+    if (status == DUEQ_OK && job.state.cancelled)
+        return DUEQ_CANCELLED;
     if (status == DUEQ_OK)
-        status = take(queue, found, &job, lease, time);
+        status = extend(queue, found, &job, lease, time);
     if (status == DUEQ_OK)
         *ret_end = queue_wall_of(queue, CLOCK_QUEUE, job.state.due);
     return status;

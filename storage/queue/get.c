@@ -8,7 +8,7 @@ enum dueq_status queue_get(struct queue *queue, struct dueq_slice topic, struct 
     enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
 
     if (status == DUEQ_OK)
-        lookup_show(queue, &job, queue_time(queue, time), ret_job);
+        lookup_show(queue, found, &job, queue_time(queue, time), ret_job);
     return status;
 }
 

@@ -5,8 +5,19 @@
 enum {
     PRIORITY_DEFAULT = 128,
     PRIORITY_MAX = 255,
+    JITTER_MAX = 100,   /* percent */
     RECORDS_MOST = 4096 /* what a job takes beside its body: five records with their keys */
 };
+
+static bool valid_steps(const struct dueq_push *push)
+{
+    if (push->step_count > DUEQ_STEPS_MAX)
+        return false;
+    for (size_t i = 0; i < push->step_count; i++)
+        if (push->steps[i] < 0)
+            return false;
+    return true;
+}
 
 static enum dueq_status check(const struct queue *queue, const struct dueq_push *push)
 {
@@ -14,7 +25,8 @@ static enum dueq_status check(const struct queue *queue, const struct dueq_push 
         push->priority < DUEQ_DEFAULT || push->priority > PRIORITY_MAX ||
         push->lease < DUEQ_DEFAULT || push->retries < DUEQ_DEFAULT ||
         push->backoff < DUEQ_DEFAULT || push->backoff_max < DUEQ_DEFAULT ||
-        push->ttl < DUEQ_DEFAULT)
+        push->ttl < DUEQ_DEFAULT || push->crashes < DUEQ_DEFAULT ||
+        push->jitter < DUEQ_DEFAULT || push->jitter > JITTER_MAX || !valid_steps(push))
         return DUEQ_INVALID;
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
@@ -34,37 +46,31 @@ static void set_due(struct job_body *body, const struct dueq_push *push, struct 
     }
 }
 
-static struct job_body body_of(const struct queue *queue, const struct dueq_push *push,
-                               struct dueq_time time)
+/* What the push does not set stays open; the ttl counts from now on, so it is chosen now. */
+static struct job_body body_of(struct queue *queue, struct topic *topic,
+                               const struct dueq_push *push, struct dueq_time time)
 {
-    const struct dueq_defaults *defaults = &queue->defaults;
     struct job_body body = {
         .id = push->id,
         .body = push->body,
         .priority = (uint8_t)queue_or_default(push->priority, PRIORITY_DEFAULT),
         .lease = push->lease,
-        .retries = queue_or_default(push->retries, defaults->retries),
-        .backoff = queue_or_default(push->backoff, defaults->backoff),
-        .backoff_max = queue_or_default(push->backoff_max, defaults->backoff_max),
-        .ttl = push->ttl,
+        .retries = push->retries,
+        .crashes = push->crashes,
+        .backoff = push->backoff,
+        .backoff_max = push->backoff_max,
+        .jitter = push->jitter,
+        .step_count = push->step_count,
+        .ttl = queue_or_default(push->ttl,
+                                settings_number(queue, topic, DUEQ_SET_TTL, DUEQ_DEFAULT)),
+        .window = DUEQ_DEFAULT,
         .pushed = time.wall,
         .stamp = time.now};
 
+    if (push->step_count > 0)
+        memcpy(body.steps, push->steps, push->step_count * sizeof(*push->steps));
     set_due(&body, push, time);
     return body;
-}
-
-/* ---- the records */
-
-static void put_body(struct queue *queue, struct topic *topic, uint64_t seq,
-                     const struct job_body *body)
-{
-    struct kv_key key = queue_key_job(TABLE_BODY, topic->id, seq);
-    uint8_t head[JOB_RECORD_HEAD_MAX];
-    struct dueq_slice parts[3] = {dueq_slice(head, job_record_write_head(head, body)), body->id,
-                                  body->body};
-
-    kv_putv(queue->kv, kv_key_slice(&key), parts, 3, true);
 }
 
 /* ---- ids */
@@ -124,7 +130,8 @@ static void add_job(struct queue *queue, struct topic *topic, const struct job_b
 
     QUEUE_COUNT(queue, topic, pushed);
     schedule_add(queue, topic, state, seq, time);
-    put_body(queue, topic, seq, body);
+    topic->bytes += body->body.size;
+    job_put_body(queue, topic, TABLE_BODY, seq, body, true);
     if (state->expires != DUEQ_NEVER)
         job_put_ttl(queue, topic, seq, state->expires);
     if (body->id.size > 0)
@@ -143,11 +150,14 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
     if (status != DUEQ_OK)
         return status;
     time = queue_time(queue, time);
-    body = body_of(queue, push, time);
-    state = job_record_first_state(&body);
     status = topics_open(queue, push->topic, &topic);
-    if (status == DUEQ_OK)
-        status = resolve_id(queue, topic, push->id, time, &name);
+    if (status != DUEQ_OK)
+        return status;
+    if (topic->paused & TOPIC_PAUSED_IN)
+        return DUEQ_PAUSED;
+    body = body_of(queue, topic, push, time);
+    state = job_record_first_state(&body);
+    status = resolve_id(queue, topic, push->id, time, &name);
     if (status == DUEQ_OK)
         status = schedule_reserve(topic, &state, time);
     if (status != DUEQ_OK)

@@ -12,7 +12,8 @@
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
                             struct dueq_time time, struct dueq_slice *ret_id);
 enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
-                             struct dueq_time time, struct dueq_job *ret_job);
+                             struct dueq_slice worker, struct dueq_time time,
+                             struct dueq_job *ret_job);
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, struct dueq_time time);
 enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
@@ -32,6 +33,9 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
                                    struct dueq_time time, struct dueq_topic_stats *ret_stats);
 enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
                                    struct dueq_topic_stats *ret_stats);
+
+enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool in, bool out,
+                             int64_t wait, struct dueq_time time); /* pause.c */
 
 /* ---- time (tick.c) */
 

@@ -37,10 +37,11 @@ static enum dueq_status end_lease(struct queue *queue, struct topic *topic, uint
     if (status != DUEQ_OK)
         return status;
     error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
-    status = job_give_back(queue, topic, &job, job.state.due, false, error, time, &state);
+    status =
+        job_give_back(queue, topic, &job, job.state.due, DUEQ_CRASHED, error, time, &state);
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, leases_expired);
-    return status;
+    return status == DUEQ_CANCELLED ? DUEQ_OK : status;
 }
 
 /* One that cannot be read is passed over, so that the others go on. */
@@ -118,11 +119,43 @@ static enum dueq_status expire_jobs(struct queue *queue, struct topic *topic,
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
+static enum dueq_status remove_done(struct queue *queue, struct topic *topic,
+                                    struct dueq_time time, unsigned *budget)
+{
+    struct position *at = &topic->next_done;
+    enum dueq_status status;
+
+    while ((status = next_due(queue, topic, CLASS_DONE, time.now, budget, at)) == DUEQ_OK) {
+        struct job job;
+
+        status = job_load(queue, topic, at->seq, &job);
+        if (status == DUEQ_OK)
+            job_remove(queue, topic, &job);
+        else if (!is_damage(status))
+            return status;
+        *at = position_after(*at);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static void end_pause(struct queue *queue, struct topic *topic, struct dueq_time time)
+{
+    if (topic->paused == 0 || topic->paused_until > time.now)
+        return;
+    topic->paused = 0;
+    queue_mark_dirty(queue, topic);
+    queue_signal(queue, topic);
+}
+
 static int64_t next_event(const struct queue *queue, const struct topic *topic)
 {
     int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
                                                                : topic->next_ttl.due;
 
+    if (topic->next_done.due < next)
+        next = topic->next_done.due;
+    if (topic->paused != 0 && topic->paused_until < next)
+        next = topic->paused_until;
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];
 
@@ -139,11 +172,14 @@ static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time
 {
     enum dueq_status lives = expire_jobs(queue, topic, time, budget),
                      leases = end_leases(queue, topic, time, budget),
+                     done = remove_done(queue, topic, time, budget),
                      lanes = count_lanes(queue, topic, time, budget);
     bool put_off = topic->put_off;
-    bool failed = lives != DUEQ_OK || leases != DUEQ_OK || lanes != DUEQ_OK;
-    int64_t at = next_event(queue, topic);
+    bool failed = lives != DUEQ_OK || leases != DUEQ_OK || done != DUEQ_OK || lanes != DUEQ_OK;
+    int64_t at;
 
+    end_pause(queue, topic, time);
+    at = next_event(queue, topic);
     topic->put_off = false;
     if (put_off)
         queue_signal(queue, topic);
@@ -211,8 +247,8 @@ static void run_due(struct queue *queue, struct dueq_time time, unsigned *budget
 static void fill_id_filter(struct queue *queue, unsigned *budget)
 {
     if (id_index_wants_filter(&queue->ids))
-        id_index_begin_filter(&queue->ids,
-                              queue->jobs.pending + queue->jobs.claimed + queue->jobs.dead);
+        id_index_begin_filter(&queue->ids, queue->jobs.pending + queue->jobs.claimed +
+                                               queue->jobs.dead + queue->jobs.done);
     id_index_fill_filter(&queue->ids, queue->cursor, budget);
 }
 

@@ -61,6 +61,13 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
         return status;
     time = queue_time(queue, time);
     stats = found->totals;
+    stats.bytes = found->bytes;
+    stats.paused_in = (found->paused & TOPIC_PAUSED_IN) != 0;
+    stats.paused_out = (found->paused & TOPIC_PAUSED_OUT) != 0;
+    if (found->paused != 0)
+        stats.paused_until = found->paused_until == DUEQ_NEVER
+                                 ? DUEQ_NEVER
+                                 : queue_wall_of(queue, CLOCK_QUEUE, found->paused_until);
     stats.oldest_ready_age = 0;
     stats.next_due = DUEQ_NEVER;
     status = look_at_topic(queue, found, time, &budget, &stats);

@@ -372,7 +372,7 @@ static void ack_one(void)
 static void check_backoff(const struct model_job *job, int64_t *ret_wait)
 {
     struct dueq_job found;
-    int64_t plain = 1000LL << (job->attempt - 1);
+    int64_t plain = 1000LL << job->failures;
 
     assert_int_equal(
         dueq_get(fixture.store, topic_of(job->topic), model_id(job), fixture.time, &found),
@@ -386,7 +386,10 @@ static void check_backoff(const struct model_job *job, int64_t *ret_wait)
 static void nack_one(void)
 {
     struct target target;
-    struct dueq_nack nack = {.delay = once_in(3) ? 0 : roll(1000), .dead = once_in(10)};
+    struct dueq_nack nack = {.delay = once_in(3) ? 0 : roll(1000),
+                             .outcome = once_in(10)  ? DUEQ_FATAL
+                                        : once_in(6) ? DUEQ_SILENT
+                                                     : DUEQ_FAILED};
     enum dueq_status wanted;
     enum dueq_state state;
 
@@ -406,10 +409,12 @@ static void nack_one(void)
         target.job->error = "boom";
     target.job->token_valid = false;
     target.sums->totals.nacked++;
+    if (nack.delay == DUEQ_DEFAULT && nack.outcome == DUEQ_SILENT)
+        nack.delay = 0;
     if (nack.delay == DUEQ_DEFAULT)
         check_backoff(target.job, &nack.delay);
-    model_give_back(&test.model, target.job, model_after(fixture.time, nack.delay), nack.dead,
-                    fixture.time);
+    model_give_back(&test.model, target.job, model_after(fixture.time, nack.delay),
+                    nack.outcome, fixture.time);
     assert_int_equal(state, model_state(target.job, fixture.time));
 }
 
@@ -447,6 +452,8 @@ static void check_job(const struct dueq_job *found, const struct model_job *job)
     assert_int_equal(found->state, model_state(job, fixture.time));
     assert_int_equal(found->due, model_shown_due(job, fixture.time));
     assert_int_equal(found->attempt, job->attempt);
+    assert_int_equal(found->failures, job->failures);
+    assert_int_equal(found->leases_expired, job->crashes);
     assert_int_equal(found->token, job->token);
     assert_int_equal(found->pushed, job->pushed);
 }

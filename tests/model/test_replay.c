@@ -135,7 +135,7 @@ static void answer(void)
 {
     struct dueq_nack nack = {.delay = (int64_t)dice_roll(&test.dice, 500),
                              .error = dueq_slice("failed", 6),
-                             .dead = dice_once_in(&test.dice, 4)};
+                             .outcome = dice_once_in(&test.dice, 4) ? DUEQ_FATAL : DUEQ_FAILED};
     enum dueq_state state;
     struct held held;
     int64_t end;

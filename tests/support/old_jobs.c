@@ -95,8 +95,9 @@ static void push(struct dueq *store, const struct old_job *job)
 
 static void bring_about(struct dueq *store, const struct old_job *job)
 {
-    struct dueq_nack nack = {
-        .delay = 3600000, .error = text(job->error), .dead = job->state == DUEQ_DEAD};
+    struct dueq_nack nack = {.delay = 3600000,
+                             .error = text(job->error),
+                             .outcome = job->state == DUEQ_DEAD ? DUEQ_FATAL : DUEQ_FAILED};
     struct dueq_job claimed;
     enum dueq_state state;
 

@@ -119,11 +119,16 @@ void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_t
     model->topics[job->topic].totals.jobs_expired++;
 }
 
-void model_give_back(struct queue_model *model, struct model_job *job, int64_t due, bool final,
-                     struct dueq_time time)
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
+                     enum dueq_outcome outcome, struct dueq_time time)
 {
-    if (final || job->attempt > QUEUE_MODEL_RETRIES) {
+    job->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
+    job->crashes += outcome == DUEQ_CRASHED;
+    if (outcome == DUEQ_FATAL || job->failures > QUEUE_MODEL_RETRIES) {
         model_die(model, job, time);
+    } else if (job->crashes > QUEUE_MODEL_CRASHES) {
+        model_die(model, job, time);
+        job->error = "crashed: 4 leases expired";
     } else if (job->expires <= time.now) {
         model_lapse(model, job, time);
     } else {
@@ -138,7 +143,7 @@ void model_end_lease(struct queue_model *model, struct model_job *job, struct du
     if (job->error == NULL)
         job->error = "lease expired";
     model->topics[job->topic].totals.leases_expired++;
-    model_give_back(model, job, job->due, false, time);
+    model_give_back(model, job, job->due, DUEQ_CRASHED, time);
 }
 
 /* ---- sums */
@@ -156,6 +161,7 @@ void model_stats(const struct queue_model *model, int topic, struct dueq_time ti
         if (!job->there || job->topic != topic)
             continue;
         ret_stats->counts[state]++;
+        ret_stats->bytes += strlen(job->body);
         if (state == DUEQ_READY && late > ret_stats->oldest_ready_age)
             ret_stats->oldest_ready_age = late;
         if (state == DUEQ_DELAYED && time.wall - late < ret_stats->next_due)

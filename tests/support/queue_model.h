@@ -5,7 +5,12 @@
 
 #include "storage/dueq.h"
 
-enum { QUEUE_MODEL_TOPICS = 3, QUEUE_MODEL_JOBS = 400, QUEUE_MODEL_RETRIES = 3 };
+enum {
+    QUEUE_MODEL_TOPICS = 3,
+    QUEUE_MODEL_JOBS = 400,
+    QUEUE_MODEL_RETRIES = 3,
+    QUEUE_MODEL_CRASHES = 3
+};
 
 struct model_job {
     bool there; /* false: removed; its id serves to ask for a job that does not exist */
@@ -16,6 +21,7 @@ struct model_job {
     bool wall;    /* due is on the wall clock */
     bool token_valid;
     enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD } state;
+    int64_t failures, crashes;
     int64_t due, token, attempt, expires, ttl, pushed; /* ttl: only with expires */
     const char *error;
     char body[24];
@@ -64,8 +70,8 @@ bool model_life_over(const struct model_job *job, struct dueq_time time);
 void model_die(struct queue_model *model, struct model_job *job, struct dueq_time time);
 void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time);
 /* No longer claimed: dead, or pending at `due`. */
-void model_give_back(struct queue_model *model, struct model_job *job, int64_t due, bool final,
-                     struct dueq_time time);
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
+                     enum dueq_outcome outcome, struct dueq_time time);
 void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
 
 /* The statistics that the store must return for the topic. */

@@ -1,7 +1,7 @@
 /* COMMAND: the entries of all commands, as clients read them. */
 #include "server/dispatch/command_list.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/key_specs.h"

@@ -3,7 +3,7 @@
 #include "server/dispatch/context.h"
 #include "storage/store.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_help.h"
 #include "server/server.h"

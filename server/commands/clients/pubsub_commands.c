@@ -2,7 +2,7 @@
 #include "server/dispatch/command_list.h"
 #include "server/session/pubsub.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "server/dispatch/context.h"
 #include "server/dispatch/docs/command_help.h"
 #include "server/session/session.h"

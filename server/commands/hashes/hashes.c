@@ -3,7 +3,7 @@
 #include "server/commands/hashes/hash_fields.h"
 #include "server/dispatch/command_list.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/commands/scan.h"

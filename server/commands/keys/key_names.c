@@ -6,7 +6,7 @@
 #include "server/process/random.h"
 #include "storage/store.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 
 static enum outcome no_such_key(struct context *context)
 {

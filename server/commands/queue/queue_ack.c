@@ -50,7 +50,7 @@ static bool read_nack_option(struct context *context, size_t *at, struct dueq_na
 
     *at += 2;
     if (arguments_is(context, option, "dead")) {
-        nack->dead = true;
+        nack->outcome = DUEQ_FATAL;
         *at = option + 1;
         return true;
     }

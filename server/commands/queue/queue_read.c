@@ -1,7 +1,7 @@
 /* Reads jobs and topics: Q.GET, Q.LEN, Q.STATS, Q.TOPICS. */
 #include "server/dispatch/command_list.h"
 
-#include "protocol/glob.h"
+#include "storage/glob.h"
 #include "server/dispatch/arguments.h"
 
 static void write_number(struct resp_writer *reply, const char *name, int64_t number)
@@ -28,9 +28,56 @@ static void write_bytes(struct resp_writer *reply, const char *name, struct dueq
 
 /* ---- Q.GET */
 
+static void write_bytes_or_nil(struct resp_writer *reply, const char *name,
+                               struct dueq_slice bytes)
+{
+    resp_string(reply, name);
+    if (bytes.size > 0)
+        resp_bulk(reply, bytes.data, bytes.size);
+    else
+        resp_null(reply);
+}
+
+static void write_steps(struct resp_writer *reply, const struct dueq_job *job)
+{
+    resp_string(reply, "steps");
+    resp_array(reply, job->step_count);
+    for (size_t i = 0; i < job->step_count; i++)
+        resp_integer(reply, job->steps[i]);
+}
+
+static void write_attempts(struct resp_writer *reply, const struct dueq_job *job)
+{
+    struct dueq_attempt attempts[DUEQ_ATTEMPTS_KEPT];
+    size_t count = dueq_job_attempts(job, attempts);
+
+    resp_string(reply, "attempts");
+    resp_array(reply, count);
+    for (size_t i = 0; i < count; i++) {
+        resp_map(reply, 4);
+        write_number(reply, "ended", attempts[i].ended);
+        write_number(reply, "duration", attempts[i].duration);
+        resp_string(reply, "outcome");
+        resp_string(reply, dueq_outcome_name(attempts[i].outcome));
+        write_bytes_or_nil(reply, "worker", attempts[i].worker);
+    }
+}
+
+static void write_options(struct resp_writer *reply, const struct dueq_job *job)
+{
+    write_number(reply, "lease", job->lease);
+    write_number(reply, "retries", job->retries);
+    write_number(reply, "crashes", job->crashes);
+    write_number(reply, "backoff", job->backoff);
+    write_number(reply, "backoff-max", job->backoff_max);
+    write_number(reply, "jitter", job->jitter);
+    write_steps(reply, job);
+    write_number_or_nil(reply, "ttl", job->ttl, job->ttl != DUEQ_DEFAULT);
+}
+
 static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
-    resp_map(reply, 14);
+    resp_map(reply, 26);
     write_bytes(reply, "id", job->id);
     resp_string(reply, "state");
     resp_string(reply, dueq_state_name(job->state));
@@ -40,17 +87,17 @@ static void write_job(struct resp_writer *reply, const struct dueq_job *job)
     write_number_or_nil(reply, "token", job->token, job->token > 0);
     write_number(reply, "priority", job->priority);
     write_number(reply, "pushed", job->pushed);
-    write_number(reply, "lease", job->lease);
-    write_number(reply, "retries", job->retries);
-    write_number(reply, "backoff", job->backoff);
-    write_number(reply, "backoff-max", job->backoff_max);
-    write_number_or_nil(reply, "ttl", job->ttl, job->ttl != DUEQ_DEFAULT);
-    if (job->error.size > 0) {
-        write_bytes(reply, "error", job->error);
-        return;
-    }
-    resp_string(reply, "error");
-    resp_null(reply);
+    write_options(reply, job);
+    write_number(reply, "failures", job->failures);
+    write_number(reply, "leases-expired", job->leases_expired);
+    write_number_or_nil(reply, "claimed-at", job->claimed_at, job->claimed_at != 0);
+    write_number_or_nil(reply, "kept-until", job->kept_until, job->kept_until != 0);
+    write_bytes_or_nil(reply, "worker", job->worker);
+    write_bytes_or_nil(reply, "progress", job->progress);
+    write_number(reply, "cancelled", job->cancelled);
+    write_number(reply, "followed", job->followed);
+    write_attempts(reply, job);
+    write_bytes_or_nil(reply, "error", job->error);
 }
 
 static enum outcome run_q_get(struct context *context)
@@ -120,6 +167,17 @@ static enum outcome run_q_len(struct context *context)
     return OUTCOME_DONE;
 }
 
+static void write_pause(struct resp_writer *reply, const struct dueq_topic_stats *stats)
+{
+    resp_string(reply, "paused");
+    if (stats->paused_in || stats->paused_out)
+        resp_string(reply, !stats->paused_out ? "in" : stats->paused_in ? "all" : "out");
+    else
+        resp_null(reply);
+    write_number_or_nil(reply, "paused-until", stats->paused_until,
+                        stats->paused_until != 0 && stats->paused_until != DUEQ_NEVER);
+}
+
 static enum outcome run_q_stats(struct context *context)
 {
     struct resp_writer *reply = context->reply;
@@ -127,7 +185,7 @@ static enum outcome run_q_stats(struct context *context)
 
     if (!read_stats(context, &stats))
         return OUTCOME_DONE;
-    resp_map(reply, DUEQ_STATES + 11);
+    resp_map(reply, DUEQ_STATES + 17);
     for (int state = 0; state < DUEQ_STATES; state++)
         write_number(reply, dueq_state_name((enum dueq_state)state),
                      (int64_t)stats.counts[state]);
@@ -141,6 +199,11 @@ static enum outcome run_q_stats(struct context *context)
     write_number(reply, "total-dead", (int64_t)stats.dead);
     write_number(reply, "total-lapsed", (int64_t)stats.jobs_expired);
     write_number(reply, "total-deleted", (int64_t)stats.deleted);
+    write_number(reply, "total-cancelled", (int64_t)stats.cancelled);
+    write_number(reply, "total-dead-removed", (int64_t)stats.dead_removed);
+    write_number(reply, "total-dropped", (int64_t)stats.dropped);
+    write_number(reply, "bytes", (int64_t)stats.bytes);
+    write_pause(reply, &stats);
     write_number(reply, "counting", stats.counting);
     return OUTCOME_DONE;
 }
@@ -192,7 +255,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "How many jobs a topic has, in all or in a state",
      .complexity = "O(L) with L the number of priorities in use",
-     .syntax = "topic [delayed|ready|claimed|dead]",
+     .syntax = "topic [delayed|ready|claimed|dead|done]",
      .categories = "queue",
      .run = run_q_len},
     {.name = "q.stats",

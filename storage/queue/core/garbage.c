@@ -6,8 +6,8 @@
 #include "storage/kv/kv.h"
 #include "storage/queue/core/queue_state.h"
 
-static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY, TABLE_STATE, TABLE_SCHEDULE,
-                                 TABLE_ID};
+static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY,   TABLE_STATE, TABLE_SCHEDULE,
+                                 TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT};
 
 static struct kv_key mark_key(void)
 {

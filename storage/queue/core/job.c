@@ -5,6 +5,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { JITTER = 20 }; /* percent, of a backoff that doubles */
+
 /* ---- records */
 
 enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_t seq,
@@ -51,14 +56,36 @@ enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq
     return status;
 }
 
+/* The texts of the state may lie in queue->state: the record is made elsewhere first. */
 static void save_state(struct queue *queue, struct topic *topic, struct job *job)
 {
     struct kv_key key = queue_key_job(TABLE_STATE, topic->id, job->seq);
     uint8_t bytes[JOB_RECORD_STATE_MAX];
+    struct dueq_slice record;
 
-    kv_put(queue->kv, kv_key_slice(&key),
-           dueq_slice(bytes, job_record_write_state(bytes, &job->state)), !job->moved);
+    record = dueq_slice(queue->state, job_record_write_state(bytes, &job->state));
+    memcpy(queue->state, bytes, record.size);
+    kv_put(queue->kv, kv_key_slice(&key), record, !job->moved);
+    job_record_read_state(record, &job->state);
     job->moved = true;
+}
+
+void job_put_body(struct queue *queue, struct topic *topic, uint8_t table, uint64_t seq,
+                  const struct job_body *body, bool absent)
+{
+    struct kv_key key = queue_key_job(table, topic->id, seq);
+    uint8_t head[JOB_RECORD_HEAD_MAX];
+    struct dueq_slice parts[3] = {dueq_slice(head, job_record_write_head(head, body)), body->id,
+                                  body->body};
+
+    kv_putv(queue->kv, kv_key_slice(&key), parts, 3, absent);
+}
+
+static void del_record(struct queue *queue, struct topic *topic, uint8_t table, uint64_t seq)
+{
+    struct kv_key key = queue_key_job(table, topic->id, seq);
+
+    kv_del(queue->kv, kv_key_slice(&key));
 }
 
 void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t expires)
@@ -76,51 +103,148 @@ static void drop_ttl(struct queue *queue, struct topic *topic, const struct job 
 {
     struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
 
-    if (job->state.expires == DUEQ_NEVER)
+    if (job->state.expires == DUEQ_NEVER || job->state.state == PHASE_DONE)
         return;
     queue_key_add_position(&key, job->state.expires, job->seq);
+    kv_del(queue->kv, kv_key_slice(&key));
+}
+
+/* States of version 1 do not tell the size of the body. */
+static uint64_t body_size(struct queue *queue, struct topic *topic, const struct job *job)
+{
+    struct job_body body;
+
+    if (job->state.size >= 0)
+        return (uint64_t)job->state.size;
+    return job_load_body(queue, topic, job->seq, &body) == DUEQ_OK ? body.body.size : 0;
+}
+
+static void forget_bytes(struct topic *topic, uint64_t size)
+{
+    topic->bytes -= size < topic->bytes ? size : topic->bytes;
+}
+
+/* Removes the follow-up that never came. */
+static void drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
+{
+    struct kv_key key = queue_key_job(TABLE_FOLLOW, topic->id, seq);
+    struct dueq_slice record;
+    struct job_body body;
+
+    if (kv_get(queue->kv, kv_key_slice(&key), &record) == DUEQ_OK &&
+        job_record_read_body(record, &body))
+        forget_bytes(topic, body.body.size);
     kv_del(queue->kv, kv_key_slice(&key));
 }
 
 /* The id goes first: it lies in a record that goes. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 {
-    struct kv_key body = queue_key_job(TABLE_BODY, topic->id, job->seq);
-    struct kv_key state = queue_key_job(TABLE_STATE, topic->id, job->seq);
-
+    forget_bytes(topic, body_size(queue, topic, job));
     if (job->body.id.size > 0)
         id_index_del(&queue->ids, topic->id, job->body.id);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, job);
-    kv_del(queue->kv, kv_key_slice(&body));
+    if (job->state.followed)
+        drop_follow_up(queue, topic, job->seq);
+    del_record(queue, topic, TABLE_BODY, job->seq);
+    if (job->state.state == PHASE_DONE)
+        del_record(queue, topic, TABLE_RESULT, job->seq);
     if (job->moved)
-        kv_del(queue->kv, kv_key_slice(&state));
+        del_record(queue, topic, TABLE_STATE, job->seq);
 }
 
 /* ---- from one state to another */
 
-static void keep_error(struct queue *queue, struct dueq_slice *error)
-{
-    if (error->size > DUEQ_ERROR_MAX)
-        error->size = DUEQ_ERROR_MAX;
-    if (error->size > 0)
-        memmove(queue->error, error->data, error->size);
-    error->data = queue->error;
-}
-
 enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct job *job,
                                 struct job_state state, struct dueq_time time)
 {
+    struct job_state old = job->state;
     enum dueq_status status = schedule_reserve(topic, &state, time);
 
     if (status != DUEQ_OK)
         return status;
-    keep_error(queue, &state.error);
-    schedule_remove(queue, topic, &job->state, job->seq);
-    schedule_add(queue, topic, &state, job->seq, time);
+    if (state.error.size > DUEQ_ERROR_MAX)
+        state.error.size = DUEQ_ERROR_MAX;
+    if (state.progress.size > DUEQ_PROGRESS_MAX)
+        state.progress.size = DUEQ_PROGRESS_MAX;
     job->state = state;
     save_state(queue, topic, job);
+    schedule_remove(queue, topic, &old, job->seq);
+    schedule_add(queue, topic, &job->state, job->seq, time);
     return DUEQ_OK;
+}
+
+enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct job *job,
+                             const struct job_body *body, struct dueq_time time)
+{
+    struct job_state state = job_record_first_state(body);
+    enum dueq_status status = schedule_reserve(topic, &state, time);
+
+    if (status != DUEQ_OK)
+        return status;
+    forget_bytes(topic, body_size(queue, topic, job));
+    topic->bytes += body->body.size;
+    schedule_remove(queue, topic, &job->state, job->seq);
+    drop_ttl(queue, topic, job);
+    if (job->moved)
+        del_record(queue, topic, TABLE_STATE, job->seq);
+    job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
+    schedule_add(queue, topic, &state, job->seq, time);
+    if (state.expires != DUEQ_NEVER)
+        job_put_ttl(queue, topic, job->seq, state.expires);
+    job->body = *body;
+    job->state = state;
+    job->moved = false;
+    return DUEQ_OK;
+}
+
+enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, struct job *job,
+                                    struct dueq_time time)
+{
+    struct kv_key key = queue_key_job(TABLE_FOLLOW, topic->id, job->seq);
+    struct dueq_slice record;
+    struct job_body body;
+    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &record);
+
+    if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && !job_record_read_body(record, &body)))
+        return DUEQ_CORRUPT;
+    if (status != DUEQ_OK)
+        return status;
+    forget_bytes(topic, body.body.size); /* counted since the follow-up came */
+    status = job_replace(queue, topic, job, &body, time);
+    if (status == DUEQ_OK)
+        kv_del(queue->kv, kv_key_slice(&key));
+    else
+        topic->bytes += body.body.size;
+    return status;
+}
+
+enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job *job,
+                            int64_t until, bool strip, struct dueq_time time)
+{
+    struct job_state state = job->state;
+    struct job_body body = job->body;
+
+    state.state = PHASE_DONE;
+    state.due = state.since = time.now;
+    state.error = dueq_slice(NULL, 0);
+    drop_ttl(queue, topic, job);
+    if (strip && !body.stripped) {
+        uint8_t id[DUEQ_NAME_MAX];
+
+        if (body.id.size > 0)
+            memcpy(id, body.id.data, body.id.size);
+        body.id.data = id;
+        body.body = dueq_slice(NULL, 0);
+        body.stripped = true;
+        forget_bytes(topic, body_size(queue, topic, job));
+        state.size = 0;
+        job_put_body(queue, topic, TABLE_BODY, job->seq, &body, false);
+    }
+    job->state.expires = DUEQ_NEVER;
+    state.expires = until;
+    return job_reschedule(queue, topic, job, state, time); /* needs no memory */
 }
 
 static void die(struct queue *queue, struct topic *topic, struct job *job,
@@ -129,7 +253,7 @@ static void die(struct queue *queue, struct topic *topic, struct job *job,
     struct job_state state = job->state;
 
     state.state = PHASE_DEAD;
-    state.due = time.now;
+    state.due = state.since = time.now;
     state.expires = DUEQ_NEVER;
     state.error = error;
     drop_ttl(queue, topic, job);
@@ -148,7 +272,6 @@ bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
             : DUEQ_NEVER;
 
     if (job->state.expires != DUEQ_NEVER && end != DUEQ_NEVER && end > job->state.expires) {
-        keep_error(queue, &job->state.error);
         drop_ttl(queue, topic, job);
         job->state.expires = end;
         job_put_ttl(queue, topic, job->seq, end);
@@ -161,53 +284,183 @@ void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time)
 {
     QUEUE_COUNT(queue, topic, jobs_expired);
-    die(queue, topic, job, dueq_slice("expired", 7), time);
+    if (settings_number(queue, topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP)
+        job_remove(queue, topic, job);
+    else
+        die(queue, topic, job, dueq_slice("expired", 7), time);
 }
 
-enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
-                               int64_t due, bool final, struct dueq_slice error,
-                               struct dueq_time time, enum dueq_state *ret_state)
-{
-    struct job_state state = job->state;
-    enum dueq_status status;
+/* ---- the end of a claim */
 
-    if (error.size > 0)
-        state.error = error;
-    if (final || state.attempt > job->body.retries) {
-        die(queue, topic, job, state.error, time);
-        *ret_state = DUEQ_DEAD;
-        return DUEQ_OK;
+static void remember_attempt(struct queue *queue, struct job_state *state, int outcome,
+                             struct dueq_time time)
+{
+    struct dueq_attempt attempt = {.ended = queue_wall_of(queue, CLOCK_QUEUE, time.now),
+                                   .duration = time.now - state->since,
+                                   .outcome = (enum dueq_outcome)outcome,
+                                   .worker = state->worker};
+
+    if (outcome == JOB_UNSEEN) {
+        state->attempt -= state->attempt > 0;
+        return;
     }
-    if (state.expires <= time.now) {
-        job_expire(queue, topic, job, time);
-        *ret_state = DUEQ_DEAD;
-        return DUEQ_OK;
-    }
-    state.state = PHASE_PENDING;
-    state.clock = CLOCK_QUEUE;
-    state.due = due;
-    status = job_reschedule(queue, topic, job, state, time);
+    state->history = job_record_append_attempt(queue->history, state->history, &attempt);
+    state->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
+    state->crashes += outcome == DUEQ_CRASHED;
+}
+
+static void quarantine(struct queue *queue, struct topic *topic, struct job *job,
+                       struct dueq_time time)
+{
+    char error[64];
+    int size = snprintf(error, sizeof(error), "crashed: %" PRId64 " leases expired",
+                        job->state.crashes);
+
+    die(queue, topic, job, dueq_slice(error, (size_t)size), time);
+}
+
+static enum dueq_status end_claim(struct queue *queue, struct topic *topic, struct job *job,
+                                  struct job_state state, struct dueq_time time,
+                                  enum dueq_state *ret_state)
+{
+    enum dueq_status status = job_reschedule(queue, topic, job, state, time);
+
     if (status == DUEQ_OK)
-        *ret_state = due <= time.now ? DUEQ_READY : DUEQ_DELAYED;
+        *ret_state = state.due <= time.now ? DUEQ_READY : DUEQ_DELAYED;
     return status;
 }
 
-/* Doubles with each attempt up to the limit, and is spread by up to a fifth either way, so that
- * jobs that failed together do not come back together. The spread is a function of the job, so
- * that a follower would find the same. */
-int64_t job_backoff(const struct topic *topic, const struct job *job)
+static enum dueq_status follow(struct queue *queue, struct topic *topic, struct job *job,
+                               struct dueq_time time, enum dueq_state *ret_state)
 {
-    int64_t wait = job->body.backoff, limit = safe_time_clamp(job->body.backoff_max), spread;
+    enum dueq_status status = job_take_follow_up(queue, topic, job, time);
+
+    if (status == DUEQ_OK)
+        *ret_state = queue_clock_of(queue, job->state.clock, job->state.due) <= time.now
+                         ? DUEQ_READY
+                         : DUEQ_DELAYED;
+    return status;
+}
+
+enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
+                               int64_t due, int outcome, struct dueq_slice error,
+                               struct dueq_time time, enum dueq_state *ret_state)
+{
+    struct job_options options;
+    struct job_state state = job->state;
+
+    if (state.cancelled) {
+        QUEUE_COUNT(queue, topic, cancelled);
+        job_remove(queue, topic, job);
+        return DUEQ_CANCELLED;
+    }
+    if (state.followed)
+        return follow(queue, topic, job, time, ret_state);
+    options = job_options(queue, topic, &job->body);
+    remember_attempt(queue, &state, outcome, time);
+    if (error.size > 0)
+        state.error = error;
+    *ret_state = DUEQ_DEAD;
+    job->state.failures = state.failures;
+    job->state.crashes = state.crashes;
+    job->state.history = state.history;
+    if (outcome == DUEQ_FATAL || state.failures > options.retries)
+        die(queue, topic, job, state.error, time);
+    else if (state.crashes > options.crashes)
+        quarantine(queue, topic, job, time);
+    else if (state.expires <= time.now)
+        job_expire(queue, topic, job, time);
+    else {
+        state.state = PHASE_PENDING;
+        state.clock = CLOCK_QUEUE;
+        state.due = state.since = due;
+        return end_claim(queue, topic, job, state, time, ret_state);
+    }
+    return DUEQ_OK;
+}
+
+/* ---- options */
+
+static void choose_backoff(struct job_options *options, const struct job_body *body,
+                           const struct dueq_settings *settings)
+{
+    if (body->step_count > 0 || body->backoff != DUEQ_DEFAULT) {
+        options->steps = body->steps;
+        options->step_count = body->step_count;
+        options->backoff = queue_or_default(body->backoff, options->backoff);
+        options->jitter = body->jitter;
+    } else if (settings != NULL && (settings->step_count > 0 ||
+                                    settings->numbers[DUEQ_SET_BACKOFF] != DUEQ_DEFAULT)) {
+        options->steps = settings->steps;
+        options->step_count = settings->step_count;
+        options->backoff =
+            queue_or_default(settings->numbers[DUEQ_SET_BACKOFF], options->backoff);
+        options->backoff_max =
+            queue_or_default(settings->numbers[DUEQ_SET_BACKOFF_MAX], options->backoff_max);
+        options->jitter = settings->numbers[DUEQ_SET_JITTER];
+    }
+    options->backoff_max = queue_or_default(body->backoff_max, options->backoff_max);
+    options->jitter = queue_or_default(body->jitter, options->jitter);
+    options->jitter = queue_or_default(options->jitter, options->step_count > 0 ? 0 : JITTER);
+}
+
+static int64_t choose(int64_t own, const struct dueq_settings *settings,
+                      enum dueq_setting setting, int64_t otherwise)
+{
+    if (own != DUEQ_DEFAULT)
+        return own;
+    return settings == NULL ? otherwise
+                            : queue_or_default(settings->numbers[setting], otherwise);
+}
+
+struct job_options job_options(struct queue *queue, struct topic *topic,
+                               const struct job_body *body)
+{
+    const struct dueq_settings *settings = settings_of(queue, topic);
+    const struct dueq_defaults *defaults = &queue->defaults;
+    struct job_options options = {
+        .lease = choose(body->lease, settings, DUEQ_SET_LEASE, defaults->lease),
+        .retries = choose(body->retries, settings, DUEQ_SET_RETRIES, defaults->retries),
+        .crashes = choose(body->crashes, settings, DUEQ_SET_CRASHES, defaults->crashes),
+        .backoff = defaults->backoff,
+        .backoff_max = defaults->backoff_max,
+        .jitter = DUEQ_DEFAULT};
+
+    choose_backoff(&options, body, settings);
+    return options;
+}
+
+/* Doubles with each failure up to the limit, or follows the steps. */
+static int64_t wait_after(const struct job_options *options, int64_t failures)
+{
+    int64_t limit = safe_time_clamp(options->backoff_max), wait = options->backoff;
+
+    if (options->step_count > 0) {
+        uint64_t last = options->step_count - 1, step = (uint64_t)failures;
+
+        return safe_time_clamp(options->steps[step < last ? step : last]);
+    }
+    for (int64_t i = 0; i < failures && wait > 0 && wait < limit; i++)
+        wait = wait > limit / 2 ? limit : wait * 2;
+    return wait > limit ? limit : wait;
+}
+
+/* Spreads the wait either way, so that jobs that failed together do not come back together. The
+ * spread is a function of the job, so that a follower computes the same. */
+int64_t job_backoff(struct queue *queue, struct topic *topic, const struct job *job)
+{
+    struct job_options options = job_options(queue, topic, &job->body);
+    int64_t failures = job->state.failures > 0 ? job->state.failures : 0, spread;
+    int64_t wait = wait_after(&options, failures),
+            limit =
+                options.step_count > 0 ? SAFE_TIME_MAX : safe_time_clamp(options.backoff_max);
     uint8_t seed[3 * 8];
 
-    for (int64_t i = 1; i < job->state.attempt && wait > 0 && wait < limit; i++)
-        wait = wait > limit / 2 ? limit : wait * 2;
-    if (wait > limit)
-        wait = limit;
     bytes_write_u64(seed, topic->id);
     bytes_write_u64(seed + 8, job->seq);
-    bytes_write_u64(seed + 16, (uint64_t)job->state.attempt);
-    spread = (int64_t)(XXH3_64bits(seed, sizeof(seed)) % 401) - 200; /* thousandths */
+    bytes_write_u64(seed + 16, (uint64_t)failures + 1);
+    spread = (int64_t)(XXH3_64bits(seed, sizeof(seed)) % (uint64_t)(20 * options.jitter + 1)) -
+             10 * options.jitter; /* thousandths */
     wait += wait / 1000 * spread + wait % 1000 * spread / 1000;
     return wait > limit ? limit : wait;
 }

@@ -14,6 +14,17 @@ struct job {
     bool moved; /* the state has a record of its own: it is no longer that of the push */
 };
 
+/* The options of a job that are in effect: its own, else those of its topic, else the queue's
+ * defaults. */
+struct job_options {
+    int64_t lease, retries, crashes;
+    int64_t backoff, backoff_max, jitter;
+    const int64_t *steps; /* of the job or of the settings */
+    size_t step_count;
+};
+
+/* ---- records */
+
 /* DUEQ_NOTFOUND: there is no such job. DUEQ_CORRUPT: a record is malformed. */
 enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq,
                           struct job *ret_job);
@@ -22,19 +33,44 @@ enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_
 /* DUEQ_NOTFOUND: the state is still that of the push. */
 enum dueq_status job_load_state(struct queue *queue, struct topic *topic, uint64_t seq,
                                 struct job_state *ret_state);
-/* Deletes all records of the job. Of the body only the id is used. */
+/* Writes the record of a body. table: TABLE_BODY or TABLE_FOLLOW. absent: see kv_put. Id and
+ * body may lie in a record of another key. */
+void job_put_body(struct queue *queue, struct topic *topic, uint8_t table, uint64_t seq,
+                  const struct job_body *body, bool absent);
+/* Deletes all records of the job, and its id. Of the body only the id is used. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job);
 
-/* Gives the job a new state; state.error may point into the old one. Afterwards job->state is
- * the new state, with its error in queue->error. On DUEQ_NOMEM nothing has changed. */
+/* ---- states */
+
+/* An outcome besides those of dueq_outcome: no worker has seen the job, so that the claim
+ * counts as no attempt. */
+enum { JOB_UNSEEN = DUEQ_OUTCOMES };
+
+/* Gives the job a new state; its texts may point into the old one. Afterwards job->state is the
+ * new state, with its texts in queue->state. On DUEQ_NOMEM nothing has changed. */
 enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct job *job,
                                 struct job_state state, struct dueq_time time);
 
-/* Ends the claim of a job: it is dead when `final` is set or when its retries or its ttl are
- * used up, else pending with the due time `due`. error: size 0 keeps the last one. */
+/* Puts another body, with its own due time, in the place of the job: the same id and seq, no
+ * attempts so far. The id and body of `body` must not lie in the job's own record. On
+ * DUEQ_NOMEM nothing has changed. */
+enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct job *job,
+                             const struct job_body *body, struct dueq_time time);
+
+/* Ends the claim of a job that is not done. It is dead when the outcome is DUEQ_FATAL, or when
+ * its retries, crashes or ttl are used up; else it is pending with the due time `due`. error:
+ * size 0 keeps the last one. A follow-up takes its place in any case. DUEQ_CANCELLED: the job
+ * was cancelled; it is removed. */
 enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
-                               int64_t due, bool final, struct dueq_slice error,
+                               int64_t due, int outcome, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);
+/* The follow-up of a claimed job takes its place. */
+enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, struct job *job,
+                                    struct dueq_time time);
+/* The claimed job is done, and is kept until `until` on the queue's clock (later than now),
+ * with its token. strip: without its body. */
+enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job *job,
+                            int64_t until, bool strip, struct dueq_time time);
 
 /* Has the ttl run out? The ttl counts from the due time: when the wall clock was set back, the
  * end is first moved with it, and the new end is written. */
@@ -42,11 +78,15 @@ bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
                      struct dueq_time time);
 /* Adds the schedule's entry for the end of a ttl. */
 void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t expires);
-/* Makes a job whose ttl has run out dead. */
+/* Makes a job whose ttl has run out dead, or removes it when the topic says so. */
 void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time);
 
-/* How long the job waits after a failure, ms. */
-int64_t job_backoff(const struct topic *topic, const struct job *job);
+/* ---- options */
+
+struct job_options job_options(struct queue *queue, struct topic *topic,
+                               const struct job_body *body);
+/* How long the job waits after one more failure, ms. */
+int64_t job_backoff(struct queue *queue, struct topic *topic, const struct job *job);
 
 #endif

@@ -76,6 +76,8 @@ static enum dueq_state state_at(const struct job_state *state, struct dueq_time 
         return DUEQ_CLAIMED;
     case PHASE_DEAD:
         return DUEQ_DEAD;
+    case PHASE_DONE:
+        return DUEQ_DONE;
     case PHASE_PENDING:
         break;
     }
@@ -91,24 +93,55 @@ static int64_t shown_due(const struct queue *queue, const struct job_state *stat
     return queue_wall_of(queue, clock, state->due);
 }
 
-void lookup_show(struct queue *queue, const struct job *job, struct dueq_time time,
-                 struct dueq_job *ret_job)
+/* The texts go along: the slices of a state are those of its record. */
+static void show_state(const struct queue *queue, const struct job_state *state,
+                       struct dueq_time time, struct dueq_job *ret_job)
 {
-    *ret_job =
-        (struct dueq_job){.id = job->body.id,
-                          .body = job->body.body,
-                          .error = job->state.error,
-                          .state = state_at(&job->state, time),
-                          .due = shown_due(queue, &job->state),
-                          .pushed = job->body.pushed,
-                          .token = job->state.token,
-                          .attempt = job->state.attempt,
-                          .priority = job->body.priority,
-                          .lease = queue_or_default(job->body.lease, queue->defaults.lease),
-                          .retries = job->body.retries,
-                          .backoff = job->body.backoff,
-                          .backoff_max = job->body.backoff_max,
-                          .ttl = job->body.ttl};
+    ret_job->state = state_at(state, time);
+    ret_job->due = shown_due(queue, state);
+    ret_job->token = state->token;
+    ret_job->attempt = state->attempt;
+    ret_job->failures = state->failures;
+    ret_job->leases_expired = state->crashes;
+    ret_job->priority = state->priority;
+    ret_job->cancelled = state->cancelled;
+    ret_job->followed = state->followed;
+    ret_job->error = state->error;
+    ret_job->worker = state->worker;
+    ret_job->progress = state->progress;
+    ret_job->history = state->history;
+    ret_job->claimed_at =
+        state->state == PHASE_CLAIMED ? queue_wall_of(queue, CLOCK_QUEUE, state->since) : 0;
+    ret_job->kept_until =
+        state->state == PHASE_DONE ? queue_wall_of(queue, CLOCK_QUEUE, state->expires) : 0;
+}
+
+static void show_options(struct queue *queue, struct topic *topic, const struct job_body *body,
+                         struct dueq_job *ret_job)
+{
+    struct job_options options = job_options(queue, topic, body);
+
+    ret_job->lease = options.lease;
+    ret_job->retries = options.retries;
+    ret_job->crashes = options.crashes;
+    ret_job->backoff = options.backoff;
+    ret_job->backoff_max = options.backoff_max;
+    ret_job->jitter = options.jitter;
+    ret_job->steps = queue->steps;
+    ret_job->step_count = options.step_count;
+    if (options.step_count > 0)
+        memcpy(queue->steps, options.steps, options.step_count * sizeof(*options.steps));
+}
+
+void lookup_show(struct queue *queue, struct topic *topic, const struct job *job,
+                 struct dueq_time time, struct dueq_job *ret_job)
+{
+    ret_job->id = job->body.id;
+    ret_job->body = job->body.body;
+    ret_job->pushed = job->body.pushed;
+    ret_job->ttl = job->body.ttl;
+    show_state(queue, &job->state, time, ret_job);
+    show_options(queue, topic, &job->body, ret_job);
     if (job->body.id.size > 0)
         return;
     given_id_write(ret_job->given_id, job->body.stamp, job->seq);

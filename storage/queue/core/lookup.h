@@ -17,7 +17,7 @@ enum dueq_status lookup_id(struct queue *queue, struct topic *topic, struct dueq
 enum dueq_status lookup_job(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                             struct topic **ret_topic, struct job *ret_job);
 /* The slices of *ret_job are those of the job. */
-void lookup_show(struct queue *queue, const struct job *job, struct dueq_time time,
-                 struct dueq_job *ret_job);
+void lookup_show(struct queue *queue, struct topic *topic, const struct job *job,
+                 struct dueq_time time, struct dueq_job *ret_job);
 
 #endif

@@ -128,9 +128,11 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
     queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;
     queue->unarmed_until = DUEQ_NEVER;
     queue->defaults = (struct dueq_defaults){
-        .lease = 60000, .retries = 20, .backoff = 1000, .backoff_max = 3600000};
+        .lease = 60000, .retries = 20, .crashes = 3, .backoff = 1000, .backoff_max = 3600000};
     wheel_init(&queue->wheel, queue->now);
     status = load_timeline(queue);
+    if (status == DUEQ_OK)
+        status = settings_load(queue);
     return status == DUEQ_OK ? topics_load(queue) : status;
 }
 
@@ -155,6 +157,7 @@ void queue_free(struct queue *queue)
     if (queue == NULL)
         return;
     topics_release(queue);
+    settings_release(queue);
     id_index_release(&queue->ids);
     kv_cursor_free(queue->cursor);
     free(queue);

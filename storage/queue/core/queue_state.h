@@ -10,6 +10,7 @@
 #include "storage/queue/core/job.h"
 #include "storage/queue/core/lookup.h"
 #include "storage/queue/core/schedule.h"
+#include "storage/queue/core/settings.h"
 #include "storage/queue/core/topics.h"
 
 /* What outlives topics. One record on disk. */
@@ -33,8 +34,10 @@ struct queue {
     struct counters counters;
     uint64_t most_seq, most_token; /* greater than those of all topics */
     struct dueq_defaults defaults;
-    struct job_counts jobs;         /* in all topics */
-    struct dueq_topic_stats totals; /* of all topics; only its totals are used */
+    struct scope *scopes, *patterns; /* settings of topics (uthash, utlist) */
+    uint64_t settings_epoch;         /* topics with another one compute their settings anew */
+    struct job_counts jobs;          /* in all topics */
+    struct dueq_topic_stats totals;  /* of all topics; only its totals are used */
     struct wheel wheel;
     int64_t now;                   /* the greatest time given, ms */
     int64_t offset;                /* wall - now, ms, rounded down */
@@ -44,8 +47,10 @@ struct queue {
     int64_t unarmed_until; /* then topics after the wheel's horizon are offered to it again */
     struct garbage garbage;
     struct id_index ids;
-    char id[GIVEN_ID_SIZE];        /* given to the job pushed last */
-    uint8_t error[DUEQ_ERROR_MAX]; /* of the job returned last */
+    char id[GIVEN_ID_SIZE];                  /* given to the job pushed last */
+    uint8_t state[JOB_RECORD_STATE_MAX];     /* record of the state written last */
+    uint8_t history[JOB_RECORD_HISTORY_MAX]; /* of that state */
+    int64_t steps[DUEQ_STEPS_MAX];           /* of the job returned last */
 };
 
 /* ---- life, time, defaults, signals */

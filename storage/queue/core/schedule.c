@@ -5,14 +5,15 @@
 static struct kv_key entry_key(const struct topic *topic, const struct job_state *state,
                                uint64_t seq)
 {
+    static const uint8_t classes[] = {
+        [PHASE_CLAIMED] = CLASS_CLAIMED, [PHASE_DEAD] = CLASS_DEAD, [PHASE_DONE] = CLASS_DONE};
     struct kv_key key;
 
     if (state->state == PHASE_PENDING)
         key = queue_key_lane(topic->id, state->priority, state->clock);
     else
-        key = queue_key_class(topic->id,
-                              state->state == PHASE_CLAIMED ? CLASS_CLAIMED : CLASS_DEAD);
-    queue_key_add_position(&key, state->due, seq);
+        key = queue_key_class(topic->id, classes[state->state]);
+    queue_key_add_position(&key, schedule_time(state), seq);
     return key;
 }
 
@@ -290,6 +291,13 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
         topic->dead++;
         queue->jobs.dead++;
         break;
+    case PHASE_DONE:
+        topic->done++;
+        queue->jobs.done++;
+        if (position_before((struct position){state->expires, seq}, topic->next_done))
+            topic->next_done = (struct position){state->expires, seq};
+        queue_event_at(queue, topic, state->expires);
+        break;
     }
     kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
     queue_mark_dirty(queue, topic);
@@ -311,6 +319,10 @@ void schedule_remove(struct queue *queue, struct topic *topic, const struct job_
     case PHASE_DEAD:
         topic->dead--;
         queue->jobs.dead--;
+        break;
+    case PHASE_DONE:
+        topic->done--;
+        queue->jobs.done--;
         break;
     }
     kv_del(queue->kv, kv_key_slice(&key));

@@ -1,5 +1,5 @@
-/* The schedule of a topic: which of its jobs is pending, claimed or dead, and in which order
- * they come. Searches have a budget as those of cursors do (kv_cursor_seek_within):
+/* The schedule of a topic: which of its jobs is pending, claimed, dead or done, and in which
+ * order they come. Searches have a budget as those of cursors do (kv_cursor_seek_within):
  * DUEQ_NOTFOUND with a budget of 0 afterwards means that another call may find more. A NULL
  * budget has no end. Private to storage/queue. */
 #ifndef DUEQ_SCHEDULE_H
@@ -13,6 +13,12 @@ struct queue;
 static inline int64_t schedule_lane_now(const struct lane *lane, struct dueq_time time)
 {
     return lane->clock == CLOCK_QUEUE ? time.now : time.wall;
+}
+
+/* The time of the job's entry, ms: of a done job when it is removed, else when it is due. */
+static inline int64_t schedule_time(const struct job_state *state)
+{
+    return state->state == PHASE_DONE ? state->expires : state->due;
 }
 
 /* Makes room for an entry of that state, so that schedule_add cannot fail. DUEQ_NOMEM. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { TOPIC_VERSION = 1, FLAG_LOOKALIKES = 1 };
+enum { TOPIC_VERSION = 2, FLAG_LOOKALIKES = 1 };
 
 struct topic *topic_new(struct dueq_slice name, uint64_t id)
 {
@@ -14,7 +14,7 @@ struct topic *topic_new(struct dueq_slice name, uint64_t id)
         return NULL;
     topic->id = id;
     topic->next_seq = topic->next_token = 1;
-    topic->next_lease = topic->next_ttl = POSITION_NEVER;
+    topic->next_lease = topic->next_ttl = topic->next_done = POSITION_NEVER;
     topic->next_event = DUEQ_NEVER;
     topic->name_size = name.size;
     memcpy(topic->name, name.data, name.size);
@@ -26,6 +26,7 @@ void topic_free(struct topic *topic)
     if (topic == NULL)
         return;
     free(topic->lanes);
+    free(topic->settings);
     free(topic);
 }
 
@@ -91,7 +92,8 @@ void topic_drop_empty_lanes(struct topic *topic)
 
 struct job_counts topic_counts(const struct topic *topic)
 {
-    struct job_counts counts = {.claimed = topic->claimed, .dead = topic->dead};
+    struct job_counts counts = {
+        .claimed = topic->claimed, .dead = topic->dead, .done = topic->done};
 
     for (size_t i = 0; i < topic->lane_count; i++) {
         counts.pending += topic->lanes[i].pending;
@@ -106,6 +108,7 @@ void topic_add_counts(struct job_counts *sum, const struct job_counts *counts)
     sum->ready += counts->ready;
     sum->claimed += counts->claimed;
     sum->dead += counts->dead;
+    sum->done += counts->done;
 }
 
 void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stats *totals)
@@ -118,22 +121,39 @@ void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stat
     sum->leases_expired += totals->leases_expired;
     sum->jobs_expired += totals->jobs_expired;
     sum->dead += totals->dead;
+    sum->cancelled += totals->cancelled;
+    sum->dead_removed += totals->dead_removed;
+    sum->dropped += totals->dropped;
 }
 
 /* ---- the record */
 
 /* The numbers at the head of the record, in order. */
-static size_t list_numbers(struct topic *topic, uint64_t **numbers)
+static void list_numbers(struct topic *topic, uint64_t **numbers)
 {
     struct dueq_topic_stats *totals = &topic->totals;
-    uint64_t *const all[TOPIC_NUMBERS] = {
-        &topic->id,      &topic->next_seq, &topic->next_token,      &topic->claimed,
-        &topic->dead,    &totals->pushed,  &totals->claimed,        &totals->acked,
-        &totals->nacked, &totals->deleted, &totals->leases_expired, &totals->jobs_expired,
-        &totals->dead};
+    uint64_t *const all[TOPIC_NUMBERS] = {&topic->id,
+                                          &topic->next_seq,
+                                          &topic->next_token,
+                                          &topic->claimed,
+                                          &topic->dead,
+                                          &totals->pushed,
+                                          &totals->claimed,
+                                          &totals->acked,
+                                          &totals->nacked,
+                                          &totals->deleted,
+                                          &totals->leases_expired,
+                                          &totals->jobs_expired,
+                                          &totals->dead,
+                                          &topic->done,
+                                          &topic->bytes,
+                                          &totals->cancelled,
+                                          &totals->dead_removed,
+                                          &totals->dropped,
+                                          &topic->paused,
+                                          (uint64_t *)&topic->paused_until};
 
     memcpy(numbers, all, sizeof(all));
-    return TOPIC_NUMBERS;
 }
 
 static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
@@ -170,23 +190,38 @@ size_t topic_write(struct topic *topic, uint8_t *bytes)
     *at++ = topic->lookalikes ? FLAG_LOOKALIKES : 0;
     *at++ = (uint8_t)(topic->lane_count >> 8);
     *at++ = (uint8_t)topic->lane_count;
-    for (size_t i = 0, count = list_numbers(topic, numbers); i < count; i++, at += 8)
+    list_numbers(topic, numbers);
+    for (size_t i = 0; i < TOPIC_NUMBERS; i++, at += 8)
         bytes_write_u64(at, *numbers[i]);
     for (size_t i = 0; i < topic->lane_count; i++)
         at = write_lane(at, &topic->lanes[i]);
     return (size_t)(at - bytes);
 }
 
-/* How many lanes the record holds; SIZE_MAX: it is malformed. */
+/* 0: the version is not known. */
+static size_t count_numbers(struct dueq_slice record)
+{
+    static const size_t numbers[TOPIC_VERSION + 1] = {0, TOPIC_NUMBERS_1, TOPIC_NUMBERS};
+    uint8_t version = record.size > 0 ? *(const uint8_t *)record.data : 0;
+
+    return version <= TOPIC_VERSION ? numbers[version] : 0;
+}
+
+bool topic_lacks_bytes(struct dueq_slice record)
+{
+    return count_numbers(record) < TOPIC_NUMBERS;
+}
+
+/* The number of lanes in the record; SIZE_MAX: it is malformed. */
 static size_t count_lanes(struct dueq_slice record)
 {
     const uint8_t *bytes = record.data;
-    size_t count;
+    size_t head = 4 + count_numbers(record) * 8, count;
 
-    if (record.size < TOPIC_HEAD_SIZE || bytes[0] != TOPIC_VERSION)
+    if (head == 4 || record.size < head)
         return SIZE_MAX;
     count = (size_t)bytes[2] << 8 | bytes[3];
-    return record.size == TOPIC_HEAD_SIZE + count * TOPIC_LANE_SIZE ? count : SIZE_MAX;
+    return record.size == head + count * TOPIC_LANE_SIZE ? count : SIZE_MAX;
 }
 
 uint64_t topic_read_id(struct dueq_slice record)
@@ -215,12 +250,14 @@ struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
     topic->lane_count = lane_count;
     topic->lookalikes = (at[1] & FLAG_LOOKALIKES) != 0;
     at += 4;
-    for (size_t i = 0, count = list_numbers(topic, numbers); i < count; i++, at += 8)
+    list_numbers(topic, numbers);
+    for (size_t i = 0; i < count_numbers(record); i++, at += 8)
         *numbers[i] = bytes_read_u64(at);
     for (size_t i = 0; i < lane_count; i++)
         at = read_lane(at, &topic->lanes[i]);
     topic->next_lease =
         topic->claimed > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
     topic->next_ttl = (struct position){SAFE_TIME_MIN, 0};
+    topic->next_done = topic->done > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
     return topic;
 }

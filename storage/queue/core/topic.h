@@ -22,17 +22,25 @@ struct lane {
 };
 
 struct job_counts {
-    uint64_t pending, ready, claimed, dead; /* ready: of the pending */
+    uint64_t pending, ready, claimed, dead, done; /* ready: of the pending */
 };
+
+enum { TOPIC_PAUSED_IN = 1, TOPIC_PAUSED_OUT = 2 };
 
 struct topic {
     UT_hash_handle hh;
     uint64_t id, next_seq, next_token;
-    uint64_t claimed, dead;
+    uint64_t claimed, dead, done;
+    uint64_t bytes;                 /* of all bodies */
     struct dueq_topic_stats totals; /* the totals of it only */
-    struct lane *lanes;             /* by priority, then clock */
+    uint64_t paused;                /* TOPIC_PAUSED_* */
+    int64_t paused_until;           /* on the queue's clock; DUEQ_NEVER */
+    struct dueq_settings *settings; /* see settings_of; NULL: none */
+    uint64_t settings_epoch;
+    struct lane *lanes; /* by priority, then clock */
     size_t lane_count;
-    struct position next_lease, next_ttl; /* no lease, no ttl ends before: ticks start here */
+    /* No lease, no ttl ends before, no done job is to be removed before: ticks start here. */
+    struct position next_lease, next_ttl, next_done;
     struct wheel_timer timer;
     int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
     bool lookalikes;    /* a caller has pushed ids that look like the store's own */
@@ -68,9 +76,11 @@ struct lane *topic_lane(struct topic *topic, uint8_t priority, uint8_t clock,
 /* Removes lanes without jobs. */
 void topic_drop_empty_lanes(struct topic *topic);
 
-/* The record: numbers, then lanes, of which there are at most two a priority. */
+/* The record: numbers, then lanes, of which there are at most two a priority. Version 1 has the
+ * first TOPIC_NUMBERS_1 numbers. */
 enum {
-    TOPIC_NUMBERS = 13,
+    TOPIC_NUMBERS_1 = 13,
+    TOPIC_NUMBERS = 20,
     TOPIC_HEAD_SIZE = 4 + TOPIC_NUMBERS * 8,
     TOPIC_LANE_SIZE = 2 + 4 * 8,
     TOPIC_LANES_MAX = 2 * 256,
@@ -80,6 +90,8 @@ enum {
 size_t topic_write(struct topic *topic, uint8_t *bytes);
 /* The id in a record; 0: malformed. */
 uint64_t topic_read_id(struct dueq_slice record);
+/* True: it is of version 1, which does not know the bytes of the bodies. */
+bool topic_lacks_bytes(struct dueq_slice record);
 /* NULL: malformed, or out of memory. */
 struct topic *topic_read(struct dueq_slice name, struct dueq_slice record);
 
@@ -93,6 +105,8 @@ static inline uint64_t job_count(const struct job_counts *counts, enum dueq_stat
         return counts->ready;
     case DUEQ_CLAIMED:
         return counts->claimed;
+    case DUEQ_DONE:
+        return counts->done;
     case DUEQ_DEAD:
         break;
     }

@@ -30,7 +30,7 @@ static struct kv_key table_key(uint8_t table)
 }
 
 /* The numbers of the counters' record, in order. */
-enum { COUNTERS_NUMBERS = 12, COUNTERS_SIZE = COUNTERS_NUMBERS * 8 };
+enum { COUNTERS_NUMBERS_1 = 12, COUNTERS_NUMBERS = 15, COUNTERS_SIZE = COUNTERS_NUMBERS * 8 };
 
 static void list_numbers(struct counters *counters, uint64_t **numbers)
 {
@@ -39,7 +39,8 @@ static void list_numbers(struct counters *counters, uint64_t **numbers)
         &counters->next_topic,   &counters->first_topic, &counters->next_seq,
         &counters->next_token,   &totals->pushed,        &totals->claimed,
         &totals->acked,          &totals->nacked,        &totals->deleted,
-        &totals->leases_expired, &totals->jobs_expired,  &totals->dead};
+        &totals->leases_expired, &totals->jobs_expired,  &totals->dead,
+        &totals->cancelled,      &totals->dead_removed,  &totals->dropped};
 
     memcpy(numbers, all, sizeof(all));
 }
@@ -71,10 +72,10 @@ static enum dueq_status load_counters(struct queue *queue)
         return DUEQ_OK;
     if (status != DUEQ_OK)
         return status;
-    if (value.size != COUNTERS_SIZE)
+    if (value.size != COUNTERS_SIZE && value.size != COUNTERS_NUMBERS_1 * 8)
         return DUEQ_CORRUPT;
     list_numbers(counters, numbers);
-    for (int i = 0; i < COUNTERS_NUMBERS; i++)
+    for (size_t i = 0; i < value.size / 8; i++)
         *numbers[i] = bytes_read_u64((const uint8_t *)value.data + i * 8);
     return DUEQ_OK;
 }
@@ -135,7 +136,8 @@ enum dueq_status topics_open(struct queue *queue, struct dueq_slice name,
 
 static bool has_jobs(const struct topic *topic)
 {
-    return topic->lane_count > 0 || topic->claimed > 0 || topic->dead > 0;
+    return topic->lane_count > 0 || topic->claimed > 0 || topic->dead > 0 || topic->done > 0 ||
+           topic->paused != 0;
 }
 
 /* Its lanes are there for their jobs only. */
@@ -211,6 +213,36 @@ void topics_prepare_commit(struct queue *queue)
 
 /* ---- loading */
 
+static const uint64_t BYTES_UNKNOWN = UINT64_MAX;
+
+/* Counts the bytes of all bodies of a topic that was saved without their sum. O(jobs), once. */
+static enum dueq_status count_bytes(struct queue *queue, struct topic *topic)
+{
+    struct kv_key prefix = queue_key_topic(TABLE_BODY, topic->id);
+    enum dueq_status status = kv_cursor_seek(queue->cursor, kv_key_slice(&prefix));
+
+    topic->bytes = 0;
+    while (status == DUEQ_OK && kv_key_begins(kv_cursor_key(queue->cursor), &prefix)) {
+        struct job_body body;
+
+        if (job_record_read_body(kv_cursor_value(queue->cursor), &body))
+            topic->bytes += body.body.size;
+        status = kv_cursor_next(queue->cursor);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static enum dueq_status count_missing_bytes(struct queue *queue)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (struct topic *topic = queue->topics; topic != NULL && status == DUEQ_OK;
+         topic = topic->hh.next)
+        if (topic->bytes == BYTES_UNKNOWN)
+            status = count_bytes(queue, topic);
+    return status;
+}
+
 static void count_in(struct queue *queue, const struct topic *topic)
 {
     struct job_counts counts = topic_counts(topic);
@@ -236,6 +268,8 @@ static enum dueq_status load_topic(struct queue *queue)
     topic = topic_read(name, record);
     if (topic == NULL)
         return DUEQ_CORRUPT;
+    if (topic_lacks_bytes(record))
+        topic->bytes = BYTES_UNKNOWN;
     if (adopt(queue, topic) != DUEQ_OK)
         return DUEQ_NOMEM;
     count_in(queue, topic);
@@ -269,7 +303,8 @@ enum dueq_status topics_load(struct queue *queue)
     queue->most_token = queue->counters.next_token;
     queue->empty_kept = TOPICS_EMPTY_KEPT;
     garbage_load(queue);
-    return load_topics(queue);
+    status = load_topics(queue);
+    return status == DUEQ_OK ? count_missing_bytes(queue) : status;
 }
 
 /* ---- all at once */
@@ -287,7 +322,7 @@ static void forget_topics(struct queue *queue)
         queue->flushed = first;
     }
     wheel_init(&queue->wheel, queue->wheel.now);
-    queue->jobs = (struct job_counts){0, 0, 0, 0};
+    queue->jobs = (struct job_counts){0, 0, 0, 0, 0};
     queue->dirty = queue->signals = queue->empty = NULL;
     queue->empty_count = 0;
 }

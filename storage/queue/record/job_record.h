@@ -1,9 +1,10 @@
-/* A job's two records: the body, which never changes, and the state. Encodings:
+/* A job's two records: the body, as it was pushed, and the state. Encodings:
  * storage/FORMAT.md. Private to storage/queue. */
 #ifndef DUEQ_JOB_RECORD_H
 #define DUEQ_JOB_RECORD_H
 
 #include "storage/kv/key.h"
+#include "storage/queue/record/numbers.h"
 #include "storage/queue/record/safe_time.h"
 #include "storage/status.h"
 #include "storage/types.h"
@@ -11,32 +12,49 @@
 /* The clock that the due time of a pending job is on. */
 enum { CLOCK_QUEUE = 0, CLOCK_WALL = 1 };
 
-enum job_phase { PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD };
+enum job_phase { PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD, PHASE_DONE };
 
-/* Nothing that changes while the job lives. */
+/* What a push says. It changes only when the job is replaced or updated. Options are
+ * DUEQ_DEFAULT when the push did not set them. */
 struct job_body {
     struct dueq_slice id; /* size 0: given by the store, made of stamp and seq */
     struct dueq_slice body;
     uint8_t priority;
-    uint8_t clock;                                     /* that `due` is on */
-    int64_t due;                                       /* at first */
-    int64_t lease, retries, backoff, backoff_max, ttl; /* lease, ttl: DUEQ_DEFAULT too */
-    int64_t pushed;                                    /* on the wall clock */
-    int64_t stamp; /* the same moment on the queue's clock: ids sort by it */
+    uint8_t clock; /* that `due` is on */
+    bool throttle; /* the window counts from the push */
+    bool stripped; /* done; the body is removed, only the id is kept */
+    int64_t due;   /* at first */
+    int64_t lease, retries, crashes, backoff, backoff_max, jitter, ttl;
+    int64_t window;                /* ms for which the id stays taken; DUEQ_DEFAULT: none */
+    int64_t pushed;                /* on the wall clock */
+    int64_t stamp;                 /* the same moment on the queue's clock: ids sort by it */
+    int64_t steps[DUEQ_STEPS_MAX]; /* the first step_count */
+    size_t step_count;
 };
 
 struct job_state {
     enum job_phase state;
     bool token_valid; /* false: never claimed, or given back by a nack */
+    bool cancelled;   /* claimed, and not to be tried again */
+    bool followed;    /* claimed, and a follow-up waits for the end of the claim */
+    bool windowed;    /* the body has a window; known from the first claim on */
     uint8_t priority;
     uint8_t clock;
-    int64_t due; /* pending: due; claimed: end of the lease; dead: time of death */
+    int64_t due;   /* pending: due; claimed: end of the lease; dead, done: since when */
+    int64_t since; /* claimed: since when; else as due */
     int64_t attempt, token;
-    int64_t expires; /* end of the ttl; DUEQ_NEVER: none */
-    struct dueq_slice error;
+    int64_t failures, crashes;
+    int64_t expires; /* end of the ttl; done: when it is removed; DUEQ_NEVER: none */
+    int64_t size;    /* of the body; DUEQ_DEFAULT: not known (version 1) */
+    struct dueq_slice worker, progress, history, error;
 };
 
-enum { JOB_RECORD_HEAD_MAX = 4 + 8 * 10, JOB_RECORD_STATE_MAX = 5 + 4 * 10 + DUEQ_ERROR_MAX };
+enum {
+    JOB_RECORD_HISTORY_MAX = DUEQ_ATTEMPTS_KEPT * (2 * NUMBERS_MAX + 2 + DUEQ_WORKER_MAX),
+    JOB_RECORD_HEAD_MAX = 4 + 8 * NUMBERS_MAX + 2 + (5 + DUEQ_STEPS_MAX) * (NUMBERS_MAX + 1),
+    JOB_RECORD_STATE_MAX = 5 + 8 * NUMBERS_MAX + 3 * 2 + DUEQ_WORKER_MAX + DUEQ_PROGRESS_MAX +
+                           JOB_RECORD_HISTORY_MAX + DUEQ_ERROR_MAX
+};
 
 /* Writes what comes before id and body; returns its size. */
 size_t job_record_write_head(uint8_t *bytes, const struct job_body *body);
@@ -47,7 +65,14 @@ struct job_state job_record_first_state(const struct job_body *body);
 /* When the ttl of a job that is due then, on the queue's clock, runs out. */
 int64_t job_record_ttl_end(const struct job_body *body, int64_t due);
 
+/* bytes: JOB_RECORD_STATE_MAX of them. worker, progress, history and error have at most their
+ * maximal sizes. */
 size_t job_record_write_state(uint8_t *bytes, const struct job_state *state);
 bool job_record_read_state(struct dueq_slice record, struct job_state *ret_state);
+
+/* Appends an attempt to a history; the oldest goes when there are DUEQ_ATTEMPTS_KEPT. bytes:
+ * JOB_RECORD_HISTORY_MAX of them, not those of `history`. Returns the new history. */
+struct dueq_slice job_record_append_attempt(uint8_t *bytes, struct dueq_slice history,
+                                            const struct dueq_attempt *attempt);
 
 #endif

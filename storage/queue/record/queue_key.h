@@ -7,10 +7,13 @@
 
 /* The tables: first byte of a key. Those of storage/keys are lower case. */
 enum {
-    TABLE_BODY = 'B',     /* topic, seq -> id, options, body; never rewritten */
+    TABLE_BODY = 'B', /* topic, seq -> id, options, body; not rewritten while it is claimed */
+    TABLE_SETTINGS = 'C', /* name of a topic, or pattern -> settings */
+    TABLE_FOLLOW = 'F',   /* topic, seq -> body that follows the claimed one */
     TABLE_GARBAGE = 'G',  /* -> nothing; present while flushed topics still have records */
     TABLE_META = 'M',     /* -> counters; 't' -> the caller's timeline */
     TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
+    TABLE_RESULT = 'R',   /* topic, seq -> result of a done job */
     TABLE_STATE = 'S',    /* topic, seq -> state, once it differs from that of the push */
     TABLE_TOPIC = 'T',    /* name -> topic */
     TABLE_ID = 'U'        /* topic, caller's id or its hash -> seq */
@@ -21,6 +24,7 @@ enum {
     CLASS_PENDING = 'p', /* priority, clock, due, seq */
     CLASS_CLAIMED = 'c', /* end of the lease, seq */
     CLASS_DEAD = 'd',    /* time of death, seq */
+    CLASS_DONE = 'f',    /* when it is removed, seq */
     CLASS_TTL = 'x'      /* end of the ttl, seq */
 };
 

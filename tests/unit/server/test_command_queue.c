@@ -43,8 +43,9 @@ static void every_option_is_kept(void **state)
     runner_expect(runner,
                   "[\"id\" \"a\" \"state\" \"delayed\" \"body\" \"body\" \"due\" 1700000000007 "
                   "\"attempt\" 0 \"token\" nil \"priority\" 6 \"pushed\" 1700000000000 "
-                  "\"lease\" 18000000 \"retries\" 4 \"backoff\" 2000 \"backoff-max\" 180000 "
-                  "\"ttl\" 86400000 \"error\" nil]",
+                  "\"lease\" 18000000 \"retries\" 4 \"crashes\" 3 \"backoff\" 2000 "
+                  "\"backoff-max\" 180000 "
+                  "\"jitter\" 20 \"steps\" [] \"ttl\" 86400000 \"failures\" 0 *\"error\" nil]",
                   "Q.GET topic a");
 }
 
@@ -340,7 +341,7 @@ static void a_claimed_job_shows_its_token_and_lease(void **state)
                   "\"attempt\" 1 \"token\" 1 *]",
                   "Q.GET topic a");
     runner_expect(runner, "{*}", "HELLO 3");
-    runner_expect(runner, "{\"id\": \"a\" \"state\": \"claimed\" *\"ttl\": _ \"error\": _}",
+    runner_expect(runner, "{\"id\": \"a\" \"state\": \"claimed\" *\"ttl\": _ *\"error\": _}",
                   "Q.GET topic a");
 }
 
@@ -377,19 +378,22 @@ static void stats_of_a_topic_are_a_map(void **state)
     runner_expect(runner, "*", "Q.PUSH topic body ID a");
     runner_expect(runner, "*", "Q.PUSH topic body DELAY 1h");
     runner_pass(runner, 250);
+    runner_expect(runner,
+                  "[\"delayed\" 1 \"ready\" 1 \"claimed\" 0 \"dead\" 0 \"done\" 0 "
+                  "\"oldest-ready-age\" 250 "
+                  "\"next-due\" 1700003600000 \"total-pushed\" 2 \"total-claimed\" 0 "
+                  "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
+                  "\"total-lapsed\" 0 \"total-deleted\" 0 \"total-cancelled\" 0 "
+                  "\"total-dead-removed\" 0 \"total-dropped\" 0 \"bytes\" 8 \"paused\" nil "
+                  "\"paused-until\" nil \"counting\" 0]",
+                  "Q.STATS topic");
     runner_expect(
         runner,
-        "[\"delayed\" 1 \"ready\" 1 \"claimed\" 0 \"dead\" 0 \"oldest-ready-age\" 250 "
-        "\"next-due\" 1700003600000 \"total-pushed\" 2 \"total-claimed\" 0 "
-        "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
-        "\"total-lapsed\" 0 \"total-deleted\" 0 \"counting\" 0]",
-        "Q.STATS topic");
-    runner_expect(runner,
-                  "[\"delayed\" 0 \"ready\" 0 \"claimed\" 0 \"dead\" 0 \"oldest-ready-age\" 0 "
-                  "\"next-due\" nil \"total-pushed\" 0 *]",
-                  "Q.STATS nosuch");
+        "[\"delayed\" 0 \"ready\" 0 \"claimed\" 0 \"dead\" 0 \"done\" 0 \"oldest-ready-age\" 0 "
+        "\"next-due\" nil \"total-pushed\" 0 *]",
+        "Q.STATS nosuch");
     runner_expect(runner, "{*}", "HELLO 3");
-    runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0 \"counting\": 0}",
+    runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0 * \"counting\": 0}",
                   "Q.STATS topic");
 }
 

@@ -212,6 +212,7 @@ static const struct sample {
      "the_map_is_filled_up_to_its_high_water"},
     {"queue-lease", "90000", "integration/test_lease", "configured_defaults_are_taken"},
     {"queue-retries", "3", "integration/test_lease", "configured_defaults_are_taken"},
+    {"queue-crashes", "2", "integration/test_lease", "expired_leases_have_a_limit_of_their_own"},
     {"queue-backoff", "1500", "integration/test_options", "jobs_take_the_configured_backoff"},
     {"queue-backoff-max", "86400000", "integration/test_options",
      "jobs_take_the_configured_backoff"},

@@ -1,4 +1,4 @@
-#include "protocol/glob.h"
+#include "storage/glob.h"
 
 #include <ctype.h>
 

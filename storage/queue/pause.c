@@ -1,0 +1,23 @@
+#include "storage/queue/queue.h"
+
+enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool in, bool out,
+                             int64_t wait, struct dueq_time time)
+{
+    struct topic *found;
+    enum dueq_status status;
+
+    if (!queue_valid_name(topic) || wait < DUEQ_DEFAULT)
+        return DUEQ_INVALID;
+    time = queue_time(queue, time);
+    status = in || out ? topics_open(queue, topic, &found) : topics_find(queue, topic, &found);
+    if (status != DUEQ_OK)
+        return status;
+    found->paused = (in ? TOPIC_PAUSED_IN : 0) | (out ? TOPIC_PAUSED_OUT : 0);
+    found->paused_until = wait == DUEQ_DEFAULT ? DUEQ_NEVER : queue_after(time, wait);
+    queue_mark_dirty(queue, found);
+    if (!out)
+        queue_signal(queue, found);
+    if (found->paused != 0)
+        queue_event_at(queue, found, found->paused_until);
+    return DUEQ_OK;
+}

@@ -1,0 +1,118 @@
+/* The public functions on jobs and topics. */
+#include "storage/queue/queue.h"
+#include "storage/store.h"
+
+/* ---- jobs */
+
+enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
+                           struct dueq_time time, struct dueq_slice *ret_id)
+{
+    return queue_push(store->queue, push, time, ret_id);
+}
+
+enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
+                            struct dueq_time time, struct dueq_job *ret_job)
+{
+    return queue_claim(store->queue, topic, lease, dueq_slice(NULL, 0), time, ret_job);
+}
+
+enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int64_t lease,
+                               struct dueq_slice worker, struct dueq_time time,
+                               struct dueq_job *ret_job)
+{
+    return queue_claim(store->queue, topic, lease, worker, time, ret_job);
+}
+
+enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          int64_t token, struct dueq_time time)
+{
+    return queue_ack(store->queue, topic, id, token, time);
+}
+
+enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                           int64_t token, const struct dueq_nack *nack, struct dueq_time time,
+                           enum dueq_state *ret_state)
+{
+    return queue_nack(store->queue, topic, id, token, nack, time, ret_state);
+}
+
+enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, int64_t lease, struct dueq_time time,
+                             int64_t *ret_end)
+{
+    return queue_extend(store->queue, topic, id, token, lease, time, ret_end);
+}
+
+enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          struct dueq_time time, struct dueq_job *ret_job)
+{
+    return queue_get(store->queue, topic, id, time, ret_job);
+}
+
+enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                          struct dueq_time time)
+{
+    return queue_del(store->queue, topic, id, time);
+}
+
+/* ---- topics */
+
+enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_time time, struct dueq_topic_stats *ret_stats)
+{
+    return queue_topic_stats(store->queue, topic, time, ret_stats);
+}
+
+enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
+                                  struct dueq_topic_stats *ret_stats)
+{
+    return queue_total_stats(store->queue, time, ret_stats);
+}
+
+enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
+                                  struct dueq_slice *ret_name)
+{
+    return queue_topic_after(store->queue, after, ret_name);
+}
+
+size_t dueq_topic_count(const struct dueq *store)
+{
+    return queue_topic_count(store->queue);
+}
+
+enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_topic)
+{
+    return queue_next_signal(store->queue, ret_topic);
+}
+
+enum dueq_status dueq_pause(struct dueq *store, struct dueq_slice topic, bool in, bool out,
+                            int64_t wait, struct dueq_time time)
+{
+    return queue_pause(store->queue, topic, in, out, wait, time);
+}
+
+/* ---- settings */
+
+enum dueq_status dueq_put_settings(struct dueq *store, struct dueq_slice scope,
+                                   const struct dueq_settings *settings)
+{
+    return settings_put(store->queue, scope, settings);
+}
+
+enum dueq_status dueq_get_settings(struct dueq *store, struct dueq_slice scope,
+                                   struct dueq_settings *ret_settings)
+{
+    return settings_get(store->queue, scope, ret_settings);
+}
+
+struct dueq_slice dueq_setting_source(struct dueq *store, struct dueq_slice topic,
+                                      unsigned setting)
+{
+    return settings_source(store->queue, topic, setting);
+}
+
+enum dueq_status dueq_settings_after(struct dueq *store, struct dueq_slice after,
+                                     struct dueq_slice *ret_scope)
+{
+    return settings_after(store->queue, after, ret_scope);
+}
