@@ -87,16 +87,18 @@ static void a_late_ack_with_nobody_in_between_is_accepted(void **state)
     expect(client, "[]", "Q.CLAIM mail");
 }
 
-static void an_expired_lease_is_an_attempt(void **state)
+static void expired_leases_have_a_limit_of_their_own(void **state)
 {
     redisContext *client = served_client(state);
-    expect(client, "*", "Q.PUSH mail body ID a RETRIES 2");
+    expect(client, "OK", "CONFIG SET queue-crashes 2");
+    expect(client, "*", "Q.PUSH mail body ID a RETRIES 0");
     for (int attempt = 1; attempt <= 3; attempt++) {
         char pattern[64];
         snprintf(pattern, sizeof(pattern), "[[\"a\" %d \"body\" %d]]", attempt, attempt);
         expect(client, pattern, "Q.CLAIM mail BLOCK 60s LEASE 10");
     }
     await_state(client, "a", "dead");
+    expect_field(client, "error", "\"crashed: 3 leases expired\"", "Q.GET mail a");
     expect(client, "nil", "Q.CLAIM mail BLOCK 30");
     expect_field(client, "total-expired", "3", "Q.STATS mail");
 }
@@ -285,7 +287,7 @@ int main(void)
         served_test(acks_come_in_pairs_of_id_and_number),
         served_test(a_token_from_before_the_last_claim_is_stale),
         served_test(a_late_ack_with_nobody_in_between_is_accepted),
-        served_test(an_expired_lease_is_an_attempt),
+        served_test(expired_leases_have_a_limit_of_their_own),
         served_test(extend_moves_the_end_of_the_lease),
         served_test(extend_keeps_a_job_from_others),
         served_test(extend_wants_a_duration_and_a_job),
