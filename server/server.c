@@ -12,6 +12,7 @@
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
@@ -100,7 +101,7 @@ static void begin_clock(struct server *server)
                   "leases and expiries go on as if no time had passed since");
 }
 
-/* Once, not with each attempt: the log may be on the disk that is full. */
+/* Logs a failure once, not at each attempt: the log may be on the disk that is full. */
 static void log_open_failure(struct server *server, const char *why)
 {
     char failure[sizeof(server->failure)];
@@ -312,7 +313,8 @@ static void resume_held(struct server *server)
     }
 }
 
-/* Connections that have read more than they could run; each once. */
+/* Runs requests of connections that have read more than they could run; each connection
+ * once. */
 static void resume_some(struct server *server)
 {
     struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev;
@@ -360,7 +362,7 @@ static void check_sessions(struct server *server)
         check_session(server, connection_of(session));
 }
 
-/* One line when room ends and one when there is room again. */
+/* Logs one line when room ends and one when there is room again. */
 static void log_room_change(struct server *server)
 {
     struct dueq_stats stats;
@@ -395,7 +397,7 @@ static void do_each_second(struct server *server)
     log_room_change(server);
 }
 
-/* Not while one runs: that does not contain what this turn has committed. */
+/* Waits while a checkpoint runs: that one does not contain what this turn has committed. */
 static void start_checkpoint(struct server *server)
 {
     struct dueq_stats stats;
@@ -416,6 +418,7 @@ static void finish_turn(struct server *server)
     bool more = false;
     uint64_t lsn;
 
+    assert(server->running == 0);
     server->stats.turns++;
     server_update_clock(server);
     do_each_second(server);
@@ -568,7 +571,7 @@ struct session *server_find_session(struct server *server, uint64_t id)
     return session;
 }
 
-/* Out of memory for the table: the session works, but cannot be found by its id. */
+/* Without memory for the table the session works, but cannot be found by its id. */
 void server_add_session(struct server *server, struct session *session)
 {
     DL_APPEND(server->sessions, session);
@@ -578,6 +581,7 @@ void server_add_session(struct server *server, struct session *session)
 
 void server_remove_session(struct server *server, struct session *session)
 {
+    assert(server->session_count > 0);
     DL_DELETE(server->sessions, session);
     if (session->by_id.tbl != NULL)
         HASH_DELETE(by_id, server->sessions_by_id, session);

@@ -11,8 +11,8 @@
 
 enum {
     STEP_BYTES = 4096,      /* a larger element counts as several steps */
-    BURST = 64,             /* members of one scan, at whose end only it can stop ... */
-    BURST_BYTES = 64 * 1024 /* ... it begins with one, and again after more bytes than this */
+    BURST = 64,             /* members of one scan at most: it stops only at its end */
+    BURST_BYTES = 64 * 1024 /* a scan that writes more is followed by one of one member */
 };
 
 /* ---- the elements of each source */

@@ -4,12 +4,13 @@
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
     KEPT = 64,            /* random elements that are kept from the start */
     KEPT_BYTES = 1 << 16, /* bytes after which no more are kept */
-    SMALL_PART = 8        /* a count below size / SMALL_PART (a slice at most) is picked */
+    SMALL_PART = 8        /* fewer than size / SMALL_PART elements are picked one by one */
 };
 
 struct picks {
@@ -249,6 +250,7 @@ enum outcome picks_run(struct context *context, const struct picks_type *type)
     int64_t count = 0;
     uint64_t size;
 
+    assert(type->write_any != NULL && type->write != NULL);
     if (context_count(context) == 2)
         return write_one(context, type);
     if (!read_form(context, type->option, &count))

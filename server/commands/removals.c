@@ -11,7 +11,7 @@ struct removal {
     struct keys_removal *removal; /* NULL: not begun, or the key has changed */
     size_t key;                   /* argument */
     uint64_t count;
-    bool begun; /* the reply is */
+    bool begun; /* the reply has begun */
 };
 
 static void free_removal(void *state)

@@ -2,6 +2,7 @@
 
 #include "server/containers/seeded_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,7 +239,7 @@ static bool make_runs(struct gathered *gathered, struct gathered_sort *sort, uns
 {
     size_t most = *budget == GATHERED_WHOLE ? gathered->count : RUN;
 
-    while (sort->from<gathered->count && * budget> 0) {
+    while (*budget > 0 && sort->from < gathered->count) {
         size_t left = gathered->count - sort->from, size = left < most ? left : most;
 
         make_run(gathered, sort, size);
@@ -297,6 +298,7 @@ static void end_pass(struct gathered *gathered, struct gathered_sort *sort)
 
 bool gathered_sort_step(struct gathered *gathered, struct gathered_sort *sort, unsigned budget)
 {
+    assert(sort->compare != NULL && budget > 0);
     if (sort->width == 0 && !make_runs(gathered, sort, &budget))
         return false;
     if (sort->width >= gathered->count)

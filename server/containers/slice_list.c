@@ -1,5 +1,6 @@
 #include "server/containers/slice_list.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ bool slice_list_next(const struct slice_list *list, size_t *at, struct dueq_slic
     const char *here;
     size_t size;
 
+    assert(*at <= buffer_size(&list->bytes));
     if (*at == buffer_size(&list->bytes))
         return false;
     here = buffer_content(&list->bytes) + *at;

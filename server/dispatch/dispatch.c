@@ -9,6 +9,7 @@
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,8 +163,8 @@ static bool finds_room(struct context *context)
     if (is_too_large(context->request))
         status = DUEQ_TOOBIG;
     else if (is_exec(context))
-        status = dueq_reserve_room(context->store,
-                                   growth(context)); /* FULL does not begin within it */
+        /* room cannot end between two commands of the EXEC */
+        status = dueq_reserve_room(context->store, growth(context));
     else
         status = dueq_room(context->store, growth(context));
     if (status != DUEQ_OK)
@@ -374,6 +375,7 @@ enum outcome dispatch_command(struct context *context)
     struct server_stats *stats = &context->server->stats;
     enum outcome outcome = OUTCOME_DONE;
 
+    assert(context->request->count > 0 && context->session != NULL);
     stats->commands_processed += context->waiter == NULL;
     if (find_command(context)) {
         context->session->last_command = context->command;

@@ -12,6 +12,7 @@
 #include "storage/keys/index/changes.h"
 #include "storage/keys/keys.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -54,7 +55,7 @@ struct long_work {
     uint64_t seen;   /* changes of its keys of which the handler knows */
     struct long_work *prev, *next;
     size_t key_count;
-    struct busy_key **keys; /* one may be there several times */
+    struct busy_key **keys; /* the same key may occur several times */
 };
 
 struct long_works {
@@ -63,8 +64,8 @@ struct long_works {
     struct busy_key *busy[KEYS_DATABASES_MAX];
     uint64_t flushes[KEYS_DATABASES_MAX]; /* changes of all their keys, while some are busy */
     size_t busy_count;
-    bool freed;    /* a key is free: requests that wait to write it come first */
-    bool unbarred; /* after those: barred works that will hold it */
+    bool freed;    /* a key became free: requests that wait to write it run first */
+    bool unbarred; /* the same; after them, barred works that will hold it */
 };
 
 struct long_works *long_works_new(void)
@@ -89,6 +90,7 @@ static struct busy_key *find_busy(const struct long_works *works, unsigned datab
 {
     struct busy_key *key;
 
+    assert(database < KEYS_DATABASES_MAX);
     HASH_FIND(hh, works->busy[database], name.data, name.size, key);
     return key;
 }
@@ -120,6 +122,7 @@ static struct busy_key *occupy(struct long_works *works, unsigned database,
 
 static void leave_key(struct long_works *works, struct busy_key *key)
 {
+    assert(key == NULL || key->works > 0);
     if (key == NULL || --key->works > 0)
         return;
     HASH_DEL(works->busy[key->database], key);
@@ -167,8 +170,8 @@ static bool does(const char *flags, size_t flags_size, const char *what)
     return flags_size >= 2 && memcmp(flags, what, 2) == 0;
 }
 
-/* A request that only reads goes on, but after those that already wait: it may read the key to
- * write another one, and hold it for long. */
+/* A request that only reads the key goes on, unless another request already waits to write it:
+ * the first may become a long work that holds the key. */
 static void hold_key(void *arg, size_t index, const char *flags, size_t flags_size)
 {
     struct holding *holding = arg;
@@ -265,6 +268,7 @@ static void gather_key(void *arg, size_t index, const char *flags, size_t flags_
         gathering->count++;
         return;
     }
+    assert(gathering->work->key_count < gathering->count);
     key = occupy(gathering->works, gathering->database, name);
     gathering->failed = key == NULL;
     if (key != NULL)
@@ -295,7 +299,7 @@ static uint64_t changes_of(const struct long_works *works, const struct long_wor
     return changes;
 }
 
-/* All of them at once. False: out of memory, and none is held. */
+/* Holds all keys. False: out of memory, and none is held. */
 static bool hold_keys(struct context *context, struct long_work *work,
                       struct gathering *gathering)
 {
@@ -334,6 +338,7 @@ void long_work_release(struct server *server, struct long_work *work)
 
     if (work == NULL)
         return;
+    assert(works->count > 0 && (work->list != WORK_STORING || works->storing > 0));
     DL_DELETE(works->lists[work->list], work);
     works->storing -= work->list == WORK_STORING;
     works->count--;
@@ -415,7 +420,7 @@ void long_works_drained(struct server *server, struct session *session)
 
 /* ---- for handlers */
 
-/* The work and its state are gone. */
+/* Frees the work, whose state is already freed. */
 static enum outcome refuse(struct context *context, struct long_work *work)
 {
     free(work);
@@ -480,7 +485,7 @@ static enum outcome begin_anew(struct context *context, struct long_work *work, 
     struct long_works *works = context->server->long_works;
     bool equipped;
 
-    DL_DELETE(works->lists[work->list], work); /* in which it is since it was barred */
+    DL_DELETE(works->lists[work->list], work); /* the list of barred works */
     equipped = equip(context, work, state, free_state, hold);
     DL_APPEND(works->lists[work->list], work);
     return equipped ? OUTCOME_WAIT : context_status(context, DUEQ_NOMEM);
@@ -496,6 +501,7 @@ enum outcome long_work_continue(struct context *context, void *state,
 {
     struct long_work *work = work_of(context);
 
+    assert(state != NULL && free_state != NULL);
     if (work == NULL)
         return begin(context, state, free_state, hold);
     if (work->state == NULL)
@@ -557,6 +563,7 @@ bool long_work_reply_is_unread(const struct context *context)
 
 enum outcome long_work_continue_when_read(struct context *context)
 {
+    assert(context->waiter != NULL && waiters_work_of(context->waiter) != NULL);
     move(context->server->long_works, waiters_work_of(context->waiter), WORK_PARKED);
     return OUTCOME_WAIT;
 }

@@ -1,5 +1,6 @@
 #include "server/dispatch/redaction.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* HELLO [version [AUTH user password] [SETNAME name]]. Nothing after AUTH is
@@ -43,5 +44,6 @@ struct argument redaction_shown(const struct command *command, const struct requ
 {
     static const struct argument redacted = {"(redacted)", 10};
 
+    assert(index < request->count);
     return hides(command, request, index) ? redacted : request->arguments[index];
 }

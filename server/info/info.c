@@ -102,7 +102,7 @@ static uint64_t resident_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What malloc has given, and what the memtables hold beside it. */
+/* Bytes that malloc has handed out, and those that the store has mapped for memtables. */
 static uint64_t used_bytes(const struct dueq_stats *stats)
 {
     struct mallinfo2 info = mallinfo2();

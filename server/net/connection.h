@@ -33,18 +33,18 @@ struct connection {
     bool awaits_input;  /* `readable` is added to the loop */
     bool awaits_output; /* `writable` is: the socket was full */
     bool has_backlog;   /* there may be a request in the reader, or one is held */
-    bool
-        is_held; /* `request` waits for the end of a CLIENT PAUSE, a busy key or a busy store */
+    /* `request` waits for the end of a CLIENT PAUSE, or for a busy key or a busy store. */
+    bool is_held;
     struct request request;
-    int64_t busy_until; /* monotonic ms: so long it waits for a busy store at most; 0: it does
-                           not */
-    bool is_running;    /* a command runs: messages for the client go to `deferred` */
+    /* Monotonic ms: the latest end of its wait for a busy store; 0: it does not wait for it. */
+    int64_t busy_until;
+    bool is_running; /* a command runs: messages for the client go to `deferred` */
     struct buffer deferred;
     bool is_replying;    /* a part of a reply is written: messages go to `deferred`, too */
     size_t push_mark;    /* size of the output at push_begin */
     size_t run_mark;     /* and before the reply of the running command */
     size_t unfinished;   /* bytes of a reply that leaves as a whole: at the output's end, ... */
-    bool reply_is_aside; /* ... or after it, while its command runs */
+    bool reply_is_aside; /* ... or, while its command runs, in the buffer after it */
     struct resp_writer deferred_writer;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed;

@@ -6,6 +6,7 @@
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -91,6 +92,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
                               .may_wait = true};
     enum outcome outcome;
 
+    assert(!connection->is_running && session->waiter == waiter);
     connection->writer.version = session->protocol;
     connection->is_running = true;
     connection->run_mark = buffer_size(&connection->output) - connection->unfinished;

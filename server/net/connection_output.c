@@ -175,6 +175,7 @@ void connection_keep_part(struct connection *connection)
 {
     if (connection->session.life == SESSION_GONE)
         return;
+    assert(connection->run_mark <= buffer_size(&connection->output));
     connection->unfinished = buffer_size(&connection->output) - connection->run_mark;
     connection->is_replying = connection->unfinished > 0;
     if (connection->output.overflowed)
@@ -195,6 +196,8 @@ void connection_drop_part(struct connection *connection)
 
 void connection_set_reply_aside(struct connection *connection)
 {
+    assert(!connection->reply_is_aside);
+    assert(connection->unfinished <= buffer_size(&connection->output));
     connection->output.end -= connection->unfinished; /* the bytes stay */
     connection->reply_is_aside = true;
 }
@@ -277,7 +280,8 @@ void connection_gate(struct connection *connection, uint64_t lsn)
 
     if (!connection->needs_gate)
         lsn = last != NULL ? last->lsn : 0;
-    assert(last == NULL || last->lsn <= lsn);
+    assert(connection->is_touched);
+    assert(last == NULL || (last->lsn <= lsn && last->upto <= connection->written));
     connection->needs_gate = false;
     DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
     connection->is_touched = false;
@@ -307,6 +311,7 @@ void connection_release(struct connection *connection, uint64_t durable_lsn)
 
     while (passed < connection->gate_count && connection->gates[passed].lsn <= durable_lsn)
         connection->released = connection->gates[passed++].upto;
+    assert(connection->released <= connection->written);
     if (passed == 0)
         return;
     connection->gate_count -= passed;

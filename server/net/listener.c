@@ -20,7 +20,7 @@ struct listener {
     struct listener *next;
     struct server *server;
     struct event *event;
-    struct event *again; /* a timer, while nobody is accepted */
+    struct event *again; /* a timer, while no client is accepted */
     int fd;
     char *path;   /* of a unix socket; NULL: TCP */
     dev_t device; /* of the socket file that was made at `path` */
@@ -48,7 +48,8 @@ static void format_address(const struct sockaddr_storage *address, const char *p
 }
 
 /* Without descriptors or memory a client stays in the backlog, and the loop would report it
- * again and again: nobody is accepted for PAUSE_MS. */
+ * again and again: no client is accepted for
+ * PAUSE_MS. */
 static void pause_accepting(struct listener *listener)
 {
     struct timeval pause = {0, PAUSE_MS * 1000};

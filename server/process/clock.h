@@ -2,10 +2,10 @@
  * read the machine; everything else computes from readings.
  *
  * The queue's clock is a time line of its own. It runs as the machine's clock since boot does,
- * so that a stepped wall clock neither fires everything nor freezes it, and it goes on across
+ * so that a step of the wall clock ends no delay early or late, and it goes on across
  * restarts of the server: by the clock since boot within one boot, else by what the wall clock
  * has gained since the last record; a wall clock that has lost time counts for none. The wall
- * clock is shown and followed as it is, whatever the queue's clock says: a wrong year is mended
+ * clock is shown and followed as it is, whatever the queue's clock says: a wrong year is gone
  * when the right one is set.
  *
  * Between steps the wall clock is ahead of the queue's by a whole number of ms: both begin
@@ -15,8 +15,8 @@
 
 #include "storage/dueq.h"
 
-/* Microseconds. The clock since boot is read before and after the wall clock: however long that
- * took, the two belong together. */
+/* Microseconds. The clock since boot is read before and after the wall clock, so that a pause
+ * between the readings does not look like a step. */
 struct clock_reading {
     int64_t wall;
     int64_t boot_before, boot_after; /* since boot, the machine's sleep included */

@@ -1,5 +1,6 @@
 #include "server/process/random.h"
 
+#include <assert.h>
 #include <sys/random.h>
 
 /* splitmix64 (Steele, Lea and Flood, 2014), seeded by the kernel. */
@@ -25,7 +26,10 @@ void random_sample_init(struct sample *sample, uint64_t size, uint64_t wanted)
 
 bool random_sample_takes(struct sample *sample)
 {
-    bool taken = sample->left > 0 && random_number() % sample->left < sample->wanted;
+    bool taken;
+
+    assert(sample->wanted <= sample->left);
+    taken = sample->left > 0 && random_number() % sample->left < sample->wanted;
 
     sample->left -= sample->left > 0;
     sample->wanted -= taken;

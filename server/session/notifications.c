@@ -5,6 +5,7 @@
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ void notifications_publish_pending(struct server *server)
 {
     struct keys_change change;
 
+    assert(server->store != NULL);
     while (changes_peek(store_keys(server->store), &change) == DUEQ_OK) {
         if (change.created) {
             tell(server, EVENT_NEW, "new", change.database, change.name);

@@ -229,6 +229,7 @@ size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_
     struct subject *subject = find(server, kind, channel);
     struct subscription *at;
 
+    assert(kind != PUBSUB_PATTERN);
     if (subject != NULL)
         DL_FOREACH(subject->subscriptions, at)
             deliver(at->of.session, kind == PUBSUB_SHARD ? "smessage" : "message", NULL,

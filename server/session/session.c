@@ -7,6 +7,7 @@
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void session_leave(struct server *server, struct session *session)
@@ -21,6 +22,7 @@ void session_leave(struct server *server, struct session *session)
 
 void session_release(struct session *session)
 {
+    assert(session->waiter == NULL && session->transaction == NULL);
     free(session->name);
     free(session->library_name);
     free(session->library_version);

@@ -34,7 +34,8 @@ void session_push_end(struct session *session);
 
 /* Bytes of output before the reply of the command that runs. */
 size_t session_reply_begin(const struct session *session);
-/* Puts back what was put by before the slice. No-op when nothing was. */
+/* Puts back the part of the reply that was set aside before the slice. No-op when nothing
+ * was. */
 void session_restore_reply(struct session *session);
 /* Removes the part of a reply that is written so far: the reply will have no end. */
 void session_drop_reply(struct session *session);

@@ -59,6 +59,7 @@ enum dueq_status transaction_queue(struct transaction *transaction,
 {
     struct request *copy = NULL;
 
+    assert(request->count > 0);
     if (transaction->bytes + request->bytes > TRANSACTION_BYTES_MAX)
         return refuse(transaction, DUEQ_TOOBIG);
     if (make_room(transaction))

@@ -241,6 +241,7 @@ enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_
 {
     struct waiter *waiter;
 
+    assert(count > 0);
     if (context->waiter != NULL)
         return OUTCOME_WAIT; /* it keeps its entries */
     waiter = new_waiter(context, KEYS_NONE, count);

@@ -1,9 +1,11 @@
 #include "server/statistics/command_stats.h"
 
+#include <assert.h>
 #include <string.h>
 
+static struct command_stats all[COMMANDS_MAX]; /* by command_number */
+
 /* Few codes exist, and the common ones come first: a walk is as fast as a hash. */
-static struct command_stats all[COMMANDS_MAX];
 static struct error_stats errors[ERROR_CODES_MAX];
 static size_t error_count;
 
@@ -21,6 +23,7 @@ static struct error_stats *find_error(const char *code, size_t size)
 /* Redis keeps two digits of nanoseconds, in powers of two from 1024 on. */
 uint64_t command_stats_bound(int bucket)
 {
+    assert(bucket >= 0 && bucket < HISTOGRAM_BUCKETS);
     return ((((uint64_t)1024 << bucket) / 128) * 129 - 1) / 1000;
 }
 

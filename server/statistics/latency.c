@@ -31,6 +31,7 @@ void latency_note(struct latency *latency, enum latency_event event, uint64_t us
     struct latency_series *series = &latency->series[event];
     uint64_t ms = usec / 1000;
 
+    assert(event < LATENCY_EVENTS);
     if (threshold == 0 || ms < (uint64_t)threshold)
         return;
     if (ms > series->worst)

@@ -3,6 +3,7 @@
 #include "server/dispatch/redaction.h"
 #include "server/server.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static void drop_last(struct slowlog *slowlog)
 
     if (slowlog->entries == NULL)
         return;
+    assert(slowlog->count > 0);
     last = slowlog->entries->prev;
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed is in the list no more */
     DL_DELETE(slowlog->entries, last);

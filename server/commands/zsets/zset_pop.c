@@ -42,8 +42,8 @@ static void write_entry(struct context *context, const struct pop *pop,
     resp_double(context->reply, entry->score);
 }
 
-/* An error came after some entries were popped: the reply contains these. Writes its head
- * again, which is the first bytes after the mark, with their number. */
+/* After an error the reply contains the entries popped so far. Writes its head, which is `head`
+ * bytes after the mark, again with their number. */
 static void shorten(struct context *context, const struct pop *pop, struct dueq_slice name,
                     size_t mark, size_t head, uint64_t entries)
 {
