@@ -70,8 +70,8 @@ static enum outcome list_categories(struct context *context)
 {
     size_t mark = resp_deferred(context->reply), count = 0;
 
-    for (; command_categories_name(count) != NULL; count++)
-        resp_string(context->reply, command_categories_name(count));
+    for (; command_docs_category(count) != NULL; count++)
+        resp_string(context->reply, command_docs_category(count));
     resp_deferred_array(context->reply, mark, count);
     return OUTCOME_DONE;
 }
@@ -82,7 +82,7 @@ static size_t write_members(struct context *context, const struct command *comma
     const struct command *sub = command->subcommands;
     size_t count = 0;
 
-    if (sub == NULL && command_categories_contain(command, category)) {
+    if (sub == NULL && command_docs_in_category(command, category)) {
         resp_string(context->reply, command_full_name(command));
         return 1;
     }
@@ -93,8 +93,8 @@ static size_t write_members(struct context *context, const struct command *comma
 
 static bool is_category(struct argument name)
 {
-    for (size_t i = 0; command_categories_name(i) != NULL; i++)
-        if (argument_is(name, command_categories_name(i)))
+    for (size_t i = 0; command_docs_category(i) != NULL; i++)
+        if (argument_is(name, command_docs_category(i)))
             return true;
     return false;
 }

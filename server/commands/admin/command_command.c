@@ -115,7 +115,7 @@ static bool passes(const struct list_filter *filter, const struct command *comma
 
     switch (filter->kind) {
     case FILTER_CATEGORY:
-        return command_categories_contain(command, filter->value);
+        return command_docs_in_category(command, filter->value);
     case FILTER_PATTERN:
         return glob_match(filter->value.data, filter->value.size, name, strlen(name), true);
     case FILTER_MODULE:

@@ -89,12 +89,12 @@ static unsigned categories_of(const struct command *command)
     return categories;
 }
 
-const char *command_categories_name(size_t index)
+const char *command_docs_category(size_t index)
 {
     return index < CATEGORY_NAMES ? category_names[index] : NULL;
 }
 
-bool command_categories_contain(const struct command *command, struct argument category)
+bool command_docs_in_category(const struct command *command, struct argument category)
 {
     return (categories_of(command) & category_bit(category.data, category.size)) != 0;
 }

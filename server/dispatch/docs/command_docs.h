@@ -12,8 +12,8 @@ void command_docs_write_info(struct resp_writer *reply, const struct command *co
 void command_docs_write(struct resp_writer *reply, const struct command *command);
 
 /* ACL categories without the @, in Redis' order; NULL: `index` is after the last. */
-const char *command_categories_name(size_t index);
+const char *command_docs_category(size_t index);
 /* False also for an unknown category. */
-bool command_categories_contain(const struct command *command, struct argument category);
+bool command_docs_in_category(const struct command *command, struct argument category);
 
 #endif
