@@ -157,6 +157,15 @@ void dueq_forget_damage(struct dueq *store);
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
                            struct dueq_time time, struct dueq_slice *ret_id);
 
+/* Adds `count` jobs, or none when one of them is refused: statuses as dueq_push, DUEQ_DUPLICATE
+ * also when two of them have one id, and DUEQ_TOOBIG when they do not fit one batch.
+ * ret_pushed: `count` of them, in order. All of it happens in this call: a thousand small jobs
+ * take some milliseconds. DUEQ_INVALID also with more than a thousand million jobs.
+ * O(count log n). */
+enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *pushes,
+                                size_t count, struct dueq_time time,
+                                struct dueq_pushed *ret_pushed);
+
 /* Claims one due job of the topic: the job with the lowest priority number, then with the
  * earliest due time, then the one that was pushed first. lease: ms, or DUEQ_DEFAULT for the
  * job's own. DUEQ_NOTFOUND: no job is due. DUEQ_BUSY: the call met a thousand jobs whose ttl
@@ -179,6 +188,20 @@ enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int6
  * the lease is accepted if the job was not claimed again. */
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           int64_t token, struct dueq_time time);
+
+/* Is the job claimed, or was it, with that token and not given on since? Changes nothing.
+ * DUEQ_NOTFOUND, DUEQ_STALE, DUEQ_CANCELLED: as dueq_ack; DUEQ_STALE also when it is done. */
+enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                            int64_t token);
+
+/* Acks a job and adds the jobs that follow from it, or does nothing: an ack that would be the
+ * second one is DUEQ_STALE. One of them may have the id of the acked job, when the ack makes
+ * that free. DUEQ_CANCELLED: the job is gone, and nothing is added. No argument may lie in the
+ * store: copy what a claim has shown. Statuses: dueq_ack, dueq_push_many. */
+enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
+                                struct dueq_slice id, int64_t token,
+                                const struct dueq_push *pushes, size_t count,
+                                struct dueq_time time, struct dueq_pushed *ret_pushed);
 
 /* Gives a claimed job back. The job is dead when its retries or its ttl are used up, or when
  * nack->outcome is DUEQ_FATAL. (A topic may say that jobs whose ttl is used up are removed.)

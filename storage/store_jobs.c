@@ -10,6 +10,13 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
     return queue_push(store->queue, push, time, ret_id);
 }
 
+enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *pushes,
+                                size_t count, struct dueq_time time,
+                                struct dueq_pushed *ret_pushed)
+{
+    return queue_push_many(store->queue, pushes, count, time, ret_pushed);
+}
+
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job)
 {
@@ -27,6 +34,22 @@ enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct du
                           int64_t token, struct dueq_time time)
 {
     return queue_ack(store->queue, topic, id, token, time);
+}
+
+enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                            int64_t token)
+{
+    bool frees;
+
+    return queue_holds(store->queue, topic, id, token, &frees);
+}
+
+enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
+                                struct dueq_slice id, int64_t token,
+                                const struct dueq_push *pushes, size_t count,
+                                struct dueq_time time, struct dueq_pushed *ret_pushed)
+{
+    return queue_hand_over(store->queue, topic, id, token, pushes, count, time, ret_pushed);
 }
 
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

@@ -124,6 +124,12 @@ struct dueq_push {
 /* All defaults, no delay; topic, id and body are empty. */
 void dueq_push_init(struct dueq_push *push);
 
+/* A job that was pushed among several. */
+struct dueq_pushed {
+    struct dueq_slice id; /* the caller's bytes, or those of given_id */
+    char given_id[24];    /* a copy of the struct still refers to those of the original */
+};
+
 /* How a claim ended that was no ack. */
 enum dueq_outcome { DUEQ_FAILED, DUEQ_SILENT, DUEQ_FATAL, DUEQ_CRASHED };
 enum { DUEQ_OUTCOMES = 4 };

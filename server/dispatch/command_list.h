@@ -10,6 +10,7 @@
     X(queue_ack)                                                                               \
     X(queue_claim)                                                                             \
     X(queue_push)                                                                              \
+    X(queue_push_many)                                                                         \
     X(queue_read)                                                                              \
     X(copy)                                                                                    \
     X(database)                                                                                \

@@ -198,7 +198,7 @@ enum dueq_status kv_room_grant(struct kv *kv, size_t bytes)
 {
     enum dueq_status status = kv_room(kv, bytes);
 
-    if (status == DUEQ_OK)
+    if (status == DUEQ_OK && kv->room.granted < kv_batch_bytes(kv) + bytes)
         kv->room.granted = kv_batch_bytes(kv) + bytes;
     return status;
 }

@@ -25,7 +25,7 @@ struct kv;
 enum dueq_status kv_room(struct kv *kv, size_t bytes);
 
 /* The same for several changes of which all or none are made: after DUEQ_OK each kv_room within
- * these bytes answers DUEQ_OK until the commit. */
+ * these bytes answers DUEQ_OK until the commit. A greater grant of the same batch stays. */
 enum dueq_status kv_room_grant(struct kv *kv, size_t bytes);
 
 /* May changes that drain the store be written? DUEQ_FULL: the disk is full and the space that

@@ -232,6 +232,24 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
     return status;
 }
 
+enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, bool *ret_frees)
+{
+    struct topic *found;
+    struct job job;
+    enum dueq_status status = find_done(queue, topic, id, token, &found, &job);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (job.state.state == PHASE_DONE)
+        return DUEQ_STALE;
+    if (job.state.cancelled)
+        return DUEQ_CANCELLED;
+    *ret_frees = !job.state.followed && !job.state.windowed &&
+                 settings_number(queue, found, DUEQ_SET_KEEP, 0) <= 0;
+    return DUEQ_OK;
+}
+
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, struct dueq_time time)
 {

@@ -1,6 +1,6 @@
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
-#include "storage/queue/queue.h"
+#include "storage/queue/push.h"
 
 enum {
     PRIORITY_DEFAULT = 128,
@@ -19,7 +19,7 @@ static bool valid_steps(const struct dueq_push *push)
     return true;
 }
 
-static enum dueq_status check(const struct queue *queue, const struct dueq_push *push)
+enum dueq_status push_check(const struct queue *queue, const struct dueq_push *push)
 {
     if (!queue_valid_name(push->topic) || push->id.size > DUEQ_NAME_MAX || push->delay < 0 ||
         push->priority < DUEQ_DEFAULT || push->priority > PRIORITY_MAX ||
@@ -31,6 +31,11 @@ static enum dueq_status check(const struct queue *queue, const struct dueq_push 
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
     return kv_room(queue->kv, push->body.size + RECORDS_MOST);
+}
+
+enum dueq_status push_refusal(const struct topic *topic)
+{
+    return (topic->paused & TOPIC_PAUSED_IN) ? DUEQ_PAUSED : DUEQ_OK;
 }
 
 /* A moment that has passed on the wall clock is now. */
@@ -47,8 +52,8 @@ static void set_due(struct job_body *body, const struct dueq_push *push, struct 
 }
 
 /* What the push does not set stays open; the ttl counts from now on, so it is chosen now. */
-static struct job_body body_of(struct queue *queue, struct topic *topic,
-                               const struct dueq_push *push, struct dueq_time time)
+struct job_body push_body(struct queue *queue, struct topic *topic,
+                          const struct dueq_push *push, struct dueq_time time)
 {
     struct job_body body = {
         .id = push->id,
@@ -75,9 +80,8 @@ static struct job_body body_of(struct queue *queue, struct topic *topic,
 
 /* ---- ids */
 
-/* A caller's id that the store may come to give itself makes the topic look before it gives. */
-static enum dueq_status take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
-                                struct id_index_key *ret_name)
+enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
+                              struct id_index_key *ret_name)
 {
     struct job job;
     uint64_t seq;
@@ -95,8 +99,7 @@ static enum dueq_status take_id(struct queue *queue, struct topic *topic, struct
     return DUEQ_OK;
 }
 
-/* Writes the id into queue->id. Passes over those that callers have taken. */
-static enum dueq_status give_id(struct queue *queue, struct topic *topic, int64_t stamp)
+enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t stamp)
 {
     for (;; topic->next_seq++) {
         enum dueq_status status = DUEQ_NOTFOUND;
@@ -114,14 +117,15 @@ static enum dueq_status resolve_id(struct queue *queue, struct topic *topic,
                                    struct dueq_slice id, struct dueq_time time,
                                    struct id_index_key *ret_name)
 {
-    return id.size > 0 ? take_id(queue, topic, id, ret_name) : give_id(queue, topic, time.now);
+    return id.size > 0 ? push_take_id(queue, topic, id, ret_name)
+                       : push_give_id(queue, topic, time.now);
 }
 
 /* ---- push */
 
-static void add_job(struct queue *queue, struct topic *topic, const struct job_body *body,
-                    const struct job_state *state, const struct id_index_key *name,
-                    struct dueq_time time)
+void push_add(struct queue *queue, struct topic *topic, const struct job_body *body,
+              const struct job_state *state, const struct id_index_key *name,
+              struct dueq_time time)
 {
     uint64_t seq = topic->next_seq++;
 
@@ -145,7 +149,7 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
     struct job_body body;
     struct job_state state;
     struct id_index_key name;
-    enum dueq_status status = check(queue, push);
+    enum dueq_status status = push_check(queue, push);
 
     if (status != DUEQ_OK)
         return status;
@@ -153,16 +157,17 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
     status = topics_open(queue, push->topic, &topic);
     if (status != DUEQ_OK)
         return status;
-    if (topic->paused & TOPIC_PAUSED_IN)
-        return DUEQ_PAUSED;
-    body = body_of(queue, topic, push, time);
+    status = push_refusal(topic);
+    if (status != DUEQ_OK)
+        return status;
+    body = push_body(queue, topic, push, time);
     state = job_record_first_state(&body);
     status = resolve_id(queue, topic, push->id, time, &name);
     if (status == DUEQ_OK)
         status = schedule_reserve(topic, &state, time);
     if (status != DUEQ_OK)
         return status;
-    add_job(queue, topic, &body, &state, &name, time);
+    push_add(queue, topic, &body, &state, &name, time);
     *ret_id = push->id.size > 0 ? push->id : dueq_slice(queue->id, GIVEN_ID_SIZE);
     return DUEQ_OK;
 }

@@ -7,15 +7,25 @@
 #include "storage/status.h"
 #include "storage/types.h"
 
-/* ---- jobs (push.c, claim.c, get.c) */
+/* ---- jobs (push.c, push_batch.c, claim.c, hand_over.c, get.c) */
 
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
                             struct dueq_time time, struct dueq_slice *ret_id);
+enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
+                                 size_t count, struct dueq_time time,
+                                 struct dueq_pushed *ret_pushed);
 enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
                              struct dueq_slice worker, struct dueq_time time,
                              struct dueq_job *ret_job);
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, struct dueq_time time);
+/* *ret_frees: an ack would make the id free. */
+enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, bool *ret_frees);
+enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
+                                 struct dueq_slice id, int64_t token,
+                                 const struct dueq_push *pushes, size_t count,
+                                 struct dueq_time time, struct dueq_pushed *ret_pushed);
 enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                             int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                             enum dueq_state *ret_state);

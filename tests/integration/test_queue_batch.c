@@ -103,6 +103,28 @@ static void two_workers_that_acknowledge_the_same_job_both_go_on(void **state)
     expect_field(client, "total-acked", "1", "Q.STATS mail");
 }
 
+/* ---- Q.MPUSH */
+
+static void what_was_pushed_together_survives_kill(void **state)
+{
+    (void)state;
+    enum { JOBS = 10000 };
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    redisReply *reply = ask_many(client, "Q.MPUSH mail 10000", "body", JOBS);
+    assert_int_equal(reply->elements, JOBS);
+    server_process_kill(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "10000", "Q.LEN mail ready");
+    expect_field(client, "body", "\"body\"", "Q.GET mail %s", reply->element[JOBS - 1]->str);
+    freeReplyObject(reply);
+    reply = ask_many(client, "Q.MPUSH mail 10001", "body", JOBS + 1);
+    assert_int_equal(reply->type, REDIS_REPLY_ERROR);
+    freeReplyObject(reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +132,7 @@ int main(void)
         serving_test(what_a_blocked_claim_acknowledged_survives_kill),
         served_test(a_client_that_goes_has_acknowledged_and_takes_nothing),
         served_test(two_workers_that_acknowledge_the_same_job_both_go_on),
+        serving_test(what_was_pushed_together_survives_kill),
     };
     return cmocka_run_group_tests_name("queue batch", tests, NULL, NULL);
 }

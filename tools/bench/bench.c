@@ -9,15 +9,17 @@
 #include <string.h>
 
 static const char usage[] =
-    "Usage: dueq bench push|claim [options]\n"
+    "Usage: dueq bench push|claim|work [options]\n"
     "\n"
     "  push   pushes jobs with random ids\n"
     "  claim  claims and acks what is due, until --jobs are done or nothing is left\n"
+    "  work   the same, one request at a time: each acks the jobs of the one before\n"
     "\n"
     "  --target dueq|redis|beanstalkd   what is spoken to (dueq); redis: zset, hash and Lua\n"
     "  --host NAME --port N             where (127.0.0.1, the target's own port)\n"
     "  --connections N                  clients (50)\n"
     "  --pipeline N                     pushes in flight on each connection (1)\n"
+    "  --batch N                        jobs that one request pushes (1)\n"
     "  --count N                        jobs of one claim (1)\n"
     "  --jobs N                         jobs in all (100000)\n"
     "  --body BYTES                     size of a body (200)\n"
@@ -72,6 +74,8 @@ static bool parse_option(struct load *load, const char *name, const char *value)
         return parse_unsigned(value, 20000, &load->connections);
     if (strcmp(name, "--pipeline") == 0)
         return parse_unsigned(value, 10000, &load->pipeline);
+    if (strcmp(name, "--batch") == 0)
+        return parse_unsigned(value, 10000, &load->batch);
     if (strcmp(name, "--count") == 0)
         return parse_unsigned(value, BENCH_COUNT_MAX, &load->count);
     if (strcmp(name, "--jobs") == 0)
@@ -99,26 +103,45 @@ static bool parse_option(struct load *load, const char *name, const char *value)
     return false;
 }
 
+static bool parse_kind(struct load *load, const char *name)
+{
+    static const char *const names[] = {
+        [LOAD_PUSH] = "push", [LOAD_CLAIM] = "claim", [LOAD_WORK] = "work"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0) {
+            load->kind = (enum load_kind)i;
+            return true;
+        }
+    return false;
+}
+
+/* Not every target has a request for it. */
+static bool target_can(const struct load *load)
+{
+    const struct bench_driver *driver = load->driver;
+
+    if ((load->kind != LOAD_WORK || driver->work != NULL) &&
+        (load->batch == 1 || driver->push_many != NULL))
+        return true;
+    fprintf(stderr, "dueq bench: %s has no request for that\n", driver->name);
+    return false;
+}
+
 static bool parse_arguments(struct load *load, int argc, char **argv)
 {
-    if (argc < 2 || argc % 2 != 0)
-        return false;
-    if (strcmp(argv[1], "push") == 0)
-        load->kind = LOAD_PUSH;
-    else if (strcmp(argv[1], "claim") == 0)
-        load->kind = LOAD_CLAIM;
-    else
+    if (argc < 2 || argc % 2 != 0 || !parse_kind(load, argv[1]))
         return false;
     for (int i = 2; i < argc; i += 2)
         if (!parse_option(load, argv[i], argv[i + 1])) {
             fprintf(stderr, "dueq bench: bad option: %s %s\n", argv[i], argv[i + 1]);
             return false;
         }
-    if (load->kind == LOAD_CLAIM)
+    if (load->kind != LOAD_PUSH)
         load->pipeline = 1;
     if (load->port == 0)
         load->port = load->driver->port;
-    return true;
+    return target_can(load);
 }
 
 int bench_main(int argc, char **argv)
@@ -129,6 +152,7 @@ int bench_main(int argc, char **argv)
                         .topic = "bench",
                         .connections = 50,
                         .pipeline = 1,
+                        .batch = 1,
                         .count = 1,
                         .jobs = 100000,
                         .body_size = 200,
@@ -142,12 +166,13 @@ int bench_main(int argc, char **argv)
         fprintf(stderr, "dueq bench: %s:%d: %s\n", load.host, load.port, result.error);
         return 1;
     }
-    printf("work=%s target=%s connections=%u pipeline=%u count=%u body=%zu delay=%" PRId64
-           " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64 " p99=%" PRIu64
-           " max=%" PRIu64 "\n",
-           argv[1], load.driver->name, load.connections, load.pipeline, load.count,
-           load.body_size, load.delay_max, result.jobs, result.seconds,
-           (double)result.jobs / result.seconds, load_percentile(&result, 0.5),
-           load_percentile(&result, 0.99), result.latency_max);
+    printf(
+        "work=%s target=%s connections=%u pipeline=%u batch=%u count=%u body=%zu delay=%" PRId64
+        " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64 " p99=%" PRIu64 " max=%" PRIu64
+        "\n",
+        argv[1], load.driver->name, load.connections, load.pipeline, load.batch, load.count,
+        load.body_size, load.delay_max, result.jobs, result.seconds,
+        (double)result.jobs / result.seconds, load_percentile(&result, 0.5),
+        load_percentile(&result, 0.99), result.latency_max);
     return 0;
 }

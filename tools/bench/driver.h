@@ -46,9 +46,14 @@ struct bench_driver {
     void (*prepare)(struct buffer *out);
     /* Each appends requests and returns the number of replies that follow. */
     unsigned (*push)(struct buffer *out, const struct bench_push *push);
+    /* All in one request with one reply, or NULL. */
+    unsigned (*push_many)(struct buffer *out, const struct bench_push *pushes, unsigned count);
     unsigned (*claim)(struct buffer *out, const char *topic, unsigned count, int64_t now);
     unsigned (*ack)(struct buffer *out, const char *topic, const struct bench_claimed *jobs,
                     unsigned count);
+    /* Acks `done` jobs and claims in one request, or NULL; the reply is that of a claim. */
+    unsigned (*work)(struct buffer *out, const char *topic, unsigned count, int64_t now,
+                     const struct bench_claimed *jobs, unsigned done);
     /* Reads one reply. jobs has room for BENCH_COUNT_MAX. */
     enum bench_outcome (*push_reply)(const char *data, size_t size, struct bench_reply *ret);
     enum bench_outcome (*claim_reply)(const char *data, size_t size, struct bench_claimed *jobs,

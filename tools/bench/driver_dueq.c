@@ -15,6 +15,23 @@ static unsigned dueq_push_request(struct buffer *out, const struct bench_push *p
     return 1;
 }
 
+static unsigned dueq_push_many_request(struct buffer *out, const struct bench_push *pushes,
+                                       unsigned count)
+{
+    resp_request(out, 4 + 4 * (size_t)count);
+    resp_text(out, "Q.MPUSH");
+    resp_text(out, pushes->topic);
+    resp_text(out, "EACH");
+    resp_number(out, count);
+    for (unsigned i = 0; i < count; i++) {
+        resp_argument(out, pushes[i].id, BENCH_ID_SIZE);
+        resp_number(out, pushes[i].delay);
+        resp_text(out, "");
+        resp_argument(out, pushes[i].body, pushes[i].body_size);
+    }
+    return 1;
+}
+
 static unsigned dueq_claim_request(struct buffer *out, const char *topic, unsigned count,
                                    int64_t now)
 {
@@ -27,16 +44,36 @@ static unsigned dueq_claim_request(struct buffer *out, const char *topic, unsign
     return 1;
 }
 
+static void put_pairs(struct buffer *out, const struct bench_claimed *jobs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        resp_text(out, jobs[i].id);
+        resp_number(out, jobs[i].token);
+    }
+}
+
 static unsigned dueq_ack_request(struct buffer *out, const char *topic,
                                  const struct bench_claimed *jobs, unsigned count)
 {
     resp_request(out, 2 + 2 * (size_t)count);
     resp_text(out, "Q.ACK");
     resp_text(out, topic);
-    for (unsigned i = 0; i < count; i++) {
-        resp_text(out, jobs[i].id);
-        resp_number(out, jobs[i].token);
-    }
+    put_pairs(out, jobs, count);
+    return 1;
+}
+
+static unsigned dueq_work_request(struct buffer *out, const char *topic, unsigned count,
+                                  int64_t now, const struct bench_claimed *jobs, unsigned done)
+{
+    (void)now;
+    resp_request(out, done == 0 ? 4 : 5 + 2 * (size_t)done);
+    resp_text(out, "Q.CLAIM");
+    resp_text(out, topic);
+    resp_text(out, "COUNT");
+    resp_number(out, count);
+    if (done > 0)
+        resp_text(out, "ACK");
+    put_pairs(out, jobs, done);
     return 1;
 }
 
@@ -60,8 +97,10 @@ const struct bench_driver bench_dueq = {
     .name = "dueq",
     .port = 6379,
     .push = dueq_push_request,
+    .push_many = dueq_push_many_request,
     .claim = dueq_claim_request,
     .ack = dueq_ack_request,
+    .work = dueq_work_request,
     .push_reply = resp_plain_reply,
     .claim_reply = dueq_claim_reply,
     .ack_reply = resp_plain_reply,

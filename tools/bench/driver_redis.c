@@ -11,7 +11,15 @@ static const char library[] =
     "  redis.call('HSET', k[2], a[2], a[3])\n"
     "  return 1\n"
     "end)\n"
-    "redis.register_function('bclaim', function(k, a)\n"
+    "redis.register_function('bpushmany', function(k, a)\n"
+    "  for i = 1, #a, 3 do\n"
+    "    if redis.call('ZADD', k[1], 'NX', a[i], a[i + 1]) == 1 then\n"
+    "      redis.call('HSET', k[2], a[i + 1], a[i + 2])\n"
+    "    end\n"
+    "  end\n"
+    "  return #a / 3\n"
+    "end)\n"
+    "local function claim(k, a)\n"
     "  local ids = redis.call('ZRANGEBYSCORE', k[1], '-inf', a[1], 'LIMIT', 0, a[2])\n"
     "  local out = {}\n"
     "  for i, id in ipairs(ids) do\n"
@@ -20,6 +28,14 @@ static const char library[] =
     "    out[2 * i] = redis.call('HGET', k[2], id)\n"
     "  end\n"
     "  return out\n"
+    "end\n"
+    "redis.register_function('bclaim', claim)\n"
+    "redis.register_function('bwork', function(k, a)\n"
+    "  for i = 3, #a do\n"
+    "    redis.call('ZREM', k[1], a[i])\n"
+    "    redis.call('HDEL', k[2], a[i])\n"
+    "  end\n"
+    "  return claim(k, a)\n"
     "end)\n"
     "redis.register_function('back', function(k, a)\n"
     "  local n = 0\n"
@@ -58,6 +74,18 @@ static unsigned redis_push_request(struct buffer *out, const struct bench_push *
     return 1;
 }
 
+static unsigned redis_push_many_request(struct buffer *out, const struct bench_push *pushes,
+                                        unsigned count)
+{
+    call(out, "bpushmany", pushes->topic, 3 * (size_t)count);
+    for (unsigned i = 0; i < count; i++) {
+        resp_number(out, pushes[i].now + pushes[i].delay);
+        resp_argument(out, pushes[i].id, BENCH_ID_SIZE);
+        resp_argument(out, pushes[i].body, pushes[i].body_size);
+    }
+    return 1;
+}
+
 static unsigned redis_claim_request(struct buffer *out, const char *topic, unsigned count,
                                     int64_t now)
 {
@@ -72,6 +100,17 @@ static unsigned redis_ack_request(struct buffer *out, const char *topic,
 {
     call(out, "back", topic, count);
     for (unsigned i = 0; i < count; i++)
+        resp_text(out, jobs[i].id);
+    return 1;
+}
+
+static unsigned redis_work_request(struct buffer *out, const char *topic, unsigned count,
+                                   int64_t now, const struct bench_claimed *jobs, unsigned done)
+{
+    call(out, "bwork", topic, 2 + (size_t)done);
+    resp_number(out, now);
+    resp_number(out, count);
+    for (unsigned i = 0; i < done; i++)
         resp_text(out, jobs[i].id);
     return 1;
 }
@@ -97,8 +136,10 @@ const struct bench_driver bench_redis = {
     .port = 6379,
     .prepare = redis_prepare,
     .push = redis_push_request,
+    .push_many = redis_push_many_request,
     .claim = redis_claim_request,
     .ack = redis_ack_request,
+    .work = redis_work_request,
     .push_reply = resp_plain_reply,
     .claim_reply = redis_claim_reply,
     .ack_reply = resp_plain_reply,

@@ -14,7 +14,7 @@
 
 enum { READ_SIZE = 256 * 1024, BUFFER_MAX = 1 << 30 };
 
-enum step { STEP_PREPARE, STEP_PUSH, STEP_CLAIM, STEP_ACK };
+enum step { STEP_PREPARE, STEP_PUSH, STEP_CLAIM, STEP_ACK, STEP_WORK };
 
 struct run;
 
@@ -24,11 +24,14 @@ struct connection {
     struct event *readable, *writable;
     struct buffer in, out;
     enum step step;
-    unsigned expected; /* replies outstanding */
+    unsigned expected;         /* replies outstanding */
+    struct bench_push *pushes; /* of one request: load->batch */
+    unsigned *pushed;  /* how many each request in flight pushes, in the same order as: */
     uint64_t *sent_at; /* usec, a ring as long as the pipeline */
     unsigned oldest, in_ring;
     struct bench_claimed *claimed;
-    unsigned held; /* jobs in claimed */
+    unsigned held;  /* jobs in claimed */
+    unsigned acked; /* jobs that the request under way acks */
     bool finished;
 };
 
@@ -137,22 +140,34 @@ static void unstamp(struct connection *connection)
     connection->in_ring--;
 }
 
+static void make_push(struct run *run, struct bench_push *push, int64_t now)
+{
+    const struct load *load = run->load;
+
+    *push = (struct bench_push){
+        .topic = load->topic, .body = run->body, .body_size = load->body_size, .now = now};
+    snprintf(push->id, sizeof(push->id), "%016llx-%019llu",
+             (unsigned long long)next_random(run), (unsigned long long)(next_random(run) >> 2));
+    if (load->delay_max > 0)
+        push->delay = 1 + (int64_t)(next_random(run) % (uint64_t)load->delay_max);
+}
+
 static void append_push(struct connection *connection)
 {
     struct run *run = connection->run;
     const struct load *load = run->load;
-    struct bench_push push = {.topic = load->topic,
-                              .body = run->body,
-                              .body_size = load->body_size,
-                              .now = (int64_t)(now_usec(CLOCK_REALTIME) / 1000)};
+    uint64_t left = load->jobs - run->issued;
+    unsigned count = left < load->batch ? (unsigned)left : load->batch;
+    int64_t now = (int64_t)(now_usec(CLOCK_REALTIME) / 1000);
 
-    snprintf(push.id, sizeof(push.id), "%016llx-%019llu", (unsigned long long)next_random(run),
-             (unsigned long long)(next_random(run) >> 2));
-    if (load->delay_max > 0)
-        push.delay = 1 + (int64_t)(next_random(run) % (uint64_t)load->delay_max);
-    connection->expected += load->driver->push(&connection->out, &push);
+    for (unsigned i = 0; i < count; i++)
+        make_push(run, &connection->pushes[i], now);
+    connection->expected +=
+        load->batch == 1 ? load->driver->push(&connection->out, connection->pushes)
+                         : load->driver->push_many(&connection->out, connection->pushes, count);
+    connection->pushed[(connection->oldest + connection->in_ring) % load->pipeline] = count;
     stamp(connection);
-    run->issued++;
+    run->issued += count;
 }
 
 static void ask_push(struct connection *connection)
@@ -198,13 +213,42 @@ static void ask_ack(struct connection *connection)
     stamp(connection);
 }
 
+/* What is held at the end is acked alone. */
+static void ask_work(struct connection *connection)
+{
+    struct run *run = connection->run;
+    const struct load *load = run->load;
+    uint64_t left = load->jobs - run->issued;
+    unsigned count = left < load->count ? (unsigned)left : load->count;
+
+    if (count == 0) {
+        ask_ack(connection);
+        return;
+    }
+    run->issued += count;
+    connection->step = STEP_WORK;
+    connection->expected = load->driver->work(&connection->out, load->topic, count,
+                                              (int64_t)(now_usec(CLOCK_REALTIME) / 1000),
+                                              connection->claimed, connection->held);
+    connection->acked = connection->held;
+    connection->held = 0;
+    stamp(connection);
+}
+
 static void ask(struct connection *connection)
 {
-    connection->step = connection->run->load->kind == LOAD_PUSH ? STEP_PUSH : STEP_CLAIM;
-    if (connection->step == STEP_PUSH)
+    switch (connection->run->load->kind) {
+    case LOAD_PUSH:
+        connection->step = STEP_PUSH;
         ask_push(connection);
-    else
+        break;
+    case LOAD_CLAIM:
         ask_claim(connection);
+        break;
+    case LOAD_WORK:
+        ask_work(connection);
+        break;
+    }
 }
 
 static void flush(struct connection *connection);
@@ -223,8 +267,8 @@ static void take_reply(struct connection *connection, const struct bench_reply *
         }
         break;
     case STEP_PUSH:
+        run->result->jobs += connection->pushed[connection->oldest];
         unstamp(connection);
-        run->result->jobs++;
         ask_push(connection);
         break;
     case STEP_CLAIM:
@@ -239,7 +283,17 @@ static void take_reply(struct connection *connection, const struct bench_reply *
         if (connection->expected > 0)
             break;
         unstamp(connection);
-        ask_claim(connection);
+        connection->held = 0;
+        ask(connection);
+        break;
+    case STEP_WORK:
+        run->result->jobs += connection->acked;
+        connection->held = (unsigned)reply->claimed;
+        unstamp(connection);
+        if (reply->empty)
+            finish(connection);
+        else
+            ask_work(connection);
         break;
     }
 }
@@ -253,6 +307,7 @@ static enum bench_outcome parse(struct connection *connection, struct bench_repl
     memset(reply, 0, offsetof(struct bench_reply, error));
     switch (connection->step) {
     case STEP_CLAIM:
+    case STEP_WORK:
         return driver->claim_reply(data, size, connection->claimed + connection->held, reply);
     case STEP_ACK:
         return driver->ack_reply(data, size, reply);
@@ -353,6 +408,8 @@ static bool open_connection(struct run *run, struct connection *connection)
     buffer_init(&connection->in, BUFFER_MAX);
     buffer_init(&connection->out, BUFFER_MAX);
     connection->sent_at = calloc(run->load->pipeline, sizeof(*connection->sent_at));
+    connection->pushes = calloc(run->load->batch, sizeof(*connection->pushes));
+    connection->pushed = calloc(run->load->pipeline, sizeof(*connection->pushed));
     connection->claimed = calloc(BENCH_COUNT_MAX, sizeof(*connection->claimed));
     connection->readable =
         event_new(run->base, connection->fd, EV_READ | EV_PERSIST, on_readable, connection);
@@ -371,6 +428,8 @@ static void close_connection(struct connection *connection)
     close(connection->fd);
     buffer_release(&connection->in);
     buffer_release(&connection->out);
+    free(connection->pushes);
+    free(connection->pushed);
     free(connection->sent_at);
     free(connection->claimed);
 }

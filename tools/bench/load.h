@@ -5,8 +5,9 @@
 #include "tools/bench/driver.h"
 
 enum load_kind {
-    LOAD_PUSH, /* push `jobs` jobs */
-    LOAD_CLAIM /* claim `count` and ack them, until `jobs` are acked or nothing is due */
+    LOAD_PUSH,  /* push `jobs` jobs */
+    LOAD_CLAIM, /* claim `count` and ack them, until `jobs` are acked or nothing is due */
+    LOAD_WORK   /* the same with one request: it acks the jobs of the one before */
 };
 
 struct load {
@@ -16,7 +17,8 @@ struct load {
     const char *topic;
     enum load_kind kind;
     unsigned connections;
-    unsigned pipeline; /* pushes in flight on a connection */
+    unsigned pipeline; /* requests in flight on a connection that pushes */
+    unsigned batch;    /* jobs that one request pushes; 1: a plain push */
     unsigned count;    /* jobs of one claim */
     uint64_t jobs;
     size_t body_size;

@@ -40,7 +40,8 @@ enum dueq_status job_acks_run(struct context *context, const struct job_acks *ac
         enum dueq_status status = job_acks_run_one(context, acks, at);
 
         acked += status == DUEQ_OK;
-        if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_STALE)
+        if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_STALE &&
+            status != DUEQ_CANCELLED)
             return status;
     }
     *ret_acked = acked;

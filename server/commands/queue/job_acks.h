@@ -24,8 +24,8 @@ bool job_acks_check(struct context *context, const struct job_acks *acks);
 enum dueq_status job_acks_run_one(struct context *context, const struct job_acks *acks,
                                   size_t at);
 
-/* Acknowledges all jobs, and passes over those that are not there and those of which the token
- * is stale. *ret_acked: how many were. Another status: the rest was not tried. */
+/* Acknowledges all jobs, and passes over those that are not there, were cancelled, or of which
+ * the token is stale. *ret_acked: how many were. Another status: the rest was not tried. */
 enum dueq_status job_acks_run(struct context *context, const struct job_acks *acks,
                               int64_t *ret_acked);
 

@@ -1,5 +1,5 @@
 /* Several things in one command, all or nothing where that is promised: claims that acknowledge
- * first. */
+ * first, several pushes. */
 #include "tests/support/command_runner.h"
 
 #include <stdio.h>
@@ -113,6 +113,89 @@ static void a_transaction_claims_and_acknowledges(void **state)
     runner_expect(runner, "0", "Q.LEN t");
 }
 
+/* ---- Q.MPUSH */
+
+static void many_bodies_have_one_set_of_options(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "[\"0*\" \"0*\" \"0*\"]",
+                  "Q.MPUSH t 3 one two delay priority 3 delay 5s ttl 1d");
+    runner_expect(runner, "3", "Q.LEN t delayed");
+    runner_pass(runner, 5000);
+    runner_expect(runner, "[[\"*\" 1 \"one\" 1] [\"*\" 2 \"two\" 1] [\"*\" 3 \"delay\" 1]]",
+                  "Q.CLAIM t COUNT 9");
+    runner_expect(runner, "[\"0*\"]", "Q.MPUSH t 1 body");
+}
+
+static void each_job_may_have_an_id_a_delay_and_a_priority(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "[\"a\" \"b\" \"0*\"]",
+                  "Q.MPUSH t each 3 a \"\" \"\" A b 1h 7 B \"\" 0 9 C AT 1700000009000 "
+                  "PRIORITY 200 RETRIES 2");
+    runner_expect(runner, "[*\"body\" \"A\" \"due\" 1700000009000 *\"priority\" 200 *]",
+                  "Q.GET t a");
+    runner_expect(runner, "[*\"body\" \"B\" \"due\" 1700003600000 *\"priority\" 7 *]",
+                  "Q.GET t b");
+    runner_expect(runner, "[*\"retries\" 2 *]", "Q.GET t b");
+    runner_expect(runner, "[[\"0*\" 1 \"C\" 1]]", "Q.CLAIM t COUNT 9");
+}
+
+static void bad_pushes_of_many_push_none(void **state)
+{
+    static const char *const lines[][2] = {
+        {"!ERR wrong number of arguments for 'q.mpush' command", "Q.MPUSH t 1"},
+        {"!ERR number of jobs is out of range, must be between 1 and 10000", "Q.MPUSH t 0 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 10000",
+         "Q.MPUSH t 10001 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 10000", "Q.MPUSH t -1 a"},
+        {"!ERR value is not an integer or out of range", "Q.MPUSH t x a"},
+        {"!ERR value is not an integer or out of range", "Q.MPUSH t 18446744073709551617 a"},
+        {"!ERR there are fewer jobs than their number says", "Q.MPUSH t 2 a"},
+        {"!ERR there are fewer jobs than their number says", "Q.MPUSH t EACH 1"},
+        {"!ERR there are fewer jobs than their number says", "Q.MPUSH t EACH 2 a 0 0 b c 0 0"},
+        {"!ERR syntax error", "Q.MPUSH t 1 a b"},
+        {"!ERR syntax error", "Q.MPUSH t 1 a ID b"},
+        {"!ERR syntax error", "Q.MPUSH t 1 a DELAY 1 AT 1"},
+        {"!ERR topic must be *", "Q.MPUSH \"\" 1 a"},
+        {"!ERR invalid duration *", "Q.MPUSH t EACH 2 a 0 0 b c soon 0 b"},
+        {"!ERR value is out of range, must be between 0 and 255",
+         "Q.MPUSH t EACH 2 a 0 0 b c 0 256 b"},
+        {"!DUPLICATE *", "Q.MPUSH t EACH 2 a 0 0 b a 0 0 b"},
+    };
+    struct command_runner *runner = *state;
+    runner_expect_all(runner, lines);
+    runner_expect(runner, "[]", "Q.TOPICS");
+    runner_expect(runner, "*", "Q.PUSH t body ID there");
+    runner_expect(runner, "!DUPLICATE *", "Q.MPUSH t EACH 2 a 0 0 b there 0 0 b");
+    runner_expect(runner, "1", "Q.LEN t");
+    runner_expect(runner, "[*\"total-pushed\" 1 *]", "Q.STATS t");
+}
+
+static void many_pushes_serve_those_who_wait(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *first = runner_waiting(runner, "Q.CLAIM t BLOCK 0");
+    struct connection *second = runner_waiting(runner, "Q.CLAIM t COUNT 2 BLOCK 0");
+    runner_expect(runner, "!DUPLICATE *", "Q.MPUSH t EACH 2 a 0 0 b a 0 0 b");
+    runner_expect_reply(first, "");
+    runner_expect(runner, "[*]", "Q.MPUSH t EACH 4 a 0 0 A b 0 0 B c 0 0 C d 0 0 D");
+    runner_expect_reply(first, "[[\"a\" 1 \"A\" 1]]");
+    runner_expect_reply(second, "[[\"b\" 2 \"B\" 1] [\"c\" 3 \"C\" 1]]");
+    runner_expect(runner, "1", "Q.LEN t ready");
+}
+
+static void a_transaction_pushes_many(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.MPUSH t EACH 2 a 0 0 b c 0 0 d");
+    runner_expect(runner, "QUEUED", "Q.MPUSH t EACH 2 x 0 0 b a 0 0 d");
+    runner_expect(runner, "QUEUED", "Q.MPUSH t 1 body");
+    runner_expect(runner, "[[\"a\" \"c\"] !DUPLICATE * [\"0*\"]]", "EXEC");
+    runner_expect(runner, "3", "Q.LEN t");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +206,11 @@ int main(void)
         runner_test(a_blocked_claim_has_acknowledged),
         runner_test(a_blocked_claim_acknowledges_once),
         runner_test(a_transaction_claims_and_acknowledges),
+        runner_test(many_bodies_have_one_set_of_options),
+        runner_test(each_job_may_have_an_id_a_delay_and_a_priority),
+        runner_test(bad_pushes_of_many_push_none),
+        runner_test(many_pushes_serve_those_who_wait),
+        runner_test(a_transaction_pushes_many),
     };
     return cmocka_run_group_tests_name("batch commands", tests, NULL, NULL);
 }

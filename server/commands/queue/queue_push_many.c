@@ -1,0 +1,142 @@
+/* Q.MPUSH. It does all its work in one turn, which bounds the number of jobs: other clients
+ * wait for so long. */
+#include "server/dispatch/command_list.h"
+
+#include "server/commands/queue/push_options.h"
+
+#include <stdlib.h>
+
+enum {
+    JOBS_MAX = 10000,
+    EACH_WIDTH = 4 /* arguments of a job after EACH: id, delay, priority, body */
+};
+
+struct many {
+    size_t first, width; /* the argument that begins the first job, and how many a job has */
+    size_t count;
+    struct dueq_push common; /* the topic, and what the options say for all */
+    struct dueq_push *pushes;
+    struct dueq_pushed *pushed;
+};
+
+/* ---- reading */
+
+/* Reads the number of jobs at argument `at`, and finds out where they are. */
+static bool read_count(struct context *context, size_t at, struct many *many)
+{
+    int64_t count;
+
+    if (!arguments_integer(
+            context, at,
+            INTEGER_BOUND(1, JOBS_MAX,
+                          "ERR number of jobs is out of range, must be between 1 and 10000"),
+            &count))
+        return false;
+    many->first = at + 1;
+    many->count = (size_t)count;
+    if (many->count <= (context_count(context) - many->first) / many->width)
+        return true;
+    resp_error(context->reply, "ERR there are fewer jobs than their number says");
+    return false;
+}
+
+static bool read_form(struct context *context, struct many *many)
+{
+    bool each = arguments_is(context, 2, "each");
+
+    many->width = each ? EACH_WIDTH : 1;
+    if (!arguments_name(context, 1, "topic") || !read_count(context, each ? 3 : 2, many))
+        return false;
+    dueq_push_init(&many->common);
+    many->common.topic = context_slice(context, 1);
+    return push_options_read(context, many->first + many->count * many->width,
+                             PUSH_OPTIONS_FOR_ALL, &many->common);
+}
+
+static bool is_empty(const struct context *context, size_t at)
+{
+    return context_argument(context, at).size == 0;
+}
+
+/* What is empty is as the options say. */
+static bool read_each(struct context *context, size_t at, struct dueq_push *push)
+{
+    if (!is_empty(context, at)) {
+        if (!arguments_name(context, at, "id"))
+            return false;
+        push->id = context_slice(context, at);
+    }
+    if (!is_empty(context, at + 1)) {
+        if (!arguments_duration(context, at + 1, &push->delay))
+            return false;
+        push->absolute = false;
+    }
+    return is_empty(context, at + 2) || push_options_priority(context, at + 2, &push->priority);
+}
+
+static bool read_jobs(struct context *context, struct many *many)
+{
+    for (size_t i = 0; i < many->count; i++) {
+        size_t at = many->first + i * many->width;
+        struct dueq_push *push = &many->pushes[i];
+
+        *push = many->common;
+        if (many->width == EACH_WIDTH && !read_each(context, at, push))
+            return false;
+        push->body = context_slice(context, at + many->width - 1);
+    }
+    return true;
+}
+
+/* ---- pushing */
+
+static enum outcome push_jobs(struct context *context, const struct many *many)
+{
+    enum dueq_status status =
+        dueq_push_many(context->store, many->pushes, many->count, context->now, many->pushed);
+
+    if (status != DUEQ_OK)
+        return context_status(context, status);
+    resp_array(context->reply, many->count);
+    for (size_t i = 0; i < many->count; i++)
+        resp_slice(context->reply, many->pushed[i].id);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_q_mpush(struct context *context)
+{
+    struct many many;
+    enum outcome outcome = OUTCOME_DONE;
+
+    if (!read_form(context, &many))
+        return OUTCOME_DONE;
+    many.pushes = malloc(many.count * sizeof(*many.pushes));
+    many.pushed = malloc(many.count * sizeof(*many.pushed));
+    if (many.pushes == NULL || many.pushed == NULL)
+        outcome = context_status(context, DUEQ_NOMEM);
+    else if (read_jobs(context, &many))
+        outcome = push_jobs(context, &many);
+    free(many.pushes);
+    free(many.pushed);
+    return outcome;
+}
+
+/* ---- commands */
+
+static const struct command entries[] = {
+    {.name = "q.mpush",
+     .arity = -4,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,insert@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Push several jobs, or none when one of them is refused",
+     .complexity = "O(log(N)) for each job",
+     .syntax =
+         "topic [EACH] count <body|id duration 0-255 body> [job ...] " PUSH_OPTIONS_SYNTAX,
+     .categories = "queue",
+     .run = run_q_mpush},
+    {.name = NULL}};
+
+COMMANDS(queue_push_many, entries)

@@ -1,0 +1,33 @@
+/* The steps of a push, for one job (push.c) and for several (push_batch.c). Private to
+ * storage/queue. */
+#ifndef DUEQ_QUEUE_PUSH_H
+#define DUEQ_QUEUE_PUSH_H
+
+#include "storage/queue/queue.h"
+
+/* Are the values within their ranges, and is there room? DUEQ_INVALID, DUEQ_TOOBIG,
+ * DUEQ_FULL. */
+enum dueq_status push_check(const struct queue *queue, const struct dueq_push *push);
+
+/* Does the topic take pushes now? DUEQ_PAUSED. */
+enum dueq_status push_refusal(const struct topic *topic);
+
+/* The job as it is kept; slices as in `push`. */
+struct job_body push_body(struct queue *queue, struct topic *topic,
+                          const struct dueq_push *push, struct dueq_time time);
+
+/* Is a caller's id free? DUEQ_DUPLICATE. One that the store may come to give itself makes the
+ * topic look before it gives. */
+enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
+                              struct id_index_key *ret_name);
+/* Writes an id of the store's own into queue->id, for topic->next_seq, which passes over those
+ * that callers have taken. */
+enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t stamp);
+
+/* Writes the job with topic->next_seq, which grows; schedule_reserve comes before. name: only
+ * used with an id of the caller. */
+void push_add(struct queue *queue, struct topic *topic, const struct job_body *body,
+              const struct job_state *state, const struct id_index_key *name,
+              struct dueq_time time);
+
+#endif

@@ -1,0 +1,249 @@
+#include "storage/queue/push_batch.h"
+
+#include "storage/kv/room.h"
+
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { RECORDS_USUAL = 512 }; /* what a job takes beside its body and, twice, its id */
+
+struct planned_push {
+    struct topic *topic; /* NULL: not made yet */
+    uint64_t seq;
+};
+
+/* ---- the names of the batch, so that no two of its jobs get one id */
+
+/* At least twice as many slots as names. */
+static enum dueq_status make_names(struct push_batch *batch)
+{
+    size_t slots = 8;
+
+    while (slots < 2 * batch->count)
+        slots *= 2;
+    batch->name_slots = slots;
+    batch->names = calloc(slots, sizeof(*batch->names));
+    return batch->names == NULL ? DUEQ_NOMEM : DUEQ_OK;
+}
+
+/* The slot of the name, or the free one where it would be. */
+static uint32_t *find_name(const struct push_batch *batch, struct dueq_slice topic,
+                           struct dueq_slice id)
+{
+    uint64_t seed = kv_seed(batch->queue->kv);
+    uint64_t hash = XXH3_64bits_withSeed(id.data, id.size,
+                                         XXH3_64bits_withSeed(topic.data, topic.size, seed));
+
+    for (size_t at = hash & (batch->name_slots - 1);; at = (at + 1) & (batch->name_slots - 1)) {
+        const struct dueq_push *other;
+
+        if (batch->names[at] == 0)
+            return &batch->names[at];
+        other = &batch->pushes[batch->names[at] - 1];
+        if (dueq_slice_equal(other->id, id) && dueq_slice_equal(other->topic, topic))
+            return &batch->names[at];
+    }
+}
+
+static enum dueq_status add_name(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+    enum dueq_status status = batch->names == NULL ? make_names(batch) : DUEQ_OK;
+    uint32_t *slot;
+
+    if (status != DUEQ_OK)
+        return status;
+    slot = find_name(batch, push->topic, push->id);
+    if (*slot != 0)
+        return DUEQ_DUPLICATE;
+    *slot = (uint32_t)index + 1;
+    return DUEQ_OK;
+}
+
+static bool has_name(const struct push_batch *batch, struct dueq_slice topic,
+                     struct dueq_slice id)
+{
+    return batch->names != NULL && *find_name(batch, topic, id) != 0;
+}
+
+/* ---- checking */
+
+/* Most batches have one topic: it is looked up once. */
+static struct topic *topic_of(const struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+    struct topic *topic;
+
+    if (index > 0 && dueq_slice_equal(push->topic, push[-1].topic))
+        return batch->planned[index - 1].topic;
+    return topics_find(batch->queue, push->topic, &topic) == DUEQ_OK ? topic : NULL;
+}
+
+static bool is_leaving(const struct push_batch *batch, const struct dueq_push *push)
+{
+    return batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, push->topic) &&
+           dueq_slice_equal(batch->leaving->id, push->id);
+}
+
+static enum dueq_status check_id(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+    struct topic *topic = batch->planned[index].topic;
+    struct id_index_key name;
+    enum dueq_status status;
+
+    if (push->id.size == 0)
+        return DUEQ_OK;
+    status = add_name(batch, index);
+    if (status != DUEQ_OK || topic == NULL || is_leaving(batch, push))
+        return status;
+    return push_take_id(batch->queue, topic, push->id, &name);
+}
+
+/* Nothing is made yet, not even a topic: one of the later jobs may be refused. */
+static enum dueq_status check_all(struct push_batch *batch)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (size_t i = 0; i < batch->count && status == DUEQ_OK; i++) {
+        status = push_check(batch->queue, &batch->pushes[i]);
+        if (status != DUEQ_OK)
+            return status;
+        batch->planned[i].topic = topic_of(batch, i);
+        if (batch->planned[i].topic != NULL)
+            status = push_refusal(batch->planned[i].topic);
+        if (status == DUEQ_OK)
+            status = check_id(batch, i);
+    }
+    return status;
+}
+
+/* ---- reserving */
+
+static enum dueq_status reserve_room(struct push_batch *batch)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        bytes += batch->pushes[i].body.size + 2 * batch->pushes[i].id.size + RECORDS_USUAL;
+    return kv_room_grant(batch->queue->kv, bytes);
+}
+
+/* An id of the store's own may look like one that a caller gives in the same batch. */
+static enum dueq_status find_seq(struct push_batch *batch, struct topic *topic,
+                                 const struct dueq_push *push)
+{
+    struct queue *queue = batch->queue;
+    uint64_t seq;
+    enum dueq_status status;
+
+    if (push->id.size > 0) {
+        topic->lookalikes |= given_id_read(push->id, &seq);
+        return DUEQ_OK;
+    }
+    for (;; topic->next_seq++) {
+        status = push_give_id(queue, topic, batch->time.now);
+        if (status != DUEQ_OK ||
+            !has_name(batch, push->topic, dueq_slice(queue->id, GIVEN_ID_SIZE)))
+            return status;
+    }
+}
+
+/* A seq that a refused batch has taken is never used. */
+static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+    struct planned_push *planned = &batch->planned[index];
+    struct job_body body;
+    struct job_state state;
+    enum dueq_status status = DUEQ_OK;
+
+    if (planned->topic == NULL)
+        status = topics_open(batch->queue, push->topic, &planned->topic);
+    if (status != DUEQ_OK)
+        return status;
+    body = push_body(batch->queue, planned->topic, push, batch->time);
+    state = job_record_first_state(&body);
+    status = schedule_reserve(planned->topic, &state, batch->time);
+    if (status == DUEQ_OK)
+        status = find_seq(batch, planned->topic, push);
+    if (status != DUEQ_OK)
+        return status;
+    planned->seq = planned->topic->next_seq++;
+    if (planned->topic->next_seq > batch->queue->most_seq)
+        batch->queue->most_seq = planned->topic->next_seq;
+    return DUEQ_OK;
+}
+
+/* ---- the batch */
+
+enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pushes,
+                                 size_t count, const struct leaving_job *leaving,
+                                 struct dueq_time time, struct push_batch *ret_batch)
+{
+    enum dueq_status status;
+
+    *ret_batch = (struct push_batch){.queue = queue,
+                                     .pushes = pushes,
+                                     .count = count,
+                                     .time = queue_time(queue, time),
+                                     .leaving = leaving};
+    if (count > UINT32_MAX / 4)
+        return DUEQ_INVALID;
+    ret_batch->planned = calloc(count + 1, sizeof(*ret_batch->planned));
+    if (ret_batch->planned == NULL)
+        return DUEQ_NOMEM;
+    status = check_all(ret_batch);
+    if (status == DUEQ_OK)
+        status = reserve_room(ret_batch);
+    for (size_t i = 0; i < count && status == DUEQ_OK; i++)
+        status = reserve_job(ret_batch, i);
+    return status;
+}
+
+static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *ret_pushed)
+{
+    struct queue *queue = batch->queue;
+    const struct dueq_push *push = &batch->pushes[index];
+    struct topic *topic = batch->planned[index].topic;
+    struct job_body body = push_body(queue, topic, push, batch->time);
+    struct job_state state = job_record_first_state(&body);
+    struct id_index_key name;
+
+    ret_pushed->id = push->id;
+    if (push->id.size > 0) {
+        id_index_key(&queue->ids, topic->id, push->id, &name);
+    } else {
+        given_id_write(ret_pushed->given_id, body.stamp, batch->planned[index].seq);
+        ret_pushed->id = dueq_slice(ret_pushed->given_id, GIVEN_ID_SIZE);
+    }
+    topic->next_seq = batch->planned[index].seq;
+    push_add(queue, topic, &body, &state, &name, batch->time);
+}
+
+void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        add_one(batch, i, &ret_pushed[i]);
+}
+
+void push_batch_release(struct push_batch *batch)
+{
+    free(batch->planned);
+    free(batch->names);
+}
+
+enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
+                                 size_t count, struct dueq_time time,
+                                 struct dueq_pushed *ret_pushed)
+{
+    struct push_batch batch;
+    enum dueq_status status = push_batch_plan(queue, pushes, count, NULL, time, &batch);
+
+    if (status == DUEQ_OK)
+        push_batch_add(&batch, ret_pushed);
+    push_batch_release(&batch);
+    return status;
+}

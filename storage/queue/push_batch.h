@@ -1,0 +1,32 @@
+/* Several pushes of which all happen or none. Private to storage/queue. */
+#ifndef DUEQ_PUSH_BATCH_H
+#define DUEQ_PUSH_BATCH_H
+
+#include "storage/queue/push.h"
+
+/* A job that goes right before the pushes: one of them may have its id. */
+struct leaving_job {
+    struct dueq_slice topic, id;
+};
+
+struct push_batch {
+    struct queue *queue;
+    const struct dueq_push *pushes; /* the caller's */
+    size_t count;
+    struct dueq_time time;
+    const struct leaving_job *leaving; /* NULL: none */
+    struct planned_push *planned;
+    uint32_t *names; /* hash table: index + 1 of the pushes with ids of the caller */
+    size_t name_slots;
+};
+
+/* Checks everything, reserves room on the disk, memory and ids, and adds nothing. Statuses: as
+ * queue_push. Whatever it answers, push_batch_release follows. O(count). */
+enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pushes,
+                                 size_t count, const struct leaving_job *leaving,
+                                 struct dueq_time time, struct push_batch *ret_batch);
+/* Adds all jobs; cannot fail. ret_pushed: `count` of them. O(count log n). */
+void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed);
+void push_batch_release(struct push_batch *batch);
+
+#endif
