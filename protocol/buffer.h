@@ -7,13 +7,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buffer_promise;
+
 struct buffer {
     char *data;
     size_t start; /* bytes before this offset are consumed */
     size_t end;   /* bytes from start to end are the content */
     size_t capacity;
     size_t maximum;
-    bool overflowed; /* too big, or out of memory */
+    bool overflowed;                 /* too big, or out of memory */
+    struct buffer_promise *promises; /* in the order of their places */
+};
+
+/* Bytes of somebody else, who keeps them unchanged until `release` is called. */
+struct buffer_source {
+    const void *data;
+    size_t size;
+    void *owner;
+    void (*release)(void *owner);
 };
 
 void buffer_init(struct buffer *buffer, size_t maximum); /* allocates nothing */
@@ -35,9 +46,22 @@ char *buffer_reserve(struct buffer *buffer, size_t size);
 void buffer_commit(struct buffer *buffer, size_t size);
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
-/* Inserts before the byte at `offset` of the content. O(bytes after it). */
+/* Makes room for the bytes of the source, which count as content at once; buffer_fill copies
+ * them. Releases the source when they are copied or dropped; at once, when they do not fit. */
+void buffer_append_later(struct buffer *buffer, const struct buffer_source *source);
+/* Copies up to `most` of the bytes that are still to be copied, the first ones first. */
+void buffer_fill(struct buffer *buffer, size_t most);
+/* Bytes of the content before the first one that is still to be copied. */
+size_t buffer_ready(const struct buffer *buffer);
+static inline bool buffer_is_filled(const struct buffer *buffer)
+{
+    return buffer->promises == NULL;
+}
+
+/* Inserts before the byte at `offset` of the content. O(bytes after it, or before it). */
 void buffer_insert(struct buffer *buffer, size_t offset, const void *data, size_t size);
-/* Removes `size` bytes from the front. O(1). */
+/* Removes `size` bytes from the front, all of which must be ready. Gives the memory of a large
+ * buffer back piece by piece. O(1). */
 void buffer_consume(struct buffer *buffer, size_t size);
 /* Removes `size` bytes at the offset. O(offset): the bytes before move. */
 void buffer_cut(struct buffer *buffer, size_t offset, size_t size);

@@ -74,11 +74,30 @@ void resp_integer(struct resp_writer *writer, int64_t number)
     append_header(writer, ':', number);
 }
 
+/* False: nothing is written. */
+static bool write_lent(struct resp_writer *writer, const void *data, size_t size)
+{
+    const struct resp_lender *lender = writer->lender;
+    struct buffer_source source;
+
+    if (size < RESP_LARGE_BULK || lender == NULL ||
+        !buffer_has_room(writer->out, size + 4 * HEADER_MAX) ||
+        !lender->lend(lender->arg, data, size, &source))
+        return false;
+    append_header(writer, '$', (int64_t)size);
+    buffer_append_later(writer->out, &source);
+    append_text(writer, "\r\n");
+    return true;
+}
+
 void resp_bulk(struct resp_writer *writer, const void *data, size_t size)
 {
-    char *space = buffer_reserve(writer->out, size + HEADER_MAX);
+    char *space;
     size_t head;
 
+    if (write_lent(writer, data, size))
+        return;
+    space = buffer_reserve(writer->out, size + HEADER_MAX);
     if (space == NULL)
         return;
     head = write_header(space, '$', (int64_t)size);

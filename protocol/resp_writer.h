@@ -8,9 +8,19 @@
 
 #include <stdint.h>
 
+enum { RESP_LARGE_BULK = 1024 * 1024 };
+
+/* Asked for each bulk of RESP_LARGE_BULK and more: can its bytes be copied later? True: then
+ * *ret_source says who keeps them until then. */
+struct resp_lender {
+    bool (*lend)(void *arg, const void *data, size_t size, struct buffer_source *ret_source);
+    void *arg;
+};
+
 struct resp_writer {
     struct buffer *out;
-    int version; /* 2 or 3 */
+    int version;                      /* 2 or 3 */
+    const struct resp_lender *lender; /* NULL: all bytes are copied at once */
 };
 
 void resp_simple(struct resp_writer *writer, const char *text); /* +OK */

@@ -165,6 +165,7 @@ static void fail_store(struct server *server, const char *why)
         else
             session->watch_broken = session->watches != NULL; /* what it read may be lost */
     }
+    connections_fill_all(server);
     dueq_abandon(server->store);
     server->store = NULL;
     server->reopen_at = server->clock.last.monotonic + REOPEN_MS;
@@ -434,6 +435,7 @@ static void finish_turn(struct server *server)
         gate_touched(server, lsn);
         release_durable(server);
     }
+    connections_fill(server);
     close_doomed(server);
     check_store(server);
     start_checkpoint(server);
@@ -447,7 +449,7 @@ static int64_t next_turn(struct server *server)
 {
     int64_t wait = CRON_MS, next;
 
-    if (server->resumed != NULL)
+    if (server->resumed != NULL || server->filling != NULL)
         return 0;
     if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK) {
         next = dueq_next_tick(server->store, server->now);
@@ -757,6 +759,7 @@ static void finish_output(struct server *server)
     if (server->store != NULL && dueq_wait(server->store, lsn) != DUEQ_OK)
         return;
     release_durable(server);
+    connections_fill_all(server);
     close_doomed(server);
     if (!server->stop_now)
         await_clients(server);

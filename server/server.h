@@ -48,6 +48,7 @@ struct server {
     struct connection *touched; /* with output of this turn */
     struct connection *gated;   /* with output that waits for an LSN */
     struct connection *resumed; /* with requests that may run */
+    struct connection *filling; /* with large values that are yet to be copied into replies */
     struct connection *doomed;  /* to be closed at the end of the turn */
     struct waiters *waiters;
     struct long_works *long_works;

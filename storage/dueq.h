@@ -127,6 +127,14 @@ bool dueq_is_busy(const struct dueq *store, size_t bytes);
  * readable and unchanged at least until the next commit. */
 void dueq_lend(struct dueq *store, struct dueq_loan *loans, size_t count);
 
+/* Keeps a large body readable and unchanged until dueq_let_go, whatever becomes of its job.
+ * `byte`: one of its bytes, while the job that a call has answered is still valid. NULL: the
+ * body is not large (some 16 KiB), or there are too many holds: copy it. Let it go soon,
+ * because data.mdb grows meanwhile by what checkpoints free, and before the store is closed or
+ * abandoned. */
+struct dueq_hold *dueq_hold(struct dueq *store, const void *byte);
+void dueq_let_go(struct dueq_hold *hold);
+
 /* ---- operation */
 
 void dueq_set_durability(struct dueq *store, enum dueq_durability durability,

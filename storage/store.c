@@ -236,6 +236,16 @@ void dueq_lend(struct dueq *store, struct dueq_loan *loans, size_t count)
     kv_lend(store->kv, loans, count);
 }
 
+struct dueq_hold *dueq_hold(struct dueq *store, const void *byte)
+{
+    return kv_hold(store->kv, byte);
+}
+
+void dueq_let_go(struct dueq_hold *hold)
+{
+    kv_let_go(hold);
+}
+
 bool dueq_is_behind(const struct dueq *store)
 {
     return kv_is_behind(store->kv);

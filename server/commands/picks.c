@@ -38,7 +38,7 @@ static struct picks *new_picks(struct context *context, const struct picks_type 
         return NULL;
     picks->left = left;
     buffer_init(&picks->kept, SIZE_MAX / 2);
-    writer = (struct resp_writer){&picks->kept, context->reply->version};
+    writer = (struct resp_writer){.out = &picks->kept, .version = context->reply->version};
     while (picks->count < KEPT && buffer_size(&picks->kept) < KEPT_BYTES &&
            type->write_any(context, &writer) == DUEQ_OK && !picks->kept.overflowed)
         picks->ends[picks->count++] = buffer_size(&picks->kept);
@@ -178,7 +178,7 @@ static bool read_form(struct context *context, const char *option, int64_t *ret_
 static enum dueq_status write_new(struct context *context, const struct picks_type *type,
                                   struct buffer *text, struct slice_set **seen, bool *ret_new)
 {
-    struct resp_writer writer = {text, context->reply->version};
+    struct resp_writer writer = {.out = text, .version = context->reply->version};
     enum dueq_status status;
 
     buffer_clear(text);

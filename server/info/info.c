@@ -201,6 +201,7 @@ static void write_stats(struct context *context, struct buffer *text)
     info_line(text, "latest_fork_usec:0");
     info_line(text, "total_error_replies:%" PRIu64, stats->errors);
     info_line(text, "turns:%" PRIu64, stats->turns);
+    info_line(text, "reply_parts:%" PRIu64, stats->reply_parts);
 }
 
 static void write_replication(struct context *context, struct buffer *text)

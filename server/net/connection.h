@@ -23,6 +23,7 @@ struct connection {
     struct resp_reader *reader; /* NULL: its memory was released */
     struct buffer output;
     struct resp_writer writer;
+    struct resp_lender lender;
     uint64_t written;   /* bytes ever put into output */
     uint64_t released;  /* of these, those that may leave */
     uint64_t sent;      /* of these, those that have left */
@@ -47,10 +48,11 @@ struct connection {
     bool reply_is_aside; /* ... or, while its command runs, in the buffer after it */
     struct resp_writer deferred_writer;
     /* membership in the server's lists (utlist) */
-    bool is_touched, is_gated, is_resumed;
+    bool is_touched, is_gated, is_resumed, is_filling;
     struct connection *touched_prev, *touched_next;
     struct connection *gated_prev, *gated_next;
     struct connection *resumed_prev, *resumed_next;
+    struct connection *filling_prev, *filling_next;
     struct connection *held_prev, *held_next;
     struct connection *doomed_next;
     struct client_share share; /* of the memory of all clients */
@@ -164,6 +166,15 @@ void connection_set_reply_aside(struct connection *connection);
 void connection_restore_reply(struct connection *connection);
 /* Appends the messages that were deferred while the command ran. */
 void connection_append_deferred(struct connection *connection);
+
+/* Large values in replies are copied in later turns, a part in each: the first connection of
+ * server->filling gets some MiB of its output copied, and sends what is ready. No-op when there
+ * is none. */
+void connections_fill(struct server *server);
+/* Copies all of that at once, before the store is closed or abandoned. */
+void connections_fill_all(struct server *server);
+/* To be called after a command has run: its reply may contain such values. */
+void connection_note_large(struct connection *connection);
 
 /* Writes an error that answers a request of the connection. */
 void connection_reply_error(struct connection *connection, const char *text);

@@ -104,6 +104,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
     count_reply(connection, context.command, outcome);
     connection_append_deferred(connection);
+    connection_note_large(connection);
     if (outcome == OUTCOME_CLOSE)
         connection_close(connection);
     if (session->authenticated != was_authenticated)

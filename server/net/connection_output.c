@@ -12,23 +12,86 @@
 #include <utlist.h>
 
 enum {
-    OUTPUT_SOFT = 1024 * 1024,  /* unsent output at which no more requests are run ... */
-    OUTPUT_LOGIN = 16 * 1024,   /* ... and before login */
-    OUTPUT_KEEP = 1024,         /* memory kept by an idle connection */
-    SEND_MOST = 4 * 1024 * 1024 /* in one call: others come in between */
+    OUTPUT_SOFT = 1024 * 1024,   /* unsent output at which no more requests are run ... */
+    OUTPUT_LOGIN = 16 * 1024,    /* ... and before login */
+    OUTPUT_KEEP = 1024,          /* memory kept by an idle connection */
+    SEND_MOST = 4 * 1024 * 1024, /* in one call: others come in between */
+    FILL_MOST = 2 * 1024 * 1024  /* copied in one turn: a millisecond */
 };
+
+/* ---- large values in replies
+ *
+ * A reply is counted, limited and gated with all of its bytes when its command has run. The
+ * bytes of a large value are held in the store then, and are copied in later turns; so what
+ * other commands do to its key meanwhile does not matter, and the reply may be one of an EXEC.
+ * Whether the client reads does not matter either: no value is held for long. */
+
+static void let_go(void *hold)
+{
+    dueq_let_go(hold);
+}
+
+static bool lend(void *arg, const void *data, size_t size, struct buffer_source *ret_source)
+{
+    const struct connection *connection = arg;
+    struct dueq *store = connection->server->store;
+    struct dueq_hold *hold = store == NULL ? NULL : dueq_hold(store, data);
+
+    *ret_source = (struct buffer_source){data, size, hold, let_go};
+    return hold != NULL;
+}
+
+static void leave_filling(struct connection *connection)
+{
+    if (!connection->is_filling)
+        return;
+    DL_DELETE2(connection->server->filling, connection, filling_prev, filling_next);
+    connection->is_filling = false;
+}
+
+void connection_note_large(struct connection *connection)
+{
+    if (connection->is_filling || buffer_is_filled(&connection->output))
+        return;
+    connection->is_filling = true;
+    DL_APPEND2(connection->server->filling, connection, filling_prev, filling_next);
+}
+
+static void fill(struct connection *connection, size_t most)
+{
+    buffer_fill(&connection->output, most);
+    connection->server->stats.reply_parts++;
+    if (buffer_is_filled(&connection->output))
+        leave_filling(connection);
+    if (!connection->awaits_output)
+        connection_send(connection);
+}
+
+void connections_fill(struct server *server)
+{
+    if (server->filling != NULL)
+        fill(server->filling, FILL_MOST);
+}
+
+void connections_fill_all(struct server *server)
+{
+    while (server->filling != NULL)
+        fill(server->filling, SIZE_MAX);
+}
 
 void connection_init_output(struct connection *connection)
 {
     buffer_init(&connection->output, SIZE_MAX / 2);
     buffer_init(&connection->deferred, SIZE_MAX / 2);
-    connection->writer = (struct resp_writer){&connection->output, 2};
-    connection->deferred_writer = (struct resp_writer){&connection->deferred, 2};
+    connection->lender = (struct resp_lender){lend, connection};
+    connection->writer = (struct resp_writer){&connection->output, 2, &connection->lender};
+    connection->deferred_writer = (struct resp_writer){&connection->deferred, 2, NULL};
 }
 
 /* Output that is written from now on is dropped. */
 void connection_release_output(struct connection *connection)
 {
+    leave_filling(connection);
     buffer_release(&connection->output);
     buffer_release(&connection->deferred);
     connection->output.maximum = connection->deferred.maximum = 0;
@@ -347,10 +410,19 @@ static void await_room(struct connection *connection)
         connection_doom(connection);
 }
 
+/* Bytes that may leave and are copied already. */
+static size_t sendable(const struct connection *connection)
+{
+    size_t released = (size_t)(connection->released - connection->sent);
+    size_t ready = buffer_ready(&connection->output);
+
+    return released < ready ? released : ready;
+}
+
 /* Bytes that the socket took; -1: it is full; 0: it is broken. */
 static ssize_t send_some(struct connection *connection)
 {
-    size_t size = (size_t)(connection->released - connection->sent);
+    size_t size = sendable(connection);
     ssize_t put =
         send(connection->session.fd, buffer_content(&connection->output), size, MSG_NOSIGNAL);
 
@@ -369,7 +441,7 @@ void connection_send(struct connection *connection)
 
     if (connection->session.life == SESSION_GONE)
         return;
-    while (connection->sent < connection->released) {
+    while (sendable(connection) > 0) {
         ssize_t put = sent < SEND_MOST ? send_some(connection) : -1;
 
         if (put == 0) {
@@ -382,5 +454,6 @@ void connection_send(struct connection *connection)
         }
         sent += (size_t)put;
     }
-    finish_send(connection);
+    if (connection->sent == connection->released)
+        finish_send(connection);
 }

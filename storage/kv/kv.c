@@ -305,6 +305,41 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
     return lmdb_get(kv->lmdb, key, ret_value);
 }
 
+/* One of the two. */
+struct dueq_hold {
+    struct kv *kv;
+    struct large_value *value;
+    struct lmdb_hold *snapshot;
+};
+
+struct dueq_hold *kv_hold(struct kv *kv, const void *byte)
+{
+    struct dueq_hold *hold = calloc(1, sizeof(*hold));
+
+    if (hold == NULL || kv_failed(kv)) {
+        free(hold);
+        return NULL;
+    }
+    hold->kv = kv;
+    hold->value = memtable_hold(kv->active, byte);
+    if (hold->value == NULL && kv->frozen != NULL)
+        hold->value = memtable_hold(kv->frozen, byte);
+    if (hold->value == NULL)
+        hold->snapshot = lmdb_hold(kv->lmdb, byte);
+    if (hold->value != NULL || hold->snapshot != NULL)
+        return hold;
+    free(hold);
+    return NULL;
+}
+
+void kv_let_go(struct dueq_hold *hold)
+{
+    large_value_release(hold->value);
+    if (hold->snapshot != NULL)
+        lmdb_let_go(hold->kv->lmdb, hold->snapshot);
+    free(hold);
+}
+
 /* ---- writing */
 
 static bool put_small(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,

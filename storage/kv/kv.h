@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 struct kv;
+struct dueq_hold;
 
 enum { KV_PUT_PARTS_MAX = 4 }; /* slices of one value given to kv_putv */
 
@@ -52,6 +53,14 @@ void kv_abandon(struct kv *kv);
 /* O(log n). *ret_value lives until the key is written or deleted, and no longer than the next
  * kv_commit or kv_maintain. DUEQ_NOTFOUND: there is no such key. */
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
+
+/* Keeps the value that contains the byte readable and unchanged until kv_let_go, whatever
+ * becomes of its key. `byte` is of a slice that is still valid. NULL: it is no large value (it
+ * is shorter than 16 KiB and a bit), or there is no room for one more hold: copy the bytes. Let
+ * it go soon, and before the store is closed: what checkpoints free stays in the file until
+ * then. O(large values in memory). */
+struct dueq_hold *kv_hold(struct kv *kv, const void *byte);
+void kv_let_go(struct dueq_hold *hold);
 
 /* ---- writing; room.h says what may be written. Key: 1 to KV_KEY_MAX bytes, the first not
  * 0. */

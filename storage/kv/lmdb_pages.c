@@ -301,6 +301,11 @@ void pages_free(struct pages *pages)
     free(pages);
 }
 
+bool pages_contain(const struct pages *pages, const void *byte)
+{
+    return (uintptr_t)byte - (uintptr_t)pages->map < pages->map_bytes;
+}
+
 /* ---- one page */
 
 static const uint8_t *page_at(const struct pages *pages, uint64_t page)

@@ -50,6 +50,9 @@ void pages_forget_damage(struct pages *pages);
 
 /* ---- reading. Slices live until the next pages_show. */
 
+/* Does the byte lie in the file's map? */
+bool pages_contain(const struct pages *pages, const void *byte);
+
 struct pages_cursor {
     struct pages *pages;
     uint64_t txnid;

@@ -16,11 +16,18 @@
 enum {
     PROBE_BYTES = 256 * 1024, /* what a short write has left of a full disk is less */
     RUN_WORDS = 4,            /* 1 MiB of pages */
-    LOCK_FILE_BYTES = 16 * 1024
+    LOCK_FILE_BYTES = 16 * 1024,
+    HELD_MOST = 32 /* snapshots; LMDB has 126 places for readers */
 };
 
 /* Pages of a new file: its metas and a record. */
 #define NEW_MAP_BYTES ((size_t)1 << 20)
+
+/* A snapshot that somebody holds. */
+struct lmdb_hold {
+    MDB_txn *txn;
+    unsigned holders;
+};
 
 struct lmdb_store {
     const struct dueq_io *io;
@@ -31,6 +38,8 @@ struct lmdb_store {
     MDB_txn *snapshot, *other; /* what is read, and a transaction to take turns with it */
     struct pages *reader;      /* the owner's */
     struct pages *writer;      /* the checkpoint thread's */
+    struct lmdb_hold *held;    /* the snapshot, if it is held */
+    unsigned held_count;       /* snapshots that are held, older ones included */
     uint64_t generation;
     _Atomic(int) snapshot_use; /* enum snapshot_use: who may renew the snapshot */
     _Atomic(int) last_error;
@@ -377,9 +386,13 @@ static enum dueq_status renew(struct lmdb_store *store)
 
     if (status != DUEQ_OK)
         return status;
-    mdb_txn_reset(old);
     store->snapshot = store->other;
-    store->other = old;
+    store->other = NULL;
+    if (store->held == NULL) {
+        mdb_txn_reset(old);
+        store->other = old;
+    }
+    store->held = NULL; /* the last holder ends it */
     return DUEQ_OK;
 }
 
@@ -447,6 +460,37 @@ enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
 {
     pin(store);
     return seen_by(store, store->reader, pages_get(store->reader, key, ret_value));
+}
+
+struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte)
+{
+    pin(store);
+    if (!pages_contain(store->reader, byte))
+        return NULL;
+    if (store->held == NULL) {
+        if (store->held_count == HELD_MOST)
+            return NULL;
+        store->held = calloc(1, sizeof(*store->held));
+        if (store->held == NULL)
+            return NULL;
+        store->held->txn = store->snapshot;
+        store->held_count++;
+    }
+    store->held->holders++;
+    return store->held;
+}
+
+void lmdb_let_go(struct lmdb_store *store, struct lmdb_hold *hold)
+{
+    pin(store);
+    if (--hold->holders > 0)
+        return;
+    if (hold == store->held)
+        store->held = NULL;
+    else
+        mdb_txn_abort(hold->txn);
+    store->held_count--;
+    free(hold);
 }
 
 struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)

@@ -15,6 +15,7 @@
 struct lmdb_store;
 struct lmdb_cursor;
 struct lmdb_txn;
+struct lmdb_hold;
 
 /* Makes DIR/data.mdb with that one record when there is none: under another name, then synced
  * and renamed, so that a power cut leaves no file or a whole one. */
@@ -47,6 +48,12 @@ void lmdb_release_snapshot(struct lmdb_store *store);
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value);
+
+/* Keeps what slices of this snapshot show until lmdb_let_go. Meanwhile the file grows by what
+ * checkpoints free: hold it for a short time. NULL: the byte is in no page of the file, there
+ * are too many holds, or no memory. */
+struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte);
+void lmdb_let_go(struct lmdb_store *store, struct lmdb_hold *hold);
 
 struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store); /* NULL: out of memory */
 void lmdb_cursor_free(struct lmdb_cursor *cursor);

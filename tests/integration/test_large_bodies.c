@@ -174,6 +174,124 @@ static void requests_around_a_large_one_keep_their_order(void **state)
     free(body);
 }
 
+static void parts_are(redisContext *client, long long before, long long parts)
+{
+    assert_int_equal(ask_info(client, "stats", "reply_parts") - before, parts);
+}
+
+/* 2 MiB in a turn, whatever it is a part of; in memory, and from data.mdb. */
+static void a_large_reply_is_copied_in_parts(void **state)
+{
+    redisContext *client = served_client(state);
+    size_t size = 20 * MIB;
+    char *body = new_body(size, 1);
+    expect(client, "OK", "SET s %b", body, size);
+    expect(client, "1", "HSET h f %b", body, size);
+    expect(client, "1", "RPUSH l %b", body, size);
+    freeReplyObject(ask(client, "Q.PUSH mail %b ID one", body, size));
+    for (int round = 0; round < 2; round++) {
+        static const char *const commands[] = {"GET s", "GETRANGE s 0 -1", "HGET h f",
+                                               "LINDEX l 0"};
+        long long before = ask_info(client, "stats", "reply_parts");
+        for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+            expect_bytes(client, body, size, commands[i]);
+        parts_are(client, before, 40);
+        expect_job(client, "one", body, size);
+        freeReplyObject(ask(client, "MGET s x s"));
+        freeReplyObject(ask(client, "LRANGE l 0 -1"));
+        parts_are(client, before, 80);
+        freeReplyObject(ask(client, "Q.CLAIM mail"));
+        freeReplyObject(ask(client, "Q.NACK mail one %d DELAY 0", round + 1));
+        parts_are(client, before, 90);
+        expect(client, "OK", "SAVE");
+    }
+    free(body);
+}
+
+static void expect_body(const redisReply *reply, const char *body, size_t size)
+{
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_int_equal(reply->len, size);
+    assert_memory_equal(reply->str, body, size);
+}
+
+/* The reply has the value as it was when its command ran; most often the key changes while it
+ * is being copied. */
+static void a_large_reply_is_not_changed_by_what_follows(void **state)
+{
+    redisContext *client = served_client(state), *other = client_open(served_server(state));
+    size_t size = 40 * MIB;
+    char *a = new_body(size, 1), *b = new_body(size, 2);
+    for (int round = 0; round < 4; round++) {
+        redisReply *reply;
+        long long before;
+        expect(client, "OK", "SET k %b", a, size);
+        if (round % 2 == 1)
+            expect(client, "OK", "SAVE");
+        before = ask_info(other, "stats", "reply_parts");
+        say(client, "GET k");
+        while (ask_info(other, "stats", "reply_parts") == before)
+            ;
+        expect(other, "OK", round < 2 ? "FLUSHALL" : "SET k %b", b, size);
+        expect(other, "OK", "SAVE");
+        expect(other, "OK", "SET k %b", b, size);
+        expect(other, "OK", "SAVE");
+        assert_int_equal(redisGetReply(client, (void **)&reply), REDIS_OK);
+        expect_body(reply, a, size);
+        freeReplyObject(reply);
+    }
+    free(a);
+    free(b);
+}
+
+static void an_exec_replies_what_each_command_found(void **state)
+{
+    redisContext *client = served_client(state);
+    size_t size = 5 * MIB;
+    char *a = new_body(size, 1), *b = new_body(size, 2);
+    redisReply *reply;
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "SET k %b", a, size);
+    expect(client, "QUEUED", "GET k");
+    expect(client, "QUEUED", "GETSET k %b", b, size);
+    expect(client, "QUEUED", "GETDEL k");
+    expect(client, "QUEUED", "LRANGE k 0 -1");
+    reply = ask(client, "EXEC");
+    assert_int_equal(reply->elements, 5);
+    expect_body(reply->element[1], a, size);
+    expect_body(reply->element[2], a, size);
+    expect_body(reply->element[3], b, size);
+    assert_int_equal(reply->element[4]->elements, 0);
+    freeReplyObject(reply);
+    expect(client, "0", "EXISTS k");
+    free(a);
+    free(b);
+}
+
+/* What it was to get is let go, and its memory is given back. */
+static void a_client_may_go_in_the_middle_of_a_reply(void **state)
+{
+    redisContext *client = served_client(state);
+    size_t size = 30 * MIB;
+    char *body = new_body(size, 1);
+    expect(client, "OK", "SET k %b", body, size);
+    for (int round = 0; round < 20; round++) {
+        struct raw_client raw;
+        if (round == 10)
+            expect(client, "OK", "SAVE");
+        raw_open(&raw, served_server(state));
+        raw_say(&raw, "GET k");
+        if (round % 2 == 0)
+            sleep_ms(1);
+        raw_close(&raw);
+    }
+    while (ask_info(client, "clients", "connected_clients") > 1)
+        sleep_ms(1);
+    assert_true(ask_info(client, "memory", "mem_clients_normal") < MIB);
+    expect_bytes(client, body, size, "GET k");
+    free(body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +301,10 @@ int main(void)
         served_test(two_clients_at_once_are_served_both),
         served_test(a_client_may_go_in_the_middle_of_a_body),
         served_test(requests_around_a_large_one_keep_their_order),
+        served_test(a_large_reply_is_copied_in_parts),
+        served_test(a_large_reply_is_not_changed_by_what_follows),
+        served_test(an_exec_replies_what_each_command_found),
+        served_test(a_client_may_go_in_the_middle_of_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,18 @@ static void hang_large(struct memtable *table, struct node_entry *entry,
     large_value_hold(value);
 }
 
+struct large_value *memtable_hold(const struct memtable *table, const void *byte)
+{
+    uintptr_t at = (uintptr_t)byte;
+
+    for (struct large_value *value = table->large; value != NULL; value = value->next)
+        if (at - (uintptr_t)value->bytes < value->size) {
+            large_value_hold(value);
+            return value;
+        }
+    return NULL;
+}
+
 static void drop_large(struct memtable *table, struct node_entry *entry)
 {
     struct large_value *value;

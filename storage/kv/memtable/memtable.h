@@ -48,6 +48,10 @@ enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key);
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry);
 
+/* Holds the large value that contains the byte: large_value_release lets it go. NULL: none
+ * does. O(large values of the table). */
+struct large_value *memtable_hold(const struct memtable *table, const void *byte);
+
 /* Bytes of entries and large values, without free pieces: about what a checkpoint has to
  * write. */
 size_t memtable_bytes(const struct memtable *table);

@@ -62,7 +62,7 @@ static const char *read_line(const char *line, size_t *at, struct form *form)
     struct argument arguments[ARGUMENTS];
     struct request request = {.arguments = arguments};
     struct buffer out;
-    struct resp_writer reply = {&out, 2};
+    struct resp_writer reply = {.out = &out, .version = 2};
     struct context context = {.request = &request, .reply = &reply};
     bool good;
 

@@ -129,6 +129,77 @@ static void let_go(void)
     fake_disk_hold_syncs(test.disk, false);
 }
 
+/* What was held when the key had it, whatever becomes of key and file. */
+static void a_held_value_outlives_its_key(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        const char *bytes;
+        struct dueq_hold *hold, *again;
+
+        put_large("key", 'h');
+        put_large("other", 'o');
+        commit();
+        if (round == 1)
+            assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+        bytes = get("key").data;
+        hold = kv_hold(test.kv, bytes + 1000);
+        again = kv_hold(test.kv, bytes);
+        assert_non_null(hold);
+        assert_non_null(again);
+        kv_let_go(again);
+        for (int i = 0; i < 6; i++) {
+            kv_del(test.kv, text("key"));
+            put_large("key", (char)('a' + i));
+            put_large("other", (char)('A' + i));
+            commit();
+            assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+            kv_maintain(test.kv, false);
+        }
+        for (size_t i = 0; i < LARGE; i++)
+            assert_int_equal(bytes[i], 'h');
+        kv_let_go(hold);
+        expect_large("key", "", 'f');
+    }
+}
+
+/* Holds on many snapshots are refused, and the file does not keep what nobody holds. */
+static void holds_are_bounded_and_leave_nothing(void **state)
+{
+    struct dueq_hold *holds[200];
+    struct dueq_stats stats;
+    uint64_t file = 0;
+    int held = 0;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        put_large("key", (char)i);
+        commit();
+        assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+        holds[held] = kv_hold(test.kv, get("key").data);
+        held += holds[held] != NULL;
+    }
+    assert_in_range(held, 10, 100);
+    assert_null(kv_hold(test.kv, "not of the store"));
+    for (int i = 0; i < held; i++)
+        kv_let_go(holds[i]);
+    for (int i = 0; i < 40; i++) {
+        struct dueq_hold *hold;
+
+        put_large("key", (char)i);
+        commit();
+        assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+        kv_maintain(test.kv, false);
+        hold = kv_hold(test.kv, get("key").data);
+        assert_non_null(hold);
+        kv_let_go(hold);
+        kv_get_stats(test.kv, &stats);
+        if (i == 10)
+            file = stats.map_used_bytes;
+    }
+    assert_true(stats.map_used_bytes < file + LARGE / 2);
+}
+
 static void a_lent_value_is_taken_over_with_what_stands_before_it(void **state)
 {
     struct dueq_loan loan = new_loan('x');
@@ -285,6 +356,8 @@ int main(void)
         with_store(it_is_dropped_with_a_store_that_is_abandoned),
         with_store(a_write_of_it_that_fails_is_a_failed_store),
         with_store(the_store_is_busy_for_large_ones_until_it_is_written),
+        with_store(a_held_value_outlives_its_key),
+        with_store(holds_are_bounded_and_leave_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
