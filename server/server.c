@@ -294,10 +294,11 @@ void server_commit_if_large(struct server *server)
 static void resume_held(struct server *server)
 {
     struct connection *connection;
-    bool goes_on = long_works_freed(server) || server->pause_ended || server->awaits_store;
+    bool goes_on = long_works_freed(server) || server->pause_ended || server->awaits_store ||
+                   server->awaits_check;
 
     server->pause_ended = false; /* another may have begun in the same turn */
-    server->awaits_store = false;
+    server->awaits_store = server->awaits_check = false;
     if (server->pause_until > 0 && server->pause_until <= server->now.now) {
         server->pause_until = 0;
         goes_on = true;
@@ -449,7 +450,7 @@ static int64_t next_turn(struct server *server)
 {
     int64_t wait = CRON_MS, next;
 
-    if (server->resumed != NULL || server->filling != NULL)
+    if (server->resumed != NULL || server->filling != NULL || server->awaits_check)
         return 0;
     if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK) {
         next = dueq_next_tick(server->store, server->now);

@@ -61,6 +61,7 @@ struct server {
     struct client_memory client_memory;
     size_t held;                   /* connections whose next request is held back */
     struct connection *first_held; /* list of these, the longest wait first */
+    bool awaits_check;             /* one of them runs again: OUTCOME_AGAIN */
     bool awaits_store;             /* one of them waits for a busy store, not for a pause */
     struct session *monitors;      /* those that MONITOR (utlist) */
     unsigned running;    /* depth of commands that run: no commit while it is above 0 */

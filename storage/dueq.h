@@ -127,6 +127,13 @@ bool dueq_is_busy(const struct dueq *store, size_t bytes);
  * readable and unchanged at least until the next commit. */
 void dueq_lend(struct dueq *store, struct dueq_loan *loans, size_t count);
 
+/* Between these two calls a call that meets a large body in data.mdb which was not checked yet
+ * checks a part of it and answers DUEQ_BUSY; it has changed nothing, and the same call goes on
+ * from there. So a body of 500 MB does not take 100 ms at once. The parts are 2 MiB between two
+ * calls of dueq_maintain. dueq_end_slices: was there such an answer? O(1). */
+void dueq_begin_slices(struct dueq *store);
+bool dueq_end_slices(struct dueq *store);
+
 /* Keeps a large body readable and unchanged until dueq_let_go, whatever becomes of its job.
  * `byte`: one of its bytes, while the job that a call has answered is still valid. NULL: the
  * body is not large (some 16 KiB), or there are too many holds: copy it. Let it go soon,

@@ -236,6 +236,16 @@ void dueq_lend(struct dueq *store, struct dueq_loan *loans, size_t count)
     kv_lend(store->kv, loans, count);
 }
 
+void dueq_begin_slices(struct dueq *store)
+{
+    kv_begin_slices(store->kv);
+}
+
+bool dueq_end_slices(struct dueq *store)
+{
+    return kv_end_slices(store->kv);
+}
+
 struct dueq_hold *dueq_hold(struct dueq *store, const void *byte)
 {
     return kv_hold(store->kv, byte);

@@ -13,10 +13,12 @@
 #include <stdint.h>
 
 enum outcome {
-    OUTCOME_DONE, /* the reply is written */
-    OUTCOME_WAIT, /* no reply yet: the command waits (waiters.h) or goes on later (long_work.h)
-                   */
-    OUTCOME_CLOSE /* the reply is written; the connection closes after it has left */
+    OUTCOME_DONE,  /* the reply is written */
+    OUTCOME_WAIT,  /* no reply yet: the command waits (waiters.h) or goes on later (long_work.h)
+                    */
+    OUTCOME_AGAIN, /* only of the dispatcher: nothing was done, the request runs again in the
+                      next turn */
+    OUTCOME_CLOSE  /* the reply is written; the connection closes after it has left */
 };
 
 struct context;
@@ -62,6 +64,10 @@ enum command_flag {
     /* Not printed: runs what MULTI has queued; needs the store and room that the queue
      * needs. */
     COMMAND_RUNS_QUEUE = 1 << 26,
+    /* Not printed: a write that reads first, and that changes nothing when a read answers
+     * DUEQ_BUSY: it runs again while a large value is checked, like a command that only reads.
+     */
+    COMMAND_READS_FIRST = 1 << 27,
     /* Commands that do not use the store and take little time. */
     COMMAND_ANYTIME = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST
 };

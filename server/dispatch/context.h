@@ -27,6 +27,7 @@ struct context {
     const struct waiter *waiter; /* not NULL: the command waited and runs again */
     bool timed_out;              /* with waiter: its deadline has passed, the reply is nil */
     bool may_wait;               /* false in an EXEC: a blocking command answers at once */
+    bool again;                  /* the command has run before: OUTCOME_AGAIN */
     bool queued;                 /* the command is part of an EXEC */
     enum dueq_status failed;     /* set by context_status: the error replaces the whole reply */
 };

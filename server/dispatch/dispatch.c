@@ -4,6 +4,7 @@
 #include "server/server.h"
 #include "server/session/monitors.h"
 #include "server/session/transaction.h"
+#include "server/session/waiters.h"
 #include "server/statistics/command_stats.h"
 #include "storage/keys/index/access.h"
 #include "storage/keys/keys.h"
@@ -302,7 +303,8 @@ static unsigned key_use(const struct context *context)
     if ((flags & COMMAND_TOUCHES) ||
         (!(flags & COMMAND_NO_TOUCH) && !context->session->no_touch))
         use |= ACCESS_TOUCH;
-    if ((flags & (COMMAND_READONLY | COMMAND_LOOKS_UP)) && long_work_state(context) == NULL)
+    if ((flags & (COMMAND_READONLY | COMMAND_LOOKS_UP)) && long_work_state(context) == NULL &&
+        !context->again)
         use |= ACCESS_COUNT; /* once, not for each slice */
     return use;
 }
@@ -326,6 +328,23 @@ static enum outcome finish_failure(struct context *context, size_t mark, enum ou
     return outcome == OUTCOME_WAIT ? OUTCOME_DONE : outcome;
 }
 
+/* Can the command run again from the start, in a later turn? */
+static bool may_run_again(const struct context *context)
+{
+    return context->may_wait && context->waiter == NULL &&
+           (context->command->flags & (COMMAND_READONLY | COMMAND_READS_FIRST)) != 0;
+}
+
+/* It has met a large value that is still being checked, whatever it has made of that. */
+static enum outcome run_again(struct context *context, size_t mark, enum outcome outcome)
+{
+    if (outcome == OUTCOME_WAIT)
+        waiters_cancel(context->server, context->session);
+    buffer_recover(context->reply->out, mark);
+    context->failed = DUEQ_OK;
+    return OUTCOME_AGAIN;
+}
+
 static enum outcome run(struct context *context, size_t mark)
 {
     bool uses_keys = context->store != NULL &&
@@ -335,12 +354,16 @@ static enum outcome run(struct context *context, size_t mark)
     if (uses_keys) {
         access_begin(store_keys(context->store), key_use(context), context->now.now);
         dueq_forget_damage(context->store);
+        if (may_run_again(context))
+            dueq_begin_slices(context->store);
     }
     context->server->running++;
     outcome = context->command->run(context);
     context->server->running--;
     if (uses_keys) {
         access_end(store_keys(context->store));
+        if (may_run_again(context) && dueq_end_slices(context->store))
+            return run_again(context, mark, outcome);
         notice_damage(context);
     }
     return finish_failure(context, mark, outcome);
@@ -363,6 +386,8 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
         return queue(context);
     began = clock_usec();
     outcome = run(context, mark);
+    if (outcome == OUTCOME_AGAIN)
+        return outcome;
     note_run(context, stats, clock_usec() - began, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;
@@ -376,7 +401,7 @@ enum outcome dispatch_command(struct context *context)
     enum outcome outcome = OUTCOME_DONE;
 
     assert(context->request->count > 0 && context->session != NULL);
-    stats->commands_processed += context->waiter == NULL;
+    stats->commands_processed += context->waiter == NULL && !context->again;
     if (find_command(context)) {
         context->session->last_command = context->command;
         outcome = admit_and_run(context, mark);

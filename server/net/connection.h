@@ -34,8 +34,9 @@ struct connection {
     bool awaits_input;  /* `readable` is added to the loop */
     bool awaits_output; /* `writable` is: the socket was full */
     bool has_backlog;   /* there may be a request in the reader, or one is held */
-    /* `request` waits for the end of a CLIENT PAUSE, or for a busy key or a busy store. */
+    /* `request` waits for the end of a CLIENT PAUSE, a busy key, a busy store or a check */
     bool is_held;
+    bool runs_again; /* `request` has run without effect: OUTCOME_AGAIN */
     struct request request;
     /* Monotonic ms: the latest end of its wait for a busy store; 0: it does not wait for it. */
     int64_t busy_until;

@@ -89,6 +89,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
                               .now = server->now,
                               .waiter = waiter,
                               .timed_out = timed_out,
+                              .again = connection->runs_again,
                               .may_wait = true};
     enum outcome outcome;
 
@@ -100,6 +101,9 @@ enum outcome connection_run(struct connection *connection, const struct request 
         connection_set_reply_aside(connection);
     outcome = dispatch(connection, &context);
     server->work_done = true;
+    connection->runs_again = outcome == OUTCOME_AGAIN;
+    if (outcome == OUTCOME_AGAIN)
+        return end_run(connection, waiter, outcome);
     /* CLIENT REPLY SKIP also skips a reply that comes later */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
     count_reply(connection, context.command, outcome);
@@ -174,11 +178,14 @@ static void serve_request(struct connection *connection, const struct request *r
     struct server *server = connection->server;
 
     connection->session.active = server->clock.last.monotonic;
-    connection_run(connection, request, NULL, false);
+    if (connection_run(connection, request, NULL, false) == OUTCOME_AGAIN) {
+        connection_hold(connection, true);
+        server->awaits_check = true;
+    }
     waiters_serve(server);
 }
 
-/* False: there is no whole request, or it may not run. */
+/* False: there is no whole request, or it may not run, or it runs again later. */
 static bool take_next_request(struct connection *connection)
 {
     struct request request;
@@ -188,7 +195,7 @@ static bool take_next_request(struct connection *connection)
         refuse_input(connection);
     if (read == RESP_REQUEST)
         serve_request(connection, &request);
-    return read == RESP_REQUEST;
+    return read == RESP_REQUEST && !connection->is_held;
 }
 
 /* Unread bytes may be only the beginning of a request: the next read shows that. */

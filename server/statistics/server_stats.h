@@ -11,9 +11,9 @@ struct server_stats {
     uint64_t errors; /* error replies */
     uint64_t input_bytes, output_bytes;
     uint64_t expired_keys;
-    uint64_t store_failures; /* how often the store was dropped, to be opened again */
+    uint64_t store_failures;     /* how often the store was dropped, to be opened again */
     uint64_t turns, reply_parts; /* reply_parts: in which large values were copied */
-    uint64_t blocked_clients;            /* now */
+    uint64_t blocked_clients;    /* now */
     int64_t start_wall, start_monotonic; /* ms */
 };
 

@@ -305,6 +305,20 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
     return lmdb_get(kv->lmdb, key, ret_value);
 }
 
+void kv_begin_slices(struct kv *kv)
+{
+    kv->in_slices = true;
+    lmdb_limit_checks(kv->lmdb, &kv->check_left);
+}
+
+bool kv_end_slices(struct kv *kv)
+{
+    bool was_busy = lmdb_limit_checks(kv->lmdb, NULL) && kv->in_slices;
+
+    kv->in_slices = false;
+    return was_busy;
+}
+
 /* One of the two. */
 struct dueq_hold {
     struct kv *kv;
@@ -419,6 +433,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
         fail(kv, DUEQ_TOOBIG, "a batch is larger than one record of the journal can be");
         return;
     }
+    kv_end_slices(kv);
     dead_ranges_put(&kv->dead_ranges, key);
     kv_room_put(&kv->room, size);
     if (size <= BATCH_COPY_MAX ? !put_small(kv, key, parts, count, size, absent)
@@ -436,6 +451,7 @@ void kv_del(struct kv *kv, struct dueq_slice key)
     assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
     if (kv_failed(kv))
         return;
+    kv_end_slices(kv);
     dead_ranges_del(&kv->dead_ranges,
                     key); /* first: `key` may point into the record that is removed */
     if (!batch_del(&kv->batch, key) || memtable_del(kv->active, key) != DUEQ_OK)
@@ -711,6 +727,7 @@ void kv_maintain(struct kv *kv, bool idle)
 {
     if (kv_failed(kv))
         return;
+    kv->check_left = KV_CHECK_BYTES;
     release_frozen(kv);
     renew_snapshot(kv);
     kv_room_check(kv);

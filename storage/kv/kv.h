@@ -54,6 +54,15 @@ void kv_abandon(struct kv *kv);
  * kv_commit or kv_maintain. DUEQ_NOTFOUND: there is no such key. */
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
 
+/* Between these two calls a read that meets a large value of data.mdb which was not checked yet
+ * checks a part of it and answers DUEQ_BUSY; the same read goes on from there. The parts are
+ * KV_CHECK_BYTES between two calls of kv_maintain. After a change there are no parts any more,
+ * so one who is answered DUEQ_BUSY has changed nothing, and can run again from the start.
+ * kv_end_slices: was there such an answer? O(1). */
+enum { KV_CHECK_BYTES = 2 * 1024 * 1024 };
+void kv_begin_slices(struct kv *kv);
+bool kv_end_slices(struct kv *kv);
+
 /* Keeps the value that contains the byte readable and unchanged until kv_let_go, whatever
  * becomes of its key. `byte` is of a slice that is still valid. NULL: it is no large value (it
  * is shorter than 16 KiB and a bit), or there is no room for one more hold: copy the bytes. Let

@@ -45,7 +45,10 @@ struct kv {
     enum kv_state state;
     enum dueq_status status; /* KV_FAILED: why */
     char failure[320];
-    _Atomic(bool) noticed;   /* set by the threads: kv_notice has something to do */
+    _Atomic(bool) noticed; /* set by the threads: kv_notice has something to do */
+    size_t
+        check_left; /* bytes of large values that may be checked in slices until kv_maintain */
+    bool in_slices; /* kv_begin_slices was called, and nothing has changed since */
     struct dueq_stats stats; /* only the counters that kv.c itself keeps */
 };
 

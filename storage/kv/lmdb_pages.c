@@ -28,6 +28,7 @@ enum {
     NODE_HEADER = 8,
     NODE_BIG = 1, /* the value lies on pages of its own */
     READ_STEP = 65536,
+    CHECKED_MOST = 1024,   /* sliced values that are known to be sound */
     LOST_SHARE = 4,        /* of all pages, one in so many may be lost */
     LOST_MOST = 1024,      /* pages, besides */
     UNWRITTEN_MOST = 65536 /* pages that may be after the end of the file */
@@ -43,6 +44,14 @@ struct meta {
     uint32_t magic, version, page_size;
     uint64_t address, last_page, txnid;
     struct tree free, main;
+};
+
+/* A value of more than PAGES_SLICED: its first page, of which key, its size with the checksum.
+ * Nothing else covers the number of the page, which the disk may have changed; so a page that
+ * was checked is right for that key only. */
+struct checked {
+    uint64_t page, key_hash;
+    size_t size;
 };
 
 struct pages {
@@ -61,6 +70,13 @@ struct pages {
     /* the leaf that was allowed last, and the keys that lie in it */
     bool allowed, allowed_last;
     struct kv_key allowed_from, allowed_to;
+    bool was_busy;     /* the allowance was used up */
+    size_t *allowance; /* bytes of sliced values that may be checked; NULL: no limit */
+    struct checked checked[CHECKED_MOST]; /* a ring; void without the bit in `sound` */
+    unsigned next_checked;
+    struct checked under_check; /* page 0: none */
+    size_t done;                /* bytes of it */
+    XXH3_state_t *sum;          /* of these bytes */
     char damage[256];
 };
 
@@ -274,9 +290,11 @@ struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bo
         return NULL;
     map = mmap(NULL, map_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
     pages->scratch = malloc(READ_STEP);
-    if (map == MAP_FAILED || pages->scratch == NULL) {
+    pages->sum = XXH3_createState();
+    if (map == MAP_FAILED || pages->scratch == NULL || pages->sum == NULL) {
         if (map != MAP_FAILED)
             munmap(map, map_bytes);
+        XXH3_freeState(pages->sum);
         free(pages->scratch);
         free(pages);
         return NULL;
@@ -298,7 +316,17 @@ void pages_free(struct pages *pages)
     free(pages->sound);
     free(pages->unused);
     free(pages->scratch);
+    XXH3_freeState(pages->sum);
     free(pages);
+}
+
+bool pages_limit_checks(struct pages *pages, size_t *allowance)
+{
+    bool was_busy = pages->was_busy;
+
+    pages->allowance = allowance;
+    pages->was_busy = false;
+    return was_busy;
 }
 
 bool pages_contain(const struct pages *pages, const void *byte)
@@ -753,56 +781,162 @@ static bool is_old(const struct pages_cursor *cursor)
 
 /* ---- reading */
 
-/* The checksum of a large value, by pread. */
-static enum dueq_status sum_large(struct pages *pages, uint64_t page, const struct node *node,
-                                  uint64_t *ret_hash)
+static bool is_same(const struct checked *a, const struct checked *b)
 {
-    uint64_t offset = page * pages->page_size + PAGE_HEADER;
-    XXH3_state_t state;
-    int error = 0;
+    return a->page == b->page && a->key_hash == b->key_hash && a->size == b->size;
+}
 
-    XXH3_INITSTATE(&state);
-    XXH3_64bits_reset_withSeed(&state, XXH3_64bits(node->key, node->key_size));
-    for (size_t left = node->size - PAGES_SUM_SIZE; error == 0 && left > 0;) {
-        size_t step = left < READ_STEP ? left : READ_STEP;
+static bool was_checked(const struct pages *pages, const struct checked *value)
+{
+    if (value->size <= PAGES_SLICED || !has_bit(pages->sound, value->page))
+        return false;
+    for (size_t i = 0; i < CHECKED_MOST; i++)
+        if (is_same(&pages->checked[i], value))
+            return true;
+    return false;
+}
 
+static void note_checked(struct pages *pages, const struct checked *value)
+{
+    set_bit(pages->sound, value->page);
+    if (value->size <= PAGES_SLICED)
+        return;
+    for (size_t i = 0; i < CHECKED_MOST; i++)
+        if (pages->checked[i].page == value->page)
+            pages->checked[i].page = 0;
+    pages->checked[pages->next_checked] = *value;
+    pages->next_checked = (pages->next_checked + 1) % CHECKED_MOST;
+}
+
+static enum dueq_status failed_read(struct pages *pages, uint64_t page, int error)
+{
+    return error == EILSEQ ? damaged(pages, page, "the file ends within a value")
+                           : unreadable(pages, page, error);
+}
+
+/* Adds up to `most` bytes of the value under check to its checksum, by pread. */
+static enum dueq_status sum_some(struct pages *pages, size_t most)
+{
+    const struct checked *value = &pages->under_check;
+    size_t size = value->size - PAGES_SUM_SIZE;
+
+    while (most > 0 && pages->done < size) {
+        uint64_t offset = value->page * pages->page_size + PAGE_HEADER + pages->done;
+        size_t left = size - pages->done, step = left < most ? left : most;
+        int error;
+
+        step = step < READ_STEP ? step : READ_STEP;
         error = read_file(pages->io, pages->fd, offset, pages->scratch, step);
-        XXH3_64bits_update(&state, pages->scratch, step);
-        offset += step;
-        left -= step;
+        if (error != 0)
+            return failed_read(pages, value->page, error);
+        XXH3_64bits_update(pages->sum, pages->scratch, step);
+        pages->done += step;
+        most -= step;
     }
-    if (error == 0) /* the checksum itself */
-        error = read_file(pages->io, pages->fd, offset, pages->scratch, PAGES_SUM_SIZE);
-    if (error != 0)
-        return error == EILSEQ ? damaged(pages, page, "the file ends within a value")
-                               : unreadable(pages, page, error);
-    *ret_hash = XXH3_64bits_digest(&state);
     return DUEQ_OK;
 }
 
-/* Checked each time: no checksum covers the number of its page, which could be wrong. */
+static enum dueq_status compare_sum(struct pages *pages)
+{
+    const struct checked *value = &pages->under_check;
+    uint64_t offset = value->page * pages->page_size + PAGE_HEADER + pages->done;
+    uint8_t sum[PAGES_SUM_SIZE], stored[PAGES_SUM_SIZE];
+    int error = read_file(pages->io, pages->fd, offset, stored, sizeof(stored));
+
+    if (error != 0)
+        return failed_read(pages, value->page, error);
+    write_sum(sum, XXH3_64bits_digest(pages->sum));
+    if (memcmp(sum, stored, sizeof(sum)) != 0)
+        return damaged(pages, value->page, "a value does not check");
+    note_checked(pages, value);
+    return DUEQ_OK;
+}
+
+/* How much of the value under check may be checked now, which is taken from the allowance. */
+static size_t take_allowance(struct pages *pages)
+{
+    size_t left = pages->under_check.size - pages->done, most;
+
+    if (pages->allowance == NULL || pages->under_check.size <= PAGES_SLICED)
+        return left;
+    most = left < *pages->allowance ? left : *pages->allowance;
+    *pages->allowance -= most;
+    return most;
+}
+
+/* DUEQ_BUSY: the allowance is used up. Any other status: the check is over. */
+static enum dueq_status check_on(struct pages *pages)
+{
+    enum dueq_status status = sum_some(pages, take_allowance(pages));
+
+    if (status == DUEQ_OK && pages->done + PAGES_SUM_SIZE < pages->under_check.size) {
+        pages->was_busy = true;
+        return DUEQ_BUSY;
+    }
+    if (status == DUEQ_OK)
+        status = compare_sum(pages);
+    pages->under_check.page = 0;
+    return status;
+}
+
+/* Goes on with another value's check. What is wrong with it shows when that value is read. */
+static enum dueq_status help(struct pages *pages)
+{
+    bool was_sound = pages->damage[0] == '\0';
+    enum dueq_status status = check_on(pages);
+
+    if (was_sound && status != DUEQ_BUSY)
+        pages_forget_damage(pages);
+    return status;
+}
+
+/* One value is checked at a time. Who comes with another one helps with the first, so that
+ * those who take turns do not make each other begin again. Without a limit there are no turns,
+ * and the first one begins again. */
+static enum dueq_status check(struct pages *pages, const struct checked *value)
+{
+    struct checked *now = &pages->under_check;
+
+    if (now->page != 0 && !is_same(now, value) && pages->allowance != NULL &&
+        value->size > PAGES_SLICED && help(pages) == DUEQ_BUSY)
+        return DUEQ_BUSY;
+    if (!is_same(now, value)) {
+        *now = *value;
+        pages->done = 0;
+        XXH3_64bits_reset_withSeed(pages->sum, value->key_hash);
+    }
+    return check_on(pages);
+}
+
+/* One that was read from the disk before is in the map. */
+static enum dueq_status check_mapped(struct pages *pages, const struct node *node,
+                                     uint64_t page)
+{
+    struct dueq_slice value =
+        dueq_slice(page_at(pages, page) + PAGE_HEADER, node->size - PAGES_SUM_SIZE);
+    uint8_t sum[PAGES_SUM_SIZE];
+
+    pages_write_sum(sum, dueq_slice(node->key, node->key_size), value);
+    return memcmp(sum, (const uint8_t *)value.data + value.size, PAGES_SUM_SIZE) == 0
+               ? DUEQ_OK
+               : damaged(pages, page, "a value does not check");
+}
+
 static enum dueq_status large_value(struct pages *pages, const struct node *node,
                                     struct dueq_slice *ret_value)
 {
-    uint64_t page = get_u64(node->value), hash = 0;
-    enum dueq_status status = look_at_large(pages, page, node->size);
-    struct dueq_slice value;
-    uint8_t sum[PAGES_SUM_SIZE];
+    struct checked value = {get_u64(node->value), XXH3_64bits(node->key, node->key_size),
+                            node->size};
+    enum dueq_status status = look_at_large(pages, value.page, node->size);
 
-    if (status == DUEQ_OK && !has_bit(pages->sound, page))
-        status = sum_large(pages, page, node, &hash);
-    if (status != DUEQ_OK)
-        return status;
-    value = dueq_slice(page_at(pages, page) + PAGE_HEADER, node->size - PAGES_SUM_SIZE);
-    if (has_bit(pages->sound, page))
-        pages_write_sum(sum, dueq_slice(node->key, node->key_size), value);
-    else
-        write_sum(sum, hash);
-    if (memcmp(sum, (const uint8_t *)value.data + value.size, PAGES_SUM_SIZE) != 0)
-        return damaged(pages, page, "a value does not check");
-    set_bit(pages->sound, page);
-    *ret_value = value;
-    return DUEQ_OK;
+    if (status == DUEQ_OK && !was_checked(pages, &value))
+        status = node->size <= PAGES_SLICED && has_bit(pages->sound, value.page)
+                     ? check_mapped(pages, node, value.page)
+                     : check(pages, &value);
+    if (status == DUEQ_OK)
+        *ret_value =
+            dueq_slice(page_at(pages, value.page) + PAGE_HEADER, node->size - PAGES_SUM_SIZE);
+    return status;
 }
 
 static enum dueq_status value_of(struct pages *pages, const struct node *node,
@@ -981,6 +1115,8 @@ static enum dueq_status list_record(struct pages *pages, const struct pages_curs
         before = number;
         set_bit(pages->unused, number);
         clear_bit(pages->sound, number);
+        if (number == pages->under_check.page)
+            pages->under_check.page = 0;
     }
     *total += count;
     return DUEQ_OK;

@@ -50,6 +50,14 @@ void pages_forget_damage(struct pages *pages);
 
 /* ---- reading. Slices live until the next pages_show. */
 
+/* Limits how many bytes of values above PAGES_SLICED the functions below check: what they check
+ * is taken from *allowance, and when that is used up before a value is checked as a whole, they
+ * answer DUEQ_BUSY. The same call goes on from there, unless the value has changed. NULL: no
+ * limit. A value that was checked is not checked again while the file has it. Returns whether
+ * there was such an answer since the last call. */
+enum { PAGES_SLICED = 1024 * 1024 };
+bool pages_limit_checks(struct pages *pages, size_t *allowance);
+
 /* Does the byte lie in the file's map? */
 bool pages_contain(const struct pages *pages, const void *byte);
 

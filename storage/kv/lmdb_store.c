@@ -462,6 +462,12 @@ enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
     return seen_by(store, store->reader, pages_get(store->reader, key, ret_value));
 }
 
+/* Needs no snapshot: the checkpoint thread's renewals read no values. */
+bool lmdb_limit_checks(struct lmdb_store *store, size_t *allowance)
+{
+    return pages_limit_checks(store->reader, allowance);
+}
+
 struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte)
 {
     pin(store);

@@ -49,6 +49,9 @@ void lmdb_release_snapshot(struct lmdb_store *store);
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value);
 
+/* Limits what the owner's reads check of large values (pages_limit_checks). */
+bool lmdb_limit_checks(struct lmdb_store *store, size_t *allowance);
+
 /* Keeps what slices of this snapshot show until lmdb_let_go. Meanwhile the file grows by what
  * checkpoints free: hold it for a short time. NULL: the byte is in no page of the file, there
  * are too many holds, or no memory. */

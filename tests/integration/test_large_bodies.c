@@ -268,6 +268,105 @@ static void an_exec_replies_what_each_command_found(void **state)
     free(b);
 }
 
+/* Turns of the loop that the command took at least. */
+static int64_t turns_of(redisContext *client, const char *command)
+{
+    int64_t before = ask_info(client, "stats", "turns");
+    freeReplyObject(ask(client, command));
+    return ask_info(client, "stats", "turns") - before;
+}
+
+/* 2 MiB of a value that comes from data.mdb in a turn, and only once in a run of the server. */
+static void a_large_value_is_checked_in_parts(void **state)
+{
+    static const char *const commands[] = {"STRLEN s",    "GET s",      "GETRANGE s 5 9",
+                                           "GETEX s",     "MGET s x",   "HSTRLEN h f",
+                                           "HGET h f",    "LINDEX l 0", "LRANGE l 0 -1",
+                                           "Q.GET t one", "Q.CLAIM t",  "Q.CLAIM t BLOCK 1m",
+                                           "GETDEL s",    "LPOP l"};
+    redisContext *client = served_client(state);
+    size_t size = 40 * MIB;
+    char *body = new_body(size, 1);
+    expect(client, "OK", "SET s %b", body, size);
+    /* what comes first of its kind is met, and checked, by the tick that looks what comes next
+     */
+    expect(client, "1", "HSET first f %b", body, (size_t)100000);
+    expect(client, "1", "HSET h f %b", body, size);
+    expect(client, "1", "RPUSH l %b", body, size);
+    freeReplyObject(ask(client, "Q.PUSH first %b ID zero", body, (size_t)100000));
+    freeReplyObject(ask(client, "Q.CLAIM first LEASE 1d"));
+    freeReplyObject(ask(client, "Q.PUSH t %b ID one LEASE 1d", body, size));
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(commands[i], "Q.CLAIM t BLOCK 1m") == 0)
+            expect(client, "*", "Q.NACK t one 1 DELAY 0");
+        expect(client, "OK", "SAVE");
+        server_process_kill(served_server(state));
+        server_process_run(served_server(state));
+        client = client_open(served_server(state));
+        if (turns_of(client, commands[i]) < 20)
+            fail_msg("%s", commands[i]);
+        if (i == 0 && turns_of(client, commands[i]) >= 10)
+            fail_msg("again: %s", commands[i]);
+    }
+    free(body);
+}
+
+/* One gets the job when it is checked; the other one goes on waiting. */
+static void two_workers_wait_for_one_body(void **state)
+{
+    redisContext *client = served_client(state), *one = client_open(served_server(state)),
+                 *two = client_open(served_server(state));
+    size_t size = 20 * MIB;
+    char *body = new_body(size, 1);
+    redisReply *first, *second;
+    freeReplyObject(ask(client, "Q.PUSH t %b ID large", body, size));
+    expect(client, "OK", "SAVE");
+    say(one, "Q.CLAIM t BLOCK 1m");
+    say(two, "Q.CLAIM t BLOCK 1m");
+    while (ask_info(client, "clients", "blocked_clients") != 1 ||
+           ask_integer(client, "Q.LEN t claimed") != 1)
+        sleep_ms(1);
+    expect(client, "*", "Q.PUSH t x ID small");
+    assert_int_equal(redisGetReply(one, (void **)&first), REDIS_OK);
+    assert_int_equal(redisGetReply(two, (void **)&second), REDIS_OK);
+    if (first->element[0]->element[2]->len < second->element[0]->element[2]->len) {
+        redisReply *swap = first;
+        first = second;
+        second = swap;
+    }
+    expect_body(first->element[0]->element[2], body, size);
+    assert_string_equal(second->element[0]->element[0]->str, "small");
+    freeReplyObject(first);
+    freeReplyObject(second);
+    expect(client, "[]", "Q.CLAIM t");
+    free(body);
+}
+
+/* In the statistics, for MONITOR, and for the requests that came after it. */
+static void a_command_that_runs_again_counts_once(void **state)
+{
+    redisContext *client = served_client(state), *other = client_open(served_server(state));
+    size_t size = 20 * MIB;
+    char *body = new_body(size, 1);
+    int64_t commands, hits;
+    expect(client, "OK", "SET s %b", body, size);
+    expect(client, "OK", "SAVE");
+    hits = ask_info(client, "stats", "keyspace_hits");
+    commands = ask_info(client, "stats", "total_commands_processed");
+    say(client, "GETRANGE s 0 3");
+    say(client, "SET s short");
+    say(client, "GET s");
+    expect(other, "PONG", "PING");
+    freeReplyObject(ask(client, "PING")); /* the reply of GETRANGE */
+    expect_reply(client, "OK");
+    expect_reply(client, "\"short\"");
+    expect_reply(client, "PONG");
+    assert_int_equal(ask_info(client, "stats", "keyspace_hits") - hits, 2);
+    assert_int_equal(ask_info(client, "stats", "total_commands_processed") - commands, 7);
+    expect(client, "\"*cmdstat_getrange:calls=1,*\"", "INFO commandstats");
+    free(body);
+}
+
 /* What it was to get is let go, and its memory is given back. */
 static void a_client_may_go_in_the_middle_of_a_reply(void **state)
 {
@@ -303,6 +402,9 @@ int main(void)
         served_test(requests_around_a_large_one_keep_their_order),
         served_test(a_large_reply_is_copied_in_parts),
         served_test(a_large_reply_is_not_changed_by_what_follows),
+        served_test(a_large_value_is_checked_in_parts),
+        served_test(two_workers_wait_for_one_body),
+        served_test(a_command_that_runs_again_counts_once),
         served_test(an_exec_replies_what_each_command_found),
         served_test(a_client_may_go_in_the_middle_of_a_reply),
     };

@@ -320,7 +320,7 @@ static enum outcome run_blmpop(struct context *context)
 static const struct command entries[] = {
     {.name = "lpop",
      .arity = -2,
-     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .flags = COMMAND_WRITE | COMMAND_FAST | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,delete@1/r0:1:0",
      .group = "list",
@@ -332,7 +332,7 @@ static const struct command entries[] = {
      .run = run_lpop},
     {.name = "rpop",
      .arity = -2,
-     .flags = COMMAND_WRITE | COMMAND_FAST,
+     .flags = COMMAND_WRITE | COMMAND_FAST | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,delete@1/r0:1:0",
      .group = "list",

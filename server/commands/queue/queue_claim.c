@@ -111,6 +111,19 @@ static void give_back(struct context *context, struct dueq_slice topic,
               context->now, &state);
 }
 
+/* DUEQ_BUSY also while a large body is checked: the topic is signalled in the next turn. */
+static enum dueq_status claim_checked(struct context *context, const struct claim *claim,
+                                      struct dueq_slice topic, struct dueq_job *job)
+{
+    enum dueq_status status;
+
+    if (context->may_wait)
+        dueq_begin_slices(context->store);
+    status = dueq_claim(context->store, topic, claim->lease, context->now, job);
+    dueq_end_slices(context->store);
+    return status;
+}
+
 /* DUEQ_TOOBIG: the reply has no room for the next job. */
 static enum dueq_status claim_one(struct context *context, const struct claim *claim,
                                   struct dueq_slice topic, int64_t *taken)
@@ -122,7 +135,7 @@ static enum dueq_status claim_one(struct context *context, const struct claim *c
 
     if (!buffer_has_room(out, REPLY_HEAD))
         return DUEQ_TOOBIG;
-    status = dueq_claim(context->store, topic, claim->lease, context->now, &job);
+    status = claim_checked(context, claim, topic, &job);
     if (status != DUEQ_OK)
         return status;
     write_job(context, claim, topic, &job);

@@ -107,7 +107,7 @@ static enum outcome run_substr(struct context *context)
 static const struct command entries[] = {
     {.name = "append",
      .arity = 3,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,insert@1/r0:1:0",
      .group = "string",
@@ -164,7 +164,7 @@ static const struct command entries[] = {
      .run = run_substr},
     {.name = "setrange",
      .arity = 4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,update@1/r0:1:0",
      .group = "string",

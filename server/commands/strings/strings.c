@@ -269,7 +269,7 @@ static enum outcome run_msetnx(struct context *context)
 static const struct command entries[] = {
     {.name = "set",
      .arity = -3,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,update,variable_flags@1/r0:1:0!RW and ACCESS due to the optional "
                   "`GET` argument!",
@@ -295,7 +295,7 @@ static const struct command entries[] = {
      .run = run_get},
     {.name = "getdel",
      .arity = 2,
-     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_FAST,
+     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_FAST | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,delete@1/r0:1:0",
      .group = "string",
@@ -307,7 +307,7 @@ static const struct command entries[] = {
      .run = run_getdel},
     {.name = "getex",
      .arity = -2,
-     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_FAST,
+     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_FAST | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,update@1/r0:1:0!RW and UPDATE because it changes the TTL!",
      .group = "string",
@@ -320,7 +320,8 @@ static const struct command entries[] = {
      .run = run_getex},
     {.name = "getset",
      .arity = 3,
-     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_DENYOOM | COMMAND_FAST,
+     .flags = COMMAND_WRITE | COMMAND_LOOKS_UP | COMMAND_DENYOOM | COMMAND_FAST |
+              COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,update@1/r0:1:0",
      .group = "string",

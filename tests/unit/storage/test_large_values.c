@@ -7,6 +7,8 @@
 #include "tests/support/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,6 +129,162 @@ static void hold_sync_thread(void)
 static void let_go(void)
 {
     fake_disk_hold_syncs(test.disk, false);
+}
+
+/* ---- checks in slices */
+
+enum { HUGE = 9 * 1000 * 1000, HUGE_SLICES = 5 };
+
+static void put_huge(const char *key, char fill)
+{
+    char *bytes = malloc(HUGE);
+
+    assert_non_null(bytes);
+    memset(bytes, fill, HUGE);
+    kv_put(test.kv, text(key), dueq_slice(bytes, HUGE), true);
+    free(bytes);
+}
+
+static void settle(void)
+{
+    commit();
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+}
+
+/* One read in a turn; its status. */
+static enum dueq_status read_slice(const char *key, char fill)
+{
+    struct dueq_slice value;
+    enum dueq_status status;
+
+    kv_maintain(test.kv, false);
+    kv_begin_slices(test.kv);
+    status = kv_get(test.kv, text(key), &value);
+    assert_int_equal(kv_end_slices(test.kv), status == DUEQ_BUSY);
+    if (status == DUEQ_OK) {
+        assert_int_equal(value.size, HUGE);
+        assert_int_equal(((const char *)value.data)[HUGE - 1], fill);
+    }
+    return status;
+}
+
+/* Turns until the value is read. */
+static int turns_of(const char *key, char fill)
+{
+    int turns = 1;
+
+    for (; read_slice(key, fill) == DUEQ_BUSY; turns++)
+        assert_true(turns < 100);
+    return turns;
+}
+
+static void a_huge_value_is_checked_in_slices_and_once(void **state)
+{
+    (void)state;
+    put_huge("a", 'a');
+    assert_int_equal(turns_of("a", 'a'), 1); /* in memory */
+    settle();
+    assert_int_equal(turns_of("a", 'a'), HUGE_SLICES);
+    assert_int_equal(turns_of("a", 'a'), 1);
+    put_huge("b", 'b');
+    settle();
+    assert_int_equal(turns_of("a", 'a'), 1);
+    kv_del(test.kv, text("a"));
+    settle();
+    put_huge("a", 'A');
+    settle();
+    assert_int_equal(turns_of("a", 'A'), HUGE_SLICES);
+    reopen();
+    assert_int_equal(turns_of("a", 'A'), HUGE_SLICES);
+}
+
+/* Who has no patience, or has changed something, gets it at once. */
+static void only_who_asks_for_slices_gets_them(void **state)
+{
+    struct dueq_slice value;
+
+    (void)state;
+    put_huge("a", 'a');
+    put_huge("b", 'b');
+    settle();
+    assert_int_equal(read_slice("a", 'a'), DUEQ_BUSY);
+    get("a");
+    assert_int_equal(read_slice("b", 'b'), DUEQ_BUSY);
+    kv_begin_slices(test.kv);
+    kv_put(test.kv, text("small"), text("x"), true);
+    assert_int_equal(kv_get(test.kv, text("b"), &value), DUEQ_OK);
+    assert_false(kv_end_slices(test.kv));
+}
+
+/* Two that take turns do not make each other begin again. */
+static void several_checks_come_to_an_end(void **state)
+{
+    int turns = 0, busy;
+
+    (void)state;
+    put_huge("a", 'a');
+    put_huge("b", 'b');
+    put_huge("c", 'c');
+    settle();
+    do {
+        busy = (read_slice("a", 'a') == DUEQ_BUSY) + (read_slice("b", 'b') == DUEQ_BUSY) +
+               (read_slice("c", 'c') == DUEQ_BUSY);
+        assert_true(++turns < 3 * HUGE_SLICES);
+    } while (busy > 0);
+}
+
+static void a_check_does_not_mix_two_values(void **state)
+{
+    (void)state;
+    put_huge("a", '0');
+    settle();
+    for (char fill = '1'; fill < '9'; fill++) {
+        assert_int_equal(read_slice("a", (char)(fill - 1)), DUEQ_BUSY);
+        put_huge("a", fill);
+        settle();
+        kv_maintain(test.kv, false);
+    }
+    assert_int_equal(turns_of("a", '8'), HUGE_SLICES);
+}
+
+/* In a byte of the value that begins with this letter. */
+static void damage(char fill)
+{
+    char path[256], run[4096], byte;
+    off_t at = 0;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/data.mdb", test.dir);
+    fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    do
+        assert_int_equal(pread(fd, run, sizeof(run), at += (off_t)sizeof(run)), sizeof(run));
+    while (run[100] != fill || memcmp(run + 100, run + 101, 3000) != 0);
+    byte = (char)(fill ^ 1);
+    assert_int_equal(pwrite(fd, &byte, 1, at + 200), 1);
+    close(fd);
+}
+
+/* The damaged one only is answered so, also when the other one has helped to check it. */
+static void damage_shows_at_the_end_of_the_check(void **state)
+{
+    int turns = 0;
+
+    (void)state;
+    put_huge("a", 'a');
+    put_huge("b", 'b');
+    settle();
+    damage('a');
+    reopen();
+    assert_int_equal(read_slice("a", 'a'), DUEQ_BUSY);
+    while (read_slice("b", 'b') == DUEQ_BUSY)
+        assert_true(++turns < 3 * HUGE_SLICES);
+    assert_string_equal(kv_damage(test.kv), "");
+    while (read_slice("a", 'a') == DUEQ_BUSY)
+        assert_true(++turns < 5 * HUGE_SLICES);
+    assert_int_equal(read_slice("a", 'a'), DUEQ_BUSY); /* again from the start */
+    assert_string_not_equal(kv_damage(test.kv), "");
+    assert_int_equal(turns_of("b", 'b'), 1);
 }
 
 /* What was held when the key had it, whatever becomes of key and file. */
@@ -356,6 +514,11 @@ int main(void)
         with_store(it_is_dropped_with_a_store_that_is_abandoned),
         with_store(a_write_of_it_that_fails_is_a_failed_store),
         with_store(the_store_is_busy_for_large_ones_until_it_is_written),
+        with_store(a_huge_value_is_checked_in_slices_and_once),
+        with_store(only_who_asks_for_slices_gets_them),
+        with_store(several_checks_come_to_an_end),
+        with_store(a_check_does_not_mix_two_values),
+        with_store(damage_shows_at_the_end_of_the_check),
         with_store(a_held_value_outlives_its_key),
         with_store(holds_are_bounded_and_leave_nothing),
     };
