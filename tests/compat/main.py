@@ -61,7 +61,7 @@ def debian(package):
 
 CLIENTS = {
     "redis-cli": lambda build: ["./redis_cli.sh"],
-    "hiredis": lambda build: keys_build.c("hiredis.c"),
+    "hiredis": lambda build: build.c("hiredis.c"),
     "redis-py": lambda build: ["/usr/bin/python3", "redis_py.py"],
     "ioredis 4": lambda build: build.npm("ioredis4", "ioredis.js"),
     "ioredis 5": lambda build: build.npm("ioredis5", "ioredis.js"),
