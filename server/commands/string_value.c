@@ -1,8 +1,16 @@
 #include "server/commands/string_value.h"
 
 #include "server/commands/database.h"
+#include "server/server.h"
 #include "storage/keys/string.h"
 #include "storage/store.h"
+
+size_t string_value_max(const struct context *context)
+{
+    int64_t most = context->server->config.proto_max_bulk_len;
+
+    return most < (int64_t)DUEQ_BODY_MAX ? (size_t)most : DUEQ_BODY_MAX;
+}
 
 bool string_value_read(struct context *context, struct dueq_slice name,
                        struct dueq_slice *ret_value, bool *ret_found)

@@ -7,8 +7,9 @@
 #include "storage/keys/keys.h"
 #include "storage/keys/string.h"
 
-/* Bytes that a string has at most, as in Redis. */
-#define STRING_VALUE_MAX ((size_t)512 << 20)
+/* Bytes that a command may make a string have at most: proto-max-bulk-len as in Redis, and
+ * never more than the store keeps. O(1). */
+size_t string_value_max(const struct context *context);
 
 /* *ret_value is a view of the store, valid until the next write; empty when there is no such
  * key. ret_found may be NULL. False: the error is written. */

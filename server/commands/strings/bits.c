@@ -16,10 +16,9 @@ static const char bad_bit[] = "ERR bit is not an integer or out of range";
 
 static bool parse_offset(struct context *context, uint64_t *ret_offset)
 {
-    int64_t offset;
+    int64_t offset, bits = (int64_t)string_value_max(context) * 8;
 
-    if (!arguments_integer(
-            context, 2, INTEGER_OR(0, (int64_t)STRING_VALUE_MAX * 8 - 1, bad_offset), &offset))
+    if (!arguments_integer(context, 2, INTEGER_OR(0, bits - 1, bad_offset), &offset))
         return false;
     *ret_offset = (uint64_t)offset;
     return true;

@@ -41,7 +41,7 @@ static enum outcome run_append(struct context *context)
 
     if (!string_value_read(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
-    if (value.size + tail.size > STRING_VALUE_MAX)
+    if (value.size + tail.size > string_value_max(context))
         return too_long(context);
     overlay(context, value, value.size, tail, found ? STRING_EDITED : STRING_GIVEN, "append");
     return OUTCOME_DONE;
@@ -50,6 +50,7 @@ static enum outcome run_append(struct context *context)
 static enum outcome run_setrange(struct context *context)
 {
     struct dueq_slice value, piece = context_slice(context, 3);
+    uint64_t most = string_value_max(context);
     int64_t offset;
 
     if (!arguments_integer(context, 2, NULL, &offset))
@@ -62,7 +63,7 @@ static enum outcome run_setrange(struct context *context)
         return OUTCOME_DONE;
     if (piece.size == 0)
         return context_reply_integer(context, (int64_t)value.size);
-    if ((uint64_t)offset > STRING_VALUE_MAX || (uint64_t)offset + piece.size > STRING_VALUE_MAX)
+    if ((uint64_t)offset > most || (uint64_t)offset + piece.size > most)
         return too_long(context);
     overlay(context, value, (size_t)offset, piece, STRING_EDITED, "setrange");
     return OUTCOME_DONE;

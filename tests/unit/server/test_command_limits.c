@@ -24,13 +24,16 @@ enum {
     SLICES = 5,          /* of a command that goes on in later turns */
     REPLY_MAX = 4 << 20, /* bytes */
     CPU_SECONDS = 20,    /* of one request; a wide margin, for sanitizers on a busy machine */
-    EXPECTED_REQUESTS = 20000
+    EXPECTED_REQUESTS = 20000,
+    STRING_MAX = 1 << 20 /* bytes: the largest ones cost half a second each */
 };
 
 static const char *const extremes[] = {
     "0",
     "-1",
     "1",
+    "1048575", /* the last byte of a string, and its last bit */
+    "8388607",
     "2147483647",
     "2147483648",
     "-2147483648",
@@ -417,6 +420,7 @@ static void every_number_is_tried_at_its_ends(void **state)
 {
     runner = *state;
     runner->server.next_session = 1000; /* an id that no extreme is */
+    runner->server.config.proto_max_bulk_len = STRING_MAX;
     client = runner_connect(runner);
     runner->by_slices = true;
     fill();
@@ -431,10 +435,27 @@ static void every_number_is_tried_at_its_ends(void **state)
     print_message("%ld requests\n", requests);
 }
 
+/* Its value is not read here: a journal record and a checkpoint of the greatest size. */
+static void the_longest_string_is_kept(void **state)
+{
+    static const char *const cases[][2] = {
+        {"!ERR bit offset *", "SETBIT string 4294967296 1"},
+        {"0", "SETBIT string 4294967295 1"},
+        {"536870912", "STRLEN string"},
+        {"!ERR string exceeds *", "APPEND string x"},
+        {"1", "GETBIT string 4294967295"},
+    };
+    runner = *state;
+    runner_expect_all(runner, cases);
+    runner_commit(runner);
+    runner_expect(runner, "1", "DEL string");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         runner_test(every_number_is_tried_at_its_ends),
+        runner_test(the_longest_string_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

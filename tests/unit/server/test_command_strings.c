@@ -343,6 +343,25 @@ static void ranges_are_cut_out(void **state)
     runner_expect_all(*state, cases);
 }
 
+/* As in Redis, not only what is sent. */
+static void the_largest_argument_is_the_longest_string(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "CONFIG SET proto-max-bulk-len 1mb"},
+        {"!ERR string exceeds maximum allowed size (proto-max-bulk-len)",
+         "SETRANGE k 1048576 x"},
+        {"!ERR bit offset is not an integer or out of range", "SETBIT k 8388608 1"},
+        {"!ERR bit offset is not an integer or out of range", "GETBIT k 8388608"},
+        {"0", "SETBIT k 8388607 1"},
+        {"1048576", "SETRANGE k 1048575 x"},
+        {"!ERR string exceeds maximum allowed size (proto-max-bulk-len)", "APPEND k x"},
+        {"OK", "CONFIG SET proto-max-bulk-len 512mb"},
+        {"1048577", "APPEND k x"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
 static void ranges_are_written_over(void **state)
 {
     static const char *const cases[][2] = {
@@ -533,6 +552,7 @@ int main(void)
         runner_test(floats_are_counted),
         runner_test(values_are_appended_to),
         runner_test(ranges_are_cut_out),
+        runner_test(the_largest_argument_is_the_longest_string),
         runner_test(ranges_are_written_over),
         runner_test(common_subsequences_are_found),
         runner_test(absent_values_are_null_in_resp3),
