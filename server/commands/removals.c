@@ -92,6 +92,7 @@ bool removals_is_running(struct context *context)
 /* The command begins again with its next slice. */
 static enum outcome begin_again(struct context *context, struct removal *removal)
 {
+    long_work_restarts(context);
     buffer_truncate(context->reply->out, long_work_reply_begin(context));
     keys_removal_free(removal->removal);
     *removal = (struct removal){.removal = NULL};

@@ -19,6 +19,7 @@
 
 enum {
     STORING_MAX = 8, /* works that store and take turns; others wait for one of them to end */
+    RESTARTS = 3,    /* of a work, after which SWAPDB no longer puts it off */
     BEHIND_MS = 1,   /* until the next look whether the checkpoint has caught up */
     UNREAD = 1 << 20 /* bytes of a reply written in pieces that may be unread */
 };
@@ -28,6 +29,7 @@ struct busy_key {
     UT_hash_handle hh;
     size_t works;
     bool is_awaited;  /* by a request that will write it: no more works begin before that */
+    bool insists;     /* one of the works has begun again so often that SWAPDB waits, too */
     uint64_t changes; /* since the first work holds it */
     unsigned database;
     size_t name_size;
@@ -53,6 +55,7 @@ struct long_work {
     bool is_whole;   /* the reply leaves at the end */
     bool sets_aside; /* and is set aside before each slice */
     uint64_t seen;   /* changes of its keys of which the handler knows */
+    unsigned restarts;
     struct long_work *prev, *next;
     size_t key_count;
     struct busy_key **keys; /* the same key may occur several times */
@@ -186,16 +189,59 @@ static void hold_key(void *arg, size_t index, const char *flags, size_t flags_si
     holding->held = true;
 }
 
+/* SWAPDB names no key. */
+static void hold_database(struct holding *holding, unsigned database)
+{
+    for (struct busy_key *key = holding->works->busy[database]; key != NULL;
+         key = key->hh.next) {
+        key->is_awaited |= key->insists;
+        holding->held |= key->insists;
+    }
+}
+
+static bool parse_database(struct argument argument, unsigned *ret_database)
+{
+    int64_t number;
+
+    if (!number_parse_integer(argument.data, argument.size, &number) || number < 0 ||
+        number >= KEYS_DATABASES_MAX)
+        return false;
+    *ret_database = (unsigned)number;
+    return true;
+}
+
+/* What is written in another database than the session's. */
+static void hold_elsewhere(struct holding *holding)
+{
+    const struct argument *words = holding->request->arguments;
+    size_t count = holding->request->count;
+    unsigned database;
+
+    if (argument_is(words[0], "swapdb")) {
+        for (size_t i = 1; i < count; i++)
+            if (parse_database(words[i], &database))
+                hold_database(holding, database);
+    } else if (argument_is(words[0], "copy")) {
+        for (size_t i = 3; i + 1 < count; i++)
+            if (argument_is(words[i], "db") && parse_database(words[i + 1], &database)) {
+                holding->database = database;
+                hold_key(holding, 2, "OW", 2);
+            }
+    }
+}
+
 static bool holds(const struct long_works *works, unsigned database,
                   const struct request *request)
 {
     const struct command *command = command_find(request->arguments[0]);
     struct holding holding = {works, request, database, false};
 
-    if (command == NULL || !(command->flags & COMMAND_WRITE) || command->key_specs == NULL ||
+    if (command == NULL || !(command->flags & COMMAND_WRITE) ||
         !command_arity_fits(command, request->count))
         return false;
-    key_specs_find(command->key_specs, request, hold_key, &holding);
+    if (command->key_specs != NULL)
+        key_specs_find(command->key_specs, request, hold_key, &holding);
+    hold_elsewhere(&holding);
     return holding.held;
 }
 
@@ -203,12 +249,11 @@ static bool holds(const struct long_works *works, unsigned database,
 static void follow_select(const struct server *server, const struct request *request,
                           unsigned *database)
 {
-    int64_t number;
+    unsigned number;
 
     if (request->count == 2 && argument_is(request->arguments[0], "select") &&
-        number_parse_integer(request->arguments[1].data, request->arguments[1].size, &number) &&
-        number >= 0 && number < server->config.databases)
-        *database = (unsigned)number;
+        parse_database(request->arguments[1], &number) && number < server->config.databases)
+        *database = number;
 }
 
 static bool holds_transaction(const struct server *server, const struct session *session)
@@ -343,6 +388,8 @@ void long_work_release(struct server *server, struct long_work *work)
     works->storing -= work->list == WORK_STORING;
     works->count--;
     session_drop_reply(work->session);
+    if (work->key_count > 0)
+        waiters_resume(server);
     leave_keys(works, work);
     if (work->state != NULL)
         work->free_state(work->state);
@@ -516,6 +563,21 @@ void *long_work_state(const struct context *context)
     return work == NULL ? NULL : work->state;
 }
 
+static void note_restart(struct long_work *work)
+{
+    if (++work->restarts >= RESTARTS)
+        for (size_t i = 0; i < work->key_count; i++)
+            work->keys[i]->insists = true;
+}
+
+void long_work_restarts(const struct context *context)
+{
+    struct long_work *work = work_of(context);
+
+    if (work != NULL)
+        note_restart(work);
+}
+
 bool long_work_keys_changed(const struct context *context)
 {
     struct long_work *work = work_of(context);
@@ -527,6 +589,7 @@ bool long_work_keys_changed(const struct context *context)
     if (changes == work->seen)
         return false;
     work->seen = changes;
+    note_restart(work);
     return true;
 }
 

@@ -10,8 +10,11 @@
  * A request of another client that would write a key which a work holds waits until the work
  * ends; requests and works that only read the key go on. While a request waits for a key, no
  * work begins that would hold it: its handler runs again, without a state, when the key is
- * free. A change that names no key (FLUSHALL, an expiry) happens all the same:
- * long_work_keys_changed. When a client goes away, its work ends before the next slice. */
+ * free. So does one whose client was blocked (BLMOVE). A change that names no key (FLUSHALL, an
+ * expiry) happens all the same: long_work_keys_changed. SWAPDB does, too, but it waits for a
+ * work that has begun again a few times. When a client goes away, its work ends before the next
+ * slice. CLIENT PAUSE holds requests back and not a work that has begun: as in Redis, a command
+ * that came before the pause is done. */
 #ifndef DUEQ_LONG_WORK_H
 #define DUEQ_LONG_WORK_H
 
@@ -50,8 +53,12 @@ enum outcome long_work_continue(struct context *context, void *state,
                                 void (*free_state)(void *), enum long_hold hold);
 /* NULL: the command runs for the first time, or starts again. */
 void *long_work_state(const struct context *context);
-/* True once after each possible change of a key that the work holds. */
+/* True once after each possible change of a key that the work holds. The work then begins from
+ * its start, or a part of it does. */
 bool long_work_keys_changed(const struct context *context);
+/* The work begins from its start, because a key that it holds has changed: to be called where
+ * long_work_keys_changed does not say so. After the third time SWAPDB waits for it. */
+void long_work_restarts(const struct context *context);
 /* Where the command's reply begins in context->reply, the slices before included: to take it
  * back, or to put its header there. */
 size_t long_work_reply_begin(const struct context *context);

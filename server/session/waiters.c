@@ -62,6 +62,7 @@ struct waiter {
 struct waiters {
     struct wait_queue *queues[SPACES];
     struct wait_queue *sweep[SPACES]; /* the next queue to serve; NULL: no sweep */
+    bool put_off[SPACES]; /* one of its waiters would write a key that a long work holds */
     struct wheel wheel;
     size_t count;
     uint64_t steps;
@@ -367,6 +368,11 @@ static bool serve_entry(struct server *server, struct wait_entry *entry)
     struct waiter *waiter = entry->waiter;
     bool served;
 
+    if (entry->queue->space != SPACE_TOPICS &&
+        long_works_hold(server, waiter->session, &waiter->request)) {
+        server->waiters->put_off[entry->queue->space] = true;
+        return false;
+    }
     waiter->is_woken = true;
     waiter->changed_index = (size_t)(entry - waiter->entries);
     served = rerun_command(server, waiter, false);
@@ -413,6 +419,15 @@ static void begin_sweep(struct server *server, unsigned space)
     server->waiters->sweep[space] = keys_count(store_keys(server->store), space) == 0
                                         ? NULL
                                         : server->waiters->queues[space];
+}
+
+void waiters_resume(struct server *server)
+{
+    for (unsigned space = 0; space < SPACE_TOPICS; space++)
+        if (server->waiters->put_off[space]) {
+            server->waiters->put_off[space] = false;
+            begin_sweep(server, space);
+        }
 }
 
 /* A queue may be freed while it is served. */

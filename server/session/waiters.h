@@ -38,6 +38,10 @@ void waiters_select_changed(const struct context *context, size_t *first, size_t
  * 0 until that is done. */
 void waiters_serve(struct server *server);
 
+/* A key that a long work has held is about to be free: the next waiters_serve also serves those
+ * who were to write it. O(1). */
+void waiters_resume(struct server *server);
+
 /* Ends the waits whose deadline has passed. */
 void waiters_expire(struct server *server);
 

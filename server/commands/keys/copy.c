@@ -65,9 +65,10 @@ static void free_copying(void *state)
 }
 
 /* DUEQ_NOTFOUND: the source has changed; the copy begins again. */
-static enum dueq_status copy_slice(const struct keys_view *view, struct dueq_slice from,
+static enum dueq_status copy_slice(const struct context *context, const struct keys_view *view,
                                    struct copying *copying, bool *ret_finished)
 {
+    struct dueq_slice from = context_slice(context, 1);
     enum dueq_status status = DUEQ_OK;
 
     if (copying->build == NULL)
@@ -76,6 +77,7 @@ static enum dueq_status copy_slice(const struct keys_view *view, struct dueq_sli
         status = keys_build_step(copying->build, view, LONG_STEPS, ret_finished);
     if (status != DUEQ_NOTFOUND)
         return status;
+    long_work_restarts(context);
     keys_build_free(copying->build);
     copying->build = NULL;
     return status;
@@ -86,7 +88,7 @@ static enum outcome go_on_copying(struct context *context, const struct copy_opt
 {
     struct keys_view view = database_view(context);
     bool finished = false;
-    enum dueq_status status = copy_slice(&view, context_slice(context, 1), copying, &finished);
+    enum dueq_status status = copy_slice(context, &view, copying, &finished);
 
     if (status == DUEQ_OK && finished)
         status = keys_build_copy(copying->build, &view, options->database,

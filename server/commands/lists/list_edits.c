@@ -232,6 +232,8 @@ static enum outcome begin(struct context *context, struct editing *editing, uint
 {
     struct keys_view view = database_view(context);
 
+    if (editing->build != NULL)
+        long_work_restarts(context);
     keys_build_free(editing->build);
     editing->build = NULL;
     editing->searched = false;

@@ -284,6 +284,90 @@ static void a_transaction_is_done_as_a_whole(void **state)
                   "EXEC");
 }
 
+static bool is_line_held(struct command_runner *runner, const char *const *words, size_t count)
+{
+    struct argument arguments[8];
+    struct request request = request_of(words, count, arguments);
+    return long_works_hold(&runner->server, &runner->clients[0]->session, &request);
+}
+
+static const char *const swap[] = {"SWAPDB", "1", "0"};
+
+static void no_swapping_of_databases_puts_a_copy_off_for_ever(void **state)
+{
+    static const char *const other[] = {"SWAPDB", "2", "3"};
+    struct command_runner *runner = *state;
+    int swaps = 0;
+    fill(runner, KEYS_HASH, "k");
+    runner_expect(runner, "OK", "SWAPDB 0 1");
+    fill(runner, KEYS_HASH, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    for (int slice = 0; client->session.waiter != NULL && swaps < 10; slice++) {
+        runner_slice(runner);
+        if (slice % 10 != 5 || is_line_held(runner, swap, 3))
+            continue;
+        runner_expect(runner, "OK", "SWAPDB 0 1"); /* k is another one */
+        swaps++;
+    }
+    assert_in_range(swaps, 3, 4);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "20000", "HLEN to");
+    assert_false(is_line_held(runner, swap, 3));
+    assert_false(is_line_held(runner, other, 3));
+}
+
+static void a_copy_from_another_database_waits_for_its_target(void **state)
+{
+    static const char *const here[] = {"COPY", "other", "k", "REPLACE", "DB", "0"};
+    static const char *const there[] = {"COPY", "other", "k", "REPLACE", "DB", "2"};
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    begin(runner, "COPY k to");
+    runner_expect(runner, "OK", "SELECT 1");
+    assert_true(is_line_held(runner, here, 6));
+    assert_false(is_line_held(runner, there, 6));
+    assert_false(is_line_held(runner, here, 4)); /* k of its own database */
+    runner_finish(runner, SLICE_BYTES);
+    assert_false(is_line_held(runner, here, 6));
+}
+
+/* The list that it fills is copied: it waits as if its request came now, and in its order. */
+static void who_was_blocked_and_writes_the_source_waits(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_LIST, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    struct connection *mover = runner_waiting(runner, "BLMOVE from k LEFT RIGHT 0");
+    struct connection *popper = runner_waiting(runner, "BLPOP from 0");
+    runner_slice(runner);
+    runner_expect(runner, "1", "RPUSH from x");
+    runner_expect_reply(popper, "[\"from\" \"x\"]"); /* it writes from alone */
+    runner_expect(runner, "2", "RPUSH from y z");
+    runner_slice(runner);
+    runner_expect(runner, "20000", "LLEN k");
+    runner_expect(runner, "2", "LLEN from");
+    runner_finish(runner, SLICE_BYTES);
+    waiters_serve(&runner->server);
+    runner_expect_reply(client, "1");
+    runner_expect_reply(mover, "\"y\"");
+    runner_expect(runner, "20000", "LLEN to");
+    runner_expect(runner, "20001", "LLEN k");
+    runner_expect(runner, "[\"z\"]", "LRANGE from 0 -1");
+}
+
+/* As in Redis, where a command is done before the pause comes. */
+static void a_pause_lets_what_has_begun_end(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_HASH, "k");
+    struct connection *client = begin(runner, "COPY k to");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "CLIENT PAUSE 1000000 WRITE");
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "20000", "HLEN to");
+}
+
 /* ---- LINSERT and LREM */
 
 static void an_insertion_in_the_middle_goes_on_in_slices(void **state)
@@ -578,6 +662,10 @@ int main(void)
         runner_test(a_large_copy_goes_on_while_others_work),
         runner_test(a_target_that_comes_meanwhile_stays_or_is_replaced),
         runner_test(who_writes_the_source_waits_until_the_copy_is_made),
+        runner_test(no_swapping_of_databases_puts_a_copy_off_for_ever),
+        runner_test(a_copy_from_another_database_waits_for_its_target),
+        runner_test(who_was_blocked_and_writes_the_source_waits),
+        runner_test(a_pause_lets_what_has_begun_end),
         runner_test(a_transaction_waits_for_the_keys_of_the_databases_that_it_selects),
         runner_test(nobody_begins_anew_on_a_key_that_somebody_waits_for),
         runner_test(a_source_that_goes_meanwhile_was_never_there),
