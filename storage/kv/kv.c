@@ -537,18 +537,23 @@ bool kv_is_behind(const struct kv *kv)
 
 /* Waits for the running checkpoint. On a full disk it gives up when the checkpoint has been
  * refused room `patience` times meanwhile: pushes are then refused, and what drains goes on in
- * memory and journal. Refusals are counted and not time, which says nothing on a busy machine.
- * False: it still runs. */
+ * memory and journal. Refusals are counted and not time, which says nothing on a busy machine;
+ * they count from the last renewal of the snapshot, which sets pages free for it. False: it
+ * still runs. */
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
     uint64_t before = checkpoint_refusals(kv->checkpoint);
 
     while (checkpoint_running(kv->checkpoint)) {
+        uint64_t commits = kv->commits_seen;
+
         if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) &&
                               checkpoint_refusals(kv->checkpoint) - before >= patience))
             return false;
         checkpoint_wait(kv->checkpoint, WAIT_USEC);
         renew_snapshot(kv);
+        if (kv->commits_seen != commits)
+            before = checkpoint_refusals(kv->checkpoint);
     }
     return true;
 }
