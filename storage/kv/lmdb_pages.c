@@ -965,7 +965,9 @@ static enum dueq_status look_at_key(struct pages *pages, const uint8_t *leaf, un
 }
 
 /* For a key that is not in its leaf: checks the two records between which it would be. If a
- * changed key has misled the search, it is one of these two. */
+ * changed key has misled the search, it is one of these two. So beside a large value that is
+ * damaged no key is known to be absent: the sum that does not check is of key and value, and
+ * may fail because the key is the one that is looked for. */
 static enum dueq_status look_at_absence(const struct pages_cursor *cursor)
 {
     unsigned index = cursor->index[cursor->depth - 1];
