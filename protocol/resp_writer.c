@@ -251,6 +251,16 @@ void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count)
     insert_aggregate(writer, mark, '~', count);
 }
 
+void resp_deferred_scan(struct resp_writer *writer, size_t mark, const char *cursor,
+                        size_t count)
+{
+    char head[160];
+    int size = snprintf(head, sizeof(head), "*2\r\n$%zu\r\n%s\r\n*%zu\r\n", strlen(cursor),
+                        cursor, count);
+
+    buffer_insert(writer->out, mark, head, (size_t)size);
+}
+
 size_t resp_reserved(struct resp_writer *writer)
 {
     size_t mark = buffer_size(writer->out);

@@ -58,6 +58,9 @@ size_t resp_deferred(struct resp_writer *writer);
 void resp_deferred_array(struct resp_writer *writer, size_t mark, size_t count);
 void resp_deferred_map(struct resp_writer *writer, size_t mark, size_t pairs);
 void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count);
+/* As SCAN replies: an array of a cursor (less than 64 bytes) and of the array of elements. */
+void resp_deferred_scan(struct resp_writer *writer, size_t mark, const char *cursor,
+                        size_t count);
 
 /* The same for many elements: room is reserved first, and the content before the mark moves
  * instead of the elements. */

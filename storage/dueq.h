@@ -240,6 +240,31 @@ enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct du
 enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           struct dueq_time time);
 
+/* ---- looking at many jobs. None of these changes anything. Each call stops after 16 MiB of
+ * bodies, with fewer jobs than wanted, as reading them takes time. */
+
+/* Calls fn for a part of the topic's jobs. cursor: "0" begins; the text in ret_cursor goes on
+ * where the call stopped, and is "0" when everything was looked at. Nothing is kept between
+ * calls, so a scan need not be ended, and changes and restarts between two calls do no harm.
+ *
+ * A job that is there, in the wanted state, during the whole scan is given to fn once at least;
+ * others may be. With by_due this holds for a job that keeps its due time and priority.
+ *
+ * ret_cursor: DUEQ_CURSOR_SIZE bytes. DUEQ_NOTFOUND: there is no such topic. DUEQ_INVALID: the
+ * cursor is not from such a scan. A call may find nothing and not be at the end. O(count *
+ * log n), with by_due also O(priorities in use). */
+enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
+                           struct dueq_slice cursor, struct dueq_time time, dueq_job_fn fn,
+                           void *arg, char *ret_cursor);
+
+/* Calls fn for the next jobs of the topic in order. Ready ones: as they would be claimed now.
+ * Delayed ones: by due time, then priority. Claimed ones: by the end of the lease. Dead ones:
+ * those that died first. Done ones: those that are removed first. DUEQ_NOTFOUND: there is no
+ * such topic. DUEQ_BUSY: the call met tens of thousands of records that were removed just now,
+ * and stopped; call again from the start. O(count * priorities in use * log n). */
+enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,
+                           struct dueq_time time, dueq_job_fn fn, void *arg);
+
 /* ---- topics */
 
 /* Counts and totals of one topic. DUEQ_NOTFOUND: there is no such topic. The counts of delayed

@@ -34,3 +34,8 @@ void dueq_push_init(struct dueq_push *push)
                                .jitter = DUEQ_DEFAULT,
                                .ttl = DUEQ_DEFAULT};
 }
+
+void dueq_scan_init(struct dueq_scan *scan)
+{
+    *scan = (struct dueq_scan){.state = DUEQ_DEFAULT, .count = 10};
+}

@@ -211,6 +211,29 @@ struct dueq_loan {
     size_t before; /* free bytes in front of data */
 };
 
+/* Gets each job that a look finds; its slices are valid during the call, which must not change
+ * the store. False: no more jobs are wanted. */
+typedef bool (*dueq_job_fn)(void *arg, const struct dueq_job *job);
+
+/* Which jobs of a topic dueq_scan returns. */
+struct dueq_scan {
+    struct dueq_slice topic;
+    int state;        /* enum dueq_state; DUEQ_DEFAULT: any */
+    bool by_due;      /* only jobs with a due time from `from` to `to` (both included) ... */
+    int64_t from, to; /* ... unix ms, as dueq_job.due shows it */
+    size_t count;     /* how many jobs the call looks at; 1 or more */
+};
+/* All jobs, 10 a call; topic is empty. */
+void dueq_scan_init(struct dueq_scan *scan);
+enum { DUEQ_CURSOR_SIZE = 64 }; /* bytes of a cursor's text, the NUL included */
+
+/* Which jobs of a topic dueq_peek returns. */
+struct dueq_peek {
+    struct dueq_slice topic;
+    int state;    /* enum dueq_state; DUEQ_DEFAULT: ready ones, then delayed ones */
+    size_t count; /* at most so many */
+};
+
 /* With more topics, dueq_total_stats returns some figures of the last dueq_tick. */
 enum { DUEQ_TOPICS_AGED = 1000 };
 

@@ -8,9 +8,6 @@
 #include "storage/keys/set.h"
 #include "storage/keys/zset.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* COUNT is a hint: a larger one is cut, so that other clients are served between two SCANs. */
 enum { COUNT_MOST = LONG_ENOUGH };
 
@@ -56,28 +53,14 @@ static bool matches(const struct scanning *scanning, struct dueq_slice name)
            glob_match(pattern.data, pattern.size, name.data, name.size, false);
 }
 
-/* The reply is [cursor, elements]. The cursor is known last and is inserted then. */
-static size_t begin(struct context *context, size_t *ret_elements)
-{
-    size_t mark = resp_deferred(context->reply);
-
-    *ret_elements = resp_deferred(context->reply);
-    return mark;
-}
-
-static enum outcome finish(struct context *context, size_t mark, size_t elements,
+/* The cursor and the number of elements are known last. */
+static enum outcome finish(struct context *context, size_t mark,
                            const struct scanning *scanning, uint64_t next)
 {
-    char head[64], text[NUMBER_TEXT_MAX];
-    size_t size = number_format_integer(text, (int64_t)next), n = 0;
+    char cursor[NUMBER_TEXT_MAX + 1];
 
-    resp_deferred_array(context->reply, elements, scanning->written);
-    memcpy(head, "*2\r\n$", 5);
-    n = 5 + number_format_integer(head + 5, (int64_t)size);
-    memcpy(head + n, "\r\n", 2);
-    memcpy(head + n + 2, text, size);
-    memcpy(head + n + 2 + size, "\r\n", 2);
-    buffer_insert(context->reply->out, mark, head, n + size + 4);
+    cursor[number_format_integer(cursor, (int64_t)next)] = '\0';
+    resp_deferred_scan(context->reply, mark, cursor, scanning->written);
     return OUTCOME_DONE;
 }
 
@@ -100,14 +83,14 @@ enum outcome scan_keys(struct context *context)
     struct scan_options options = {0};
     struct scanning scanning = {.context = context, .options = &options};
     uint64_t next;
-    size_t mark, elements;
+    size_t mark;
 
     if (!arguments_cursor(context, 1, &options.cursor) ||
         !parse_options(context, 2, scan_table, &options))
         return OUTCOME_DONE;
-    mark = begin(context, &elements);
+    mark = resp_deferred(context->reply);
     keys_scan(&view, options.cursor, options.count, write_key, &scanning, &next);
-    return finish(context, mark, elements, &scanning, next);
+    return finish(context, mark, &scanning, next);
 }
 
 /* ---- elements */
@@ -190,7 +173,7 @@ enum outcome scan_elements(struct context *context, enum keys_type type)
     struct keys_info info;
     enum dueq_status status;
     uint64_t next = 0;
-    size_t mark, elements;
+    size_t mark;
 
     if (!arguments_cursor(context, 2, &options.cursor))
         return OUTCOME_DONE;
@@ -201,8 +184,8 @@ enum outcome scan_elements(struct context *context, enum keys_type type)
         return OUTCOME_DONE;
     if (status == DUEQ_OK && !parse_options(context, 3, scan_table + 1, &options))
         return OUTCOME_DONE;
-    mark = begin(context, &elements);
+    mark = resp_deferred(context->reply);
     if (status == DUEQ_OK)
         scan_type(&view, context_slice(context, 1), type, &scanning, &next);
-    return finish(context, mark, elements, &scanning, next);
+    return finish(context, mark, &scanning, next);
 }

@@ -1,30 +1,9 @@
 /* Reads jobs and topics: Q.GET, Q.LEN, Q.STATS, Q.TOPICS. */
 #include "server/dispatch/command_list.h"
 
-#include "storage/glob.h"
+#include "server/commands/queue/reply_fields.h"
 #include "server/dispatch/arguments.h"
-
-static void write_number(struct resp_writer *reply, const char *name, int64_t number)
-{
-    resp_string(reply, name);
-    resp_integer(reply, number);
-}
-
-static void write_number_or_nil(struct resp_writer *reply, const char *name, int64_t number,
-                                bool present)
-{
-    resp_string(reply, name);
-    if (present)
-        resp_integer(reply, number);
-    else
-        resp_null(reply);
-}
-
-static void write_bytes(struct resp_writer *reply, const char *name, struct dueq_slice bytes)
-{
-    resp_string(reply, name);
-    resp_bulk(reply, bytes.data, bytes.size);
-}
+#include "storage/glob.h"
 
 /* ---- Q.GET */
 
@@ -79,8 +58,7 @@ static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
     resp_map(reply, 26);
     write_bytes(reply, "id", job->id);
-    resp_string(reply, "state");
-    resp_string(reply, dueq_state_name(job->state));
+    write_state(reply, job->state);
     write_bytes(reply, "body", job->body);
     write_number(reply, "due", job->due);
     write_number(reply, "attempt", job->attempt);

@@ -1,0 +1,17 @@
+/* A store's jobs in numbers: what the public API looks at, and does not change. */
+#include "storage/store.h"
+
+#include "storage/queue/look.h"
+
+enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
+                           struct dueq_slice cursor, struct dueq_time time, dueq_job_fn fn,
+                           void *arg, char *ret_cursor)
+{
+    return queue_scan(store->queue, scan, cursor, time, fn, arg, ret_cursor);
+}
+
+enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,
+                           struct dueq_time time, dueq_job_fn fn, void *arg)
+{
+    return queue_peek(store->queue, peek, time, fn, arg);
+}
