@@ -238,9 +238,9 @@ static void a_check_does_not_mix_two_values(void **state)
     (void)state;
     put_huge("a", '0');
     settle();
-    for (char fill = '1'; fill < '9'; fill++) {
+    for (int fill = '1'; fill < '9'; fill++) {
         assert_int_equal(read_slice("a", (char)(fill - 1)), DUEQ_BUSY);
-        put_huge("a", fill);
+        put_huge("a", (char)fill);
         settle();
         kv_maintain(test.kv, false);
     }
