@@ -115,9 +115,10 @@ struct dueq_push {
     int64_t backoff_max;
     int64_t jitter; /* percent of a wait that varies either way, 0 to 100; DUEQ_DEFAULT: 20,
                        with steps 0 */
-    const int64_t *steps; /* ms; instead of backoff: the wait after the first failure, after the
-                             second ...; the last repeats */
-    size_t step_count;    /* DUEQ_STEPS_MAX at most; 0: none */
+    /* ms; instead of backoff: the wait after the first failure, after the second ...; the last
+     * repeats. Only the first step_count are looked at; 0: none. */
+    int64_t steps[DUEQ_STEPS_MAX];
+    size_t step_count;
     int64_t ttl; /* ms after the due time, also when the wall clock was set back: a job that is
                     not claimed by then is dead. DUEQ_DEFAULT: no limit */
 };

@@ -32,23 +32,100 @@ static bool read_priority(struct context *context, size_t *at,
     return push_options_priority(context, (*at)++, &((struct dueq_push *)form)->priority);
 }
 
-/* A second duration, the maximum, may follow: durations begin with a digit, options do not. */
+/* ---- BACKOFF */
+
+/* Durations begin with a digit, options do not. */
+static bool is_duration(const struct context *context, size_t at)
+{
+    struct argument argument;
+
+    if (at >= context_count(context))
+        return false;
+    argument = context_argument(context, at);
+    return argument.size > 0 && argument.data[0] >= '0' && argument.data[0] <= '9';
+}
+
+/* Are there so many more arguments? */
+static bool has_more(struct context *context, size_t at, size_t count)
+{
+    if (context_count(context) - at >= count)
+        return true;
+    context_syntax_error(context);
+    return false;
+}
+
+/* A second duration, the maximum, may follow. */
+static bool read_doubling(struct context *context, size_t *at, struct dueq_push *push)
+{
+    return arguments_duration(context, (*at)++, &push->backoff) &&
+           (!is_duration(context, *at) ||
+            arguments_duration(context, (*at)++, &push->backoff_max));
+}
+
+/* A wait that never doubles and that varies by nothing. */
+static bool read_fixed(struct context *context, size_t *at, struct dueq_push *push)
+{
+    if (!has_more(context, *at, 1) || !arguments_duration(context, (*at)++, &push->backoff))
+        return false;
+    push->backoff_max = push->backoff;
+    push->jitter = 0;
+    return true;
+}
+
+static bool read_exponential(struct context *context, size_t *at, struct dueq_push *push)
+{
+    if (!has_more(context, *at, 2) || !arguments_duration(context, (*at)++, &push->backoff) ||
+        !arguments_duration(context, (*at)++, &push->backoff_max))
+        return false;
+    if (*at >= context_count(context) || !arguments_is(context, *at, "jitter"))
+        return true;
+    ++*at;
+    return has_more(context, *at, 1) &&
+           arguments_integer(
+               context, (*at)++,
+               INTEGER_BOUND(0, 100, "ERR JITTER is out of range, must be between 0 and 100"),
+               &push->jitter);
+}
+
+static bool read_steps(struct context *context, size_t *at, struct dueq_push *push)
+{
+    if (!has_more(context, *at, 1))
+        return false;
+    do {
+        if (push->step_count == DUEQ_STEPS_MAX) {
+            resp_errorf(context->reply, "ERR BACKOFF STEPS takes 1 to %d durations",
+                        DUEQ_STEPS_MAX);
+            return false;
+        }
+        if (!arguments_duration(context, (*at)++, &push->steps[push->step_count]))
+            return false;
+        push->step_count++;
+    } while (is_duration(context, *at));
+    return true;
+}
+
+/* The last of several BACKOFF wins as a whole: nothing of an earlier one stays. */
 static bool read_backoff(struct context *context, size_t *at,
                          const struct argument_option *option, void *form)
 {
+    static const struct {
+        const char *word;
+        bool (*read)(struct context *context, size_t *at, struct dueq_push *push);
+    } kinds[] = {{"fixed", read_fixed}, {"exp", read_exponential}, {"steps", read_steps}};
     struct dueq_push *push = form;
-    struct argument next;
 
     (void)option;
-    if (!arguments_duration(context, (*at)++, &push->backoff))
-        return false;
-    if (*at >= context_count(context))
-        return true;
-    next = context_argument(context, *at);
-    if (next.size == 0 || next.data[0] < '0' || next.data[0] > '9')
-        return true;
-    return arguments_duration(context, (*at)++, &push->backoff_max);
+    push->backoff = push->backoff_max = push->jitter = DUEQ_DEFAULT;
+    push->step_count = 0;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (arguments_is(context, *at, kinds[i].word)) {
+            ++*at;
+            return kinds[i].read(context, at, push);
+        }
+    return read_doubling(context, at, push);
 }
+
+/* ---- all of them */
 
 /* The first one is for one job only. */
 static const struct argument_option options[] = {
@@ -58,6 +135,8 @@ static const struct argument_option options[] = {
     {"priority", OPTION_CUSTOM, .values = 1, .read = read_priority},
     {"lease", OPTION_DURATION(struct dueq_push, lease)},
     {"retries", OPTION_INTEGER(struct dueq_push, retries),
+     .rule = INTEGER_BOUND(0, INT32_MAX, "ERR value is out of range")},
+    {"crashes", OPTION_INTEGER(struct dueq_push, crashes),
      .rule = INTEGER_BOUND(0, INT32_MAX, "ERR value is out of range")},
     {"backoff", OPTION_CUSTOM, .values = 1, .read = read_backoff},
     {"ttl", OPTION_DURATION(struct dueq_push, ttl)},

@@ -7,7 +7,8 @@
 /* Their syntax, for COMMAND DOCS. */
 #define PUSH_OPTIONS_SYNTAX                                                                    \
     "[DELAY duration|AT unix-ms] [PRIORITY 0-255] [LEASE duration] [RETRIES count] "           \
-    "[BACKOFF duration [max]] [TTL duration]"
+    "[CRASHES count] [BACKOFF <duration [max]|FIXED duration|EXP base max [JITTER percent]|"   \
+    "STEPS duration [duration ...]>] [TTL duration]"
 
 /* Options of one job, or of several jobs, which then have no ID. */
 enum push_options_for { PUSH_OPTIONS_FOR_ONE, PUSH_OPTIONS_FOR_ALL };

@@ -2,6 +2,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/job_acks.h"
+#include "server/dispatch/argument_options.h"
 
 /* ---- Q.ACK */
 
@@ -43,28 +44,21 @@ static bool read_claimed(struct context *context, int64_t *ret_token)
            arguments_integer(context, 3, NULL, ret_token);
 }
 
-/* Reads the option at *at; *at then is the last argument that it used. */
-static bool read_nack_option(struct context *context, size_t *at, struct dueq_nack *nack)
-{
-    size_t option = *at;
+enum { OUTCOME_WORD = 1 }; /* a group: a claim ends in one way */
 
-    *at += 2;
-    if (arguments_is(context, option, "dead")) {
-        nack->outcome = DUEQ_FATAL;
-        *at = option + 1;
-        return true;
-    }
-    if (!arguments_has_value(context, option))
-        return false;
-    if (arguments_is(context, option, "delay"))
-        return arguments_duration(context, option + 1, &nack->delay);
-    if (arguments_is(context, option, "error")) {
-        nack->error = context_slice(context, option + 1);
-        return true;
-    }
-    context_syntax_error(context);
-    return false;
-}
+static const struct argument_option nack_options[] = {
+    {"delay", OPTION_DURATION(struct dueq_nack, delay)},
+    {"error", OPTION_BYTES(struct dueq_nack, error)},
+    {"progress", OPTION_BYTES(struct dueq_nack, progress)},
+    {"fail", OPTION_SETS(struct dueq_nack, outcome), .number = DUEQ_FAILED,
+     .group = OUTCOME_WORD},
+    {"silent", OPTION_SETS(struct dueq_nack, outcome), .number = DUEQ_SILENT,
+     .group = OUTCOME_WORD},
+    {"fatal", OPTION_SETS(struct dueq_nack, outcome), .number = DUEQ_FATAL,
+     .group = OUTCOME_WORD},
+    {"dead", OPTION_SETS(struct dueq_nack, outcome), .number = DUEQ_FATAL,
+     .group = OUTCOME_WORD}, /* the name that FATAL had at first */
+    {.name = NULL}};
 
 static enum outcome run_q_nack(struct context *context)
 {
@@ -73,11 +67,9 @@ static enum outcome run_q_nack(struct context *context)
     enum dueq_status status;
     int64_t token;
 
-    if (!read_claimed(context, &token))
+    if (!read_claimed(context, &token) ||
+        !argument_options_read(context, 4, nack_options, &nack))
         return OUTCOME_DONE;
-    for (size_t at = 4; at < context_count(context);)
-        if (!read_nack_option(context, &at, &nack))
-            return OUTCOME_DONE;
     status = dueq_nack(context->store, context_slice(context, 1), context_slice(context, 2),
                        token, &nack, context->now, &state);
     if (status != DUEQ_OK)
@@ -149,7 +141,8 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "Give a claimed job back, to be tried again or to be dead",
      .complexity = "O(log(N))",
-     .syntax = "topic id token [DELAY duration] [ERROR text] [DEAD]",
+     .syntax = "topic id token [DELAY duration] [ERROR text] [PROGRESS text] "
+               "[FAIL|SILENT|FATAL|DEAD]",
      .categories = "queue",
      .run = run_q_nack},
     {.name = "q.extend",

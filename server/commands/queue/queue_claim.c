@@ -3,6 +3,7 @@
 
 #include "server/commands/queue/job_acks.h"
 #include "server/dispatch/argument_options.h"
+#include "server/session/session.h"
 #include "server/session/waiters.h"
 
 #include <stdlib.h>
@@ -111,6 +112,14 @@ static void give_back(struct context *context, struct dueq_slice topic,
               context->now, &state);
 }
 
+/* The name that the client has given itself. */
+static struct dueq_slice worker_of(const struct context *context)
+{
+    const char *name = context->session->name;
+
+    return name == NULL ? dueq_slice(NULL, 0) : dueq_slice(name, strlen(name));
+}
+
 /* DUEQ_BUSY also while a large body is checked: the topic is signalled in the next turn. */
 static enum dueq_status claim_checked(struct context *context, const struct claim *claim,
                                       struct dueq_slice topic, struct dueq_job *job)
@@ -119,7 +128,8 @@ static enum dueq_status claim_checked(struct context *context, const struct clai
 
     if (context->may_wait)
         dueq_begin_slices(context->store);
-    status = dueq_claim(context->store, topic, claim->lease, context->now, job);
+    status = dueq_claim_as(context->store, topic, claim->lease, worker_of(context),
+                           context->now, job);
     dueq_end_slices(context->store);
     return status;
 }
