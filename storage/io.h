@@ -1,7 +1,7 @@
 /* The system calls that the journal and data.mdb need, in a table, so that tests can count,
- * fail, tear and delay them. Every function returns what its namesake returns, and sets errno
- * like it. Functions are called by several threads. The lock of the data directory is taken
- * without it (kv/data_dir.c), and so are the calls that LMDB itself makes. */
+ * delay and shorten them and let them fail. Each function returns what the call of the same
+ * name returns, and sets errno. Several threads call the functions. The lock of the data
+ * directory (kv/data_dir.c) and LMDB's own calls do not use this table. */
 #ifndef DUEQ_IO_H
 #define DUEQ_IO_H
 

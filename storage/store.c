@@ -13,7 +13,7 @@
 /* The fields that the first version of the struct had. */
 #define OPTIONS_SIZE_MIN (offsetof(struct dueq_options, notify_arg) + sizeof(void *))
 
-/* The caller's options as far as the caller knows them; the defaults for the others. */
+/* Copies the options that the caller knows; the others get their defaults. */
 static enum dueq_status read_options(const struct dueq_options *given,
                                      struct dueq_options *ret_options, struct dueq_error *error)
 {
@@ -79,7 +79,8 @@ static void release(struct dueq *store)
     keys_free(store->keys);
 }
 
-/* What a failed commit leaves behind must not be checkpointed: the journal lacks it. */
+/* The batch of a failed commit must not be checkpointed, because the journal does not contain
+ * it. */
 enum dueq_status dueq_close(struct dueq *store)
 {
     enum dueq_status status;
@@ -177,7 +178,7 @@ const char *dueq_failure(const struct dueq *store)
     return kv_failure(store->kv);
 }
 
-/* ---- everything */
+/* ---- flushing */
 
 enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 {

@@ -1,5 +1,5 @@
-/* The inside of a store. For storage/store.c, for the server, which needs the keys beside the
- * jobs that the public API has, and for tests. */
+/* The inside of a store. For storage/store.c, for tests, and for the server, which needs the
+ * keys besides the jobs of the public API. */
 #ifndef DUEQ_STORE_H
 #define DUEQ_STORE_H
 

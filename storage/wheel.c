@@ -2,8 +2,8 @@
 
 enum { SLOT_BITS = 6, SLOT_MASK = WHEEL_SLOTS - 1, LEVEL_EXPIRED = 255 };
 
-/* A timer at level L sits in the slot of bits 6L .. 6L+5 of its due; all its higher bits equal
- * those of `now` or are one lap ahead. */
+/* A timer at level L is in the slot that bits 6L to 6L+5 of its due time name; the higher bits
+ * are equal to those of `now`, or one lap ahead. */
 
 /* ---- rings */
 
@@ -51,7 +51,7 @@ static int64_t level_span(int level) /* ms of one slot */
     return (int64_t)1 << (SLOT_BITS * level);
 }
 
-/* One lap of the last level, from the start of the slot that now is in. */
+/* One lap of the last level, from the start of the slot that contains `now`. */
 int64_t wheel_horizon(const struct wheel *wheel)
 {
     int last = WHEEL_LEVELS - 1;
@@ -59,7 +59,7 @@ int64_t wheel_horizon(const struct wheel *wheel)
     return ((wheel->now >> SLOT_BITS * last) + WHEEL_SLOTS) * level_span(last);
 }
 
-/* The level at which due and now differ in no higher bits. */
+/* The lowest level above which the bits of due and now are equal. */
 static int level_for(const struct wheel *wheel, int64_t due)
 {
     for (int level = 0; level < WHEEL_LEVELS - 1; level++)
@@ -110,7 +110,7 @@ bool wheel_arm(struct wheel *wheel, struct wheel_timer *timer, int64_t due)
     return true;
 }
 
-/* The first occupied slot after that of `now`, once round; -1: none. */
+/* The first occupied slot after that of `now`, in one round; -1: none. */
 static int next_slot(const struct wheel *wheel, int level)
 {
     unsigned here = (unsigned)(wheel->now >> (SLOT_BITS * level) & SLOT_MASK);
@@ -123,7 +123,7 @@ static int next_slot(const struct wheel *wheel, int level)
     return (int)((here + (unsigned)__builtin_ctzll(rotated)) & SLOT_MASK);
 }
 
-/* The ms at which that slot begins. */
+/* The time at which that slot begins, ms. */
 static int64_t slot_begins(const struct wheel *wheel, int level, int slot)
 {
     int64_t span = level_span(level), lap = span * WHEEL_SLOTS;
@@ -148,7 +148,7 @@ int64_t wheel_next(const struct wheel *wheel)
     return next;
 }
 
-/* Takes all timers out of a slot and places them anew, now that `now` has come to it. */
+/* Takes all timers out of a slot that `now` has reached, and arms them again. */
 static void cascade(struct wheel *wheel, int level, int slot)
 {
     struct wheel_timer *head = &wheel->slots[level][slot];
@@ -169,7 +169,7 @@ static void cascade(struct wheel *wheel, int level, int slot)
     }
 }
 
-/* Steps from one occupied slot to the next; empty time costs nothing. */
+/* Steps from one occupied slot to the next; time without timers costs nothing. */
 static void advance(struct wheel *wheel, int64_t now)
 {
     while (ring_empty(&wheel->expired)) {
@@ -183,8 +183,8 @@ static void advance(struct wheel *wheel, int64_t now)
     }
 }
 
-/* With nothing armed in between, now may jump; what is armed keeps its slot, because a slot
- * that `now` passes is always stopped at. */
+/* `now` may jump over time without timers. Armed timers keep their slots, because the wheel
+ * stops at each occupied slot. */
 struct wheel_timer *wheel_expire(struct wheel *wheel, int64_t now)
 {
     struct wheel_timer *timer;

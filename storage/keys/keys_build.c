@@ -25,12 +25,12 @@ enum { STEP_BYTES = 16384 }; /* a larger record counts as several */
 struct keys_build {
     struct unfinished work;
     enum keys_type type;
-    /* from nothing: the future entry of the key, not in the index yet; else NULL */
+    /* from nothing: the entry that the key will get, not in the index yet; else NULL */
     struct keys_entry *made;
     /* from a key that is no list: */
-    const uint8_t *table; /* in work; *table 0: all are copied */
-    struct kv_key last;   /* copied of that table; size 0: nothing yet */
-    /* a list: its elements are read from one end on, and put in the same order */
+    const uint8_t *table; /* the present table; *table 0: all are copied */
+    struct kv_key last;   /* the last key copied of that table; size 0: nothing yet */
+    /* of a list: its elements are read from one end on, and put in the same order */
     struct list_edit edit;
     uint64_t taken, put, matched;
     uint8_t *value; /* owned: edit.value */
@@ -132,7 +132,7 @@ enum dueq_status keys_build_empty(const struct keys_view *view, enum keys_type t
     return DUEQ_OK;
 }
 
-/* Once it is not in the list of unfinished work, its object is garbage like any other. */
+/* After it is out of the list of unfinished work, its object is garbage like any other. */
 void keys_build_free(struct keys_build *build)
 {
     struct keys *keys;

@@ -11,10 +11,10 @@
 
 enum {
     TXN_OPERATIONS = 4096, /* a random one dirties two or three pages of 4 KiB */
-    TXN_LEAST = 16,        /* what is tried when the map is nearly full */
+    TXN_LEAST = 16,        /* the smallest transaction, when the map is nearly full */
     TXN_BYTES = 16 * 1024 * 1024,
     RETRY_USEC = 200 * 1000,
-    RETRY_SOON_USEC = 2 * 1000, /* with a smaller transaction */
+    RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
     MARK_SIZE = 24
 };
@@ -28,7 +28,7 @@ struct checkpoint {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t work, ended;
-    const struct memtable *table; /* NULL: nothing to do */
+    const struct memtable *table; /* NULL: no checkpoint runs */
     struct checkpoint_mark mark;
     struct checkpoint_stats stats;
     _Atomic(bool) running, stop;
@@ -37,7 +37,7 @@ struct checkpoint {
     _Atomic(bool) room;
 };
 
-/* ---- the mark: the one key that users of the space cannot have */
+/* ---- the mark, under a key that users of the key space cannot use */
 
 static const uint8_t mark_key[] = {0};
 
@@ -115,19 +115,19 @@ static enum dueq_status apply(struct lmdb_txn *txn, const struct memtable_entry 
                             : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
 }
 
-/* A walk through a table. A transaction copies every page that it changes. When there is no
- * room for the copies, smaller transactions follow; each can use pages that earlier ones have
- * freed. */
+/* A walk through a table. A transaction copies each page that it changes. If there is no room
+ * for the copies, smaller transactions follow, each of which can use pages that earlier ones
+ * have freed. */
 struct merge {
     struct lmdb_store *lmdb;
     struct memtable_cursor at;
     bool more;
-    size_t limit; /* operations in one transaction */
+    size_t limit; /* operations of a transaction at most */
     const struct checkpoint_mark *mark;
 };
 
-/* Applies entries from the cursor on, as many as one transaction may hold. On success the
- * cursor is at the next one (*more). */
+/* Applies entries from the cursor on, as many as one transaction may contain. On success the
+ * cursor is at the next entry; *more: there is one. */
 static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor *at, bool *more,
                                    size_t limit)
 {
@@ -172,7 +172,7 @@ static enum dueq_status run_transaction(struct merge *merge, struct memtable_cur
     return lmdb_commit(txn);
 }
 
-/* One transaction; the last one writes the mark. The walk moves on after its commit. */
+/* Runs one transaction; the last one writes the mark. The walk advances after the commit. */
 static enum dueq_status merge_step(struct merge *merge)
 {
     struct memtable_cursor at = merge->at;
@@ -211,7 +211,7 @@ enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable
 
 /* ---- the thread */
 
-/* Not called under the lock: notify may call a function that takes it. */
+/* Call it without the lock, because notify may call a function that takes it. */
 static void tell(const struct checkpoint *checkpoint)
 {
     if (checkpoint->notify != NULL)
@@ -242,8 +242,8 @@ static void pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
     pthread_mutex_unlock(&checkpoint->lock);
 }
 
-/* Merges all of the table; on a full disk it tries until there is room. Another status than
- * DUEQ_OK is for good. */
+/* Merges the whole table; on a full disk it tries until there is room. After any status but
+ * DUEQ_OK the thread has failed for good. */
 static enum dueq_status merge_all(struct checkpoint *checkpoint)
 {
     struct merge merge;
@@ -272,8 +272,8 @@ static enum dueq_status merge_all(struct checkpoint *checkpoint)
     return status;
 }
 
-/* LMDB must not be ahead of what the journal has on disk: a checkpoint cut short is repaired by
- * replaying the journal over it. */
+/* LMDB must not contain what the journal does not have on disk: replaying the journal repairs
+ * an incomplete checkpoint. */
 static enum dueq_status run_one(struct checkpoint *checkpoint)
 {
     enum dueq_status status = journal_sync_to(checkpoint->journal, checkpoint->mark.lsn);
@@ -281,7 +281,7 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
     if (status == DUEQ_OK)
         status = merge_all(checkpoint);
     if (status == DUEQ_OK && lmdb_sync(checkpoint->lmdb) != DUEQ_OK)
-        status = DUEQ_IO; /* also DUEQ_FULL: what the sync should write may be lost */
+        status = DUEQ_IO; /* also for DUEQ_FULL: the failed sync may have lost data */
     if (status == DUEQ_OK && !atomic_load(&checkpoint->stop)) {
         journal_trim(checkpoint->journal, checkpoint->mark.lsn);
         journal_prepare(checkpoint->journal);
@@ -330,7 +330,7 @@ static void prepare_journal(struct checkpoint *checkpoint)
     pthread_mutex_lock(&checkpoint->lock);
 }
 
-/* Waits for a table; meanwhile makes the journal's files. */
+/* Waits for a table, and makes files for the journal meanwhile. */
 static void wait_for_table(struct checkpoint *checkpoint)
 {
     while (!atomic_load(&checkpoint->stop) &&

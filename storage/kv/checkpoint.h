@@ -11,7 +11,7 @@
 
 struct checkpoint;
 
-/* How far LMDB is: stored by the last transaction of a checkpoint. */
+/* How much LMDB contains; the last transaction of a checkpoint stores it. */
 struct checkpoint_mark {
     uint64_t lsn; /* LMDB contains every record up to this one */
     int64_t time; /* the greatest time of those records, unix ms */
@@ -20,13 +20,13 @@ struct checkpoint_mark {
 /* DUEQ_NOTFOUND: data.mdb has no mark. DUEQ_CORRUPT, DUEQ_IO. */
 enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
                                       struct checkpoint_mark *ret_mark);
-/* Makes a new DIR/data.mdb with that mark when there is none. */
+/* Creates DIR/data.mdb with that mark if there is none. */
 enum dueq_status checkpoint_create(const char *dir, const struct dueq_io *io,
                                    const struct checkpoint_mark *mark,
                                    struct dueq_error *error);
-/* Writes the mark twice, so that both meta pages of LMDB lead to it, and syncs. Afterwards the
- * disk has this mark for certain, and the loss of the younger meta page loses nothing. On a
- * full disk it only syncs. */
+/* Writes the mark twice, so that both meta pages of LMDB lead to it, and syncs. Then the mark
+ * is certainly on the disk, and losing the younger meta page loses nothing. On a full disk it
+ * only syncs. */
 enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
                                          const struct checkpoint_mark *mark);
 
@@ -36,7 +36,7 @@ enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
                                 const struct dueq_io *io, void (*notify)(void *arg),
                                 void *notify_arg, struct checkpoint **ret_checkpoint);
-/* Ends the thread after the transaction under way. NULL is fine. */
+/* Ends the thread after its present transaction. NULL is fine. */
 void checkpoint_free(struct checkpoint *checkpoint);
 
 /* Starts a checkpoint; none may be running. The caller keeps the table, and does not change or

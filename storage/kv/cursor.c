@@ -20,7 +20,7 @@ struct level {
     bool lower_open;
 };
 
-/* What the move under way has stepped over or gone around, as one range. */
+/* The range that the present move has stepped over or gone around. */
 struct passage {
     bool any; /* from and to are set: no record lives at `from` or after it, before `to` */
     unsigned around; /* dead ranges */
@@ -140,8 +140,8 @@ static void set_lower(struct level *level, struct dueq_slice key, bool open)
     level->lower_open = open;
 }
 
-/* True: the level is already where a forward seek of the key would end. That saves the seek: a
- * queue that is drained seeks its head again and again, each time a little further on. */
+/* True: a forward seek of the key would end at the level's present position. A queue that is
+ * drained seeks its head again and again, each time a little further. */
 static bool covers(const struct level *level, struct dueq_slice key)
 {
     int order;
@@ -187,7 +187,7 @@ static enum dueq_status step_level(struct kv_cursor *cursor, int index)
 
 /* ---- all levels */
 
-/* Forgets the positions that writes or checkpoints have made void. */
+/* Forgets the positions that writes or checkpoints have made invalid. */
 static void notice_changes(struct kv_cursor *cursor)
 {
     const struct kv *kv = cursor->kv;
@@ -240,9 +240,9 @@ static enum dueq_status pass_key(struct kv_cursor *cursor)
     return DUEQ_OK;
 }
 
-/* ---- what is passed over */
+/* ---- the passed range */
 
-/* Extends what has been passed by a range, in the cursor's direction. */
+/* Extends the passed range by another one, in the cursor's direction. */
 static void extend_passage(struct kv_cursor *cursor, struct dueq_slice from,
                            struct dueq_slice to)
 {
@@ -255,7 +255,7 @@ static void extend_passage(struct kv_cursor *cursor, struct dueq_slice from,
     passage->any = true;
 }
 
-/* Extends it by the tombstone at the cursor's key. */
+/* Extends the passed range by the tombstone at the cursor's key. */
 static void extend_by_key(struct kv_cursor *cursor)
 {
     struct kv_key after;
@@ -363,7 +363,7 @@ static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
     }
 }
 
-/* The same for a budget, which pays for it. */
+/* The same, and subtracts the cost from the budget. */
 static enum dueq_status skip_deleted_within(struct kv_cursor *cursor, unsigned *budget)
 {
     uint64_t limit = budget == NULL ? UINT64_MAX : (uint64_t)*budget * KV_TOMBSTONES_A_STEP;
@@ -383,8 +383,8 @@ static void begin_move(struct kv_cursor *cursor)
     notice_changes(cursor);
 }
 
-/* After a move that failed in the middle no level's position can be trusted: the next move
- * seeks them all, and does not take the error for the end. */
+/* After a move that failed in the middle no position is reliable: the next move seeks in all
+ * levels, and the error does not count as the end. */
 static enum dueq_status end_move(struct kv_cursor *cursor, enum dueq_status status)
 {
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)

@@ -21,7 +21,7 @@ static enum dueq_status check_format(int fd, const char *path, struct dueq_error
 
     if (size < 0)
         return dueq_fail(error, DUEQ_IO, "cannot read %s: %s", path, strerror(errno));
-    if (size == 0 || found[0] == '\0') { /* new, or a power cut came before it was written */
+    if (size == 0 || found[0] == '\0') { /* new, or a power cut came before the write */
         if (pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||
             fsync(fd) != 0)
             return dueq_fail(error, DUEQ_IO, "cannot write %s: %s", path, strerror(errno));
@@ -36,8 +36,8 @@ static enum dueq_status check_format(int fd, const char *path, struct dueq_error
         found);
 }
 
-/* Creates the directory; a new one is there after a power cut too, unless its parent can be
- * written but not read. -1: errno. */
+/* Creates the directory and syncs its name, unless the parent can be written but not read. -1:
+ * errno. */
 static int make_directory(const char *dir)
 {
     char parent[PATH_MAX];

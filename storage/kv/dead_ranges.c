@@ -33,7 +33,7 @@ static int compare(const struct kv_key *a, const struct kv_key *b)
     return dueq_slice_compare(kv_key_slice(a), kv_key_slice(b));
 }
 
-/* How many ranges begin before the key; `too`: or at it. */
+/* The number of ranges that begin before the key; `too`: or at it. */
 static unsigned count_before(const struct dead_ranges *ranges, struct dueq_slice key, bool too)
 {
     unsigned low = 0, high = ranges->count;
@@ -61,7 +61,7 @@ static void drop(struct dead_ranges *ranges, unsigned index)
     ranges->order[ranges->count] = range;
 }
 
-/* Drops a range that no search has used since the hand passed it last. */
+/* Drops a range that no search has used since the hand was last at it. */
 static void make_room(struct dead_ranges *ranges)
 {
     for (;; ranges->hand++) {
@@ -76,7 +76,7 @@ static void make_room(struct dead_ranges *ranges)
     drop(ranges, ranges->hand);
 }
 
-/* Only what is used of the keys is copied. */
+/* Copies only the used bytes of the keys. */
 static void insert(struct dead_ranges *ranges, const struct kv_key *from,
                    const struct kv_key *to)
 {
@@ -118,7 +118,7 @@ const struct dead_range *dead_ranges_find(struct dead_ranges *ranges, struct due
 
 /* ---- changes */
 
-/* Merges the new range with all that it overlaps or meets. */
+/* Merges the new range with all ranges that it overlaps or touches. */
 void dead_ranges_add(struct dead_ranges *ranges, const struct kv_key *from,
                      const struct kv_key *to)
 {
@@ -144,7 +144,7 @@ void dead_ranges_add(struct dead_ranges *ranges, const struct kv_key *from,
     insert(ranges, &first, &last);
 }
 
-/* The range is cut to what is before the key; what is after the key becomes another range. */
+/* The part of the range before the key stays; the part after it becomes another range. */
 void dead_ranges_split(struct dead_ranges *ranges, struct dueq_slice key)
 {
     unsigned after = count_before(ranges, key, true);

@@ -1,24 +1,24 @@
-/* Dead ranges: ranges of the key space in which no record lives, only tombstones or nothing.
+/* Dead ranges: ranges of the key space that contain no record, only tombstones or nothing.
  * Private to storage/kv.
  *
  * A tombstone hides a deleted record of a lower level until the next checkpoint, and a cursor
  * has to step over it. A cursor that has stepped over many adds the range here, and every other
- * cursor goes around the range: so each tombstone costs one step, not one step a search. A put
- * into a range splits it; a delete between two ranges joins them. Kept in RAM only, and
- * bounded: a range that is forgotten costs time and nothing else. */
+ * cursor goes around the range: so each tombstone costs one step, not one step per search. A
+ * put into a range splits it; a delete between two ranges joins them. They are in RAM only, and
+ * limited in number: forgetting a range only costs time. */
 #ifndef DUEQ_DEAD_RANGES_H
 #define DUEQ_DEAD_RANGES_H
 
 #include "storage/kv/key.h"
 
 enum {
-    DEAD_RANGES_MAX = 1024, /* kept; beyond, one that no search has used lately is dropped */
+    DEAD_RANGES_MAX = 1024, /* above, a range that no search has used lately is dropped */
     DEAD_RANGE_WORTH = 16   /* tombstones that make a range worth adding */
 };
 
 struct dead_range {
-    struct kv_key from, to; /* no record lives at `from` or after it, before `to` */
-    bool used;              /* by a search, since the hand passed it last */
+    struct kv_key from, to; /* no record is at `from` or after it, before `to` */
+    bool used;              /* by a search, since the hand was last at it */
 };
 
 struct dead_ranges {
@@ -26,10 +26,12 @@ struct dead_ranges {
     struct dead_range **order; /* all of the space; the first `count` are in use, sorted by key,
                                   no two overlap or meet */
     unsigned count;
-    unsigned hand; /* index at which the search for one to drop goes on (the CLOCK algorithm) */
+    unsigned hand; /* index at which the search for a range to drop continues (the CLOCK
+                      algorithm) */
 };
 
-/* Takes 1 MiB of address space; pages are touched as ranges are added. False: out of memory. */
+/* Takes 1 MiB of address space, of which pages are used as ranges are added. False: out of
+ * memory. */
 bool dead_ranges_init(struct dead_ranges *ranges);
 void dead_ranges_release(struct dead_ranges *ranges);
 
@@ -39,8 +41,7 @@ void dead_ranges_release(struct dead_ranges *ranges);
 const struct dead_range *dead_ranges_find(struct dead_ranges *ranges, struct dueq_slice key,
                                           bool backward);
 
-/* No record lives from `from` on, up to and without `to`. No effect unless from < to. O(n) in
- * ranges kept. */
+/* There is no record from `from` to before `to`. No effect unless from < to. O(ranges). */
 void dead_ranges_add(struct dead_ranges *ranges, const struct kv_key *from,
                      const struct kv_key *to);
 

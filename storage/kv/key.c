@@ -39,8 +39,8 @@ void kv_key_time(struct kv_key *key, int64_t time)
     kv_key_u64(key, (uint64_t)time ^ ((uint64_t)1 << 63));
 }
 
-/* A name that would just fit is folded too. So whole keys are shorter than folded ones, and no
- * client can send a name that gives the folded key of another name. */
+/* A name that would make a key of KV_KEY_MAX bytes is folded, too. So whole keys are shorter
+ * than folded ones, and no name has the folded key of another name. */
 void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed)
 {
     size_t room = (size_t)KV_KEY_MAX - key->size;

@@ -10,18 +10,18 @@
 #include <stdlib.h>
 
 enum {
-    WAIT_USEC = 10 * 1000, /* between two looks at a checkpoint that is waited for */
+    WAIT_USEC = 10 * 1000, /* between two checks of a checkpoint that is waited for */
     CLOSE_PATIENCE = 10,   /* refusals before kv_checkpoint gives up on a full disk */
     APPEND_PATIENCE = 3,   /* and before a commit answers DUEQ_FULL: the first may be of a try
                               that began before the snapshot was renewed */
     NOTE_MS = 100,         /* without work, before the journal notes what is durable */
     IDLE_TURNS = 20,       /* idle calls before an idle checkpoint */
-    IDLE_MEMTABLE = 1024 * 1024, /* bytes that make it worth its cost */
+    IDLE_MEMTABLE = 1024 * 1024, /* bytes that make an idle checkpoint worth its cost */
     IDLE_JOURNAL = 8 * 1024 * 1024,
-    /* from this part of a segment on the sync thread writes the record */
+    /* the sync thread writes records from this part of a segment on */
     LATER_SHARE = 64,
     TOMBSTONES_TIRING =
-        200 * 1000 /* stepped over since the last one: a checkpoint removes them */
+        200 * 1000 /* after so many steps over tombstones a checkpoint removes them */
 };
 
 #define MIB ((uint64_t)1 << 20)
@@ -149,8 +149,8 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     return status;
 }
 
-/* The mark must be on the disk for certain before journal segments are removed that it says are
- * not needed. On a full disk the mark that was read from the disk is good enough. */
+/* The mark must certainly be on the disk before the segments below it are removed. On a full
+ * disk the mark that was read from the disk is enough. */
 static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
 {
     enum dueq_status status = checkpoint_rewrite_mark(kv->lmdb, mark);
@@ -271,8 +271,8 @@ void kv_abandon(struct kv *kv)
     free(kv);
 }
 
-/* The memtable also contains the changes of the batch under way, which the journal does not: so
- * with a batch there is no checkpoint. */
+/* The memtable contains the changes of the batch, and the journal does not; so with a batch
+ * there is no checkpoint. */
 enum dueq_status kv_close(struct kv *kv)
 {
     enum dueq_status status;
@@ -460,7 +460,7 @@ void kv_del(struct kv *kv, struct dueq_slice key)
 
 /* ---- levels */
 
-/* Frees a frozen table that has been merged. */
+/* Frees the frozen table if it is merged. */
 static void release_frozen(struct kv *kv)
 {
     if (kv->frozen == NULL || checkpoint_running(kv->checkpoint))
@@ -487,8 +487,8 @@ static void renew_snapshot(struct kv *kv)
     kv->commits_seen = commits;
 }
 
-/* Freezes the active memtable and starts its checkpoint. No-op when a checkpoint still runs,
- * nothing has changed, or a batch is under way: what LMDB gets must be in the journal. */
+/* Freezes the active memtable and starts its checkpoint. No-op if a checkpoint still runs,
+ * nothing has changed, or there is a batch: LMDB must only get what is in the journal. */
 static void freeze(struct kv *kv)
 {
     struct checkpoint_mark mark = mark_of(kv);
@@ -499,7 +499,7 @@ static void freeze(struct kv *kv)
         return;
     fresh = memtable_new();
     if (fresh == NULL)
-        return; /* later, when there is memory */
+        return; /* a later call tries again */
     kv->frozen = kv->active;
     kv->active = fresh;
     kv_room_freeze(kv);
@@ -558,7 +558,7 @@ static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
     return true;
 }
 
-/* When both memtables are full, waits for the checkpoint. */
+/* Freezes a full memtable; if the frozen one is not merged yet, waits for its checkpoint. */
 static void freeze_when_full(struct kv *kv)
 {
     uint64_t began;
@@ -614,8 +614,8 @@ static enum dueq_status append_later(struct kv *kv, int64_t now)
     return status;
 }
 
-/* The sync thread writes large batches, unless so much waits for it already that it would take
- * too much memory. */
+/* The sync thread writes large batches, unless the batches that wait for it take too much
+ * memory. */
 static bool is_for_later(const struct kv *kv)
 {
     size_t segment = kv->options.segment_bytes;
@@ -636,7 +636,7 @@ static enum dueq_status append_batch(struct kv *kv, int64_t now)
                          : journal_append(kv->journal, now, parts, count, &kv->lsn);
 }
 
-/* When there is no segment, waits for a running checkpoint, which frees old ones. */
+/* If there is no segment, waits for a running checkpoint, which frees old ones. */
 static enum dueq_status append(struct kv *kv, int64_t now)
 {
     enum dueq_status status = append_batch(kv, now);

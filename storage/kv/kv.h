@@ -1,17 +1,16 @@
 /* One ordered, durable map of byte keys to byte values. Changes go into the journal and into a
  * memtable in RAM; a checkpoint merges the memtable into LMDB later.
  *
- * Threads: every function here is called by one thread, the owner. Inside, a sync thread runs
- * fdatasync and a checkpoint thread writes LMDB. Neither calls back except through
- * `options.notify`.
+ * Threads: one thread, the owner, calls all functions. Inside, a sync thread runs fdatasync and
+ * a checkpoint thread writes LMDB. Neither calls back except through `options.notify`.
  *
- * Writes: kv_get and cursors see what kv_put and kv_del change at once; the changes gather in
- * the current batch. kv_commit appends the batch to the journal as one atomic record.
+ * Writes: kv_get and cursors see changes by kv_put and kv_del at once. The changes gather in a
+ * batch; kv_commit appends the batch to the journal as one atomic record.
  *
- * Failure: a write that cannot be kept in memory or on disk makes the store failed, for good.
- * From then on every call that reads or commits answers the reason, kv_put and kv_del change
- * nothing, and nothing of the batch ever becomes durable. The owner closes the store and
- * reopens it from what is on disk. That is why kv_put and kv_del return nothing. */
+ * Failure: if a write cannot be kept in memory or on disk, the store has failed, for good. From
+ * then on every call that reads or commits returns the reason, kv_put and kv_del change
+ * nothing, and nothing of the batch becomes durable. The owner closes the store and reopens it
+ * from what is on disk. So kv_put and kv_del need no status. */
 #ifndef DUEQ_KV_H
 #define DUEQ_KV_H
 
@@ -31,21 +30,21 @@ struct dueq_hold;
 enum { KV_PUT_PARTS_MAX = 4 }; /* slices of one value given to kv_putv */
 
 /* Opens or creates DIR (data.mdb, lock.mdb, FORMAT, journal/), takes its lock, replays the
- * journal. A torn tail is cut. Damage before a record that is known to be durable is
- * DUEQ_CORRUPT and leaves the directory untouched. Statuses besides: DUEQ_INVALID (an option,
- * or the length of dir), DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM. On failure
- * *ret_kv is untouched and error says why. O(journal). */
+ * journal. Cuts off a torn tail. DUEQ_CORRUPT: damage up to a record that is known to be
+ * durable; the directory does not change. Others: DUEQ_INVALID (an option, or the length of
+ * dir), DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM. On failure *ret_kv is
+ * untouched and error says why. O(journal). */
 enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
                          struct kv **ret_kv, struct dueq_error *error);
 
-/* Makes all commits durable, checkpoints them so that the next open replays nothing, frees
- * everything. Does not commit: a batch under way is dropped, and then there is no checkpoint
- * and the next open replays the journal. The status is that of the checkpoint or sync; memory
- * is freed whatever it is. kv may be NULL. */
+/* Makes all commits durable, checkpoints them so that the next opening replays nothing, and
+ * frees everything. Does not commit: a batch is dropped, and then there is no checkpoint and
+ * the next opening replays the journal. Returns the status of the checkpoint or sync; memory is
+ * freed in any case. kv may be NULL. */
 enum dueq_status kv_close(struct kv *kv);
 
-/* Frees everything without checkpoint or sync: what is on disk stays as a crash would leave it.
- * For a failed store, and for tests. kv may be NULL. */
+/* Frees everything without checkpoint or sync; the disk is as after a crash. For a failed
+ * store, and for tests. kv may be NULL. */
 void kv_abandon(struct kv *kv);
 
 /* ---- reading; cursor.h walks in order */
@@ -92,8 +91,8 @@ void kv_lend(struct kv *kv, struct dueq_loan *loans, size_t count);
 /* A key that is not present is no error. O(log n). */
 void kv_del(struct kv *kv, struct dueq_slice key);
 
-/* True: a checkpoint is under way, and a busy writer will soon have to wait for its end. Work
- * that can wait should wait, because a commit that waits stops everybody. O(1). */
+/* True: a checkpoint runs, and a busy writer will soon have to wait for its end. Work that can
+ * wait should wait, because a commit that waits stops all clients. O(1). */
 bool kv_is_behind(const struct kv *kv);
 
 /* True: a change of so many bytes should wait. It is large, and either an earlier large record
@@ -108,15 +107,16 @@ bool kv_is_busy(const struct kv *kv, size_t bytes);
  * refuses, makes the store failed. */
 size_t kv_batch_bytes(const struct kv *kv);
 
-/* Appends the batch as one record that carries `now` (unix ms; only journal readers use it).
- * An empty batch commits nothing. *ret_lsn: the last LSN committed, also on an empty batch. May
- * wait for the checkpoint when both memtables are full. DUEQ_FULL, DUEQ_NOMEM: there is no
- * room, memory or descriptor for the record now; the store is sound and the batch stays as it
- * is: commit again later, or abandon the store. Any other status: the store has failed;
- * DUEQ_TOOBIG: the batch was larger than DUEQ_RECORD_MAX. */
+/* Appends the batch as one record that contains `now` (unix ms; only journal readers use it).
+ * *ret_lsn: the LSN of the last commit, also for an empty batch, which writes nothing. May wait
+ * for the checkpoint when both memtables are full. DUEQ_FULL, DUEQ_NOMEM: there is no room,
+ * memory or descriptor for the record now; the store is sound and the batch stays: commit again
+ * later, or abandon the store. Any other status: the store has failed; DUEQ_TOOBIG: the batch
+ * was larger than DUEQ_RECORD_MAX. */
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
 
-/* Replies to what was read or committed up to this LSN may leave. Never decreases. O(1). */
+/* All commits up to this LSN are durable, so replies to them may be sent. Never decreases.
+ * O(1). */
 uint64_t kv_durable_lsn(const struct kv *kv);
 
 /* The LSN of the last commit. */
@@ -125,7 +125,7 @@ uint64_t kv_last_lsn(const struct kv *kv);
 /* The greatest `now` ever committed to this directory; 0 for a new one. */
 int64_t kv_time_floor(const struct kv *kv);
 
-/* Blocks until lsn is durable or the store failed. */
+/* Blocks until lsn is durable or the store has failed. */
 enum dueq_status kv_wait(struct kv *kv, uint64_t lsn);
 
 /* DUEQ_OK, or why the store failed (DUEQ_IO, DUEQ_NOMEM, DUEQ_CORRUPT, ...). */
@@ -135,27 +135,26 @@ enum dueq_status kv_status(const struct kv *kv);
  * long as kv. */
 const char *kv_failure(const struct kv *kv);
 
-/* After a read that answered DUEQ_CORRUPT or DUEQ_IO: which page of data.mdb, and what is wrong
- * with it. Lives until the next call. "": no page was found damaged since kv_forget_damage;
- * then the record has a right checksum but not the content that its reader expects. */
+/* After a read that returned DUEQ_CORRUPT or DUEQ_IO: the page of data.mdb, and what is wrong
+ * with it. Lives until the next call. "": no damaged page was found since kv_forget_damage;
+ * then the record has the right checksum but not the content that its reader expects. */
 const char *kv_damage(const struct kv *kv);
 void kv_forget_damage(struct kv *kv);
 
 /* ---- housekeeping */
 
-/* Call it once a turn, after the commit. Frees a memtable that is checkpointed, renews the LMDB
- * snapshot, looks at the room every 200 ms. Starts a checkpoint when the store has been idle
- * for 20 calls in a row and a checkpoint is worth it, or when cursors stepped over 200,000
- * tombstones. (kv_commit starts the checkpoint of a full memtable.) `idle`: the caller has
- * nothing else to do now. */
+/* Call it once per turn, after the commit. Frees a memtable that is checkpointed, renews the
+ * LMDB snapshot, checks the room every 200 ms. Starts a checkpoint when 20 calls in a row were
+ * idle and it is worth its cost, or when cursors stepped over 200,000 tombstones. (kv_commit
+ * starts the checkpoint of a full memtable.) `idle`: the caller has nothing else to do now. */
 void kv_maintain(struct kv *kv, bool idle);
 
-/* Starts a checkpoint of all that is committed. No effect when one runs, when there is nothing
- * new, or when a batch is under way. */
+/* Starts a checkpoint of all that is committed. No effect if one runs, if there is nothing new,
+ * or if there is a batch. */
 void kv_checkpoint_start(struct kv *kv);
 
-/* The same, and waits until all is in LMDB and the journal is recycled. DUEQ_INVALID: a batch
- * is under way. DUEQ_FULL: the disk or the map is full; it gave up after about 2 s, the journal
+/* The same, and waits until all is in LMDB and the journal is recycled. DUEQ_INVALID: there is
+ * a batch. DUEQ_FULL: the disk or the map is full; after about 2 s it gave up, and the journal
  * still has everything. */
 enum dueq_status kv_checkpoint(struct kv *kv);
 
@@ -164,12 +163,12 @@ void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned 
 
 void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats);
 
-/* Looks at every page and every value of data.mdb, as the last checkpoint left it; opening has
- * looked at the journal. DUEQ_CORRUPT: kv_damage says what was found. O(data). */
+/* Checks every page and every value of data.mdb, as the last checkpoint left it; the opening
+ * has checked the journal. DUEQ_CORRUPT: kv_damage says what was found. O(data). */
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records);
 
-/* A random number that is made with the directory and never changes: seeds the hashes of folded
- * keys. */
+/* A random number that is made with the directory and never changes; the seed of the hashes of
+ * folded keys. */
 uint64_t kv_seed(const struct kv *kv);
 
 /* Bytes that one memtable may hold: options.memtable_bytes. */

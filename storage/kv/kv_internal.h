@@ -14,8 +14,8 @@
 /* What the store can do now. */
 enum kv_state {
     KV_SOUND,
-    KV_FULL, /* accepts what drains it, refuses what makes it grow, until there is room again */
-    KV_FAILED /* for good: every call answers the reason, nothing changes any more */
+    KV_FULL,  /* accepts what drains it and refuses growth, until there is room again */
+    KV_FAILED /* for good: every call returns the reason, and nothing changes any more */
 };
 
 struct kv {

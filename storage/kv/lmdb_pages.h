@@ -1,17 +1,16 @@
-/* Reads LMDB's pages, and checks each page as a whole before it uses anything in it. So a
- * change that the disk has made ends in an error that names the page, never in a signal, an
- * endless loop or a wrong answer. LMDB itself checks nothing of this. Private to lmdb_store.c.
+/* Reads LMDB's pages, and checks each page as a whole before it uses anything in it. So damage
+ * on the disk ends in an error that names the page, never in a signal, an endless loop or a
+ * wrong result. LMDB itself checks none of this. Private to lmdb_store.c.
  *
- * What is checked. When a page is first read: that it has the right number and is not free,
- * that its nodes lie side by side and in order, and a checksum of key and value of each record.
- * On each way down: that the keys of a page are between the keys of its parent that lead to it.
- * A search that finds nothing at the edge of a leaf also looks at the next leaf. FORMAT.md says
- * what remains unchecked.
+ * Checks when a page is first read: it has the right number and is not free, its nodes do not
+ * overlap and are in order, and key and value of each record have the right checksum. On each
+ * way down: the keys of a page are between the keys of its parent that lead to it. A search
+ * that finds nothing at the edge of a leaf also reads the next leaf. FORMAT.md says what is not
+ * checked.
  *
- * A page is first read by pread, so that a disk that cannot read it causes an error and not a
- * signal, and from a map afterwards. One thread uses a view. Functions that answer a status
- * answer DUEQ_CORRUPT or DUEQ_IO for a page that is damaged or cannot be read
- * (pages_damage). */
+ * A page is first read by pread, so that a page that the disk cannot read causes an error and
+ * not a signal; later reads use a map. One thread uses a view. Functions return DUEQ_CORRUPT
+ * for a damaged page and DUEQ_IO for an unreadable one (pages_damage). */
 #ifndef DUEQ_LMDB_PAGES_H
 #define DUEQ_LMDB_PAGES_H
 
@@ -22,13 +21,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each value is followed by four bytes: of its XXH3-64, seeded by the XXH3-64 of the key. */
+/* Four bytes of XXH3-64 of the value, seeded by the XXH3-64 of the key, follow each value. */
 enum { PAGES_SUM_SIZE = 4, PAGES_LEVELS = 32 };
 void pages_write_sum(uint8_t *sum, struct dueq_slice key, struct dueq_slice value);
 
 struct pages;
 
-/* Checks the two meta pages of the file, which mdb_env_open would believe. */
+/* Checks the two meta pages of the file, which mdb_env_open does not check. */
 enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq_error *error);
 
 /* A view of the file. fd is the caller's and stays open while the view lives. `for_writer`:
@@ -36,15 +35,15 @@ enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq
 struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer);
 void pages_free(struct pages *pages); /* NULL is fine */
 
-/* Shows the file as transaction `txnid` has left it. Until the next call an LMDB reader must
+/* Shows the file as it was after transaction `txnid`. Until the next call an LMDB reader must
  * hold this transaction and the one shown before, or this one must be the base of the writer.
  * Cost: the pages freed in between; the first time, the whole list of free pages.
  * DUEQ_NOTFOUND: the transaction is no longer one of the last two. On failure the view stays as
  * it was. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 
-/* What was wrong the last time, in words; lives until the next failure. "": nothing was wrong
- * since the view was made or pages_forget_damage was called. */
+/* The last failure in words; lives until the next one. "": no failure since the view was made
+ * or pages_forget_damage was called. */
 const char *pages_damage(const struct pages *pages);
 void pages_forget_damage(struct pages *pages);
 
@@ -81,8 +80,8 @@ enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *re
 
 /* ---- writing */
 
-/* Checks every page that LMDB may use to change that key. Cheap when the key belongs to the
- * leaf of the key before. */
+/* Checks every page that LMDB may use to change that key. Cheap if the key is in the same leaf
+ * as the key before. */
 enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key);
 
 /* ---- the whole */

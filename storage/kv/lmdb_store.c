@@ -14,13 +14,13 @@
 #include <sys/stat.h>
 
 enum {
-    PROBE_BYTES = 256 * 1024, /* what a short write has left of a full disk is less */
+    PROBE_BYTES = 256 * 1024, /* a short write on a full disk leaves less than this */
     RUN_WORDS = 4,            /* 1 MiB of pages */
     LOCK_FILE_BYTES = 16 * 1024,
     HELD_MOST = 32 /* snapshots; LMDB has 126 places for readers */
 };
 
-/* Pages of a new file: its metas and a record. */
+/* The map of a new file: room for its meta pages and a record. */
 #define NEW_MAP_BYTES ((size_t)1 << 20)
 
 /* A snapshot that somebody holds. */
@@ -31,17 +31,17 @@ struct lmdb_hold {
 
 struct lmdb_store {
     const struct dueq_io *io;
-    int fd;                      /* of data.mdb, besides LMDB's own: -1: none */
-    _Atomic(uint64_t) allocated; /* bytes of it that have blocks on the disk for certain */
+    int fd;                      /* of data.mdb, besides LMDB's own; -1: none */
+    _Atomic(uint64_t) allocated; /* bytes of data.mdb that certainly have blocks on the disk */
     MDB_env *env;
     MDB_dbi dbi;
-    MDB_txn *snapshot, *other; /* what is read, and a transaction to take turns with it */
+    MDB_txn *snapshot, *other; /* reads use `snapshot`; `other` replaces it */
     struct pages *reader;      /* the owner's */
     struct pages *writer;      /* the checkpoint thread's */
     struct lmdb_hold *held;    /* the snapshot, if it is held */
     unsigned held_count;       /* snapshots that are held, older ones included */
     uint64_t generation;
-    _Atomic(int) snapshot_use; /* enum snapshot_use: who may renew the snapshot */
+    _Atomic(int) snapshot_use; /* enum snapshot_use: which thread may renew the snapshot */
     _Atomic(int) last_error;
     _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
 };
@@ -96,7 +96,7 @@ const char *lmdb_error_text(const struct lmdb_store *store)
                           : mdb_strerror(atomic_load(&store->last_error));
 }
 
-/* Notes in which view the damage is. */
+/* Notes the view in which damage was found. */
 static enum dueq_status seen_by(struct lmdb_store *store, const struct pages *pages,
                                 enum dueq_status status)
 {
@@ -144,7 +144,7 @@ static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key, struct dueq
     return MDB_SUCCESS;
 }
 
-/* Writes a file with one record, which no other process knows of. */
+/* Writes a file with one record. No other process knows the file. */
 static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slice key,
                     struct dueq_slice value)
 {
@@ -185,7 +185,7 @@ static int make_data_file(const char *dir, const char *path, const struct dueq_i
     int error;
 
     snprintf(beside, sizeof(beside), "%.*s.new", PATH_MAX - 8, path);
-    error = make_empty(io, beside); /* overwrites what a power cut has left */
+    error = make_empty(io, beside); /* overwrites the rest of a failed creation */
     if (error == 0)
         error = fill_new(&store, beside, key, value);
     if (store.env != NULL)
@@ -225,7 +225,8 @@ enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
 
 /* ---- life */
 
-/* Syncs also what a process that crashed has left unsynced. 0, or errno. */
+/* Syncs data.mdb, also for a process that crashed before its sync, and drops it from the page
+ * cache. 0, or errno. */
 static int read_off_disk(struct lmdb_store *store, const char *path)
 {
     const struct dueq_io *io = store->io;
@@ -237,8 +238,8 @@ static int read_off_disk(struct lmdb_store *store, const char *path)
     return 0;
 }
 
-/* LMDB writes its table of readers through a map: without blocks beneath it, a full disk would
- * end the process by a signal. 0, or errno. */
+/* LMDB writes its table of readers through a map: if the file had no blocks there, a full disk
+ * would end the process by a signal. 0, or errno. */
 static int allocate_lock_file(const struct dueq_io *io, const char *dir)
 {
     char path[PATH_MAX + 16];
@@ -254,8 +255,8 @@ static int allocate_lock_file(const struct dueq_io *io, const char *dir)
     return error;
 }
 
-/* A lock file that is as large as ours is, and has all its blocks, is not touched: a full disk
- * may say that it has no room for what is there. */
+/* A lock file that has the right size and all its blocks is not touched: a full disk may refuse
+ * an allocation of blocks that exist. */
 static int prepare_lock_file(const struct dueq_io *io, const char *dir)
 {
     char path[PATH_MAX + 16];
@@ -349,7 +350,7 @@ void lmdb_store_close(struct lmdb_store *store)
 /* ---- reading */
 
 /* The new snapshot begins before the old one ends. So a page that only the old one uses is on
- * the list of free pages and is not in use again. */
+ * the list of free pages and not yet used again. */
 static int begin_other(struct lmdb_store *store)
 {
     if (store->other == NULL)
@@ -357,8 +358,8 @@ static int begin_other(struct lmdb_store *store)
     return mdb_txn_renew(store->other);
 }
 
-/* DUEQ_NOTFOUND: two commits came in between, and the next try finds a later transaction. If it
- * does not, the meta page is not what LMDB has written. */
+/* DUEQ_NOTFOUND: two commits came in between, and another try gets a later transaction. If it
+ * does not, the meta page is damaged. */
 static enum dueq_status show_other(struct lmdb_store *store)
 {
     uint64_t tried = 0, txnid;
@@ -396,7 +397,7 @@ static enum dueq_status renew(struct lmdb_store *store)
     return DUEQ_OK;
 }
 
-/* No-op on a snapshot that is released already: it may be in the middle of a renewal. */
+/* No-op if the snapshot is released already: its renewal may be running. */
 void lmdb_release_snapshot(struct lmdb_store *store)
 {
     int expected = PINNED;
@@ -411,13 +412,11 @@ void lmdb_renew_released(struct lmdb_store *store)
     if (!atomic_compare_exchange_strong(&store->snapshot_use, &expected, RENEWING))
         return;
     store->generation++;
-    renew(store); /* on failure the old one stays, and the owner sees the failure when it renews
-                   */
+    renew(store); /* on failure the old one stays; the owner gets the failure when it renews */
     atomic_store_explicit(&store->snapshot_use, RELEASED, memory_order_release);
 }
 
-/* Takes the snapshot for the owner. Waits for a renewal under way: some tens of
- * microseconds. */
+/* Takes the snapshot for the owner. Waits for a running renewal, some tens of microseconds. */
 static void pin(struct lmdb_store *store)
 {
     int expected = RELEASED;
@@ -558,7 +557,7 @@ struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor)
 
 /* ---- writing */
 
-/* What LMDB will use must be sound: it checks nothing itself. */
+/* LMDB checks nothing, so the pages that it will use are checked before. */
 static enum dueq_status open_txn(struct lmdb_txn *txn)
 {
     struct lmdb_store *store = txn->store;
@@ -623,10 +622,10 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
     return status_of(txn->store, error);
 }
 
-/* LMDB says ENOSPC when a write finds no room, which does no harm, and when a sync does, which
- * loses what was written. The kernel reports a failed sync once to every descriptor, also to
- * ours. LMDB says EIO for a short write: it is ENOSPC when the file cannot grow by what was to
- * be written. */
+/* Decides what a failure of LMDB means. LMDB returns ENOSPC when a write finds no room, which
+ * does no harm, and when a sync fails for it, which loses what was written. The kernel reports
+ * a failed sync once to every descriptor, also to ours. LMDB returns EIO for a short write; it
+ * is ENOSPC if the file cannot grow by what was to be written. */
 static enum dueq_status doubt(struct lmdb_store *store, enum dueq_status status)
 {
     uint64_t file;
@@ -667,13 +666,14 @@ void lmdb_abort(struct lmdb_txn *txn)
 
 /* ---- space */
 
-/* A bit for each page; the caller frees it. NULL: out of memory. */
+/* Makes a bitmap of pages, which the caller frees. NULL: out of memory. */
 static uint64_t *new_bitmap(uint64_t pages)
 {
     return calloc(pages / 64 + 1, sizeof(uint64_t));
 }
 
-/* Each record of the free list (dbi 0) is a number of pages and their numbers. */
+/* Reads the free list (dbi 0): each record is a count and so many page numbers. Returns the
+ * number of free pages. */
 static uint64_t read_free_list(MDB_txn *txn, uint64_t *bitmap, uint64_t end)
 {
     MDB_cursor *cursor;
@@ -698,7 +698,7 @@ static uint64_t read_free_list(MDB_txn *txn, uint64_t *bitmap, uint64_t end)
     return pages;
 }
 
-/* Counts whole words of 64 free pages, in runs of RUN_WORDS at least. */
+/* Counts free pages in runs of at least RUN_WORDS whole words of 64 pages. */
 static uint64_t count_runs(const uint64_t *bitmap, uint64_t end)
 {
     uint64_t pages = 0, words = 0;
@@ -714,7 +714,7 @@ static uint64_t count_runs(const uint64_t *bitmap, uint64_t end)
     return pages + (words >= RUN_WORDS ? words * 64 : 0);
 }
 
-/* Blocks from where they are known to be up to `size`. */
+/* Allocates the blocks that are not known to exist, up to `size`. 0, or errno. */
 static int allocate_up_to(struct lmdb_store *store, uint64_t size)
 {
     const struct dueq_io *io = store->io;
@@ -742,7 +742,7 @@ enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *r
     return DUEQ_OK;
 }
 
-/* LMDB may have made the file longer, with holes: they get blocks, or do not count. */
+/* LMDB may have made the file longer, with holes: these get blocks, or do not count. */
 static uint64_t allocated_bytes(struct lmdb_store *store)
 {
     struct stat stats;

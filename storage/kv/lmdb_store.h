@@ -17,8 +17,8 @@ struct lmdb_cursor;
 struct lmdb_txn;
 struct lmdb_hold;
 
-/* Makes DIR/data.mdb with that one record when there is none: under another name, then synced
- * and renamed, so that a power cut leaves no file or a whole one. */
+/* Creates DIR/data.mdb with that one record if there is none. The file is made under another
+ * name, synced and renamed, so a power cut leaves no file or a complete one. */
 enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
                                    struct dueq_slice key, struct dueq_slice value,
                                    struct dueq_error *error);
@@ -35,8 +35,8 @@ void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
 /* Renews the snapshot: reads then see all commits so far. Slices and cursor positions of the
  * old snapshot are void.
  *
- * This call and all that read check what they read. A page that the disk has changed is
- * DUEQ_CORRUPT, one that cannot be read DUEQ_IO; lmdb_error_text names it (lmdb_pages.h). */
+ * This call and all reads check the pages that they use (lmdb_pages.h). DUEQ_CORRUPT: a page is
+ * damaged; DUEQ_IO: it cannot be read; lmdb_error_text names it. */
 enum dueq_status lmdb_renew(struct lmdb_store *store);
 /* Grows with each renewal. */
 uint64_t lmdb_generation(struct lmdb_store *store);
@@ -101,9 +101,8 @@ struct lmdb_room {
  * thread. */
 void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
 
-/* Makes the file longer by `bytes` and allocates their blocks, so that the first *ret_file
- * bytes can be written even if the disk fills. DUEQ_FULL, DUEQ_IO: nothing has changed. Any
- * thread. */
+/* Makes the file longer by `bytes` and allocates their blocks, so the first *ret_file bytes can
+ * be written even on a full disk. DUEQ_FULL, DUEQ_IO: nothing has changed. Any thread. */
 enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file);
 
 /* The last error of either thread, in words; lives as long as the store. */

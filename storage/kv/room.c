@@ -25,9 +25,9 @@ static uint64_t difference(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* ---- what is needed */
+/* ---- the room that is needed */
 
-/* Bytes of the map that are kept for what drains the store. */
+/* Bytes of the map that are reserved for what drains the store. */
 static uint64_t headroom(const struct kv *kv)
 {
     uint64_t share = kv->options.map_bytes / 100 * (100 - kv->options.high_water_percent);
@@ -35,7 +35,7 @@ static uint64_t headroom(const struct kv *kv)
     return share > HEADROOM_LEAST ? share : HEADROOM_LEAST;
 }
 
-/* Bytes of data.mdb that are kept for what drains: a claim makes the smallest job a third
+/* Bytes of data.mdb that are reserved for what drains: a claim makes the smallest job a third
  * larger, and a transaction copies each page that it changes. */
 static uint64_t drain_room(const struct kv *kv)
 {
@@ -44,8 +44,8 @@ static uint64_t drain_room(const struct kv *kv)
     return least(least(share, DRAIN_MOST), headroom(kv));
 }
 
-/* Bytes of data.mdb that the memtables and `bytes` more will take at the most: pages may be
- * only half full. */
+/* The most bytes of data.mdb that the memtables and `bytes` more will take: pages may be only
+ * half full. */
 static uint64_t pending(const struct kv *kv, uint64_t bytes)
 {
     uint64_t held = memtable_bytes(kv->active);
@@ -62,7 +62,7 @@ static uint64_t lacking(const struct kv *kv, uint64_t bytes)
     return difference(pending(kv, bytes) + drain_room(kv), difference(data->file, data->used));
 }
 
-/* A large value needs consecutive pages; single free pages are of no use to it. */
+/* The bytes that consecutive pages lack: a large value cannot use single free pages. */
 static uint64_t lacking_in_a_row(const struct kv *kv, uint64_t bytes)
 {
     const struct lmdb_room *data = &kv->room.data;
@@ -83,7 +83,7 @@ static bool map_is_full(const struct kv *kv, uint64_t bytes)
     return kv->room.data.used + pending(kv, bytes) + headroom(kv) > kv->options.map_bytes;
 }
 
-/* ---- getting it */
+/* ---- reserving it */
 
 /* Makes data.mdb longer by at least `bytes`, if `reserve` bytes of the disk stay free. */
 static enum dueq_status grow(struct kv *kv, uint64_t bytes, uint64_t reserve)
@@ -111,7 +111,7 @@ static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
     return lacks == 0 ? DUEQ_OK : grow(kv, lacks, kv->options.disk_reserve_bytes);
 }
 
-/* What drains the store goes into the same record as what was asked for. */
+/* What drains the store goes into the same record as the requested change. */
 static size_t drain_slack(const struct kv *kv)
 {
     return kv->options.segment_bytes / 16;
@@ -203,7 +203,7 @@ enum dueq_status kv_room_grant(struct kv *kv, size_t bytes)
     return status;
 }
 
-/* ---- keeping count */
+/* ---- when the levels change */
 
 void kv_room_open(struct kv *kv)
 {

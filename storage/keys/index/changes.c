@@ -11,7 +11,8 @@ struct change_header {
     enum change_kind kind;
 };
 
-/* Consecutive changes of one key are one change, as when elements are added one by one. */
+/* Consecutive equal changes of one key, for instance by elements that are added one by one, are
+ * recorded once. */
 static bool is_repeated(const struct change_log *log, const struct change_header *header,
                         struct dueq_slice name)
 {

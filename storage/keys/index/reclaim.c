@@ -218,7 +218,7 @@ enum dueq_status reclaim_take_back(struct keys *keys, uint64_t object, enum list
     return DUEQ_OK;
 }
 
-/* The list is deleted as a whole. True: it has more records than elements. */
+/* Call it when the whole list is deleted. True: it has more records than elements. */
 static bool drop_ends(struct keys *keys, uint64_t object)
 {
     bool any = false;
@@ -278,7 +278,7 @@ void reclaim_object(struct keys *keys, enum keys_type type, uint64_t object, uin
 
         keys->erased += ERASE_MOST - left;
         if (status == DUEQ_OK)
-            return; /* else there may be more: the search had to pass many deleted records */
+            return; /* otherwise there may be more: the search stopped among deleted records */
     }
     add_garbage(keys, object, (uint8_t)type);
 }
@@ -297,7 +297,7 @@ void reclaim_database(struct keys *keys, uint64_t physical)
     add_garbage(keys, physical, GARBAGE_DATABASE);
 }
 
-/* ---- a flushed database: each record of the key index becomes garbage of its own */
+/* ---- a flushed database: each of its keys is deleted */
 
 static void drop_index(struct keys *keys, struct dueq_slice key, struct dueq_slice name,
                        int64_t expires)

@@ -17,10 +17,9 @@
 enum {
     PARTS_AT_ONCE = 64,
     PAD_MAX = RECORD_ALIGN,
-    LATER_STEP =
-        1024 * 1024, /* bytes of a large record per write: others write to the file, too */
-    LATER_DIRTY = 32 * 1024 *
-                  1024 /* bytes after which it syncs: other syncs then need not wait for all */
+    LATER_STEP = 1024 * 1024, /* bytes per write of a large record */
+    /* bytes of it after which it is synced, so that other syncs need not wait for all */
+    LATER_DIRTY = 32 * 1024 * 1024
 };
 
 /* A record that the sync thread has to write. */
@@ -39,21 +38,21 @@ struct journal {
     void (*notify)(void *arg);
     void *notify_arg;
 
-    /* the owner's */
+    /* for the owner's thread */
     struct segment_file *current; /* NULL until the first append */
     struct segment_file large;    /* for a record larger than a segment; size 0: none */
     uint64_t last;
 
-    /* shared, under the lock */
+    /* for all threads, under the lock */
     pthread_mutex_t lock;
     pthread_cond_t work; /* for the sync thread */
     pthread_cond_t durable_changed;
     struct segment_file *oldest, *youngest; /* live ones */
     uint64_t appended;                      /* LSN of the last append */
-    struct pending *pending, *last_pending; /* in order of LSN; the first may be under way */
+    struct pending *pending, *last_pending; /* by LSN; the first may be in work */
     size_t pending_bytes;
-    uint64_t wanted; /* LSN that must be synced, whatever the mode */
-    uint64_t noted;  /* LSN that a note says is durable */
+    uint64_t wanted; /* LSN that must be synced in any mode */
+    uint64_t noted;  /* the durable LSN of the last note */
     unsigned interval_ms, note_ms;
     bool idle; /* the sync thread waits for work */
     bool stop;
@@ -164,7 +163,7 @@ static void advance_durable(struct journal *journal, uint64_t lsn)
         atomic_store_explicit(&journal->durable, lsn, memory_order_release);
 }
 
-/* The LSN up to which the kernel has everything. Under the lock. */
+/* The LSN up to which all records are written. Under the lock. */
 static uint64_t written(const struct journal *journal)
 {
     return journal->pending != NULL ? journal->pending->header.lsn - 1 : journal->appended;
@@ -183,7 +182,7 @@ size_t journal_pending(const struct journal *journal)
 
 /* ---- writing */
 
-/* What is still to be written, and where. */
+/* The parts that are not yet written, and their offset. */
 struct writing {
     struct iovec *parts;
     int count;
@@ -204,7 +203,7 @@ static void advance(struct writing *writing, size_t put)
     }
 }
 
-/* Cuts the first `most` bytes out of the parts. Returns how many parts these are. */
+/* Copies the parts that contain the first `most` bytes. Returns how many these are. */
 static int first_of(const struct writing *writing, size_t most, struct iovec *ret_parts)
 {
     int count = 0;
@@ -220,7 +219,7 @@ static int first_of(const struct writing *writing, size_t most, struct iovec *re
     return count;
 }
 
-/* One call, of `most` bytes at the most. Returns how many it wrote; -1: errno. */
+/* Makes one call for at most `most` bytes. Returns how many were written; -1: errno. */
 static ssize_t write_some(const struct dueq_io *io, int fd, struct writing *writing,
                           size_t most)
 {
@@ -239,7 +238,7 @@ static ssize_t write_some(const struct dueq_io *io, int fd, struct writing *writ
     return put;
 }
 
-/* Writes all parts at the offset, however many calls that takes. */
+/* Writes all parts at the offset, in as many calls as needed. */
 static bool write_parts(const struct dueq_io *io, int fd, struct iovec *parts, int count,
                         uint64_t offset)
 {
@@ -337,7 +336,7 @@ static bool note_wanted(const struct journal *journal)
            journal_status(journal) == DUEQ_OK;
 }
 
-/* True: no record was appended meanwhile. Under the lock. */
+/* Waits for note_ms. True: no record was appended meanwhile. Under the lock. */
 static bool wait_a_while(struct journal *journal)
 {
     struct timespec until = deadline_in(journal, journal->note_ms);
@@ -346,10 +345,10 @@ static bool wait_a_while(struct journal *journal)
            !journal->stop && !work_due(journal);
 }
 
-/* Writes into the youngest segment which LSN is durable, because the next record, which would
- * say it, may be far away. A note that cannot be written does no harm. A sync that fails does,
- * as always: a record may have been written meanwhile. Under the lock, which the sync
- * releases. */
+/* Writes the durable LSN into the youngest segment, because the next record, which would
+ * contain it, may come much later. A note that cannot be written does no harm. A failed sync
+ * makes the journal failed, as always: a record may have been written meanwhile. Under the
+ * lock, which the sync releases. */
 static void note_durable(struct journal *journal)
 {
     struct segment_file *segment = journal->youngest;
@@ -428,7 +427,7 @@ static void sync_written(struct journal *journal)
     pthread_cond_broadcast(&journal->durable_changed);
 }
 
-/* ---- what the sync thread writes */
+/* ---- large records, which the sync thread writes */
 
 static struct pending *take_pending(struct journal *journal)
 {
@@ -466,8 +465,8 @@ static int record_parts(struct journal *journal, const struct segment_file *segm
     return count + 1 + (pad > 0);
 }
 
-/* Syncs now and then: a disk with much to write would make other writers wait. NULL, or the
- * name of the call that failed. */
+/* Syncs every LATER_DIRTY bytes: other writers would wait for a disk with much to write. NULL,
+ * or the name of the call that failed. */
 static const char *write_in_steps(struct journal *journal, int fd, struct writing *writing)
 {
     const struct dueq_io *io = journal->io;
@@ -533,7 +532,7 @@ static void write_pending(struct journal *journal)
     pthread_mutex_lock(&journal->lock);
 }
 
-/* Records that are written are synced before the next large one is written. */
+/* Syncs the written records before it writes the next large one. */
 static void *run_sync_thread(void *arg)
 {
     struct journal *journal = arg;
@@ -680,7 +679,7 @@ static bool begin_segment(struct journal *journal)
     return write_parts(journal->io, segment->fd, &part, 1, 0);
 }
 
-/* A file for a record of that space: the large one that was set aside, or another. */
+/* Takes a file for a record of that space: the large one that was reserved, or another. */
 static enum dueq_status take(struct journal *journal, size_t space,
                              struct segment_file *ret_segment)
 {
@@ -693,7 +692,7 @@ static enum dueq_status take(struct journal *journal, size_t space,
     return journal_files_take_large(&journal->files, ret_segment);
 }
 
-/* A new current segment with room for a record of that space. */
+/* Begins a new current segment with room for a record of that space. */
 static enum dueq_status roll(struct journal *journal, size_t space)
 {
     struct segment_file *segment = calloc(1, sizeof(*segment));
@@ -722,8 +721,8 @@ static bool fits_current(const struct journal *journal, size_t space)
     return journal->current != NULL && journal->current->used + space <= journal->current->size;
 }
 
-/* Sets twice as much aside where it can, because a batch that grows asks again and again. Keeps
- * the old file until there is a larger one: the batch under way relies on it. */
+/* Reserves twice as much where it can, because a growing batch asks again and again. Keeps the
+ * old file until there is a larger one: the batch needs it. */
 static enum dueq_status reserve_large(struct journal *journal, size_t size)
 {
     struct segment_file larger;
@@ -854,7 +853,7 @@ enum dueq_status journal_append(struct journal *journal, int64_t time,
         status = write_record(journal, time, parts, count, size);
     if (status != DUEQ_OK)
         return status;
-    discard_large(journal); /* the batch that it was for was smaller in the end */
+    discard_large(journal); /* the batch was smaller than what was reserved */
     *ret_lsn = journal->last;
     return DUEQ_OK;
 }

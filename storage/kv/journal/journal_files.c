@@ -33,7 +33,7 @@ static void half_made_path(const struct journal_files *files, uint64_t number, c
     snprintf(path, PATH_MAX, "%s/new-%016" PRIx64 ".tmp", files->path, number);
 }
 
-/* The number in a name of exactly that form; 0: the name has another form. */
+/* Returns the number in a name of exactly that form; 0: the name has another form. */
 static uint64_t number_in(const char *name, const char *prefix)
 {
     size_t skip = strlen(prefix);
@@ -113,7 +113,7 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
     if (mkdir(files->path, 0700) != 0 && errno != EEXIST)
         return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", files->path, strerror(errno));
     if (io->fsync_dir(io->arg, dir) !=
-        0) /* the process that made it may have been killed before its sync */
+        0) /* the process that made the directory may have been killed before its sync */
         return dueq_fail(error, DUEQ_IO, "cannot sync %s: %s", dir, strerror(errno));
     *ret_listing = (struct journal_listing){0};
     status = list(files, ret_listing, error);
@@ -129,7 +129,7 @@ void journal_files_close(struct journal_files *files)
 
 /* ---- reading */
 
-/* -1: errno. */
+/* Reads all bytes from the start of the file. -1: errno. */
 static int read_at(const struct dueq_io *io, int fd, uint8_t *bytes, size_t size)
 {
     size_t done = 0;
@@ -142,7 +142,7 @@ static int read_at(const struct dueq_io *io, int fd, uint8_t *bytes, size_t size
         if (got < 0)
             return -1;
         if (got == 0)
-            errno = EIO; /* shorter than it was */
+            errno = EIO; /* the file is shorter than before */
         if (got == 0)
             return -1;
         done += (size_t)got;
@@ -150,8 +150,8 @@ static int read_at(const struct dueq_io *io, int fd, uint8_t *bytes, size_t size
     return 0;
 }
 
-/* After a sync that failed, the page cache may contain what the disk does not. So the file is
- * synced, dropped from the cache and read from the disk. NULL: errno. */
+/* After a failed sync the page cache may contain what the disk does not. So the file is synced,
+ * dropped from the cache and read from the disk. The caller frees the result. NULL: errno. */
 static uint8_t *read_off_disk(const struct dueq_io *io, int fd, size_t most, size_t *ret_size)
 {
     struct stat stats;
@@ -237,7 +237,7 @@ static void note_room(struct journal_files *files, uint64_t shortages)
     pthread_mutex_unlock(&files->lock);
 }
 
-/* 0: the disk has room for `size` bytes and disk_reserve. -1: errno. */
+/* Returns 0 if the disk has room for `size` bytes and disk_reserve; -1: errno. */
 static int leaves_reserve(const struct journal_files *files, size_t size)
 {
     uint64_t available;
@@ -249,7 +249,7 @@ static int leaves_reserve(const struct journal_files *files, size_t size)
     return -1;
 }
 
-/* Writes zeros, so that the blocks are there and later syncs have no metadata to write. */
+/* Writes zeros, so that the blocks exist and later syncs write no metadata. */
 static int fill(const struct journal_files *files, int fd, size_t size)
 {
     const struct dueq_io *io = files->io;
@@ -314,7 +314,7 @@ static int make_unnamed(const struct journal_files *files, uint64_t number, size
     return give_up(files, fd, half_made);
 }
 
-/* The same, and renames it. */
+/* The same, and renames the file to the path. */
 static int make_file(const struct journal_files *files, const char *path, uint64_t number,
                      size_t size, bool zeros)
 {
@@ -343,7 +343,7 @@ static void adopt_reserve(struct journal_files *files)
         files->io->unlink(files->io->arg, path);
 }
 
-/* Overwrites an old spare, which needs no room on a disk that may be full. -1: it failed. */
+/* Overwrites an old spare with zeros, which needs no room on a full disk. -1: it failed. */
 static int wash(const struct journal_files *files, const char *path)
 {
     const struct dueq_io *io = files->io;
@@ -399,7 +399,7 @@ void journal_files_tidy(struct journal_files *files)
         closedir(dir);
 }
 
-/* ---- coming and going */
+/* ---- taking and retiring files */
 
 static uint64_t new_number(struct journal_files *files)
 {
@@ -411,7 +411,7 @@ static uint64_t new_number(struct journal_files *files)
     return number;
 }
 
-/* Takes one out of the list; 0: none. */
+/* Takes a spare out of the list and returns its number; 0: there is none. */
 static uint64_t pick_spare(struct journal_files *files)
 {
     uint64_t number = 0;
@@ -436,7 +436,7 @@ static bool want_spare(struct journal_files *files)
     return wanted;
 }
 
-/* False: there are enough. */
+/* Adds a spare to the list. False: there are enough. */
 static bool keep_spare(struct journal_files *files, uint64_t number)
 {
     bool kept = false;
@@ -451,7 +451,8 @@ static bool keep_spare(struct journal_files *files, uint64_t number)
     return kept;
 }
 
-/* Opens, then renames: without a descriptor the file keeps its name. -1: errno. */
+/* Opens the file, then renames it: if there is no descriptor, the file keeps its name. -1:
+ * errno. */
 static int take_file(const struct journal_files *files, const char *from, const char *to)
 {
     const struct dueq_io *io = files->io;
@@ -465,7 +466,8 @@ static int take_file(const struct journal_files *files, const char *from, const 
     return -1;
 }
 
-/* -1: errno, 0 when there is none. Without a descriptor the spare stays. */
+/* Renames a spare to the path and opens it. -1: errno, which is 0 when there is no spare.
+ * Without a descriptor the spare stays. */
 static int take_spare(struct journal_files *files, const char *path)
 {
     uint64_t number = pick_spare(files);
@@ -493,9 +495,10 @@ static bool change_reserve(struct journal_files *files, bool there)
     return before;
 }
 
-/* The reserve is kept over openings, so that a full disk can be drained after one. A power cut
- * must not bring it back with records in it: its new name is synced before the first byte is
- * written. -1: errno, unchanged when there is no reserve. */
+/* Renames the reserve to the path and opens it. The reserve outlives openings, so that a full
+ * disk can be drained after one. A power cut must not bring it back with records in it, so its
+ * new name is synced before the first byte is written. -1: errno, unchanged when there is no
+ * reserve. */
 static int take_reserve(struct journal_files *files, const char *path)
 {
     const struct dueq_io *io = files->io;
@@ -559,7 +562,7 @@ enum dueq_status journal_files_make_large(struct journal_files *files, size_t si
     return DUEQ_OK;
 }
 
-/* Numbers follow the order of use: the file gets the next one. */
+/* The file gets the next number, because numbers are in the order of use. */
 enum dueq_status journal_files_take_large(struct journal_files *files,
                                           struct segment_file *large)
 {
@@ -609,7 +612,8 @@ static int prepare_reserve(struct journal_files *files)
     return 0;
 }
 
-/* Overwrites the spare of an earlier opening. -1: there is none, or it failed. */
+/* Overwrites the spare of an earlier opening, which then is a spare of this one. -1: there is
+ * none, or it failed. */
 static int wash_stale(struct journal_files *files)
 {
     uint64_t number;
@@ -686,7 +690,7 @@ static int turn_spare_into_reserve(struct journal_files *files)
     return give_up(files, -1, spare);
 }
 
-/* The reserve first: draining is more important than growth. */
+/* Makes the reserve first: draining is more important than growth. */
 static int make_missing(struct journal_files *files, bool *ret_made)
 {
     *ret_made = false;

@@ -44,13 +44,13 @@ struct journal_files {
     uint64_t shortages; /* such attempts */
 };
 
-/* What the directory holds when it is opened; numbers of live segments, sorted. */
+/* The content of the directory when it is opened: the numbers of live segments, sorted. */
 struct journal_listing {
     uint64_t *numbers;
     size_t count;
 };
 
-/* Creates the directory when missing; changes nothing else. The caller frees
+/* Creates the directory if it is missing; changes nothing else. The caller frees
  * ret_listing->numbers. */
 enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
                                     const struct dueq_io *io, size_t segment_bytes,

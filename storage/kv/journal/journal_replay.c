@@ -16,14 +16,14 @@ struct reading {
     void *arg;
     struct dueq_error *error;
     struct journal_replay *replay;
-    uint64_t expected; /* the LSN that comes next; 0: not known yet */
+    uint64_t expected; /* the next LSN; 0: not known yet */
     /* of the segment that is being read */
     uint64_t number, salt;
     uint8_t *bytes;
     size_t size, offset;
     bool header_sound;
     struct segment_header header;
-    uint64_t noted; /* LSN that its note says was durable; 0: none */
+    uint64_t noted; /* the durable LSN of its note; 0: none */
 };
 
 /* Reads the segment's first bytes, `most` at the most. */
@@ -55,7 +55,7 @@ static enum dueq_status load(struct reading *reading, size_t index)
     return load_some(reading, index, SIZE_MAX);
 }
 
-/* Passes on the records of the loaded segment, up to one that is not sound. */
+/* Calls fn for the records of the loaded segment, up to the first invalid one. */
 static enum dueq_status read_records(struct reading *reading)
 {
     struct record_header header;
@@ -80,15 +80,15 @@ static enum dueq_status read_records(struct reading *reading)
             return status;
         reading->expected++;
         reading->offset += record_space(header.size);
-        if (reading->offset > reading->size) /* a file cut within the padding */
+        if (reading->offset > reading->size) /* the file is cut within the padding */
             reading->offset = reading->size;
     }
     return DUEQ_OK;
 }
 
-/* Finds the next record of the loaded segment, at *offset or after it, with a sound header;
- * false: none. A client can make a payload look like headers, but cannot make their checksums,
- * and the cost of the check does not depend on the sizes that they name. */
+/* Finds the next record of the loaded segment, at *offset or after it, with a valid header.
+ * False: there is none. A client can make a payload look like headers, but not with valid
+ * checksums, and the cost of the check does not depend on the sizes in these headers. */
 static bool find_record(const struct reading *reading, size_t *offset,
                         struct record_header *ret_header)
 {
@@ -154,7 +154,7 @@ static enum dueq_status end_at(struct reading *reading, size_t index)
 
         if (status != DUEQ_OK)
             return status;
-        if (later == index + 1 && !reading->header_sound) { /* the log should go on there */
+        if (later == index + 1 && !reading->header_sound) { /* the log should continue there */
             number = reading->number;
             offset = 0;
         }
@@ -211,7 +211,7 @@ static enum dueq_status find_start(struct reading *reading, size_t *ret_index)
     return DUEQ_OK;
 }
 
-/* True: the header looks whole and names durable records, but its checksum is wrong. The
+/* True: the header looks complete and contains a durable LSN, but its checksum is wrong. The
  * segment then probably belongs to another store, with another seed. */
 static bool is_foreign(const struct reading *reading)
 {
@@ -234,7 +234,7 @@ static bool is_foreign(const struct reading *reading)
     return false;
 }
 
-/* Without its data.mdb a journal cannot be read, but it must not be removed. */
+/* A journal cannot be read without its data.mdb, but it must not be removed. */
 static enum dueq_status refuse_foreign(struct reading *reading)
 {
     for (size_t i = 0; i < reading->listing->count; i++) {
@@ -271,9 +271,9 @@ static enum dueq_status begin_missing(struct reading *reading)
                      reading->files->path, reading->listing->numbers[0], reading->expected);
 }
 
-/* True: loads the segment in which the log goes on; *index becomes its index. False: loads the
- * one before again, so that its end can be checked. Skips segments without a record: the next
- * one shows that nothing is missing. */
+/* Finds the segment in which the log continues. *ret_on true: it is loaded, and *index is its
+ * index. False: the present one is loaded again, so that its end can be checked. Skips segments
+ * without a record: the next one shows that nothing is missing. */
 static enum dueq_status go_on(struct reading *reading, size_t *index, bool *ret_on)
 {
     struct reading before = *reading;
@@ -307,7 +307,7 @@ static enum dueq_status read_from(struct reading *reading, size_t index,
         status = read_records(reading);
         if (status == DUEQ_OK && reading->expected <= reading->after)
             reading->expected =
-                reading->after + 1; /* records that are not needed may be missing */
+                reading->after + 1; /* records below the checkpoint may be missing */
         if (status == DUEQ_OK)
             status = keep(tail, reading);
         if (status == DUEQ_OK)
@@ -330,9 +330,9 @@ static enum dueq_status read_all(struct reading *reading, struct segment_file **
                                            : begin_missing(reading);
 }
 
-/* Removes the segments that are not kept: below the checkpoint, or after the end. Records that
- * were read count as durable from now on. So the names that stay must be on disk, and removed
- * segments must not come back after segments that are written later. */
+/* Removes the segments that are not needed: below the checkpoint, or after the end. Records
+ * that were read count as durable from now on. So the names that stay must be on disk, and a
+ * power cut must not bring removed segments back after later ones are written. */
 static enum dueq_status remove_others(const struct reading *reading,
                                       const struct segment_file *kept)
 {

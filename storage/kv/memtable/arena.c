@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 
 enum {
-    STEP = 8, /* classes up to SMALL are this far apart */
+    STEP = 8, /* bytes between the classes up to SMALL */
     SMALL = 512,
     SMALL_OCTAVE = 9, /* 2^9 is SMALL */
     SMALL_CLASSES = SMALL / STEP,
-    PER_OCTAVE = 8, /* above, classes are an eighth of a power of two apart */
+    PER_OCTAVE = 8, /* above, eight classes for each power of two */
     FIRST_CHUNK = 4 * 1024,
     LAST_CHUNK = 2 * 1024 * 1024, /* a huge page of most machines */
     CHUNK_HEADER = 16,
@@ -80,8 +80,8 @@ static void *map(size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A huge page, if the system has one, at an address that fits: searches of a large table spend
- * less time on finding pages than with small ones. */
+/* Maps a huge page, if the system has one, at an aligned address: address translation then
+ * takes less time in searches of a large table. */
 static void *map_huge(size_t size)
 {
     uint8_t *memory = map(2 * size), *begin;
@@ -98,7 +98,7 @@ static void *map_huge(size_t size)
     return begin;
 }
 
-/* Chunks are mapped, not malloc'ed, so that the system gets them back at once. */
+/* Chunks are mapped, not malloc'ed, so that freeing returns them to the system at once. */
 static void *map_chunk(size_t size)
 {
     return size == LAST_CHUNK ? map_huge(size) : map(size);
@@ -161,7 +161,7 @@ static void free_large(struct arena *arena, void *piece)
     free(large);
 }
 
-/* ---- small pieces: under AddressSanitizer what is not handed out is out of bounds */
+/* ---- small pieces; AddressSanitizer reports accesses to pieces that are not allocated */
 
 static void push_free(struct arena *arena, void *piece, unsigned class)
 {
@@ -197,7 +197,7 @@ static size_t left_in_chunk(const struct arena *arena)
     return (size_t)(arena->end - arena->next);
 }
 
-/* Cuts what is left of the old chunk into free pieces. */
+/* Cuts the rest of the old chunk into free pieces. */
 static void retire_chunk(struct arena *arena)
 {
     while (left_in_chunk(arena) >= STEP) {

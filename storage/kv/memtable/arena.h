@@ -18,7 +18,7 @@ struct arena_large;
 struct arena {
     struct arena_chunk *chunks; /* newest first */
     struct arena_large *large;  /* pieces above ARENA_LARGE, each malloc'ed by itself */
-    uint8_t *next, *end;        /* what is left of the newest chunk */
+    uint8_t *next, *end;        /* the free rest of the newest chunk */
     void *free_lists[ARENA_CLASSES];
     size_t used;       /* bytes allocated and not freed, rounded up to classes */
     size_t reserved;   /* bytes taken from the system */
@@ -39,7 +39,7 @@ bool arena_reserve(struct arena *arena, size_t size);
 /* `size`: as given to arena_alloc. O(1). */
 void arena_free(struct arena *arena, void *piece, size_t size);
 
-/* Bytes that arena_alloc(size) really takes: a piece may grow up to that in place. */
+/* Bytes that arena_alloc(size) takes: a piece may grow in place up to that size. */
 size_t arena_room(size_t size);
 
 #endif

@@ -173,7 +173,7 @@ static void drop_large(struct memtable *table, struct node_entry *entry)
     large_value_release(value);
 }
 
-/* ---- going down */
+/* ---- search */
 
 static unsigned child_slot(const struct inner *inner, struct dueq_slice key)
 {
@@ -279,8 +279,8 @@ static void free_entry(struct memtable *table, struct node_entry *entry)
     arena_free(&table->arena, entry, size);
 }
 
-/* Gives an entry of the leaf room for another value of that size; the key stays. In place when
- * the piece is of the same class. */
+/* Gives the entry room for another value of that size; the key stays. In place if the size
+ * class does not change. */
 static struct node_entry *resize_entry(struct memtable *table, struct leaf *leaf, unsigned slot,
                                        size_t value_size)
 {
@@ -366,7 +366,7 @@ static bool split_inner(struct memtable *table, struct path *path, unsigned leve
     return insert_child(table, path, level, up, right);
 }
 
-/* Hangs `child` in at the right of the child taken at `level - 1`; level 0: above the root. */
+/* Inserts `child` to the right of the child taken at `level - 1`. Level 0: makes a new root. */
 static bool insert_child(struct memtable *table, struct path *path, unsigned level,
                          struct node_entry *separator, void *child)
 {
@@ -384,8 +384,8 @@ static bool insert_child(struct memtable *table, struct path *path, unsigned lev
     return split_inner(table, path, level - 1, slot, separator, child);
 }
 
-/* Makes room at `slot` of a full leaf for an entry about to come. An insert at the very end
- * opens an empty leaf, so that ascending keys fill their leaves. */
+/* Splits a full leaf and inserts the entry `coming` at `slot`. An insert at the end only adds a
+ * leaf, so that ascending keys fill their leaves. */
 static bool split_leaf(struct memtable *table, struct path *path, struct node_entry *coming,
                        unsigned slot)
 {
@@ -523,8 +523,8 @@ static void remove_entry(struct memtable *table, struct path *path, unsigned slo
 
 /* ---- put and del */
 
-/* The entry of the key, with room for so many bytes in place of its value, which is the
- * caller's to write. NULL: out of memory, nothing has changed. */
+/* Returns the key's entry with room for a value of that size, which the caller writes. NULL:
+ * out of memory, nothing has changed. */
 static struct node_entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
                                      bool absent)
 {
@@ -637,7 +637,7 @@ bool memtable_seek_last(struct memtable_cursor *cursor, const struct memtable *t
     return memtable_prev(cursor);
 }
 
-/* Entries are scattered over the arena, so a walk prefetches those that come next. */
+/* Entries are scattered over the arena, so a walk prefetches the next ones. */
 static void prefetch(const struct leaf *leaf, unsigned slot)
 {
     enum { AHEAD = 6 };

@@ -23,7 +23,7 @@ struct memtable_entry {
     const uint8_t *value;
     uint32_t key_size;
     uint32_t value_size; /* values are below 4 GiB */
-    bool tombstone;      /* the key is deleted: hide what lower levels have */
+    bool tombstone;      /* the key is deleted, also in lower levels */
 };
 
 struct memtable *memtable_new(void); /* NULL: out of memory */

@@ -40,7 +40,7 @@ static void set_prefix(struct node_keys *keys, size_t prefix)
         keys->hints[i] = hint_of(node_entry_key(keys->entries[i]), prefix);
 }
 
-/* The longest prefix is that of the first and the last key. */
+/* The common prefix of all keys is that of the first and the last one. */
 static void renew_prefix(struct node_keys *keys)
 {
     struct dueq_slice first, last;
@@ -53,7 +53,7 @@ static void renew_prefix(struct node_keys *keys)
                                       : common_prefix(first, last, first.size));
 }
 
-/* How the key compares to the node's prefix; 0: it begins with it. */
+/* Compares the key with the node's prefix; 0: it begins with it. */
 static int compare_prefix(const struct node_keys *keys, struct dueq_slice key)
 {
     size_t shared = key.size < keys->prefix ? key.size : keys->prefix;
