@@ -12,7 +12,7 @@
 
 #define START INT64_C(1700000000000) /* unix ms */
 
-/* Says where it stands and ends the program. */
+/* Prints the line and the condition, and ends the program. */
 #define must(condition) ((condition) ? (void)0 : give_up(__LINE__, #condition))
 static void give_up(int line, const char *what)
 {
@@ -30,7 +30,7 @@ static struct dueq_time at(int64_t ms)
     return (struct dueq_time){.now = START + ms, .wall = START + ms};
 }
 
-/* As a small device would have it. */
+/* With the options of a small device. */
 static struct dueq *open_store(const char *parent, const char *name, int64_t ms)
 {
     struct dueq_options options;
@@ -65,7 +65,7 @@ static void push(struct dueq *store, const char *topic, const char *id, int64_t 
     must(dueq_slice_equal(given, text(id)));
 }
 
-/* Only after this may anybody be told what was done. */
+/* Waits until the commit is durable. Only then may a result be reported. */
 static void settle(struct dueq *store, int64_t ms)
 {
     uint64_t lsn;
@@ -75,7 +75,7 @@ static void settle(struct dueq *store, int64_t ms)
     must(dueq_durable_lsn(store) >= lsn);
 }
 
-/* The token of the claim. */
+/* Claims that job and returns the token. */
 static int64_t claim(struct dueq *store, const char *topic, const char *id, int64_t ms)
 {
     struct dueq_job job;
@@ -94,7 +94,7 @@ static int64_t ready(struct dueq *store, const char *topic, int64_t ms)
     return (int64_t)stats.counts[DUEQ_READY];
 }
 
-/* A message that is refused goes out again in two minutes. */
+/* Gives a message back that was refused; it is due again in two minutes. */
 static void fail_to_send(struct dueq *outbox)
 {
     struct dueq_nack later = {.delay = 120000, .error = text("451 try later")};

@@ -21,7 +21,7 @@ static struct server_process *server_on_faulty_disk(long countdown)
     return server;
 }
 
-/* What a push gets: "ok", the first word of an error, or "closed". */
+/* Pushes a job. Returns "ok", the first word of the error, or "closed". */
 static const char *try_push(const struct server_process *server, int number)
 {
     static char word[32];
@@ -37,7 +37,7 @@ static const char *try_push(const struct server_process *server, int number)
     return word;
 }
 
-/* Until a push gets that. */
+/* Pushes until a push gets that answer. */
 static void await_push(const struct server_process *server, const char *wanted, int *number)
 {
     for (int waited = 0; waited < 12000; waited++) {
@@ -66,7 +66,7 @@ static void fail_and_recover(const char *failure)
     expect(other, "!MISCONF *", "Q.ACK mail 0 %lld", (long long)token);
     expect(other, "\"*# Server*\"", "INFO server");
     char *log = server_process_log(server);
-    assert_non_null(strstr(log, server->data)); /* names the file */
+    assert_non_null(strstr(log, server->data)); /* it names the file */
     free(log);
 
     faulty_disk_repair(server);
@@ -164,12 +164,12 @@ static void a_waiter_does_not_hang_when_the_disk_fails(void **state)
     await_push(server, "MISCONF", &number);
     faulty_disk_repair(server);
     await_push(server, "ok", &number);
-    void *reply = NULL; /* closed or served, both are answers */
+    void *reply = NULL; /* it may be closed or served */
     (void)redisGetReply(waiting, &reply);
     freeReplyObject(reply);
 }
 
-/* What depends on nothing that is stored waits for nothing that is on its way to the disk. */
+/* A reply that shows no stored data does not wait for a sync. */
 static void a_ping_is_answered_while_the_disk_takes_its_time(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static size_t count_in_log(const struct server_process *server, const char *text
     return count;
 }
 
-/* It is tried every second, perhaps for days. */
+/* The server tries to open the store every second, perhaps for days. */
 static void a_store_that_stays_closed_is_said_once(void **state)
 {
     enum { TRIES_MS = 3500 };

@@ -18,7 +18,8 @@
 
 enum { BODY = 1000, PUSHES_MAX = 2000000 };
 
-/* Pushes until the server says -FULL; how many it took. Ids are numbers from 0. */
+/* Pushes until the server answers -FULL. Returns how many jobs it accepted. Ids are numbers
+ * from 0 on. */
 static int push_until_full(redisContext *client)
 {
     char body[BODY];
@@ -67,7 +68,7 @@ static void drain(redisContext *client, int count)
     }
 }
 
-/* The disk fills up under a server that has already made its spare segment and its reserve. */
+/* Waits until the server has made its spare segment and its reserve; then the disk can fill. */
 static void await_spare(const struct server_process *server)
 {
     char pattern[PATH_MAX];
@@ -132,7 +133,7 @@ static void a_kill_on_a_full_disk_loses_nothing(void **state)
     expect(client, "500", "Q.LEN early");
 }
 
-/* What it has of the disk already it uses; it takes no more of it than the reserve leaves. */
+/* The server uses its own blocks, and takes no more of the disk than the reserve leaves. */
 static void the_disk_reserve_is_kept(void **state)
 {
     struct statvfs disk;
@@ -195,7 +196,7 @@ static void live_without_a_byte(struct server_process *server, const char *hog)
     for (int i = 300; i < pushed; i++)
         expect(client, "1", "Q.DEL mail %d", i);
     expect(client, "OK", "SAVE");
-    await_room(client); /* of its own: the disk has none */
+    await_room(client); /* within its own files: the disk has none */
     server_process_stop(server);
     server_process_run(server);
     client = client_open(server);
@@ -203,7 +204,7 @@ static void live_without_a_byte(struct server_process *server, const char *hog)
     assert_true(ask_integer(client, "Q.LEN fresh") > 0);
 }
 
-/* A real file system that another program has filled to the last byte. */
+/* On a real file system that another program has filled to the last byte. */
 static void a_disk_without_a_byte_is_lived_with(void **state)
 {
     char hog[PATH_MAX];
@@ -232,7 +233,7 @@ static void a_full_map_can_be_drained_whole(void **state)
     for (int round = 0; round < 2; round++) {
         int pushed = push_until_full(client);
         assert_true(pushed > 1000);
-        server_process_kill(server); /* full or not, it starts */
+        server_process_kill(server); /* it starts, full or not */
         client_cleanup();
         server_process_run(server);
         client = client_open(server);

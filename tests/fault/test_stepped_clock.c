@@ -47,13 +47,13 @@ static void run(struct machine *machine)
     machine->client = client_open(machine->server);
 }
 
-/* As the machine shows it. */
+/* The wall clock of the machine, unix ms. */
 static int64_t machine_ms(const struct machine *machine)
 {
     return unix_ms() + machine->clock->wall_ahead * 1000;
 }
 
-/* What lasts two hours, by each kind of waiting. */
+/* Starts waits of two hours of each kind. */
 static void put_long_things(const struct machine *machine)
 {
     redisContext *client = machine->client;
@@ -119,7 +119,8 @@ static void time_away_counts_by_the_wall_clock(void **state)
     (void)state;
     for (int kill = 0; kill < 2; kill++) {
         struct machine machine = boot();
-        machine.clock->wall_ahead = 30 * DAY; /* which counts for nothing */
+        machine.clock->wall_ahead =
+            30 * DAY; /* the wall clock of another boot does not count */
         put_long_things(&machine);
         stop(&machine, kill);
         machine.clock->wall_ahead += HOUR;
@@ -155,7 +156,7 @@ static void a_wall_clock_set_back_across_a_boot_counts_for_none(void **state)
     }
 }
 
-/* Until NTP comes, and then another boot. */
+/* NTP then sets the clock, and another boot follows. */
 static void a_device_that_boots_in_1970_keeps_what_waits(void **state)
 {
     struct machine machine = boot();
@@ -214,7 +215,7 @@ static void a_wrong_year_is_healed_by_the_right_one(void **state)
     expect_moments(&machine);
     stop(&machine, false);
     machine.clock->wall_ahead = 0;
-    run(&machine); /* in the same boot: NTP while it was down */
+    run(&machine); /* in the same boot; NTP set the clock while the server was down */
     expect_moments(&machine);
     stop(&machine, true);
     stepped_clock_reboot(machine.clock);
@@ -264,7 +265,7 @@ static void what_is_shown_is_the_wall_clock(void **state)
     }
 }
 
-/* ---- never early: so many usec go by between the asking and the having */
+/* ---- never early: usec between the request and its effect */
 
 enum { WAIT_MS = 7, ROUNDS = 60 };
 
@@ -275,7 +276,7 @@ static int64_t steady_usec(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Anywhere within a ms. */
+/* Waits for another part of a ms in each round. Returns the present time, usec. */
 static int64_t begin_round(int round)
 {
     struct timespec part = {0, 100000 + round * 17000};

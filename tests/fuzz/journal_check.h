@@ -1,10 +1,10 @@
-/* What must hold of any bytes found as journal segments: opening takes them or refuses them,
- * and says why; refused they are as they were; taken, the journal goes on and reads the same
- * again. Shared by the fuzzer and by the test that replays the corpus.
+/* What is true for any bytes as journal segments: an opening accepts them, or refuses them with
+ * a reason and changes nothing; if it accepts them, the journal continues, and another opening
+ * reads the same records. The fuzzer and the test that replays the corpus share this.
  *
  * Input: the LSN of the checkpoint (1 byte), flags (1 byte), the bytes of the first segment.
- * With CHECK_SEAL checksums are put right first, so that the code after the checks is reached;
- * with CHECK_SPLIT the second half is a second segment. */
+ * CHECK_SEAL: checksums are corrected first, so that the code after their check runs.
+ * CHECK_SPLIT: the second half is a second segment. */
 #ifndef DUEQ_JOURNAL_CHECK_H
 #define DUEQ_JOURNAL_CHECK_H
 
@@ -27,7 +27,7 @@ struct journal_check {
     struct dueq_io io;
     struct journal_options options;
     uint64_t after, last; /* LSN */
-    uint64_t digest;      /* of what was read */
+    uint64_t digest;      /* of the records read */
     bool sound;
 };
 
@@ -65,7 +65,7 @@ static inline void check_path(const struct journal_check *check, uint64_t number
     snprintf(path, PATH_MAX, "%s/journal/%016llx.seg", check->dir, (unsigned long long)number);
 }
 
-/* Puts the checksums right that follow from what the bytes say of themselves. */
+/* Corrects the checksums of the records and headers that the bytes claim to be. */
 static inline void check_seal(uint8_t *bytes, size_t size, uint64_t number)
 {
     uint64_t salt = segment_salt(CHECK_SALT, number);
@@ -122,7 +122,7 @@ static inline enum dueq_status check_open(struct journal_check *check,
     return status;
 }
 
-/* Appends, reopens, and reads the same and one more. */
+/* Appends a record, reopens, and reads the same records and the new one. */
 static inline bool check_goes_on(struct journal_check *check, struct journal *journal)
 {
     struct iovec part = {(void *)(uintptr_t) "\1\1k\1v", 5};

@@ -1,5 +1,5 @@
-/* What must hold of any input to the request reader: however it is split, the same requests
- * come out and the same error. Shared by the fuzzer and by the test that replays the corpus. */
+/* What is true for any input of the request reader: however it is split, the result is the same
+ * requests and the same error. The fuzzer and the test that replays the corpus share this. */
 #ifndef DUEQ_REQUEST_CHECK_H
 #define DUEQ_REQUEST_CHECK_H
 
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Feeds in pieces of `step` bytes; a hash of what came out. Arguments of `large` bytes on have
- * memory of their own. */
+/* Feeds pieces of `step` bytes and returns a hash of the requests and the error. Arguments of
+ * `large` bytes and more have memory of their own. */
 static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t step,
                                       size_t large)
 {

@@ -12,7 +12,7 @@
 
 enum { STEP = 1000, MANY = 60000, ANSWERS = 15 };
 
-/* `format` makes an element of its number, with its score before it if there is one. */
+/* `format` makes an element from its number, with its score before it if it has one. */
 static void fill(redisContext *client, const char *command, const char *key, int from)
 {
     bool scored = strcmp(command, "ZADD") == 0;
@@ -48,7 +48,7 @@ static const char *const stores[] = {"ZUNIONSTORE d 2 y z", "SUNIONSTORE d s t",
                                      "ZINTERSTORE d 2 y s", "SDIFFSTORE d s t",
                                      "SORT l STORE d"};
 
-/* hiredis takes the words of a format apart, not of a string. */
+/* hiredis splits a format into words, but not a string. */
 static void begin(redisContext *client, const char *line)
 {
     const char *words[8];

@@ -45,7 +45,7 @@ static void a_job_is_never_given_out_early(void **state)
         clock_gettime(CLOCK_MONOTONIC, &end);
         long elapsed =
             (long)(end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000;
-        assert_true(elapsed >= i * 3000 - 1000); /* ms are counted whole: up to one lost */
+        assert_true(elapsed >= i * 3000 - 1000); /* rounding to ms can lose one */
     }
 }
 
@@ -181,7 +181,8 @@ static void a_waiter_that_goes_away_takes_no_job_along(void **state)
     }
 }
 
-/* The push may find the waiter still there: the job then waits out the lease, and comes. */
+/* The push may come before the server notices that the waiter is gone: then the job comes after
+ * its lease. */
 static void a_waiter_that_vanishes_at_the_same_moment_loses_nothing(void **state)
 {
     redisContext *client = served_client(state);
@@ -266,7 +267,7 @@ static void many_waiters_and_many_jobs_pair_up(void **state)
     expect(client, "200", "Q.LEN mail");
 }
 
-/* A claim writes, also when another client's push causes it. */
+/* A claim is a write, also when another client's push causes it. */
 static void jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards(void **state)
 {
     redisContext *client = served_client(state);
@@ -330,7 +331,7 @@ static void await_copies(redisContext *client, int64_t count)
     }
 }
 
-/* Two clients keep a key busy by turns, for as long as they like. */
+/* Two clients in turn keep a key busy, for as long as they like. */
 static void a_writer_waits_for_the_copies_that_came_before_it_only(void **state)
 {
     enum { COPIES = 40 };

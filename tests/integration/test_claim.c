@@ -202,7 +202,7 @@ static void a_topic_named_like_an_option_is_a_topic(void **state)
     expect(client, "[[\"COUNT\" \"a\" 1 \"body\" 1]]", "Q.MCLAIM 2 BLOCK COUNT COUNT 1");
 }
 
-/* What does not go into the reply is not claimed: it waits for nobody's lease. */
+/* Jobs that do not fit into the reply are not claimed. */
 static void jobs_that_the_reply_has_no_room_for_stay(void **state)
 {
     (void)state;

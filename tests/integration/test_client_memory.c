@@ -14,9 +14,9 @@
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
-/* ---- what the server says */
+/* ---- what the server reports */
 
-/* -1: it is not there. */
+/* Returns the number under that name in the line; -1: there is none. */
 static long long number_in(const char *line, const char *name)
 {
     char label[32];
@@ -25,7 +25,7 @@ static long long number_in(const char *line, const char *name)
     return at == NULL ? -1 : strtoll(at + strlen(label), NULL, 10);
 }
 
-/* A number of a client's line in CLIENT LIST; -1: it is not there. */
+/* The number under that name in the client's line of CLIENT LIST; -1: there is none. */
 static long long number_of(redisContext *client, int64_t id, const char *name)
 {
     char *line = ask_string(client, "CLIENT LIST ID %lld", (long long)id);
@@ -43,7 +43,7 @@ static int64_t identify(struct raw_client *raw)
     return id;
 }
 
-/* The one that came last. */
+/* The id of the client that connected last. */
 static int64_t newest_id(redisContext *client)
 {
     char *list = ask_string(client, "CLIENT LIST"), *at = list;
@@ -64,7 +64,7 @@ static void await_gone(redisContext *client, int64_t id)
 
 /* ---- clients that send and do not read */
 
-/* Until so much is sent, or the other side takes no more. */
+/* Sends that many bytes, or fewer when the server reads no more. */
 static void send_without_reading(struct raw_client *raw, const char *bytes, size_t size,
                                  size_t wanted)
 {
@@ -91,7 +91,7 @@ static void flood(struct raw_client *raw, const char *line)
     send_without_reading(raw, bytes, size, 64 * (size_t)MIB);
 }
 
-/* It is flooded, and holds next to nothing. */
+/* The client has sent much, and the server keeps little of it. */
 static void expect_bounded(redisContext *client, const struct server_process *server,
                            const char *line, long long most)
 {
@@ -130,7 +130,7 @@ static void a_client_before_login_holds_little(void **state)
 
 /* ---- all together */
 
-/* The beginning of a request, so much of it. */
+/* Sends the first bytes of a request. */
 static void send_half(struct raw_client *raw, size_t size)
 {
     char *bytes = malloc(size);
@@ -232,7 +232,7 @@ static void unread_replies_count(void **state)
     raw_close(&raw);
 }
 
-/* Those that are not logged in have a quarter, and fall over each other only. */
+/* Clients that are not logged in have a quarter, and only evict each other. */
 /* A monitor that does not read is dropped at the limit, which is in the class that Redis has it
  * in, and in that of subscribers. It never holds more than the limit and one command. */
 static void expect_monitor_dropped(const struct server_process *server, redisContext *client,
@@ -307,7 +307,7 @@ static void strangers_do_not_push_others_out(void **state)
     raw_close(&known);
 }
 
-/* ---- what is shown */
+/* ---- CLIENT LIST and INFO */
 
 static void buffers_are_shown_as_they_are(void **state)
 {
@@ -331,7 +331,7 @@ static void buffers_are_shown_as_they_are(void **state)
         raw_say(&deaf, "GET large");
     char *line = NULL;
     for (int waited = 0; line == NULL || number_in(line, "omem") < MIB; waited++) {
-        assert_true(waited < 60000); /* the kernel takes some, and more later */
+        assert_true(waited < 60000); /* the kernel buffers some */
         sleep_ms(1);
         free(line);
         line = ask_string(client, "CLIENT LIST ID %lld", (long long)deaf_id);

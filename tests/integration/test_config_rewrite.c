@@ -29,7 +29,8 @@ static void expect_file(const char *path, const char *pattern)
         fail_at(__FILE__, __LINE__, "expected %s\n     got %s", pattern, content);
 }
 
-/* A server that read that file; *ret_path, which the caller frees, is the file's. */
+/* Starts a server with that configuration file. The caller frees *ret_path, the path of the
+ * file. */
 static struct server_process *start_with(const char *content, char **ret_path)
 {
     struct server_process *server = server_process_new();
@@ -81,7 +82,7 @@ static void without_a_file_there_is_nothing_to_rewrite(void **state)
            "CONFIG REWRITE");
 }
 
-/* Root may write everywhere, but not below what is no directory. */
+/* Root may write everywhere, but not below a file. */
 static void a_file_that_cannot_be_written_is_told_and_the_server_goes_on(void **state)
 {
     (void)state;

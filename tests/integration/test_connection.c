@@ -248,7 +248,7 @@ static void a_unix_socket_serves_as_well(void **state)
     expect(client_open(server), "[[\"a\" *]]", "Q.CLAIM mail");
 }
 
-/* Somebody else's commands come all the time, more often than once a second. */
+/* Another client sends commands more often than once a second. */
 static void idle_clients_are_closed_on_a_busy_server(void **state)
 {
     redisContext *client = served_client(state);

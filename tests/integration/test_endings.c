@@ -1,6 +1,6 @@
-/* Connections that end: what was sent before is run and answered, and a client that is known
- * to be gone gets no job or element. Expected is what Redis 7.0.15 does, where it does the
- * same. */
+/* Connections that end: requests that were sent before are run and answered, and a client that
+ * is known to be gone gets no job or element. Where Redis has the same command, the expected
+ * results are those of Redis 7.0.15. */
 #include "tests/support/raw_client.h"
 
 #include <signal.h>
@@ -35,7 +35,7 @@ static void what_was_sent_before_a_half_close_is_answered(void **state)
     expect(served_client(state), "50", "Q.LEN mail");
 }
 
-/* More than one read, more than the requests of one turn. */
+/* More bytes than one read gets, and more requests than one turn runs. */
 static void a_long_pipeline_before_a_half_close_is_run_to_its_end(void **state)
 {
     enum { REQUESTS = 30000 };
@@ -101,7 +101,7 @@ static void a_paused_request_is_run_although_its_client_half_closed(void **state
     expect(client, "\"b\"", "GET a");
 }
 
-/* COPY goes on in many turns. */
+/* A list so long that COPY takes many turns. */
 static void fill_list(redisContext *client, int steps)
 {
     enum { STEP = 1000 };
@@ -131,7 +131,7 @@ static void a_long_command_is_answered_although_its_client_half_closed(void **st
 
 /* ---- waiting clients that go */
 
-/* Its key is free at once: a client that waits for the key does not wait for the whole work. */
+/* The key is free at once: a client that waits for it does not wait for the whole work. */
 static void a_long_command_ends_with_its_client(void **state)
 {
     redisContext *client = served_client(state);
@@ -155,7 +155,7 @@ static void a_long_command_ends_with_its_client(void **state)
     }
 }
 
-/* So much follows the waiting request that a part of it stays in the kernel. */
+/* So many bytes follow the waiting request that a part of them stays in the kernel. */
 static void a_peer_that_goes_is_noticed_behind_any_backlog(void **state)
 {
     enum { BACKLOG = 100000 };
@@ -177,7 +177,7 @@ static void a_peer_that_goes_is_noticed_behind_any_backlog(void **state)
     }
 }
 
-/* Both are read in one batch of events, the end first. */
+/* The loop gets both events at once, the end first. */
 static void nothing_is_given_to_a_client_whose_end_was_read(void **state)
 {
     struct server_process *server = served_server(state);
@@ -187,7 +187,7 @@ static void nothing_is_given_to_a_client_whose_end_was_read(void **state)
         say(list, "BLPOP list 0");
         say(queue, "Q.CLAIM mail BLOCK 0");
         await_blocked(client, 2);
-        sleep_ms(20); /* until it waits for events, with none of this client among them */
+        sleep_ms(20); /* until the loop waits for events and has none of this client */
         kill(server->pid, SIGSTOP);
         client_close(list);
         client_close(queue);
@@ -247,7 +247,7 @@ static void a_killed_client_is_in_no_list_any_more(void **state)
     expect_closed(other);
 }
 
-/* What follows an error that ends the connection is not run, however much it is. */
+/* Requests after an error that ends the connection are not run, however many there are. */
 static void the_goodbye_is_heard_whatever_was_sent_behind(void **state)
 {
     static char rest[300000];

@@ -132,7 +132,7 @@ static void stats_know_the_oldest_and_the_next(void **state)
     expect(client, "*", "Q.PUSH mail body ID next DELAY 1h");
     int64_t due = ask_field(client, "due", "Q.GET mail next");
     int64_t next = ask_field(client, "next-due", "Q.STATS mail");
-    assert_true(next >= due - 5 && next <= due + 5); /* of two clocks, each in whole ms */
+    assert_true(next >= due - 5 && next <= due + 5); /* two clocks, each rounded to ms */
     expect_field(client, "oldest-ready-age", "*", "Q.STATS mail");
     expect(client, "*", "Q.PUSH mail body ID old");
     sleep_ms(20);

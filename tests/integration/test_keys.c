@@ -1,5 +1,5 @@
-/* Redis' types in the real server: what survives a restart, what expires, which waiting client
- * is served, what many clients and large keys do to each other. */
+/* Redis' types in the real server: restarts, expiry, waiting clients, many clients and large
+ * keys at once. */
 #include "tests/support/raw_client.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { LARGE = 600, PIPELINE = 1000, HUGE_SIZE = 64 << 20 };
 
-/* Longer than the keys of the space. */
+/* A name longer than the keys of the key space. */
 static const char *large(char letter)
 {
     static char text[LARGE + 1];
@@ -86,7 +86,7 @@ static void every_type_survives_a_restart(void **state)
     expect(client, "0", "EXISTS string list renamed set zset lasting");
 }
 
-/* PTTL is asked for as well, lest the key has only been hidden. */
+/* Also asks for PTTL, as the key could be hidden and not removed. */
 static void await_expired(redisContext *client, const char *name)
 {
     for (int waited = 0; ask_integer(client, "EXISTS %s", name) != 0; waited++) {
@@ -119,7 +119,7 @@ static void keys_expire_across_restarts(void **state)
     expect(client, "0", "EXISTS while-down soon");
 }
 
-/* ---- large ones */
+/* ---- large keys */
 
 static char *make_huge(void)
 {
@@ -322,7 +322,7 @@ static void a_pause_of_all_ends_by_itself(void **state)
     expect(client, "PONG", "PING");
 }
 
-/* ---- much at a time */
+/* ---- many elements at once */
 
 static void long_pipelines_are_answered_in_order(void **state)
 {
@@ -345,7 +345,7 @@ static void long_pipelines_are_answered_in_order(void **state)
     expect(client, "0", "EXISTS l");
 }
 
-/* `each` elements a command, in a pipeline of which the last reply says how many there are. */
+/* Adds `each` elements per command, in a pipeline; checks the count in the last reply. */
 static void grow(redisContext *client, const char *command, bool scored, int64_t elements)
 {
     enum { EACH = 500, WORD = 24 };
@@ -375,7 +375,7 @@ static void grow(redisContext *client, const char *command, bool scored, int64_t
         expect_reply(client, "*");
 }
 
-/* How often the loop has turned, and looked at everybody, until nothing is written any more. */
+/* Returns how many turns the loop makes until it writes nothing more. */
 static int64_t turns_meanwhile(redisContext *client)
 {
     int64_t began = ask_info(client, "stats", "turns"), ended = began, lsn = -1, last;

@@ -1,6 +1,6 @@
 /* Bodies and values of some MB: the reader parses them without hiredis, the store takes them
  * over without a copy, the sync thread writes them. The server has small segments, so records
- * from 16 KiB on count as large. */
+ * of 16 KiB and more count as large. */
 #include "tests/support/raw_client.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { MIB = 1024 * 1024 };
 
-/* Of bytes that tell where they stand. */
+/* Makes a body in which each byte depends on its offset. */
 static char *new_body(size_t size, unsigned seed)
 {
     char *body = malloc(size);
@@ -63,7 +63,7 @@ static void a_body_comes_back_byte_for_byte(void **state)
     }
 }
 
-/* Each stands elsewhere in its command and its record. */
+/* The value has another position in each command and each record. */
 static void every_type_takes_large_values(void **state)
 {
     redisContext *client = served_client(state);
@@ -135,7 +135,7 @@ static void two_clients_at_once_are_served_both(void **state)
     free(b);
 }
 
-/* What was announced is forgotten with the client, and its memory goes. */
+/* The memory of an incomplete argument is freed with the client. */
 static void a_client_may_go_in_the_middle_of_a_body(void **state)
 {
     static const char head[] = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$400000000\r\n";
@@ -155,7 +155,7 @@ static void a_client_may_go_in_the_middle_of_a_body(void **state)
     free(part);
 }
 
-/* The rest of a pipeline stands where it belongs. */
+/* Requests before and after a large one in a pipeline are answered in order. */
 static void requests_around_a_large_one_keep_their_order(void **state)
 {
     redisContext *client = served_client(state);

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* Until the job is in that state, as time passes. */
+/* Waits until the job is in that state. */
 static void await_state(redisContext *client, const char *id, const char *wanted)
 {
     for (int waited = 0; waited < 60000; waited++) {
@@ -60,7 +60,8 @@ static void acks_come_in_pairs_of_id_and_number(void **state)
     expect(client, "!ERR wrong number of arguments for 'q.ack' command", "Q.ACK mail a 1 b");
     expect(client, "!ERR value is not an integer or out of range", "Q.ACK mail a x");
     expect(client, "!ERR value is not an integer or out of range", "Q.ACK mail a 1 b x");
-    expect(client, "1", "Q.LEN mail claimed"); /* the good pair before the bad one held back */
+    expect(client, "1",
+           "Q.LEN mail claimed"); /* the first pair was acked, the bad one was not */
 }
 
 static void a_token_from_before_the_last_claim_is_stale(void **state)

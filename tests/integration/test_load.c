@@ -125,8 +125,8 @@ static void set_non_blocking(int fd)
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* A client that asks and never reads: its requests stay with it, the server stays small, and
- * others are served. */
+/* A client sends requests and never reads: the server stops reading from it, stays small, and
+ * serves others. */
 static void a_reader_that_does_not_read_is_held_back(void **state)
 {
     enum { BODY = 100000, ASKED = 20000 };
@@ -138,11 +138,11 @@ static void a_reader_that_does_not_read_is_held_back(void **state)
     expect(client, "*", "Q.PUSH mail %b ID a", body, sizeof(body));
     raw_open(&raw, served_server(state));
     set_non_blocking(raw.fd);
-    for (int i = 0; i < ASKED; i++) { /* 2 GB of replies asked for */
+    for (int i = 0; i < ASKED; i++) { /* requests for 2 GB of replies */
         struct pollfd writable = {.fd = raw.fd, .events = POLLOUT};
         if (send(raw.fd, request, sizeof(request) - 1, MSG_NOSIGNAL) < 0 &&
             poll(&writable, 1, 100) == 0)
-            break; /* held back already */
+            break; /* the server reads no more */
     }
     for (int i = 0; i < 100; i++)
         expect(client, "PONG", "PING");

@@ -33,7 +33,7 @@ static void a_unix_socket_has_the_mode(void **state)
     assert_int_equal(found.st_mode & 0777, 0740);
 }
 
-/* How many of 20 the kernel lets in while the server does not accept. */
+/* Returns how many of 20 connections the kernel accepts while the server accepts none. */
 static int connections_that_wait(const char *backlog, int enough)
 {
     struct server_process *server = server_process_new();
@@ -68,7 +68,7 @@ static void the_backlog_is_that_of_the_listener(void **state)
     assert_int_equal(connections_that_wait("100", 20), 20);
 }
 
-/* The kernel's timer of the server's end of a connection: 2 is that of keep-alive. */
+/* The timer that the kernel runs for the server's end of a connection; 2: keep-alive. */
 static int timer_of(const struct server_process *server)
 {
     char line[512];
@@ -85,7 +85,7 @@ static int timer_of(const struct server_process *server)
     return found;
 }
 
-/* A reply that is not acknowledged yet has a timer of its own. */
+/* Waits, because a reply that is not acknowledged yet has a timer of its own. */
 static void expect_timer(const struct server_process *server, int timer)
 {
     for (int waited = 0; waited < 2000 && timer_of(server) != timer; waited++)
@@ -204,7 +204,7 @@ static void an_argument_has_a_largest_size(void **state)
     expect(client_open(server), "OK", "CONFIG SET proto-max-bulk-len 8gb");
 }
 
-/* Turns of the loop that 500 requests in one piece take. */
+/* Returns how many turns of the loop 500 requests in one write take. */
 static int64_t turns_for_500(struct raw_client *raw, redisContext *client)
 {
     char pings[500 * 6 + 1] = "";
@@ -268,7 +268,7 @@ static void the_log_goes_to_the_file_from_the_level_on(void **state)
     free(moved);
 }
 
-/* It is nobody's child, so the test must not fail before it is told to end. */
+/* The daemon is not a child of the test, so the test must end it before it can fail. */
 static void a_daemon_lives_on_its_own(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void durability_is_how_often_is_synced(void **state)
     redisContext *client = served_client(state);
     assert_true(syncs_for_100(client) >= 100);
     expect(client, "OK", "CONFIG SET durability %s", "interval 1h");
-    syncs_for_100(client); /* one may still be under way */
+    syncs_for_100(client); /* one sync may still be running */
     assert_true(syncs_for_100(client) <= 1);
     expect(client, "OK", "CONFIG SET appendfsync always");
     assert_true(syncs_for_100(client) >= 100);
@@ -348,7 +348,7 @@ static int64_t checkpoints_after(const char *options)
     return ask_info(client, "journal", "checkpoint_lsn");
 }
 
-/* 10 MB are written over 100 KB, which a memtable holds. */
+/* Writes 10 MB over the same 100 KB, which fit into a memtable. */
 static void a_long_journal_brings_a_checkpoint(void **state)
 {
     (void)state;
@@ -362,7 +362,7 @@ static void a_full_memtable_brings_a_checkpoint(void **state)
     assert_true(checkpoints_after("journal-size 1gb, memtable-size 64kb") > 0);
 }
 
-/* How many bodies of 100 KB fit before FULL. */
+/* Returns how many bodies of 100 KB the server accepts before FULL. */
 static int fits(const char *options)
 {
     static char body[100001];

@@ -104,7 +104,7 @@ static void a_request_may_come_byte_by_byte(void **state)
     for (size_t i = 0; i < sizeof(request) - 1; i++) {
         raw_send(&raw, request + i, 1);
         if (i % 8 == 0)
-            expect(served_client(state), "PONG", "PING"); /* others do not wait */
+            expect(served_client(state), "PONG", "PING"); /* other clients do not wait */
     }
     raw_expect_reply(&raw, "\"x\"");
     raw_expect_reply(&raw, "\"hi\"");
@@ -165,7 +165,7 @@ static void a_claimed_size_takes_no_memory(void **state)
         raw_say(&raws[i], "*2\r\n$4\r\nECHO\r\n$500000000\r\nx");
     }
     expect(client, "PONG", "PING");
-    /* fifty times 500 MB were announced */
+    /* fifty requests have announced 500 MB each */
     assert_true(ask_info(client, "memory", "used_memory_rss") < 2000000000LL);
     for (int i = 0; i < 50; i++)
         raw_close(&raws[i]);

@@ -85,14 +85,14 @@ static void a_delay_takes_every_suffix(void **state)
         int64_t before = unix_ms();
         expect(client, "*", "Q.PUSH mail body ID %s DELAY %s", delays[i].text, delays[i].text);
         int64_t due = ask_field(client, "due", "Q.GET mail %s", delays[i].text);
-        /* The two clocks of server and test are read apart: allow a second below. */
+        /* Test and server read their clocks at different times, so a second less is allowed. */
         assert_true(due >= before + delays[i].ms - 1000);
         assert_true(due <= unix_ms() + delays[i].ms + 1000);
         expect_field(client, "state", "*delayed*", "Q.GET mail %s", delays[i].text);
     }
 }
 
-/* Not from the time of what the server did last. */
+/* The delay does not count from the last thing that the server did. */
 static void a_delay_counts_from_the_push(void **state)
 {
     enum { ROUNDING = 3 };

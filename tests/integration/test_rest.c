@@ -19,7 +19,7 @@ enum { BODY = 100000, ASKED = 600, SHRINK_AFTER_MS = 500, SETTLE_MS = 300 };
 
 /* ---- measuring */
 
-/* User and system time, in ms. */
+/* User and system time of the server, ms. */
 static long processor_ms(const struct server_process *server)
 {
     char path[64], text[1024], *at;
@@ -36,7 +36,7 @@ static long processor_ms(const struct server_process *server)
     return (long)((user + system) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK));
 }
 
-/* A spinning loop turns 100,000 times and takes all of the time. */
+/* A loop that spins makes 100,000 turns and uses all of the time. */
 static void expect_rest(const struct server_process *server, redisContext *client)
 {
     sleep_ms(SETTLE_MS);
@@ -50,7 +50,7 @@ static void expect_rest(const struct server_process *server, redisContext *clien
                 (long long)turns, busy, SHRINK_AFTER_MS);
 }
 
-/* ---- clients that are not read, or not heard of */
+/* ---- clients that are not read, or send nothing */
 
 static void send_without_reading(struct raw_client *raw, const char *request, int times)
 {
@@ -75,7 +75,7 @@ static void unread_output_and_a_byte_in_the_socket(void **state)
     struct raw_client raw;
     make_body(served_client(state));
     raw_open(&raw, served_server(state));
-    for (int i = 0; i < ASKED; i++) /* 60 MB of replies: more than the kernel takes */
+    for (int i = 0; i < ASKED; i++) /* 60 MB of replies: more than the kernel buffers */
         raw_say(&raw, "GET large");
     sleep_ms(SETTLE_MS);
     raw_send(&raw, "P", 1);
@@ -130,7 +130,7 @@ static void paused(void **state)
         raw_close(&gone);
         if (i == 0) {
             expect_rest(server, client);
-        } else { /* INFO waits as well: only time can be asked for */
+        } else { /* INFO would wait, too: only processor time is known */
             sleep_ms(SETTLE_MS);
             long busy = processor_ms(server);
             sleep_ms(SHRINK_AFTER_MS);
@@ -194,7 +194,7 @@ static void listening(void **state)
     expect_rest(served_server(state), served_client(state));
     static char message[BODY];
     memset(message, 'm', sizeof(message));
-    for (int i = 0; i < 60; i++) /* neither is read: 6 MB each */
+    for (int i = 0; i < 60; i++) /* neither is read; 6 MB each */
         expect(served_client(state), "2", "PUBLISH news %b", message, sizeof(message));
     raw_say(&subscriber, "PING");
     raw_say(&monitor, "PING");
@@ -256,7 +256,7 @@ static void limit_descriptors(const struct server_process *server, rlim_t most)
     assert_int_equal(prlimit(server->pid, RLIMIT_NOFILE, &limit, NULL), 0);
 }
 
-/* More clients come than there are descriptors: they wait, and are served when one is free. */
+/* More clients connect than there are descriptors: they wait until one is free. */
 static void nobody_can_be_accepted(void **state)
 {
     enum { CLIENTS = 60 };

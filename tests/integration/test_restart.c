@@ -224,7 +224,7 @@ static void fill_sorted_set(redisContext *client)
     }
 }
 
-/* The server ends while it erases; what has come back in between stays. */
+/* The server ends while it erases; elements that were added again stay. */
 static void keep_removals(struct server_process *server, end_fn end)
 {
     redisContext *client = client_open(server);
@@ -274,7 +274,7 @@ static void a_second_server_on_the_same_directory_is_refused(void **state)
     expect(served_client(state), "PONG", "PING");
 }
 
-/* Changes the file where that text stands in it. */
+/* Changes a byte of that text in the file. */
 static void damage(const char *directory, const char *text)
 {
     char path[4096], found;
@@ -294,7 +294,7 @@ static void damage(const char *directory, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A server whose data.mdb is damaged at that text, in the middle of a large value. */
+/* Starts a server whose data.mdb is damaged at that text, in the middle of a large value. */
 static redisContext *serve_damaged(struct server_process **ret_server, const char *format)
 {
     struct server_process *server = server_process_start("");
@@ -340,7 +340,7 @@ static void a_damaged_value_is_named_by_its_key_alone(void **state)
     free(log);
 }
 
-/* Not an answer without what is damaged, and not one of which the end is missing. */
+/* The reply neither leaves out what is damaged nor ends early. */
 static void a_reply_that_needs_it_is_an_error(void **state)
 {
     (void)state;

@@ -54,7 +54,7 @@ static void command_lists_itself(void **state)
         "auth",   "select",  "quit",     "reset",    "client", "command",  "info",
         "config", "dbsize",  "flushall", "shutdown", "time"};
     redisContext *client = served_client(state);
-    struct raw_client raw; /* the packaged hiredis refuses replies as deep as these docs */
+    struct raw_client raw; /* the installed hiredis refuses replies as deep as these */
     int64_t count = ask_integer(client, "COMMAND COUNT");
     redisReply *all = ask(client, "COMMAND"), *list = ask(client, "COMMAND LIST");
     assert_int_equal(all->elements, count);
@@ -255,7 +255,7 @@ static size_t count_in_log(const struct server_process *server, const char *word
     return count;
 }
 
-/* Sends the signal, and returns when the log says so. */
+/* Sends the signal, and returns when the log contains the words. */
 static void await_log(struct server_process *server, const char *words, int signal)
 {
     assert_int_equal(kill(server->pid, signal), 0);
@@ -263,7 +263,7 @@ static void await_log(struct server_process *server, const char *words, int sign
         sleep_ms(5);
 }
 
-/* Within two seconds; else it is asleep. */
+/* Does the server answer within two seconds? */
 static bool answers(redisContext *client)
 {
     struct pollfd readable = {client->fd, POLLIN, 0};
@@ -288,7 +288,7 @@ static void replies_before_a_sigterm_are_delivered(void **state)
     server_process_stop(served_server(state));
 }
 
-/* A client that has asked for more than sockets hold and reads none of it yet. */
+/* A client that has requested more than sockets buffer and has read nothing. */
 enum { OWED = 32 * 1024 * 1024 };
 
 static redisContext *ask_for_much(struct server_process *server)
@@ -335,7 +335,7 @@ static void a_second_signal_ends_the_wait(void **state)
     expect(client_open(server), "1", "EXISTS big");
 }
 
-/* The loop does not turn, so it cannot be what ends the process. */
+/* The loop does not turn, so the signal handler must end the process. */
 static void a_second_signal_ends_a_server_that_is_stuck(void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static void a_second_signal_ends_a_server_that_is_stuck(void **state)
     while (answers(client))
         continue;
     assert_int_equal(kill(server->pid, SIGTERM), 0);
-    sleep_ms(50); /* else two may be taken for one */
+    sleep_ms(50); /* else the kernel may deliver two signals as one */
     assert_int_equal(kill(server->pid, SIGTERM), 0);
     assert_int_equal(server_process_wait(server), 1);
     server_process_run(server);
@@ -369,7 +369,7 @@ static void above_maxclients_a_connection_is_refused(void **state)
     raw_close(&extra);
     expect(clients[0], "\"*rejected_connections:1\\r\\n*\"", "INFO stats");
     client_close(clients[1]);
-    for (int i = 0; i < 60000; i++) { /* until the server has seen it go */
+    for (int i = 0; i < 60000; i++) { /* until the server has noticed that the client is gone */
         if (ask_info(clients[0], "clients", "connected_clients") < 3)
             break;
         sleep_ms(1);
@@ -377,7 +377,7 @@ static void above_maxclients_a_connection_is_refused(void **state)
     expect(client_open(server), "PONG", "PING");
 }
 
-/* A page that knows the port: what stands in the body of its request would be commands. */
+/* A web page that knows the port could send commands in the body of its request. */
 static void a_web_page_commands_nothing(void **state)
 {
     static const char *const requests[] = {
@@ -417,7 +417,7 @@ static void a_web_page_is_cut_off_before_login_too(void **state)
     raw_close(&page);
 }
 
-/* What is small is never written to data.mdb without being asked for. */
+/* A small store is written to data.mdb only on request. */
 static void a_bgsave_saves_what_came_before_it_in_the_pipeline(void **state)
 {
     redisContext *client = served_client(state);
@@ -438,7 +438,7 @@ static void idle_clients_are_closed_after_timeout(void **state)
     struct server_process *server = server_process_start("timeout 1");
     redisContext *idle = client_open(server), *waiting = client_open(server);
     expect(idle, "PONG", "PING");
-    say(waiting, "Q.CLAIM mail BLOCK 0"); /* blocked is not idle */
+    say(waiting, "Q.CLAIM mail BLOCK 0"); /* a blocked client is not idle */
     expect_closed(idle);
     expect(client_open(server), "*", "Q.PUSH mail body ID a");
     expect_reply(waiting, "[[\"a\" *]]");

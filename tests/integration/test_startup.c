@@ -15,7 +15,7 @@ enum { OUTPUT = 65536 };
 
 static char output[OUTPUT];
 
-/* Writes a file into the server's directory; its path, which the caller frees. */
+/* Writes a file into the server's directory. The caller frees the returned path. */
 static char *write_file(const struct server_process *server, const char *name, const char *text)
 {
     char *path = NULL;
@@ -98,7 +98,8 @@ static void a_configuration_file_is_read(void **state)
     free(path);
 }
 
-/* Starts with that configuration: refused, naming file, line and the words. */
+/* A start with that configuration fails; the message names file and line and contains the
+ * words. */
 static void refuse_file(const char *text, const char *place, const char *words)
 {
     char arguments[4096];
@@ -150,7 +151,7 @@ static void a_taken_port_is_named(void **state)
     expect(served_client(state), "PONG", "PING");
 }
 
-/* Of a file in the server's directory; -1: there is none. */
+/* The process id in the file at that path; -1: there is no file. */
 static int read_pid(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -163,7 +164,7 @@ static int read_pid(const char *path)
     return pid;
 }
 
-/* Somebody starts it again with the same configuration but for the port. */
+/* An operator starts the server again with the same configuration but another port. */
 static void a_second_start_takes_nothing_from_the_first(void **state)
 {
     (void)state;
@@ -185,7 +186,7 @@ static void a_second_start_takes_nothing_from_the_first(void **state)
         expect(client_open_unix(server->unixsocket), "PONG", "PING");
     }
     server_process_kill(server);
-    server_process_run(server); /* it replaces the old file */
+    server_process_run(server); /* it replaces the old pid file */
     expect(client_open_unix(server->unixsocket), "PONG", "PING");
     server_process_stop(server);
     assert_int_equal(read_pid(pidfile), -1);
@@ -207,7 +208,7 @@ static void a_file_is_not_replaced_by_a_socket(void **state)
     free(path);
 }
 
-/* An address of this machine that is not the loopback's; NULL: it has none. */
+/* An address of this machine other than the loopback; NULL: there is none. */
 static const char *reachable_address(void)
 {
     static char host[INET_ADDRSTRLEN];
@@ -226,7 +227,7 @@ static const char *reachable_address(void)
     return found;
 }
 
-/* What a client at that address is told first. */
+/* The first reply that a client at that address gets. */
 static void expect_there(const struct server_process *server, const char *host,
                          const char *words)
 {
@@ -245,7 +246,7 @@ static void without_a_password_strangers_are_refused(void **state)
     free(log);
     expect(client, "PONG", "PING");
     if (host == NULL)
-        skip(); /* nobody can come from outside here */
+        skip(); /* no other machine can connect here */
     expect_there(server, host, "DENIED ");
     expect(client, "OK", "CONFIG SET requirepass secret");
     expect_there(server, host, "NOAUTH ");

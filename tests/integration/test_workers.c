@@ -35,7 +35,7 @@ static bool replied_integer(redisReply *reply, long long wanted)
     return so;
 }
 
-/* Acks most jobs, gives some back. An ack that comes after the lease may be refused. */
+/* Acks most jobs, gives some back. An ack after the lease may be refused. */
 static void work_on(struct worker *worker, const redisReply *job)
 {
     const char *id = job->element[0]->str;
@@ -58,7 +58,7 @@ static void connect_worker(struct worker *worker)
     redisSetTimeout(worker->connection, patience);
 }
 
-/* With what it holds unfinished: the leases run out. */
+/* Disconnects with unfinished jobs, whose leases then end. */
 static void vanish(struct worker *worker)
 {
     redisFree(worker->connection);

@@ -1,6 +1,6 @@
 /* Flips one bit of data.mdb: a later read is right, or an error says that the file is damaged.
- * It is never wrong, and no read or checkpoint ends in a signal. Half of the bits are in the
- * structure: meta pages, page headers, pointers to other pages.
+ * A read is never wrong, and no read or checkpoint ends in a signal. Half of the bits are in
+ * the structure: meta pages, page headers, pointers to other pages.
  *
  * The seed is fixed; SEED= sets another, STEPS= scales. */
 #include "storage/dueq.h"
@@ -28,14 +28,14 @@ static struct {
     struct dice dice;
     char *dir;
     char path[PATH_MAX];
-    uint8_t *bytes; /* of the sound file */
+    uint8_t *bytes; /* of the undamaged file */
     size_t size;
     bool present[KEYS];
-    size_t bit; /* that is flipped */
+    size_t bit; /* the bit that is flipped */
     unsigned long found, harmless;
 } test;
 
-/* Keys of all lengths, so that the tree is deep; in order of i. */
+/* Keys of all lengths, so that the tree is deep; ascending with i. */
 static struct dueq_slice key_of(int i, char *space)
 {
     size_t size = (size_t)sprintf(space, "k%05d", i), longer = i % 7 == 0 ? KV_KEY_MAX : 40;
@@ -54,7 +54,7 @@ static struct dueq_slice value_of(int i)
     return dueq_slice(value, size);
 }
 
-/* ---- the sound file */
+/* ---- the undamaged file */
 
 static int sync_no_names(void *arg, const char *path)
 {
@@ -105,7 +105,7 @@ static void load_file(void)
 
     assert_true(fd >= 0 && fstat(fd, &stats) == 0 && stats.st_size > 0);
     test.size = (size_t)stats.st_size;
-    test.bytes = malloc(test.size + 1); /* the analyser does not know that asserts end it */
+    test.bytes = malloc(test.size + 1); /* not 0, for the analyser */
     assert_non_null(test.bytes);
     assert_int_equal(read(fd, test.bytes, test.size), test.size);
     close(fd);
@@ -140,7 +140,7 @@ static void put_file_back(void)
     close(fd);
 }
 
-/* ---- what is read. False: the file is known to be damaged. */
+/* ---- reading. False: the store has reported that the file is damaged. */
 
 static bool is_damage(enum dueq_status status)
 {
@@ -191,7 +191,7 @@ static bool walk_keys(struct kv *kv, bool onward)
     return !is_damage(status);
 }
 
-/* A checkpoint that goes through the whole tree, and what is there then. */
+/* Makes a checkpoint that changes the whole tree, and reads it afterwards. */
 static bool rewrite(struct kv *kv)
 {
     enum dueq_status status;
@@ -224,7 +224,7 @@ static bool live_with_it(void)
     sound = walk_keys(kv, true) && sound;
     sound = walk_keys(kv, false) && sound;
     if (kv_check(kv, &records) == DUEQ_OK)
-        assert_true(sound); /* what is met by reading is met by a check of the whole */
+        assert_true(sound); /* a check of the whole finds all that reads find */
     else
         assert_true(kv_damage(kv)[0] != '\0');
     sound = rewrite(kv) && sound;
@@ -240,7 +240,7 @@ static size_t choose_bit(void)
 
     if (face == 0)
         return dice_roll(&test.dice, 2) * PAGE * 8 + dice_roll(&test.dice, (size_t)HEAD * 8);
-    if (face < 4) { /* the head of a page */
+    if (face < 4) { /* the header of a page */
         uint64_t page = dice_roll(&test.dice, pages);
 
         return page * PAGE * 8 + dice_roll(&test.dice, (size_t)HEAD * 8);
@@ -254,7 +254,7 @@ static size_t choose_bit(void)
     return dice_roll(&test.dice, test.size * 8);
 }
 
-/* What it holds is in data.mdb. */
+/* All of its content is in data.mdb. */
 static void remove_journal(void)
 {
     char path[PATH_MAX], name[PATH_MAX * 2];
@@ -297,7 +297,7 @@ static void a_flipped_bit_is_found_or_harmless(void **state)
         dice_begin(&test.dice);
     else
         test.dice.state = 7;
-    lmdb_disk_skip_syncs(true); /* no power goes here */
+    lmdb_disk_skip_syncs(true); /* there is no power cut in this test */
     make_file();
     put_file_back();
     assert_true(live_with_it());

@@ -1,6 +1,6 @@
-/* The journal with power cuts at any system call, on a disk that sometimes fails: every durable
- * record is there, in order, and further records are those that came next. SEED= reproduces,
- * STEPS= scales. */
+/* The journal with power cuts at any system call, on a disk that sometimes fails: an opening
+ * finds each durable record, in order, and after them only the records that were appended next.
+ * SEED= reproduces, STEPS= scales. */
 #include "tests/support/journal_rig.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 static struct {
     struct dice dice;
     struct journal_rig rig;
-    uint64_t settled;                /* LSN that must survive */
+    uint64_t settled;                /* LSN that was durable and must survive */
     uint64_t appended;               /* the last LSN of this timeline */
     uint64_t tried;                  /* the last LSN that was given to the disk */
-    uint64_t timelines[RIG_RECORDS]; /* which one wrote the record that counts, by LSN */
+    uint64_t timelines[RIG_RECORDS]; /* the timeline that wrote the valid record, by LSN */
 } test;
 
 static void check_durable(void)
@@ -40,7 +40,7 @@ static void track_durable(void)
         test.settled = synced;
 }
 
-/* One that fails may be on the disk all the same: only its padding was not. */
+/* A record whose write failed may be on the disk: perhaps only its padding was missing. */
 static void append_one(void)
 {
     struct journal_rig *rig = &test.rig;
@@ -54,7 +54,7 @@ static void append_one(void)
         test.appended++;
 }
 
-/* As a checkpoint does: what is trimmed is synced, and is not asked for again. */
+/* As a checkpoint does: trims records that are synced, and does not read them again. */
 static void trim_some(void)
 {
     struct journal_rig *rig = &test.rig;
@@ -85,7 +85,7 @@ static void random_step(void)
     track_durable();
 }
 
-/* A record that was not durable may be there or not; if it is, it counts from now on. */
+/* A record that was not durable may exist or not; if it does, it must survive from now on. */
 static void accept(void)
 {
     test.appended = test.tried = test.rig.read_to;
@@ -93,7 +93,7 @@ static void accept(void)
     assert_int_equal(test.settled, test.appended);
 }
 
-/* A disk that fails now and then, is full, or is slow to take what it is given. */
+/* Makes transfers short, calls fail, the disk full, or syncs slow, for some time. */
 static void trouble(void)
 {
     static const enum disk_call calls[] = {DISK_WRITE,    DISK_SYNC,   DISK_SYNC_NAMES,
@@ -109,7 +109,7 @@ static void trouble(void)
                        (unsigned)dice_roll(&test.dice, 20), ENOSPC);
 }
 
-/* One life: opened, written to, ended by a cut, by the end of the process, or closed. */
+/* Opens the journal, writes to it, and ends by a power cut, by a kill, or by a close. */
 static void live_once(void)
 {
     struct journal_rig *rig = &test.rig;
@@ -118,7 +118,7 @@ static void live_once(void)
 
     rig->options.durability = (enum dueq_durability)dice_roll(&test.dice, 3);
     rig->later_every = (unsigned)dice_roll(&test.dice, 4);
-    rig->options.note_ms = (unsigned)dice_roll(&test.dice, 2); /* now and then there is rest */
+    rig->options.note_ms = (unsigned)dice_roll(&test.dice, 2); /* sometimes it writes notes */
     if (dice_once_in(&test.dice, 2))
         fake_disk_cut_after(rig->disk, 1 + dice_roll(&test.dice, 120));
     trouble();

@@ -24,7 +24,7 @@
 
 enum { DATABASES = KEYS_MODEL_DATABASES, NAMES = KEYS_MODEL_NAMES, TEXTS = KEYS_MODEL_TEXTS };
 
-/* What a step does to the record of changes. */
+/* Which changes a step must, may, or must not report. */
 enum telling { SILENT, MAY_TELL, MUST_TELL };
 
 static struct store_fixture fixture;
@@ -32,14 +32,14 @@ static struct store_fixture fixture;
 static struct {
     struct dice dice;
     struct keys_model model, committed;
-    enum telling telling[DATABASES][NAMES]; /* of the step that runs */
-    bool there[DATABASES][NAMES];           /* before it */
+    enum telling telling[DATABASES][NAMES]; /* of the present step */
+    bool there[DATABASES][NAMES];           /* before the present step */
     bool flushed[DATABASES];
-    struct keys_build *build; /* from nothing, with what is in it so far; or NULL */
+    struct keys_build *build; /* from nothing, with its elements so far; or NULL */
     struct model_key built;
 } test;
 
-/* The key that a step is about. */
+/* The key that a step changes. */
 struct target {
     struct keys_view view;
     int number;
@@ -88,7 +88,7 @@ static void told(const struct target *at, enum telling telling)
         *known = telling;
 }
 
-/* What has come of a name in a step. */
+/* The changes of a name that a step has reported. */
 struct came {
     bool at_all, created;
 };
@@ -100,7 +100,7 @@ static void take_change(const struct keys_change *change, struct came came[DATAB
 
     assert_in_range(name, 0, NAMES - 1);
     if (change->expired) {
-        assert_true(key->lapsed); /* once for each that expires */
+        assert_true(key->lapsed); /* once for each key that expires */
         key->lapsed = false;
         return;
     }
@@ -109,7 +109,7 @@ static void take_change(const struct keys_change *change, struct came came[DATAB
     came[change->database][name].created |= change->created;
 }
 
-/* A key that was not there before the step is told to be new. */
+/* A key that did not exist before the step is reported as created. */
 static void check_name(unsigned database, int name, struct came came)
 {
     bool there = test.model.keys[database][name].type != KEYS_NONE;
@@ -120,7 +120,7 @@ static void check_name(unsigned database, int name, struct came came)
     test.there[database][name] = there;
 }
 
-/* Every change is told, and none that was not one. */
+/* Each change is reported, and nothing that is no change. */
 static void check_changes(void)
 {
     struct came came[DATABASES][NAMES] = {{{false, false}}};
@@ -156,7 +156,7 @@ static void pass(void)
     model_pass(&test.model, fixture.time);
 }
 
-/* On either clock. */
+/* A near time on one of the two clocks. */
 static int64_t soon(void)
 {
     int64_t ms = 1 + roll(once_in(4) ? 200000 : 2000);
@@ -164,8 +164,8 @@ static int64_t soon(void)
     return once_in(2) ? expiry_after(fixture.time, ms) : expiry_at(fixture.time.wall + ms);
 }
 
-/* A key whose time has passed may be there again when the wall clock goes back, until it is
- * reclaimed: not here. */
+/* Steps the wall clock. A step back makes keys exist again that had expired and are not
+ * reclaimed, which the model does not know; so all of them are reclaimed before. */
 static void step_wall(void)
 {
     while (dueq_tick(fixture.store, fixture.time, 1 + (unsigned)roll(300)))
@@ -219,8 +219,9 @@ static void get_string(struct target *at)
 
 /* ---- members of sets, hashes and sorted sets */
 
-/* Mostly few, so that the key comes and goes; for some keys mostly short ones, for some sets
- * integers, so that they stay small or grow beyond that by their count. */
+/* Mostly one of few members, so that the key is created and removed often; for some keys mostly
+ * short ones and for some sets integers, so that these stay small, or leave their small
+ * encoding by their count. */
 static int any_member_of(const struct target *at, enum keys_type type)
 {
     int member = roll(once_in(3) ? TEXTS : 12);
@@ -257,7 +258,7 @@ static int any_value(const struct target *at, enum keys_type type)
     }
 }
 
-/* A hash tells of any field that is set, the others of what is new. */
+/* A hash reports each field that is set, other types only new members and values. */
 static bool is_change(const struct target *at, enum keys_type type, int member, int value)
 {
     int before = at->key->type == type ? at->key->slots[member] : -1;
@@ -383,11 +384,11 @@ static void choose_member(struct target *at)
     assert_true(at->key->slots[model_number(member)] >= 0);
 }
 
-/* ---- scans of members, which come and go meanwhile */
+/* ---- scans of members that are added and removed meanwhile */
 
 struct scan {
     bool seen[TEXTS];
-    bool steady[TEXTS]; /* there all the time */
+    bool steady[TEXTS]; /* present during the whole scan */
     const struct model_key *key;
 };
 
@@ -591,7 +592,8 @@ static void move_element(struct target *at)
     assert_int_equal(status, wanted);
     if (status != DUEQ_OK)
         return;
-    /* In this order, lest a list of one that is turned in itself begins anew. */
+    /* The element is added before it is removed, so that a list of one element that is rotated
+     * is not deleted. */
     moved = at->key->slots[from_end == LIST_HEAD ? 0 : at->key->count - 1];
     assert_int_equal(model_number(value), moved);
     model_open(&test.model, to.key, KEYS_LIST);
@@ -649,7 +651,7 @@ static void expire_key(struct target *at)
         expire_key_at(at, once_in(4) ? DUEQ_NEVER : soon());
 }
 
-/* What stood there goes, also what had expired and was not reclaimed. */
+/* The old value is removed, even if it had expired and was not reclaimed. */
 static void overwrite(struct target *to, const struct model_key *from)
 {
     model_assign(&test.model, to->key, from);
@@ -698,7 +700,7 @@ static void copy_key(struct target *at)
         overwrite(&to, at->key);
 }
 
-/* ---- keys made from nothing, a few elements a step */
+/* ---- keys built from nothing, a few elements per step */
 
 static void give_up_build(void)
 {
@@ -728,7 +730,7 @@ static void build_member(void)
     assert_int_equal(there, test.built.slots[member] >= 0);
     if (there && test.built.type == KEYS_ZSET)
         assert_true(old == model_score(test.built.slots[member]));
-    if (there && old == score) /* what is as it shall be is not put */
+    if (there && old == score) /* the member has that score already */
         return;
     assert_int_equal(keys_build_put(test.build, model_text(member), score, there ? &old : NULL),
                      DUEQ_OK);
@@ -789,7 +791,7 @@ static void swap(struct target *at)
     test.flushed[at->view.database] = test.flushed[other] = true;
 }
 
-/* What is there stays as it is until something is added. */
+/* An existing value keeps its encoding until something is added. */
 static void change_limits(struct target *at)
 {
     struct keys_limits *limits = &test.model.limits;
@@ -846,7 +848,7 @@ static void step(void)
     check_changes();
 }
 
-/* ---- scans of keys, which come and go meanwhile */
+/* ---- scans of keys that are created and removed meanwhile */
 
 struct key_scan {
     unsigned database;
@@ -866,8 +868,8 @@ static bool see_key(void *arg, struct dueq_slice name, const struct keys_info *i
     return true;
 }
 
-/* The life of each key that has been there ever since the scan began; 0 for the others. A key
-   that a swap of databases took away and brought back was not. */
+/* The life of each key that has existed since the scan began; 0 for other keys. A key that a
+ * swap of databases took away and brought back has another life. */
 static void keep_those_there(uint64_t lives[NAMES], const struct model_key *keys)
 {
     for (int name = 0; name < NAMES; name++)
@@ -941,7 +943,7 @@ static void reopen(void)
         commit();
         store_fixture_close(&fixture);
     }
-    if (is_left) /* it finds no store any more */
+    if (is_left) /* its store does not exist any more */
         give_up_build();
     open_store();
     compare_keys(fixture.store, fixture.time, &test.model);
@@ -973,7 +975,7 @@ static void live(void)
         reopen();
 }
 
-/* By one way or the other. */
+/* In one of several ways. */
 static void remove_everything(void)
 {
     for (unsigned database = 0; database < DATABASES; database++) {
@@ -1031,7 +1033,7 @@ static struct dueq_slice crowd_name(int number)
     return dueq_slice(name, (size_t)snprintf(name, sizeof(name), "key-%d", number));
 }
 
-/* A hash of the first so many texts gets one more, or loses the last. */
+/* A hash with the first texts as fields gets one more, or loses the last one. */
 static void grow_or_shrink(const struct keys_view *view, int number, int *fields)
 {
     struct dueq_slice name = crowd_name(number);

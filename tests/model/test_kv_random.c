@@ -29,13 +29,13 @@ static struct {
     char *dir;
     struct kv *kv;
     struct kv_cursor *cursor;
-    struct world now;       /* what the space shows */
+    struct world now;       /* the present content */
     struct world committed; /* at the last commit */
 } test;
 
 static uint8_t filler[70000];
 
-/* Key i of the universe; in order of i. Every hundredth is as long as keys can be. */
+/* Key i, ascending with i. Every hundredth is as long as keys can be. */
 static struct dueq_slice key_of(int i, char *space)
 {
     int size = snprintf(space, KV_KEY_MAX + 1, "k%05d", i);
@@ -97,7 +97,7 @@ static void del_one(int i)
     test.now.cells[i].present = false;
 }
 
-/* Many in a row, so that there are gaps to go around. */
+/* Deletes consecutive keys, so that there are dead ranges. */
 static void del_some(int i)
 {
     int end = i + (int)dice_roll(&test.dice, 120);
@@ -124,7 +124,7 @@ static int next_present(int i, int step)
     return i >= 0 && i < KEYS ? i : -1;
 }
 
-/* The cursor walks; now and then the space changes under it. */
+/* The cursor walks, and sometimes the content changes meanwhile. */
 static void walk(int i)
 {
     char space[KV_KEY_MAX + 1];
@@ -134,7 +134,7 @@ static void walk(int i)
     int at = next_present(step > 0 ? i : i - 1, step);
     unsigned budget = (unsigned)dice_roll(&test.dice, 4);
 
-    if (dice_once_in(&test.dice, 3)) { /* what another finds out on the way is no secret */
+    if (dice_once_in(&test.dice, 3)) { /* another cursor may add dead ranges */
         if (dice_once_in(&test.dice, 2))
             kv_cursor_seek_within(test.cursor, key_of(i, space), &budget);
         else

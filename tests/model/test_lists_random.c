@@ -1,12 +1,12 @@
 /* Random changes of lists, compared with plain arrays: pushes, pops, moves, edits at random
  * indexes, trims, copies and deletions, reclaiming in small slices, reopening. The space must
  * contain the elements and nothing else. SEED= reproduces, STEPS= scales. */
-#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/keys/list.h"
 #include "tests/support/dice.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { PACKED_MAX = 1024 }; /* bytes of cells in the key's own record */
 struct model {
     int elements[ELEMENTS_MAX];
     size_t count;
-    bool packed; /* was never larger since it began */
+    bool packed; /* was never too large since it was created */
 };
 
 static struct store_fixture fixture;
@@ -39,7 +39,7 @@ static struct dueq_slice name_of(size_t list)
     return dueq_slice(names[list], 1);
 }
 
-/* Few different values, so that searches find several; one of them is large. */
+/* Values are few, so that searches find several equal ones; one value is large. */
 static struct dueq_slice value_of(int number)
 {
     static char values[VALUES][2000];
@@ -54,7 +54,7 @@ static size_t any(size_t sides)
     return (size_t)dice_roll(&test.dice, sides);
 }
 
-/* In some lists hardly ever a large one, so that they stay packed for a while. */
+/* Some lists hardly ever get the large value, so that they stay packed for a while. */
 static int any_value(size_t list)
 {
     int value = (int)any(VALUES);
@@ -165,20 +165,6 @@ static void compare_list(size_t list)
     assert_int_equal(comparison.at, info.count);
 }
 
-static uint64_t records_in_table(uint8_t table)
-{
-    struct kv_cursor *cursor = kv_cursor_new(fixture.store->kv);
-    uint64_t count = 0;
-
-    assert_non_null(cursor);
-    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice(&table, 1));
-         status == DUEQ_OK && *(const uint8_t *)kv_cursor_key(cursor).data == table;
-         status = kv_cursor_next(cursor))
-        count++;
-    kv_cursor_free(cursor);
-    return count;
-}
-
 static void nothing_else_is_left(void)
 {
     uint64_t elements = 0;
@@ -187,8 +173,8 @@ static void nothing_else_is_left(void)
         continue;
     for (size_t list = 0; list < LISTS; list++)
         elements += test.lists[list].packed ? 0 : test.lists[list].count;
-    assert_int_equal(records_in_table(TABLE_ELEMENT), elements);
-    assert_int_equal(records_in_table('g'), 0);
+    assert_int_equal(record_count(fixture.store, "l"), elements);
+    assert_int_equal(record_count(fixture.store, "g"), 0);
 }
 
 /* ---- steps */
@@ -287,7 +273,7 @@ static void remove_equal(size_t list)
     assert_int_equal(removed, model_remove_equal(model, value, towards, limit));
 }
 
-/* Cuts much off, little, or all. */
+/* Cuts off many elements, few, or all. */
 static void trim(size_t list)
 {
     struct model *model = &test.lists[list];
@@ -332,7 +318,7 @@ static void flush(size_t list)
         test.lists[i].count = 0;
 }
 
-/* Like a crash after the commit, or a clean end. */
+/* After a clean close, or after a crash that follows a commit. */
 static void reopen(void)
 {
     store_fixture_commit(&fixture);

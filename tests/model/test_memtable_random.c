@@ -34,7 +34,8 @@ static int compare_index(const void *a, const void *b)
                               dueq_slice(keys.bytes[*y], keys.sizes[*y]));
 }
 
-/* Keys that share prefixes, are prefixes of each other, hold zeros and runs of 0xff. */
+/* Makes keys that share prefixes, are prefixes of each other, and contain zeros and runs of
+ * 0xff. */
 static void make_universe(struct dice *dice)
 {
     static int order[UNIVERSE];
@@ -70,7 +71,7 @@ static struct dueq_slice key_at(size_t i)
     return dueq_slice(keys.bytes[i], keys.sizes[i]);
 }
 
-/* Whatever its size: the table does not ask. */
+/* As a large value, whatever its size: the table does not check it. */
 static void put_large(struct memtable *table, size_t i, const struct dueq_slice *parts,
                       bool absent)
 {
@@ -177,7 +178,7 @@ static void a_memtable_is_the_map_it_claims_to_be(void **state)
         size_t i = dice_roll(&dice, UNIVERSE);
         uint64_t face = dice_roll(&dice, 100);
 
-        if (step % 20000 == 0) /* grow and shrink in turn */
+        if (step % 20000 == 0) /* the table grows and shrinks in turn */
             put_share = 10 + dice_roll(&dice, 60);
         if (face < put_share)
             put_random(table, &dice, i);

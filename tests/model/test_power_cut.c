@@ -38,9 +38,9 @@ static struct {
     uint64_t serial;
     uint64_t base;                  /* LSN at the last opening */
     uint64_t cells[KEYS];           /* the state then */
-    struct commit commits[COMMITS]; /* since, one of them perhaps cut short */
-    uint64_t last;                  /* LSN of the last that may have come through */
-    uint64_t settled;               /* LSN that must survive */
+    struct commit commits[COMMITS]; /* since then; the last may be incomplete */
+    uint64_t last;                  /* LSN of the last commit that may be on the disk */
+    uint64_t settled;               /* LSN that was durable and must survive */
 } test;
 
 /* ---- keys and values */
@@ -50,7 +50,7 @@ static struct dueq_slice key_of(int key, char *space)
     return dueq_slice(space, (size_t)sprintf(space, "k%06d", key));
 }
 
-/* Now and then one that the batch refers to, and that fills segments. */
+/* Sometimes a large value, which the batch does not copy and which fills segments. */
 static size_t value_size(uint64_t serial)
 {
     return serial % 997 == 0 ? 40000 + serial % 9000 : sizeof(serial) + serial % 60;
@@ -71,7 +71,7 @@ static struct dueq_slice value_of(uint64_t serial)
     return dueq_slice(value, size);
 }
 
-/* ---- living */
+/* ---- one life */
 
 static void write_one(struct commit *commit)
 {
@@ -130,9 +130,9 @@ static void random_step(void)
     track_durable();
 }
 
-/* ---- coming back */
+/* ---- the next opening */
 
-/* The state after the commit that the space says it is at. */
+/* Applies the commits up to that LSN, which the opened space reports, to the model. */
 static void roll_forward(uint64_t lsn)
 {
     for (uint64_t at = test.base + 1; at <= lsn; at++) {
@@ -182,7 +182,7 @@ static void check_return(void)
     assert_int_equal(kv_time_floor(test.kv), lsn * TIME);
     roll_forward(lsn);
     check_state();
-    test.settled = lsn; /* from now on others have seen it */
+    test.settled = lsn; /* it was read, so it must survive from now on */
 }
 
 static enum dueq_status try_to_open(struct dueq_error *error)
@@ -202,7 +202,7 @@ static enum dueq_status try_to_open(struct dueq_error *error)
     return kv_open(test.dir, &options, &test.kv, error);
 }
 
-/* As the server does: again and again. A sync that fails once more is no end. */
+/* Tries again as the server does: a sync may fail once more. */
 static bool open_space(void)
 {
     struct dueq_error error = {""};
@@ -216,7 +216,7 @@ static bool open_space(void)
         test.kv = NULL;
         if (fake_disk_is_dead(test.disk))
             return false;
-        if (status != DUEQ_IO && status != DUEQ_FULL) /* of which a failed sync may speak */
+        if (status != DUEQ_IO && status != DUEQ_FULL) /* which a failed sync may cause */
             break;
     }
     fail_msg("kv_open: %s", error.text);
@@ -228,7 +228,7 @@ static void end_life(void)
     if (dice_once_in(&test.dice, 2))
         fake_disk_cut_after(test.disk, 0);
     if (test.kv != NULL && dice_once_in(&test.dice, 3))
-        kv_close(test.kv); /* which may be cut short */
+        kv_close(test.kv); /* a power cut may interrupt it */
     else
         kv_abandon(test.kv);
     test.kv = NULL;
@@ -263,7 +263,7 @@ static void set_up_test(void)
     test.dir = temp_dir_new();
     test.disk = fake_disk_new();
     dice_bits(&test.dice);
-    fake_disk_restart(test.disk, &test.dice); /* which failed syncs lose what is chance, too */
+    fake_disk_restart(test.disk, &test.dice); /* what a failed sync loses is random, too */
     lmdb_disk_attach(test.disk);
 }
 
@@ -291,7 +291,7 @@ static uint64_t commit_one(const char *key)
     return lsn;
 }
 
-/* The seed without which the journal says nothing is on disk before the first record. */
+/* The seed is on disk before the first record: without it the journal cannot be read. */
 static void a_new_space_survives_a_cut_at_once(void **state)
 {
     struct dueq_error error = {""};
@@ -309,7 +309,7 @@ static void a_new_space_survives_a_cut_at_once(void **state)
     tear_down_test();
 }
 
-/* Wherever the power goes while the directory is made, the next opening makes it. */
+/* Wherever a power cut interrupts the creation, the next opening completes the directory. */
 static void a_cut_at_any_point_of_creation_leaves_a_directory_that_opens(void **state)
 {
     struct dueq_error error = {""};
@@ -334,8 +334,8 @@ static void a_cut_at_any_point_of_creation_leaves_a_directory_that_opens(void **
     }
 }
 
-/* Linux takes pages for written after a sync that failed. What the store reads then may be
- * nowhere else, and the journal must stay until it is. */
+/* After a failed sync Linux counts the pages as written. What the store reads then may not be
+ * on the disk, so the journal must stay until it is. */
 static void lose_nth_data_sync(unsigned nth, int error_number)
 {
     struct dueq_error error = {""};
@@ -347,7 +347,7 @@ static void lose_nth_data_sync(unsigned nth, int error_number)
     fake_disk_fail(test.disk, DISK_DATA_SYNC, nth, 1, error_number);
     kv_checkpoint(test.kv);
     kv_abandon(test.kv);
-    if (try_to_open(&error) != DUEQ_OK) /* opening syncs, too */
+    if (try_to_open(&error) != DUEQ_OK) /* an opening syncs, too */
         assert_int_equal(try_to_open(&error), DUEQ_OK);
     assert_int_equal(kv_get(test.kv, dueq_slice("a", 1), &value), DUEQ_OK);
     cut_and_restart();

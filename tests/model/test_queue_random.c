@@ -2,11 +2,11 @@
  * right job, tokens must grow, counts and times must be exact, no signal may be missed and no
  * timer may be late; across commits, crashes, clean reopening, ticks that stop half way and a
  * wall clock that steps. SEED= reproduces, STEPS= scales. */
-#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/queue/queue.h"
 #include "tests/support/dice.h"
 #include "tests/support/queue_model.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 
 #include <inttypes.h>
@@ -23,8 +23,9 @@ static struct {
     struct dice dice;
     struct queue_model model, committed;
     struct dueq_timeline line, committed_line;
-    bool drops;           /* a topic is dropped as soon as it is empty */
-    bool waiting[TOPICS]; /* somebody found nothing: a signal must come before a job does */
+    bool drops;           /* true: a topic is dropped as soon as it is empty */
+    bool waiting[TOPICS]; /* a claim found nothing: a signal must come before a claim finds a
+                             job */
 } test;
 
 static struct dueq_slice topic_of(int topic)
@@ -55,7 +56,7 @@ static void open_store(void)
 {
     struct dueq_time time = fixture.time;
 
-    if (once_in(3)) /* to go on from where it was, which is not told yet */
+    if (once_in(3)) /* then the store continues at its own time */
         fixture.time.now = DUEQ_DEFAULT;
     store_fixture_open(&fixture);
     fixture.time = time;
@@ -93,7 +94,7 @@ static enum dueq_state shown_state(const struct model_job *job)
     return found.state;
 }
 
-/* A life that is longer since the wall clock was set back, or is not yet. */
+/* The end of a ttl in the store: it is later once the store notices a step back. */
 static int64_t kept_end(const struct model_job *job)
 {
     struct topic *topic;
@@ -105,8 +106,8 @@ static int64_t kept_end(const struct model_job *job)
     return found.state.expires;
 }
 
-/* Does to the model what the tick has done: all that was due, or, when it stopped half way,
- * what the store shows to be done. */
+/* Applies to the model what the tick has done: all that was due or, if the tick has stopped
+ * before, what the store shows. */
 static void follow_tick(bool done)
 {
     for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
@@ -152,7 +153,7 @@ static void tick_all(void)
     check_next_tick();
 }
 
-/* A millisecond gained is taken for rounding (dueq.h): not here. */
+/* A step of one millisecond would count as rounding (dueq.h), so steps are larger. */
 static void step_wall(void)
 {
     int64_t step = roll(6000) - 3000;
@@ -177,7 +178,7 @@ static void advance(void)
 
 /* ---- push */
 
-/* One of a few names, so that names come again and again. */
+/* One of few names, so that each comes again. */
 static size_t make_name(uint8_t *bytes, uint64_t number)
 {
     size_t size = 1 + dice_hash(number) % (number % 4 == 0 ? DUEQ_NAME_MAX : 12);
@@ -187,7 +188,7 @@ static size_t make_name(uint8_t *bytes, uint64_t number)
     return size;
 }
 
-/* An id that the store gave, gives next, or nearly. */
+/* An id that the store gave or will give next, or a similar one. */
 static size_t make_lookalike(uint8_t *bytes, const struct model_topic *topic)
 {
     char text[GIVEN_ID_SIZE];
@@ -203,7 +204,7 @@ static size_t make_lookalike(uint8_t *bytes, const struct model_topic *topic)
 static void choose_id(struct model_job *job)
 {
     if (once_in(2))
-        return; /* given by the store */
+        return; /* the store gives the id */
     if (once_in(8))
         job->id_size = make_lookalike(job->id, &test.model.topics[job->topic]);
     else
@@ -328,7 +329,7 @@ static void claim_one(void)
     test.model.topics[topic].totals.claimed++;
 }
 
-/* An id that is or was a job's, the job if there is one, and a token it may have. */
+/* The id of a present or former job, the job if it exists, and a token that may be its own. */
 struct target {
     struct dueq_slice topic, id;
     struct model_job *job;
@@ -439,7 +440,7 @@ static void extend_one(void)
     target.job->due = model_after(fixture.time, lease);
 }
 
-/* ---- looking */
+/* ---- reading */
 
 static void check_job(const struct dueq_job *found, const struct model_job *job)
 {
@@ -494,7 +495,7 @@ static void add_stats(struct dueq_topic_stats *sum, const struct dueq_topic_stat
     topic_add_totals(sum, stats);
 }
 
-/* Those of flushed topics count on in the store's. */
+/* The totals of flushed topics stay in those of the store. */
 static void check_totals(const struct dueq_topic_stats *store,
                          const struct dueq_topic_stats *topics)
 {
@@ -542,7 +543,7 @@ static bool has_jobs(int topic)
     return false;
 }
 
-/* What a dropped topic has counted goes with it; its tokens and ids do not come again. */
+/* The totals of a dropped topic are gone; its tokens and ids are not given again. */
 static void follow_drops(void)
 {
     size_t topics = 0;
@@ -574,7 +575,7 @@ static void crash(void)
     test.line = test.committed_line;
 }
 
-/* What the store knows of the time line is what was committed of it. */
+/* The store has the time line of the last commit. */
 static void check_timeline(void)
 {
     struct dueq_timeline line = {0, 0, {0}};
@@ -618,7 +619,7 @@ static void flush(void)
     assert_int_equal(dueq_flush(fixture.store, fixture.time), DUEQ_OK);
     assert_int_equal(dueq_topic_count(fixture.store), 0);
     memset(&test.model, 0, sizeof(test.model));
-    for (int topic = 0; topic < TOPICS; topic++) { /* go on growing */
+    for (int topic = 0; topic < TOPICS; topic++) { /* seqs and tokens grow further */
         test.model.topics[topic] = before.topics[topic];
         memset(&test.model.topics[topic].totals, 0, sizeof(struct dueq_topic_stats));
     }
@@ -647,17 +648,10 @@ static void random_step(void)
 /* No record of a flushed topic is left. */
 static void check_empty(void)
 {
-    struct kv_cursor *cursor;
-    static const char tables[] = "BGQSTU";
-
     flush();
     while (dueq_tick(fixture.store, fixture.time, 100))
         ;
-    cursor = kv_cursor_new(fixture.store->kv);
-    for (const char *table = tables; *table != '\0'; table++)
-        if (kv_cursor_seek(cursor, dueq_slice(table, 1)) == DUEQ_OK)
-            assert_int_not_equal(*(const char *)kv_cursor_key(cursor).data, *table);
-    kv_cursor_free(cursor);
+    assert_int_equal(record_count(fixture.store, "BGQSTU"), 0);
 }
 
 static void a_topic_is_the_queue_it_claims_to_be(void **state)

@@ -185,8 +185,8 @@ static void work(long steps)
 
 /* ---- the test */
 
-/* Opens what a crash has left, twice: opening must not have changed it either. A checkpoint may
- * have come to the last record just before. */
+/* Opens the directory twice after a crash: an opening changes nothing. A checkpoint may have
+ * reached the last record just before the crash. */
 static void expect_replayed(struct dump expected, bool checkpoints)
 {
     for (int time = 0; time < 2; time++) {

@@ -1,13 +1,13 @@
 /* Random changes of a set, compared with an array, while ranges of its members are cut out in
- * slices: what is left, members that are added again while cuts are erased, copies, names,
- * crashes. SEED= reproduces, STEPS= scales. */
-#include "storage/kv/cursor.h"
+ * slices: the members that remain, members that are added again while cuts are erased, copies,
+ * renames, crashes. SEED= reproduces, STEPS= scales. */
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/set.h"
 #include "tests/support/dice.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 
 #include <stdio.h>
@@ -145,7 +145,7 @@ static void find_run(struct keys_removal *removal, struct taking *taking)
     }
 }
 
-/* A client that goes away in the middle has changed nothing. */
+/* A client that disconnects in the middle has changed nothing. */
 static void cut_run(void)
 {
     struct keys_removal_part part = {.kind = KEYS_REMOVAL_RUN, .random = dice_bits(&test.dice)};
@@ -155,7 +155,7 @@ static void cut_run(void)
 
     part.most = dice_roll(&test.dice, test.model.count + test.model.count / 8 + 1) / 2 + 1;
     if (keys_removal_new(&here, name(), KEYS_SET, &part, &removal) != DUEQ_OK)
-        return; /* packed, or there is none */
+        return; /* the set is packed, or absent */
     find_run(removal, &taking);
     assert_int_equal(taking.count, part.most < test.model.count ? part.most : test.model.count);
     if (!dice_once_in(&test.dice, 4)) {
@@ -230,19 +230,7 @@ static void drop_or_crash(void)
     test.model = test.committed;
 }
 
-static uint64_t count_records(uint8_t table)
-{
-    struct kv_cursor *at = kv_cursor_new(fixture.store->kv);
-    enum dueq_status status = kv_cursor_seek(at, dueq_slice(&table, 1));
-    uint64_t count = 0;
-
-    for (; status == DUEQ_OK && *(const uint8_t *)kv_cursor_key(at).data == table; count++)
-        status = kv_cursor_next(at);
-    kv_cursor_free(at);
-    return count;
-}
-
-/* When all is erased, nothing is left but what is there. */
+/* When all is erased, the records are those of the members. */
 static void check_erased(void)
 {
     struct keys_view here = view();
@@ -250,9 +238,9 @@ static void check_erased(void)
 
     store_fixture_tick(&fixture, 100);
     keys_info(&here, name(), &info);
-    assert_int_equal(count_records('h'), info.packed ? 0 : info.count);
-    assert_int_equal(count_records('g'), 0);
-    assert_int_equal(count_records('z'), 0);
+    assert_int_equal(record_count(fixture.store, "h"), info.packed ? 0 : info.count);
+    assert_int_equal(record_count(fixture.store, "g"), 0);
+    assert_int_equal(record_count(fixture.store, "z"), 0);
 }
 
 static void runs_leave_what_they_did_not_take(void **state)

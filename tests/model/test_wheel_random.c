@@ -16,7 +16,7 @@ struct world {
     struct wheel_timer timers[TIMERS];
     bool armed[TIMERS];
     int64_t due[TIMERS];
-    int64_t now; /* of the caller; the wheel may be behind while timers are still to come */
+    int64_t now; /* of the caller; the wheel's is earlier while expired timers remain */
     struct dice dice;
 };
 
@@ -40,7 +40,7 @@ static size_t earliest(const struct world *world)
     return best;
 }
 
-/* Spans of all sizes, the borders of the levels among them. */
+/* Spans of all sizes, also at the borders of the levels. */
 static int64_t random_span(struct dice *dice)
 {
     int64_t border = INT64_C(1) << (6 * (1 + dice_roll(dice, 4)));
@@ -77,7 +77,7 @@ static void cancel_random(struct world *world)
     world->armed[i] = false;
 }
 
-/* What was armed when already due comes first, in any order; the rest in order of due. */
+/* Timers that were armed when already due come first, in any order; others in order of due. */
 static void expire_some(struct world *world, uint64_t budget)
 {
     int64_t settled = world->wheel.now;
@@ -154,7 +154,7 @@ static void time_may_begin_below_zero(void **state)
     run_from(-30 * HOUR - 7, 50000);
 }
 
-/* As a server sleeps: it wakes when wheel_next says, and never after something was due. */
+/* A server that sleeps until wheel_next wakes never later than a timer is due. */
 static void sleeping_until_next_meets_every_due_time(void **state)
 {
     struct world world = {.now = INT64_C(1700000000123)};

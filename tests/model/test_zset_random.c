@@ -2,7 +2,6 @@
  * walk, with checkpoints and reopening in between, so that removed members leave tombstones.
  * One set has scores, the other names only. Large parts are cut out in slices and erased by
  * ticks that never finish; crashes interrupt some of that. SEED= reproduces, STEPS= scales. */
-#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
@@ -10,6 +9,7 @@
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/zset.h"
 #include "tests/support/dice.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void commit(void)
     memcpy(test.committed, test.models, sizeof(test.models));
 }
 
-/* True: there is more to erase. */
+/* Returns true if there is more to erase. */
 static bool tick(unsigned budget)
 {
     return dueq_tick(fixture.store, fixture.time, budget);
@@ -109,7 +109,7 @@ static struct dueq_slice name_of(int set)
 
 /* ---- the model in order */
 
-/* Counts scores, which are few; members come by bytes already. */
+/* A counting sort by score: scores are few, and members are in order of their bytes already. */
 static int in_order(const struct model *model, int *order)
 {
     int at[SCORES + 1] = {0};
@@ -125,7 +125,7 @@ static int in_order(const struct model *model, int *order)
     return at[SCORES];
 }
 
-/* How the member lies to the bound: negative, below it. */
+/* Compares the member with the bound; negative: it is below. */
 static int compare_bound(const struct model *model, const struct zset_bound *bound, int member)
 {
     switch (bound->kind) {
@@ -182,7 +182,7 @@ struct expectation {
     const struct model *model;
     const int *order;
     int at, step, left;
-    int limit; /* the walk is left after so many */
+    int limit; /* the walk stops after so many */
 };
 
 static bool check_entry(void *arg, const struct zset_entry *entry)
@@ -312,7 +312,7 @@ static void pop(int set)
     model->present[member] = false;
 }
 
-/* Wide ranges are left alone, or nothing would ever be left. */
+/* Wide ranges are not removed, or the set would always be empty. */
 static void remove_range(int set)
 {
     struct model *model = &test.models[set];
@@ -349,9 +349,9 @@ static void remove_from(int set)
     assert_int_equal(removed, expected);
 }
 
-/* ---- a part cut out in slices */
+/* ---- a part that is cut out in slices */
 
-/* What is to go, in order, and what has been handed out of it. */
+/* The members to remove, in order, and how many were found so far. */
 struct cutting {
     int set;
     struct keys_removal_part part;
@@ -428,7 +428,7 @@ static void cut_part(struct cutting *cutting, struct keys_removal *removal)
 
     assert_int_equal(keys_removal_found(removal), cutting->count);
     if (cutting->count > 0 && dice_once_in(&test.dice, 8)) {
-        /* what was found is no more what goes */
+        /* the part has changed since it was found */
         assert_int_equal(
             zset_remove(&here, name_of(cutting->set), slice_of(cutting->chosen[0])), DUEQ_OK);
         test.models[cutting->set].present[cutting->chosen[0]] = false;
@@ -440,7 +440,7 @@ static void cut_part(struct cutting *cutting, struct keys_removal *removal)
         test.models[cutting->set].present[cutting->chosen[i]] = false;
 }
 
-/* Long members at its ends may forbid it. */
+/* Long members at the ends of the part may prevent a cut. */
 static void cut(int set)
 {
     static void (*const choices[])(struct cutting *, const int *,
@@ -466,7 +466,7 @@ static void cut(int set)
     keys_removal_free(removal);
 }
 
-/* ---- what is left, by members */
+/* ---- the members that remain */
 
 static bool mark_scanned(void *arg, const struct zset_entry *entry)
 {
@@ -506,7 +506,7 @@ static void check_member(int set)
         assert_true(model->present[number_of(entry.member)]);
 }
 
-/* A copy, at once or in slices, is what there is. */
+/* A copy, at once or in slices, is equal to the set. */
 static void check_copy(int set)
 {
     const struct model *model = &test.models[set];
@@ -536,7 +536,7 @@ static void check_copy(int set)
     keys_del(&here, copy);
 }
 
-/* Also by its name it is what it was; or it goes, cuts and all. */
+/* Under another name it is the same set; or it is deleted, with its cuts. */
 static void rename_or_drop(int set)
 {
     struct keys_view here = view();
@@ -565,20 +565,7 @@ static void crash(int set)
     memcpy(test.models, test.committed, sizeof(test.models));
 }
 
-/* How many records there are in a table, which end with one byte of the key. */
-static uint64_t count_records(uint8_t table)
-{
-    struct kv_cursor *at = kv_cursor_new(fixture.store->kv);
-    enum dueq_status status = kv_cursor_seek(at, dueq_slice(&table, 1));
-    uint64_t count = 0;
-
-    for (; status == DUEQ_OK && *(const uint8_t *)kv_cursor_key(at).data == table; count++)
-        status = kv_cursor_next(at);
-    kv_cursor_free(at);
-    return count;
-}
-
-/* When all is erased, nothing is left but what is there. */
+/* When all is erased, the records are those of the members. */
 static void check_erased(int set)
 {
     struct keys_view here = view();
@@ -595,10 +582,10 @@ static void check_erased(int set)
         if (keys_info(&here, name_of(i), &info) == DUEQ_OK && !info.packed)
             expected += info.count;
     }
-    assert_int_equal(count_records('h'), expected);
-    assert_int_equal(count_records('y'), expected);
-    assert_int_equal(count_records('g'), 0);
-    assert_int_equal(count_records('z'), 0);
+    assert_int_equal(record_count(fixture.store, "h"), expected);
+    assert_int_equal(record_count(fixture.store, "y"), expected);
+    assert_int_equal(record_count(fixture.store, "g"), 0);
+    assert_int_equal(record_count(fixture.store, "z"), 0);
 }
 
 static void settle(int set)

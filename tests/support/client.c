@@ -171,7 +171,8 @@ void expect_silence_at(const char *file, int line, redisContext *client, int ms)
 {
     struct pollfd waiting = {.fd = client->fd, .events = POLLIN};
     void *reply = NULL;
-    redisReaderGetReply(client->reader, &reply); /* came together with an earlier one? */
+    redisReaderGetReply(client->reader,
+                        &reply); /* it may have come together with an earlier one */
     if (reply)
         check(file, line, "(silence)", reply);
     if (poll(&waiting, 1, ms) != 0)

@@ -12,7 +12,7 @@
 #include <hiredis/hiredis.h>
 #include <stdint.h>
 
-/* A connection; closed by client_cleanup when the test did not. */
+/* Opens a connection. client_cleanup closes it if the test does not. */
 redisContext *client_open(const struct server_process *server);
 redisContext *client_open_unix(const char *path);
 void client_close(redisContext *client);

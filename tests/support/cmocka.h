@@ -1,4 +1,4 @@
-/* cmocka wants these before it. */
+/* cmocka.h needs these headers before it. */
 #ifndef DUEQ_CMOCKA_H
 #define DUEQ_CMOCKA_H
 

@@ -128,7 +128,7 @@ bool runner_slice(struct command_runner *runner)
     uint64_t lsn;
     if (long_works_next(server) == DUEQ_NEVER)
         return false;
-    while (long_works_next(server) > 0) { /* until the checkpoint has caught up */
+    while (long_works_next(server) > 0) { /* until the checkpoint lets the work continue */
         dueq_maintain(server->store, false);
         usleep(1000);
     }
@@ -199,8 +199,8 @@ static void print_replies(struct buffer *output, FILE *out)
     fclose(raw.input);
 }
 
-/* What the client was sent since the last time, in the notation of reply_text.h; a space
- * between replies. */
+/* Returns what the client was sent since the last call, in the notation of reply_text.h; a
+ * space between replies. */
 static char *take_text(struct connection *client)
 {
     char *text = NULL;

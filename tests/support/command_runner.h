@@ -34,8 +34,8 @@ void runner_pass(struct command_runner *runner, int64_t ms);
 
 /* One slice of long work as in a turn, and then the commit. False: there was nothing to do. */
 bool runner_slice(struct command_runner *runner);
-/* All slices. Returns how many there were; each may write at most `slice_bytes` to the journal.
- */
+/* Runs all slices and returns their number; each may write at most `slice_bytes` to the
+ * journal. */
 int runner_finish(struct command_runner *runner, uint64_t slice_bytes);
 /* Commits what the test itself has put into the store, and serves the waiters. */
 void runner_commit(struct command_runner *runner);

@@ -7,7 +7,8 @@
 
 #include "tests/support/cmocka.h"
 
-/* In memory of exactly its size, so that the sanitizers see a read past its end. */
+/* Reads the file into memory of exactly its size, so that the sanitizers find a read past its
+ * end. */
 static uint8_t *read_input(const char *path, size_t *ret_size)
 {
     FILE *file = fopen(path, "rb");

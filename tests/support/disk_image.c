@@ -5,7 +5,7 @@
 
 enum { SECTOR = 512 };
 
-/* Something asked of a file. A change of size has no bytes. */
+/* A write or a change of size, which has no bytes. */
 struct request {
     struct request *next;
     size_t offset, size;
@@ -29,7 +29,7 @@ struct disk_name {
     char path[];
 };
 
-/* One change of the directory: a name comes, goes, or (from) becomes another. */
+/* One change of the directory: a name is added, removed, or (from) renamed. */
 struct name_change {
     struct name_change *next;
     struct disk_name *name, *from;
@@ -119,13 +119,13 @@ void disk_file_write(struct disk_file *file, size_t offset, const uint8_t *bytes
 
 void disk_file_resize(struct disk_file *file, size_t size)
 {
-    if (size < file->size) /* what grows back later is zeros */
+    if (size < file->size) /* if it grows again, it has zeros there */
         ask(file, size, file->size - size)->file_size = file->size;
     ask(file, 0, 0)->file_size = size;
     file->size = size;
 }
 
-/* The most bytes the file had at any time since the last sync. */
+/* The greatest size of the file since the last sync. */
 static size_t greatest_size(const struct disk_file *file)
 {
     size_t greatest = file->platter_size;
@@ -165,7 +165,7 @@ static void replace_platter(struct disk_file *file, uint8_t *bytes, size_t size)
     drop_requests(file);
 }
 
-/* In place: data.mdb is large, and what is asked of it between two syncs is not. */
+/* Applies the requests in place: data.mdb is large, and they are few. */
 void disk_file_sync(struct disk_file *file)
 {
     size_t greatest = greatest_size(file);
@@ -198,7 +198,8 @@ static void each_sector(const struct request *request,
 }
 
 struct tearing {
-    uint32_t *versions; /* of each sector: those asked for; later, those still to be kept */
+    uint32_t
+        *versions; /* of each sector: the versions written; later, the versions still to keep */
     uint8_t *bytes;
 };
 
@@ -369,7 +370,7 @@ static bool is_changing(const struct disk_image *image, const struct disk_name *
     return false;
 }
 
-/* Names that no file has or could have any more. */
+/* Forgets names that no file has or could have any more. */
 static void forget_names(struct disk_image *image)
 {
     for (struct disk_name **at = &image->names; *at != NULL;) {
@@ -395,7 +396,7 @@ static bool is_named(const struct disk_image *image, const struct disk_file *fil
     return false;
 }
 
-/* Files that nobody can reach any more. */
+/* Forgets files that no name leads to and that are not held. */
 static void forget_files(struct disk_image *image)
 {
     for (struct disk_file **at = &image->files; *at != NULL;) {
@@ -456,7 +457,7 @@ static void keep_some_names(struct disk_image *image, struct dice *dice)
     }
 }
 
-/* Two names of one file, of which a rename has come to the platter by half, are two files. */
+/* If only half of a rename reached the disk, both names exist; then they are two files. */
 static void part_twins(struct disk_image *image)
 {
     for (struct disk_name *name = image->names; name != NULL; name = name->next)
@@ -477,7 +478,7 @@ void disk_image_cut(struct disk_image *image, struct dice *dice)
     for (struct disk_file *file = image->files; file != NULL; file = file->next) {
         disk_file_lose(file, dice);
         file->size = file->platter_size;
-        file->stale = false; /* after a restart nobody remembers more */
+        file->stale = false; /* after a restart the cache shows what the disk has */
     }
     for (struct disk_name *name = image->names; name != NULL; name = name->next)
         name->now = name->platter;

@@ -25,12 +25,13 @@ struct fake_disk {
     pthread_cond_t released;
     struct disk_image *image;
     struct disk_file *open[DESCRIPTORS];
-    bool untold[DESCRIPTORS]; /* a sync of the file failed, and this one has not heard of it */
+    bool untold[DESCRIPTORS]; /* a sync of the file failed, and this descriptor has not reported
+                                 it */
     unsigned long counts[DISK_CALLS];
     struct fault faults[DISK_CALLS];
-    struct dice dice; /* what a failed sync has lost */
+    struct dice dice; /* decides what a failed sync loses */
     size_t most;
-    bool interrupted; /* the last transfer was */
+    bool interrupted; /* the last transfer was interrupted */
     bool hold_syncs;
     unsigned held_syncs; /* of files that have a name */
     bool dead;
@@ -110,7 +111,7 @@ static void write_real(int fd, const struct disk_file *file)
     free(bytes);
 }
 
-/* The file of that name, which may be one that this disk has not seen before; NULL. */
+/* Returns the file of that name, which may be new to this disk; NULL: there is none. */
 static struct disk_file *find(struct fake_disk *disk, const char *path)
 {
     struct disk_file *file = disk_image_find(disk->image, path);
@@ -206,7 +207,7 @@ static ssize_t fake_pwritev(void *arg, int fd, const struct iovec *parts, int co
     return put;
 }
 
-/* A file that the journal prepares has no name before it is whole. */
+/* A file that the journal prepares has a temporary name until it is complete. */
 static bool has_name(int fd)
 {
     struct stat status;
@@ -245,7 +246,7 @@ static int fake_fdatasync(void *arg, int fd)
     return leave(disk, result);
 }
 
-/* The real file is the page cache: what is written shows there, whatever comes of it. */
+/* The real file is the page cache: it shows all writes, whether they reach the disk or not. */
 static ssize_t write_cache(struct disk_file *file, int fd, const struct iovec *parts, int count,
                            off_t offset)
 {
@@ -272,13 +273,13 @@ ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
     pthread_mutex_lock(&disk->lock);
     if (!fails(disk, DISK_DATA_WRITE))
         put = write_cache(find(disk, path), fd, parts, count, offset);
-    else if (disk->dead) /* it will be gone */
+    else if (disk->dead) /* the write will be lost */
         put = write_cache(NULL, fd, parts, count, offset);
     leave(disk, 0);
     return put;
 }
 
-/* As Linux does: every descriptor that was open hears of a failed sync once. */
+/* As in Linux, each open descriptor reports a failed sync once. */
 static void tell_others(struct fake_disk *disk, const struct disk_file *file)
 {
     for (int fd = 0; fd < DESCRIPTORS; fd++)
@@ -304,7 +305,7 @@ int fake_disk_data_sync(struct fake_disk *disk, const char *path)
     return leave(disk, result);
 }
 
-/* What is there takes no room. */
+/* Existing blocks take no room. */
 static int fake_fallocate(void *arg, int fd, off_t offset, off_t size)
 {
     struct fake_disk *disk = arg;
@@ -367,7 +368,7 @@ static int fake_fsync_dir(void *arg, const char *path)
     return leave(disk, result);
 }
 
-/* What a failed sync has lost is read back as the disk has it. */
+/* Later reads return what the disk has, without what a failed sync has lost. */
 static int forget(const struct disk_file *file, int fd)
 {
     char path[64];

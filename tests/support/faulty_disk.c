@@ -30,7 +30,7 @@ void faulty_disk_prepare(struct server_process *server, long countdown)
     free(trigger);
 }
 
-/* At once: the server never sees half of it. */
+/* Renames the file, so that the server never reads half of it. */
 void faulty_disk_break(const struct server_process *server, const char *faults)
 {
     char *trigger = trigger_path(server), *half = NULL;

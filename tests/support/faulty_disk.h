@@ -4,11 +4,11 @@
 
 #include "tests/support/server_process.h"
 
-/* For the next runs of the server: its data is on such a disk, which works at first. After
+/* In its next runs the server has its data on such a disk, which works at first. After
  * faulty_disk_break, `countdown` calls succeed before the first one fails. */
 void faulty_disk_prepare(struct server_process *server, long countdown);
 
-/* From now on these fail: "fdatasync EIO", "grow ENOSPC", ... */
+/* From now on these calls fail: "fdatasync EIO", "grow ENOSPC", ... */
 void faulty_disk_break(const struct server_process *server, const char *faults);
 void faulty_disk_repair(const struct server_process *server);
 

@@ -90,14 +90,14 @@ static enum job_request choose(struct job_load *load, const struct known_job *jo
     return roll < 9 ? REQUEST_EXTEND : REQUEST_DEL;
 }
 
-/* A push of an id that is there for certain. */
+/* Pushes an id that certainly exists. */
 static void push_again(struct job_load *load, struct load_client *client, size_t serial)
 {
     struct known_job *job = &load->model->jobs[serial];
     struct load_request *request = enqueue(load, client, REQUEST_PUSH, job->topic);
     request->serial = serial;
     request->duplicate = true;
-    job->pending = REQUEST_GET; /* nothing that changes it until the reply is here */
+    job->pending = REQUEST_GET; /* until the reply, no request changes the job */
     redisAppendCommand(client->connection, "Q.PUSH %s intruder ID %s",
                        topic_name(load, job->topic), job->id);
 }
@@ -173,8 +173,8 @@ static void pushed(struct job_load *load, const struct load_request *request,
         job->pending = REQUEST_NONE;
 }
 
-/* Replies of different connections are read in another order than the server gave them: a
- * claim may be read before the push, nack or del of the same job, or after a later claim. */
+/* The test reads replies of different connections in another order than the server sent them:
+ * it may read a claim before the push, nack or del of the same job, or after a later claim. */
 static void claimed_job(struct job_load *load, const struct load_request *request,
                         const redisReply *job_reply)
 {
@@ -200,7 +200,7 @@ static void claimed_job(struct job_load *load, const struct load_request *reques
         violation(load, serial, "a job has changed its id", id);
     memcpy(job->id, id->str, (size_t)id->len + 1);
     if (job->pending == REQUEST_PUSH)
-        job->pending = REQUEST_NONE; /* it was pushed: here it is */
+        job->pending = REQUEST_NONE; /* the claim shows that it was pushed */
     job->state = JOB_CLAIMED;
     job->loose = request->loose;
     job->token = token;
@@ -223,7 +223,7 @@ static bool is_stale(const redisReply *reply)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "STALE", 5) == 0;
 }
 
-/* An answer to the holder of a token: it must hold, unless the lease was short. */
+/* A reply to a request with a token: it must succeed, unless the lease was short. */
 static void settled(struct job_load *load, const struct load_request *request,
                     const redisReply *reply)
 {
@@ -246,7 +246,7 @@ static void settled(struct job_load *load, const struct load_request *request,
         job->state = job->wanted;
         job->loose = false;
     } else {
-        job->loose = false; /* a whole hour */
+        job->loose = false; /* the lease is an hour */
     }
 }
 
@@ -267,7 +267,7 @@ static void answered(struct job_load *load, const struct load_request *request,
     }
 }
 
-/* True when the server did nothing and said so, and may. */
+/* True: the server refused the request, and may. */
 static bool refused(struct job_load *load, const struct load_request *request,
                     const redisReply *reply)
 {
@@ -308,7 +308,7 @@ static bool receive(struct job_load *load, struct load_client *client)
     return true;
 }
 
-/* ---- the whole */
+/* ---- steps */
 
 static bool flush_requests(struct load_client *client)
 {

@@ -17,11 +17,11 @@ struct load_request {
     size_t serial; /* of its job; not for claims */
     int topic;
     uint64_t sent;  /* model clock */
-    int64_t token;  /* the one sent; of a claim: the greatest of its topic known then */
+    int64_t token;  /* the one sent; of a claim: the greatest of its topic known at that time */
     unsigned count; /* most jobs a claim may bring */
-    bool loose;     /* claims: a short lease */
-    bool duplicate; /* pushes: must be refused */
-    char floor_id[MODEL_ID_MAX]; /* pushes: the server's id must be greater */
+    bool loose;     /* of claims: the lease is short */
+    bool duplicate; /* of pushes: must be refused */
+    char floor_id[MODEL_ID_MAX]; /* of pushes: the server's id must be greater */
 };
 
 struct load_client {

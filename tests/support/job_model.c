@@ -55,7 +55,7 @@ void job_model_gone(struct job_model *model, size_t serial)
 
 /* ---- bodies */
 
-/* Mostly small, some of a page, a few large: each takes another way through the server. */
+/* Mostly small, some of a page, few large: the server handles each in another way. */
 static size_t body_size(size_t serial)
 {
     uint64_t hash = dice_hash(serial + 1);
@@ -141,7 +141,7 @@ static void check_token(const struct known_job *job, enum job_state state, int64
         fail_at(__FILE__, __LINE__, "'%s' was claimed by somebody else under a lease", job->id);
 }
 
-/* Takes the answer to Q.GET for what is so. */
+/* Sets the model from the reply to Q.GET. */
 static void learn(struct job_model *model, size_t serial, const redisReply *reply)
 {
     struct known_job *job = &model->jobs[serial];
@@ -160,7 +160,7 @@ static void learn(struct job_model *model, size_t serial, const redisReply *repl
         fail_at(__FILE__, __LINE__, "'%s' has the body of another job", job->id);
     check_token(job, state, token);
     if (state == JOB_CLAIMED && token != job->token)
-        job->loose = true; /* by a claim without a reply: who knows for how long */
+        job->loose = true; /* by a claim without a reply, so its end is not known */
     if (token > model->topics[job->topic].token)
         model->topics[job->topic].token = token;
     job->state = state;
@@ -185,8 +185,8 @@ static redisReply *next(redisContext *client)
     return reply;
 }
 
-/* Learns about so many of the live jobs, from the end of the list: those that turn out to be
- * gone leave it, and what moves into their place has been looked at. */
+/* Checks so many of the live jobs, from the end of the list: a job that is gone leaves the
+ * list, and the one that moves to its index was checked before. */
 static void check_some_live(struct job_model *model, redisContext *client, size_t end, size_t n)
 {
     size_t *serials = calloc(n + 1, sizeof(*serials));
@@ -216,7 +216,7 @@ static void check_live(struct job_model *model, redisContext *client)
     }
 }
 
-/* Those that went last, which a crash would bring back first. */
+/* Checks the jobs that were removed last, which a crash would most likely bring back. */
 static void check_gone(struct job_model *model, redisContext *client)
 {
     size_t looked_at = 0;
@@ -236,7 +236,7 @@ static void check_gone(struct job_model *model, redisContext *client)
     }
 }
 
-/* Jobs known to be there, and those whose id the server gave in a reply that was lost. */
+/* Counts the jobs that are known to exist, and those whose id was in a lost reply. */
 static void count_topic(const struct job_model *model, int topic, int64_t *ret_known,
                         int64_t *ret_lost)
 {

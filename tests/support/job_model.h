@@ -1,6 +1,6 @@
 /* What clients know of each job: only what the server has replied. A request without a reply
- * when the server dies may have been done or not; job_model_check accepts both and nothing
- * else, and then takes over what the server shows.
+ * when the server ends may have been done or not; job_model_check accepts both and nothing
+ * else, and then sets the model from what the server shows.
  *
  * A violation fails the running test. */
 #ifndef DUEQ_JOB_MODEL_H
@@ -27,21 +27,21 @@ enum job_request {
 struct known_job {
     char id[MODEL_ID_MAX]; /* "": the server chooses one, which is not known yet */
     int topic;
-    enum job_state state;     /* as last replied; of a push under way: what it will be */
-    enum job_state wanted;    /* of a nack under way: what it will become */
+    enum job_state state;     /* from the last reply; during a push: the state after it */
+    enum job_state wanted;    /* during a nack: the state after it */
     enum job_request pending; /* sent, without a reply */
-    bool loose;               /* a short lease or delay: its state changes by itself */
+    bool loose;               /* a short lease or delay: the state changes without a request */
     int64_t token;            /* of the last claim replied */
     uint64_t token_at;        /* model clock of that reply */
     uint64_t gone_at;         /* model clock of the reply that made it JOB_GONE */
-    size_t place;             /* in `live` */
+    size_t place;             /* index in `live` */
 };
 
 struct known_topic {
     char name[24];
     int64_t token;              /* greatest replied */
     char last_id[MODEL_ID_MAX]; /* greatest id the server gave */
-    unsigned lost_claims;       /* jobs that claims without a reply may have taken */
+    unsigned lost_claims;       /* jobs that claims without a reply may have claimed */
 };
 
 struct job_model {

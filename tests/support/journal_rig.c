@@ -199,7 +199,7 @@ uint8_t *rig_read(const char *path, size_t *ret_size)
     return bytes;
 }
 
-/* In place: ext4 writes out what is truncated and written anew. */
+/* Writes in place: ext4 syncs a file that is truncated and written again. */
 void rig_write(const char *path, const uint8_t *bytes, size_t size)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -234,7 +234,7 @@ static void count_name(struct tally *tally, const char *name)
         tally->count++;
 }
 
-/* Does not depend on the order in which the directory is listed. */
+/* Adds to the digest so that the order of the listing does not matter. */
 static void digest_file(struct tally *tally, const char *name)
 {
     char *path = rig_path(tally->rig, name);

@@ -13,14 +13,14 @@ struct journal_rig {
     struct fake_disk *disk;
     struct journal *journal; /* NULL: closed */
     struct journal_options options;
-    unsigned later_every; /* of every so many records the sync thread writes one; 0: none */
+    unsigned later_every; /* the sync thread writes one of so many records; 0: none */
     uint64_t after;       /* rig_open replays records with a higher LSN */
-    uint64_t timeline;    /* written into every payload; grows with each opening */
+    uint64_t timeline;    /* in each payload; grows with each opening */
     /* of the last opening */
     struct journal_replay replay;
     struct dueq_error error;
-    uint64_t read_from, read_to;     /* LSNs handed out; from > to: none */
-    uint64_t timelines[RIG_RECORDS]; /* by LSN, of the records handed out */
+    uint64_t read_from, read_to;     /* LSNs that replay returned; from > to: none */
+    uint64_t timelines[RIG_RECORDS]; /* by LSN, of the records that replay returned */
 };
 
 void rig_init(struct journal_rig *rig);
@@ -31,10 +31,11 @@ void rig_close(struct journal_rig *rig);
 /* Opens, expecting DUEQ_OK. */
 void rig_reopen(struct journal_rig *rig);
 
-/* Appends a record with so many bytes of payload. The second waits until it is durable. */
+/* Appends a record with that many bytes of payload. The second function waits until it is
+ * durable. */
 enum dueq_status rig_try(struct journal_rig *rig, size_t payload);
 uint64_t rig_append(struct journal_rig *rig, size_t payload);
-/* Until the sync thread has come to that record by itself. */
+/* Waits until the sync thread has synced that record without a request. */
 void rig_await_sync(const struct journal_rig *rig, uint64_t lsn);
 
 /* ---- the files. The caller frees paths and bytes. */

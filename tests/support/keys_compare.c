@@ -14,7 +14,7 @@
 
 #include "tests/support/cmocka.h"
 
-/* What an iteration over a key's elements has come to. */
+/* The state of an iteration over a key's elements. */
 struct comparison {
     const struct model_key *key;
     uint64_t seen;
@@ -61,7 +61,8 @@ static long long integer_of(int member)
     return strtoll(text, NULL, 10);
 }
 
-/* A small hash has its fields as they came, a set of integers the integers in their order. */
+/* A small hash has its fields in order of insertion, a set of integers has them in order of the
+ * numbers. */
 static void compare_place(const struct comparison *comparison, int member)
 {
     const struct model_key *key = comparison->key;
@@ -77,7 +78,7 @@ static bool compare_member(void *arg, struct dueq_slice text, struct dueq_slice 
     struct comparison *comparison = arg;
     int member = member_of(comparison, text);
 
-    /* The value is of a set empty, and 0. */
+    /* A set's value is empty, which is text 0. */
     assert_int_equal(model_number(value), comparison->key->slots[member]);
     compare_place(comparison, member);
     comparison->last_member = member;
@@ -158,7 +159,7 @@ void compare_keys(struct dueq *store, struct dueq_time time, const struct keys_m
 
 enum { TABLES = 256 };
 
-/* The records that each table must hold. */
+/* Counts the records that each table must contain. */
 static void count_model(const struct keys_model *model, uint64_t *counts)
 {
     static const struct {

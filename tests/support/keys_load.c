@@ -10,14 +10,14 @@
 
 enum { PIPELINE = 24, BRIEF_MS = 20 };
 
-/* What a client does at one serial. */
+/* What a client does at one serial number. */
 struct act {
     int client;
     uint64_t serial;
     int number, slot; /* > 0; < KEYS_LOAD_SLOTS */
 };
 
-/* ---- acts: how each is said, and what it does and is answered */
+/* ---- acts: the commands of each, its effect and its reply */
 
 static void say_add(redisContext *server, const struct act *act)
 {
@@ -146,7 +146,7 @@ static void insert(struct keys_state *state, int list, uint64_t element)
         state->counts[list]++;
 }
 
-/* A push that keeps the list short. */
+/* Sends a push that keeps the list short. */
 static void say_push(redisContext *server, const struct act *act)
 {
     redisAppendCommand(server, "LPUSH %d:a %llu", act->client, (unsigned long long)act->serial);
@@ -177,7 +177,7 @@ static void do_move(struct keys_state *state, const struct act *act, FILE *reply
     insert(state, 1, element);
 }
 
-/* All of it or nothing. */
+/* Sends a transaction, which must be done whole or not at all. */
 static void say_twins(redisContext *server, const struct act *act)
 {
     redisAppendCommand(server, "MULTI");
@@ -194,7 +194,7 @@ static void do_twins(struct keys_state *state, const struct act *act, FILE *repl
     state->fields[0] = act->number;
 }
 
-/* Those that all clients change. */
+/* Sends changes of keys that all clients share. */
 static void say_shared(redisContext *server, const struct act *act)
 {
     (void)act;
@@ -285,7 +285,7 @@ static void lose(struct keys_client *client)
     client->connection = NULL;
 }
 
-/* The replies to one act, separated by spaces; NULL: the connection is lost. */
+/* Reads the replies to one act, separated by spaces; NULL: the connection is lost. */
 static char *read_replies(struct keys_client *client, int count)
 {
     char *text = NULL;
@@ -312,7 +312,7 @@ static char *read_replies(struct keys_client *client, int count)
     return NULL;
 }
 
-/* What the act must be answered, after the state has taken it in; the caller frees it. */
+/* Applies the act to the state. Returns the expected replies, which the caller frees. */
 static char *run_act(struct keys_state *state, const struct act_kind *kind,
                      const struct act *act)
 {
@@ -325,7 +325,7 @@ static char *run_act(struct keys_state *state, const struct act_kind *kind,
     return text;
 }
 
-/* Both counters have the same value, and no client is told one that another had. */
+/* Both counters have the same value, and no two clients get the same one. */
 static void take_shared(struct keys_load *load, const char *text)
 {
     int64_t x = 0, y = -1;
@@ -390,7 +390,7 @@ void keys_load_finish(struct keys_load *load)
     }
 }
 
-/* ---- what is there after a restart */
+/* ---- the state after a restart */
 
 static void print_list(const struct keys_state *state, int list, FILE *out)
 {
@@ -442,7 +442,7 @@ static void print_number(bool there, int64_t number, FILE *out)
         fputs("nil\n", out);
 }
 
-/* As read_state reads it from the server. */
+/* Describes the state in the form that read_state returns. */
 static char *describe(const struct keys_state *state)
 {
     char *text = NULL;
@@ -493,14 +493,14 @@ static char *read_state(redisContext *checker, int client)
     return text;
 }
 
-/* An act of two commands may be there by half: what LPUSH added may not be trimmed yet. */
+/* An act of two commands may have been done by half: LPUSH without its LTRIM. */
 static void trim(redisContext *checker, int client, const char *list)
 {
     if (ask_integer(checker, "LLEN %d:%s", client, list) > KEYS_LOAD_LIST)
         expect(checker, "OK", "LTRIM %d:%s 0 %d", client, list, KEYS_LOAD_LIST - 1);
 }
 
-/* Finds out how much of what was sent has been done. */
+/* Finds how many of the requests without a reply were done. */
 static void settle(struct keys_client *client, int number, const char *found)
 {
     struct keys_state state = client->state;
@@ -529,7 +529,7 @@ static void settle(struct keys_client *client, int number, const char *found)
     client->replied = client->sent;
 }
 
-/* It never lives longer than it was given, and never without an end. */
+/* The key never lives longer than its expiry, and never without one. */
 static void check_brief(redisContext *checker, int client)
 {
     int64_t left = ask_integer(checker, "PTTL %d:brief", client);

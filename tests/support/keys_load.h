@@ -27,14 +27,15 @@ struct keys_state {
 struct keys_client {
     redisContext *connection; /* NULL: lost */
     struct keys_state state;  /* after all that was replied */
-    uint64_t replied, sent;   /* serials of the next */
+    uint64_t replied, sent;   /* serial of the next reply, and of the next request */
 };
 
 struct keys_load {
     struct dice *dice;
     struct keys_client clients[KEYS_LOAD_CLIENTS];
-    int64_t shared;                      /* the least that the shared counters may be */
-    uint64_t pushes, pushes_sent, steps; /* of a list that all share; replied and sent */
+    int64_t shared; /* the least that the shared counters may be */
+    uint64_t pushes, pushes_sent,
+        steps; /* of a list that all clients share: replied and sent */
 };
 
 void keys_load_open(struct keys_load *load, const struct server_process *server);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- texts: a filling, and the number in the last two bytes */
+/* ---- texts: filler, and the number in the last two bytes */
 
 enum { NUMBER_SIZE = 2, TEXT_MAX = 5000 };
 
@@ -15,7 +15,7 @@ static size_t filling_size(int number)
     case 1:
         return 460 + (size_t)number % 60; /* about as long as a key may be */
     case 3:
-        return 600; /* longer, and all begin alike */
+        return 600; /* longer, and with the same beginning */
     case 5:
         return number % 16 == 5 ? TEXT_MAX - NUMBER_SIZE : 0;
     default:
@@ -30,7 +30,7 @@ static uint8_t filler(int number)
     return fillers[number % 8];
 }
 
-/* Of some digits, with either sign, and in another order than the numbers of the texts. */
+/* An integer with either sign; their order is not that of the numbers of the texts. */
 static struct dueq_slice integer_text(char *text, int number)
 {
     long long scale = number % 3 == 0 ? 1 : number % 3 == 1 ? 1001 : 92233720368547758;
@@ -180,7 +180,7 @@ static size_t member_size(const struct model_key *key, int member, int value)
     }
 }
 
-/* What the key's own record may hold. */
+/* The greatest size of a packed value, bytes. */
 static size_t packed_max(const struct model_key *key)
 {
     bool ordered = (key->type == KEYS_HASH && key->encoding == KEYS_LISTPACK) ||
@@ -189,7 +189,7 @@ static size_t packed_max(const struct model_key *key)
     return key->type == KEYS_LIST ? 1024 : ordered ? 8192 : 2048;
 }
 
-/* Before the member is set. */
+/* Call it before the member is set. */
 static void unpack_for(struct model_key *key, int member, int value)
 {
     size_t size = member_size(key, member, value);
@@ -210,7 +210,7 @@ static void widen(const struct keys_limits *limits, struct model_key *key, int m
         key->encoding = KEYS_SKIPLIST;
 }
 
-/* After it was. */
+/* Call it after the member was set. */
 static void settle(const struct keys_limits *limits, struct model_key *key, int member,
                    int value)
 {

@@ -14,7 +14,7 @@ enum {
 };
 
 struct model_key {
-    enum keys_type type; /* KEYS_NONE: not there */
+    enum keys_type type; /* KEYS_NONE: there is no such key */
     int64_t expires;
     uint64_t life; /* a number that no other key of this run has had */
     bool lapsed;   /* the key before this one expired; the store has not reported it yet */
@@ -25,7 +25,7 @@ struct model_key {
      * and sorted set, by member: 0, the text of the value, the number of the score; or -1, no
      * such member. */
     int slots[KEYS_MODEL_TEXTS];
-    uint64_t serials[KEYS_MODEL_TEXTS]; /* of members: ascending as they came */
+    uint64_t serials[KEYS_MODEL_TEXTS]; /* of members: ascending in order of insertion */
 };
 
 struct keys_model {
@@ -49,7 +49,7 @@ void model_drop(struct model_key *key);
 void model_assign(struct keys_model *model, struct model_key *to, const struct model_key *from);
 void model_flush(struct keys_model *model, unsigned database);
 void model_swap(struct keys_model *model, unsigned a, unsigned b);
-/* Drops what has expired. */
+/* Removes keys that have expired. */
 void model_pass(struct keys_model *model, struct dueq_time time);
 
 void model_set_string(struct model_key *key, int value);

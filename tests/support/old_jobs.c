@@ -12,11 +12,12 @@
 enum { BEGAN = 1700000000, LONG_ID = 255, LARGE_BODY = 40000 };
 
 #define MADE_AT ((int64_t)BEGAN * 1000)
-#define LATER   (MADE_AT + 60 * 1000) /* when the directory was left, and is looked at */
+#define LATER                                                                                  \
+    (MADE_AT + 60 * 1000) /* when the directory was left; the check uses the same time */
 
-/* A job as it stands in the directory. */
+/* A job in the directory. */
 struct old_job {
-    const char *topic, *id; /* id "long": of the greatest size */
+    const char *topic, *id; /* the id "long" stands for one of the greatest size */
     size_t body;            /* bytes */
     int64_t delay;          /* ms from MADE_AT */
     bool absolute;          /* the delay was given as a time */

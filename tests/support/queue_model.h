@@ -13,7 +13,7 @@ enum {
 };
 
 struct model_job {
-    bool there; /* false: removed; its id serves to ask for a job that does not exist */
+    bool there; /* false: removed; its id is used in requests for a job that does not exist */
     uint8_t id[DUEQ_NAME_MAX];
     size_t id_size;
     int topic, priority;
@@ -28,7 +28,7 @@ struct model_job {
 };
 
 struct model_topic {
-    struct dueq_topic_stats totals; /* the totals of it only */
+    struct dueq_topic_stats totals; /* only the totals are used */
     int64_t last_token;
     uint8_t last_given[DUEQ_NAME_MAX]; /* the last id that the store gave */
     size_t last_given_size;

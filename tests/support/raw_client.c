@@ -111,7 +111,7 @@ static void copy_reply(struct raw_client *raw, FILE *out)
         fputc(line[0], out);
         copy_elements(raw, out, count, "[]");
     } else {
-        fputs(line, out); /* _ ,1.5 #t (12 as they are, and what is unknown too */
+        fputs(line, out); /* _ ,1.5 #t (12 and unknown types: the line as it is */
     }
 }
 

@@ -78,7 +78,7 @@ bool reply_text_matches(const char *pattern, const char *text)
             pattern++;
             text++;
         } else if (star) {
-            pattern = star; /* the last star takes one more character */
+            pattern = star; /* the last star matches one more character */
             text = ++resume;
         } else {
             return false;

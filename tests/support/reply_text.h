@@ -19,7 +19,7 @@ char *reply_text(const redisReply *reply);
 /* "quoted", with \r \n \" \\ and \xHH. */
 void reply_text_quote(FILE *out, const char *data, size_t size);
 
-/* '*' in the pattern matches any text, also none; other characters match themselves. */
+/* '*' in the pattern matches any text, also an empty one; other characters match themselves. */
 bool reply_text_matches(const char *pattern, const char *text);
 
 #endif

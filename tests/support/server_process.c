@@ -23,7 +23,7 @@
 
 enum {
     WORDS_MAX = 4 * SERVER_SETTINGS_MAX, /* on a command line */
-    START_ATTEMPTS = 5,                  /* somebody else may take the free port first */
+    START_ATTEMPTS = 5,                  /* another program may take the free port first */
     PATIENCE_MS = 120000, /* for a start or a stop: only a hang takes that long */
     LOG_TAIL_BYTES = 4000
 };
@@ -98,7 +98,7 @@ static void set(struct server_setting *settings, const char *name, const char *v
     while (i < SERVER_SETTINGS_MAX && settings[i].name && strcmp(settings[i].name, name) != 0)
         i++;
     if (i + 1 >= SERVER_SETTINGS_MAX)
-        abort(); /* the list ends with an unused one */
+        abort(); /* the list must end with an unused setting */
     if (!settings[i].name)
         settings[i].name = text("%s", name);
     free(settings[i].value);
@@ -116,7 +116,7 @@ void server_process_environment(struct server_process *server, const char *name,
     set(server->environment, name, value);
 }
 
-/* Puts the words of a value, which is cut up for it, at the end of the list. */
+/* Splits the value into words, in place, and appends them to the list. */
 static size_t add_words(char **words, size_t count, char *value)
 {
     char *rest = NULL;
@@ -128,7 +128,7 @@ static size_t add_words(char **words, size_t count, char *value)
     return count;
 }
 
-/* In the child: never returns. */
+/* Runs in the child process; never returns. */
 static void become_server(struct server_process *server, pid_t parent)
 {
     char *words[WORDS_MAX + 3] = {text("%s", server_binary()), text("server")};
@@ -142,7 +142,8 @@ static void become_server(struct server_process *server, pid_t parent)
             words[count++] = text("--%s", option->name);
         count = add_words(words, count, option->value);
     }
-    words[count++] = text("--port"); /* last: a file among the options may name another */
+    words[count++] =
+        text("--port"); /* last, because a configuration file may contain another port */
     words[count] = text("%d", server->port);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -166,7 +167,7 @@ void server_process_launch(struct server_process *server)
         become_server(server, parent);
 }
 
-/* Sends a PING and reads whatever comes: an error reply (NOAUTH) is an answer as well. */
+/* Sends a PING. Any reply counts, also an error (NOAUTH). */
 static bool answers(int port)
 {
     struct sockaddr_in address = local_address(port);
@@ -186,7 +187,7 @@ static bool answers_in_time(struct server_process *server)
 {
     for (int waited = 0; waited < PATIENCE_MS; waited += 2) {
         if (answers(server->port))
-            return server_process_alive(server); /* else somebody else's answer */
+            return server_process_alive(server); /* else another program has answered */
         if (!server_process_alive(server))
             return false;
         pause_ms(2);

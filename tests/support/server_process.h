@@ -27,22 +27,23 @@ struct server_process {
     char *unixsocket; /* path for a socket, for tests that want one */
     struct server_setting options[SERVER_SETTINGS_MAX];     /* --name value */
     struct server_setting environment[SERVER_SETTINGS_MAX]; /* NAME=value */
-    struct server_process *next;                            /* all that live */
+    struct server_process *next;                            /* all that exist */
 };
 
-/* A server that does not run yet, with small files (1 MiB segments), so that tests see
- * checkpoints and recycled segments too. */
+/* Makes a server that does not run yet, with small files (1 MiB segments), so that tests
+ * include checkpoints and recycled segments. */
 struct server_process *server_process_new(void);
 
-/* For the next run; replaces an earlier value of that name. value may contain several words. */
+/* Sets an option for the next run; replaces an earlier value of that name. value may contain
+ * several words. */
 void server_process_option(struct server_process *server, const char *name, const char *value);
 void server_process_environment(struct server_process *server, const char *name,
                                 const char *value);
 
-/* Starts it (again, if it ran before) and returns when it answers. */
+/* Starts the server and returns when it answers. It may have run before. */
 void server_process_run(struct server_process *server);
 
-/* Starts it without waiting for anything. */
+/* Starts the server and does not wait. */
 void server_process_launch(struct server_process *server);
 
 /* server_process_new + run with options as text: "maxclients 3, durability none", or "". */

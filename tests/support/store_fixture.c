@@ -62,8 +62,7 @@ void store_fixture_close(struct store_fixture *fixture)
     assert_int_equal(status, DUEQ_OK);
 }
 
-/* What a commit covers is on disk when its LSN is, and large records are written later, by the
- * sync thread. */
+/* Waits until the last commit is durable: the sync thread writes large records later. */
 static void wait_for_commits(struct store_fixture *fixture)
 {
     if (fixture->store != NULL)

@@ -1,5 +1,5 @@
-/* How to speak to a queue server. A driver only turns work into bytes and bytes into outcomes;
- * sockets, pacing and clocks are load.c's. */
+/* Drivers, one for each kind of queue server. A driver only encodes requests and decodes
+ * replies; load.c has the sockets, the pace and the clocks. */
 #ifndef DUEQ_DRIVER_H
 #define DUEQ_DRIVER_H
 
@@ -12,28 +12,28 @@ enum { BENCH_ID_SIZE = 36, BENCH_COUNT_MAX = 1000 };
 
 struct bench_push {
     const char *topic;
-    char id[BENCH_ID_SIZE + 1]; /* ignored by beanstalkd, which gives its own */
+    char id[BENCH_ID_SIZE + 1]; /* beanstalkd ignores it and gives its own */
     const char *body;
     size_t body_size;
     int64_t delay; /* ms */
     int64_t now;   /* unix ms */
 };
 
-/* A claimed job, as the ack needs it. */
+/* What the ack of a claimed job needs. */
 struct bench_claimed {
     char id[64];
     int64_t token;
 };
 
 enum bench_outcome {
-    BENCH_PARTIAL, /* need more bytes */
+    BENCH_PARTIAL, /* the reply is incomplete */
     BENCH_DONE,
-    BENCH_FAILED /* an error reply, or bytes that are no reply: ret->error */
+    BENCH_FAILED /* an error reply, or not a reply: ret->error says which */
 };
 
 struct bench_reply {
     size_t used;    /* bytes of the reply */
-    size_t acked;   /* of an ack */
+    size_t acked;   /* jobs acked */
     size_t claimed; /* jobs appended to `jobs` */
     bool empty;     /* of a claim: nothing is due */
     char error[200];
@@ -42,9 +42,10 @@ struct bench_reply {
 struct bench_driver {
     const char *name;
     int port;
-    /* Request and reply of the preparation, sent once on the first connection; NULL: none. */
+    /* Request and reply of the preparation, which is sent once, on the first connection; NULL:
+     * there is none. */
     void (*prepare)(struct buffer *out);
-    /* Each appends requests and returns the number of replies that follow. */
+    /* Each appends requests and returns the number of replies to expect. */
     unsigned (*push)(struct buffer *out, const struct bench_push *push);
     /* All in one request with one reply, or NULL. */
     unsigned (*push_many)(struct buffer *out, const struct bench_push *pushes, unsigned count);

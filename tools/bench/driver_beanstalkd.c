@@ -1,5 +1,5 @@
-/* beanstalkd's protocol (doc/protocol.txt): one command a line, one job a reserve, delays in
- * seconds, ids given by the server. The tube is always "default". */
+/* beanstalkd's protocol (doc/protocol.txt): a command per line, a job per reserve, delays in
+ * seconds, ids that the server gives. The tube is always "default". */
 #include "tools/bench/driver.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static unsigned delete_request(struct buffer *out, const char *topic,
     return count;
 }
 
-/* True when a whole line is there; it is copied without its CRLF. */
+/* Copies a line without its CRLF. False: it is incomplete. */
 static bool read_line(const char *data, size_t size, char *line, size_t room, size_t *ret_used)
 {
     const char *end = memchr(data, '\n', size);

@@ -77,7 +77,7 @@ static unsigned dueq_work_request(struct buffer *out, const char *topic, unsigne
     return 1;
 }
 
-/* An array of [id, token, body, attempt]. */
+/* The reply is an array of [id, token, body, attempt]. */
 static enum bench_outcome dueq_claim_reply(const char *data, size_t size,
                                            struct bench_claimed *jobs, struct bench_reply *ret)
 {

@@ -1,5 +1,5 @@
-/* The delay queue that teams write by hand: a zset of due times, a hash of bodies, three Lua
- * scripts. Loaded as a function library, so that a request names what it calls. */
+/* The delay queue that teams often write on Redis: a zset of due times, a hash of bodies, three
+ * Lua functions. They are loaded as a function library, so a request only names a function. */
 #include "tools/bench/resp_driver.h"
 
 #define LEASE_MS "60000"
@@ -115,7 +115,7 @@ static unsigned redis_work_request(struct buffer *out, const char *topic, unsign
     return 1;
 }
 
-/* A flat array of id, body, id, body. */
+/* The reply is a flat array: id, body, id, body, ... */
 static enum bench_outcome redis_claim_reply(const char *data, size_t size,
                                             struct bench_claimed *jobs, struct bench_reply *ret)
 {

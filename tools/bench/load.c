@@ -24,10 +24,10 @@ struct connection {
     struct event *readable, *writable;
     struct buffer in, out;
     enum step step;
-    unsigned expected;         /* replies outstanding */
+    unsigned expected;         /* replies not yet received */
     struct bench_push *pushes; /* of one request: load->batch */
     unsigned *pushed;  /* how many each request in flight pushes, in the same order as: */
-    uint64_t *sent_at; /* usec, a ring as long as the pipeline */
+    uint64_t *sent_at; /* usec; a ring as long as the pipeline */
     unsigned oldest, in_ring;
     struct bench_claimed *claimed;
     unsigned held;  /* jobs in claimed */
@@ -40,7 +40,7 @@ struct run {
     struct load_result *result;
     struct event_base *base;
     struct connection *connections;
-    uint64_t issued; /* jobs asked for so far */
+    uint64_t issued; /* jobs requested so far */
     uint64_t random;
     unsigned active;
     char *body;
@@ -203,7 +203,7 @@ static void ask_ack(struct connection *connection)
 {
     const struct load *load = connection->run->load;
 
-    if (connection->held == 0) { /* drained */
+    if (connection->held == 0) { /* no job is due */
         finish(connection);
         return;
     }
@@ -253,7 +253,7 @@ static void ask(struct connection *connection)
 
 static void flush(struct connection *connection);
 
-/* A whole reply has arrived; sends the next requests when its step has ended. */
+/* Handles a complete reply; sends the next requests when all replies of the step are there. */
 static void take_reply(struct connection *connection, const struct bench_reply *reply)
 {
     struct run *run = connection->run;
@@ -434,7 +434,7 @@ static void close_connection(struct connection *connection)
     free(connection->claimed);
 }
 
-/* The preparation runs alone; its reply starts the other connections. */
+/* Starts the first connection. With a preparation the others start after its reply. */
 static void start(struct run *run)
 {
     struct connection *first = &run->connections[0];

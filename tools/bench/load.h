@@ -1,4 +1,4 @@
-/* Runs one workload over many connections with one thread, and measures latencies. */
+/* Runs a workload over many connections in one thread, and measures latencies. */
 #ifndef DUEQ_LOAD_H
 #define DUEQ_LOAD_H
 
@@ -6,7 +6,7 @@
 
 enum load_kind {
     LOAD_PUSH,  /* push `jobs` jobs */
-    LOAD_CLAIM, /* claim `count` and ack them, until `jobs` are acked or nothing is due */
+    LOAD_CLAIM, /* claim `count` jobs and ack them, until `jobs` are acked or none is due */
     LOAD_WORK   /* the same with one request: it acks the jobs of the one before */
 };
 
@@ -22,11 +22,13 @@ struct load {
     unsigned count;    /* jobs of one claim */
     uint64_t jobs;
     size_t body_size;
-    int64_t delay_max; /* ms; random delays from 1 ms to this; 0: none */
-    uint64_t seed;     /* of ids and delays */
+    int64_t delay_max; /* ms; delays are random, from 1 ms to this; 0: no delay */
+    uint64_t seed;     /* of the random ids and delays */
 };
 
-enum { LOAD_BUCKETS = 2048 }; /* histogram of latencies: 64 buckets an octave of usec */
+enum {
+    LOAD_BUCKETS = 2048
+}; /* of the histogram of latencies: 64 for each power of two of usec */
 
 struct load_result {
     uint64_t jobs; /* pushed, or claimed and acked */
@@ -40,7 +42,7 @@ struct load_result {
 /* False: result->error says why (connection refused, an error reply, ...). */
 bool load_run(const struct load *load, struct load_result *ret_result);
 
-/* Latency in usec below which the given share (0..1) of the requests stayed. */
+/* The latency, usec, that the given share (0 to 1) of the requests did not exceed. */
 uint64_t load_percentile(const struct load_result *result, double share);
 
 #endif

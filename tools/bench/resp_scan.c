@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the line at *offset; 0 when its end is not there yet. */
+/* Reads the line at *offset. Returns 0 while it is incomplete. */
 static int scan_line(const char *data, size_t size, size_t *offset, struct resp_token *token)
 {
     const char *line = data + *offset;
@@ -38,7 +38,7 @@ size_t resp_scan(const char *data, size_t size, struct resp_token *tokens, size_
                  size_t *ret_count)
 {
     size_t offset = 0, count = 0;
-    int64_t left = 1; /* elements still to come, of all levels together */
+    int64_t left = 1; /* elements to read, of all levels together */
 
     while (left > 0) {
         struct resp_token token;

@@ -1,5 +1,5 @@
-/* Scans one RESP2 reply into a flat list of tokens, without copying: what a load generator can
- * afford. The server's answers are trusted. */
+/* Scans one RESP2 reply into a flat list of tokens, without copying, to keep the cost of the
+ * load generator low. It trusts the server. */
 #ifndef DUEQ_RESP_SCAN_H
 #define DUEQ_RESP_SCAN_H
 

@@ -1,18 +1,16 @@
 /* LD_PRELOAD: a disk that fails on command, for the files under FAULTY_DISK_PATH.
  *
- * The file FAULTY_DISK_TRIGGER is the switch: while it exists, it says what fails, one
- * "call errno" a line, as in
- *     fdatasync EIO
- *     write ENOSPC
- *     grow ENOSPC
- * `fdatasync` stands for fdatasync, fsync and msync; `write` for write, writev, pwrite and
- * pwritev; `grow` for those of them that would make the file longer, for fallocate,
- * posix_fallocate, ftruncate and for the creation of files: a disk that is full, but lets what
- * is preallocated be written. statvfs then says that no block is free.
+ * The file FAULTY_DISK_TRIGGER is the switch: while it exists, each of its lines contains a
+ * call and its errno, for instance "fdatasync EIO", "write ENOSPC" or "grow ENOSPC".
  *
- * Instead of an errno HOLD: the call waits until the switch says something else.
+ * `fdatasync` means fdatasync, fsync and msync. `write` means write, writev, pwrite and
+ * pwritev. `grow` means those writes that would make the file longer, fallocate,
+ * posix_fallocate, ftruncate and the creation of files: a full disk, on which preallocated
+ * blocks can still be written. statvfs then reports no free block.
  *
- * FAULTY_DISK_COUNTDOWN lets so many calls of the failing kind pass first. */
+ * HOLD instead of an errno: the call waits until the switch changes.
+ *
+ * FAULTY_DISK_COUNTDOWN: so many calls of the failing kind succeed first. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,8 +41,8 @@ static int errno_of(const char *name)
 
 enum { HELD = -1 };
 
-/* The errno that calls of this kind shall fail with, 0: none. Reads the switch by plain system
- * calls, none of which is replaced here. */
+/* Returns the errno with which calls of this kind must fail; 0: none. Reads the switch by
+ * system calls that this file does not replace. */
 static int look(const char *kind)
 {
     const char *path = getenv("FAULTY_DISK_TRIGGER"),

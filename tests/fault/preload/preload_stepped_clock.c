@@ -1,7 +1,7 @@
 /* LD_PRELOAD: a machine whose wall clock steps, and which reboots, on command.
  *
- * The file STEPPED_CLOCK holds what the clocks show beyond the truth: struct stepped_clock of
- * tests/support/stepped_clock.h, written by the test while the server runs. */
+ * The file STEPPED_CLOCK contains a struct stepped_clock (tests/support/stepped_clock.h): what
+ * to add to the real clocks. The test changes it while the server runs. */
 #include "tests/support/stepped_clock.h"
 
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ int clock_gettime(clockid_t id, struct timespec *moment)
     return result;
 }
 
-/* The boot's id is made of the number that the test counts. */
+/* The id of the boot is made from the number in the file. */
 static int open_boot_id(void)
 {
     int fd = memfd_create("boot_id", MFD_CLOEXEC);

@@ -6,7 +6,8 @@
 
 #include "tests/support/cmocka.h"
 
-/* What a reader makes of the bytes, fed `step` at a time: "[a|b][c]" or "-ERR ...". */
+/* Feeds the bytes to a reader, `step` at a time, and returns its requests as text: "[a|b][c]"
+ * or "-ERR ...". */
 static const char *reads(const char *bytes, size_t size, size_t step, struct resp_limits limits)
 {
     static char shown[4096];
@@ -160,7 +161,7 @@ static void what_is_announced_takes_no_memory_until_it_comes(void **state)
     resp_reader_free(reader);
 }
 
-/* As input while it comes, as an argument when it is whole; no more of it than has come. */
+/* It counts as input until it is complete, then as an argument; only received bytes count. */
 static void a_large_argument_counts_by_what_has_come(void **state)
 {
     struct resp_limits limits = usual;
@@ -188,7 +189,7 @@ static void a_large_argument_counts_by_what_has_come(void **state)
     resp_reader_free(reader);
 }
 
-/* The rest of the request and the next one stand where they would without it. */
+/* The other arguments of the request and the next request are complete and in order. */
 static void a_large_argument_can_be_taken_over(void **state)
 {
     static const char bytes[] = "*3\r\n$3\r\nSET\r\n$8\r\n01234567\r\n$1\r\nx\r\nPING\r\n";

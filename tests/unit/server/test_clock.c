@@ -37,7 +37,7 @@ static bool look(void)
     return clock_update(&on.clock, reading(), &on.time);
 }
 
-/* What the store keeps with its records. */
+/* Stores the time line, as the server does with each commit. */
 static void commit(void)
 {
     on.kept = on.clock.line;
@@ -62,7 +62,7 @@ static void step(int64_t ms)
     on.wall += ms * 1000;
 }
 
-/* The machine is off for so long; its wall clock comes back that much off. */
+/* The machine is off for `away` ms; then its wall clock is wrong by `off` ms. */
 static void reboot(int64_t away, int64_t off)
 {
     on.wall += (away + off) * 1000;
@@ -142,7 +142,7 @@ static void a_small_step_is_none_to_speak_of(void **state)
     expect(0, 2 * CLOCK_JUMP_MS + 1);
 }
 
-/* What a client compares with its own clock. */
+/* Clients compare these times with their own clocks. */
 static void the_wall_clock_is_shown_as_it_is(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void what_begins_within_a_millisecond_is_counted_from_its_end(void **stat
     assert_int_equal(on.time.ceiling, START + 1);
 }
 
-/* The two clocks are read one after the other: what happens in between is no step. */
+/* The two clocks are read one after the other: a delay in between is no step. */
 static void a_reading_that_took_long_is_no_step(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void sleep_counts(void **state)
 {
     (void)state;
     begin();
-    pass(10 * DAY); /* the clock since boot counts it too */
+    pass(10 * DAY); /* the clock since boot advances, too */
     assert_false(look());
     expect(10 * DAY, 10 * DAY);
 }
@@ -213,7 +213,7 @@ static void a_restart_goes_on(void **state)
     pass(100);
     look();
     commit();
-    pass(5000); /* nothing committed meanwhile */
+    pass(5000); /* nothing is committed meanwhile */
     start();
     expect(5100, 5100);
 }
@@ -303,7 +303,7 @@ static void a_wall_clock_that_lost_time_counts_for_none(void **state)
     expect(150, 150 - HOUR);
 }
 
-/* A device without a battery for its clock. */
+/* The device has no battery for its clock. */
 static void a_device_that_boots_in_1970_goes_on_from_what_it_knew(void **state)
 {
     (void)state;
@@ -314,7 +314,7 @@ static void a_device_that_boots_in_1970_goes_on_from_what_it_knew(void **state)
     assert_int_equal(on.time.wall, 0);
     assert_int_equal(on.time.now, START);
     pass(60000);
-    step(START + HOUR); /* NTP has come */
+    step(START + HOUR); /* NTP has set the clock */
     assert_true(look());
     expect(60000, HOUR + 60000);
     commit();
@@ -335,7 +335,7 @@ static void a_wrong_year_is_healed_by_the_right_one(void **state)
     reboot(HOUR, -74 * YEAR);
     start();
     expect(74 * YEAR,
-           HOUR); /* the queue's clock cannot go back, the wall clock is the wall's */
+           HOUR); /* the queue's clock cannot go back; the wall clock is shown as it is */
     commit();
     reboot(HOUR, 0);
     start();
@@ -349,13 +349,13 @@ static void an_unknown_boot_is_another_one(void **state)
     memset(on.id, 0, sizeof(on.id));
     start();
     commit();
-    on.boot += DAY * 1000; /* of whatever */
+    on.boot += DAY * 1000; /* of an unknown boot */
     pass(HOUR);
     start();
     expect(HOUR, HOUR);
 }
 
-/* Of another program, or an older one. */
+/* Another program or an older version wrote the store. */
 static void a_store_without_a_time_line_goes_by_the_wall_clock(void **state)
 {
     (void)state;
@@ -368,7 +368,7 @@ static void a_store_without_a_time_line_goes_by_the_wall_clock(void **state)
     expect(HOUR, 0);
 }
 
-/* The sanitizers look for what overflows. */
+/* The sanitizers find overflows. */
 static void whatever_was_kept_does_no_harm(void **state)
 {
     static const int64_t ends[] = {INT64_MIN, INT64_MIN / 2, -1,       0,
@@ -392,8 +392,7 @@ static void whatever_was_kept_does_no_harm(void **state)
 
 /* ---- all of it */
 
-/* Of the time that has truly gone by the queue's clock may lose a ms with each step; it never
- * gains any. */
+/* With each step the queue's clock may lose a ms of real time; it never gains any. */
 static void the_queue_s_clock_never_runs_ahead_of_time_nor_backward(void **state)
 {
     struct dice dice;
@@ -412,7 +411,7 @@ static void the_queue_s_clock_never_runs_ahead_of_time_nor_backward(void **state
         } else if (dice_once_in(&dice, 100)) {
             on.id[0]++;
             on.boot = (int64_t)dice_roll(&dice, 1000000);
-            on.wall += 60000000; /* off for a minute, its clock right */
+            on.wall += 60000000; /* off for a minute; the clock is right */
             truly += 60000000;
             start();
         }
@@ -450,9 +449,9 @@ static void the_real_boot_is_known_and_stays(void **state)
     assert_memory_not_equal(boot, unknown, DUEQ_BOOT_SIZE);
 }
 
-/* ---- what clients are shown */
+/* ---- times in replies */
 
-/* So much passes on the wall, and so much in truth. */
+/* Advances the wall clock by `wall` ms, and real time by `truly` ms. */
 static void step_server(struct command_runner *runner, int64_t wall, int64_t truly)
 {
     struct server *server = &runner->server;
@@ -472,7 +471,7 @@ static void begin_server(struct command_runner *runner)
                0);
 }
 
-/* The time under that name in a map; NULL: the reply is the time alone. */
+/* Checks the time under that name in a map; name NULL: the reply is the time alone. */
 static void expect_moment(struct command_runner *runner, const char *name, int64_t moment,
                           const char *line)
 {
@@ -495,7 +494,7 @@ static void every_reply_shows_the_wall_clock_after_a_step(void **state)
     runner_expect(runner, "[*\"state\" \"delayed\" *]", "Q.GET mail a");
 
     step_server(runner, 60000 - 2 * HOUR,
-                60000); /* it falls due; the clock goes back two hours */
+                60000); /* the job falls due; the wall clock goes back two hours */
     runner_expect(runner, "[[\"a\" 1 *]]", "Q.CLAIM mail LEASE 30s");
     expect_moment(runner, "due", START - HOUR + 90000, "Q.GET mail a");
     expect_moment(runner, NULL, START - HOUR + 100000, "Q.EXTEND mail a 1 40s");
@@ -520,7 +519,7 @@ static void an_absolute_moment_is_shown_as_it_was_given(void **state)
     expect_moment(runner, "due", START + 2 * HOUR + 30000, "Q.GET mail a");
 }
 
-/* A time to live has the length that was asked for; an absolute time is on the wall clock. */
+/* A time to live has the requested length; an absolute time is on the wall clock. */
 static void expiries_go_by_the_clock_that_they_were_given_on(void **state)
 {
     struct command_runner *runner = *state;

@@ -1,5 +1,5 @@
-/* Looking into the server: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
- * saving. Expected is what Redis 7.0.15 answers. */
+/* Commands for operators: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
+ * saving. The expected replies are those of Redis 7.0.15. */
 #include "server/statistics/command_stats.h"
 #include "tests/support/command_runner.h"
 #include "tests/support/fake_disk.h"
@@ -71,7 +71,7 @@ static void encodings_are_those_of_redis(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* What is true of it, whatever the value looks like now. */
+/* OBJECT ENCODING shows what became of the value, not what its bytes look like. */
 static void encodings_remember_what_was_done(void **state)
 {
     static const char *const cases[][2] = {
@@ -124,7 +124,7 @@ static void encodings_remember_what_was_done(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* By its old name, too. What is there stays what it is. */
+/* Also under the old names of the options. An existing value keeps its encoding. */
 static void options_set_where_the_compact_encodings_end(void **state)
 {
     static const char *const cases[][2] = {
@@ -327,7 +327,7 @@ static void the_worst_of_each_second_is_kept(void **state)
     assert_int_equal(latency.series[LATENCY_COMMAND].count, 0);
 }
 
-/* Bounds as redis-server 7.0.15 has them. */
+/* The bounds are those of redis-server 7.0.15. */
 static void times_of_commands_are_counted_by_powers_of_two(void **state)
 {
     static const uint64_t bounds[HISTOGRAM_BUCKETS] = {
@@ -377,7 +377,7 @@ static void an_idle_key_has_its_time(void **state)
         {'a', "0", "OBJECT IDLETIME k"},
         {'+', NULL, "12900"},
         {'a', "12", "OBJECT IDLETIME k"},
-        /* none of these uses it */
+        /* none of these commands counts as a use */
         {'a', "string", "TYPE k"},
         {'a', "-1", "TTL k"},
         {'a', "1", "EXISTS k"},
@@ -411,7 +411,7 @@ static void commit(struct command_runner *runner)
     assert_int_equal(dueq_commit(runner->server.store, runner->server.now, &lsn), DUEQ_OK);
 }
 
-/* Memory is bounded: of what was closed only a bound is known, and that is told. */
+/* Memory is bounded: for closed keys only a lower bound is known, and it is the reply. */
 static void a_key_that_was_closed_is_idle_since_then_at_least(void **state)
 {
     struct command_runner *runner = *state;
@@ -426,7 +426,7 @@ static void a_key_that_was_closed_is_idle_since_then_at_least(void **state)
     }
     commit(runner);
     runner_pass(runner, 20000);
-    runner_expect(runner, "20", "OBJECT IDLETIME k"); /* 120, which nobody knows */
+    runner_expect(runner, "20", "OBJECT IDLETIME k"); /* in truth 120, which is not known */
     runner_expect(runner, "20", "OBJECT IDLETIME x0");
     runner_expect(runner, "20", "OBJECT IDLETIME x9999");
     runner_reopen(runner, NULL);
@@ -484,7 +484,7 @@ static void a_save_is_known_by_its_end(void **state)
     assert_false(watch.failing);
     stats.checkpoint_failures = 3;
     checkpoint_watch_update(&watch, &stats, 6000);
-    checkpoint_watch_update(&watch, &stats, 7000); /* it goes on failing until it succeeds */
+    checkpoint_watch_update(&watch, &stats, 7000); /* it counts as failing until it succeeds */
     assert_true(watch.failing);
     stats.checkpoint_failures = 5;
     stats.checkpoints = 1;
@@ -741,7 +741,7 @@ static void debug_object_says_how_a_key_is_kept(void **state)
     runner_expect_all(runner, cases);
 }
 
-/* ---- what is not the same on every server */
+/* ---- replies that differ between servers */
 
 static long integer_of(struct command_runner *runner, const char *line)
 {

@@ -569,7 +569,7 @@ static void expiry_is_published(void **state)
     runner_follow(*state, steps);
 }
 
-/* Not among those of A. What takes the place of another value is no new key; what comes under
+/* The class is not part of A. A value that replaces another one is no new key; a value under
  * another name is one. */
 static void keys_that_are_new_are_published(void **state)
 {

@@ -84,7 +84,7 @@ static void messages_reach_other_databases(void **state)
     runner_follow(*state, steps);
 }
 
-/* ---- what may be said while subscribed */
+/* ---- commands while subscribed */
 
 static void resp2_allows_little(void **state)
 {
@@ -163,7 +163,7 @@ static void resp3_messages_are_pushes(void **state)
     runner_follow(*state, steps);
 }
 
-/* Redis puts it there, into the array, where a client takes it for a reply. */
+/* Redis writes it into the array, where a client takes it for a reply. */
 static void a_message_to_itself_does_not_come_between_the_replies_of_an_exec(void **state)
 {
     static const char *const cases[][2] = {
@@ -206,7 +206,7 @@ static void shard_channels_are_their_own(void **state)
     runner_follow(*state, steps);
 }
 
-/* ---- asking */
+/* ---- PUBSUB */
 
 static void channels_and_subscribers_are_counted(void **state)
 {
@@ -297,7 +297,7 @@ static void patterns_are_globs(void **state)
     runner_follow(*state, steps);
 }
 
-/* They are messages, not replies. */
+/* Confirmations are messages, not replies. */
 static void confirmations_come_to_who_wants_no_replies(void **state)
 {
     static const char *const cases[][2] = {

@@ -230,7 +230,7 @@ static void a_blocked_claim_is_served_or_times_out(void **state)
     runner_pass(runner, 1);
     runner_expect_reply(first, "nil");
     runner_pass(runner, 1000 * 1000 - 1000);
-    runner_expect_reply(second, "[[\"topic\" \"a\" 2 \"body\" 2]]"); /* the lease has run out */
+    runner_expect_reply(second, "[[\"topic\" \"a\" 2 \"body\" 2]]"); /* the lease has ended */
 }
 
 static void a_claim_that_finds_jobs_does_not_block(void **state)
@@ -411,7 +411,7 @@ static void topics_are_listed_and_matched(void **state)
     runner_expect(runner, "!ERR syntax error", "Q.TOPICS FOO x");
 }
 
-/* The second job's body is gone from the disk: the first is given out, not kept. */
+/* The second job's body is missing on the disk: the first job is still returned. */
 static void what_was_claimed_before_damage_is_given_out(void **state)
 {
     struct command_runner *runner = *state;

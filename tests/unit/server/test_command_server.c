@@ -155,7 +155,7 @@ static void config_set_refuses_by_name(void **state)
     runner_expect(runner, "[\"maxclients\" \"10000\"]", "CONFIG GET maxclients");
 }
 
-/* As Redis: a client too many for the descriptors would only be met by accept(2). */
+/* As in Redis: otherwise only accept(2) would fail when there are too few descriptors. */
 static void maxclients_needs_descriptors(void **state)
 {
     struct command_runner *runner = *state;
@@ -206,7 +206,7 @@ static void config_rewrite_wants_a_file(void **state)
                   "CONFIG REWRITE");
 }
 
-/* ---- the rest */
+/* ---- other commands */
 
 static void time_is_the_time_it_was_given(void **state)
 {

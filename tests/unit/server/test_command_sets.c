@@ -14,7 +14,7 @@
 
 enum { MANY = 1000 };
 
-/* Members 0, 1, ... under the key. */
+/* Adds the members 0, 1, ... to the key. */
 static void fill(struct command_runner *runner, const char *key, int count)
 {
     char line[64];
@@ -25,8 +25,8 @@ static void fill(struct command_runner *runner, const char *key, int count)
     }
 }
 
-/* Runs a command that replies some of the members of `fill`, marks them, and returns how many
- * came; *ret_twice: how many came again. */
+/* Runs a command whose reply is some of the members of `fill`, marks them in `seen`, and
+ * returns their number; *ret_twice: how many were marked already. */
 static int take_members(struct command_runner *runner, const char *line, bool *seen,
                         int *ret_twice)
 {
@@ -216,7 +216,7 @@ static void a_result_replaces_whatever_was_there(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* ---- chance */
+/* ---- random members */
 
 static void spop_takes_what_it_replies(void **state)
 {
@@ -393,7 +393,7 @@ static void integers_come_in_their_order(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* Redis makes a set anew of what little a pop has left. */
+/* As in Redis, when SPOP leaves few members, the set is made anew. */
 static void what_a_pop_leaves_of_a_set_may_be_integers(void **state)
 {
     static const char *const cases[][2] = {

@@ -46,7 +46,7 @@ static void every_entry_is_complete(void **state)
     for_each_command(check_entry);
 }
 
-/* Words that must be there: what is neither optional nor one of several. */
+/* Counts the required words: neither optional nor one of several. */
 static int required_words(const struct syntax *syntax, int first)
 {
     int words = 0;
@@ -64,7 +64,8 @@ static int required_words(const struct syntax *syntax, int first)
     return words;
 }
 
-/* oneof nodes count one word, which is the least an alternative has; SETINFO's have two. */
+/* A oneof node counts as one word, the least that an alternative has; those of SETINFO have
+ * two. */
 static void check_arity_against_syntax(const struct command *command)
 {
     struct syntax syntax;
@@ -201,7 +202,7 @@ static void command_counts_and_lists_the_table(void **state)
     runner_expect(runner, "!ERR syntax error", "COMMAND LIST FILTERBY PATTERN a b");
 }
 
-/* As redis-server 7.0.15 replies them. */
+/* The expected replies are those of redis-server 7.0.15. */
 static void command_info_of_shared_commands_is_redis_own(void **state)
 {
     struct command_runner *runner = *state;

@@ -121,7 +121,7 @@ static void a_command_that_fails_does_not_stop_the_others(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* Seven times SETRANGE to 512 MB is a record of more than 3 GiB; here the record is smaller. */
+/* Seven SETRANGE to 512 MB are more than one record holds; the test has a smaller limit. */
 static void what_its_record_cannot_hold_is_refused(void **state)
 {
     static const char *const cases[][2] = {
@@ -168,7 +168,7 @@ static void what_is_queued_has_a_largest_size(void **state)
     runner_expect(runner, "0", "EXISTS k");
 }
 
-/* Each argument becomes records of its own, larger than itself. */
+/* Each argument becomes records, which are larger than it. */
 static void what_many_arguments_become_is_reckoned_with(void **state)
 {
     struct command_runner *runner = *state;
@@ -259,7 +259,7 @@ static void subscriptions_begin_inside(void **state)
 
 /* ---- all of it or nothing */
 
-/* The store is opened again, as it is when the disk has or has not the room that is wanted. */
+/* Opens the store again, with a full disk or without. */
 static void reopen(struct command_runner *runner, bool full)
 {
     struct dueq_options options;
@@ -285,7 +285,7 @@ static void no_room_before_exec_aborts_it(void **state)
     runner_expect(runner, "0", "Q.LEN step2");
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "QUEUED", "Q.ACK step1 a 1");
-    runner_expect(runner, "[1]", "EXEC"); /* what drains goes on */
+    runner_expect(runner, "[1]", "EXEC"); /* commands that drain still work */
 }
 
 static void a_store_that_is_gone_before_exec_aborts_it(void **state)
@@ -314,8 +314,8 @@ static uint64_t records(struct command_runner *runner)
     return kv_last_lsn(runner->server.store->kv);
 }
 
-/* Eight times as much as makes a batch be committed early, with a client in the middle whose
- * own command runs again. */
+/* The EXEC writes eight times the bytes at which a batch is committed early. In its middle it
+ * unblocks a waiting client. */
 static void a_large_exec_is_one_record(void **state)
 {
     struct command_runner *runner = *state;

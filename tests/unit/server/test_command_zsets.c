@@ -462,7 +462,7 @@ static void sorted_sets_and_sets_are_subtracted(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* inf - inf and inf * 0 are no scores: 0 is. */
+/* inf - inf and inf * 0 are no scores: the result is 0. */
 static void sums_that_are_none_are_zero(void **state)
 {
     static const char *const cases[][2] = {
@@ -626,7 +626,7 @@ static void scores_are_doubles_in_resp3(void **state)
         expect_bytes(runner, cases[i][0], cases[i][1]);
 }
 
-/* ---- chance */
+/* ---- random members */
 
 static void a_member_is_picked(void **state)
 {
@@ -651,7 +651,7 @@ static void a_member_is_picked(void **state)
     runner_expect_all(*state, cases);
 }
 
-/* All of them, when as many are wanted; in their order or another. */
+/* All members, in any order, when the count is at least theirs. */
 static void different_members_are_picked(void **state)
 {
     struct command_runner *runner = *state;

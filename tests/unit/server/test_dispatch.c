@@ -68,7 +68,7 @@ static void names_know_no_case(void **state)
     runner_expect(runner, "1", "cLiEnT iD");
 }
 
-/* What a web page can make a browser send. */
+/* A web page can make a browser send this. */
 static void http_ends_the_connection(void **state)
 {
     static const char *const lines[] = {"POST / HTTP/1.1", "post /x", "Host: localhost:6379",
@@ -159,7 +159,7 @@ static void a_full_store_takes_no_pushes_and_gives_what_it_has(void **state)
     runner_expect(runner, "0", "Q.LEN topic");
 }
 
-/* proto-max-bulk-len lets it in; the bytes are never touched. */
+/* proto-max-bulk-len allows the argument; its bytes are never touched. */
 static void what_is_too_large_to_keep_is_refused(void **state)
 {
     struct command_runner *runner = *state;

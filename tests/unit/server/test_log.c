@@ -1,4 +1,4 @@
-/* The log: what is written, where to, and after the file was moved. */
+/* The log: its lines, where they go, and what happens after the file was moved. */
 #include "server/process/log.h"
 #include "tests/support/temp_dir.h"
 
@@ -15,7 +15,7 @@
 
 static char *directory;
 
-/* A path in the test's directory; overwritten by the next call but one. */
+/* A path in the test's directory; the second call after this one overwrites it. */
 static const char *path_of(const char *name)
 {
     static char paths[2][4096];
@@ -160,7 +160,7 @@ static void a_long_line_is_cut(void **state)
     assert_int_equal(count_of("x"), LOG_LINE_MAX - 1);
 }
 
-/* Two places, each with a limit of its own. */
+/* Logs from two places, each with a limit of its own. */
 static void attack(int times)
 {
     for (int i = 0; i < times; i++)
@@ -172,12 +172,12 @@ static void a_flood_is_a_few_lines_and_a_number(void **state)
     (void)state;
     attack(100000);
     log_write_limited(LOG_WARNING, "another place");
-    log_report_omitted(false); /* the time is not over */
+    log_report_omitted(false); /* the interval is not over */
     assert_in_range(count_of(" # attack "), LOG_LIMIT_LINES, 100);
     assert_int_equal(count_of("another place"), 1);
     log_report_omitted(true);
     assert_int_equal(count_of(" more lines like this were left out: \"attack %d\""), 1);
-    log_report_omitted(true); /* told once */
+    log_report_omitted(true); /* reported once */
     assert_int_equal(count_of("left out"), 1);
 }
 

@@ -1,7 +1,6 @@
-/* Sets and sorted sets combined and keys sorted in slices: the reply and the stored key are the
- * same as in one turn, slices have a limit, every reader sees one state, and nothing is left of
- * a work that is given up. */
-#include "storage/kv/cursor.h"
+/* Sets and sorted sets that are combined, and keys that are sorted, in slices: the reply and
+ * the stored key are the same as in one turn, slices have a limit, every reader sees one state,
+ * and nothing remains of a work that ends early. */
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
@@ -11,6 +10,7 @@
 #include "storage/keys/set.h"
 #include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
+#include "tests/support/record_count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static struct keys_view view_of(struct command_runner *runner)
     return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
-/* Members e<from> to e<from + MANY - 1>, of a sorted set with scores that repeat. */
+/* Adds the members e<from> to e<from + MANY - 1>; in a sorted set scores repeat. */
 static void fill(struct command_runner *runner, enum keys_type type, const char *key, int from)
 {
     struct keys_view view = view_of(runner);
@@ -50,7 +50,7 @@ static void fill(struct command_runner *runner, enum keys_type type, const char 
     runner_commit(runner);
 }
 
-/* s and t, y and z share half of their members; l holds numbers. */
+/* s and t, y and z share half of their members; l contains numbers. */
 static void fill_all(struct command_runner *runner)
 {
     fill(runner, KEYS_SET, "s", 0);
@@ -81,7 +81,7 @@ static struct connection *begin(struct command_runner *runner, const char *line)
     return begin_as(runner, 1, line);
 }
 
-/* Of the reply, done in one turn. */
+/* Returns the reply of the command when it runs in one turn. */
 static char *whole(struct command_runner *runner, const char *line)
 {
     runner_expect(runner, "OK", "MULTI");
@@ -235,7 +235,7 @@ static void long_replies_are_made_in_slices(void **state)
     fill_all(runner);
     for (size_t i = 0; i < sizeof(replies) / sizeof(*replies); i++) {
         if (strcmp(replies[i], "SORT s") == 0 || strstr(replies[i], "LIMIT 10") != NULL)
-            continue; /* which end early */
+            continue; /* these end early */
         struct connection *client = begin(runner, replies[i]);
         assert_in_range(runner_finish(runner, SLICE_BYTES), 4, STORES);
         assert_null(client->session.waiter);
@@ -243,23 +243,11 @@ static void long_replies_are_made_in_slices(void **state)
     }
 }
 
-static uint64_t records(struct command_runner *runner)
-{
-    static const char tables[] = "ghly";
-    struct kv_cursor *cursor = kv_cursor_new(runner->server.store->kv);
-    uint64_t count = 0;
-    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("\1", 1));
-         status == DUEQ_OK; status = kv_cursor_next(cursor))
-        count += strchr(tables, *(const char *)kv_cursor_key(cursor).data) != NULL;
-    kv_cursor_free(cursor);
-    return count;
-}
-
 static void a_client_that_leaves_leaves_nothing(void **state)
 {
     struct command_runner *runner = *state;
     fill_all(runner);
-    uint64_t before = records(runner);
+    uint64_t before = record_count(runner->server.store, "ghly");
     for (size_t i = 0; i < sizeof(stores) / sizeof(*stores); i++) {
         struct connection *client = begin(runner, stores[i]);
         for (int slice = 0; slice < 6; slice++)
@@ -271,7 +259,7 @@ static void a_client_that_leaves_leaves_nothing(void **state)
         for (int turns = 0; turns < 100; turns++)
             dueq_tick(runner->server.store, runner->server.now, 1000);
         runner_commit(runner);
-        assert_int_equal(records(runner), before);
+        assert_int_equal(record_count(runner->server.store, "ghly"), before);
     }
 }
 

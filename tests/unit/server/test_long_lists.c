@@ -1,5 +1,5 @@
-/* Long lists that a client sends: names that it waits for, watches, subscribes to or sets. The
- * work grows with the length, not with its square. */
+/* Long lists of names in requests: a client waits for them, watches them, subscribes to them or
+ * sets them. The work is linear in their number. */
 #include "server/containers/seeded_table.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
@@ -17,8 +17,8 @@
 
 enum { MANY = 20000 };
 
-/* Runs `head`, MANY names and `tail`. Each name is `name`, with its number behind it when
- * numbered. */
+/* Runs `head`, MANY names and `tail`. Each name is `name`, followed by its number if
+ * `numbered`. */
 static void run_long(struct command_runner *runner, struct connection *client, const char *head,
                      const char *name, bool numbered, const char *tail)
 {
@@ -125,7 +125,7 @@ static void who_waits_for_many_keys_is_found_when_databases_are_swapped(void **s
     runner_expect(runner, "1", "RPUSH k19999 found");
     uint64_t before = steps_of(runner);
     runner_expect(runner, "OK", "SWAPDB 0 1");
-    assert_in_range(steps_of(runner) - before, 1, 1000); /* not all of them at once */
+    assert_in_range(steps_of(runner) - before, 1, 1000); /* not all names in one turn */
     int turns = 0;
     for (; client->session.waiter != NULL && turns < 1000; turns++) {
         assert_int_equal(waiters_next(runner->server.waiters, runner->server.now.now), 0);
@@ -147,7 +147,7 @@ static void an_empty_database_has_nothing_for_those_who_wait(void **state)
     assert_non_null(client->session.waiter);
 }
 
-/* Served by one of its names while its others are still to be looked at. */
+/* The client is served by one of its names while the search continues for the others. */
 static void who_leaves_in_the_middle_is_not_looked_for_again(void **state)
 {
     struct command_runner *runner = *state;
@@ -188,10 +188,11 @@ static void a_swap_is_seen_by_who_watches(void **state)
         {'a', "OK", "SET there x"},
         {'a', "OK", "SELECT 1"},
         {'a', "OK", "SET comes x PX 1000"},
-        {'b', "OK", "WATCH there"}, /* is replaced by nothing */
-        {'c', "OK", "WATCH comes"}, /* comes with the other database */
+        {'b', "OK", "WATCH there"}, /* the other database does not have the key */
+        {'c', "OK", "WATCH comes"}, /* the other database has the key */
         {'d', "OK", "WATCH never"},
-        {'e', "OK", "WATCH comes"}, /* comes, and runs out of time before the EXEC */
+        {'e', "OK", "WATCH comes"}, /* the other database has the key, which expires before the
+                                       EXEC */
         {'a', "OK", "SWAPDB 0 1"},
     };
     struct command_runner *runner = *state;
@@ -259,7 +260,7 @@ static void *refuse(size_t size)
     return NULL;
 }
 
-/* The first item of a table wants memory for the table. */
+/* The first item of a table needs memory for the table. */
 static void memory_that_ends_is_an_error_for_who_asked(void **state)
 {
     static const char *const lines[] = {"BLPOP k 0", "Q.CLAIM t BLOCK 0", "WATCH k",
@@ -280,7 +281,7 @@ static void memory_that_ends_is_an_error_for_who_asked(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_two_processes_hash_alike), /* before the first hash of this one */
+        cmocka_unit_test(no_two_processes_hash_alike), /* before the first hash */
         runner_test(a_name_given_many_times_is_looked_at_once),
         runner_test(a_sorted_set_named_many_times_is_looked_at_once),
         runner_test(who_waits_for_a_list_is_not_asked_about_a_set),

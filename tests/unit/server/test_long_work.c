@@ -1,6 +1,5 @@
 /* Commands that continue in later turns: slices have a limit, every reader sees one state, and
  * nothing is left when the client disconnects. */
-#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
@@ -12,6 +11,7 @@
 #include "storage/keys/zset.h"
 #include "tests/support/command_runner.h"
 #include "tests/support/fake_disk.h"
+#include "tests/support/record_count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static struct keys_view view_of(struct command_runner *runner)
     return (struct keys_view){store_keys(runner->server.store), 0, runner->server.now};
 }
 
-/* e0 to e19999 as a list, or as fields or members with that of their number. */
+/* Fills the key with e0 to e19999, as elements, fields or members. */
 static void fill(struct command_runner *runner, enum keys_type type, const char *key)
 {
     struct keys_view view = view_of(runner);
@@ -50,7 +50,7 @@ static void fill(struct command_runner *runner, enum keys_type type, const char 
     runner_commit(runner);
 }
 
-/* Another client begins what takes longer than a turn. */
+/* Another client begins a command that takes several turns. */
 static struct connection *begin(struct command_runner *runner, const char *line)
 {
     struct connection *client = runner_connect(runner);
@@ -191,7 +191,7 @@ static void nobody_begins_anew_on_a_key_that_somebody_waits_for(void **state)
     assert_false(is_held(runner, "COPY", "k"));
 }
 
-/* By what has no key, and so does not wait. */
+/* By a command that names no key, and so does not wait. */
 static void a_source_that_goes_meanwhile_was_never_there(void **state)
 {
     struct command_runner *runner = *state;
@@ -221,18 +221,6 @@ static void another_source_that_comes_by_a_swap_is_copied(void **state)
     runner_expect(runner, "1", "SCARD to");
 }
 
-static uint64_t entries_of(struct command_runner *runner)
-{
-    struct kv_cursor *cursor = kv_cursor_new(runner->server.store->kv);
-    uint64_t entries = 0;
-    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("h", 1));
-         status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'h';
-         status = kv_cursor_next(cursor))
-        entries++;
-    kv_cursor_free(cursor);
-    return entries;
-}
-
 static void a_client_that_leaves_takes_its_work_along(void **state)
 {
     struct command_runner *runner = *state;
@@ -240,12 +228,12 @@ static void a_client_that_leaves_takes_its_work_along(void **state)
     struct connection *client = begin(runner, "COPY k to");
     for (int slice = 0; slice < 5; slice++)
         runner_slice(runner);
-    assert_true(entries_of(runner) > MANY);
+    assert_true(record_count(runner->server.store, "h") > MANY);
     waiters_cancel(&runner->server, &client->session);
     assert_int_equal(long_works_count(runner->server.long_works), 0);
     assert_true(long_works_freed(&runner->server));
     runner_pass(runner, 1);
-    assert_int_equal(entries_of(runner), MANY);
+    assert_int_equal(record_count(runner->server.store, "h"), MANY);
     runner_expect(runner, "0", "EXISTS to");
 }
 
@@ -377,7 +365,7 @@ static void an_insertion_in_the_middle_goes_on_in_slices(void **state)
     struct connection *client = begin(runner, "LINSERT k AFTER e9999 new");
     for (int slice = 0; slice < 12; slice++)
         assert_true(runner_slice(runner));
-    runner_expect(runner, "\"e10000\"", "LINDEX k 10000"); /* as before */
+    runner_expect(runner, "\"e10000\"", "LINDEX k 10000"); /* unchanged */
     assert_true(is_held(runner, "RPUSH", "k"));
     runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "20001");
@@ -410,7 +398,7 @@ static void what_is_near_an_end_is_done_at_once(void **state)
     runner_expect(runner, "\"e19991\"", "LINDEX k -9");
     runner_expect(runner, "[\"e99\" \"e100\" \"e101\"]", "LRANGE k 99 101");
     struct connection *client =
-        begin(runner, "LREM k 1 e19980"); /* found late, removed at once */
+        begin(runner, "LREM k 1 e19980"); /* the search is long, the removal short */
     runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
     runner_expect(runner, "19998", "LLEN k");
@@ -454,8 +442,8 @@ static void a_list_that_loses_everything_is_gone(void **state)
     runner_expect(runner, "0", "EXISTS k");
 }
 
-/* Few at an end are taken out without room; what needs a second list is refused, not put off
- * for ever. */
+/* Removing few elements near an end needs no room. An edit that needs a second list is refused;
+ * it does not wait for room. */
 static void without_room_a_long_edit_is_refused(void **state)
 {
     struct command_runner *runner = *state;
@@ -549,7 +537,7 @@ static void who_watches_a_list_sees_the_change_when_it_is_made(void **state)
     struct connection *client = begin(runner, "LINSERT k AFTER e9999 new");
     runner_slice(runner);
     runner_expect(runner, "OK", "MULTI");
-    runner_expect(runner, "[]", "EXEC"); /* nothing has changed yet */
+    runner_expect(runner, "[]", "EXEC"); /* the list has not changed yet */
     runner_expect(runner, "OK", "WATCH k");
     runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "20001");
@@ -583,12 +571,13 @@ static void picks_are_written_as_they_are_read(void **state)
         connection_run(client, &request, NULL, false);
         assert_non_null(client->session.waiter);
         for (int round = 0; round < 3; round++) {
-            runner_finish(runner, SLICE_BYTES); /* until nobody reads */
+            runner_finish(runner,
+                          SLICE_BYTES); /* until the output is full, as nobody reads it */
             assert_in_range(buffer_size(&client->output), 1 << 20, (1 << 20) + 100000);
             take_output(client);
         }
         assert_false(is_held(runner, "HSET", "k"));
-        runner_expect(runner, "1", "DEL k"); /* the picks go on from what was there */
+        runner_expect(runner, "1", "DEL k"); /* the picks continue from the old elements */
         runner_finish(runner, SLICE_BYTES);
         assert_in_range(take_output(client), 1 << 20, (1 << 20) + 100000);
         waiters_cancel(&runner->server, &client->session);

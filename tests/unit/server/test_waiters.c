@@ -1,4 +1,4 @@
-/* Clients that wait: which one is served, when, and what is left of one that disconnected. */
+/* Clients that wait: which one is served, when, and what remains of one that disconnected. */
 #include "server/session/waiters.h"
 #include "tests/support/command_runner.h"
 
@@ -27,7 +27,7 @@ static void who_came_first_is_served_first(void **state)
     assert_int_equal(waiters_of(runner), 1);
 }
 
-/* The store may have to clear away what is in the way first. */
+/* The store first removes the expired jobs, a part per call. */
 static void who_does_not_wait_gets_what_lies_behind_many_that_lapsed(void **state)
 {
     struct command_runner *runner = *state;
@@ -35,7 +35,7 @@ static void who_does_not_wait_gets_what_lies_behind_many_that_lapsed(void **stat
     for (int i = 0; i < 2500; i++)
         runner_expect(runner, "*", "Q.PUSH mail body TTL 10ms");
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 20ms");
-    runner->server.now.now += 1000; /* and no tick */
+    runner->server.now.now += 1000; /* without a tick */
     runner->server.now.wall += 1000;
     runner_expect_of(runner, client, "", "Q.CLAIM mail");
     runner_pass(runner, 0);
@@ -63,7 +63,7 @@ static void who_is_not_satisfied_keeps_the_place(void **state)
     struct connection *first = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     struct connection *second = runner_waiting(runner, "Q.CLAIM mail BLOCK 0");
     runner_expect(runner, "\"a\"", "Q.PUSH mail body ID a DELAY 1s");
-    runner_expect(runner, "1", "Q.DEL mail a"); /* signals come and nothing is there */
+    runner_expect(runner, "1", "Q.DEL mail a"); /* the topic is signalled, but has no job */
     runner_pass(runner, 2000);
     assert_int_equal(waiters_of(runner), 2);
     runner_expect(runner, "\"b\"", "Q.PUSH mail body ID b");

@@ -1,4 +1,4 @@
-/* Programs and libdueq of different versions: structs say their size. */
+/* Programs and libdueq of different versions: structs have a size. */
 #include "storage/dueq.h"
 #include "tests/support/store_fixture.h"
 
@@ -47,7 +47,7 @@ static void options_without_a_size_are_refused(void **state)
     assert_int_equal(open_with(&options), DUEQ_INVALID);
 }
 
-/* A program of a later version has fields that this library does not know. */
+/* A program compiled with a later version has fields that this library does not know. */
 static void larger_options_are_read_as_far_as_they_are_known(void **state)
 {
     struct {

@@ -24,7 +24,7 @@ static int finish(void **state)
     return arena->reserved == 0 && arena->used == 0 ? 0 : -1;
 }
 
-/* While the limit is below what the process has, the system gives no memory. */
+/* The system gives no memory while the limit is below the present size of the process. */
 static void let_memory_run_out(bool out)
 {
     static struct rlimit before;

@@ -18,7 +18,7 @@ static void put(struct batch *batch, const char *key, const char *value)
     assert_true(batch_put(batch, text(key), (const uint8_t *)value, strlen(value)));
 }
 
-/* Whoever made the value has let go of it. */
+/* Only the batch holds the value. */
 static void put_large(struct batch *batch, const char *key)
 {
     struct dueq_slice part = dueq_slice(large, LARGE);
@@ -29,7 +29,7 @@ static void put_large(struct batch *batch, const char *key)
     large_value_release(value);
 }
 
-/* The payload as it would lie on disk. */
+/* Writes the payload in one piece, as it would be on disk. */
 static size_t payload_of(struct batch *batch, uint8_t *payload)
 {
     int count;
@@ -133,7 +133,7 @@ static void a_cleared_batch_is_empty(void **state)
     batch_release(&batch);
 }
 
-/* Each cut lies at the end of its allocation, so that ASan sees a byte read beyond. */
+/* Each part is at the end of its allocation, so that ASan finds a read past its end. */
 static void a_payload_cut_anywhere_but_between_operations_is_malformed(void **state)
 {
     static uint8_t payload[ROOM];
@@ -164,14 +164,14 @@ static void what_no_batch_writes_is_malformed(void **state)
     } payloads[] = {
         {"\x00\x01"
          "a",
-         3}, /* no operation */
+         3}, /* not an operation */
         {"\x03\x01"
          "a",
          3},
         {"\x02\x02"
          "a",
          3}, /* a key longer than the payload */
-        {"\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, /* a size without end */
+        {"\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, /* a size that does not end */
         {"\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11},     /* 2^64 - 1 */
     };
 

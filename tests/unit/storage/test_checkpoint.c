@@ -1,4 +1,4 @@
-/* What a checkpoint takes of the disk while the owner does nothing. */
+/* The disk space that checkpoints take while the owner does nothing. */
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
@@ -48,7 +48,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Anywhere among the others, so that each rewrites a page of its own. */
+/* Puts keys at random positions, so that each changes another page. */
 static void put_random(unsigned count)
 {
     uint64_t lsn;
@@ -64,7 +64,7 @@ static void put_random(unsigned count)
     assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
 }
 
-/* Each on pages of its own, of another number each time. */
+/* Puts large values, which have pages of their own; their sizes change with the round. */
 static void put_large_ones(unsigned round)
 {
     static const char value[64 * 1024];
@@ -88,7 +88,7 @@ static struct dueq_stats stats(void)
     return now;
 }
 
-/* A program that embeds the store commits and then sleeps, with no kv_maintain meanwhile. */
+/* A program that embeds the store commits and then sleeps, without kv_maintain. */
 static void an_owner_that_sleeps_holds_no_pages(void **state)
 {
     uint64_t before;
@@ -108,7 +108,7 @@ static void an_owner_that_sleeps_holds_no_pages(void **state)
     assert_int_equal(kv_status(test.kv), DUEQ_OK);
 }
 
-/* What is read while checkpoints go on is what was written last. */
+/* Reads during checkpoints return what was written last. */
 static void what_is_read_between_naps_is_what_there_is(void **state)
 {
     uint64_t lsn;
@@ -130,7 +130,7 @@ static void what_is_read_between_naps_is_what_there_is(void **state)
     }
 }
 
-/* Pages that were free when the view first looked are in use by now, in each of the trees. */
+/* Pages that were free when the view read the list are in use now, in each of the trees. */
 static void a_store_that_was_written_to_checks(void **state)
 {
     struct dueq_options options;

@@ -40,7 +40,7 @@ static struct dueq *open_store(void)
 
     store_fixture_open(&test);
     store = test.store;
-    test.store = NULL; /* each test ends it in a way of its own */
+    test.store = NULL; /* each test ends the store in another way */
     return store;
 }
 
@@ -53,7 +53,7 @@ static enum dueq_status push(struct dueq *store, const char *id)
     push.topic = text("topic");
     push.id = text(id);
     push.body = text("a body");
-    push.priority = (int)strlen(id); /* lanes of their own */
+    push.priority = (int)strlen(id); /* each job has another lane */
     return dueq_push(store, &push, test.time, &given);
 }
 
@@ -64,7 +64,7 @@ static void commit(struct dueq *store)
     assert_int_equal(dueq_commit(store, test.time, &lsn), DUEQ_OK);
 }
 
-/* The store is sound, has the job or not, and takes both as new ones would be. */
+/* Checks that the store is sound, whether it has the job, and that it accepts the next one. */
 static void check_store(struct dueq *store, const char *id, bool present)
 {
     struct dueq_job job;
@@ -97,7 +97,7 @@ static void closing_commits_what_has_gathered(void **state)
     assert_int_equal(dueq_close(store), DUEQ_OK);
 }
 
-/* Also when the batch is all there ever was. */
+/* Also if the store has no earlier commit. */
 static void closing_commits_the_first_batch_of_all(void **state)
 {
     struct dueq *store = open_store();
@@ -125,7 +125,7 @@ static void abandoning_drops_what_has_gathered(void **state)
     assert_int_equal(dueq_close(store), DUEQ_OK);
 }
 
-/* The journal takes no more: what it lacks must not come into data.mdb past it. */
+/* The journal accepts nothing more: what it does not contain must not reach data.mdb. */
 static void a_batch_that_cannot_be_committed_is_dropped_whole(enum disk_call call, int error)
 {
     struct dueq *store = open_store();
@@ -148,7 +148,7 @@ static void after_a_failed_write_nothing_of_the_batch_is_left(void **state)
     a_batch_that_cannot_be_committed_is_dropped_whole(DISK_WRITE, EIO);
 }
 
-/* A record that no segment has room for, with a commit that said so before. */
+/* The record does not fit into a segment, and a commit has answered so before. */
 static void after_a_full_commit_nothing_of_the_batch_is_left(void **state)
 {
     static char body[3 << 20];
@@ -177,7 +177,7 @@ static void after_a_full_commit_nothing_of_the_batch_is_left(void **state)
     assert_int_equal(dueq_close(store), DUEQ_OK);
 }
 
-/* ---- the key space beneath */
+/* ---- the key space */
 
 static void put(struct kv *kv, const char *key)
 {

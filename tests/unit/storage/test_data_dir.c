@@ -123,10 +123,10 @@ static void another_format_is_refused_and_left_alone(void **state)
     }
     expect_refusal(DUEQ_FORMAT, "something else");
     write_format("dueq 1\n", 7);
-    expect_lock(); /* a refusal has kept no lock */
+    expect_lock(); /* a refused opening keeps no lock */
 }
 
-/* The power went when the file had its size but not its bytes. */
+/* A power cut came when the file had its size but not its bytes. */
 static void a_format_never_written_is_written(void **state)
 {
     (void)state;

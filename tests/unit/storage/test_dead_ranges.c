@@ -1,5 +1,6 @@
-/* Gaps: found at their edges, split by puts, healed by deletes, bounded; and cursors that go
- * around them: no tombstone is stepped over twice, a search stops when its budget is spent. */
+/* Dead ranges: found at their edges, split by puts, joined by deletes, bounded in number.
+ * Cursors go around them: no tombstone is stepped over twice, and a search stops when its
+ * budget is spent. */
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/dead_ranges.h"
@@ -38,7 +39,7 @@ static void del(struct dead_ranges *ranges, const char *text)
     dead_ranges_del(ranges, dueq_slice(text, strlen(text)));
 }
 
-/* Where a walk from there goes on; "": there is no range. */
+/* Where a walk from that key continues; "": there is no range. */
 static const char *ahead(struct dead_ranges *ranges, const char *text, bool backward)
 {
     static char space[KV_KEY_MAX + 1];
@@ -143,7 +144,7 @@ static void a_range_that_nobody_goes_around_makes_room(void **state)
     assert_string_equal(ahead(ranges, numbered(1), false), "");
 }
 
-/* All that is left of a stretch in which things come and go is one range. */
+/* After many puts and deletes in a range one dead range remains. */
 static void what_was_split_all_over_heals_to_one(void **state)
 {
     struct dead_ranges *ranges = *state;
@@ -279,7 +280,7 @@ static void a_cursor_that_drains_steps_over_each_once(void **state)
     assert_in_range(passed(), 0, MANY + DEAD_RANGE_WORTH * DEAD_RANGE_WORTH);
 }
 
-/* In calls of that budget; returns how many they were. */
+/* Searches with that budget per call; returns the number of calls. */
 static unsigned search_in_parts(unsigned budget, bool backward)
 {
     struct dueq_slice from = text(backward ? "9" : "0");
@@ -343,7 +344,7 @@ static void a_step_stops_when_its_budget_is_spent(void **state)
     assert_in_range(passed(), 0, 10 * KV_TOMBSTONES_A_STEP + 1);
 }
 
-/* They are not kept until the memtable is full. */
+/* They do not wait until the memtable is full. */
 static void many_tombstones_bring_a_checkpoint(void **state)
 {
     struct dueq_stats stats;

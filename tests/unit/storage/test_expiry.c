@@ -1,4 +1,4 @@
-/* Moments at which keys expire, on two clocks in one number. */
+/* Times at which keys expire, on two clocks, as one number. */
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/string.h"
@@ -72,7 +72,7 @@ static void never_does_not_come(void **state)
     assert_int_not_equal(expiry_after(at(0, 0), INT64_MAX), DUEQ_NEVER);
 }
 
-/* Redis takes them, and shows what it took. */
+/* Redis accepts these times, and shows them exactly. */
 static void far_moments_are_exact(void **state)
 {
     static const int64_t waits[] = {
@@ -89,7 +89,7 @@ static void far_moments_are_exact(void **state)
     assert_int_equal(expiry_wall_time(expiry_at(INT64_MAX - 1), at(0, 0)), INT64_MAX - 1);
 }
 
-/* The sanitizers look for what overflows. */
+/* The sanitizers find overflows. */
 static void numbers_at_their_ends_do_no_harm(void **state)
 {
     static const int64_t ends[] = {INT64_MIN, INT64_MIN / 2, INT64_MIN / 4, -1,       0,
@@ -157,7 +157,7 @@ static void tick(struct dueq_time time)
         ;
 }
 
-/* The tick is woken for the first of them on either clock, and takes them away. */
+/* The next tick is due at the first expiry of either clock, and removes the keys. */
 static void keys_of_both_clocks_are_reclaimed_when_their_time_is_over(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* This version reads the data directories that earlier versions have written. */
+/* This version reads data directories that earlier versions wrote. */
 #include "storage/kv/kv.h"
 #include "tests/support/old_jobs.h"
 #include "tests/support/temp_dir.h"
@@ -25,7 +25,7 @@ static void check_directory(const char *dir, bool replays)
     struct dueq *store;
 
     old_jobs_options(&options);
-    options.seed = 1; /* the directory has its own */
+    options.seed = 1; /* ignored: the directory has a seed */
     if (dueq_open(dir, &options, time, &store, &error) != DUEQ_OK)
         fail_msg("dueq_open: %s", error.text);
     dueq_get_stats(store, &stats);

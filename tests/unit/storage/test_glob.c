@@ -13,7 +13,7 @@ static void globs_match_as_redis_does(void **state)
 {
     (void)state;
     assert_true(matches("", ""));
-    assert_false(matches("*", "")); /* Redis never looks at a pattern without a text */
+    assert_false(matches("*", "")); /* in Redis no pattern matches an empty text */
     assert_true(matches("a*", "a"));
     assert_true(matches("h?llo", "hello"));
     assert_true(matches("h[ae]llo", "hallo"));

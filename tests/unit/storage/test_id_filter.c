@@ -1,4 +1,4 @@
-/* The filter of ids: it never denies an id that it was given, and denies most others. */
+/* The filter of ids: it never denies an id that was added, and denies most others. */
 #include "storage/queue/core/id_filter.h"
 #include "tests/support/dice.h"
 
@@ -36,7 +36,7 @@ static void an_empty_filter_denies_everything(void **state)
 static void what_was_added_is_never_denied(void **state)
 {
     (void)state;
-    assert_true(id_filter_init(&filter, 0, LEAST, LEAST)); /* five times overfull */
+    assert_true(id_filter_init(&filter, 0, LEAST, LEAST)); /* IDS is five times as many */
     for (uint64_t id = 0; id < IDS; id++)
         id_filter_add(&filter, dice_hash(id));
     for (uint64_t id = 0; id < IDS; id++)

@@ -1,5 +1,5 @@
-/* The index of callers' ids and its filter: an id that is there is refused before, while and
- * after the filter is filled. */
+/* The index of callers' ids and its filter: a present id is refused before, while and after the
+ * filter is filled. */
 #include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
@@ -113,7 +113,7 @@ static void a_full_filter_is_followed_by_a_larger_one(void **state)
     assert_null(queue_check(test.store->queue));
 }
 
-/* Ids that are gone stay in a filter until the next. */
+/* Removed ids stay in a filter until it is replaced. */
 static void ids_that_are_gone_do_not_make_it_larger(void **state)
 {
     uint64_t capacity;
@@ -131,7 +131,7 @@ static void ids_that_are_gone_do_not_make_it_larger(void **state)
 
 static void it_takes_no_more_memory_than_it_may(void **state)
 {
-    uint64_t most = MEMTABLE / 4; /* a byte an id */
+    uint64_t most = MEMTABLE / 4; /* a byte per id */
 
     (void)state;
     push_ids(0, (int)most + 1000);

@@ -227,7 +227,7 @@ static void segments_below_are_trimmed_and_the_others_stay(void **state)
     fill_segments(5);
     journal_trim(rig.journal, 0);
     assert_int_equal(stats().segments, 5);
-    journal_trim(rig.journal, 8); /* 7 records a segment */
+    journal_trim(rig.journal, 8); /* a segment has 7 records */
     assert_int_equal(stats().segments, 4);
     assert_int_equal(rig_files(&rig, "0"), 4);
     journal_trim(rig.journal, journal_last_lsn(rig.journal));
@@ -274,7 +274,7 @@ static void what_a_recycled_segment_held_is_never_read_again(void **state)
         fill_segments(3);
         rig.after = journal_last_lsn(rig.journal) - (uint64_t)(round * 5 % 7);
         journal_trim(rig.journal, rig.after);
-        rig_append(&rig, 500); /* of the same size: old records lie where new ones are due */
+        rig_append(&rig, 500); /* of the same size: old records are where new ones will be */
         rig_reopen(&rig);
         assert_int_equal(rig.replay.cut_bytes, 0);
     }

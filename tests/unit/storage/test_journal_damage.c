@@ -1,5 +1,5 @@
-/* Journal files that are not as the journal left them: it cuts off a torn tail, and refuses
- * damage without changing a file. */
+/* Journal files that were changed: an opening cuts off a torn tail, and refuses damage without
+ * changing a file. */
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 #include "tests/support/journal_rig.h"
@@ -31,7 +31,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Where record `lsn` begins when all have that payload and it is in the first segment. */
+/* The offset of record `lsn` in the first segment, when all records have the same size. */
 static size_t offset_of(uint64_t lsn)
 {
     return SEGMENT_HEADER_SIZE + (lsn - 1) * SPACE;
@@ -52,7 +52,7 @@ static void write_segments(unsigned count)
     rig_append(&rig, PAYLOAD);
 }
 
-/* Opening says that this is damage, where, and what to do; and touches nothing. */
+/* The opening reports damage, where it is, and what to do; it changes no file. */
 static void expect_refusal(uint64_t number, const char *where)
 {
     char *path = rig_segment(&rig, number);
@@ -79,7 +79,7 @@ static void remove_segment(uint64_t number)
 
 /* ---- the tail */
 
-/* After the cut the journal goes on, and what is written then is what is read. */
+/* After the cut the journal continues, and a later opening reads the new records. */
 static void expect_cut_to(uint64_t last)
 {
     rig_reopen(&rig);
@@ -150,7 +150,7 @@ static void any_bit_flipped_in_the_last_record_cuts_it(void **state)
     free(path);
 }
 
-/* Nothing says that a record of the tail was durable, although later ones came through. */
+/* Nothing proves that a record of the tail was durable, although later ones are on disk. */
 static void a_hole_in_what_was_never_durable_is_cut(void **state)
 {
     char *path = rig_segment(&rig, 1);
@@ -187,7 +187,7 @@ static void segments_behind_an_honest_end_are_removed(void **state)
     free(path);
 }
 
-/* What follows it says by its LSN that nothing is missing. */
+/* The LSN of the next segment shows that nothing is missing. */
 static void a_segment_that_was_never_begun_is_passed_over(void **state)
 {
     char *path = rig_segment(&rig, 2);
@@ -242,8 +242,8 @@ static void any_bit_flipped_in_a_durable_record_is_damage(void **state)
     free(path);
 }
 
-/* Until the sync thread, left alone, has noted what is durable: one sync for the record, one
- * for the note, which may come before the writer looks. */
+/* Waits until the idle sync thread has written the note: one sync for the record and one for
+ * the note, which may be done before this thread checks. */
 static void write_record_and_await_note(void)
 {
     unsigned long syncs = fake_disk_count(rig.disk, DISK_SYNC);
@@ -265,7 +265,7 @@ static void write_records_and_rest(uint64_t count)
     rig_close(&rig);
 }
 
-/* The last record of all, which no other follows. */
+/* No other record follows it. */
 static void any_bit_flipped_in_the_last_record_of_a_journal_at_rest_is_damage(void **state)
 {
     char *path, where[32];
@@ -273,7 +273,7 @@ static void any_bit_flipped_in_the_last_record_of_a_journal_at_rest_is_damage(vo
 
     (void)state;
     write_records_and_rest(RECORDS);
-    path = rig_segment(&rig, 2); /* an opening begins a segment */
+    path = rig_segment(&rig, 2); /* the reopening began a segment */
     snprintf(where, sizeof(where), "at byte %zu", offset_of(1));
     for (size_t bit = begin; bit < begin + (RECORD_HEADER_SIZE + PAYLOAD) * 8; bit++) {
         rig_flip(path, bit);
@@ -302,7 +302,7 @@ static void a_flipped_note_says_nothing(void **state)
     free(path);
 }
 
-/* A body can be anything, also a megabyte of what looks like the heads of large records. */
+/* A client can send any body, also a megabyte of imitated headers of large records. */
 static void imitations_of_records_cost_what_other_bytes_cost(void **state)
 {
     enum { SIZE = 1 << 20 };
@@ -317,7 +317,7 @@ static void imitations_of_records_cost_what_other_bytes_cost(void **state)
     found = rig_read(path, &size);
     memcpy(bytes, found, offset_of(RECORDS + 1));
     for (size_t at = offset_of(RECORDS + 1); at < SIZE; at += 8)
-        memcpy(bytes + at, "DQR1\0\x08\0\0", 8); /* half a megabyte, it says */
+        memcpy(bytes + at, "DQR1\0\x08\0\0", 8); /* it claims half a megabyte */
     rig_write(path, bytes, SIZE);
     rig_reopen(&rig);
     assert_int_equal(rig.read_to, RECORDS);
@@ -421,7 +421,7 @@ static void damage_below_the_checkpoint_in_its_own_segment_does_no_harm(void **s
     free(path);
 }
 
-/* A restored data.mdb that is not the journal's, or a new one after it was lost. */
+/* The data.mdb was restored from another store, or is new after a loss. */
 static void a_journal_of_another_store_is_refused(void **state)
 {
     (void)state;
@@ -441,7 +441,7 @@ static void a_refusal_leaves_spares_and_half_made_files_alone(void **state)
     rig_close(&rig);
     rig_write(half_made, (const uint8_t *)"x", 1);
     rig_flip(path, offset_of(2) * 8);
-    rig.options.segment_bytes *= 2; /* spares of the old size are of no use */
+    rig.options.segment_bytes *= 2; /* spares of the old size cannot be used */
     expect_refusal(1, "at byte");
     assert_int_equal(rig_files(&rig, ""), 4);
     free(half_made);

@@ -39,7 +39,8 @@ static uint64_t append_until_failure(void)
     return settled;
 }
 
-/* Failed for good: no append succeeds and nothing becomes durable, although the disk works. */
+/* The journal has failed for good: no append succeeds and nothing becomes durable, although the
+ * disk works again. */
 static void expect_failed(uint64_t settled, const char *call)
 {
     uint64_t last = journal_last_lsn(rig.journal);
@@ -55,7 +56,7 @@ static void expect_failed(uint64_t settled, const char *call)
     assert_int_equal(journal_last_lsn(rig.journal), last);
 }
 
-/* The failed record may be there or not; the journal continues after the last one. */
+/* The failed record may exist or not; the journal continues after the last one. */
 static void expect_reopening_from(uint64_t settled)
 {
     rig_reopen(&rig);
@@ -122,8 +123,8 @@ static void a_waiter_is_woken_by_a_failure(void **state)
     assert_int_equal(journal_durable_lsn(rig.journal), 0);
 }
 
-/* Linux forgets after a failed sync that pages were to be written, and shows them all the same:
- * what is read at opening must be what a power cut leaves. */
+/* After a failed sync Linux does not write the pages again, but reads still return them: an
+ * opening must read what a power cut would leave. */
 static void what_a_failed_sync_lost_is_not_read_back(void **state)
 {
     struct dice dice = {7};
@@ -352,7 +353,7 @@ static bool is_blank(const char *name)
     return blank;
 }
 
-/* What it holds would be read as records of the number that it is taken for the next time. */
+/* Otherwise its records would be valid under the number that it gets next time. */
 static void the_reserve_does_not_come_back_written_to(void **state)
 {
     struct dice dice = {11};
@@ -373,8 +374,8 @@ static void the_reserve_does_not_come_back_written_to(void **state)
     }
 }
 
-/* A file that was renamed, but could not be had then, must not lie in the way of what is
- * written when there is room again. */
+/* A file that was renamed but could not be opened must not be in the way when there is room
+ * again. */
 static void fail_taking_the_reserve(enum disk_call call, unsigned passing, int left)
 {
     uint64_t last = journal_last_lsn(rig.journal);
@@ -396,7 +397,7 @@ static void a_reserve_that_cannot_be_taken_fails_the_journal(void **state)
 {
     (void)state;
     fail_taking_the_reserve(DISK_SYNC_NAMES, 0, 0);
-    fail_taking_the_reserve(DISK_OPEN, 1, 1); /* that of a new file passes */
+    fail_taking_the_reserve(DISK_OPEN, 1, 1); /* the one of a new file succeeds */
 }
 
 /* The disk is still full, and the reserve is used up: a spare takes its place. */

@@ -54,7 +54,7 @@ static void numbers_are_ordered_as_their_bytes(void **state)
     }
 }
 
-/* At each edge: one less, the edge, one more. */
+/* The numbers around each edge of the encoding. */
 static const uint64_t edges[] = {0,
                                  1,
                                  247,
@@ -86,7 +86,7 @@ static void short_numbers_are_ordered_as_their_bytes(void **state)
         kv_key_number(&low, edges[i - 1]);
         kv_key_start(&high, 'T');
         kv_key_number(&high, edges[i]);
-        kv_key_u8(&low, 255); /* whatever follows */
+        kv_key_u8(&low, 255); /* the greatest byte */
         assert_true(order(&low, &high) < 0);
     }
 }
@@ -166,7 +166,7 @@ static void a_folded_key_is_of_the_greatest_size_and_keeps_the_name_s_beginning(
     }
 }
 
-/* Whoever sends a name that looks like another's folded key must not get at it. */
+/* A name that is equal to the folded key of another name must have another key. */
 static void no_whole_name_makes_the_key_of_a_folded_one(void **state)
 {
     uint8_t name[1000];
@@ -217,7 +217,7 @@ static void order_holds_in_what_is_kept_of_long_names(void **state)
     (void)state;
     memset(name, 'n', sizeof(name));
     low = named(name, sizeof(name), SEED);
-    name[ROOM - 17]++; /* the last byte that is kept */
+    name[ROOM - 17]++; /* the last byte of the kept prefix */
     high = named(name, sizeof(name), SEED);
     whole = named("o", 1, SEED);
     assert_true(order(&low, &high) < 0);

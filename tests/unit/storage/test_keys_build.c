@@ -1,6 +1,5 @@
-/* Large keys copied and edited in slices: steps have a limit, nobody sees the result before the
- * end, and nothing is left of a build that is given up. */
-#include "storage/kv/cursor.h"
+/* Large keys that are copied and edited in slices: steps have a limit, the result is not
+ * visible before the end, and nothing remains of a build that is freed early. */
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
@@ -10,6 +9,7 @@
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -35,7 +35,7 @@ static void commit(void)
     store_fixture_commit(&test);
 }
 
-/* What others do between two steps. */
+/* A tick and a commit between two steps. */
 static void turn(void)
 {
     dueq_tick(test.store, test.time, STEP);
@@ -51,17 +51,8 @@ static void reclaim_all(void)
 
 static uint64_t records(void)
 {
-    static const char tables[] = "eghklvy";
-    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
-    uint64_t count = 0;
-
     commit();
-    assert_non_null(cursor);
-    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice("\1", 1));
-         status == DUEQ_OK; status = kv_cursor_next(cursor))
-        count += strchr(tables, *(const char *)kv_cursor_key(cursor).data) != NULL;
-    kv_cursor_free(cursor);
-    return count;
+    return record_count(test.store, "eghklvy");
 }
 
 static void fill(enum keys_type type, const char *name)
@@ -86,7 +77,7 @@ static void fill(enum keys_type type, const char *name)
     commit();
 }
 
-/* ---- what is in a key, as one text */
+/* ---- the content of a key as text */
 
 static bool write_element(void *arg, struct dueq_slice element, struct dueq_slice value)
 {
@@ -175,7 +166,7 @@ static void a_copy_in_slices_is_the_same(void **state)
         build = begin("k", NULL);
         assert_true(finish(build) >= MANY / STEP);
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
-        assert_int_equal(info.type, KEYS_STRING); /* nothing is seen yet */
+        assert_int_equal(info.type, KEYS_STRING); /* the result is not visible yet */
         assert_int_equal(keys_build_copy(build, &test.view, 0, text("to")), DUEQ_OK);
         keys_build_free(build);
         reclaim_all();
@@ -393,7 +384,7 @@ static struct keys_build *begin_empty(enum keys_type type)
     return build;
 }
 
-/* The same elements as fill() puts into a key. */
+/* Puts the elements that fill() puts into a key. */
 static void put_all(struct keys_build *build, enum keys_type type)
 {
     static const double zero;
@@ -427,7 +418,7 @@ static void a_key_is_made_from_nothing(void **state)
         put_all(build, made[i]);
         turn();
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_OK);
-        assert_int_equal(info.type, KEYS_HASH); /* nothing is seen yet */
+        assert_int_equal(info.type, KEYS_HASH); /* the result is not visible yet */
         assert_int_equal(keys_build_store(build, &test.view, text("to"), &count), DUEQ_OK);
         keys_build_free(build);
         reclaim_all();

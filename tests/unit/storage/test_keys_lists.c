@@ -1,11 +1,11 @@
-/* Records of lists in the space of keys: what is left when elements are removed.
+/* Records of lists in the key space: which remain when elements are removed.
  * tests/model/test_lists_random.c compares the contents with arrays. */
-#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/keys/index/keys_internal.h"
 #include "storage/keys/list.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -28,7 +28,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Numbers from 0 on. */
+/* Pushes numbers from 0 on. */
 static void fill(const char *name, int count)
 {
     char number[16];
@@ -56,21 +56,6 @@ static void assert_element(const char *name, uint64_t index, const char *expecte
     assert_memory_equal(value.data, expected, value.size);
 }
 
-/* Elements in the space, reachable or not. */
-static uint64_t records(void)
-{
-    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
-    uint64_t count = 0;
-
-    assert_non_null(cursor);
-    for (enum dueq_status status = kv_cursor_seek(cursor, text("l"));
-         status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'l';
-         status = kv_cursor_next(cursor))
-        count++;
-    kv_cursor_free(cursor);
-    return count;
-}
-
 static void reclaim_all(void)
 {
     store_fixture_tick(&test, SLICE);
@@ -82,12 +67,12 @@ static void a_large_cut_is_reclaimed_in_slices(void **state)
     fill("k", MANY);
     assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 10), DUEQ_OK);
     assert_int_equal(count_of("k"), 10);
-    assert_int_equal(records(), MANY);
+    assert_int_equal(record_count(test.store, "l"), MANY);
     assert_int_equal(dueq_next_tick(test.store, test.time), 0);
     assert_true(dueq_tick(test.store, test.time, SLICE));
-    assert_int_equal(records(), MANY - SLICE);
+    assert_int_equal(record_count(test.store, "l"), MANY - SLICE);
     reclaim_all();
-    assert_int_equal(records(), 10);
+    assert_int_equal(record_count(test.store, "l"), 10);
     assert_element("k", 0, "5000");
     assert_element("k", 9, "5009");
 }
@@ -97,7 +82,7 @@ static void a_small_cut_leaves_nothing_to_reclaim(void **state)
     (void)state;
     fill("k", 1000);
     assert_int_equal(list_trim(&test.view, text("k"), 10, 950), DUEQ_OK);
-    assert_int_equal(records(), 950);
+    assert_int_equal(record_count(test.store, "l"), 950);
     assert_false(dueq_tick(test.store, test.time, SLICE));
 }
 
@@ -110,9 +95,9 @@ static void a_cut_list_grows_over_what_was_cut_off(void **state)
         assert_int_equal(list_push(&test.view, text("k"), LIST_HEAD, text("head")), DUEQ_OK);
         assert_int_equal(list_push(&test.view, text("k"), LIST_TAIL, text("tail")), DUEQ_OK);
     }
-    assert_int_equal(records(), MANY);
+    assert_int_equal(record_count(test.store, "l"), MANY);
     reclaim_all();
-    assert_int_equal(records(), 10 + SLICE * 2);
+    assert_int_equal(record_count(test.store, "l"), 10 + SLICE * 2);
     assert_element("k", 0, "head");
     assert_element("k", SLICE, "5000");
     assert_element("k", SLICE * 2 + 9, "tail");
@@ -126,9 +111,9 @@ static void cuts_of_the_same_end_are_one(void **state)
         assert_int_equal(list_trim(&test.view, text("k"), 1000, UINT64_MAX), DUEQ_OK);
         assert_true(dueq_tick(test.store, test.time, SLICE));
     }
-    assert_int_equal(records(), MANY - 9 * SLICE);
+    assert_int_equal(record_count(test.store, "l"), MANY - 9 * SLICE);
     reclaim_all();
-    assert_int_equal(records(), 1000);
+    assert_int_equal(record_count(test.store, "l"), 1000);
     assert_element("k", 0, "9000");
 }
 
@@ -139,7 +124,7 @@ static void a_short_list_with_a_long_past_goes_away_whole(void **state)
     assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 1), DUEQ_OK);
     assert_int_equal(keys_del(&test.view, text("k")), DUEQ_OK);
     reclaim_all();
-    assert_int_equal(records(), 0);
+    assert_int_equal(record_count(test.store, "l"), 0);
 }
 
 static void a_list_popped_to_its_end_goes_away_whole(void **state)
@@ -152,7 +137,7 @@ static void a_list_popped_to_its_end_goes_away_whole(void **state)
     assert_int_equal(list_pop(&test.view, text("k"), LIST_HEAD, &value), DUEQ_OK);
     assert_int_equal(count_of("k"), 0);
     reclaim_all();
-    assert_int_equal(records(), 0);
+    assert_int_equal(record_count(test.store, "l"), 0);
 }
 
 static void a_flushed_list_goes_away_whole(void **state)
@@ -163,7 +148,7 @@ static void a_flushed_list_goes_away_whole(void **state)
     store_fixture_commit(&test);
     assert_int_equal(keys_flush(store_keys(test.store), 0), DUEQ_OK);
     reclaim_all();
-    assert_int_equal(records(), 0);
+    assert_int_equal(record_count(test.store, "l"), 0);
 }
 
 static void a_copy_has_nothing_of_what_was_cut_off(void **state)
@@ -172,7 +157,7 @@ static void a_copy_has_nothing_of_what_was_cut_off(void **state)
     fill("k", MANY);
     assert_int_equal(list_trim(&test.view, text("k"), MANY / 2, 10), DUEQ_OK);
     assert_int_equal(keys_copy(&test.view, text("k"), 0, text("copy")), DUEQ_OK);
-    assert_int_equal(records(), MANY + 10);
+    assert_int_equal(record_count(test.store, "l"), MANY + 10);
     assert_element("copy", 9, "5009");
 }
 
@@ -184,13 +169,13 @@ static void what_was_cut_off_is_reclaimed_after_a_restart(void **state)
     assert_true(dueq_tick(test.store, test.time, SLICE));
     store_fixture_commit(&test);
     store_fixture_crash(&test);
-    assert_int_equal(records(), MANY - SLICE);
+    assert_int_equal(record_count(test.store, "l"), MANY - SLICE);
     reclaim_all();
-    assert_int_equal(records(), 1000);
+    assert_int_equal(record_count(test.store, "l"), 1000);
     assert_element("k", 999, "9999");
 }
 
-/* Writes since the last commit tell how much was moved. */
+/* Returns the bytes written since the last commit, which show how many elements moved. */
 static size_t bytes_written_by_removing(const char *value, uint64_t expected)
 {
     uint64_t removed = 0;
@@ -216,7 +201,7 @@ static void removing_near_both_ends_moves_only_what_is_outside(void **state)
     assert_element("k", 2, "2");
     assert_element("k", 3, "4");
     assert_element("k", MANY - 3, "9999");
-    assert_int_equal(records(), MANY - 2);
+    assert_int_equal(record_count(test.store, "l"), MANY - 2);
 }
 
 static void removing_every_other_moves_each_once(void **state)
@@ -228,7 +213,7 @@ static void removing_every_other_moves_each_once(void **state)
     }
     assert_in_range(bytes_written_by_removing("x", MANY / 2), 1, MANY * 40);
     reclaim_all();
-    assert_int_equal(records(), MANY / 2);
+    assert_int_equal(record_count(test.store, "l"), MANY / 2);
     assert_element("k", MANY / 2 - 1, "y");
 }
 
@@ -293,7 +278,7 @@ static void a_run_of_changes_of_one_key_is_told_once(void **state)
     assert_int_equal(changes_next(store_keys(test.store), &change), DUEQ_NOTFOUND);
 }
 
-/* Too large for any allocator; the log is made whole again by the caller. */
+/* Makes the log want more memory than any allocator has; the caller repairs the log. */
 static void lose_a_change(const char *name)
 {
     struct change_log *log = &store_keys(test.store)->changes;

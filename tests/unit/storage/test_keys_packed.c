@@ -10,6 +10,7 @@
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -44,7 +45,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* ---- means */
+/* ---- helpers */
 
 static void set_field(const char *name, const char *field, const char *value)
 {
@@ -103,7 +104,7 @@ static void expect_encoding(const char *name, const char *expected)
     assert_string_equal(keys_encoding_name(info_of(name).encoding), expected);
 }
 
-/* Elements in their order, each with a space after it. */
+/* The elements in order, each followed by a space. */
 struct listing {
     char text[512];
     size_t size;
@@ -137,20 +138,6 @@ static void expect_order(const char *name, const char *expected)
         list_each(&test.view, text(name), 0, LIST_TAIL, list_element, &listing);
     }
     assert_string_equal(listing.text, expected);
-}
-
-/* Of the space: those that begin with one of the tables. */
-static uint64_t records_in(const char *tables)
-{
-    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
-    uint64_t count = 0;
-
-    assert_non_null(cursor);
-    for (enum dueq_status status = kv_cursor_seek(cursor, text("a")); status == DUEQ_OK;
-         status = kv_cursor_next(cursor))
-        count += strchr(tables, *(const char *)kv_cursor_key(cursor).data) != NULL;
-    kv_cursor_free(cursor);
-    return count;
 }
 
 static const char element_tables[] = "hylv";
@@ -219,7 +206,7 @@ static void cells_that_are_cut_off_are_none(void **state)
     contents[1] = text(repeated(300));
     assert_true(packed_splice(&packed, 0, 0, contents, 2));
     for (size_t size = 0; size < packed.size; size++) {
-        uint8_t *copy = malloc(size + 1); /* of that size, so that sanitizers see more */
+        uint8_t *copy = malloc(size + 1); /* exact, for the sanitizers */
         size_t at = 0, found = 0;
 
         assert_non_null(copy);
@@ -258,7 +245,7 @@ static void expect_in_order(void)
     expect_order("list", "b a ");
 }
 
-/* Whatever the store's hashes are seeded with. */
+/* Whatever the seed of the store. */
 static void small_values_keep_their_order_in_every_store(void **state)
 {
     for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -296,7 +283,7 @@ static void a_name_too_long_for_a_key_makes_no_difference(void **state)
     crash();
     expect_order(name, "b a ");
     assert_int_equal(info_of(name).expires, test.time.now + 1000);
-    assert_int_equal(records_in(element_tables), 0);
+    assert_int_equal(record_count(test.store, element_tables), 0);
 }
 
 /* ---- encodings */
@@ -342,7 +329,7 @@ static void a_hash_with_a_field_too_many_is_small_no_more(void **state)
     for (int i = 0; i < 512; i++)
         set_field("h", numbered("", i), "v");
     expect_encoding("h", "listpack");
-    set_field("h", "0", "w"); /* is there */
+    set_field("h", "0", "w"); /* an existing field */
     expect_encoding("h", "listpack");
     set_field("h", "512", "v");
     expect_encoding("h", "hashtable");
@@ -362,7 +349,7 @@ static void a_hash_with_a_long_field_or_value_is_small_no_more(void **state)
     expect_encoding("field", "hashtable");
     set_field("value", "f", repeated(64));
     expect_encoding("value", "listpack");
-    set_field("value", "f", repeated(65)); /* in the place of the other */
+    set_field("value", "f", repeated(65)); /* replaces the value */
     expect_encoding("value", "hashtable");
     set_field("value", "f", "v");
     expect_encoding("value", "hashtable");
@@ -403,7 +390,7 @@ static void a_sorted_set_with_too_much_is_a_skiplist(void **state)
     expect_encoding("long", "skiplist");
 }
 
-/* Options that change touch what is there when something is added to it, and not before. */
+/* A changed option affects an existing value when something is added to it, not before. */
 static void limits_count_when_something_is_added(void **state)
 {
     struct keys_limits none = {0, 0, 0, 0, 0, 0};
@@ -436,7 +423,7 @@ static void limits_count_when_something_is_added(void **state)
 static void a_set_made_anew_is_what_its_members_are(void **state)
 {
     (void)state;
-    for (int i = 0; i < 600; i++) { /* not packed any more */
+    for (int i = 0; i < 600; i++) { /* now too many to be packed */
         add_member("s", numbered("", i * 7 % 600));
         add_member("s", numbered("a longer word: ", i));
     }
@@ -444,14 +431,14 @@ static void a_set_made_anew_is_what_its_members_are(void **state)
         if (i >= 3)
             set_remove(&test.view, text("s"), text(numbered("", i)));
     assert_int_equal(set_remake(&test.view, text("s")), DUEQ_OK);
-    expect_encoding("s", "hashtable"); /* of words still */
+    expect_encoding("s", "hashtable"); /* it contains words */
     for (int i = 0; i < 600; i++)
         set_remove(&test.view, text("s"), text(numbered("a longer word: ", i)));
-    assert_int_equal(records_in(element_tables), 3);
+    assert_int_equal(record_count(test.store, element_tables), 3);
     assert_int_equal(set_remake(&test.view, text("s")), DUEQ_OK);
     expect_encoding("s", "intset");
     expect_order("s", "0 1 2 ");
-    assert_int_equal(records_in(element_tables), 0);
+    assert_int_equal(record_count(test.store, element_tables), 0);
     commit();
     crash();
     expect_order("s", "0 1 2 ");
@@ -474,11 +461,11 @@ static void a_small_value_is_one_record(void **state)
     }
     string_set(&test.view, text("string"), text(repeated(256)), DUEQ_NEVER, STRING_GIVEN);
     commit();
-    assert_int_equal(records_in("k"), 6);
-    assert_int_equal(records_in(element_tables), 0);
+    assert_int_equal(record_count(test.store, "k"), 6);
+    assert_int_equal(record_count(test.store, element_tables), 0);
 }
 
-/* However small they are by the options for encodings: each change writes all there is. */
+/* Whatever the options for encodings allow: each change writes the whole value. */
 static void what_is_packed_is_a_few_kilobytes_at_the_most(void **state)
 {
     struct keys_limits endless = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
@@ -494,13 +481,14 @@ static void what_is_packed_is_a_few_kilobytes_at_the_most(void **state)
         push("list", numbered("", i));
     }
     commit();
-    assert_int_equal(records_in(element_tables), MANY * 5); /* a zset's have two each */
-    expect_encoding("hash", "hashtable");                   /* and so it says */
+    assert_int_equal(record_count(test.store, element_tables),
+                     MANY * 5);           /* a zset has two for each member */
+    expect_encoding("hash", "hashtable"); /* and this is its encoding */
     expect_encoding("set", "hashtable");
-    expect_encoding("zset", "listpack"); /* in its order all the same */
+    expect_encoding("zset", "listpack"); /* the order of a zset is the same in both */
     set_field("one", "f", repeated(10000));
     commit();
-    assert_int_equal(records_in(element_tables), MANY * 5 + 1);
+    assert_int_equal(record_count(test.store, element_tables), MANY * 5 + 1);
     keys_del(&test.view, text("one"));
     for (int i = 0; i < MANY; i++) {
         struct dueq_slice value;
@@ -529,15 +517,15 @@ static void a_list_of_too_many_elements_is_not_packed(void **state)
     for (int i = 0; i < 3; i++)
         push("list", numbered("", i));
     commit();
-    assert_int_equal(records_in(element_tables), 0);
+    assert_int_equal(record_count(test.store, element_tables), 0);
     push("list", "3");
     commit();
-    assert_int_equal(records_in(element_tables), 4);
+    assert_int_equal(record_count(test.store, element_tables), 4);
     expect_order("list", "0 1 2 3 ");
     expect_order("before", "0 1 2 3 4 5 6 7 8 9 ");
     push("before", "10");
     commit();
-    assert_int_equal(records_in(element_tables), 15);
+    assert_int_equal(record_count(test.store, element_tables), 15);
 }
 
 static uint64_t written(void)
@@ -566,7 +554,7 @@ static void a_packed_value_is_written_once_a_turn(void **state)
     assert_in_range(written() - before, 500, 2000);
 }
 
-/* More than are held in memory until the turn ends. */
+/* More keys than the store keeps unsaved until the turn ends. */
 static void many_keys_change_in_a_turn(void **state)
 {
     enum { MANY = 5000 };
@@ -589,8 +577,8 @@ static void many_keys_change_in_a_turn(void **state)
     }
 }
 
-/* Small changes of many values are large together. One record of the journal holds so much;
- * what does not fit is refused, and the store goes on. */
+/* Small changes of many values are large together. What does not fit into one record of the
+ * journal is refused, and the store stays sound. */
 static void what_one_record_does_not_hold_is_refused(void **state)
 {
     enum { MANY = 400, FIELDS = 120 };
@@ -629,7 +617,7 @@ static void what_one_record_does_not_hold_is_refused(void **state)
     assert_int_equal(info_of("k399").count, FIELDS + 1);
 }
 
-/* Copies are values that come into memory, too. */
+/* Copies are unsaved values, too. */
 static void many_copies_in_a_turn_are_saved_on_the_way(void **state)
 {
     char name[16];
@@ -656,21 +644,21 @@ static void a_value_is_unpacked_in_one_piece(void **state)
 {
     (void)state;
     for (int i = 0; i < 600; i++)
-        add_member("s", numbered("", i % 300)); /* half of them again */
+        add_member("s", numbered("", i % 300)); /* each member twice */
     commit();
-    assert_int_equal(records_in(element_tables), 0);
+    assert_int_equal(record_count(test.store, element_tables), 0);
     for (int i = 300; i < 3000; i++)
         add_member("s", numbered("", i));
-    crash(); /* before the commit */
+    crash(); /* before a commit */
     assert_int_equal(info_of("s").count, 300);
     expect_encoding("s", "intset");
-    assert_int_equal(records_in(element_tables), 0);
+    assert_int_equal(record_count(test.store, element_tables), 0);
     for (int i = 300; i < 3000; i++)
         add_member("s", numbered("", i));
     commit();
     crash();
     assert_int_equal(info_of("s").count, 3000);
-    assert_int_equal(records_in(element_tables), 3000);
+    assert_int_equal(record_count(test.store, element_tables), 3000);
     for (int i = 0; i < 3000; i++)
         assert_int_equal(set_has(&test.view, text("s"), text(numbered("", i))), DUEQ_OK);
 }
@@ -722,8 +710,8 @@ static void read_everything(const char *name)
     list_pop(&test.view, text(name), LIST_TAIL, &value);
 }
 
-/* One damage for each number: cut off there, or a byte there changed. In a piece of memory of
- * its size, so that sanitizers see more. */
+/* A damaged copy of the record: cut at an offset, or with a changed byte. The copy has memory
+ * of exactly its size, so that sanitizers find reads past the end. */
 static struct dueq_slice damaged(struct dueq_slice record, int number)
 {
     static const uint8_t changes[] = {0, 1, 0x7f, 0x80, 0xf8, 0xff};
@@ -740,7 +728,7 @@ static struct dueq_slice damaged(struct dueq_slice record, int number)
     return dueq_slice(copy, size);
 }
 
-/* Of each key the record is damaged in another way. */
+/* Damages the record of each key in another way. */
 static void damage_all(void)
 {
     struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
@@ -761,7 +749,7 @@ static void damage_all(void)
     kv_cursor_free(cursor);
 }
 
-/* An error or other elements, and nothing else. */
+/* A read gives an error or other elements, and does no other harm. */
 static void damaged_records_are_read_with_care(void **state)
 {
     enum { MANY = 500 };
@@ -773,7 +761,7 @@ static void damaged_records_are_read_with_care(void **state)
         commit();
         damage_all();
         commit();
-        crash(); /* nothing is open any more */
+        crash(); /* no entry is open any more */
         for (int i = 0; i < MANY; i++)
             read_everything(numbered("", i));
         keys_flush(store_keys(test.store), 0);

@@ -1,12 +1,12 @@
-/* Reclaiming in slices: what it costs, and that nothing is left. tests/model/test_keys_random.c
- * has random changes of keys. */
-#include "storage/kv/cursor.h"
+/* Reclaiming in slices: its cost, and that nothing remains. tests/model/test_keys_random.c has
+ * random changes of keys. */
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -48,50 +48,26 @@ static void fill_zset(const char *name)
         assert_int_equal(zset_put(&test.view, text(name), numbered(i), i % 7, &added), DUEQ_OK);
 }
 
-/* Into the store below: what is deleted there leaves a tombstone until the next checkpoint. */
+/* Writes all into LMDB: what is deleted from there leaves a tombstone until the next
+ * checkpoint. */
 static void checkpoint(void)
 {
     store_fixture_checkpoint(&test);
 }
 
-static uint64_t tombstones_passed(void)
-{
-    struct dueq_stats stats;
-
-    dueq_get_stats(test.store, &stats);
-    return stats.tombstones_passed;
-}
-
-static uint64_t records_in_table(uint8_t table)
-{
-    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
-    uint64_t count = 0;
-
-    assert_non_null(cursor);
-    for (enum dueq_status status = kv_cursor_seek(cursor, dueq_slice(&table, 1));
-         status == DUEQ_OK && *(const uint8_t *)kv_cursor_key(cursor).data == table;
-         status = kv_cursor_next(cursor))
-        count++;
-    kv_cursor_free(cursor);
-    return count;
-}
-
-/* Ticks in slices to the end; returns how many tombstones were stepped over. */
+/* Ticks in slices until all is erased; returns how many tombstones were stepped over. */
 static uint64_t reclaim_all(void)
 {
-    uint64_t before = tombstones_passed();
+    uint64_t before = store_fixture_stats(&test).tombstones_passed;
 
     store_fixture_tick(&test, SLICE);
-    return tombstones_passed() - before;
+    return store_fixture_stats(&test).tombstones_passed - before;
 }
 
 static void expect_empty(void)
 {
-    static const char tables[] = "eghklvy";
-
     store_fixture_commit(&test);
-    for (const char *table = tables; *table != '\0'; table++)
-        assert_int_equal(records_in_table((uint8_t)*table), 0);
+    assert_int_equal(record_count(test.store, "eghklvy"), 0);
 }
 
 /* ---- tests */
@@ -102,7 +78,7 @@ static void a_large_hash_is_erased_in_linear_time(void **state)
     fill_hash(text("k"), MANY);
     checkpoint();
     assert_int_equal(keys_del(&test.view, text("k")), DUEQ_OK);
-    assert_int_equal(records_in_table('h'), MANY);
+    assert_int_equal(record_count(test.store, "h"), MANY);
     assert_true(reclaim_all() < 4 * MANY);
     expect_empty();
 }
@@ -117,10 +93,10 @@ static void a_large_sorted_set_is_erased_in_linear_time(void **state)
     expect_empty();
 }
 
-/* Garbage is found in the order of age of what it was. */
+/* Garbage records are in the order of their objects' age. */
 static void older_keys_deleted_meanwhile_do_not_slow_it_down(void **state)
 {
-    uint64_t before = tombstones_passed();
+    uint64_t before = store_fixture_stats(&test).tombstones_passed;
 
     (void)state;
     for (int i = 0; i < OLDER; i++)
@@ -133,11 +109,11 @@ static void older_keys_deleted_meanwhile_do_not_slow_it_down(void **state)
         keys_del(&test.view, numbered(i));
     }
     reclaim_all();
-    assert_true(tombstones_passed() - before < 6 * MANY);
+    assert_true(store_fixture_stats(&test).tombstones_passed - before < 6 * MANY);
     expect_empty();
 }
 
-/* A checkpoint comes before they are all erased, and the records that say so leave tombstones
+/* A checkpoint comes before all are erased, and the deleted garbage records leave tombstones,
  * too. */
 static void many_large_keys_are_erased_in_linear_time(void **state)
 {
@@ -176,10 +152,10 @@ static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
             string_set(&test.view, numbered(i), text("v"), expiries[i % 2], STRING_GIVEN),
             DUEQ_OK);
     checkpoint();
-    before = tombstones_passed();
+    before = store_fixture_stats(&test).tombstones_passed;
     store_fixture_pass(&test, 2);
     store_fixture_tick(&test, SLICE);
-    assert_true(tombstones_passed() - before < 8 * MANY);
+    assert_true(store_fixture_stats(&test).tombstones_passed - before < 8 * MANY);
     expect_empty();
 }
 

@@ -1,5 +1,5 @@
-/* Sorted sets in the store: what walks over removed members cost, members longer than keys, and
- * what is cached of a set. tests/model tests random changes. */
+/* Sorted sets in the store: the cost of walks over removed members, members longer than keys,
+ * and open entries. tests/model tests random changes. */
 #include "storage/keys/keys.h"
 #include "storage/keys/zset_ties.h"
 #include "storage/keys/string.h"
@@ -19,7 +19,7 @@ static struct store_fixture test;
 
 /* ---- set-up */
 
-/* Everything so far goes to LMDB, so that what is removed from now on leaves a tombstone. */
+/* Writes all into LMDB, so that what is removed from now on leaves a tombstone. */
 static void checkpoint(struct store_fixture *fixture)
 {
     store_fixture_checkpoint(fixture);
@@ -28,10 +28,7 @@ static void checkpoint(struct store_fixture *fixture)
 
 static uint64_t passed(struct store_fixture *fixture)
 {
-    struct dueq_stats stats;
-
-    dueq_get_stats(fixture->store, &stats);
-    return stats.tombstones_passed;
+    return store_fixture_stats(fixture).tombstones_passed;
 }
 
 static struct dueq_slice numbered(char *space, int i)
@@ -65,7 +62,7 @@ static uint64_t size_of(struct store_fixture *fixture, const char *name)
     return info.count;
 }
 
-/* ---- what was removed is stepped over once */
+/* ---- removed members are stepped over once */
 
 struct batch {
     char members[BATCH][32];
@@ -85,7 +82,7 @@ static bool take_entry(void *arg, const struct zset_entry *entry)
 static const struct zset_range due = {.least = {ZSET_SCORE, 0, {NULL, 0}, false},
                                       .most = {ZSET_SCORE, HUGE_VAL, {NULL, 0}, false}};
 
-/* ZRANGEBYSCORE name 0 inf LIMIT 0 n, ZREM of what came. False: nothing did. */
+/* ZRANGEBYSCORE name 0 inf LIMIT 0 n, then ZREM of these members. False: there were none. */
 static bool poll(struct store_fixture *fixture, const char *name)
 {
     struct batch batch = {.most = BATCH};
@@ -145,7 +142,7 @@ static void ranges_taken_out_stay_fast(void **state)
     assert_in_range(passed(fixture), 0, MANY + 100);
 }
 
-/* What comes and goes in a dead stretch does not make it be walked again. */
+/* Puts and deletes within a dead range do not make walks step over it again. */
 static void early_jobs_into_a_drained_head_stay_fast(void **state)
 {
     struct store_fixture *fixture = *state;

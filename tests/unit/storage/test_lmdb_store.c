@@ -18,7 +18,7 @@ enum { META_TXNID = 16 + 128 };
 static struct {
     char *dir;
     struct dueq_io io;
-    bool broken; /* no page can be read */
+    bool broken; /* true: no page can be read */
     struct lmdb_store *store;
 } test;
 
@@ -74,7 +74,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Its list of free pages was not read: what was believed of the old pages must go with it. */
+/* The new list of free pages could not be read, so the view of the old pages must stay. */
 static void a_renewal_that_fails_shows_what_was_shown(void **state)
 {
     struct lmdb_census census;
@@ -102,7 +102,7 @@ static void the_owner_meets_what_the_renewal_met(void **state)
     assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
 }
 
-/* What is told of a read is what that read has met. */
+/* lmdb_damage reports what the last read has found. */
 static void damage_is_forgotten(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void cut_number(uint8_t *bytes, uint64_t by)
     memcpy(bytes, &number, sizeof(number));
 }
 
-/* Both say that they are of a transaction that nobody has run. */
+/* Both meta pages claim a transaction that was never run. */
 static void change_metas(void)
 {
     uint64_t txnid = 1 << 20;
@@ -185,7 +185,7 @@ static void metas_that_change_are_met_once(void **state)
     (void)state;
     put("three");
     change_metas();
-    alarm(20); /* it would try for ever */
+    alarm(20); /* a mistake would make it try for ever */
     assert_int_equal(lmdb_renew(test.store), DUEQ_CORRUPT);
     alarm(0);
     assert_non_null(strstr(lmdb_error_text(test.store), "page"));
@@ -195,7 +195,7 @@ static void metas_that_change_are_met_once(void **state)
 
 enum { LARGE = 4 << 20, LIST_PAGES = 3, CUT = 600 };
 
-/* Leaves a record of the list that takes three pages, and the store closed. */
+/* Makes a list of free pages with a record of three pages, and closes the store. */
 static uint8_t *free_many(size_t *ret_size, size_t *ret_list)
 {
     static const uint8_t large[LARGE];
@@ -241,8 +241,7 @@ static void a_list_that_the_file_cuts_off_is_no_signal(void **state)
     assert_non_null(strstr(error.text, "page"));
 }
 
-/* LMDB overwrites a record of the list where it lies when it turns out shorter, and leaves it
- * all its pages. */
+/* LMDB overwrites a record of the list that gets shorter in place, and keeps all its pages. */
 static void a_list_with_pages_to_spare_is_sound(void **state)
 {
     size_t size, list = 0, nodes = 0;

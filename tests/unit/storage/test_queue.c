@@ -1,9 +1,9 @@
 /* Single promises of the queue at their limits. tests/model/test_queue_random.c has random
  * use. */
-#include "storage/kv/cursor.h"
 #include "storage/store.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
+#include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -61,7 +61,7 @@ static void tick_all(void)
     store_fixture_tick(&test, 100);
 }
 
-/* ---- what is written */
+/* ---- writes */
 
 static void falling_due_writes_nothing(void **state)
 {
@@ -98,7 +98,7 @@ static void opening_writes_nothing(void **state)
     assert_int_equal(kv_last_lsn(test.store->kv), 1);
 }
 
-/* ---- what is counted */
+/* ---- counts */
 
 static void what_fell_due_is_counted_in_parts(void **state)
 {
@@ -143,7 +143,7 @@ static void totals_are_of_every_topic(void **state)
     }
 }
 
-/* ---- what is given out */
+/* ---- claims */
 
 static void jobs_that_are_looked_at_keep_their_ids(void **state)
 {
@@ -163,7 +163,7 @@ static void jobs_that_are_looked_at_keep_their_ids(void **state)
     assert_memory_equal(second.id.data, ids[1], GIVEN_ID_SIZE);
 }
 
-/* It says so when it does not know whether there is one. */
+/* The claim answers DUEQ_BUSY while it does not know whether there is one. */
 static void a_job_after_many_that_expired_is_found(void **state)
 {
     enum dueq_status status;
@@ -188,7 +188,7 @@ static void a_job_after_many_that_expired_is_found(void **state)
     assert_int_equal(calls, LAPSED / 1000);
 }
 
-/* The filter is filled in steps, which removed ids take too: it is whole for all that. */
+/* The filter is filled in steps, and removed ids take steps, too; it still gets all ids. */
 static void an_id_behind_many_that_were_removed_is_known(void **state)
 {
     enum dueq_status wanted;
@@ -217,7 +217,7 @@ static void an_id_behind_many_that_were_removed_is_known(void **state)
     }
 }
 
-/* ---- topics that come and go */
+/* ---- topics that are made and dropped */
 
 static int64_t claim(struct dueq_slice topic)
 {
@@ -226,19 +226,6 @@ static int64_t claim(struct dueq_slice topic)
     assert_int_equal(dueq_claim(test.store, topic, 1000, test.time, &job), DUEQ_OK);
     assert_int_equal(dueq_ack(test.store, topic, job.id, job.token, test.time), DUEQ_OK);
     return job.token;
-}
-
-static int records_of_topics(void)
-{
-    struct kv_cursor *cursor = kv_cursor_new(test.store->kv);
-    int count = 0;
-
-    for (enum dueq_status status = kv_cursor_seek(cursor, text("T"));
-         status == DUEQ_OK && *(const char *)kv_cursor_key(cursor).data == 'T';
-         status = kv_cursor_next(cursor))
-        count++;
-    kv_cursor_free(cursor);
-    return count;
 }
 
 static void topics_without_jobs_are_dropped_but_for_the_last(void **state)
@@ -256,7 +243,7 @@ static void topics_without_jobs_are_dropped_but_for_the_last(void **state)
     }
     for (int i = 0; i < 2; i++) {
         assert_int_equal(dueq_topic_count(test.store), TOPICS_EMPTY_KEPT + 1);
-        assert_int_equal(records_of_topics(), TOPICS_EMPTY_KEPT + 1);
+        assert_int_equal(record_count(test.store, "T"), TOPICS_EMPTY_KEPT + 1);
         assert_int_equal(dueq_topic_stats(test.store, text("first"), test.time, &stats),
                          DUEQ_OK);
         assert_int_equal(stats.acked, 3 * TOPICS_EMPTY_KEPT);
@@ -269,7 +256,7 @@ static void topics_without_jobs_are_dropped_but_for_the_last(void **state)
     }
 }
 
-/* Within one millisecond, so that ids differ by their seq only. */
+/* Within one millisecond, so that only their seq makes ids differ. */
 static void a_topic_made_again_gives_nothing_twice(void **state)
 {
     int64_t token, last = 0;
@@ -290,13 +277,13 @@ static void a_topic_made_again_gives_nothing_twice(void **state)
             assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
         commit();
         assert_int_equal(dueq_topic_count(test.store), 0);
-        assert_int_equal(i % 2 == 0 ? records_of_topics() : 0, 0);
+        assert_int_equal(i % 2 == 0 ? record_count(test.store, "T") : 0, 0);
         if (i >= 3)
             reopen();
     }
 }
 
-/* Whoever was signalled, changed or armed is out of every list. */
+/* The topic is no longer in any list: signals, changes, timers. */
 static void a_dropped_topic_leaves_nothing_behind(void **state)
 {
     struct dueq_slice name;
@@ -336,7 +323,7 @@ static void a_flush_costs_the_same_for_few_and_many(void **state)
     assert_int_equal(stats.counts[DUEQ_READY], 1);
 }
 
-/* It is done, whatever comes before the records are gone. */
+/* The flush counts at once, even if a crash comes before the records are erased. */
 static void a_flush_outlives_a_crash(void **state)
 {
     struct dueq_slice name;
@@ -356,7 +343,7 @@ static void a_flush_outlives_a_crash(void **state)
     assert_true(dueq_slice_equal(name, numbered(7)));
     assert_int_equal(dueq_topic_after(test.store, name, &name), DUEQ_NOTFOUND);
     tick_all();
-    assert_int_equal(records_of_topics(), 1);
+    assert_int_equal(record_count(test.store, "T"), 1);
     assert_int_equal(claim(numbered(7)), 1);
 }
 
@@ -377,7 +364,7 @@ static void names_are_hashed_by_a_secret(void **state)
     assert_int_not_equal(hashes[0], hashes[1]);
 }
 
-/* ---- lives */
+/* ---- ttl */
 
 static enum dueq_state state_of(struct dueq_slice topic, struct dueq_slice id)
 {
@@ -426,7 +413,7 @@ static void a_wall_clock_set_back_ends_no_life_before_it_is_due(void **state)
     assert_null(queue_check(test.store->queue));
 }
 
-/* No tick has looked at it before the claim. */
+/* No tick has handled the job before the claim. */
 static void a_claim_follows_a_wall_clock_set_back(void **state)
 {
     struct dueq_job job;
@@ -444,7 +431,7 @@ static void a_claim_follows_a_wall_clock_set_back(void **state)
     assert_null(queue_check(test.store->queue));
 }
 
-/* ---- what is damaged */
+/* ---- damage */
 
 static void a_tick_that_fails_does_not_spin(void **state)
 {
@@ -454,7 +441,7 @@ static void a_tick_that_fails_does_not_spin(void **state)
     push(text("t"), 10);
     push(text("t"), 20);
     queue_key_add_position(&key, STORE_FIXTURE_START + 10, 1);
-    kv_key_u8(&key, 9); /* after the first, and not a position */
+    kv_key_u8(&key, 9); /* after the first record; not a valid position */
     kv_put(test.store->kv, kv_key_slice(&key), text(""), true);
     wait_ms(20);
     tick_all();

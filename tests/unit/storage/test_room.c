@@ -78,7 +78,7 @@ static void a_failed_store_answers_no_ok_and_does_not_grow(void **state)
     fake_disk_fail(disk, DISK_SYNC, 0, FAKE_DISK_ALWAYS, EIO);
     assert_int_equal(push(100), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_IO);
-    while (dueq_status(test.store) == DUEQ_OK) /* the sync thread tells a little later */
+    while (dueq_status(test.store) == DUEQ_OK) /* the sync thread reports it a little later */
         continue;
     held = store_fixture_stats(&test).memtable_bytes;
     for (int i = 0; i < 1000; i++)
@@ -106,7 +106,7 @@ static void what_one_record_cannot_hold_is_refused(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
-/* The disk gives nothing more: no file can be made or grow. */
+/* Fills the disk: no file can be made or grow. */
 static void fill_disk(void)
 {
     fake_disk_fail(disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
@@ -119,7 +119,7 @@ static void give_room(void)
     fake_disk_set_free_bytes(disk, UINT64_MAX);
 }
 
-/* An EXEC asks once for all that it will do. */
+/* An EXEC requests room once for all that it will do. */
 static void what_was_granted_stays_so_until_the_commit(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void what_was_granted_stays_so_until_the_commit(void **state)
     fill_disk();
     for (int i = 0; i < 40; i++)
         assert_int_equal(push(100000), DUEQ_OK);
-    /* more than that is refused, and what was granted is there still */
+    /* more is refused, and the granted room stays */
     assert_int_equal(dueq_room(test.store, 64 * MIB), DUEQ_FULL);
     assert_int_equal(dueq_reserve_room(test.store, 64 * MIB), DUEQ_FULL);
     assert_int_equal(commit(), DUEQ_OK);
@@ -171,7 +171,7 @@ static void a_grant_holds_although_other_room_is_used_up(void **state)
     give_room();
 }
 
-/* What a server does without traffic, until that is so. */
+/* Runs the turns of an idle server until the store is full, or is not. */
 static void await_full(bool full)
 {
     for (int waited = 0; waited < 10000 && store_fixture_stats(&test).full != full; waited++) {
@@ -192,7 +192,7 @@ static void await_room(size_t bytes)
     await_full(false);
 }
 
-/* The first segment, the reserve and a spare: each gets its name when it is made. */
+/* Waits for the first segment, the reserve and a spare; each gets its name when complete. */
 static void await_files(void)
 {
     for (int waited = 0; waited < 10000 && fake_disk_count(disk, DISK_RENAME) < 3; waited++)
@@ -228,8 +228,8 @@ static enum dueq_status push_job(void)
     return dueq_push(test.store, &push, test.time, &id);
 }
 
-/* A slow disk makes a commit wait for the checkpoint's syncs, and then say that it may be tried
- * again: it is kept. */
+/* On a slow disk a commit waits for the checkpoint and may then answer DUEQ_FULL: the batch
+ * stays, and the commit is tried again. */
 static void commit_patiently(void)
 {
     enum dueq_status status = DUEQ_FULL;
@@ -238,12 +238,12 @@ static void commit_patiently(void)
     for (int tries = 0; tries < 3000 && status == DUEQ_FULL; tries++) {
         status = dueq_commit(test.store, test.time, &lsn);
         if (status == DUEQ_FULL)
-            usleep(10 * 1000); /* the checkpoint thread makes the segments spare again */
+            usleep(10 * 1000); /* the checkpoint thread recycles segments meanwhile */
     }
     assert_int_equal(status, DUEQ_OK);
 }
 
-/* Extends write to the journal and never to what is new: 100 journals' worth of them. */
+/* Extends write much to the journal and add nothing: 100 times the size of the journal. */
 static void heartbeats_go_on_for_ever_on_a_full_disk(void **state)
 {
     uint64_t before, written;
@@ -325,7 +325,7 @@ static void room_that_returns_is_noticed_without_traffic(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
-/* A body that the disk has no room for is refused, not found out about at the commit. */
+/* A body that does not fit on the disk is refused at the push, not at the commit. */
 static void a_large_push_is_refused_before_it_is_taken(void **state)
 {
     (void)state;
@@ -338,14 +338,14 @@ static void a_large_push_is_refused_before_it_is_taken(void **state)
     assert_int_equal(commit(), DUEQ_OK);
     assert_int_equal(push(4 * MIB), DUEQ_OK);
     fill_disk();
-    assert_int_equal(commit(), DUEQ_OK); /* its room had been set aside */
+    assert_int_equal(commit(), DUEQ_OK); /* its room was reserved */
     give_room();
     await_room(10 * MIB + 64 * 1024);
     assert_int_equal(push(10 * MIB), DUEQ_OK);
     assert_int_equal(commit(), DUEQ_OK);
 }
 
-/* A program that has no free descriptor at that time tries again. */
+/* A program that has no free descriptor now can try again later. */
 static void a_moment_without_descriptors_passes(void **state)
 {
     uint64_t lsn;
@@ -409,7 +409,7 @@ static void drain_all(int count)
     }
 }
 
-/* The disk stays as full as it is: free pages of data.mdb are room, and used segments. */
+/* The disk stays full: free pages of data.mdb and used segments are room. */
 static void fill_and_drain(size_t size)
 {
     int pushed;
@@ -428,7 +428,7 @@ static void fill_and_drain(size_t size)
         pushed = push_until_full(size);
         assert_true(pushed > 100);
     }
-    store_fixture_crash(&test); /* and on from there, with the disk still full */
+    store_fixture_crash(&test); /* and continue, with the disk still full */
     drain_all(pushed);
 }
 
@@ -448,7 +448,7 @@ static void what_is_drained_is_room_again_for_large_bodies(void **state)
     fill_and_drain(10000);
 }
 
-/* Whatever the disk does after a push was taken, the checkpoint of it has its room. */
+/* Whatever happens to the disk after an accepted push, its checkpoint has room. */
 static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
 {
     (void)state;
@@ -467,8 +467,8 @@ static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
     assert_int_equal(store_fixture_stats(&test).checkpoint_failures, 0);
 }
 
-/* LMDB's writes find no room: as ENOSPC, or as what it makes of one that was short, EIO. The
- * store goes on as long as the journal does, then says so, and nothing is lost. */
+/* LMDB's writes find no room: ENOSPC, or EIO, which LMDB reports for a short write. The store
+ * continues as long as the journal has room, then answers DUEQ_FULL, and nothing is lost. */
 static void survive_a_checkpoint_without_room(int error)
 {
     enum dueq_status status;
@@ -494,7 +494,7 @@ static void survive_a_checkpoint_without_room(int error)
     assert_int_equal(dueq_drains(test.store), DUEQ_FULL);
     assert_int_equal(dueq_status(test.store), DUEQ_OK);
     assert_int_equal(push(100), DUEQ_FULL);
-    assert_int_equal(extend(token), DUEQ_OK); /* reading goes on */
+    assert_int_equal(extend(token), DUEQ_OK); /* reads still work */
     fake_disk_fail(disk, DISK_DATA_WRITE, 0, 0, 0);
     give_room();
     await_room(64 * 1024);
@@ -563,7 +563,7 @@ static void a_broken_disk_is_not_taken_for_a_full_one(void **state)
     lmdb_disk_attach(NULL);
 }
 
-/* A batch beyond a segment has its room set aside again and again as it grows: not by a file
+/* A batch larger than a segment reserves room again and again as it grows, but not with a file
  * for each push. */
 static void a_batch_that_grows_makes_few_files(void **state)
 {

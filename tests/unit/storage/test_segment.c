@@ -120,7 +120,7 @@ static void a_record_needs_room_for_its_payload_but_not_for_its_padding(void **s
     assert_true(record_read(bytes, RECORD_HEADER_SIZE + PAYLOAD, SALT, &found));
 }
 
-/* However much of the payload is there, and whatever it is. */
+/* Whatever the payload, and however much of it is there. */
 static void the_header_of_a_record_checks_by_itself(void **state)
 {
     struct record_header found;
