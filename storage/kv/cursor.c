@@ -375,11 +375,16 @@ static enum dueq_status skip_deleted_within(struct kv_cursor *cursor, unsigned *
     return status;
 }
 
-static void begin_move(struct kv_cursor *cursor)
+static void begin_passage(struct kv_cursor *cursor)
 {
     cursor->passage.any = false;
     cursor->passage.around = 0;
     cursor->passage.passed = 0;
+}
+
+static void begin_move(struct kv_cursor *cursor)
+{
+    begin_passage(cursor);
     notice_changes(cursor);
 }
 
@@ -472,4 +477,86 @@ enum dueq_status kv_cursor_prev(struct kv_cursor *cursor)
 enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budget)
 {
     return step(cursor, FORWARD, budget);
+}
+
+/* ---- counting */
+
+/* Counts what LMDB has before `end` and before the next change of it in a memtable, as far as
+ * one page goes. */
+static enum dueq_status count_page(struct kv_cursor *cursor, struct dueq_slice end,
+                                   uint64_t *count)
+{
+    struct level *lmdb = &cursor->levels[LEVEL_LMDB];
+    uint64_t passed = 0;
+    enum dueq_status status;
+
+    for (int i = 0; i < LEVEL_LMDB; i++) {
+        const struct level *level = &cursor->levels[i];
+
+        if (level->there && dueq_slice_compare(level->key, end) < 0)
+            end = level->key;
+    }
+    status = take_lmdb(cursor, lmdb_skip(cursor->lmdb, end, &passed));
+    set_lower(lmdb, lmdb->there ? lmdb->key : end, false);
+    *count += passed;
+    return status;
+}
+
+/* Counts the nearest record, and those that follow it in its page of LMDB. */
+static enum dueq_status count_nearest(struct kv_cursor *cursor, const struct level *level,
+                                      struct dueq_slice end, uint64_t *count)
+{
+    bool in_lmdb = level == &cursor->levels[LEVEL_LMDB];
+
+    memcpy(cursor->key, level->key.data, level->key.size);
+    cursor->key_size = level->key.size;
+    if (!in_lmdb && level->tombstone)
+        return pass_tombstone(cursor);
+    note_passage(cursor, false);
+    begin_passage(cursor);
+    if (in_lmdb)
+        return count_page(cursor, end, count);
+    ++*count;
+    return pass_key(cursor);
+}
+
+static enum dueq_status count_levels(struct kv_cursor *cursor, struct kv_key *from,
+                                     struct dueq_slice end, unsigned *budget, uint64_t *count)
+{
+    for (;;) {
+        const struct level *level = nearest(cursor);
+        enum dueq_status status;
+
+        if (level == NULL || dueq_slice_compare(level->key, end) >= 0)
+            return DUEQ_OK;
+        kv_key_copy(from, level->key);
+        if (*budget == 0)
+            return DUEQ_BUSY;
+        --*budget;
+        status = count_nearest(cursor, level, end, count);
+        if (status != DUEQ_OK)
+            return status;
+    }
+}
+
+enum dueq_status kv_cursor_count(struct kv_cursor *cursor, struct kv_key *from,
+                                 struct dueq_slice end, unsigned *budget, uint64_t *count)
+{
+    enum dueq_status status;
+    bool around;
+
+    if (kv_failed(cursor->kv))
+        return cursor->kv->status;
+    cursor->direction = FORWARD;
+    begin_move(cursor);
+    status = go_around(cursor, kv_key_slice(from), false, &around);
+    if (status == DUEQ_OK && !around)
+        status = seek_levels(cursor, kv_key_slice(from), false);
+    if (status == DUEQ_OK)
+        status = count_levels(cursor, from, end, budget, count);
+    note_passage(cursor, status == DUEQ_BUSY);
+    cursor->key_size = 0;
+    for (int i = 0; i < LEVELS; i++)
+        cursor->levels[i].found = false;
+    return status;
 }

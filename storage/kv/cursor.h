@@ -16,6 +16,7 @@
 
 struct kv;
 struct kv_cursor;
+struct kv_key;
 
 struct kv_cursor *kv_cursor_new(struct kv *kv); /* NULL: out of memory */
 void kv_cursor_free(struct kv_cursor *cursor);  /* NULL is fine */
@@ -45,5 +46,12 @@ enum dueq_status kv_cursor_seek_within(struct kv_cursor *cursor, struct dueq_sli
 enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct dueq_slice key,
                                             unsigned *budget);
 enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budget);
+
+/* Counts the records from *from on that come before `end`, without looking at each: a step of
+ * *budget pays for a page of LMDB, or for a record of a memtable. *count grows. DUEQ_BUSY: the
+ * budget ended first; *from has moved to where to go on. Only for records with small values.
+ * The cursor's position is lost. */
+enum dueq_status kv_cursor_count(struct kv_cursor *cursor, struct kv_key *from,
+                                 struct dueq_slice end, unsigned *budget, uint64_t *count);
 
 #endif

@@ -1051,6 +1051,22 @@ enum dueq_status pages_prev(struct pages_cursor *cursor)
     return step(cursor, false);
 }
 
+enum dueq_status pages_skip(struct pages_cursor *cursor, struct dueq_slice end,
+                            uint64_t *ret_count)
+{
+    const struct tree *tree = tree_of(cursor);
+    unsigned *index = &cursor->index[cursor->depth - 1], from = *index;
+    const uint8_t *leaf = leaf_of(cursor);
+    unsigned to = count_of(leaf);
+    bool exact;
+
+    if (compare(tree, key_of(leaf, to - 1), end) >= 0)
+        to = first_from(tree, leaf, end, &exact);
+    *ret_count = to - from;
+    *index = to - 1;
+    return step(cursor, true);
+}
+
 enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *ret_key,
                               struct dueq_slice *ret_value)
 {

@@ -74,6 +74,11 @@ enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key);
 enum dueq_status pages_last(struct pages_cursor *cursor);
 enum dueq_status pages_next(struct pages_cursor *cursor);
 enum dueq_status pages_prev(struct pages_cursor *cursor);
+/* Moves on to the first record that is at or after `end`, or in the next leaf, whichever comes
+ * first. *ret_count: the records that lie between, that of the cursor included; it comes before
+ * `end`. Only for small values: the keys of large ones are not looked at. Cost: a leaf. */
+enum dueq_status pages_skip(struct pages_cursor *cursor, struct dueq_slice end,
+                            uint64_t *ret_count);
 /* The record that the last move found. Checks the value when it is large. */
 enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *ret_key,
                               struct dueq_slice *ret_value);

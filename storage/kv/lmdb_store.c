@@ -545,6 +545,13 @@ enum dueq_status lmdb_prev(struct lmdb_cursor *cursor)
     return take(cursor, pages_prev(&cursor->position));
 }
 
+enum dueq_status lmdb_skip(struct lmdb_cursor *cursor, struct dueq_slice end,
+                           uint64_t *ret_count)
+{
+    pin(cursor->store);
+    return take(cursor, pages_skip(&cursor->position, end, ret_count));
+}
+
 struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor)
 {
     return cursor->key;

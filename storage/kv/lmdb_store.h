@@ -65,6 +65,9 @@ enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key); /
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor);
 enum dueq_status lmdb_next(struct lmdb_cursor *cursor);
 enum dueq_status lmdb_prev(struct lmdb_cursor *cursor);
+/* As pages_skip: counts many records in one move. */
+enum dueq_status lmdb_skip(struct lmdb_cursor *cursor, struct dueq_slice end,
+                           uint64_t *ret_count);
 struct dueq_slice lmdb_key(const struct lmdb_cursor *cursor);
 struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
 

@@ -1,5 +1,5 @@
 /* Random changes of a key space, compared with an array in memory: puts, deletes, gets,
- * cursors, commits, checkpoints, clean reopening, and reopening as after a crash. SEED=
+ * cursors, counts, commits, checkpoints, clean reopening, and reopening as after a crash. SEED=
  * reproduces, STEPS= scales. */
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
@@ -161,6 +161,30 @@ static void walk(int i)
     }
 }
 
+/* Counts keys in one call, or in many that each do a little. */
+static void count_from(int i)
+{
+    char space[KV_KEY_MAX + 1];
+    int end = i + (int)dice_roll(&test.dice, KEYS + 1 - i);
+    unsigned most = dice_once_in(&test.dice, 2) ? UINT32_MAX : 8, budget;
+    uint64_t count = 0, wanted = 0;
+    struct kv_key from;
+    enum dueq_status status;
+
+    for (int at = i; at < end; at++)
+        wanted += test.now.cells[at].present;
+    kv_key_copy(&from, key_of(i, space));
+    do {
+        budget = most == UINT32_MAX ? most : (unsigned)dice_roll(&test.dice, most);
+        status = kv_cursor_count(test.cursor, &from, key_of(end, space), &budget, &count);
+        if (status == DUEQ_BUSY && dice_once_in(&test.dice, 100))
+            kv_maintain(test.kv, false);
+    } while (status == DUEQ_BUSY);
+    assert_int_equal(status, DUEQ_OK);
+    assert_int_equal(count, wanted);
+    assert_int_equal(kv_cursor_next(test.cursor), DUEQ_NOTFOUND);
+}
+
 static uint64_t commit(void)
 {
     static int64_t now = 1000;
@@ -213,6 +237,8 @@ static void random_step(void)
         del_some(i);
     else if (face < 8500)
         get_one(i);
+    else if (face < 8600)
+        count_from(i);
     else if (face < 9000)
         walk(i);
     else if (face < 9800)
