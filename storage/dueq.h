@@ -265,6 +265,21 @@ enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
 enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,
                            struct dueq_time time, dueq_job_fn fn, void *arg);
 
+/* Counts the delayed jobs that fall due in each bucket: in bucket i those due later than i
+ * lengths after the first call, up to i + 1 lengths after it. Jobs are counted by the page of
+ * the schedule, not one by one. A step of *budget pays for a page of data.mdb, or for a record
+ * that was changed since the last checkpoint; 1,000 steps take a part of a ms. DUEQ_BUSY: the
+ * budget is spent; call again with the same struct and a new budget (2 or more). If the topic
+ * changes between two calls, a change may be counted or not. DUEQ_NOTFOUND: there is no such
+ * topic. DUEQ_INVALID. */
+enum dueq_status dueq_forecast(struct dueq *store, struct dueq_forecast *forecast,
+                               struct dueq_time time, unsigned *budget);
+
+/* How many jobs would be claimed before this one, if it is ready; 0 if it is not.
+ * DUEQ_BUSY: too many to count them in some 2 ms. DUEQ_NOTFOUND. */
+enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                            struct dueq_time time, uint64_t *ret_ahead);
+
 /* ---- topics */
 
 /* Counts and totals of one topic. DUEQ_NOTFOUND: there is no such topic. The counts of delayed

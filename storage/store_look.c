@@ -15,3 +15,15 @@ enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,
 {
     return queue_peek(store->queue, peek, time, fn, arg);
 }
+
+enum dueq_status dueq_forecast(struct dueq *store, struct dueq_forecast *forecast,
+                               struct dueq_time time, unsigned *budget)
+{
+    return queue_forecast(store->queue, forecast, time, budget);
+}
+
+enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                            struct dueq_time time, uint64_t *ret_ahead)
+{
+    return queue_ahead(store->queue, topic, id, time, ret_ahead);
+}

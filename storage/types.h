@@ -235,6 +235,26 @@ struct dueq_peek {
     size_t count; /* at most so many */
 };
 
+/* How far a forecast has come; for the store only. */
+struct dueq_forecast_place {
+    uint8_t priority, clock;
+    size_t bucket;
+    int64_t due;
+    uint64_t seq;
+};
+
+/* How many jobs fall due in each of the next buckets. Set it to zero, then the first four
+ * fields. */
+struct dueq_forecast {
+    struct dueq_slice topic;
+    int64_t bucket;   /* its length, ms; 1 or more */
+    size_t count;     /* of buckets */
+    uint64_t *counts; /* the caller's, `count` of them, zeroed */
+    bool begun;
+    struct dueq_time begin; /* set by the first call: there the first bucket begins */
+    struct dueq_forecast_place at;
+};
+
 /* With more topics, dueq_total_stats returns some figures of the last dueq_tick. */
 enum { DUEQ_TOPICS_AGED = 1000 };
 

@@ -9,6 +9,8 @@
 #define COMMAND_LIST(X)                                                                        \
     X(queue_ack)                                                                               \
     X(queue_claim)                                                                             \
+    X(queue_explain)                                                                           \
+    X(queue_forecast)                                                                          \
     X(queue_look)                                                                              \
     X(queue_push)                                                                              \
     X(queue_push_many)                                                                         \

@@ -1,4 +1,5 @@
-/* Looks at many jobs of a topic without changing one (job_scan.c, peek.c). The functions
+/* Looks at many jobs of a topic without changing one (job_scan.c, peek.c,
+ * forecast.c). The functions
  * that dueq.h has under the same name with dueq_ are specified there. Private to storage. */
 #ifndef DUEQ_LOOK_H
 #define DUEQ_LOOK_H
@@ -12,11 +13,18 @@ enum dueq_status queue_scan(struct queue *queue, const struct dueq_scan *scan,
 enum dueq_status queue_peek(struct queue *queue, const struct dueq_peek *peek,
                             struct dueq_time time, dueq_job_fn fn, void *arg);
 
+enum dueq_status queue_forecast(struct queue *queue, struct dueq_forecast *forecast,
+                                struct dueq_time time, unsigned *budget);
+enum dueq_status queue_ahead(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                             struct dueq_time time, uint64_t *ret_ahead);
+
 /* ---- for these files only */
 
 /* Calls that read jobs stop after so many bytes of them: checksums of large bodies take time.
  * Some 3 ms. */
 enum { LOOK_BYTES = 16 * 1024 * 1024 };
+/* And after so many moves over pages or deleted records. Some 2 ms. */
+enum { LOOK_STEPS = 4000 };
 
 /* What becomes of each job that is found. */
 struct look {

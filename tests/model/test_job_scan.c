@@ -1,7 +1,8 @@
 /* Scans a topic to its end while it changes between the calls: pushes, claims, acks, nacks,
  * leases that end sooner or later, time, commits, checkpoints, restarts. Each job that kept the
  * wanted state all the time (and, with due times, its own) must have been returned. And what is
- * peeked at must be what is claimed then. SEED= reproduces, ROUNDS= scales. */
+ * peeked at must be what is claimed then, and forecasts count what is there. SEED= reproduces,
+ * ROUNDS= scales. */
 #include "tests/support/dice.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
@@ -332,6 +333,81 @@ static void claims_come_as_they_were_peeked_at(void **state)
     }
 }
 
+/* ---- forecasts */
+
+enum { BUCKETS = 20 };
+
+static void count_by_looking(int64_t bucket, uint64_t *counts)
+{
+    for (size_t i = 0; i < test.count; i++) {
+        struct dueq_job job;
+        int64_t wait;
+
+        if (dueq_get(fixture.store, text("t"), id_of(&test.jobs[i]), fixture.time, &job) !=
+                DUEQ_OK ||
+            job.state != DUEQ_DELAYED)
+            continue;
+        wait = job.due - fixture.time.wall - 1;
+        if (wait / bucket < BUCKETS)
+            counts[wait / bucket]++;
+    }
+}
+
+/* In one call, or in many that each do a little. */
+static void check_forecast(int64_t bucket, bool at_once)
+{
+    uint64_t counts[BUCKETS] = {0}, wanted[BUCKETS] = {0};
+    struct dueq_forecast forecast = {
+        .topic = text("t"), .bucket = bucket, .count = BUCKETS, .counts = counts};
+    enum dueq_status status;
+
+    count_by_looking(bucket, wanted);
+    do {
+        unsigned budget = at_once ? UINT32_MAX : 2 + (unsigned)roll(10);
+
+        status = dueq_forecast(fixture.store, &forecast, fixture.time, &budget);
+    } while (status == DUEQ_BUSY);
+    assert_true(status == DUEQ_OK || (status == DUEQ_NOTFOUND && test.count == 0));
+    assert_memory_equal(counts, wanted, sizeof(counts));
+}
+
+/* As claims find it: by taking what is ready one after the other. */
+static void check_ahead(void)
+{
+    for (uint64_t taken = 0; taken < 3 && test.count > 0; taken++) {
+        const struct seen_job *job = &test.jobs[roll(test.count)];
+        struct dueq_job found;
+        uint64_t ahead, before = 0;
+        enum dueq_status status =
+            dueq_ahead(fixture.store, text("t"), id_of(job), fixture.time, &ahead);
+        struct order order = {.count = 0};
+        struct dueq_peek peek = {.topic = text("t"), .state = DUEQ_READY, .count = JOBS_MAX};
+
+        if (status == DUEQ_NOTFOUND)
+            continue;
+        assert_int_equal(status, DUEQ_OK);
+        assert_int_equal(dueq_get(fixture.store, text("t"), id_of(job), fixture.time, &found),
+                         DUEQ_OK);
+        assert_int_equal(dueq_peek(fixture.store, &peek, fixture.time, note, &order), DUEQ_OK);
+        while (found.state == DUEQ_READY &&
+               !dueq_slice_equal(text(order.ids[before]), id_of(job)))
+            before++;
+        assert_int_equal(ahead, before);
+    }
+}
+
+static void forecasts_count_what_is_there(void **state)
+{
+    (void)state;
+    for (long rounds = dice_setting("ROUNDS", 150); rounds > 0; rounds--) {
+        for (int64_t i = roll(60); i > 0; i--)
+            change();
+        check_forecast(1 + roll(300), once_in(2));
+        check_ahead();
+        forget_gone();
+    }
+}
+
 static int set_up(void **state)
 {
     dice_begin(&test.dice);
@@ -345,6 +421,8 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(a_job_that_stays_is_returned, set_up,
                                                  store_fixture_tear_down, &fixture),
         cmocka_unit_test_prestate_setup_teardown(claims_come_as_they_were_peeked_at, set_up,
+                                                 store_fixture_tear_down, &fixture),
+        cmocka_unit_test_prestate_setup_teardown(forecasts_count_what_is_there, set_up,
                                                  store_fixture_tear_down, &fixture),
     };
 

@@ -1,5 +1,5 @@
-/* Q.SCAN, Q.PEEK: forms, replies and errors. tests/unit/storage/test_look.c tests what they
- * find. */
+/* Q.SCAN, Q.PEEK, Q.FORECAST, Q.EXPLAIN: forms, replies and errors.
+ * tests/unit/storage/test_look.c tests what they find. */
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>
@@ -127,6 +127,188 @@ static void bad_peeks_are_refused(void **state)
     runner_expect_all(runner, cases);
 }
 
+/* ---- Q.FORECAST */
+
+static void a_forecast_replies_begins_and_counts(void **state)
+{
+    struct command_runner *runner = *state;
+    three_jobs(runner);
+    runner_expect(runner,
+                  "[[1700000000000 1] [1700000002000 0] [1700000004000 1] [1700000006000 0]]",
+                  "Q.FORECAST topic BUCKET 2s COUNT 4");
+    runner_expect(runner, "[[1700000000000 1]]", "Q.FORECAST topic COUNT 1 BUCKET 1000");
+    runner_expect(runner, "[[1700000000000 0]]", "Q.FORECAST topic COUNT 1 BUCKET 999ms");
+    runner_expect(runner, "[[1700000000000 2] [1700003600000 0] *[1700082800000 0]]",
+                  "Q.FORECAST topic");
+    runner_pass(runner, 1000);
+    runner_expect(runner, "[[1700000001000 0] [1700000004999 1]]",
+                  "Q.FORECAST topic BUCKET 3999 COUNT 2");
+    runner_expect(runner, "[[1700000001000 0]]", "Q.FORECAST none COUNT 1");
+}
+
+static void a_bucket_may_be_a_century(void **state)
+{
+    struct command_runner *runner = *state;
+    three_jobs(runner);
+    runner_expect(runner, "\"c\"", "Q.PUSH topic body ID c AT 9223372036854775807");
+    runner_expect(runner, "[[1700000000000 2] [4853600000000 0] [8007200000000 0]]",
+                  "Q.FORECAST topic BUCKET 36500d COUNT 3");
+}
+
+static void bad_forecasts_are_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"!ERR BUCKET must be 1 ms or more", "Q.FORECAST topic BUCKET 0"},
+        {"!ERR invalid duration '-1'*", "Q.FORECAST topic BUCKET -1"},
+        {"!ERR value is out of range, must be between 1 and 1000",
+         "Q.FORECAST topic COUNT 1001"},
+        {"!ERR value is out of range, must be between 1 and 1000", "Q.FORECAST topic COUNT 0"},
+        {"!ERR syntax error", "Q.FORECAST topic STATE ready"},
+        {"!ERR topic must be 1 to 255 bytes long", "Q.FORECAST \"\""},
+    };
+    struct command_runner *runner = *state;
+    runner_expect_all(runner, cases);
+}
+
+static void push_many(struct command_runner *runner, int count)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    dueq_push_init(&push);
+    push.topic = dueq_slice("topic", 5);
+    for (int i = 0; i < count; i++) {
+        push.delay = 1 + i;
+        assert_int_equal(dueq_push(runner->server.store, &push, runner->server.now, &id),
+                         DUEQ_OK);
+    }
+    runner_commit(runner);
+}
+
+static void a_long_forecast_is_counted_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    int slices = 0;
+    runner->by_slices = true;
+    push_many(runner, 10000);
+    runner_expect(runner, "", "Q.FORECAST topic BUCKET 5s COUNT 3");
+    while (runner_slice(runner))
+        slices++;
+    assert_in_range(slices, 5, 15);
+    runner_expect_reply(runner->clients[0],
+                        "[[1700000000000 5000] [1700000005000 5000] [1700000010000 0]]");
+    runner_expect(runner, "OK", "SAVE"); /* pages, not records, are counted then */
+    runner_slice(runner);
+    runner_expect(runner, "[[1700000000000 5000] [1700000005000 5000] [1700000010000 0]]",
+                  "Q.FORECAST topic BUCKET 5s COUNT 3");
+}
+
+static void a_forecast_runs_in_a_transaction(void **state)
+{
+    struct command_runner *runner = *state;
+    push_many(runner, 10000);
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.FORECAST topic BUCKET 10s COUNT 1");
+    runner_expect(runner, "[[[1700000000000 10000]]]", "EXEC");
+}
+
+static void a_topic_may_go_during_a_forecast(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner);
+    runner->by_slices = true;
+    push_many(runner, 5000);
+    runner_expect(runner, "", "Q.FORECAST topic BUCKET 10s COUNT 1");
+    runner_slice(runner);
+    runner_expect_of(runner, other, "OK", "FLUSHALL");
+    while (runner_slice(runner))
+        ;
+    runner_expect_reply(runner->clients[0], "[[1700000000000 *]]");
+}
+
+/* ---- Q.EXPLAIN */
+
+static void waiting_jobs_are_explained(void **state)
+{
+    struct command_runner *runner = *state;
+    three_jobs(runner);
+    runner_expect(runner,
+                  "[\"id\" \"a2\" \"state\" \"delayed\" \"reason\" \"delayed\" \"due\" "
+                  "1700000005000 \"wait\" 5000 \"text\" \"due in 5s\"]",
+                  "Q.EXPLAIN topic a2");
+    runner_expect(runner,
+                  "[\"id\" \"a1\" \"state\" \"ready\" \"reason\" \"ready\" \"due\" "
+                  "1700000000000 \"ahead\" 0 \"text\" \"ready for 0ms; the next claim of the "
+                  "topic takes it\"]",
+                  "Q.EXPLAIN topic a1");
+    runner_pass(runner, 65000);
+    runner_expect(runner,
+                  "[*\"due\" 1700000005000 \"ahead\" 0 \"text\" \"ready for 1m; the next*]",
+                  "Q.EXPLAIN topic a2");
+    runner_expect(runner, "[*\"ahead\" 1 \"text\" \"ready for 1m5s; 1 job comes before it\"]",
+                  "Q.EXPLAIN topic a1");
+    runner_expect(runner, "[*\"ahead\" 2 \"text\" \"ready for 1m4s; 2 jobs come before it\"]",
+                  "Q.EXPLAIN topic b3");
+}
+
+static void what_workers_did_is_explained(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "CLIENT SETNAME w7");
+    three_jobs(runner);
+    runner_expect(runner, "[[\"a1\" 1 *]]", "Q.CLAIM topic");
+    runner_pass(runner, 300);
+    runner_expect(runner,
+                  "[\"id\" \"a1\" \"state\" \"claimed\" \"reason\" \"claimed\" "
+                  "\"claimed-at\" 1700000000000 \"lease-end\" 1700000060000 \"token\" 1 *"
+                  "\"attempt\" 1 \"failures\" 0 \"leases-expired\" 0 \"text\" \"claimed for "
+                  "300ms* (attempt 1, token 1); its lease ends in 59s\"]",
+                  "Q.EXPLAIN topic a1");
+    runner_expect(runner, "\"delayed\"", "Q.NACK topic a1 1 DELAY 90s ERROR boom");
+    runner_expect(runner,
+                  "[*\"reason\" \"backoff\" \"due\" 1700000090300 \"wait\" 90000 \"attempt\" "
+                  "1 \"failures\" 1 \"leases-expired\" 0 \"error\" \"boom\" \"text\" \"due "
+                  "again in 1m30s, after attempt 1: boom\"]",
+                  "Q.EXPLAIN topic a1");
+    runner_pass(runner, 90000);
+    runner_expect(runner, "[[*]*]", "Q.CLAIM topic COUNT 3");
+    runner_expect(runner, "\"dead\"", "Q.NACK topic a1 4 DEAD");
+    runner_pass(runner, 86400000);
+    runner_expect(runner,
+                  "[\"id\" \"a1\" \"state\" \"dead\" \"reason\" \"dead\" \"since\" "
+                  "1700000090300 *\"text\" \"dead for 1d: boom\"]",
+                  "Q.EXPLAIN topic a1");
+}
+
+static void a_paused_topic_is_a_reason(void **state)
+{
+    struct command_runner *runner = *state;
+    three_jobs(runner);
+    assert_int_equal(dueq_pause(runner->server.store, dueq_slice("topic", 5), false, true,
+                                90000, runner->server.now),
+                     DUEQ_OK);
+    runner_expect(runner,
+                  "[*\"reason\" \"paused\" \"paused-until\" 1700000090000 \"text\" \"the "
+                  "topic is paused for another 1m30s\"]",
+                  "Q.EXPLAIN topic a1");
+    runner_expect(runner, "[*\"reason\" \"delayed\" *]", "Q.EXPLAIN topic a2");
+}
+
+static void what_is_not_there_is_explained(void **state)
+{
+    struct command_runner *runner = *state;
+    static const char *const cases[][2] = {
+        {"[\"id\" \"x\" \"state\" nil \"reason\" \"absent\" \"text\" \"the topic has no "
+         "such job: *]",
+         "Q.EXPLAIN topic x"},
+        {"[*\"reason\" \"absent\" *]", "Q.EXPLAIN none x"},
+        {"!ERR id must be 1 to 255 bytes long", "Q.EXPLAIN topic \"\""},
+        {"!ERR wrong number of arguments for 'q.explain' command", "Q.EXPLAIN topic"},
+    };
+    three_jobs(runner);
+    runner_expect_all(runner, cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +319,16 @@ int main(void)
         runner_test(a_scan_runs_in_a_transaction),
         runner_test(a_peek_replies_maps_in_order),
         runner_test(bad_peeks_are_refused),
+        runner_test(a_forecast_replies_begins_and_counts),
+        runner_test(a_bucket_may_be_a_century),
+        runner_test(bad_forecasts_are_refused),
+        runner_test(a_long_forecast_is_counted_in_slices),
+        runner_test(a_forecast_runs_in_a_transaction),
+        runner_test(a_topic_may_go_during_a_forecast),
+        runner_test(waiting_jobs_are_explained),
+        runner_test(what_workers_did_is_explained),
+        runner_test(a_paused_topic_is_a_reason),
+        runner_test(what_is_not_there_is_explained),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
