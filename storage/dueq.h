@@ -181,6 +181,12 @@ enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *push
                                 size_t count, struct dueq_time time,
                                 struct dueq_pushed *ret_pushed);
 
+/* Adds one job; push->on_duplicate says what happens when the topic has a job with the id.
+ * ret_pushed: its outcome says what was done. DUEQ_DUPLICATE: only with DUEQ_REJECT, or when
+ * another id has the same hash. A push that must not have an id twice has one. */
+enum dueq_status dueq_push_unique(struct dueq *store, const struct dueq_push *push,
+                                  struct dueq_time time, struct dueq_pushed *ret_pushed);
+
 /* Claims one due job of the topic: the job with the lowest priority number, then with the
  * earliest due time, then the one that was pushed first. lease: ms, or DUEQ_DEFAULT for the
  * job's own. DUEQ_NOTFOUND: no job is due. DUEQ_BUSY: the call met a thousand jobs whose ttl
@@ -231,6 +237,32 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
+
+/* Changes when a delayed or ready job is due: `when` ms from now, or at `when` (absolute, unix
+ * ms; a past time means now). *ret_due: when that is, unix ms. Its ttl counts from there. A job
+ * that is ready keeps its place when it is to be due now (0).
+ * DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is claimed, dead or done. */
+enum dueq_status dueq_reschedule(struct dueq *store, struct dueq_slice topic,
+                                 struct dueq_slice id, bool absolute, int64_t when,
+                                 struct dueq_time time, int64_t *ret_due);
+/* Changes what a job says. changes->topic and ->id name it; of its options those that are not
+ * DUEQ_DEFAULT count, and its body when with_body is set; the others have no effect. Of a
+ * claimed job the options can be changed, not the body. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is
+ * dead or done, or claimed with a new body. DUEQ_FULL, DUEQ_TOOBIG, DUEQ_INVALID: as
+ * dueq_push. O(size of the body). */
+enum dueq_status dueq_update(struct dueq *store, const struct dueq_push *changes,
+                             bool with_body, struct dueq_time time);
+/* Moves a delayed or ready job to another topic, with its id, options and attempts.
+ * DUEQ_NOTFOUND. DUEQ_WRONGSTATE. DUEQ_DUPLICATE, DUEQ_PAUSED: the other topic has a job with
+ * this id, takes no pushes. Its tokens of this topic are void. O(size of the body). */
+enum dueq_status dueq_move(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                           struct dueq_slice other, struct dueq_time time);
+/* Cancels a job. One that waits is removed (*ret_claimed: false). A claimed one stays with its
+ * worker, which learns of it when it extends, acks or gives back: then, or when its lease ends,
+ * it is removed. A follow-up is removed at once. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is dead or
+ * done. */
+enum dueq_status dueq_cancel(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             struct dueq_time time, bool *ret_claimed);
 
 /* Shows a job in any state. DUEQ_NOTFOUND. */
 enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

@@ -7,7 +7,19 @@
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
                            struct dueq_time time, struct dueq_slice *ret_id)
 {
-    return queue_push(store->queue, push, time, ret_id);
+    struct dueq_pushed pushed;
+    enum dueq_status status = queue_push(store->queue, push, time, &pushed);
+
+    if (status != DUEQ_OK)
+        return status;
+    *ret_id = push->id.size > 0 ? push->id : queue_given_id(store->queue);
+    return DUEQ_OK;
+}
+
+enum dueq_status dueq_push_unique(struct dueq *store, const struct dueq_push *push,
+                                  struct dueq_time time, struct dueq_pushed *ret_pushed)
+{
+    return queue_push(store->queue, push, time, ret_pushed);
 }
 
 enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *pushes,
@@ -76,6 +88,31 @@ enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct du
                           struct dueq_time time)
 {
     return queue_del(store->queue, topic, id, time);
+}
+
+enum dueq_status dueq_reschedule(struct dueq *store, struct dueq_slice topic,
+                                 struct dueq_slice id, bool absolute, int64_t when,
+                                 struct dueq_time time, int64_t *ret_due)
+{
+    return queue_reschedule(store->queue, topic, id, absolute, when, time, ret_due);
+}
+
+enum dueq_status dueq_update(struct dueq *store, const struct dueq_push *changes,
+                             bool with_body, struct dueq_time time)
+{
+    return queue_update(store->queue, changes, with_body, time);
+}
+
+enum dueq_status dueq_move(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                           struct dueq_slice other, struct dueq_time time)
+{
+    return queue_move(store->queue, topic, id, other, time);
+}
+
+enum dueq_status dueq_cancel(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             struct dueq_time time, bool *ret_claimed)
+{
+    return queue_cancel(store->queue, topic, id, time, ret_claimed);
 }
 
 /* ---- topics */

@@ -16,6 +16,14 @@ const char *dueq_outcome_name(enum dueq_outcome outcome)
     return names[outcome];
 }
 
+const char *dueq_push_outcome_name(enum dueq_push_outcome outcome)
+{
+    static const char *const names[] = {"created", "ignored", "replaced", "debounced",
+                                        "follows"};
+
+    return names[outcome];
+}
+
 void dueq_settings_init(struct dueq_settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
@@ -32,7 +40,8 @@ void dueq_push_init(struct dueq_push *push)
                                .backoff = DUEQ_DEFAULT,
                                .backoff_max = DUEQ_DEFAULT,
                                .jitter = DUEQ_DEFAULT,
-                               .ttl = DUEQ_DEFAULT};
+                               .ttl = DUEQ_DEFAULT,
+                               .window = DUEQ_DEFAULT};
 }
 
 void dueq_scan_init(struct dueq_scan *scan)

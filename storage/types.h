@@ -100,6 +100,15 @@ struct dueq_settings {
 /* Nothing is set. */
 void dueq_settings_init(struct dueq_settings *settings);
 
+/* What a push does when the topic has a job with its id. */
+enum dueq_on_duplicate {
+    DUEQ_REJECT,   /* it is refused: DUEQ_DUPLICATE */
+    DUEQ_IGNORE,   /* nothing happens */
+    DUEQ_REPLACE,  /* the job takes its body, options and due time, and has no attempts */
+    DUEQ_DEBOUNCE, /* the job takes its due time */
+    DUEQ_THROTTLE  /* as DUEQ_IGNORE; its window counts from the push */
+};
+
 struct dueq_push {
     struct dueq_slice topic;
     struct dueq_slice id; /* size 0: the store gives one; those sort by time */
@@ -121,14 +130,29 @@ struct dueq_push {
     size_t step_count;
     int64_t ttl; /* ms after the due time, also when the wall clock was set back: a job that is
                     not claimed by then is dead. DUEQ_DEFAULT: no limit */
+    enum dueq_on_duplicate on_duplicate;
+    int64_t window;   /* ms for which the id stays taken after the job is done, or from the push
+                         on   (DUEQ_THROTTLE); DUEQ_DEFAULT: none */
+    bool ignore_dead; /* a dead job with the id is removed first */
 };
 /* All defaults, no delay; topic, id and body are empty. */
 void dueq_push_init(struct dueq_push *push);
 
-/* A job that was pushed among several. */
+/* What a push did. */
+enum dueq_push_outcome {
+    DUEQ_CREATED,
+    DUEQ_IGNORED,   /* the topic has a job with the id, or it was done a short time ago */
+    DUEQ_REPLACED,  /* the job has the new body, options and due time */
+    DUEQ_DEBOUNCED, /* the job has the new due time */
+    DUEQ_FOLLOWS    /* the job is claimed: the new one takes its place when the claim ends */
+};
+/* "created", "ignored", "replaced", "debounced" or "follows"; static text. */
+const char *dueq_push_outcome_name(enum dueq_push_outcome outcome);
+
 struct dueq_pushed {
     struct dueq_slice id; /* the caller's bytes, or those of given_id */
     char given_id[24];    /* a copy of the struct still refers to those of the original */
+    enum dueq_push_outcome outcome;
 };
 
 /* How a claim ended that was no ack. */

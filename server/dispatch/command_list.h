@@ -8,6 +8,7 @@
 
 #define COMMAND_LIST(X)                                                                        \
     X(queue_ack)                                                                               \
+    X(queue_change)                                                                            \
     X(queue_claim)                                                                             \
     X(queue_explain)                                                                           \
     X(queue_forecast)                                                                          \

@@ -261,9 +261,8 @@ enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct 
     if (status != DUEQ_OK || job.state.state == PHASE_DONE)
         return status;
     if (job.state.cancelled) {
-        QUEUE_COUNT(queue, found, cancelled);
-        job_remove(queue, found, &job);
-        return DUEQ_CANCELLED;
+        status = job_end_cancelled(queue, found, &job, time);
+        return status == DUEQ_OK ? DUEQ_CANCELLED : status;
     }
     return end_job(queue, found, &job, time);
 }

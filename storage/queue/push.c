@@ -5,8 +5,7 @@
 enum {
     PRIORITY_DEFAULT = 128,
     PRIORITY_MAX = 255,
-    JITTER_MAX = 100,   /* percent */
-    RECORDS_MOST = 4096 /* what a job takes beside its body: five records with their keys */
+    JITTER_MAX = 100 /* percent */
 };
 
 static bool valid_steps(const struct dueq_push *push)
@@ -26,11 +25,12 @@ enum dueq_status push_check(const struct queue *queue, const struct dueq_push *p
         push->lease < DUEQ_DEFAULT || push->retries < DUEQ_DEFAULT ||
         push->backoff < DUEQ_DEFAULT || push->backoff_max < DUEQ_DEFAULT ||
         push->ttl < DUEQ_DEFAULT || push->crashes < DUEQ_DEFAULT ||
-        push->jitter < DUEQ_DEFAULT || push->jitter > JITTER_MAX || !valid_steps(push))
+        push->window < DUEQ_DEFAULT || push->jitter < DUEQ_DEFAULT ||
+        push->jitter > JITTER_MAX || !valid_steps(push))
         return DUEQ_INVALID;
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
-    return kv_room(queue->kv, push->body.size + RECORDS_MOST);
+    return kv_room(queue->kv, push->body.size + PUSH_RECORDS_MOST);
 }
 
 enum dueq_status push_refusal(const struct topic *topic)
@@ -38,16 +38,16 @@ enum dueq_status push_refusal(const struct topic *topic)
     return (topic->paused & TOPIC_PAUSED_IN) ? DUEQ_PAUSED : DUEQ_OK;
 }
 
-/* A moment that has passed on the wall clock is now. */
-static void set_due(struct job_body *body, const struct dueq_push *push, struct dueq_time time)
+void push_set_due(bool absolute, int64_t delay, int64_t at, struct dueq_time time,
+                  uint8_t *ret_clock, int64_t *ret_due)
 {
-    body->clock = CLOCK_QUEUE;
-    body->due = time.now;
-    if (push->absolute && push->at > time.wall) {
-        body->clock = CLOCK_WALL;
-        body->due = safe_time_clamp(push->at);
-    } else if (!push->absolute) {
-        body->due = queue_after(time, push->delay);
+    *ret_clock = CLOCK_QUEUE;
+    *ret_due = time.now;
+    if (absolute && at > time.wall) {
+        *ret_clock = CLOCK_WALL;
+        *ret_due = safe_time_clamp(at);
+    } else if (!absolute) {
+        *ret_due = queue_after(time, delay);
     }
 }
 
@@ -68,13 +68,14 @@ struct job_body push_body(struct queue *queue, struct topic *topic,
         .step_count = push->step_count,
         .ttl = queue_or_default(push->ttl,
                                 settings_number(queue, topic, DUEQ_SET_TTL, DUEQ_DEFAULT)),
-        .window = DUEQ_DEFAULT,
+        .window = push->window,
+        .throttle = push->on_duplicate == DUEQ_THROTTLE,
         .pushed = time.wall,
         .stamp = time.now};
 
     if (push->step_count > 0)
         memcpy(body.steps, push->steps, push->step_count * sizeof(*push->steps));
-    set_due(&body, push, time);
+    push_set_due(push->absolute, push->delay, push->at, time, &body.clock, &body.due);
     return body;
 }
 
@@ -113,12 +114,23 @@ enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t 
     }
 }
 
+/* DUEQ_DUPLICATE: *ret_outcome says what the push did instead, when it is not DUEQ_CREATED. */
 static enum dueq_status resolve_id(struct queue *queue, struct topic *topic,
-                                   struct dueq_slice id, struct dueq_time time,
-                                   struct id_index_key *ret_name)
+                                   const struct dueq_push *push, struct dueq_time time,
+                                   struct id_index_key *ret_name,
+                                   enum dueq_push_outcome *ret_outcome)
 {
-    return id.size > 0 ? push_take_id(queue, topic, id, ret_name)
-                       : push_give_id(queue, topic, time.now);
+    enum dueq_status status;
+
+    if (push->id.size == 0)
+        return push_give_id(queue, topic, time.now);
+    status = push_take_id(queue, topic, push->id, ret_name);
+    if (status != DUEQ_DUPLICATE || (push->on_duplicate == DUEQ_REJECT && !push->ignore_dead))
+        return status;
+    status = push_onto(queue, topic, push, time, ret_outcome);
+    if (status == DUEQ_NOTFOUND)
+        return push_take_id(queue, topic, push->id, ret_name);
+    return status == DUEQ_OK ? DUEQ_DUPLICATE : status;
 }
 
 /* ---- push */
@@ -142,9 +154,21 @@ void push_add(struct queue *queue, struct topic *topic, const struct job_body *b
         id_index_put(&queue->ids, name, seq);
 }
 
-enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
-                            struct dueq_time time, struct dueq_slice *ret_id)
+static void tell(const struct queue *queue, const struct dueq_push *push,
+                 enum dueq_push_outcome outcome, struct dueq_pushed *ret_pushed)
 {
+    ret_pushed->outcome = outcome;
+    ret_pushed->id = push->id;
+    if (push->id.size > 0)
+        return;
+    memcpy(ret_pushed->given_id, queue->id, GIVEN_ID_SIZE);
+    ret_pushed->id = dueq_slice(ret_pushed->given_id, GIVEN_ID_SIZE);
+}
+
+enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
+                            struct dueq_time time, struct dueq_pushed *ret_pushed)
+{
+    enum dueq_push_outcome outcome = DUEQ_CREATED;
     struct topic *topic;
     struct job_body body;
     struct job_state state;
@@ -162,12 +186,13 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
         return status;
     body = push_body(queue, topic, push, time);
     state = job_record_first_state(&body);
-    status = resolve_id(queue, topic, push->id, time, &name);
+    status = schedule_reserve(topic, &state, time);
     if (status == DUEQ_OK)
-        status = schedule_reserve(topic, &state, time);
-    if (status != DUEQ_OK)
+        status = resolve_id(queue, topic, push, time, &name, &outcome);
+    if (status == DUEQ_OK)
+        push_add(queue, topic, &body, &state, &name, time);
+    else if (status != DUEQ_DUPLICATE || outcome == DUEQ_CREATED)
         return status;
-    push_add(queue, topic, &body, &state, &name, time);
-    *ret_id = push->id.size > 0 ? push->id : dueq_slice(queue->id, GIVEN_ID_SIZE);
+    tell(queue, push, outcome, ret_pushed);
     return DUEQ_OK;
 }

@@ -5,12 +5,19 @@
 
 #include "storage/queue/queue.h"
 
+/* What a job takes beside its body, bytes: its records with their keys. */
+enum { PUSH_RECORDS_MOST = 4096 };
+
 /* Are the values within their ranges, and is there room? DUEQ_INVALID, DUEQ_TOOBIG,
  * DUEQ_FULL. */
 enum dueq_status push_check(const struct queue *queue, const struct dueq_push *push);
 
 /* Does the topic take pushes now? DUEQ_PAUSED. */
 enum dueq_status push_refusal(const struct topic *topic);
+
+/* A moment that has passed on the wall clock is now. delay: ms from now, when not absolute. */
+void push_set_due(bool absolute, int64_t delay, int64_t at, struct dueq_time time,
+                  uint8_t *ret_clock, int64_t *ret_due);
 
 /* The job as it is kept; slices as in `push`. */
 struct job_body push_body(struct queue *queue, struct topic *topic,
@@ -23,6 +30,17 @@ enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct d
 /* Writes an id of the store's own into queue->id, for topic->next_seq, which passes over those
  * that callers have taken. */
 enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t stamp);
+
+/* A push whose id a job of the topic has, as push_take_id has found. DUEQ_DUPLICATE: the push
+ * is refused. DUEQ_NOTFOUND: it was a dead job, which is removed: the id is free. Else the push
+ * is done, and *ret_outcome says how. (push_unique.c) */
+enum dueq_status push_onto(struct queue *queue, struct topic *topic,
+                           const struct dueq_push *push, struct dueq_time time,
+                           enum dueq_push_outcome *ret_outcome);
+
+/* Would push_onto refuse it? DUEQ_OK: it would not, and needs no memory. (push_unique.c) */
+enum dueq_status push_onto_check(struct queue *queue, struct topic *topic,
+                                 const struct dueq_push *push, struct dueq_time time);
 
 /* Writes the job with topic->next_seq, which grows; schedule_reserve comes before. name: only
  * used with an id of the caller. */

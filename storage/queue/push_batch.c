@@ -12,6 +12,7 @@ enum { RECORDS_USUAL = 512 }; /* what a job takes beside its body and, twice, it
 struct planned_push {
     struct topic *topic; /* NULL: not made yet */
     uint64_t seq;
+    bool taken; /* a job has the id: the push changes that */
 };
 
 /* ---- the names of the batch, so that no two of its jobs get one id */
@@ -99,7 +100,11 @@ static enum dueq_status check_id(struct push_batch *batch, size_t index)
     status = add_name(batch, index);
     if (status != DUEQ_OK || topic == NULL || is_leaving(batch, push))
         return status;
-    return push_take_id(batch->queue, topic, push->id, &name);
+    status = push_take_id(batch->queue, topic, push->id, &name);
+    if (status != DUEQ_DUPLICATE)
+        return status;
+    batch->planned[index].taken = true;
+    return push_onto_check(batch->queue, topic, push, batch->time);
 }
 
 /* Nothing is made yet, not even a topic: one of the later jobs may be refused. */
@@ -203,6 +208,15 @@ enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pu
     return status;
 }
 
+/* False: the id is free now. */
+static bool change_job(struct push_batch *batch, size_t index, struct dueq_pushed *ret_pushed)
+{
+    const struct planned_push *planned = &batch->planned[index];
+
+    return planned->taken && push_onto(batch->queue, planned->topic, &batch->pushes[index],
+                                       batch->time, &ret_pushed->outcome) == DUEQ_OK;
+}
+
 static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *ret_pushed)
 {
     struct queue *queue = batch->queue;
@@ -213,6 +227,9 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
     struct id_index_key name;
 
     ret_pushed->id = push->id;
+    if (change_job(batch, index, ret_pushed))
+        return;
+    ret_pushed->outcome = DUEQ_CREATED;
     if (push->id.size > 0) {
         id_index_key(&queue->ids, topic->id, push->id, &name);
     } else {

@@ -10,7 +10,7 @@
 /* ---- jobs (push.c, push_batch.c, claim.c, hand_over.c, get.c) */
 
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
-                            struct dueq_time time, struct dueq_slice *ret_id);
+                            struct dueq_time time, struct dueq_pushed *ret_pushed);
 enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
                                  size_t count, struct dueq_time time,
                                  struct dueq_pushed *ret_pushed);
@@ -36,6 +36,17 @@ enum dueq_status queue_get(struct queue *queue, struct dueq_slice topic, struct 
                            struct dueq_time time, struct dueq_job *ret_job);
 enum dueq_status queue_del(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            struct dueq_time time);
+
+/* change.c */
+enum dueq_status queue_reschedule(struct queue *queue, struct dueq_slice topic,
+                                  struct dueq_slice id, bool absolute, int64_t when,
+                                  struct dueq_time time, int64_t *ret_due);
+enum dueq_status queue_update(struct queue *queue, const struct dueq_push *changes,
+                              bool with_body, struct dueq_time time);
+enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                            struct dueq_slice other, struct dueq_time time);
+enum dueq_status queue_cancel(struct queue *queue, struct dueq_slice topic,
+                              struct dueq_slice id, struct dueq_time time, bool *ret_claimed);
 
 /* ---- topics (topic_stats.c; core/topics.h has more) */
 

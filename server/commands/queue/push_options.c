@@ -127,9 +127,15 @@ static bool read_backoff(struct context *context, size_t *at,
 
 /* ---- all of them */
 
-/* The first one is for one job only. */
+static const char *const on_duplicate[] = {"reject",   "ignore",   "replace",
+                                           "debounce", "throttle", NULL};
+
+/* In order: for one job only, for a new job, for all. */
 static const struct argument_option options[] = {
     {"id", OPTION_NAME(struct dueq_push, id), .what = "id"},
+    {"ondup", OPTION_CHOICE(struct dueq_push, on_duplicate), .words = on_duplicate},
+    {"window", OPTION_DURATION(struct dueq_push, window)},
+    {"ignoredead", OPTION_FLAG(struct dueq_push, ignore_dead)},
     {"delay", OPTION_DURATION(struct dueq_push, delay), .group = MOMENT},
     {"at", OPTION_CUSTOM, .group = MOMENT, .values = 1, .read = read_at},
     {"priority", OPTION_CUSTOM, .values = 1, .read = read_priority},
@@ -144,7 +150,9 @@ static const struct argument_option options[] = {
 
 static const struct argument_option *table(enum push_options_for which)
 {
-    return which == PUSH_OPTIONS_FOR_ONE ? options : options + 1;
+    static const size_t first[] = {0, 1, 6};
+
+    return options + first[which];
 }
 
 bool push_options_read_leading(struct context *context, size_t *at, enum push_options_for which,
@@ -157,4 +165,13 @@ bool push_options_read(struct context *context, size_t at, enum push_options_for
                        struct dueq_push *push)
 {
     return argument_options_read(context, at, table(which), push);
+}
+
+bool push_options_fit(struct context *context, const struct dueq_push *push)
+{
+    if (push->id.size > 0 || (push->on_duplicate == DUEQ_REJECT && !push->ignore_dead &&
+                              push->window == DUEQ_DEFAULT))
+        return true;
+    resp_error(context->reply, "ERR ONDUP, WINDOW and IGNOREDEAD need an ID");
+    return false;
 }

@@ -3,28 +3,49 @@
 
 #include "server/commands/queue/push_options.h"
 
-static bool read_push(struct context *context, struct dueq_push *push)
+/* WITHSTATUS stands among the options of the push. */
+static bool read_options(struct context *context, struct dueq_push *push, bool *ret_with_status)
 {
-    if (!arguments_name(context, 1, "topic"))
-        return false;
-    dueq_push_init(push);
-    push->topic = context_slice(context, 1);
-    push->body = context_slice(context, 2);
-    return push_options_read(context, 3, PUSH_OPTIONS_FOR_ONE, push);
+    size_t at = 3;
+
+    *ret_with_status = false;
+    for (;;) {
+        if (!push_options_read_leading(context, &at, PUSH_OPTIONS_FOR_ONE, push))
+            return false;
+        if (at == context_count(context))
+            return push_options_fit(context, push);
+        if (!arguments_is(context, at, "withstatus")) {
+            context_syntax_error(context);
+            return false;
+        }
+        *ret_with_status = true;
+        at++;
+    }
 }
 
 static enum outcome run_q_push(struct context *context)
 {
+    struct resp_writer *reply = context->reply;
     struct dueq_push push;
-    struct dueq_slice id;
+    struct dueq_pushed pushed;
+    bool with_status;
     enum dueq_status status;
 
-    if (!read_push(context, &push))
+    if (!arguments_name(context, 1, "topic"))
         return OUTCOME_DONE;
-    status = dueq_push(context->store, &push, context->now, &id);
+    dueq_push_init(&push);
+    push.topic = context_slice(context, 1);
+    push.body = context_slice(context, 2);
+    if (!read_options(context, &push, &with_status))
+        return OUTCOME_DONE;
+    status = dueq_push_unique(context->store, &push, context->now, &pushed);
     if (status != DUEQ_OK)
         return context_status(context, status);
-    resp_bulk(context->reply, id.data, id.size);
+    if (with_status)
+        resp_array(reply, 2);
+    resp_bulk(reply, pushed.id.data, pushed.id.size);
+    if (with_status)
+        resp_string(reply, dueq_push_outcome_name(pushed.outcome));
     return OUTCOME_DONE;
 }
 
@@ -40,7 +61,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "Push a job, to be due now, after a delay, or at a moment",
      .complexity = "O(log(N))",
-     .syntax = "topic body [ID id] " PUSH_OPTIONS_SYNTAX,
+     .syntax = "topic body [ID id] " PUSH_OPTIONS_SYNTAX " [WITHSTATUS]",
      .categories = "queue",
      .run = run_q_push},
     {.name = NULL}};

@@ -84,6 +84,8 @@ static bool read_jobs(struct context *context, struct many *many)
         if (many->width == EACH_WIDTH && !read_each(context, at, push))
             return false;
         push->body = context_slice(context, at + many->width - 1);
+        if (!push_options_fit(context, push))
+            return false;
     }
     return true;
 }

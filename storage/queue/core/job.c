@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -57,7 +58,7 @@ enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq
 }
 
 /* The texts of the state may lie in queue->state: the record is made elsewhere first. */
-static void save_state(struct queue *queue, struct topic *topic, struct job *job)
+void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
 {
     struct kv_key key = queue_key_job(TABLE_STATE, topic->id, job->seq);
     uint8_t bytes[JOB_RECORD_STATE_MAX];
@@ -99,13 +100,14 @@ void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t
     queue_event_at(queue, topic, expires);
 }
 
-static void drop_ttl(struct queue *queue, struct topic *topic, const struct job *job)
+static void drop_ttl(struct queue *queue, struct topic *topic, const struct job_state *state,
+                     uint64_t seq)
 {
     struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
 
-    if (job->state.expires == DUEQ_NEVER || job->state.state == PHASE_DONE)
+    if (state->expires == DUEQ_NEVER || state->state == PHASE_DONE)
         return;
-    queue_key_add_position(&key, job->state.expires, job->seq);
+    queue_key_add_position(&key, state->expires, seq);
     kv_del(queue->kv, kv_key_slice(&key));
 }
 
@@ -124,8 +126,7 @@ static void forget_bytes(struct topic *topic, uint64_t size)
     topic->bytes -= size < topic->bytes ? size : topic->bytes;
 }
 
-/* Removes the follow-up that never came. */
-static void drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
+void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
 {
     struct kv_key key = queue_key_job(TABLE_FOLLOW, topic->id, seq);
     struct dueq_slice record;
@@ -144,9 +145,9 @@ void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
     if (job->body.id.size > 0)
         id_index_del(&queue->ids, topic->id, job->body.id);
     schedule_remove(queue, topic, &job->state, job->seq);
-    drop_ttl(queue, topic, job);
+    drop_ttl(queue, topic, &job->state, job->seq);
     if (job->state.followed)
-        drop_follow_up(queue, topic, job->seq);
+        job_drop_follow_up(queue, topic, job->seq);
     del_record(queue, topic, TABLE_BODY, job->seq);
     if (job->state.state == PHASE_DONE)
         del_record(queue, topic, TABLE_RESULT, job->seq);
@@ -155,6 +156,22 @@ void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 }
 
 /* ---- from one state to another */
+
+/* A done job has no ttl. */
+static int64_t ttl_end(const struct job_state *state)
+{
+    return state->state == PHASE_DONE ? DUEQ_NEVER : state->expires;
+}
+
+static void move_ttl(struct queue *queue, struct topic *topic, const struct job_state *old,
+                     const struct job *job)
+{
+    if (ttl_end(old) == ttl_end(&job->state))
+        return;
+    drop_ttl(queue, topic, old, job->seq);
+    if (ttl_end(&job->state) != DUEQ_NEVER)
+        job_put_ttl(queue, topic, job->seq, job->state.expires);
+}
 
 enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct job *job,
                                 struct job_state state, struct dueq_time time)
@@ -169,9 +186,10 @@ enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct
     if (state.progress.size > DUEQ_PROGRESS_MAX)
         state.progress.size = DUEQ_PROGRESS_MAX;
     job->state = state;
-    save_state(queue, topic, job);
+    job_save_state(queue, topic, job);
     schedule_remove(queue, topic, &old, job->seq);
     schedule_add(queue, topic, &job->state, job->seq, time);
+    move_ttl(queue, topic, &old, job);
     return DUEQ_OK;
 }
 
@@ -186,7 +204,7 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
     forget_bytes(topic, body_size(queue, topic, job));
     topic->bytes += body->body.size;
     schedule_remove(queue, topic, &job->state, job->seq);
-    drop_ttl(queue, topic, job);
+    drop_ttl(queue, topic, &job->state, job->seq);
     if (job->moved)
         del_record(queue, topic, TABLE_STATE, job->seq);
     job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
@@ -196,6 +214,26 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
     job->body = *body;
     job->state = state;
     job->moved = false;
+    return DUEQ_OK;
+}
+
+enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, struct job *job,
+                                   const struct job_body *body, struct dueq_time time)
+{
+    struct job_state state = job->state;
+    bool first = !state.followed;
+    enum dueq_status status;
+
+    assert(state.state == PHASE_CLAIMED);
+    state.followed = true;
+    status = first ? job_reschedule(queue, topic, job, state, time) : DUEQ_OK;
+    if (status != DUEQ_OK)
+        return status;
+    if (!first)
+        job_drop_follow_up(queue, topic, job->seq);
+    topic->bytes += body->body.size;
+    job_put_body(queue, topic, TABLE_FOLLOW, job->seq, body, true);
+    queue_mark_dirty(queue, topic);
     return DUEQ_OK;
 }
 
@@ -220,6 +258,17 @@ enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, st
     return status;
 }
 
+enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct job *job,
+                             uint8_t clock, int64_t due, struct dueq_time time)
+{
+    struct job_state state = job->state;
+
+    state.clock = clock;
+    state.due = state.since = due;
+    state.expires = job_record_ttl_end(&job->body, queue_clock_of(queue, clock, due));
+    return job_reschedule(queue, topic, job, state, time);
+}
+
 enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job *job,
                             int64_t until, bool strip, struct dueq_time time)
 {
@@ -229,7 +278,6 @@ enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job
     state.state = PHASE_DONE;
     state.due = state.since = time.now;
     state.error = dueq_slice(NULL, 0);
-    drop_ttl(queue, topic, job);
     if (strip && !body.stripped) {
         uint8_t id[DUEQ_NAME_MAX];
 
@@ -242,7 +290,6 @@ enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job
         state.size = 0;
         job_put_body(queue, topic, TABLE_BODY, job->seq, &body, false);
     }
-    job->state.expires = DUEQ_NEVER;
     state.expires = until;
     return job_reschedule(queue, topic, job, state, time); /* needs no memory */
 }
@@ -256,7 +303,6 @@ static void die(struct queue *queue, struct topic *topic, struct job *job,
     state.due = state.since = time.now;
     state.expires = DUEQ_NEVER;
     state.error = error;
-    drop_ttl(queue, topic, job);
     QUEUE_COUNT(queue, topic, dead);
     (void)job_reschedule(queue, topic, job, state, time); /* to be dead needs no memory */
 }
@@ -272,10 +318,10 @@ bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
             : DUEQ_NEVER;
 
     if (job->state.expires != DUEQ_NEVER && end != DUEQ_NEVER && end > job->state.expires) {
-        drop_ttl(queue, topic, job);
+        drop_ttl(queue, topic, &job->state, job->seq);
         job->state.expires = end;
         job_put_ttl(queue, topic, job->seq, end);
-        save_state(queue, topic, job);
+        job_save_state(queue, topic, job);
     }
     return job->state.expires <= time.now;
 }
@@ -330,6 +376,20 @@ static enum dueq_status end_claim(struct queue *queue, struct topic *topic, stru
     return status;
 }
 
+enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, struct job *job,
+                                   struct dueq_time time)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (job->state.followed)
+        status = job_take_follow_up(queue, topic, job, time);
+    else
+        job_remove(queue, topic, job);
+    if (status == DUEQ_OK)
+        QUEUE_COUNT(queue, topic, cancelled);
+    return status;
+}
+
 static enum dueq_status follow(struct queue *queue, struct topic *topic, struct job *job,
                                struct dueq_time time, enum dueq_state *ret_state)
 {
@@ -350,9 +410,9 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
     struct job_state state = job->state;
 
     if (state.cancelled) {
-        QUEUE_COUNT(queue, topic, cancelled);
-        job_remove(queue, topic, job);
-        return DUEQ_CANCELLED;
+        enum dueq_status status = job_end_cancelled(queue, topic, job, time);
+
+        return status == DUEQ_OK ? DUEQ_CANCELLED : status;
     }
     if (state.followed)
         return follow(queue, topic, job, time, ret_state);

@@ -37,6 +37,8 @@ enum dueq_status job_load_state(struct queue *queue, struct topic *topic, uint64
  * body may lie in a record of another key. */
 void job_put_body(struct queue *queue, struct topic *topic, uint8_t table, uint64_t seq,
                   const struct job_body *body, bool absent);
+/* Writes the record of a state; afterwards its texts are in queue->state. */
+void job_save_state(struct queue *queue, struct topic *topic, struct job *job);
 /* Deletes all records of the job, and its id. Of the body only the id is used. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job);
 
@@ -57,6 +59,13 @@ enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct
 enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct job *job,
                              const struct job_body *body, struct dueq_time time);
 
+/* A pending job gets another due time, and its ttl counts from that. On DUEQ_NOMEM nothing has
+ * changed. */
+enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct job *job,
+                             uint8_t clock, int64_t due, struct dueq_time time);
+/* The claim of a cancelled job ends: it goes, or its follow-up takes its place. */
+enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, struct job *job,
+                                   struct dueq_time time);
 /* Ends the claim of a job that is not done. It is dead when the outcome is DUEQ_FATAL, or when
  * its retries, crashes or ttl are used up; else it is pending with the due time `due`. error:
  * size 0 keeps the last one. A follow-up takes its place in any case. DUEQ_CANCELLED: the job
@@ -64,6 +73,12 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
 enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
                                int64_t due, int outcome, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);
+/* Keeps a body that takes the place of the claimed job when its claim ends; it replaces an
+ * earlier one. The id and body of `body` lie in no record. On failure nothing has changed. */
+enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, struct job *job,
+                                   const struct job_body *body, struct dueq_time time);
+/* Removes the follow-up of a job that has one, and changes nothing else. */
+void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq);
 /* The follow-up of a claimed job takes its place. */
 enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, struct job *job,
                                     struct dueq_time time);

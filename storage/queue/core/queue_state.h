@@ -96,6 +96,12 @@ static inline int64_t queue_wall_of(const struct queue *queue, uint8_t clock, in
 #define QUEUE_COUNT(queue, topic, total)                                                       \
     ((void)((topic)->totals.total++, (queue)->totals.total++))
 
+/* The id that the store gave last; valid until it gives another. */
+static inline struct dueq_slice queue_given_id(const struct queue *queue)
+{
+    return dueq_slice(queue->id, GIVEN_ID_SIZE);
+}
+
 static inline bool queue_valid_name(struct dueq_slice name)
 {
     return name.size > 0 && name.size <= DUEQ_NAME_MAX;

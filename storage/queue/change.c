@@ -1,0 +1,255 @@
+/* Changes of jobs that callers ask for by id. */
+#include "storage/queue/push.h"
+
+#include "storage/kv/room.h"
+
+#include <stdlib.h>
+
+/* ---- when a job is due */
+
+/* A job that waits. DUEQ_WRONGSTATE: it is claimed, dead or done. */
+static enum dueq_status find_waiting(struct queue *queue, struct dueq_slice topic,
+                                     struct dueq_slice id, struct topic **ret_topic,
+                                     struct job *ret_job)
+{
+    enum dueq_status status = lookup_job(queue, topic, id, ret_topic, ret_job);
+
+    return status == DUEQ_OK && ret_job->state.state != PHASE_PENDING ? DUEQ_WRONGSTATE
+                                                                      : status;
+}
+
+static bool is_due(const struct queue *queue, const struct job *job, struct dueq_time time)
+{
+    return queue_clock_of(queue, job->state.clock, job->state.due) <= time.now;
+}
+
+enum dueq_status queue_reschedule(struct queue *queue, struct dueq_slice topic,
+                                  struct dueq_slice id, bool absolute, int64_t when,
+                                  struct dueq_time time, int64_t *ret_due)
+{
+    struct topic *found;
+    struct job job;
+    uint8_t clock;
+    int64_t due;
+    enum dueq_status status;
+
+    if (!absolute && when < 0)
+        return DUEQ_INVALID;
+    time = queue_time(queue, time);
+    status = find_waiting(queue, topic, id, &found, &job);
+    if (status != DUEQ_OK)
+        return status;
+    push_set_due(absolute, when, when, time, &clock, &due);
+    if (!absolute && when == 0 && is_due(queue, &job, time)) {
+        *ret_due = queue_wall_of(queue, job.state.clock, job.state.due);
+        return DUEQ_OK;
+    }
+    status = job_set_due(queue, found, &job, clock, due, time);
+    if (status == DUEQ_OK)
+        *ret_due = queue_wall_of(queue, clock, due);
+    return status;
+}
+
+/* ---- what a job says */
+
+static int64_t given_or(int64_t given, int64_t otherwise)
+{
+    return given == DUEQ_DEFAULT ? otherwise : given;
+}
+
+/* The kinds of backoff exclude each other. */
+static void update_backoff(struct job_body *body, const struct dueq_push *changes)
+{
+    if (changes->step_count > 0) {
+        memcpy(body->steps, changes->steps, changes->step_count * sizeof(*changes->steps));
+        body->step_count = changes->step_count;
+        body->backoff = body->backoff_max = body->jitter = DUEQ_DEFAULT;
+    } else if (changes->backoff != DUEQ_DEFAULT) {
+        body->step_count = 0;
+        body->backoff = changes->backoff;
+        body->backoff_max = changes->backoff_max;
+        body->jitter = changes->jitter;
+    }
+}
+
+static void update_options(struct job_body *body, const struct dueq_push *changes)
+{
+    if (changes->priority != DUEQ_DEFAULT)
+        body->priority = (uint8_t)changes->priority;
+    body->lease = given_or(changes->lease, body->lease);
+    body->retries = given_or(changes->retries, body->retries);
+    body->crashes = given_or(changes->crashes, body->crashes);
+    body->ttl = given_or(changes->ttl, body->ttl);
+    update_backoff(body, changes);
+}
+
+/* The ttl counts from the due time: of a claimed job that is known by its old end only, if
+ * any. */
+static int64_t update_expires(const struct queue *queue, const struct job *job,
+                              const struct job_body *body)
+{
+    int64_t from = job->state.since;
+
+    if (job->state.state == PHASE_PENDING)
+        from = queue_clock_of(queue, job->state.clock, job->state.due);
+    else if (job->state.expires != DUEQ_NEVER && job->body.ttl != DUEQ_DEFAULT)
+        from = job->state.expires - job->body.ttl;
+    return job_record_ttl_end(body, from);
+}
+
+/* Writes body and state anew. The new body's bytes lie outside of the job's record. */
+static enum dueq_status rewrite(struct queue *queue, struct topic *topic, struct job *job,
+                                const struct job_body *body, struct dueq_time time)
+{
+    struct job_state state = job->state;
+    uint64_t before = job->body.body.size;
+    enum dueq_status status;
+
+    state.priority = body->priority;
+    state.size = (int64_t)body->body.size;
+    if (body->ttl != job->body.ttl)
+        state.expires = update_expires(queue, job, body);
+    status = job_reschedule(queue, topic, job, state, time);
+    if (status != DUEQ_OK)
+        return status;
+    job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
+    topic->bytes += body->body.size - (before < topic->bytes ? before : topic->bytes);
+    return DUEQ_OK;
+}
+
+/* Copies what the record holds, as it is written anew. NULL: out of memory. */
+static uint8_t *copy_record(struct job_body *body, bool with_body)
+{
+    uint8_t *copy = malloc(body->id.size + (with_body ? body->body.size : 0) + 1);
+
+    if (copy == NULL)
+        return NULL;
+    if (body->id.size > 0)
+        memcpy(copy, body->id.data, body->id.size);
+    body->id.data = copy;
+    if (!with_body)
+        return copy;
+    if (body->body.size > 0)
+        memcpy(copy + body->id.size, body->body.data, body->body.size);
+    body->body.data = copy + body->id.size;
+    return copy;
+}
+
+enum dueq_status queue_update(struct queue *queue, const struct dueq_push *changes,
+                              bool with_body, struct dueq_time time)
+{
+    struct topic *topic;
+    struct job job;
+    struct job_body body;
+    uint8_t *copy;
+    enum dueq_status status = lookup_job(queue, changes->topic, changes->id, &topic, &job);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (job.state.state == PHASE_DEAD || job.state.state == PHASE_DONE ||
+        (with_body && job.state.state == PHASE_CLAIMED))
+        return DUEQ_WRONGSTATE;
+    status = push_check(queue, changes);
+    if (status == DUEQ_OK && !with_body)
+        status = kv_room(queue->kv, job.body.body.size + PUSH_RECORDS_MOST);
+    if (status != DUEQ_OK)
+        return status;
+    body = job.body;
+    if (with_body)
+        body.body = changes->body;
+    update_options(&body, changes);
+    copy = copy_record(&body, !with_body);
+    if (copy == NULL)
+        return DUEQ_NOMEM;
+    status = rewrite(queue, topic, &job, &body, queue_time(queue, time));
+    free(copy);
+    return status;
+}
+
+/* ---- to another topic */
+
+/* The job as it is kept in the other topic. An id that this topic gave becomes a caller's. */
+static void take_along(struct queue *queue, struct topic *other, const struct job *job,
+                       struct dueq_slice id, const struct id_index_key *name,
+                       struct dueq_time time)
+{
+    struct job moved = *job;
+
+    moved.body.id = id;
+    moved.state.token_valid = false;
+    moved.state.token = 0;
+    moved.state.size = (int64_t)job->body.body.size;
+    moved.seq = other->next_seq;
+    push_add(queue, other, &moved.body, &moved.state, name, time);
+    if (job->moved)
+        job_save_state(queue, other, &moved);
+}
+
+enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                            struct dueq_slice other, struct dueq_time time)
+{
+    struct topic *from, *to;
+    struct job job;
+    struct id_index_key name;
+    enum dueq_status status;
+
+    if (!queue_valid_name(other))
+        return DUEQ_INVALID;
+    time = queue_time(queue, time);
+    status = find_waiting(queue, topic, id, &from, &job);
+    if (status == DUEQ_OK)
+        status = kv_room(queue->kv, job.body.body.size + PUSH_RECORDS_MOST);
+    if (status == DUEQ_OK)
+        status = topics_open(queue, other, &to);
+    if (status != DUEQ_OK || from == to)
+        return status;
+    if (to->paused & TOPIC_PAUSED_IN)
+        return DUEQ_PAUSED;
+    status = push_take_id(queue, to, id, &name);
+    if (status == DUEQ_OK)
+        status = schedule_reserve(to, &job.state, time);
+    if (status != DUEQ_OK)
+        return status;
+    take_along(queue, to, &job, id, &name, time);
+    QUEUE_COUNT(queue, from, deleted);
+    job_remove(queue, from, &job);
+    return DUEQ_OK;
+}
+
+/* ---- cancelling */
+
+/* Its worker is told when it asks next. A follow-up under the same id goes too. */
+static enum dueq_status flag(struct queue *queue, struct topic *topic, struct job *job,
+                             struct dueq_time time)
+{
+    struct job_state state = job->state;
+    bool followed = state.followed;
+    enum dueq_status status;
+
+    state.cancelled = true;
+    state.followed = false;
+    status = job_reschedule(queue, topic, job, state, time);
+    if (status == DUEQ_OK && followed)
+        job_drop_follow_up(queue, topic, job->seq);
+    return status;
+}
+
+enum dueq_status queue_cancel(struct queue *queue, struct dueq_slice topic,
+                              struct dueq_slice id, struct dueq_time time, bool *ret_claimed)
+{
+    struct topic *found;
+    struct job job;
+    enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
+
+    time = queue_time(queue, time);
+    if (status != DUEQ_OK)
+        return status;
+    if (job.state.state == PHASE_DEAD || job.state.state == PHASE_DONE)
+        return DUEQ_WRONGSTATE;
+    *ret_claimed = job.state.state == PHASE_CLAIMED;
+    if (*ret_claimed)
+        return flag(queue, found, &job, time);
+    QUEUE_COUNT(queue, found, cancelled);
+    job_remove(queue, found, &job);
+    return DUEQ_OK;
+}
