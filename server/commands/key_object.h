@@ -1,4 +1,4 @@
-/* What OBJECT and DEBUG OBJECT tell of a key beside its encoding. */
+/* What OBJECT and DEBUG OBJECT say about a key apart from its encoding. */
 #ifndef DUEQ_KEY_OBJECT_H
 #define DUEQ_KEY_OBJECT_H
 

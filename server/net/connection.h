@@ -42,11 +42,13 @@ struct connection {
     int64_t busy_until;
     bool is_running; /* a command runs: messages for the client go to `deferred` */
     struct buffer deferred;
-    bool is_replying;    /* a part of a reply is written: messages go to `deferred`, too */
-    size_t push_mark;    /* size of the output at push_begin */
-    size_t run_mark;     /* and before the reply of the running command */
-    size_t unfinished;   /* bytes of a reply that leaves as a whole: at the output's end, ... */
-    bool reply_is_aside; /* ... or, while its command runs, in the buffer after it */
+    bool is_replying; /* a part of a reply is written: messages go to `deferred`, too */
+    size_t push_mark; /* size of the output before the message that is being written */
+    size_t run_mark;  /* size of the output before the reply of the running command */
+    /* Bytes of an unfinished reply that leaves as a whole: the end of the output, or, while the
+     * reply is set aside, the bytes after it in the buffer. */
+    size_t unfinished;
+    bool reply_is_aside;
     struct resp_writer deferred_writer;
     /* membership in the server's lists (utlist) */
     bool is_touched, is_gated, is_resumed, is_filling;

@@ -1,5 +1,6 @@
 /* When the last checkpoint ended and whether checkpoints succeed, for LASTSAVE and INFO. The
- * store knows no clock, so its counters are compared once a second and for each question. */
+ * loop compares the store's counters once a second and before each answer: the store knows no
+ * clock. */
 #ifndef DUEQ_CHECKPOINT_WATCH_H
 #define DUEQ_CHECKPOINT_WATCH_H
 

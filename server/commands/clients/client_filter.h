@@ -13,8 +13,8 @@ struct client_filter {
         FILTER_ANY,
         FILTER_NORMAL,
         FILTER_PUBSUB,
-        FILTER_NOTHING
-    } type; /* FILTER_NOTHING: replicas and masters, which do not exist here */
+        FILTER_NOTHING /* replicas and masters, which do not exist here */
+    } type;
     bool skip_me;
 };
 
