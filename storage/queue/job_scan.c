@@ -75,7 +75,7 @@ static uint8_t table_of(const struct dueq_scan *scan)
 
 static bool read_cursor(struct dueq_slice text, struct walk *walk)
 {
-    uint8_t bytes[CURSOR_BYTES];
+    uint8_t bytes[CURSOR_BYTES] = {0};
     uint8_t table = table_of(walk->scan);
 
     walk->at = queue_key_topic(table, walk->look.topic->id);

@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 
-enum { BUCKETS_MOST = 1000 };
+/* A step may be a page that comes from the disk: a slice of them takes a few ms then, and some
+ * 0.1 ms otherwise. */
+enum { BUCKETS_MOST = 1000, SLICE_STEPS = LONG_STEPS / 4 };
 
 struct buckets {
     int64_t length, count;
@@ -101,7 +103,7 @@ static enum outcome run_at_once(struct context *context)
     forecast = make_forecast(&buckets);
     if (forecast == NULL)
         return context_status(context, DUEQ_NOMEM);
-    status = count_on(context, forecast, context->may_wait ? LONG_STEPS : LONG_WHOLE);
+    status = count_on(context, forecast, context->may_wait ? SLICE_STEPS : LONG_WHOLE);
     if (status == DUEQ_BUSY && context->may_wait)
         return long_work_continue(context, forecast, free, LONG_HOLDS_NOTHING);
     outcome = finish(context, forecast, status);
@@ -116,7 +118,7 @@ static enum outcome run_q_forecast(struct context *context)
 
     if (forecast == NULL)
         return run_at_once(context);
-    status = count_on(context, forecast, LONG_STEPS);
+    status = count_on(context, forecast, SLICE_STEPS);
     return status == DUEQ_BUSY ? OUTCOME_WAIT : finish(context, forecast, status);
 }
 

@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* COUNT of Q.SCAN is a hint, as that of SCAN: a larger one is cut. */
-enum { SCAN_MOST = LONG_ENOUGH, PEEK_MOST = 1000 };
+/* COUNT of Q.SCAN is a hint, as that of SCAN: a larger one is cut. Jobs in the order of their
+ * times are scattered over the disk: each may cost a read of it. */
+enum { SCAN_MOST = LONG_ENOUGH, SCATTERED_MOST = 1000, PEEK_MOST = 1000 };
 
 struct look {
     unsigned state; /* DUEQ_STATES: any */
@@ -61,15 +62,23 @@ static const struct argument_option scan_options[] = {
     {"withbody", OPTION_FLAG(struct look, with_body)},
     {.name = NULL}};
 
+static size_t count_of(const struct look *look, bool by_due)
+{
+    bool scattered = by_due || look->state == DUEQ_DEAD || look->state == DUEQ_DONE;
+    int64_t most = scattered ? SCATTERED_MOST : SCAN_MOST;
+
+    return (size_t)(look->count < most ? look->count : most);
+}
+
 static enum outcome scan_topic(struct context *context, struct look *look)
 {
+    bool by_due = look->from != INT64_MIN || look->to != INT64_MAX;
     struct dueq_scan scan = {.topic = context_slice(context, 1),
                              .state = state_of(look),
-                             .by_due = look->from != INT64_MIN || look->to != INT64_MAX,
+                             .by_due = by_due,
                              .from = look->from,
                              .to = look->to,
-                             .count =
-                                 look->count < SCAN_MOST ? (size_t)look->count : SCAN_MOST};
+                             .count = count_of(look, by_due)};
     char cursor[DUEQ_CURSOR_SIZE] = "0";
     size_t mark = resp_deferred(context->reply);
     enum dueq_status status = dueq_scan(context->store, &scan, context_slice(context, 2),
