@@ -225,7 +225,8 @@ enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
                                 struct dueq_time time, struct dueq_pushed *ret_pushed);
 
 /* Gives a claimed job back. The job is dead when its retries or its ttl are used up, or when
- * nack->outcome is DUEQ_FATAL. (A topic may say that jobs whose ttl is used up are removed.)
+ * nack->outcome is DUEQ_FATAL. (A topic may say that jobs whose ttl is used up are removed, or
+ * that dead jobs go to another topic: there they are ready, and have no end of their ttl.)
  * *ret_state: its new state, that of the follow-up when there is one. DUEQ_NOTFOUND,
  * DUEQ_STALE, DUEQ_CANCELLED: as dueq_ack. */
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -312,6 +313,29 @@ enum dueq_status dueq_forecast(struct dueq *store, struct dueq_forecast *forecas
 enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                             struct dueq_time time, uint64_t *ret_ahead);
 
+/* ---- dead jobs */
+
+/* Goes through the dead jobs of a topic, those that died first before the others, and looks at
+ * them, removes them (purge), or lets them begin anew (redrive): without failures and crashes
+ * so far, due now or spread over time, in their own topic or in another one. Their history and
+ * last error stay. Jobs that die after the first call are not touched.
+ *
+ * One call does about `budget` steps (1 or more): a step for a job, four for one that is purged
+ * or redriven, more for large bodies. Call it with the same query and progress until
+ * progress->is_over; other calls, commits and restarts of the query in between do no harm.
+ * fn: gets each job of a look or of a dry run; may be NULL.
+ *
+ * A pause or limit of a topic does not hold a redrive up. In another topic a job keeps its id
+ * and options, but has no end of its ttl. One whose id is taken there stays dead and counts as
+ * skipped.
+ *
+ * DUEQ_INVALID: a name, older, rate or period is out of range. DUEQ_FULL, DUEQ_TOOBIG: no room
+ * for the next job of a redrive. On these and other errors the jobs before keep what was done
+ * with them. A topic that does not exist has no dead jobs. */
+enum dueq_status dueq_dead(struct dueq *store, const struct dueq_dead *query,
+                           struct dueq_time time, unsigned budget, dueq_job_fn fn, void *arg,
+                           struct dueq_dead_progress *progress);
+
 /* ---- topics */
 
 /* Counts and totals of one topic. DUEQ_NOTFOUND: there is no such topic. The counts of delayed
@@ -349,7 +373,8 @@ enum dueq_status dueq_pause(struct dueq *store, struct dueq_slice topic, bool in
  * that wait. */
 
 /* Replaces all settings of the scope; settings without any value remove the scope.
- * DUEQ_INVALID: the scope's name, or a value is out of range. DUEQ_TOOBIG: there are
+ * DUEQ_INVALID: the scope's name, a value is out of range, or a topic is its own dead-letter
+ * topic (of a pattern that also matches that one, it is not). DUEQ_TOOBIG: there are
  * DUEQ_SCOPES_MAX. */
 enum dueq_status dueq_put_settings(struct dueq *store, struct dueq_slice scope,
                                    const struct dueq_settings *settings);

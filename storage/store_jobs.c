@@ -115,6 +115,13 @@ enum dueq_status dueq_cancel(struct dueq *store, struct dueq_slice topic, struct
     return queue_cancel(store->queue, topic, id, time, ret_claimed);
 }
 
+enum dueq_status dueq_dead(struct dueq *store, const struct dueq_dead *query,
+                           struct dueq_time time, unsigned budget, dueq_job_fn fn, void *arg,
+                           struct dueq_dead_progress *progress)
+{
+    return queue_dead(store->queue, query, time, budget, fn, arg, progress);
+}
+
 /* ---- topics */
 
 enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,

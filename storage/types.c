@@ -44,6 +44,11 @@ void dueq_push_init(struct dueq_push *push)
                                .window = DUEQ_DEFAULT};
 }
 
+void dueq_dead_init(struct dueq_dead *dead)
+{
+    *dead = (struct dueq_dead){.action = DUEQ_DEAD_LOOK, .limit = UINT64_MAX};
+}
+
 void dueq_scan_init(struct dueq_scan *scan)
 {
     *scan = (struct dueq_scan){.state = DUEQ_DEFAULT, .count = 10};

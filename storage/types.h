@@ -279,6 +279,37 @@ struct dueq_forecast {
     struct dueq_forecast_place at;
 };
 
+/* Which dead jobs dueq_dead takes, and what it does with them. The slices are the caller's. */
+enum dueq_dead_action { DUEQ_DEAD_LOOK, DUEQ_DEAD_PURGE, DUEQ_DEAD_REDRIVE };
+struct dueq_dead {
+    struct dueq_slice topic;
+    enum dueq_dead_action action;
+    bool dry_run;            /* finds out what the action would do, and does nothing */
+    struct dueq_slice match; /* glob pattern for the id; data NULL: any */
+    struct dueq_slice error; /* glob pattern for the last error; data NULL: any */
+    int64_t older;           /* ms; only jobs that have been dead for so long; 0: all */
+    uint64_t limit;          /* at most so many jobs; UINT64_MAX: all */
+    /* Redrive: */
+    struct dueq_slice to; /* another topic, which is made when missing; size 0: the same one */
+    int64_t rate, period; /* `rate` jobs fall due in each `period` ms; rate 0: all now */
+};
+/* All jobs, and only a look; topic is empty. */
+void dueq_dead_init(struct dueq_dead *dead);
+enum { DUEQ_RATE_MAX = 1000000 }; /* jobs in a period */
+
+/* How far dueq_dead has come. All zero: not begun. */
+struct dueq_dead_progress {
+    bool is_over;
+    uint64_t found;   /* jobs that were looked at, purged or redriven, or would be */
+    uint64_t skipped; /* jobs that stay because the other topic has their id */
+    uint64_t bytes;   /* that a dry run would write */
+    /* The store's: */
+    bool begun;
+    int64_t began, until; /* ms, on the queue's clock */
+    int64_t due;
+    uint64_t seq;
+};
+
 /* With more topics, dueq_total_stats returns some figures of the last dueq_tick. */
 enum { DUEQ_TOPICS_AGED = 1000 };
 

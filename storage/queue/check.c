@@ -74,6 +74,8 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
     case PHASE_DEAD:
         audit->dead++;
         blame(audit, state->expires == DUEQ_NEVER, "a dead job has a ttl");
+        blame(audit, !position_before(position, topic->next_dead),
+              "a dead job died before the topic's first");
         blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DEAD), position),
               "a dead job is not in the schedule");
         break;
@@ -242,12 +244,13 @@ static bool in_time(const struct queue *queue, const struct topic *topic, int64_
 
 static void audit_timer(struct audit *audit)
 {
-    const struct queue *queue = audit->queue;
-    const struct topic *topic = audit->topic;
+    struct queue *queue = audit->queue;
+    struct topic *topic = audit->topic;
 
     blame(audit,
           in_time(queue, topic, topic->next_lease.due) &&
-              in_time(queue, topic, topic->next_ttl.due),
+              in_time(queue, topic, topic->next_ttl.due) &&
+              in_time(queue, topic, schedule_dead_end(queue, topic)),
           "the topic's timer is late");
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];

@@ -1,4 +1,5 @@
 /* Claims, and what becomes of them. */
+#include "storage/queue/job_end.h"
 #include "storage/queue/queue.h"
 
 /* ---- picking */
@@ -6,6 +7,9 @@
 /* Jobs whose ttl ran out and that no tick has come to yet die here; at most so many at a time,
  * so that a claim stays short: some 4 ms. */
 enum { EXPIRIES_MAX = 1000 };
+
+/* A topic may send them elsewhere, with their bodies: not many more bytes than these. */
+enum { MOVED_MAX = 1 << 20 };
 
 /* And of removed records it steps over 40,000 at the most: some 4 ms too. */
 enum { STEPS_MAX = 5000 };
@@ -47,8 +51,9 @@ static enum dueq_status look_for_unexpired(struct queue *queue, struct topic *to
                                            struct dueq_time time, struct job *ret_job)
 {
     unsigned budget = STEPS_MAX;
+    uint64_t moved = queue->moved_bytes;
 
-    for (int i = 0; i < EXPIRIES_MAX; i++) {
+    for (int i = 0; i < EXPIRIES_MAX && queue->moved_bytes - moved < MOVED_MAX; i++) {
         uint64_t seq;
         enum dueq_status status = pick(queue, topic, time, &budget, &seq);
 

@@ -48,6 +48,11 @@ enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct
 enum dueq_status queue_cancel(struct queue *queue, struct dueq_slice topic,
                               struct dueq_slice id, struct dueq_time time, bool *ret_claimed);
 
+/* Bounded by `budget`. (dead.c) */
+enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
+                            struct dueq_time time, unsigned budget, dueq_job_fn fn, void *arg,
+                            struct dueq_dead_progress *progress);
+
 /* ---- topics (topic_stats.c; core/topics.h has more) */
 
 enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,

@@ -1,8 +1,12 @@
 /* What time brings: jobs fall due, leases and lives end. */
 #include "storage/kv/kv.h"
+#include "storage/queue/job_end.h"
 #include "storage/queue/queue.h"
 
-enum { RETRY_MS = 1000 };
+enum {
+    RETRY_MS = 1000,
+    MOVED_BYTES = 1024 /* that a step moves to another topic */
+};
 
 /* ---- one topic. What a budget was not enough for goes on from where it stopped: from the
  * first position that may still hold something, not among what is gone. */
@@ -68,16 +72,27 @@ static enum dueq_status next_due(struct queue *queue, struct topic *topic, uint8
     return status;
 }
 
+/* Jobs that died have gone to another topic: large bodies cost more than a step each. */
+static void pay_for_moves(const struct queue *queue, uint64_t *moved, unsigned *budget)
+{
+    uint64_t steps = (queue->moved_bytes - *moved) / MOVED_BYTES;
+
+    *moved = queue->moved_bytes;
+    *budget -= steps < *budget ? (unsigned)steps : *budget;
+}
+
 static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
                                    struct dueq_time time, unsigned *budget)
 {
     struct position *at = &topic->next_lease;
+    uint64_t moved = queue->moved_bytes;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_CLAIMED, time.now, budget, at)) == DUEQ_OK) {
         status = end_lease(queue, topic, at->seq, time);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
+        pay_for_moves(queue, &moved, budget);
         *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -108,12 +123,14 @@ static enum dueq_status expire_jobs(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
 {
     struct position *at = &topic->next_ttl;
+    uint64_t moved = queue->moved_bytes;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_TTL, time.now, budget, at)) == DUEQ_OK) {
         status = expire_job(queue, topic, *at, time);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
+        pay_for_moves(queue, &moved, budget);
         *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -138,6 +155,31 @@ static enum dueq_status remove_done(struct queue *queue, struct topic *topic,
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
+/* The oldest go, as long as the topic's settings say so. */
+static enum dueq_status remove_dead(struct queue *queue, struct topic *topic,
+                                    struct dueq_time time, unsigned *budget)
+{
+    struct position *at = &topic->next_dead;
+    enum dueq_status status = DUEQ_OK;
+
+    while (schedule_dead_end(queue, topic) <= time.now) {
+        struct job job;
+
+        status = next_due(queue, topic, CLASS_DEAD, SAFE_TIME_MAX, budget, at);
+        if (status != DUEQ_OK || schedule_dead_end(queue, topic) > time.now)
+            break;
+        status = job_load(queue, topic, at->seq, &job);
+        if (status == DUEQ_OK) {
+            QUEUE_COUNT(queue, topic, dead_removed);
+            job_remove(queue, topic, &job);
+        } else if (!is_damage(status)) {
+            return status;
+        }
+        *at = position_after(*at);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
 static void end_pause(struct queue *queue, struct topic *topic, struct dueq_time time)
 {
     if (topic->paused == 0 || topic->paused_until > time.now)
@@ -147,13 +189,15 @@ static void end_pause(struct queue *queue, struct topic *topic, struct dueq_time
     queue_signal(queue, topic);
 }
 
-static int64_t next_event(const struct queue *queue, const struct topic *topic)
+static int64_t next_event(struct queue *queue, struct topic *topic)
 {
     int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
                                                                : topic->next_ttl.due;
 
     if (topic->next_done.due < next)
         next = topic->next_done.due;
+    if (schedule_dead_end(queue, topic) < next)
+        next = schedule_dead_end(queue, topic);
     if (topic->paused != 0 && topic->paused_until < next)
         next = topic->paused_until;
     for (size_t i = 0; i < topic->lane_count; i++) {
@@ -173,9 +217,11 @@ static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time
     enum dueq_status lives = expire_jobs(queue, topic, time, budget),
                      leases = end_leases(queue, topic, time, budget),
                      done = remove_done(queue, topic, time, budget),
+                     dead = remove_dead(queue, topic, time, budget),
                      lanes = count_lanes(queue, topic, time, budget);
     bool put_off = topic->put_off;
-    bool failed = lives != DUEQ_OK || leases != DUEQ_OK || done != DUEQ_OK || lanes != DUEQ_OK;
+    bool failed = lives != DUEQ_OK || leases != DUEQ_OK || done != DUEQ_OK || dead != DUEQ_OK ||
+                  lanes != DUEQ_OK;
     int64_t at;
 
     end_pause(queue, topic, time);

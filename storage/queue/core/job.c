@@ -6,8 +6,6 @@
 #include <xxhash.h>
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 enum { JITTER = 20 }; /* percent, of a backoff that doubles */
 
@@ -258,6 +256,20 @@ enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, st
     return status;
 }
 
+enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, struct job *job,
+                                   struct dueq_time time)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (job->state.followed)
+        status = job_take_follow_up(queue, topic, job, time);
+    else
+        job_remove(queue, topic, job);
+    if (status == DUEQ_OK)
+        QUEUE_COUNT(queue, topic, cancelled);
+    return status;
+}
+
 enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct job *job,
                              uint8_t clock, int64_t due, struct dueq_time time)
 {
@@ -294,19 +306,6 @@ enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job
     return job_reschedule(queue, topic, job, state, time); /* needs no memory */
 }
 
-static void die(struct queue *queue, struct topic *topic, struct job *job,
-                struct dueq_slice error, struct dueq_time time)
-{
-    struct job_state state = job->state;
-
-    state.state = PHASE_DEAD;
-    state.due = state.since = time.now;
-    state.expires = DUEQ_NEVER;
-    state.error = error;
-    QUEUE_COUNT(queue, topic, dead);
-    (void)job_reschedule(queue, topic, job, state, time); /* to be dead needs no memory */
-}
-
 /* The end is kept on the queue's clock, where the tick finds it; the due time is not when it is
  * on the wall clock, which may have been set back. One set forward shortens no life. */
 bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
@@ -324,119 +323,6 @@ bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
         job_save_state(queue, topic, job);
     }
     return job->state.expires <= time.now;
-}
-
-void job_expire(struct queue *queue, struct topic *topic, struct job *job,
-                struct dueq_time time)
-{
-    QUEUE_COUNT(queue, topic, jobs_expired);
-    if (settings_number(queue, topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP)
-        job_remove(queue, topic, job);
-    else
-        die(queue, topic, job, dueq_slice("expired", 7), time);
-}
-
-/* ---- the end of a claim */
-
-static void remember_attempt(struct queue *queue, struct job_state *state, int outcome,
-                             struct dueq_time time)
-{
-    struct dueq_attempt attempt = {.ended = queue_wall_of(queue, CLOCK_QUEUE, time.now),
-                                   .duration = time.now - state->since,
-                                   .outcome = (enum dueq_outcome)outcome,
-                                   .worker = state->worker};
-
-    if (outcome == JOB_UNSEEN) {
-        state->attempt -= state->attempt > 0;
-        return;
-    }
-    state->history = job_record_append_attempt(queue->history, state->history, &attempt);
-    state->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
-    state->crashes += outcome == DUEQ_CRASHED;
-}
-
-static void quarantine(struct queue *queue, struct topic *topic, struct job *job,
-                       struct dueq_time time)
-{
-    char error[64];
-    int size = snprintf(error, sizeof(error), "crashed: %" PRId64 " leases expired",
-                        job->state.crashes);
-
-    die(queue, topic, job, dueq_slice(error, (size_t)size), time);
-}
-
-static enum dueq_status end_claim(struct queue *queue, struct topic *topic, struct job *job,
-                                  struct job_state state, struct dueq_time time,
-                                  enum dueq_state *ret_state)
-{
-    enum dueq_status status = job_reschedule(queue, topic, job, state, time);
-
-    if (status == DUEQ_OK)
-        *ret_state = state.due <= time.now ? DUEQ_READY : DUEQ_DELAYED;
-    return status;
-}
-
-enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, struct job *job,
-                                   struct dueq_time time)
-{
-    enum dueq_status status = DUEQ_OK;
-
-    if (job->state.followed)
-        status = job_take_follow_up(queue, topic, job, time);
-    else
-        job_remove(queue, topic, job);
-    if (status == DUEQ_OK)
-        QUEUE_COUNT(queue, topic, cancelled);
-    return status;
-}
-
-static enum dueq_status follow(struct queue *queue, struct topic *topic, struct job *job,
-                               struct dueq_time time, enum dueq_state *ret_state)
-{
-    enum dueq_status status = job_take_follow_up(queue, topic, job, time);
-
-    if (status == DUEQ_OK)
-        *ret_state = queue_clock_of(queue, job->state.clock, job->state.due) <= time.now
-                         ? DUEQ_READY
-                         : DUEQ_DELAYED;
-    return status;
-}
-
-enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
-                               int64_t due, int outcome, struct dueq_slice error,
-                               struct dueq_time time, enum dueq_state *ret_state)
-{
-    struct job_options options;
-    struct job_state state = job->state;
-
-    if (state.cancelled) {
-        enum dueq_status status = job_end_cancelled(queue, topic, job, time);
-
-        return status == DUEQ_OK ? DUEQ_CANCELLED : status;
-    }
-    if (state.followed)
-        return follow(queue, topic, job, time, ret_state);
-    options = job_options(queue, topic, &job->body);
-    remember_attempt(queue, &state, outcome, time);
-    if (error.size > 0)
-        state.error = error;
-    *ret_state = DUEQ_DEAD;
-    job->state.failures = state.failures;
-    job->state.crashes = state.crashes;
-    job->state.history = state.history;
-    if (outcome == DUEQ_FATAL || state.failures > options.retries)
-        die(queue, topic, job, state.error, time);
-    else if (state.crashes > options.crashes)
-        quarantine(queue, topic, job, time);
-    else if (state.expires <= time.now)
-        job_expire(queue, topic, job, time);
-    else {
-        state.state = PHASE_PENDING;
-        state.clock = CLOCK_QUEUE;
-        state.due = state.since = due;
-        return end_claim(queue, topic, job, state, time, ret_state);
-    }
-    return DUEQ_OK;
 }
 
 /* ---- options */

@@ -44,10 +44,6 @@ void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 
 /* ---- states */
 
-/* An outcome besides those of dueq_outcome: no worker has seen the job, so that the claim
- * counts as no attempt. */
-enum { JOB_UNSEEN = DUEQ_OUTCOMES };
-
 /* Gives the job a new state; its texts may point into the old one. Afterwards job->state is the
  * new state, with its texts in queue->state. On DUEQ_NOMEM nothing has changed. */
 enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct job *job,
@@ -66,13 +62,6 @@ enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct jo
 /* The claim of a cancelled job ends: it goes, or its follow-up takes its place. */
 enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, struct job *job,
                                    struct dueq_time time);
-/* Ends the claim of a job that is not done. It is dead when the outcome is DUEQ_FATAL, or when
- * its retries, crashes or ttl are used up; else it is pending with the due time `due`. error:
- * size 0 keeps the last one. A follow-up takes its place in any case. DUEQ_CANCELLED: the job
- * was cancelled; it is removed. */
-enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
-                               int64_t due, int outcome, struct dueq_slice error,
-                               struct dueq_time time, enum dueq_state *ret_state);
 /* Keeps a body that takes the place of the claimed job when its claim ends; it replaces an
  * earlier one. The id and body of `body` lie in no record. On failure nothing has changed. */
 enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, struct job *job,
@@ -93,9 +82,6 @@ bool job_has_expired(struct queue *queue, struct topic *topic, struct job *job,
                      struct dueq_time time);
 /* Adds the schedule's entry for the end of a ttl. */
 void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t expires);
-/* Makes a job whose ttl has run out dead, or removes it when the topic says so. */
-void job_expire(struct queue *queue, struct topic *topic, struct job *job,
-                struct dueq_time time);
 
 /* ---- options */
 

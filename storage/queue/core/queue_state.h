@@ -51,6 +51,7 @@ struct queue {
     uint8_t state[JOB_RECORD_STATE_MAX];     /* record of the state written last */
     uint8_t history[JOB_RECORD_HISTORY_MAX]; /* of that state */
     int64_t steps[DUEQ_STEPS_MAX];           /* of the job returned last */
+    uint64_t moved_bytes; /* of the bodies that went to other topics since the opening */
 };
 
 /* ---- life, time, defaults, signals */

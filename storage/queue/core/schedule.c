@@ -221,6 +221,21 @@ enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic
     return status == DUEQ_NOTFOUND && !gave_up(status, budget) ? DUEQ_CORRUPT : status;
 }
 
+int64_t schedule_dead_end(struct queue *queue, struct topic *topic)
+{
+    const struct dueq_settings *settings = settings_of(queue, topic);
+    int64_t keep, most;
+
+    if (settings == NULL || topic->next_dead.due == DUEQ_NEVER)
+        return DUEQ_NEVER;
+    keep = settings->numbers[DUEQ_SET_DEAD_KEEP];
+    most = settings->numbers[DUEQ_SET_DEAD_MAX];
+    if (most != DUEQ_DEFAULT && topic->dead > (uint64_t)most)
+        return SAFE_TIME_MIN;
+    return keep == DUEQ_DEFAULT ? DUEQ_NEVER
+                                : safe_time_add(topic->next_dead.due, safe_time_clamp(keep));
+}
+
 /* ---- adding and removing */
 
 static void count_in(struct queue *queue, struct topic *topic, const struct job_state *state,
@@ -290,6 +305,9 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
     case PHASE_DEAD:
         topic->dead++;
         queue->jobs.dead++;
+        if (position_before((struct position){state->due, seq}, topic->next_dead))
+            topic->next_dead = (struct position){state->due, seq};
+        queue_event_at(queue, topic, schedule_dead_end(queue, topic));
         break;
     case PHASE_DONE:
         topic->done++;

@@ -47,5 +47,8 @@ enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic
 enum dueq_status schedule_class_first(struct queue *queue, const struct topic *topic,
                                       uint8_t class, struct position from, unsigned *budget,
                                       struct position *ret_position);
+/* When the topic's settings let the dead job at topic->next_dead be removed, on the queue's
+ * clock; DUEQ_NEVER: it is kept. */
+int64_t schedule_dead_end(struct queue *queue, struct topic *topic);
 
 #endif

@@ -309,6 +309,12 @@ int64_t settings_number(struct queue *queue, struct topic *topic, enum dueq_sett
 
 /* ---- changing and reading scopes */
 
+static bool sends_to_itself(struct dueq_slice scope, const struct dueq_settings *settings)
+{
+    return settings->dead_topic_size > 0 &&
+           dueq_slice_equal(scope, dueq_slice(settings->dead_topic, settings->dead_topic_size));
+}
+
 static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settings)
 {
     if (!queue_valid_name(scope) || settings->step_count > DUEQ_STEPS_MAX ||
@@ -320,7 +326,7 @@ static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settin
     for (size_t i = 0; i < settings->step_count; i++)
         if (settings->steps[i] < 0)
             return false;
-    return settings->numbers[DUEQ_SET_JITTER] <= 100;
+    return settings->numbers[DUEQ_SET_JITTER] <= 100 && !sends_to_itself(scope, settings);
 }
 
 /* Limits of what is kept may have become less: the topics look. */
@@ -345,6 +351,7 @@ enum dueq_status settings_put(struct queue *queue, struct dueq_slice scope,
     if (is_empty(settings)) {
         kv_del(queue->kv, kv_key_slice(&key));
         drop(queue, scope);
+        wake_topics(queue);
         return DUEQ_OK;
     }
     if (HASH_COUNT(queue->scopes) >= DUEQ_SCOPES_MAX && find(queue, scope) == NULL)

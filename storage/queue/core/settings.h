@@ -29,8 +29,8 @@ int64_t settings_number(struct queue *queue, struct topic *topic, enum dueq_sett
                         int64_t otherwise);
 
 /* Replaces the settings of a scope; settings without any value remove it. DUEQ_INVALID: the
- * scope's size, or a value is out of range. DUEQ_TOOBIG: there are too many scopes. DUEQ_FULL:
- * see kv_room. */
+ * scope's size, a value is out of range, or the dead-letter topic of a topic is itself.
+ * DUEQ_TOOBIG: there are too many scopes. DUEQ_FULL: see kv_room. */
 enum dueq_status settings_put(struct queue *queue, struct dueq_slice scope,
                               const struct dueq_settings *settings);
 /* DUEQ_NOTFOUND: the scope sets nothing. */

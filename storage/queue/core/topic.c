@@ -14,7 +14,7 @@ struct topic *topic_new(struct dueq_slice name, uint64_t id)
         return NULL;
     topic->id = id;
     topic->next_seq = topic->next_token = 1;
-    topic->next_lease = topic->next_ttl = topic->next_done = POSITION_NEVER;
+    topic->next_lease = topic->next_ttl = topic->next_done = topic->next_dead = POSITION_NEVER;
     topic->next_event = DUEQ_NEVER;
     topic->name_size = name.size;
     memcpy(topic->name, name.data, name.size);
@@ -258,6 +258,7 @@ struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
     topic->next_lease =
         topic->claimed > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
     topic->next_ttl = (struct position){SAFE_TIME_MIN, 0};
+    topic->next_dead = topic->dead > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
     topic->next_done = topic->done > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
     return topic;
 }

@@ -39,8 +39,9 @@ struct topic {
     uint64_t settings_epoch;
     struct lane *lanes; /* by priority, then clock */
     size_t lane_count;
-    /* No lease, no ttl ends before, no done job is to be removed before: ticks start here. */
-    struct position next_lease, next_ttl, next_done;
+    /* No lease, no ttl ends before, no done job is to be removed before, no dead job has died
+     * before: ticks start here. */
+    struct position next_lease, next_ttl, next_done, next_dead;
     struct wheel_timer timer;
     int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
     bool lookalikes;    /* a caller has pushed ids that look like the store's own */

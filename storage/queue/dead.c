@@ -1,0 +1,234 @@
+/* Dead jobs: found by position, and purged or redriven. */
+#include "storage/glob.h"
+#include "storage/kv/room.h"
+#include "storage/queue/job_move.h"
+#include "storage/queue/queue.h"
+
+enum {
+    CHANGE_STEPS = 4,       /* a purge or redrive writes some records */
+    BYTES_READ = 16 * 1024, /* that are looked at in a step */
+    BYTES_WRITTEN = 1024,   /* that are moved in a step */
+    RECORDS_USUAL = 1024,   /* what a redrive writes beside texts and body */
+    RECORDS_MOST = 2 * JOB_RECORD_STATE_MAX
+};
+
+struct walk {
+    struct queue *queue;
+    struct topic *topic;
+    const struct dueq_dead *query;
+    struct dueq_dead_progress *progress;
+    struct dueq_time time;
+    unsigned budget;
+    dueq_job_fn fn;
+    void *arg;
+};
+
+static void spend(struct walk *walk, uint64_t steps)
+{
+    walk->budget -= steps < walk->budget ? (unsigned)steps : walk->budget;
+}
+
+/* ---- which jobs */
+
+static bool matches(struct dueq_slice pattern, struct dueq_slice text)
+{
+    return pattern.data == NULL ||
+           glob_match(pattern.data, pattern.size, text.data, text.size, false);
+}
+
+static bool is_wanted(const struct walk *walk, const struct job *job)
+{
+    char text[GIVEN_ID_SIZE];
+
+    return matches(walk->query->error, job->state.error) &&
+           matches(walk->query->match, job_move_id(job, text));
+}
+
+/* ---- what is done with one. DUEQ_DUPLICATE: it stays. */
+
+/* The i-th job is due i * period / rate after the beginning. */
+static int64_t due_of(const struct walk *walk)
+{
+    const struct dueq_dead *query = walk->query;
+    int64_t i = (int64_t)walk->progress->found, period, rest;
+
+    if (query->rate == 0)
+        return walk->progress->began;
+    period = safe_time_clamp(query->period);
+    rest = i % query->rate;
+    if (period > 0 && i / query->rate > SAFE_TIME_MAX / period)
+        return SAFE_TIME_MAX;
+    return safe_time_add(
+        safe_time_add(walk->progress->began, safe_time_clamp(i / query->rate * period)),
+        rest * (period / query->rate) + rest * (period % query->rate) / query->rate);
+}
+
+static bool goes_elsewhere(const struct walk *walk)
+{
+    return walk->query->to.size > 0 &&
+           !dueq_slice_equal(walk->query->to, topic_name(walk->topic));
+}
+
+/* What the redrive of a topic's own job writes is less than what its death wrote. */
+static enum dueq_status redrive_here(struct walk *walk, struct job *job)
+{
+    struct job_state state = job->state;
+    int64_t due = due_of(walk);
+    enum dueq_status status = kv_room(walk->queue->kv, RECORDS_MOST);
+
+    state.state = PHASE_PENDING;
+    state.clock = CLOCK_QUEUE;
+    state.due = state.since = due;
+    state.attempt = state.failures = state.crashes = 0;
+    state.token_valid = false;
+    state.expires = job_record_ttl_end(&job->body, due);
+    if (status == DUEQ_OK)
+        status = job_reschedule(walk->queue, walk->topic, job, state, walk->time);
+    return status;
+}
+
+static enum dueq_status redrive_to(struct walk *walk, struct job *job)
+{
+    struct topic *to;
+    enum dueq_status status = topics_open(walk->queue, walk->query->to, &to);
+
+    spend(walk, job->body.body.size / BYTES_WRITTEN);
+    return status == DUEQ_OK ? job_move(walk->queue, walk->topic, job, to, due_of(walk),
+                                        JOB_MOVE_REFUSES, walk->time)
+                             : status;
+}
+
+static enum dueq_status check_redrive_to(struct walk *walk, const struct job *job)
+{
+    struct topic *to;
+
+    walk->progress->bytes += job->body.body.size + job->body.id.size;
+    if (topics_find(walk->queue, walk->query->to, &to) != DUEQ_OK)
+        return DUEQ_OK;
+    return job_move_check(walk->queue, job, to);
+}
+
+static enum dueq_status look(struct walk *walk, const struct job *job)
+{
+    struct dueq_job shown;
+    enum dueq_status status = DUEQ_OK;
+
+    walk->progress->bytes += RECORDS_USUAL + job->state.error.size + job->state.history.size;
+    if (walk->query->action == DUEQ_DEAD_REDRIVE && goes_elsewhere(walk))
+        status = check_redrive_to(walk, job);
+    if (status != DUEQ_OK || walk->fn == NULL)
+        return status;
+    lookup_show(walk->queue, walk->topic, job, walk->time, &shown);
+    if (!walk->fn(walk->arg, &shown))
+        walk->progress->is_over = true;
+    return DUEQ_OK;
+}
+
+static enum dueq_status act(struct walk *walk, struct job *job)
+{
+    if (walk->query->action == DUEQ_DEAD_LOOK || walk->query->dry_run)
+        return look(walk, job);
+    spend(walk, CHANGE_STEPS - 1);
+    if (walk->query->action == DUEQ_DEAD_REDRIVE)
+        return goes_elsewhere(walk) ? redrive_to(walk, job) : redrive_here(walk, job);
+    QUEUE_COUNT(walk->queue, walk->topic, deleted);
+    job_remove(walk->queue, walk->topic, job);
+    return DUEQ_OK;
+}
+
+/* ---- the walk */
+
+static enum dueq_status act_on(struct walk *walk, uint64_t seq)
+{
+    struct job job;
+    enum dueq_status status = job_load(walk->queue, walk->topic, seq, &job);
+
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    spend(walk, 1 + job.body.body.size / BYTES_READ);
+    if (!is_wanted(walk, &job))
+        return DUEQ_OK;
+    status = act(walk, &job);
+    walk->progress->found += status == DUEQ_OK;
+    walk->progress->skipped += status == DUEQ_DUPLICATE;
+    return status == DUEQ_DUPLICATE ? DUEQ_OK : status;
+}
+
+/* Jobs that died before topic->next_dead are gone: so is it found out what comes first. */
+static enum dueq_status find(struct walk *walk, struct position *at)
+{
+    bool is_first = !position_before(walk->topic->next_dead, *at);
+    enum dueq_status status;
+
+    if (is_first)
+        *at = walk->topic->next_dead;
+    status = schedule_class_first(walk->queue, walk->topic, CLASS_DEAD, *at, &walk->budget, at);
+    if (status == DUEQ_OK && is_first)
+        walk->topic->next_dead = *at;
+    return status;
+}
+
+static enum dueq_status step(struct walk *walk)
+{
+    struct dueq_dead_progress *progress = walk->progress;
+    struct position at = {progress->due, progress->seq};
+    enum dueq_status status = find(walk, &at);
+
+    if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && at.due > progress->until)) {
+        progress->is_over = status == DUEQ_OK || walk->budget > 0;
+        return DUEQ_OK;
+    }
+    if (status == DUEQ_OK)
+        status = act_on(walk, at.seq);
+    if (status != DUEQ_OK)
+        return status;
+    at = position_after(at);
+    progress->due = at.due;
+    progress->seq = at.seq;
+    progress->is_over |= progress->found == walk->query->limit;
+    return DUEQ_OK;
+}
+
+static bool is_valid(const struct dueq_dead *query)
+{
+    return queue_valid_name(query->topic) && query->to.size <= DUEQ_NAME_MAX &&
+           query->older >= 0 && query->rate >= 0 && query->rate <= DUEQ_RATE_MAX &&
+           query->period >= 0;
+}
+
+static void begin(struct walk *walk)
+{
+    struct dueq_dead_progress *progress = walk->progress;
+    int64_t older = safe_time_clamp(walk->query->older);
+
+    if (progress->begun)
+        return;
+    progress->begun = true;
+    progress->began = walk->time.now;
+    progress->until = walk->time.now - older;
+    progress->due = SAFE_TIME_MIN;
+    progress->is_over = walk->query->limit == 0;
+}
+
+enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
+                            struct dueq_time time, unsigned budget, dueq_job_fn fn, void *arg,
+                            struct dueq_dead_progress *progress)
+{
+    struct walk walk = {.queue = queue,
+                        .query = query,
+                        .progress = progress,
+                        .time = queue_time(queue, time),
+                        .budget = budget,
+                        .fn = fn,
+                        .arg = arg};
+    enum dueq_status status = DUEQ_OK;
+
+    if (!is_valid(query))
+        return DUEQ_INVALID;
+    begin(&walk);
+    if (topics_find(queue, query->topic, &walk.topic) != DUEQ_OK)
+        progress->is_over = true;
+    while (status == DUEQ_OK && !progress->is_over && walk.budget > 0)
+        status = step(&walk);
+    return status;
+}

@@ -1,0 +1,142 @@
+#include "storage/queue/job_end.h"
+
+#include "storage/queue/job_move.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- death */
+
+/* False: it has no such topic, or the job has no room there. */
+static bool goes_to_dead_topic(struct queue *queue, struct topic *topic, struct job *job,
+                               struct dueq_time time)
+{
+    const struct dueq_settings *settings = settings_of(queue, topic);
+    struct dueq_slice name;
+    struct topic *to;
+
+    if (settings == NULL || settings->dead_topic_size == 0)
+        return false;
+    name = dueq_slice(settings->dead_topic, settings->dead_topic_size);
+    return !dueq_slice_equal(name, topic_name(topic)) &&
+           topics_open(queue, name, &to) == DUEQ_OK &&
+           job_move(queue, topic, job, to, time.now, JOB_MOVE_RENAMES, time) == DUEQ_OK;
+}
+
+/* Dying cannot fail: a job that cannot leave stays here. */
+static void die(struct queue *queue, struct topic *topic, struct job *job,
+                struct dueq_slice error, struct dueq_time time)
+{
+    struct job_state state;
+
+    QUEUE_COUNT(queue, topic, dead);
+    job->state.error = error;
+    if (error.size > DUEQ_ERROR_MAX)
+        job->state.error.size = DUEQ_ERROR_MAX;
+    if (goes_to_dead_topic(queue, topic, job, time))
+        return;
+    state = job->state;
+    state.state = PHASE_DEAD;
+    state.due = state.since = time.now;
+    state.expires = DUEQ_NEVER;
+    (void)job_reschedule(queue, topic, job, state, time); /* to be dead needs no memory */
+}
+
+void job_expire(struct queue *queue, struct topic *topic, struct job *job,
+                struct dueq_time time)
+{
+    QUEUE_COUNT(queue, topic, jobs_expired);
+    if (settings_number(queue, topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP)
+        job_remove(queue, topic, job);
+    else
+        die(queue, topic, job, dueq_slice("expired", 7), time);
+}
+
+/* ---- the end of a claim */
+
+static void remember_attempt(struct queue *queue, struct job_state *state, int outcome,
+                             struct dueq_time time)
+{
+    struct dueq_attempt attempt = {.ended = queue_wall_of(queue, CLOCK_QUEUE, time.now),
+                                   .duration = time.now - state->since,
+                                   .outcome = (enum dueq_outcome)outcome,
+                                   .worker = state->worker};
+
+    if (outcome == JOB_UNSEEN) {
+        state->attempt -= state->attempt > 0;
+        return;
+    }
+    state->history = job_record_append_attempt(queue->history, state->history, &attempt);
+    state->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
+    state->crashes += outcome == DUEQ_CRASHED;
+}
+
+static void quarantine(struct queue *queue, struct topic *topic, struct job *job,
+                       struct dueq_time time)
+{
+    char error[64];
+    int size = snprintf(error, sizeof(error), "crashed: %" PRId64 " leases expired",
+                        job->state.crashes);
+
+    die(queue, topic, job, dueq_slice(error, (size_t)size), time);
+}
+
+static enum dueq_status end_claim(struct queue *queue, struct topic *topic, struct job *job,
+                                  struct job_state state, struct dueq_time time,
+                                  enum dueq_state *ret_state)
+{
+    enum dueq_status status = job_reschedule(queue, topic, job, state, time);
+
+    if (status == DUEQ_OK)
+        *ret_state = state.due <= time.now ? DUEQ_READY : DUEQ_DELAYED;
+    return status;
+}
+
+static enum dueq_status follow(struct queue *queue, struct topic *topic, struct job *job,
+                               struct dueq_time time, enum dueq_state *ret_state)
+{
+    enum dueq_status status = job_take_follow_up(queue, topic, job, time);
+
+    if (status == DUEQ_OK)
+        *ret_state = queue_clock_of(queue, job->state.clock, job->state.due) <= time.now
+                         ? DUEQ_READY
+                         : DUEQ_DELAYED;
+    return status;
+}
+
+enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
+                               int64_t due, int outcome, struct dueq_slice error,
+                               struct dueq_time time, enum dueq_state *ret_state)
+{
+    struct job_options options;
+    struct job_state state = job->state;
+
+    if (state.cancelled) {
+        enum dueq_status status = job_end_cancelled(queue, topic, job, time);
+
+        return status == DUEQ_OK ? DUEQ_CANCELLED : status;
+    }
+    if (state.followed)
+        return follow(queue, topic, job, time, ret_state);
+    options = job_options(queue, topic, &job->body);
+    remember_attempt(queue, &state, outcome, time);
+    if (error.size > 0)
+        state.error = error;
+    *ret_state = DUEQ_DEAD;
+    job->state.failures = state.failures;
+    job->state.crashes = state.crashes;
+    job->state.history = state.history;
+    if (outcome == DUEQ_FATAL || state.failures > options.retries)
+        die(queue, topic, job, state.error, time);
+    else if (state.crashes > options.crashes)
+        quarantine(queue, topic, job, time);
+    else if (state.expires <= time.now)
+        job_expire(queue, topic, job, time);
+    else {
+        state.state = PHASE_PENDING;
+        state.clock = CLOCK_QUEUE;
+        state.due = state.since = due;
+        return end_claim(queue, topic, job, state, time, ret_state);
+    }
+    return DUEQ_OK;
+}

@@ -1,0 +1,24 @@
+/* How a claim ends without an ack, and how a job dies. Private to storage/queue. */
+#ifndef DUEQ_JOB_END_H
+#define DUEQ_JOB_END_H
+
+#include "storage/queue/core/queue_state.h"
+
+/* An outcome besides those of dueq_outcome: no worker has seen the job, so that the claim
+ * counts as no attempt. */
+enum { JOB_UNSEEN = DUEQ_OUTCOMES };
+
+/* Ends the claim of a job that is not done. It is dead when the outcome is DUEQ_FATAL, or when
+ * its retries, crashes or ttl are used up; else it is pending with the due time `due`. A topic
+ * can send its dead jobs to another one: then the job is gone from here. error: size 0 keeps
+ * the last one. A follow-up takes its place in any case. DUEQ_CANCELLED: the job was cancelled;
+ * it is removed. */
+enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
+                               int64_t due, int outcome, struct dueq_slice error,
+                               struct dueq_time time, enum dueq_state *ret_state);
+
+/* Makes a job whose ttl has run out dead, or removes it when the topic says so. */
+void job_expire(struct queue *queue, struct topic *topic, struct job *job,
+                struct dueq_time time);
+
+#endif
