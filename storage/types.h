@@ -302,7 +302,7 @@ struct dueq_dead_progress {
     bool is_over;
     uint64_t found;   /* jobs that were looked at, purged or redriven, or would be */
     uint64_t skipped; /* jobs that stay because the other topic has their id */
-    uint64_t bytes;   /* that a dry run would write */
+    uint64_t bytes;   /* room that a redrive would need, counted by its dry run */
     /* The store's: */
     bool begun;
     int64_t began, until; /* ms, on the queue's clock */

@@ -10,6 +10,7 @@
     X(queue_ack)                                                                               \
     X(queue_change)                                                                            \
     X(queue_claim)                                                                             \
+    X(queue_dead)                                                                              \
     X(queue_explain)                                                                           \
     X(queue_forecast)                                                                          \
     X(queue_look)                                                                              \

@@ -8,8 +8,7 @@ enum {
     CHANGE_STEPS = 4,       /* a purge or redrive writes some records */
     BYTES_READ = 16 * 1024, /* that are looked at in a step */
     BYTES_WRITTEN = 1024,   /* that are moved in a step */
-    RECORDS_USUAL = 1024,   /* what a redrive writes beside texts and body */
-    RECORDS_MOST = 2 * JOB_RECORD_STATE_MAX
+    RECORDS_USUAL = 1024    /* what a redrive writes beside texts */
 };
 
 struct walk {
@@ -69,12 +68,18 @@ static bool goes_elsewhere(const struct walk *walk)
            !dueq_slice_equal(walk->query->to, topic_name(walk->topic));
 }
 
-/* What the redrive of a topic's own job writes is less than what its death wrote. */
+/* The room that a redrive in place needs, bytes. */
+static size_t room_here(const struct job *job)
+{
+    return RECORDS_USUAL + job->state.error.size + job->state.history.size +
+           job->state.progress.size + job->state.worker.size;
+}
+
 static enum dueq_status redrive_here(struct walk *walk, struct job *job)
 {
     struct job_state state = job->state;
     int64_t due = due_of(walk);
-    enum dueq_status status = kv_room(walk->queue->kv, RECORDS_MOST);
+    enum dueq_status status = kv_room(walk->queue->kv, room_here(job));
 
     state.state = PHASE_PENDING;
     state.clock = CLOCK_QUEUE;
@@ -98,11 +103,16 @@ static enum dueq_status redrive_to(struct walk *walk, struct job *job)
                              : status;
 }
 
-static enum dueq_status check_redrive_to(struct walk *walk, const struct job *job)
+/* What would become of it, and what would it write? */
+static enum dueq_status try_redrive(struct walk *walk, const struct job *job)
 {
     struct topic *to;
 
-    walk->progress->bytes += job->body.body.size + job->body.id.size;
+    if (!goes_elsewhere(walk)) {
+        walk->progress->bytes += room_here(job);
+        return DUEQ_OK;
+    }
+    walk->progress->bytes += job_move_room(job);
     if (topics_find(walk->queue, walk->query->to, &to) != DUEQ_OK)
         return DUEQ_OK;
     return job_move_check(walk->queue, job, to);
@@ -113,9 +123,8 @@ static enum dueq_status look(struct walk *walk, const struct job *job)
     struct dueq_job shown;
     enum dueq_status status = DUEQ_OK;
 
-    walk->progress->bytes += RECORDS_USUAL + job->state.error.size + job->state.history.size;
-    if (walk->query->action == DUEQ_DEAD_REDRIVE && goes_elsewhere(walk))
-        status = check_redrive_to(walk, job);
+    if (walk->query->action == DUEQ_DEAD_REDRIVE)
+        status = try_redrive(walk, job);
     if (status != DUEQ_OK || walk->fn == NULL)
         return status;
     lookup_show(walk->queue, walk->topic, job, walk->time, &shown);

@@ -4,7 +4,7 @@
 #include "storage/kv/room.h"
 #include "storage/queue/push.h"
 
-enum { RECORDS_MOST = 8192 }; /* what a job with its state takes beside its body */
+enum { RECORDS_USUAL = 2048 }; /* keys, numbers, and the id three times */
 
 struct dueq_slice job_move_id(const struct job *job, char *text)
 {
@@ -12,6 +12,12 @@ struct dueq_slice job_move_id(const struct job *job, char *text)
         return job->body.id;
     given_id_write(text, job->body.stamp, job->seq);
     return dueq_slice(text, GIVEN_ID_SIZE);
+}
+
+size_t job_move_room(const struct job *job)
+{
+    return RECORDS_USUAL + job->body.body.size + job->state.error.size +
+           job->state.history.size;
 }
 
 enum dueq_status job_move_check(struct queue *queue, const struct job *job, struct topic *to)
@@ -57,7 +63,7 @@ enum dueq_status job_move(struct queue *queue, struct topic *from, struct job *j
     struct id_index_key name;
     struct job_body body = body_there(job, job_move_id(job, text), due, time);
     struct job_state state = job_record_first_state(&body);
-    enum dueq_status status = kv_room(queue->kv, body.body.size + RECORDS_MOST);
+    enum dueq_status status = kv_room(queue->kv, job_move_room(job));
 
     if (status == DUEQ_OK)
         status = push_take_id(queue, to, body.id, &name);

@@ -10,6 +10,9 @@ enum job_move_taken { JOB_MOVE_REFUSES, JOB_MOVE_RENAMES };
 /* The job's id, as callers know it. text: GIVEN_ID_SIZE bytes for one that the store gave. */
 struct dueq_slice job_move_id(const struct job *job, char *text);
 
+/* The room that a move needs, bytes. */
+size_t job_move_room(const struct job *job);
+
 /* Is there a job in the other topic with the id that this one has? DUEQ_DUPLICATE. An id that
  * the store gave counts there as one of a caller. */
 enum dueq_status job_move_check(struct queue *queue, const struct job *job, struct topic *to);

@@ -7,39 +7,12 @@
 
 /* ---- Q.GET */
 
-static void write_bytes_or_nil(struct resp_writer *reply, const char *name,
-                               struct dueq_slice bytes)
-{
-    resp_string(reply, name);
-    if (bytes.size > 0)
-        resp_bulk(reply, bytes.data, bytes.size);
-    else
-        resp_null(reply);
-}
-
 static void write_steps(struct resp_writer *reply, const struct dueq_job *job)
 {
     resp_string(reply, "steps");
     resp_array(reply, job->step_count);
     for (size_t i = 0; i < job->step_count; i++)
         resp_integer(reply, job->steps[i]);
-}
-
-static void write_attempts(struct resp_writer *reply, const struct dueq_job *job)
-{
-    struct dueq_attempt attempts[DUEQ_ATTEMPTS_KEPT];
-    size_t count = dueq_job_attempts(job, attempts);
-
-    resp_string(reply, "attempts");
-    resp_array(reply, count);
-    for (size_t i = 0; i < count; i++) {
-        resp_map(reply, 4);
-        write_number(reply, "ended", attempts[i].ended);
-        write_number(reply, "duration", attempts[i].duration);
-        resp_string(reply, "outcome");
-        resp_string(reply, dueq_outcome_name(attempts[i].outcome));
-        write_bytes_or_nil(reply, "worker", attempts[i].worker);
-    }
 }
 
 static void write_options(struct resp_writer *reply, const struct dueq_job *job)
