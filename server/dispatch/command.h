@@ -8,6 +8,7 @@
 #define DUEQ_COMMAND_H
 
 #include "protocol/request.h"
+#include "storage/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,6 +69,9 @@ enum command_flag {
      * DUEQ_BUSY: it runs again while a large value is checked, like a command that only reads.
      */
     COMMAND_READS_FIRST = 1 << 27,
+    /* Not printed: what it takes is gone. When it has waited, it takes nothing for a client
+     * that has closed its side meanwhile. */
+    COMMAND_TAKES_FOR_GOOD = 1 << 28,
     /* Commands that do not use the store and take little time. */
     COMMAND_ANYTIME = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST
 };
@@ -98,6 +102,9 @@ struct command {
     const char *categories; /* ACL categories that the flags do not imply: "queue dangerous" */
     const char *tips;       /* COMMAND INFO's, space separated; NULL: none */
     command_fn run;         /* NULL for a pure container */
+    /* Before anything of an EXEC runs: the status for which the whole EXEC is refused, because
+     * this command in it would do nothing. Writes no reply. NULL: DUEQ_OK. */
+    enum dueq_status (*foresee)(struct context *context);
     const struct command *subcommands; /* ended by an entry without a name; NULL: none */
 };
 

@@ -74,7 +74,7 @@ enum outcome context_reply_integer(struct context *context, int64_t number)
     return OUTCOME_DONE;
 }
 
-static const char *error_text(enum dueq_status status)
+const char *context_status_text(enum dueq_status status)
 {
     switch (status) {
     case DUEQ_DUPLICATE:
@@ -187,13 +187,13 @@ void context_tell_failure(struct context *context)
     if (is_damage(context, context->failed))
         tell_damage(context);
     else
-        resp_error(context->reply, error_text(context->failed));
+        resp_error(context->reply, context_status_text(context->failed));
 }
 
 enum outcome context_status(struct context *context, enum dueq_status status)
 {
     context->failed = status;
-    resp_error(context->reply, error_text(status));
+    resp_error(context->reply, context_status_text(status));
     return OUTCOME_DONE;
 }
 

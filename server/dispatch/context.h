@@ -74,6 +74,8 @@ enum outcome context_subcommand_error(struct context *context);
 /* Replies to a status of the store for which the command has no text of its own (FULL, IO,
  * ...). The error replaces what the command has written, and what it still writes. */
 enum outcome context_status(struct context *context, enum dueq_status status);
+/* The text of that reply; static. */
+const char *context_status_text(enum dueq_status status);
 /* True for DUEQ_OK and DUEQ_NOTFOUND. For others calls context_status and returns false. */
 bool context_check_status(struct context *context, enum dueq_status status);
 /* For dispatch.c: writes the error for context->failed. For damaged data it names what is

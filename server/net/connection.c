@@ -255,12 +255,23 @@ static bool is_at_end(const struct connection *connection)
     return got == 0 || (got < 0 && errno == ECONNRESET);
 }
 
-void connection_check_peer(struct connection *connection)
+static bool peer_has_closed(const struct connection *connection)
 {
     struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
 
+    return poll(&peer, 1, 0) > 0;
+}
+
+void connection_check_blocked_peer(struct connection *connection)
+{
+    if (peer_has_closed(connection))
+        connection_end_input(connection);
+}
+
+void connection_check_peer(struct connection *connection)
+{
     if (connection->awaits_input || connection->session.waiter == NULL ||
-        poll(&peer, 1, 0) <= 0)
+        !peer_has_closed(connection))
         return;
     if (waiters_is_blocked(&connection->session) || is_at_end(connection))
         connection_end_input(connection);

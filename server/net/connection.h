@@ -97,6 +97,8 @@ void connection_shrink(struct connection *connection);
 /* Once a second, and before each slice of a long command: notices that a peer has closed whose
  * socket is not read meanwhile. A long command then ends, unless more requests are unread. */
 void connection_check_peer(struct connection *connection);
+/* Ends the wait of a peer that has closed its side, which the loop may not have read yet. */
+void connection_check_blocked_peer(struct connection *connection);
 
 /* To be called after each change of the connection's state: the events that it awaits follow
  * from that (the rule is in connection.c). Dooms the connection when there is no memory. */

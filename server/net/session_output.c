@@ -18,6 +18,11 @@ void session_check_peer(struct session *session)
     connection_check_peer(connection_of(session));
 }
 
+void session_check_blocked_peer(struct session *session)
+{
+    connection_check_blocked_peer(connection_of(session));
+}
+
 void session_account(struct session *session)
 {
     connection_account(connection_of(session));

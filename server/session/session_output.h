@@ -17,6 +17,8 @@ void session_resume(struct session *session);
 /* Before a slice of a long command: when the peer has closed and nothing is left to run, the
  * session is closed, which ends the command. */
 void session_check_peer(struct session *session);
+/* The same for a blocked session: is it still there to take what cannot be given back? */
+void session_check_blocked_peer(struct session *session);
 /* What the session holds has changed in size: counts it anew, and cuts off the largest clients
  * when all of them together hold too much. */
 void session_account(struct session *session);

@@ -14,7 +14,7 @@ struct transaction {
     struct request **requests; /* each its own allocation */
     size_t count, capacity, bytes, arguments;
     unsigned flags;
-    bool needs_store;
+    bool needs_store, foresees;
     bool failed;
 };
 
@@ -70,6 +70,7 @@ enum dueq_status transaction_queue(struct transaction *transaction,
     transaction->requests[transaction->count++] = copy;
     transaction->flags |= command->flags;
     transaction->needs_store |= command_needs_store(command);
+    transaction->foresees |= command->foresee != NULL;
     transaction->bytes += request_copy_size(request);
     transaction->arguments += request->count;
     return DUEQ_OK;
@@ -83,6 +84,11 @@ unsigned transaction_flags(const struct transaction *transaction)
 bool transaction_needs_store(const struct transaction *transaction)
 {
     return transaction->needs_store;
+}
+
+bool transaction_foresees(const struct transaction *transaction)
+{
+    return transaction->foresees;
 }
 
 void transaction_fail(struct transaction *transaction)

@@ -19,6 +19,9 @@ unsigned transaction_flags(const struct transaction *transaction);
 /* Does one of the queued commands need the store? */
 bool transaction_needs_store(const struct transaction *transaction);
 
+/* Has one of the queued commands a `foresee`? */
+bool transaction_foresees(const struct transaction *transaction);
+
 /* A command could not be queued: EXEC aborts. */
 void transaction_fail(struct transaction *transaction);
 bool transaction_failed(const struct transaction *transaction);

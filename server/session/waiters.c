@@ -51,6 +51,7 @@ struct waiter {
     struct wheel_timer timer;
     int64_t deadline;
     enum keys_type type;    /* of the keys it waits for; KEYS_NONE: topics */
+    bool takes_for_good;    /* COMMAND_TAKES_FOR_GOOD */
     bool is_woken;          /* it runs again because this name has changed: */
     size_t changed_index;   /* the first of its names that changed */
     struct long_work *work; /* it waits for its next slice; NULL: it is blocked */
@@ -184,6 +185,7 @@ static struct waiter *new_waiter(const struct context *context, enum keys_type t
         return NULL;
     waiter->session = context->session;
     waiter->type = type;
+    waiter->takes_for_good = (context->command->flags & COMMAND_TAKES_FOR_GOOD) != 0;
     waiter->entry_count = topics;
     waiter->request = request_copy(request, waiter->entries + topics);
     return waiter;
@@ -366,10 +368,16 @@ static struct wait_entry *entries_to_serve(struct server *server,
 static bool serve_entry(struct server *server, struct wait_entry *entry)
 {
     struct waiter *waiter = entry->waiter;
+    struct session *session = waiter->session;
     bool served;
 
+    if (waiter->takes_for_good) {
+        session_check_blocked_peer(session);
+        if (session->waiter == NULL)
+            return true;
+    }
     if (entry->queue->space != SPACE_TOPICS &&
-        long_works_hold(server, waiter->session, &waiter->request)) {
+        long_works_hold(server, session, &waiter->request)) {
         server->waiters->put_off[entry->queue->space] = true;
         return false;
     }

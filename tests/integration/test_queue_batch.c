@@ -108,21 +108,94 @@ static void two_workers_that_acknowledge_the_same_job_both_go_on(void **state)
 static void what_was_pushed_together_survives_kill(void **state)
 {
     (void)state;
-    enum { JOBS = 10000 };
+    enum { JOBS = 4000 };
     struct server_process *server = server_process_start("");
     redisContext *client = client_open(server);
-    redisReply *reply = ask_many(client, "Q.MPUSH mail 10000", "body", JOBS);
+    redisReply *reply = ask_many(client, "Q.MPUSH mail 4000", "body", JOBS);
     assert_int_equal(reply->elements, JOBS);
     server_process_kill(server);
     client_close(client);
     server_process_run(server);
     client = client_open(server);
-    expect(client, "10000", "Q.LEN mail ready");
+    expect(client, "4000", "Q.LEN mail ready");
     expect_field(client, "body", "\"body\"", "Q.GET mail %s", reply->element[JOBS - 1]->str);
     freeReplyObject(reply);
-    reply = ask_many(client, "Q.MPUSH mail 10001", "body", JOBS + 1);
+    reply = ask_many(client, "Q.MPUSH mail 4001", "body", JOBS + 1);
     assert_int_equal(reply->type, REDIS_REPLY_ERROR);
     freeReplyObject(reply);
+}
+
+/* ---- Q.POP */
+
+/* A push may find a client that has just gone still waiting: the job goes to the next one. */
+static void a_pop_gives_nothing_to_a_client_that_is_gone(void **state)
+{
+    redisContext *client = served_client(state);
+    for (int i = 0; i < 50; i++) {
+        redisContext *gone = served_waiter(state, 1, "Q.POP mail BLOCK 0");
+        redisContext *there = served_waiter(state, 2, "Q.POP mail BLOCK 0");
+        client_close(gone);
+        expect(client, "*", "Q.PUSH mail body ID %d", i);
+        char reply[32];
+        snprintf(reply, sizeof(reply), "[[\"%d\" \"body\"]]", i);
+        expect_reply(there, reply);
+        client_close(there);
+        await_blocked(client, 0);
+    }
+}
+
+static void what_was_popped_is_gone_after_kill(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    expect(client, "[\"a\" \"b\"]", "Q.MPUSH mail EACH 2 a 0 0 one b 0 0 two");
+    expect(client, "[[\"a\" \"one\"]]", "Q.POP mail");
+    server_process_kill(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "nil", "Q.GET mail a");
+    expect(client, "[[\"b\" \"two\"]]", "Q.POP mail COUNT 10");
+}
+
+/* ---- Q.ACK ... THEN PUSH */
+
+static void a_hand_over_survives_kill_as_a_whole(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    int64_t token = push_and_claim(client, "a");
+    expect(client, "[\"b\" \"c\"]",
+           "Q.ACK mail a %lld THEN PUSH sms one ID b THEN PUSH mail two ID c",
+           (long long)token);
+    server_process_kill(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "nil", "Q.GET mail a");
+    expect(client, "[[\"b\" * \"one\" 1]]", "Q.CLAIM sms");
+    expect(client, "[[\"c\" * \"two\" 1]]", "Q.CLAIM mail");
+    expect(client, "!STALE *", "Q.ACK mail a %lld THEN PUSH sms one ID d", (long long)token);
+}
+
+static void two_workers_with_one_job_produce_once(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *slow = client_open(served_server(state));
+    expect(client, "*", "Q.PUSH mail body ID a");
+    redisReply *reply = ask(slow, "Q.CLAIM mail LEASE 1");
+    long long token = reply->element[0]->element[1]->integer;
+    freeReplyObject(reply);
+    expect(client, "[[\"a\" *]]", "Q.CLAIM mail BLOCK 60s");
+    expect(slow, "OK", "MULTI");
+    expect(slow, "QUEUED", "Q.PUSH sms slow");
+    expect(slow, "QUEUED", "Q.ACK mail a %lld", token);
+    expect(slow, "!EXECABORT Transaction discarded because of: STALE *", "EXEC");
+    expect(slow, "!STALE *", "Q.ACK mail a %lld THEN PUSH sms slow", token);
+    expect(client, "[*]", "Q.ACK mail a %lld THEN PUSH sms quick", token + 1);
+    expect(client, "1", "Q.LEN sms");
 }
 
 int main(void)
@@ -133,6 +206,10 @@ int main(void)
         served_test(a_client_that_goes_has_acknowledged_and_takes_nothing),
         served_test(two_workers_that_acknowledge_the_same_job_both_go_on),
         serving_test(what_was_pushed_together_survives_kill),
+        served_test(a_pop_gives_nothing_to_a_client_that_is_gone),
+        serving_test(what_was_popped_is_gone_after_kill),
+        serving_test(a_hand_over_survives_kill_as_a_whole),
+        served_test(two_workers_with_one_job_produce_once),
     };
     return cmocka_run_group_tests_name("queue batch", tests, NULL, NULL);
 }

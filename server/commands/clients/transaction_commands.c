@@ -37,6 +37,39 @@ static void execute_queued(struct context *context, const struct transaction *tr
     context->session->last_command = context->command;
 }
 
+/* DUEQ_OK, or why a queued command would do nothing. */
+static enum dueq_status foresee(struct context *context, const struct transaction *transaction)
+{
+    for (size_t i = 0; i < transaction_count(transaction); i++) {
+        struct context inner = *context;
+        enum dueq_status status;
+
+        inner.request = transaction_request(transaction, i);
+        inner.command = command_find_request(inner.request);
+        if (inner.command == NULL || inner.command->foresee == NULL)
+            continue;
+        status = inner.command->foresee(&inner);
+        if (status != DUEQ_OK)
+            return status;
+    }
+    return DUEQ_OK;
+}
+
+/* What follows from a job that is no longer the client's must not be done: false, with the
+ * error written. */
+static bool foresees_success(struct context *context)
+{
+    const struct transaction *transaction = context->session->transaction;
+    enum dueq_status status = DUEQ_OK;
+
+    if (transaction_foresees(transaction) && context->store != NULL)
+        status = foresee(context, transaction);
+    if (status != DUEQ_OK)
+        resp_errorf(context->reply, "EXECABORT Transaction discarded because of: %s",
+                    context_status_text(status));
+    return status == DUEQ_OK;
+}
+
 /* Takes the queue off the session first: a queued command may end the session's transaction. */
 static enum outcome execute(struct context *context)
 {
@@ -63,7 +96,7 @@ static enum outcome run_exec(struct context *context)
                    "EXECABORT Transaction discarded because of previous errors.");
     else if (!watches_intact(context->server, session))
         resp_null_array(context->reply);
-    else
+    else if (foresees_success(context))
         return execute(context);
     transaction_end(context);
     return OUTCOME_DONE;

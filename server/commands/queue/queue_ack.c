@@ -1,6 +1,8 @@
 /* Ends, returns, extends and deletes jobs: Q.ACK, Q.NACK, Q.EXTEND, Q.DEL. */
 #include "server/dispatch/command_list.h"
 
+#include "protocol/number.h"
+#include "server/commands/queue/ack_then_push.h"
 #include "server/commands/queue/job_acks.h"
 #include "server/dispatch/argument_options.h"
 
@@ -28,11 +30,31 @@ static enum outcome run_q_ack(struct context *context)
 {
     struct job_acks acks = {.topic = 1, .first = 2};
 
+    if (ack_then_push_is_meant(context))
+        return ack_then_push_run(context);
     if (context_count(context) % 2 != 0)
         return context_arity_error(context);
     if (!arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
         return OUTCOME_DONE;
     return context_count(context) == 4 ? ack_one(context, &acks) : ack_several(context, &acks);
+}
+
+/* An ack of one job alone is what the rest of a transaction depends on; of several, those that
+ * are stale are passed over. An error in the arguments is left to the command. */
+static enum dueq_status foresee_q_ack(struct context *context)
+{
+    struct argument token = context_argument(context, 3);
+    enum dueq_status status;
+    int64_t number;
+
+    if ((context_count(context) > 4 && !ack_then_push_is_meant(context)) ||
+        !number_parse_integer(token.data, token.size, &number))
+        return DUEQ_OK;
+    status = dueq_holds(context->store, context_slice(context, 1), context_slice(context, 2),
+                        number);
+    return status == DUEQ_NOTFOUND || status == DUEQ_STALE || status == DUEQ_CANCELLED
+               ? status
+               : DUEQ_OK;
 }
 
 /* ---- Q.NACK, Q.EXTEND */
@@ -127,11 +149,12 @@ static const struct command entries[] = {
      .key_specs = "RW,delete@1/r0:1:0",
      .group = "queue",
      .since = "1.0.0",
-     .summary = "Acknowledge claimed jobs: they are done and gone",
+     .summary = "Acknowledge claimed jobs: they are done and gone, and others follow from them",
      .complexity = "O(log(N)) for each job",
-     .syntax = "topic id token [id token ...]",
+     .syntax = "topic id token [id token ...] [THEN <PUSH topic> body [option [option ...]]]",
      .categories = "queue",
-     .run = run_q_ack},
+     .run = run_q_ack,
+     .foresee = foresee_q_ack},
     {.name = "q.nack",
      .arity = -4,
      .flags = COMMAND_WRITE | COMMAND_FAST | COMMAND_READS_FIRST,

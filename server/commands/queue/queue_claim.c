@@ -1,4 +1,4 @@
-/* Claims jobs: Q.CLAIM, Q.MCLAIM. */
+/* Claims jobs: Q.CLAIM, Q.MCLAIM, and Q.POP, which acknowledges them at once. */
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/job_acks.h"
@@ -20,6 +20,7 @@ enum {
 
 struct claim {
     size_t first_topic, topics;
+    bool pops;                   /* the jobs are done with the claim */
     bool named;                  /* reply each job with its topic */
     bool put_off;                /* a topic was busy: the store has other work first */
     int64_t count, lease, block; /* ms; block DUEQ_DEFAULT: does not wait */
@@ -56,6 +57,9 @@ static bool read_acks(struct context *context, size_t *at, const struct argument
     return context->waiter != NULL || check_acks(context, &claim->acks);
 }
 
+#define COUNT_RULE                                                                             \
+    INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 10000")
+
 static const struct argument_option options[] = {
     {"count", OPTION_INTEGER(struct claim, count),
      .rule =
@@ -63,6 +67,11 @@ static const struct argument_option options[] = {
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},
+    {.name = NULL}};
+
+static const struct argument_option pop_options[] = {
+    {"count", OPTION_INTEGER(struct claim, count), .rule = COUNT_RULE},
+    {"block", OPTION_DURATION(struct claim, block)},
     {.name = NULL}};
 
 /* Reads the topics from first_topic on and the options after them. */
@@ -75,7 +84,7 @@ static bool read_claim(struct context *context, struct claim *claim)
     for (size_t at = claim->first_topic; at < end; at++)
         if (!arguments_name(context, at, "topic"))
             return false;
-    return argument_options_read(context, end, options, claim);
+    return argument_options_read(context, end, claim->pops ? pop_options : options, claim);
 }
 
 /* ---- claiming */
@@ -85,13 +94,26 @@ static void write_job(struct context *context, const struct claim *claim,
 {
     struct resp_writer *reply = context->reply;
 
-    resp_array(reply, claim->named ? 5 : 4);
+    resp_array(reply, claim->pops ? 2 : claim->named ? 5 : 4);
     if (claim->named)
         resp_bulk(reply, topic.data, topic.size);
     resp_bulk(reply, job->id.data, job->id.size);
-    resp_integer(reply, job->token);
+    if (!claim->pops)
+        resp_integer(reply, job->token);
     resp_bulk(reply, job->body.data, job->body.size);
-    resp_integer(reply, job->attempt);
+    if (!claim->pops)
+        resp_integer(reply, job->attempt);
+}
+
+/* Acknowledges a job that is written into the reply. */
+static enum dueq_status pop(struct context *context, struct dueq_slice topic,
+                            const struct dueq_job *job)
+{
+    char id[DUEQ_NAME_MAX];
+
+    memcpy(id, job->id.data, job->id.size);
+    return dueq_ack(context->store, topic, dueq_slice(id, job->id.size), job->token,
+                    context->now);
 }
 
 /* Gives back a job for which the reply has no room. When the reply contains other jobs, it is
@@ -150,8 +172,13 @@ static enum dueq_status claim_one(struct context *context, const struct claim *c
         return status;
     write_job(context, claim, topic, &job);
     if (buffer_has_room(out, REPLY_HEAD)) {
-        (*taken)++;
-        return DUEQ_OK;
+        if (claim->pops)
+            status = pop(context, topic, &job);
+        if (status == DUEQ_OK)
+            (*taken)++;
+        else
+            buffer_truncate(out, before);
+        return status;
     }
     give_back(context, topic, &job, *taken == 0);
     if (*taken > 0)
@@ -278,6 +305,13 @@ static enum outcome run_q_mclaim(struct context *context)
     return read_claim(context, &claim) ? ack_and_claim(context, &claim) : OUTCOME_DONE;
 }
 
+static enum outcome run_q_pop(struct context *context)
+{
+    struct claim claim = {.first_topic = 1, .topics = 1, .pops = true};
+
+    return read_claim(context, &claim) ? claim_or_wait(context, &claim) : OUTCOME_DONE;
+}
+
 /* ---- commands */
 
 static const struct command entries[] = {
@@ -307,6 +341,18 @@ static const struct command entries[] = {
                "[ACK <topic id token [topic id token ...]>]",
      .categories = "queue",
      .run = run_q_mclaim},
+    {.name = "q.pop",
+     .arity = -2,
+     .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING | COMMAND_TAKES_FOR_GOOD,
+     .keys = {1, 1, 1},
+     .key_specs = "RW,access,delete@1/r0:1:0",
+     .group = "queue",
+     .since = "1.0.0",
+     .summary = "Take jobs that are due and remove them: delivery at most once",
+     .complexity = "O(log(N)) for each job",
+     .syntax = "topic [COUNT count] [BLOCK duration]",
+     .categories = "queue",
+     .run = run_q_pop},
     {.name = NULL}};
 
 COMMANDS(queue_claim, entries)

@@ -3,12 +3,13 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/push_options.h"
+#include "server/dispatch/long_work.h"
 
 #include <stdlib.h>
 
 enum {
-    JOBS_MAX = 10000,
-    EACH_WIDTH = 4 /* arguments of a job after EACH: id, delay, priority, body */
+    JOBS_MAX = LONG_ENOUGH, /* some 8 ms */
+    EACH_WIDTH = 4          /* arguments of a job after EACH: id, delay, priority, body */
 };
 
 struct many {
@@ -29,7 +30,7 @@ static bool read_count(struct context *context, size_t at, struct many *many)
     if (!arguments_integer(
             context, at,
             INTEGER_BOUND(1, JOBS_MAX,
-                          "ERR number of jobs is out of range, must be between 1 and 10000"),
+                          "ERR number of jobs is out of range, must be between 1 and 4000"),
             &count))
         return false;
     many->first = at + 1;
@@ -135,8 +136,8 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "Push several jobs, or none when one of them is refused",
      .complexity = "O(log(N)) for each job",
-     .syntax =
-         "topic [EACH] count <body|id duration 0-255 body> [job ...] " PUSH_OPTIONS_SYNTAX,
+     .syntax = "topic <count body [body ...]|EACH <count id delay priority body [id delay "
+               "priority body ...]>> " PUSH_OPTIONS_SYNTAX,
      .categories = "queue",
      .run = run_q_mpush},
     {.name = NULL}};

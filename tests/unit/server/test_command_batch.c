@@ -1,5 +1,5 @@
 /* Several things in one command, all or nothing where that is promised: claims that acknowledge
- * first, several pushes. */
+ * first, several pushes, pops, acks that hand over. */
 #include "tests/support/command_runner.h"
 
 #include <stdio.h>
@@ -145,10 +145,9 @@ static void bad_pushes_of_many_push_none(void **state)
 {
     static const char *const lines[][2] = {
         {"!ERR wrong number of arguments for 'q.mpush' command", "Q.MPUSH t 1"},
-        {"!ERR number of jobs is out of range, must be between 1 and 10000", "Q.MPUSH t 0 a"},
-        {"!ERR number of jobs is out of range, must be between 1 and 10000",
-         "Q.MPUSH t 10001 a"},
-        {"!ERR number of jobs is out of range, must be between 1 and 10000", "Q.MPUSH t -1 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 4000", "Q.MPUSH t 0 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 4000", "Q.MPUSH t 4001 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 4000", "Q.MPUSH t -1 a"},
         {"!ERR value is not an integer or out of range", "Q.MPUSH t x a"},
         {"!ERR value is not an integer or out of range", "Q.MPUSH t 18446744073709551617 a"},
         {"!ERR there are fewer jobs than their number says", "Q.MPUSH t 2 a"},
@@ -196,6 +195,146 @@ static void a_transaction_pushes_many(void **state)
     runner_expect(runner, "3", "Q.LEN t");
 }
 
+/* ---- Q.POP */
+
+static void a_pop_takes_jobs_for_good(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "[]", "Q.POP t");
+    runner_expect(runner, "[*]", "Q.MPUSH t EACH 3 a 0 9 A b 0 8 B c 1h 0 C");
+    runner_expect(runner, "[[\"b\" \"B\"]]", "Q.POP t");
+    runner_expect(runner, "[[\"a\" \"A\"]]", "Q.POP t COUNT 5");
+    runner_expect(runner, "[]", "Q.POP t COUNT 5");
+    runner_expect(runner, "1", "Q.LEN t");
+    runner_expect(runner, "[*\"total-claimed\" 2 \"total-acked\" 2*]", "Q.STATS t");
+    runner_expect(runner, "!ERR syntax error", "Q.POP t LEASE 5s");
+    runner_expect(runner, "!ERR syntax error", "Q.POP t ACK a 1");
+    runner_expect(runner, "!ERR value is out of range, *", "Q.POP t COUNT 10001");
+}
+
+static void a_blocked_pop_is_served_or_times_out(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *first = runner_waiting(runner, "Q.POP t BLOCK 1s");
+    struct connection *second = runner_waiting(runner, "Q.POP t BLOCK 0");
+    runner_expect(runner, "*", "Q.PUSH t body ID a");
+    runner_expect_reply(first, "[[\"a\" \"body\"]]");
+    runner_expect(runner, "0", "Q.LEN t");
+    runner_expect_of(runner, first, "", "Q.POP t BLOCK 1s");
+    runner_pass(runner, 1000);
+    runner_expect_reply(first, "nil");
+    runner_expect(runner, "*", "Q.PUSH t body ID b");
+    runner_expect_reply(second, "[[\"b\" \"body\"]]");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.POP t BLOCK 0");
+    runner_expect(runner, "[nil]", "EXEC");
+}
+
+/* ---- Q.ACK ... THEN PUSH */
+
+static void an_ack_hands_over_to_other_jobs(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "a");
+    runner_expect(runner, "[\"next\" \"0*\" \"a\"]",
+                  "Q.ACK t a 1 then push u THEN DELAY 5s ID next THEN PUSH v body PRIORITY 3 "
+                  "THEN PUSH t again ID a");
+    runner_expect(runner, "[*\"state\" \"delayed\" \"body\" \"THEN\" *]", "Q.GET u next");
+    runner_expect(runner, "1", "Q.LEN v ready");
+    runner_expect(runner, "[[\"a\" 2 \"again\" 1]]", "Q.CLAIM t");
+    runner_expect(runner, "!STALE *", "Q.ACK t a 1 THEN PUSH u body");
+    runner_expect(runner, "1", "Q.LEN u");
+}
+
+static void a_hand_over_that_is_refused_does_nothing(void **state)
+{
+    static const char *const lines[][2] = {
+        {"!STALE *", "Q.ACK t a 9 THEN PUSH u body"},
+        {"!STALE *", "Q.ACK t nosuch 1 THEN PUSH u body"},
+        {"!STALE *", "Q.ACK nosuch a 1 THEN PUSH u body"},
+        {"!DUPLICATE *", "Q.ACK t a 1 THEN PUSH u body THEN PUSH t body ID b"},
+        {"!DUPLICATE *", "Q.ACK t a 1 THEN PUSH u body ID x THEN PUSH u body ID x"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body THEN"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body THEN PUSH u"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body FOO"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body DELAY 1 AT 2"},
+        {"!ERR value is not an integer or out of range", "Q.ACK t a x THEN PUSH u body"},
+        {"!ERR value is not an integer or out of range", "Q.ACK t a 1 THEN FOO"},
+        {"!ERR topic must be *", "Q.ACK t a 1 THEN PUSH \"\" body"},
+        {"!ERR value is out of range*", "Q.ACK t a 1 THEN PUSH u body PRIORITY 256"},
+    };
+    struct command_runner *runner = with_claimed(state, "t", "ab");
+    runner_expect_all(runner, lines);
+    runner_expect(runner, "[\"t\"]", "Q.TOPICS");
+    runner_expect(runner, "2", "Q.LEN t claimed");
+}
+
+static void a_job_named_then_is_acknowledged(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "a");
+    runner_expect(runner, "*", "Q.PUSH t body ID THEN");
+    runner_expect(runner, "[*]", "Q.CLAIM t");
+    runner_expect(runner, "2", "Q.ACK t a 1 THEN 2");
+}
+
+/* ---- acks in MULTI */
+
+static void queue_and_exec(struct command_runner *runner, const char *ack, const char *exec)
+{
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.PUSH out result");
+    runner_expect(runner, "QUEUED", ack);
+    runner_expect(runner, exec, "EXEC");
+}
+
+static void a_stale_ack_refuses_the_transaction(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "ab");
+    static const char stale[] = "!EXECABORT Transaction discarded because of: STALE *";
+    static const char gone[] = "!EXECABORT Transaction discarded because of: NOJOB *";
+    queue_and_exec(runner, "Q.ACK t a 9", stale);
+    queue_and_exec(runner, "Q.ACK t nosuch 1", gone);
+    queue_and_exec(runner, "Q.ACK nosuch a 1", gone);
+    queue_and_exec(runner, "Q.ACK t a 9 THEN PUSH out body", stale);
+    runner_expect(runner, "[\"t\"]", "Q.TOPICS");
+    runner_expect(runner, "!ERR EXEC without MULTI", "EXEC");
+    queue_and_exec(runner, "Q.ACK t a 1", "[\"0*\" 1]");
+    queue_and_exec(runner, "Q.ACK t a 1", gone);
+    queue_and_exec(runner, "Q.ACK t b 2 THEN PUSH out body ID x", "[\"0*\" [\"x\"]]");
+    runner_expect(runner, "3", "Q.LEN out");
+}
+
+static void acks_of_several_or_malformed_ones_refuse_no_transaction(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "a");
+    queue_and_exec(runner, "Q.ACK t a 9 nosuch 1", "[\"0*\" 0]");
+    queue_and_exec(runner, "Q.ACK t a x", "[\"0*\" !ERR value is not an integer*]");
+    queue_and_exec(runner, "Q.ACK t \"\" 1", "[\"0*\" !ERR id must be*]");
+    queue_and_exec(runner, "Q.CLAIM t ACK a 9", "[\"0*\" []]");
+}
+
+/* The first one acks; for the second one the job is gone: what follows happens once. */
+static void two_acks_of_one_job_in_a_transaction_are_one(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "ab");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.ACK t a 1");
+    runner_expect(runner, "QUEUED", "Q.ACK t a 1");
+    runner_expect(runner, "QUEUED", "Q.ACK t b 2 THEN PUSH out one");
+    runner_expect(runner, "QUEUED", "Q.ACK t b 2 THEN PUSH out two");
+    runner_expect(runner, "[1 0 [\"0*\"] !STALE *]", "EXEC");
+    runner_expect(runner, "1", "Q.LEN out");
+}
+
+static void a_broken_watch_comes_before_a_stale_ack(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "a");
+    struct connection *other = runner_connect(runner);
+    runner_expect(runner, "OK", "WATCH k");
+    runner_expect_of(runner, other, "OK", "SET k v");
+    queue_and_exec(runner, "Q.ACK t a 9", "nil");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +350,15 @@ int main(void)
         runner_test(bad_pushes_of_many_push_none),
         runner_test(many_pushes_serve_those_who_wait),
         runner_test(a_transaction_pushes_many),
+        runner_test(a_pop_takes_jobs_for_good),
+        runner_test(a_blocked_pop_is_served_or_times_out),
+        runner_test(an_ack_hands_over_to_other_jobs),
+        runner_test(a_hand_over_that_is_refused_does_nothing),
+        runner_test(a_job_named_then_is_acknowledged),
+        runner_test(a_stale_ack_refuses_the_transaction),
+        runner_test(acks_of_several_or_malformed_ones_refuse_no_transaction),
+        runner_test(two_acks_of_one_job_in_a_transaction_are_one),
+        runner_test(a_broken_watch_comes_before_a_stale_ack),
     };
     return cmocka_run_group_tests_name("batch commands", tests, NULL, NULL);
 }

@@ -274,7 +274,7 @@ static void command_docs_has_the_arguments(void **state)
                   "{\"q.ack\": {*\"group\": \"queue\"*\"arguments\": [{\"name\": \"topic\" "
                   "\"type\": \"key\"} {\"name\": \"id\" \"type\": \"block\" \"flags\": "
                   "~[multiple] \"arguments\": [{\"name\": \"id\" \"type\": \"string\"} "
-                  "{\"name\": \"token\" \"type\": \"integer\"}]}]}}",
+                  "{\"name\": \"token\" \"type\": \"integer\"}]} *]}}",
                   "COMMAND DOCS Q.ACK");
     runner_expect(runner, "{*\"client\": {*\"subcommands\": {*\"client|id\": {*}*}}*}",
                   "COMMAND DOCS");
