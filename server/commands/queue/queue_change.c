@@ -101,6 +101,8 @@ static enum outcome run_q_update(struct context *context)
     bool with_body;
     enum dueq_status status;
 
+    if (context_count(context) < 5)
+        return context_arity_error(context);
     if (!read_job(context))
         return OUTCOME_DONE;
     dueq_push_init(&changes);
@@ -164,7 +166,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "Change when a waiting job is due",
      .complexity = "O(log(N))",
-     .syntax = "topic id DELAY duration|AT unix-ms",
+     .syntax = "topic id <DELAY duration|AT unix-ms>",
      .categories = "queue",
      .run = run_q_reschedule},
     {.name = "q.run",
@@ -180,7 +182,7 @@ static const struct command entries[] = {
      .categories = "queue",
      .run = run_q_run},
     {.name = "q.update",
-     .arity = -5,
+     .arity = -3,
      .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,update@1/r0:1:0",

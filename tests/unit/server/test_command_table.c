@@ -6,6 +6,7 @@
 #include "server/dispatch/docs/syntax.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,31 +47,38 @@ static void every_entry_is_complete(void **state)
     for_each_command(check_entry);
 }
 
-/* Counts the required words: neither optional nor one of several. */
+static int required_words(const struct syntax *syntax, int first);
+
+/* Of alternatives those that need the fewest words, but one at least. */
+static int words_of(const struct syntax *syntax, const struct syntax_node *node)
+{
+    int least = INT_MAX;
+    if (strcmp(node->type, "block") == 0)
+        return required_words(syntax, node->child);
+    if (strcmp(node->type, "oneof") != 0)
+        return strcmp(node->type, "pure-token") == 0 || node->token[0] == '\0' ? 1 : 2;
+    for (int at = node->child; at >= 0; at = syntax->nodes[at].next) {
+        int words = words_of(syntax, &syntax->nodes[at]);
+        least = words < least ? words : least;
+    }
+    return least > 0 ? least : 1;
+}
+
+/* Counts the required words: those that are not optional. */
 static int required_words(const struct syntax *syntax, int first)
 {
     int words = 0;
-    for (int at = first; at >= 0; at = syntax->nodes[at].next) {
-        const struct syntax_node *node = &syntax->nodes[at];
-        if (node->optional)
-            continue;
-        if (strcmp(node->type, "block") == 0)
-            words += required_words(syntax, node->child);
-        else if (strcmp(node->type, "pure-token") == 0 || node->token[0] == '\0')
-            words += 1;
-        else
-            words += 2;
-    }
+    for (int at = first; at >= 0; at = syntax->nodes[at].next)
+        if (!syntax->nodes[at].optional)
+            words += words_of(syntax, &syntax->nodes[at]);
     return words;
 }
 
-/* A oneof node counts as one word, the least that an alternative has; those of SETINFO have
- * two. */
 static void check_arity_against_syntax(const struct command *command)
 {
     struct syntax syntax;
     int names = command_container(command) != NULL ? 2 : 1;
-    if (command->subcommands != NULL || strcmp(command->name, "setinfo") == 0)
+    if (command->subcommands != NULL)
         return;
     syntax_parse(command->syntax, &syntax);
     assert_true(syntax.count < SYNTAX_NODES);
