@@ -160,6 +160,39 @@ static void a_range_of_due_times_has_both_its_ends(void **state)
     assert_string_equal(scanned(scan), "c ");
 }
 
+/* Their place in the schedule is when they are removed, but their due time is when they were
+ * done. */
+static void done_jobs_are_found_by_when_they_were_done(void **state)
+{
+    struct dueq_settings settings;
+    struct dueq_scan scan = scan_of(DUEQ_DONE);
+    int64_t now = test.time.wall;
+
+    (void)state;
+    dueq_settings_init(&settings);
+    settings.numbers[DUEQ_SET_KEEP] = 60000;
+    assert_int_equal(dueq_put_settings(test.store, text("t"), &settings), DUEQ_OK);
+    for (char id[2] = "a"; id[0] <= 'c'; id[0]++) {
+        struct dueq_job job;
+
+        push(id, 0);
+        job = claim();
+        assert_int_equal(dueq_ack(test.store, text("t"), job.id, job.token, test.time),
+                         DUEQ_OK);
+        store_fixture_pass(&test, 10);
+    }
+    push("r", 0);
+    assert_string_equal(scanned(scan), "a b c ");
+    assert_string_equal(peeked(DUEQ_DONE, 2), "a b ");
+    scan.by_due = true;
+    scan.from = now + 10;
+    scan.to = now + 20;
+    assert_string_equal(scanned(scan), "b c ");
+    scan.state = DUEQ_DEFAULT;
+    scan.to = now + 30;
+    assert_string_equal(scanned(scan), "b c r ");
+}
+
 static void a_cursor_outlives_a_restart(void **state)
 {
     struct dueq_scan scan = scan_of(DUEQ_DEFAULT);
@@ -362,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_fixture_test(a_scan_finds_each_state, test),
         store_fixture_test(a_range_of_due_times_has_both_its_ends, test),
+        store_fixture_test(done_jobs_are_found_by_when_they_were_done, test),
         store_fixture_test(a_cursor_outlives_a_restart, test),
         store_fixture_test(a_cursor_of_another_scan_is_refused, test),
         store_fixture_test(a_scan_stops_among_removed_jobs, test),
