@@ -387,7 +387,7 @@ enum dueq_status dueq_get_settings(struct dueq *store, struct dueq_slice scope,
 struct dueq_slice dueq_setting_source(struct dueq *store, struct dueq_slice topic,
                                       unsigned setting);
 /* The first scope in byte order after `after`; size 0: the first of all. DUEQ_NOTFOUND: there
- * is none. O(scopes). */
+ * is none. O(log n). */
 enum dueq_status dueq_settings_after(struct dueq *store, struct dueq_slice after,
                                      struct dueq_slice *ret_scope);
 

@@ -10,10 +10,12 @@
     X(queue_ack)                                                                               \
     X(queue_change)                                                                            \
     X(queue_claim)                                                                             \
+    X(queue_config)                                                                            \
     X(queue_dead)                                                                              \
     X(queue_explain)                                                                           \
     X(queue_forecast)                                                                          \
     X(queue_look)                                                                              \
+    X(queue_pause)                                                                             \
     X(queue_push)                                                                              \
     X(queue_push_many)                                                                         \
     X(queue_read)                                                                              \

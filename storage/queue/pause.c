@@ -1,4 +1,14 @@
-#include "storage/queue/queue.h"
+#include "storage/kv/room.h"
+#include "storage/queue/push.h"
+
+/* A topic that is there can be paused on a full disk too. */
+static enum dueq_status make_topic(struct queue *queue, struct dueq_slice name,
+                                   struct topic **ret_topic)
+{
+    enum dueq_status status = kv_room(queue->kv, PUSH_RECORDS_MOST);
+
+    return status == DUEQ_OK ? topics_open(queue, name, ret_topic) : status;
+}
 
 enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool in, bool out,
                              int64_t wait, struct dueq_time time)
@@ -9,7 +19,9 @@ enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool 
     if (!queue_valid_name(topic) || wait < DUEQ_DEFAULT)
         return DUEQ_INVALID;
     time = queue_time(queue, time);
-    status = in || out ? topics_open(queue, topic, &found) : topics_find(queue, topic, &found);
+    status = topics_find(queue, topic, &found);
+    if (status == DUEQ_NOTFOUND && (in || out))
+        status = make_topic(queue, topic, &found);
     if (status != DUEQ_OK)
         return status;
     found->paused = (in ? TOPIC_PAUSED_IN : 0) | (out ? TOPIC_PAUSED_OUT : 0);

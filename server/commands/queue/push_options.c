@@ -105,16 +105,13 @@ static bool read_steps(struct context *context, size_t *at, struct dueq_push *pu
 }
 
 /* The last of several BACKOFF wins as a whole: nothing of an earlier one stays. */
-static bool read_backoff(struct context *context, size_t *at,
-                         const struct argument_option *option, void *form)
+bool push_options_backoff(struct context *context, size_t *at, struct dueq_push *push)
 {
     static const struct {
         const char *word;
         bool (*read)(struct context *context, size_t *at, struct dueq_push *push);
     } kinds[] = {{"fixed", read_fixed}, {"exp", read_exponential}, {"steps", read_steps}};
-    struct dueq_push *push = form;
 
-    (void)option;
     push->backoff = push->backoff_max = push->jitter = DUEQ_DEFAULT;
     push->step_count = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -123,6 +120,13 @@ static bool read_backoff(struct context *context, size_t *at,
             return kinds[i].read(context, at, push);
         }
     return read_doubling(context, at, push);
+}
+
+static bool read_backoff(struct context *context, size_t *at,
+                         const struct argument_option *option, void *form)
+{
+    (void)option;
+    return push_options_backoff(context, at, form);
 }
 
 /* ---- all of them */

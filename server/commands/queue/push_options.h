@@ -27,6 +27,10 @@ bool push_options_read(struct context *context, size_t at, enum push_options_for
 /* False: the push has options on its id, and no id; the error is written. */
 bool push_options_fit(struct context *context, const struct dueq_push *push);
 
+/* What follows BACKOFF, from argument *at on, which exists; *at is then the first argument
+ * after it. False: the error is written. */
+bool push_options_backoff(struct context *context, size_t *at, struct dueq_push *push);
+
 /* A priority of 0 to 255. */
 bool push_options_priority(struct context *context, size_t index, int *ret_priority);
 

@@ -255,25 +255,43 @@ static void copy_backoff(struct dueq_settings *settings, const struct dueq_setti
     settings->step_count = from->step_count;
 }
 
+static void copy_setting(struct dueq_settings *settings, const struct dueq_settings *from,
+                         unsigned setting)
+{
+    if (setting == DUEQ_SETTINGS) {
+        settings->dead_topic_size = from->dead_topic_size;
+        memcpy(settings->dead_topic, from->dead_topic, from->dead_topic_size);
+    } else if (setting == DUEQ_SET_BACKOFF) {
+        copy_backoff(settings, from);
+    } else if (setting < DUEQ_SET_BACKOFF || setting > DUEQ_SET_JITTER) {
+        settings->numbers[setting] = from->numbers[setting];
+    }
+}
+
+/* What earlier scopes leave open. */
+static void fill_in(struct dueq_settings *settings, const struct scope *scope, bool *decided)
+{
+    for (unsigned i = 0; i <= DUEQ_SETTINGS; i++)
+        if (!decided[i] && sets(scope, i)) {
+            decided[i] = true;
+            copy_setting(settings, &scope->settings, i);
+        }
+}
+
+/* Each pattern is matched once, as there may be thousands. */
 static void compute(const struct queue *queue, struct dueq_slice topic,
                     struct dueq_settings *ret_settings)
 {
-    dueq_settings_init(ret_settings);
-    for (unsigned i = 0; i <= DUEQ_SETTINGS; i++) {
-        const struct scope *scope = source(queue, topic, i);
+    bool decided[DUEQ_SETTINGS + 1] = {false};
+    const struct scope *scope = find(queue, topic);
 
-        if (scope == NULL)
-            continue;
-        if (i == DUEQ_SET_BACKOFF)
-            copy_backoff(ret_settings, &scope->settings);
-        if (i < DUEQ_SET_BACKOFF || (i > DUEQ_SET_JITTER && i < DUEQ_SETTINGS))
-            ret_settings->numbers[i] = scope->settings.numbers[i];
-        if (i == DUEQ_SETTINGS) {
-            ret_settings->dead_topic_size = scope->settings.dead_topic_size;
-            memcpy(ret_settings->dead_topic, scope->settings.dead_topic,
-                   scope->settings.dead_topic_size);
-        }
-    }
+    dueq_settings_init(ret_settings);
+    if (scope != NULL)
+        fill_in(ret_settings, scope, decided);
+    DL_FOREACH(queue->patterns, scope)
+        if (glob_match((const char *)scope->name, scope->name_size, topic.data, topic.size,
+                       false))
+            fill_in(ret_settings, scope, decided);
 }
 
 const struct dueq_settings *settings_of(struct queue *queue, struct topic *topic)
@@ -378,20 +396,27 @@ enum dueq_status settings_get(struct queue *queue, struct dueq_slice scope,
     return DUEQ_OK;
 }
 
+/* All records of the table have a scope in RAM, and the other way round. */
 enum dueq_status settings_after(struct queue *queue, struct dueq_slice after,
                                 struct dueq_slice *ret_scope)
 {
-    const struct scope *scope, *next, *found = NULL;
+    struct kv_key key = record_key(after), table;
+    const struct scope *found;
+    struct dueq_slice name;
+    enum dueq_status status;
 
-    HASH_ITER(hh, queue->scopes, scope, next) {
-        struct dueq_slice name = scope_name(scope);
-
-        if (dueq_slice_compare(name, after) > 0 &&
-            (found == NULL || dueq_slice_compare(name, scope_name(found)) < 0))
-            found = scope;
-    }
-    if (found == NULL)
+    kv_key_start(&table, TABLE_SETTINGS);
+    if (after.size > 0)
+        key.bytes[key.size++] = 0; /* the least name above */
+    status = kv_cursor_seek(queue->cursor, kv_key_slice(&key));
+    if (status != DUEQ_OK)
+        return status;
+    name = kv_cursor_key(queue->cursor);
+    if (!kv_key_begins(name, &table))
         return DUEQ_NOTFOUND;
+    found = find(queue, dueq_slice((const uint8_t *)name.data + 1, name.size - 1));
+    if (found == NULL)
+        return DUEQ_CORRUPT;
     *ret_scope = scope_name(found);
     return DUEQ_OK;
 }

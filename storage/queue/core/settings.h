@@ -42,7 +42,7 @@ enum dueq_status settings_get(struct queue *queue, struct dueq_slice scope,
 struct dueq_slice settings_source(struct queue *queue, struct dueq_slice topic,
                                   unsigned setting);
 /* The first scope in byte order after `after`; size 0: the first of all. DUEQ_NOTFOUND.
- * O(scopes). */
+ * O(log n). */
 enum dueq_status settings_after(struct queue *queue, struct dueq_slice after,
                                 struct dueq_slice *ret_scope);
 
