@@ -306,6 +306,7 @@ struct dueq_dead_progress {
     /* The store's: */
     bool begun;
     int64_t began, until; /* ms, on the queue's clock */
+    uint64_t left;        /* dead jobs at the beginning that it has not come to */
     int64_t due;
     uint64_t seq;
 };

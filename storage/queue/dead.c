@@ -194,7 +194,8 @@ static enum dueq_status step(struct walk *walk)
     at = position_after(at);
     progress->due = at.due;
     progress->seq = at.seq;
-    progress->is_over |= progress->found == walk->query->limit;
+    progress->left--;
+    progress->is_over |= progress->found == walk->query->limit || progress->left == 0;
     return DUEQ_OK;
 }
 
@@ -205,6 +206,7 @@ static bool is_valid(const struct dueq_dead *query)
            query->period >= 0;
 }
 
+/* Jobs that die in this ms are told apart from those that are dead by number only. */
 static void begin(struct walk *walk)
 {
     struct dueq_dead_progress *progress = walk->progress;
@@ -216,7 +218,8 @@ static void begin(struct walk *walk)
     progress->began = walk->time.now;
     progress->until = walk->time.now - older;
     progress->due = SAFE_TIME_MIN;
-    progress->is_over = walk->query->limit == 0;
+    progress->left = walk->topic->dead;
+    progress->is_over = walk->query->limit == 0 || progress->left == 0;
 }
 
 enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
@@ -234,8 +237,9 @@ enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
 
     if (!is_valid(query))
         return DUEQ_INVALID;
-    begin(&walk);
-    if (topics_find(queue, query->topic, &walk.topic) != DUEQ_OK)
+    if (topics_find(queue, query->topic, &walk.topic) == DUEQ_OK)
+        begin(&walk);
+    else
         progress->is_over = true;
     while (status == DUEQ_OK && !progress->is_over && walk.budget > 0)
         status = step(&walk);

@@ -5,6 +5,7 @@
 
 enum {
     RETRY_MS = 1000,
+    REMOVAL_STEPS = 4, /* to remove a dead job's records, and to find it */
     MOVED_BYTES = 1024 /* that a step moves to another topic */
 };
 
@@ -72,13 +73,16 @@ static enum dueq_status next_due(struct queue *queue, struct topic *topic, uint8
     return status;
 }
 
+static void pay(uint64_t steps, unsigned *budget)
+{
+    *budget -= steps < *budget ? (unsigned)steps : *budget;
+}
+
 /* Jobs that died have gone to another topic: large bodies cost more than a step each. */
 static void pay_for_moves(const struct queue *queue, uint64_t *moved, unsigned *budget)
 {
-    uint64_t steps = (queue->moved_bytes - *moved) / MOVED_BYTES;
-
+    pay((queue->moved_bytes - *moved) / MOVED_BYTES, budget);
     *moved = queue->moved_bytes;
-    *budget -= steps < *budget ? (unsigned)steps : *budget;
 }
 
 static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
@@ -172,6 +176,7 @@ static enum dueq_status remove_dead(struct queue *queue, struct topic *topic,
         if (status == DUEQ_OK) {
             QUEUE_COUNT(queue, topic, dead_removed);
             job_remove(queue, topic, &job);
+            pay(REMOVAL_STEPS - 1, budget);
         } else if (!is_damage(status)) {
             return status;
         }

@@ -174,6 +174,7 @@ static struct scope *add(struct queue *queue, struct dueq_slice name)
 
 static void discard(struct queue *queue, struct scope *scope)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed is in the table no more */
     HASH_DEL(queue->scopes, scope);
     if (scope->pattern)
         DL_DELETE(queue->patterns, scope);
