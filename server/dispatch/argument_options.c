@@ -22,6 +22,8 @@ static size_t least_values(const struct argument_option *option)
 static bool is_excluded(const struct argument_option *options,
                         const struct argument_option *option, uint64_t given)
 {
+    if (given == 0) /* the first option: no walk over the table */
+        return false;
     for (const struct argument_option *other = options; other->name != NULL; other++)
         if ((given & UINT64_C(1) << (other - options)) != 0 &&
             (other == option ? option->once
