@@ -40,6 +40,7 @@ extern "C" {
 #endif
 
 struct dueq;
+struct dueq_watch; /* a watched job: dueq_watch_end */
 
 /* ---- the store */
 
@@ -210,6 +211,15 @@ enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int6
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           int64_t token, struct dueq_time time);
 
+/* The same with a result, or with a time for which the done job is kept; dueq_get shows both.
+ * When its window or the time is over, ticks remove it. A job whose place a follow-up takes
+ * keeps no result. An ack with the same token that comes again changes nothing. DUEQ_FULL:
+ * there is no room for it (see dueq_room), and the job stays claimed. DUEQ_INVALID, DUEQ_TOOBIG
+ * and all statuses of dueq_ack. */
+enum dueq_status dueq_finish(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, const struct dueq_done *done,
+                             struct dueq_time time);
+
 /* Is the job claimed, or was it, with that token and not given on since? Changes nothing.
  * DUEQ_NOTFOUND, DUEQ_STALE, DUEQ_CANCELLED: as dueq_ack; DUEQ_STALE also when it is done. */
 enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -238,6 +248,13 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
+
+/* The same, and keeps with the job how far the work has come; size 0: as it was. Of longer
+ * texts the first DUEQ_PROGRESS_MAX bytes. */
+enum dueq_status dueq_extend_with(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_slice id, int64_t token, int64_t lease,
+                                  struct dueq_slice progress, struct dueq_time time,
+                                  int64_t *ret_end);
 
 /* Changes when a delayed or ready job is due: `when` ms from now, or at `when` (absolute, unix
  * ms; a past time means now). *ret_due: when that is, unix ms. Its ttl counts from there. A job
@@ -272,6 +289,21 @@ enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct du
 /* Removes a job in any state. DUEQ_NOTFOUND. */
 enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           struct dueq_time time);
+
+/* ---- waiting for the end of jobs */
+
+/* Watches a delayed, ready or claimed job: when it has ended, dueq_next_end returns `arg`
+ * once. A follow-up that takes the place of a job is no end: it is watched then. *ret_watch:
+ * valid until that, until dueq_unwatch, or until the store is closed or abandoned; a restart
+ * forgets it. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: the job is dead or done. DUEQ_DUPLICATE: it is
+ * watched already. DUEQ_TOOBIG: DUEQ_WATCHES_MAX jobs are. O(log n). */
+enum dueq_status dueq_watch_end(struct dueq *store, struct dueq_slice topic,
+                                struct dueq_slice id, void *arg, struct dueq_watch **ret_watch);
+/* Ends the watch; it also works when the job has ended. O(1). */
+void dueq_unwatch(struct dueq *store, struct dueq_watch *watch);
+/* How the next of the watched jobs has ended, in order; its watch is over. The end may be in
+ * the batch that is not yet committed. False: there is no more. O(1). */
+bool dueq_next_end(struct dueq *store, void **ret_arg, enum dueq_end *ret_end);
 
 /* ---- looking at many jobs. None of these changes anything. Each call stops after 16 MiB of
  * bodies, with fewer jobs than wanted, as reading them takes time. */

@@ -48,6 +48,12 @@ enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct du
     return queue_ack(store->queue, topic, id, token, time);
 }
 
+enum dueq_status dueq_finish(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                             int64_t token, const struct dueq_done *done, struct dueq_time time)
+{
+    return queue_finish(store->queue, topic, id, token, done, time);
+}
+
 enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                             int64_t token)
 {
@@ -75,7 +81,16 @@ enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end)
 {
-    return queue_extend(store->queue, topic, id, token, lease, time, ret_end);
+    return queue_extend(store->queue, topic, id, token, lease, dueq_slice(NULL, 0), time,
+                        ret_end);
+}
+
+enum dueq_status dueq_extend_with(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_slice id, int64_t token, int64_t lease,
+                                  struct dueq_slice progress, struct dueq_time time,
+                                  int64_t *ret_end)
+{
+    return queue_extend(store->queue, topic, id, token, lease, progress, time, ret_end);
 }
 
 enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -120,6 +135,22 @@ enum dueq_status dueq_dead(struct dueq *store, const struct dueq_dead *query,
                            struct dueq_dead_progress *progress)
 {
     return queue_dead(store->queue, query, time, budget, fn, arg, progress);
+}
+
+enum dueq_status dueq_watch_end(struct dueq *store, struct dueq_slice topic,
+                                struct dueq_slice id, void *arg, struct dueq_watch **ret_watch)
+{
+    return queue_watch_end(store->queue, topic, id, arg, ret_watch);
+}
+
+void dueq_unwatch(struct dueq *store, struct dueq_watch *watch)
+{
+    endings_remove(store->queue, watch);
+}
+
+bool dueq_next_end(struct dueq *store, void **ret_arg, enum dueq_end *ret_end)
+{
+    return endings_next(store->queue, ret_arg, ret_end);
 }
 
 /* ---- topics */

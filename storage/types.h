@@ -155,6 +155,26 @@ struct dueq_pushed {
     enum dueq_push_outcome outcome;
 };
 
+/* How a job is done. */
+struct dueq_done {
+    bool has_result;
+    struct dueq_slice result; /* kept with the job; up to DUEQ_BODY_MAX bytes */
+    /* ms for which the done job is kept. DUEQ_DEFAULT: as its topic says, and with a result
+     * DUEQ_RESULT_KEEP if the topic keeps none. 0: it is not kept, and can have no result. */
+    int64_t keep;
+};
+#define DUEQ_RESULT_KEEP INT64_C(3600000)
+
+/* How a watched job has ended. */
+enum dueq_end {
+    DUEQ_END_NONE, /* it has not */
+    DUEQ_END_DONE,
+    DUEQ_END_DEAD,
+    DUEQ_END_CANCELLED,
+    DUEQ_END_GONE /* removed, or moved to another topic */
+};
+enum { DUEQ_WATCHES_MAX = 10000000 };
+
 /* How a claim ended that was no ack. */
 enum dueq_outcome { DUEQ_FAILED, DUEQ_SILENT, DUEQ_FATAL, DUEQ_CRASHED };
 enum { DUEQ_OUTCOMES = 4 };
@@ -192,6 +212,8 @@ struct dueq_job {
     struct dueq_slice worker;   /* of the last claim that named one */
     struct dueq_slice progress; /* as the worker told it last */
     bool cancelled;             /* claimed, and not to be tried again */
+    bool has_result;            /* done: its worker gave one. Only dueq_get shows it ... */
+    struct dueq_slice result;   /* ... here; may have size 0 */
     bool followed; /* claimed, and a job of the same id takes its place afterwards */
     struct dueq_slice history; /* the last attempts: see dueq_job_attempts */
 };

@@ -250,6 +250,7 @@ enum dueq_status queue_cancel(struct queue *queue, struct dueq_slice topic,
     if (*ret_claimed)
         return flag(queue, found, &job, time);
     QUEUE_COUNT(queue, found, cancelled);
+    queue_note_end(queue, found, job.seq, DUEQ_END_CANCELLED);
     job_remove(queue, found, &job);
     return DUEQ_OK;
 }

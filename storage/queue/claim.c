@@ -1,4 +1,5 @@
 /* Claims, and what becomes of them. */
+#include "storage/kv/room.h"
 #include "storage/queue/job_end.h"
 #include "storage/queue/queue.h"
 
@@ -208,30 +209,69 @@ static int64_t window_end(const struct job_body *body, struct dueq_time time)
                          safe_time_clamp(body->window));
 }
 
-/* A job that is done goes, unless its id or its topic keeps it, or a follow-up takes its
- * place. */
-static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct job *job,
-                                struct dueq_time time)
+/* How long the done job is kept, ms; 0: not. done: NULL says nothing. */
+static int64_t choose_keep(struct queue *queue, struct topic *topic,
+                           const struct dueq_done *done)
 {
-    int64_t keep = settings_number(queue, topic, DUEQ_SET_KEEP, 0), kept, taken;
+    int64_t keep;
+
+    if (done != NULL && done->keep != DUEQ_DEFAULT)
+        return done->keep;
+    keep = settings_number(queue, topic, DUEQ_SET_KEEP, 0);
+    return keep <= 0 && done != NULL && done->has_result ? DUEQ_RESULT_KEEP : keep;
+}
+
+static void put_result(struct queue *queue, struct topic *topic, const struct job *job,
+                       const struct dueq_done *done)
+{
+    struct kv_key key = queue_key_job(TABLE_RESULT, topic->id, job->seq);
+
+    if (done != NULL && done->has_result)
+        kv_put(queue->kv, kv_key_slice(&key), done->result, true);
+}
+
+static void remove_done(struct queue *queue, struct topic *topic, const struct job *job)
+{
+    queue_note_end(queue, topic, job->seq, DUEQ_END_DONE);
+    job_remove(queue, topic, job);
+}
+
+/* Keeps the done job for `keep` ms, and for its window if that is longer. */
+static enum dueq_status keep_job(struct queue *queue, struct topic *topic, struct job *job,
+                                 const struct dueq_done *done, int64_t keep,
+                                 struct dueq_time time)
+{
+    enum dueq_status status = job_load_body(queue, topic, job->seq, &job->body);
+    int64_t kept, taken;
+
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    kept = safe_time_add(time.now, safe_time_clamp(keep));
+    taken = window_end(&job->body, time);
+    if (kept <= time.now && taken <= time.now) {
+        remove_done(queue, topic, job);
+        return DUEQ_OK;
+    }
+    status = job_finish(queue, topic, job, kept > taken ? kept : taken, keep == 0, time);
+    if (status == DUEQ_OK)
+        put_result(queue, topic, job, done);
+    return status;
+}
+
+/* A job that is done goes, unless its ack, its id or its topic keeps it, or a follow-up takes
+ * its place, which leaves no place for a result. */
+static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct job *job,
+                                const struct dueq_done *done, struct dueq_time time)
+{
+    int64_t keep = choose_keep(queue, topic, done);
     enum dueq_status status = DUEQ_OK;
 
     if (job->state.followed)
         status = job_take_follow_up(queue, topic, job, time);
-    else if (keep > 0 || job->state.windowed) {
-        status = job_load_body(queue, topic, job->seq, &job->body);
-        if (status != DUEQ_OK)
-            return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-        kept = safe_time_add(time.now, safe_time_clamp(keep));
-        taken = window_end(&job->body, time);
-        if (kept > time.now || taken > time.now)
-            status =
-                job_finish(queue, topic, job, kept > taken ? kept : taken, keep == 0, time);
-        else
-            job_remove(queue, topic, job);
-    } else {
-        job_remove(queue, topic, job);
-    }
+    else if (keep > 0 || job->state.windowed)
+        status = keep_job(queue, topic, job, done, keep, time);
+    else
+        remove_done(queue, topic, job);
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, acked);
     return status;
@@ -255,8 +295,19 @@ enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struc
     return DUEQ_OK;
 }
 
-enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                           int64_t token, struct dueq_time time)
+/* What a result takes beside its bytes: the records that an ack writes. */
+enum { FINISH_RECORDS_MOST = 8192 };
+
+/* A result and a done job grow the store, other acks drain it. */
+static enum dueq_status check_room(struct queue *queue, const struct dueq_done *done)
+{
+    if (done == NULL || (!done->has_result && done->keep <= 0))
+        return DUEQ_OK;
+    return kv_room(queue->kv, FINISH_RECORDS_MOST + (done->has_result ? done->result.size : 0));
+}
+
+static enum dueq_status ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                            int64_t token, const struct dueq_done *done, struct dueq_time time)
 {
     struct topic *found;
     struct job job;
@@ -269,7 +320,25 @@ enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct 
         status = job_end_cancelled(queue, found, &job, time);
         return status == DUEQ_OK ? DUEQ_CANCELLED : status;
     }
-    return end_job(queue, found, &job, time);
+    status = check_room(queue, done);
+    return status == DUEQ_OK ? end_job(queue, found, &job, done, time) : status;
+}
+
+enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
+                           int64_t token, struct dueq_time time)
+{
+    return ack(queue, topic, id, token, NULL, time);
+}
+
+enum dueq_status queue_finish(struct queue *queue, struct dueq_slice topic,
+                              struct dueq_slice id, int64_t token, const struct dueq_done *done,
+                              struct dueq_time time)
+{
+    if (done->keep < DUEQ_DEFAULT || (done->has_result && done->keep == 0))
+        return DUEQ_INVALID;
+    if (done->has_result && done->result.size > DUEQ_BODY_MAX)
+        return DUEQ_TOOBIG;
+    return ack(queue, topic, id, token, done, time);
 }
 
 enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
@@ -305,10 +374,12 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
 
 /* Claims a job again whose lease has ended, when nobody else has claimed it since. */
 static enum dueq_status extend(struct queue *queue, struct topic *topic, struct job *job,
-                               int64_t lease, struct dueq_time time)
+                               int64_t lease, struct dueq_slice progress, struct dueq_time time)
 {
     struct job_state state = job->state;
 
+    if (progress.size > 0)
+        state.progress = progress; /* job_reschedule cuts it */
     if (state.state != PHASE_CLAIMED)
         state.since = time.now;
     state.state = PHASE_CLAIMED;
@@ -318,7 +389,8 @@ static enum dueq_status extend(struct queue *queue, struct topic *topic, struct 
 
 enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
                               struct dueq_slice id, int64_t token, int64_t lease,
-                              struct dueq_time time, int64_t *ret_end)
+                              struct dueq_slice progress, struct dueq_time time,
+                              int64_t *ret_end)
 {
     struct topic *found;
     struct job job;
@@ -331,7 +403,7 @@ enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
     if (status == DUEQ_OK && job.state.cancelled)
         return DUEQ_CANCELLED;
     if (status == DUEQ_OK)
-        status = extend(queue, found, &job, lease, time);
+        status = extend(queue, found, &job, lease, progress, time);
     if (status == DUEQ_OK)
         *ret_end = queue_wall_of(queue, CLOCK_QUEUE, job.state.due);
     return status;

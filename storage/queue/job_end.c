@@ -29,6 +29,7 @@ static void die(struct queue *queue, struct topic *topic, struct job *job,
 {
     struct job_state state;
 
+    queue_note_end(queue, topic, job->seq, DUEQ_END_DEAD);
     QUEUE_COUNT(queue, topic, dead);
     job->state.error = error;
     if (error.size > DUEQ_ERROR_MAX)

@@ -19,6 +19,9 @@ enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64
                              struct dueq_job *ret_job);
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, struct dueq_time time);
+enum dueq_status queue_finish(struct queue *queue, struct dueq_slice topic,
+                              struct dueq_slice id, int64_t token, const struct dueq_done *done,
+                              struct dueq_time time);
 /* *ret_frees: an ack would make the id free. */
 enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, bool *ret_frees);
@@ -31,9 +34,13 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
                             enum dueq_state *ret_state);
 enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
                               struct dueq_slice id, int64_t token, int64_t lease,
-                              struct dueq_time time, int64_t *ret_end);
+                              struct dueq_slice progress, struct dueq_time time,
+                              int64_t *ret_end);
 enum dueq_status queue_get(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            struct dueq_time time, struct dueq_job *ret_job);
+enum dueq_status queue_watch_end(struct queue *queue, struct dueq_slice topic,
+                                 struct dueq_slice id, void *arg,
+                                 struct dueq_watch **ret_watch);
 enum dueq_status queue_del(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            struct dueq_time time);
 

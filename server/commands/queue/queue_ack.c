@@ -6,6 +6,13 @@
 #include "server/commands/queue/job_acks.h"
 #include "server/dispatch/argument_options.h"
 
+/* Reads topic, id and token, with which every command on a claimed job begins. */
+static bool read_claimed(struct context *context, int64_t *ret_token)
+{
+    return arguments_name(context, 1, "topic") && arguments_name(context, 2, "id") &&
+           arguments_integer(context, 3, NULL, ret_token);
+}
+
 /* ---- Q.ACK */
 
 static enum outcome ack_one(struct context *context, const struct job_acks *acks)
@@ -26,12 +33,60 @@ static enum outcome ack_several(struct context *context, const struct job_acks *
                              : context_status(context, status);
 }
 
+enum { FIRST_FINISH = 4 }; /* argument */
+
+struct finish {
+    size_t result; /* argument; 0: none */
+    int64_t keep;
+};
+
+static const struct argument_option finish_options[] = {
+    {"result", OPTION_INDEX(struct finish, result)},
+    {"keep", OPTION_DURATION(struct finish, keep)},
+    {.name = NULL}};
+
+/* An id of that name can only stand at the first place, or be acknowledged alone. */
+static bool finish_is_meant(const struct context *context)
+{
+    return context_count(context) > FIRST_FINISH &&
+           (arguments_is(context, FIRST_FINISH, "result") ||
+            arguments_is(context, FIRST_FINISH, "keep"));
+}
+
+/* Acknowledges one job, which is kept. */
+static enum outcome run_finish(struct context *context)
+{
+    struct finish finish = {.keep = DUEQ_DEFAULT};
+    struct dueq_done done = {0};
+    int64_t token;
+    enum dueq_status status;
+
+    if (!read_claimed(context, &token) ||
+        !argument_options_read(context, FIRST_FINISH, finish_options, &finish))
+        return OUTCOME_DONE;
+    done.keep = finish.keep;
+    done.has_result = finish.result > 0;
+    if (done.has_result)
+        done.result = context_slice(context, finish.result);
+    if (done.has_result && done.keep == 0) {
+        resp_error(context->reply, "ERR KEEP must be greater than 0 with RESULT");
+        return OUTCOME_DONE;
+    }
+    status = dueq_finish(context->store, context_slice(context, 1), context_slice(context, 2),
+                         token, &done, context->now);
+    return context_check_status(context, status)
+               ? context_reply_integer(context, status == DUEQ_OK)
+               : OUTCOME_DONE;
+}
+
 static enum outcome run_q_ack(struct context *context)
 {
     struct job_acks acks = {.topic = 1, .first = 2};
 
     if (ack_then_push_is_meant(context))
         return ack_then_push_run(context);
+    if (finish_is_meant(context))
+        return run_finish(context);
     if (context_count(context) % 2 != 0)
         return context_arity_error(context);
     if (!arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
@@ -47,7 +102,8 @@ static enum dueq_status foresee_q_ack(struct context *context)
     enum dueq_status status;
     int64_t number;
 
-    if ((context_count(context) > 4 && !ack_then_push_is_meant(context)) ||
+    if ((context_count(context) > 4 && !ack_then_push_is_meant(context) &&
+         !finish_is_meant(context)) ||
         !number_parse_integer(token.data, token.size, &number))
         return DUEQ_OK;
     status = dueq_holds(context->store, context_slice(context, 1), context_slice(context, 2),
@@ -58,13 +114,6 @@ static enum dueq_status foresee_q_ack(struct context *context)
 }
 
 /* ---- Q.NACK, Q.EXTEND */
-
-/* Reads topic, id and token, with which every command on a claimed job begins. */
-static bool read_claimed(struct context *context, int64_t *ret_token)
-{
-    return arguments_name(context, 1, "topic") && arguments_name(context, 2, "id") &&
-           arguments_integer(context, 3, NULL, ret_token);
-}
 
 enum { OUTCOME_WORD = 1 }; /* a group: a claim ends in one way */
 
@@ -100,15 +149,25 @@ static enum outcome run_q_nack(struct context *context)
     return OUTCOME_DONE;
 }
 
+struct extension {
+    struct dueq_slice progress;
+};
+
+static const struct argument_option extend_options[] = {
+    {"progress", OPTION_BYTES(struct extension, progress)}, {.name = NULL}};
+
 static enum outcome run_q_extend(struct context *context)
 {
+    struct extension extension = {.progress = {NULL, 0}};
     int64_t token, lease, end;
     enum dueq_status status;
 
-    if (!read_claimed(context, &token) || !arguments_duration(context, 4, &lease))
+    if (!read_claimed(context, &token) || !arguments_duration(context, 4, &lease) ||
+        !argument_options_read(context, 5, extend_options, &extension))
         return OUTCOME_DONE;
-    status = dueq_extend(context->store, context_slice(context, 1), context_slice(context, 2),
-                         token, lease, context->now, &end);
+    status =
+        dueq_extend_with(context->store, context_slice(context, 1), context_slice(context, 2),
+                         token, lease, extension.progress, context->now, &end);
     if (status != DUEQ_OK)
         return context_status(context, status);
     resp_integer(context->reply, end);
@@ -149,9 +208,10 @@ static const struct command entries[] = {
      .key_specs = "RW,delete@1/r0:1:0",
      .group = "queue",
      .since = "1.0.0",
-     .summary = "Acknowledge claimed jobs: they are done and gone, and others follow from them",
+     .summary = "Acknowledge claimed jobs: they are done and gone, or kept, and others follow",
      .complexity = "O(log(N)) for each job",
-     .syntax = "topic id token [id token ...] [THEN <PUSH topic> body [option [option ...]]]",
+     .syntax = "topic id token [id token ...] [RESULT value] [KEEP duration] "
+               "[THEN <PUSH topic> body [option [option ...]]]",
      .categories = "queue",
      .run = run_q_ack,
      .foresee = foresee_q_ack},
@@ -169,7 +229,7 @@ static const struct command entries[] = {
      .categories = "queue",
      .run = run_q_nack},
     {.name = "q.extend",
-     .arity = 5,
+     .arity = -5,
      .flags = COMMAND_WRITE | COMMAND_FAST | COMMAND_READS_FIRST,
      .keys = {1, 1, 1},
      .key_specs = "RW,access,update@1/r0:1:0",
@@ -177,7 +237,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "Let the lease of a claimed job end a duration from now",
      .complexity = "O(log(N))",
-     .syntax = "topic id token duration",
+     .syntax = "topic id token duration [PROGRESS text]",
      .categories = "queue",
      .run = run_q_extend},
     {.name = "q.del",

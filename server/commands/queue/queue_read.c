@@ -27,9 +27,18 @@ static void write_options(struct resp_writer *reply, const struct dueq_job *job)
     write_number_or_nil(reply, "ttl", job->ttl, job->ttl != DUEQ_DEFAULT);
 }
 
+static void write_result(struct resp_writer *reply, const struct dueq_job *job)
+{
+    resp_string(reply, "result");
+    if (job->has_result)
+        resp_slice(reply, job->result);
+    else
+        resp_null(reply);
+}
+
 static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
-    resp_map(reply, 26);
+    resp_map(reply, 27);
     write_bytes(reply, "id", job->id);
     write_state(reply, job->state);
     write_bytes(reply, "body", job->body);
@@ -43,6 +52,7 @@ static void write_job(struct resp_writer *reply, const struct dueq_job *job)
     write_number(reply, "leases-expired", job->leases_expired);
     write_number_or_nil(reply, "claimed-at", job->claimed_at, job->claimed_at != 0);
     write_number_or_nil(reply, "kept-until", job->kept_until, job->kept_until != 0);
+    write_result(reply, job);
     write_bytes_or_nil(reply, "worker", job->worker);
     write_bytes_or_nil(reply, "progress", job->progress);
     write_number(reply, "cancelled", job->cancelled);

@@ -142,6 +142,7 @@ void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
     forget_bytes(topic, body_size(queue, topic, job));
     if (job->body.id.size > 0)
         id_index_del(&queue->ids, topic->id, job->body.id);
+    queue_note_end(queue, topic, job->seq, DUEQ_END_GONE);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, &job->state, job->seq);
     if (job->state.followed)
@@ -263,8 +264,10 @@ enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, str
 
     if (job->state.followed)
         status = job_take_follow_up(queue, topic, job, time);
-    else
+    else {
+        queue_note_end(queue, topic, job->seq, DUEQ_END_CANCELLED);
         job_remove(queue, topic, job);
+    }
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, cancelled);
     return status;
@@ -303,6 +306,7 @@ enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job
         job_put_body(queue, topic, TABLE_BODY, job->seq, &body, false);
     }
     state.expires = until;
+    queue_note_end(queue, topic, job->seq, DUEQ_END_DONE);
     return job_reschedule(queue, topic, job, state, time); /* needs no memory */
 }
 

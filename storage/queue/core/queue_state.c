@@ -156,6 +156,7 @@ void queue_free(struct queue *queue)
 {
     if (queue == NULL)
         return;
+    endings_free(queue);
     topics_release(queue);
     settings_release(queue);
     id_index_release(&queue->ids);

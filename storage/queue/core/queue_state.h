@@ -4,6 +4,7 @@
 #define DUEQ_QUEUE_STATE_H
 
 #include "storage/kv/kv.h"
+#include "storage/queue/core/endings.h"
 #include "storage/queue/core/garbage.h"
 #include "storage/queue/record/given_id.h"
 #include "storage/queue/core/id_index.h"
@@ -47,6 +48,7 @@ struct queue {
     int64_t unarmed_until; /* then topics after the wheel's horizon are offered to it again */
     struct garbage garbage;
     struct id_index ids;
+    struct endings endings;
     char id[GIVEN_ID_SIZE];                  /* given to the job pushed last */
     uint8_t state[JOB_RECORD_STATE_MAX];     /* record of the state written last */
     uint8_t history[JOB_RECORD_HISTORY_MAX]; /* of that state */
@@ -96,6 +98,14 @@ static inline int64_t queue_wall_of(const struct queue *queue, uint8_t clock, in
 /* Counts an event in the totals of the topic and of the queue. */
 #define QUEUE_COUNT(queue, topic, total)                                                       \
     ((void)((topic)->totals.total++, (queue)->totals.total++))
+
+/* Tells who watches the job that it has ended, unless they were told. O(1). */
+static inline void queue_note_end(struct queue *queue, const struct topic *topic, uint64_t seq,
+                                  enum dueq_end end)
+{
+    if (queue->endings.jobs != NULL)
+        endings_end(queue, topic->id, seq, end);
+}
 
 /* The id that the store gave last; valid until it gives another. */
 static inline struct dueq_slice queue_given_id(const struct queue *queue)

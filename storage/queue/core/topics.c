@@ -347,6 +347,7 @@ void topics_flush(struct queue *queue)
     counters->totals = queue->totals;
     counters->first_topic = counters->next_topic;
     garbage_begin(queue);
+    endings_end_topic(queue, 0);
     forget_topics(queue);
 }
 
