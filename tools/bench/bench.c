@@ -25,6 +25,7 @@ static const char usage[] =
     "  --body BYTES                     size of a body (200)\n"
     "  --delay DURATION                 random delays up to this (none)\n"
     "  --topic NAME                     topic (bench)\n"
+    "  --ids random|none                none: the server gives them (random)\n"
     "  --seed N                         of ids and delays (1)\n"
     "\n"
     "Prints one line: name=value pairs; rate is jobs a second, p50, p99 and max are the\n"
@@ -74,6 +75,10 @@ static bool parse_option(struct load *load, const char *name, const char *value)
         return parse_unsigned(value, 20000, &load->connections);
     if (strcmp(name, "--pipeline") == 0)
         return parse_unsigned(value, 10000, &load->pipeline);
+    if (strcmp(name, "--ids") == 0) {
+        load->no_ids = strcmp(value, "none") == 0;
+        return load->no_ids || strcmp(value, "random") == 0;
+    }
     if (strcmp(name, "--batch") == 0)
         return parse_unsigned(value, 10000, &load->batch);
     if (strcmp(name, "--count") == 0)
@@ -122,7 +127,8 @@ static bool target_can(const struct load *load)
     const struct bench_driver *driver = load->driver;
 
     if ((load->kind != LOAD_WORK || driver->work != NULL) &&
-        (load->batch == 1 || driver->push_many != NULL))
+        (load->batch == 1 || driver->push_many != NULL) &&
+        (!load->no_ids || driver != &bench_redis))
         return true;
     fprintf(stderr, "dueq bench: %s has no request for that\n", driver->name);
     return false;

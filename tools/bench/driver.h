@@ -12,7 +12,7 @@ enum { BENCH_ID_SIZE = 36, BENCH_COUNT_MAX = 1000 };
 
 struct bench_push {
     const char *topic;
-    char id[BENCH_ID_SIZE + 1]; /* beanstalkd ignores it and gives its own */
+    char id[BENCH_ID_SIZE + 1]; /* "": the server gives one; beanstalkd always does */
     const char *body;
     size_t body_size;
     int64_t delay; /* ms */

@@ -2,33 +2,48 @@
 
 static unsigned dueq_push_request(struct buffer *out, const struct bench_push *push)
 {
-    resp_request(out, push->delay > 0 ? 7 : 5);
+    bool has_id = push->id[0] != '\0', has_delay = push->delay > 0;
+
+    resp_request(out, 3 + (has_id ? 2 : 0) + (has_delay ? 2 : 0));
     resp_text(out, "Q.PUSH");
     resp_text(out, push->topic);
     resp_argument(out, push->body, push->body_size);
-    resp_text(out, "ID");
-    resp_argument(out, push->id, BENCH_ID_SIZE);
-    if (push->delay > 0) {
+    if (has_id) {
+        resp_text(out, "ID");
+        resp_argument(out, push->id, BENCH_ID_SIZE);
+    }
+    if (has_delay) {
         resp_text(out, "DELAY");
         resp_number(out, push->delay);
     }
     return 1;
 }
 
+static void put_each(struct buffer *out, const struct bench_push *push)
+{
+    resp_text(out, push->id);
+    resp_number(out, push->delay);
+    resp_text(out, "");
+    resp_argument(out, push->body, push->body_size);
+}
+
+/* Jobs that differ in their bodies only have a shorter form. */
 static unsigned dueq_push_many_request(struct buffer *out, const struct bench_push *pushes,
                                        unsigned count)
 {
-    resp_request(out, 4 + 4 * (size_t)count);
+    bool each = pushes->id[0] != '\0' || pushes->delay > 0;
+
+    resp_request(out, each ? 4 + 4 * (size_t)count : 3 + (size_t)count);
     resp_text(out, "Q.MPUSH");
     resp_text(out, pushes->topic);
-    resp_text(out, "EACH");
+    if (each)
+        resp_text(out, "EACH");
     resp_number(out, count);
-    for (unsigned i = 0; i < count; i++) {
-        resp_argument(out, pushes[i].id, BENCH_ID_SIZE);
-        resp_number(out, pushes[i].delay);
-        resp_text(out, "");
-        resp_argument(out, pushes[i].body, pushes[i].body_size);
-    }
+    for (unsigned i = 0; i < count; i++)
+        if (each)
+            put_each(out, &pushes[i]);
+        else
+            resp_argument(out, pushes[i].body, pushes[i].body_size);
     return 1;
 }
 

@@ -146,8 +146,10 @@ static void make_push(struct run *run, struct bench_push *push, int64_t now)
 
     *push = (struct bench_push){
         .topic = load->topic, .body = run->body, .body_size = load->body_size, .now = now};
-    snprintf(push->id, sizeof(push->id), "%016llx-%019llu",
-             (unsigned long long)next_random(run), (unsigned long long)(next_random(run) >> 2));
+    if (!load->no_ids)
+        snprintf(push->id, sizeof(push->id), "%016llx-%019llu",
+                 (unsigned long long)next_random(run),
+                 (unsigned long long)(next_random(run) >> 2));
     if (load->delay_max > 0)
         push->delay = 1 + (int64_t)(next_random(run) % (uint64_t)load->delay_max);
 }

@@ -23,6 +23,7 @@ struct load {
     uint64_t jobs;
     size_t body_size;
     int64_t delay_max; /* ms; delays are random, from 1 ms to this; 0: no delay */
+    bool no_ids;       /* the server gives them */
     uint64_t seed;     /* of the random ids and delays */
 };
 
