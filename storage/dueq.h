@@ -353,17 +353,18 @@ enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct 
  * last error stay. Jobs that die after the first call are not touched.
  *
  * One call does about `budget` steps (1 or more): a step for a job, four for one that is purged
- * or redriven, more for large bodies. Call it with the same query and progress until
- * progress->is_over; other calls, commits and restarts of the query in between do no harm.
- * fn: gets each job of a look or of a dry run; may be NULL.
+ * or redriven, more for large bodies. It stops when the batch can hold no more. Call it with
+ * the same query and progress until progress->is_over, with commits in between (DUEQ_TOOBIG:
+ * one batch cannot hold the next job alone); changes of others in between do no harm. fn: gets
+ * each job of a look or of a dry run; may be NULL.
  *
  * A pause or limit of a topic does not hold a redrive up. In another topic a job keeps its id
  * and options, but has no end of its ttl. One whose id is taken there stays dead and counts as
  * skipped.
  *
- * DUEQ_INVALID: a name, older, rate or period is out of range. DUEQ_FULL, DUEQ_TOOBIG: no room
- * for the next job of a redrive. On these and other errors the jobs before keep what was done
- * with them. A topic that does not exist has no dead jobs. */
+ * DUEQ_INVALID: a name, older, rate or period is out of range. DUEQ_FULL: no room for the next
+ * job of a redrive. On these and other errors the jobs before keep what was done with them. A
+ * topic that does not exist has no dead jobs. */
 enum dueq_status dueq_dead(struct dueq *store, const struct dueq_dead *query,
                            struct dueq_time time, unsigned budget, dueq_job_fn fn, void *arg,
                            struct dueq_dead_progress *progress);

@@ -18,6 +18,7 @@ struct walk {
     struct dueq_dead_progress *progress;
     struct dueq_time time;
     unsigned budget;
+    bool acted; /* the batch has changes of this call */
     dueq_job_fn fn;
     void *arg;
 };
@@ -189,8 +190,13 @@ static enum dueq_status step(struct walk *walk)
     }
     if (status == DUEQ_OK)
         status = act_on(walk, at.seq);
+    if (status == DUEQ_TOOBIG && walk->acted) {
+        walk->budget = 0; /* the next batch may have room for it */
+        return DUEQ_OK;
+    }
     if (status != DUEQ_OK)
         return status;
+    walk->acted = true;
     at = position_after(at);
     progress->due = at.due;
     progress->seq = at.seq;

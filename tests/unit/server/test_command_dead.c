@@ -245,6 +245,43 @@ static void in_an_exec_all_of_it_is_done_at_once(void **state)
     check(runner);
 }
 
+/* One record could hold one of them, but not both. */
+static void in_an_exec_it_is_all_or_nothing(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "MULTI"},
+        {"QUEUED", "Q.DEAD topic REDRIVE TO other"},
+        {"QUEUED", "Q.DEAD topic COUNT"},
+        {"[!TOOBIG * 2]", "EXEC"},
+        {"0", "Q.LEN other"},
+        {"2", "Q.LEN topic dead"},
+        {"OK", "MULTI"},
+        {"QUEUED", "Q.DEAD topic REDRIVE TO other LIMIT 1"},
+        {"[[1 0]]", "EXEC"},
+        {"1", "Q.LEN other"},
+    };
+    struct command_runner *runner = *state;
+    struct dueq_options options;
+    struct dueq_push push;
+    static char body[50 * 1024];
+    dueq_options_init(&options);
+    options.record_bytes = 96 * 1024;
+    runner_reopen(runner, &options);
+    dueq_push_init(&push);
+    push.topic = dueq_slice("topic", 5);
+    push.body = dueq_slice(body, sizeof(body));
+    push.ttl = 0;
+    for (int i = 0; i < 2; i++) {
+        struct dueq_slice id;
+        assert_int_equal(dueq_push(runner->server.store, &push, runner->server.now, &id),
+                         DUEQ_OK);
+        runner_commit(runner);
+        runner_pass(runner, 1);
+    }
+    runner_expect_all(runner, cases);
+    check(runner);
+}
+
 /* ---- refusals */
 
 static void bad_requests_change_nothing(void **state)
@@ -307,6 +344,7 @@ int main(void)
         runner_test(two_purges_share_the_dead),
         runner_test(a_flush_in_between_ends_it),
         runner_test(in_an_exec_all_of_it_is_done_at_once),
+        runner_test(in_an_exec_it_is_all_or_nothing),
         runner_test(bad_requests_change_nothing),
         runner_test(huge_numbers_are_fine),
     };

@@ -667,6 +667,59 @@ static void a_redrive_to_another_topic_skips_taken_ids(void **state)
     check();
 }
 
+/* One batch cannot hold all of them: a call stops where it is full. */
+static void a_redrive_of_large_jobs_stops_at_a_full_batch(void **state)
+{
+    static char large[LARGE];
+    struct dueq_dead query = query_of(DUEQ_DEAD_REDRIVE);
+    struct dueq_dead_progress progress = {.is_over = false};
+    struct dueq_push push = push_of("t", text(""));
+    int calls = 0;
+
+    (void)state;
+    store_fixture_close(&test);
+    test.options.record_bytes = 1 << 20;
+    store_fixture_open(&test);
+    push.body = dueq_slice(large, sizeof(large));
+    for (int i = 0; i < 30; i++) {
+        add(&push);
+        kill_next("t", "x");
+        store_fixture_commit(&test);
+    }
+    query.to = text("other");
+    for (; !progress.is_over && calls < 30; calls++) {
+        assert_int_equal(
+            dueq_dead(test.store, &query, test.time, UINT32_MAX, NULL, NULL, &progress),
+            DUEQ_OK);
+        store_fixture_commit(&test);
+    }
+    assert_int_equal(progress.found, 30);
+    assert_in_range(calls, 4, 10);
+    check();
+}
+
+static void a_job_that_no_batch_can_hold_is_an_error(void **state)
+{
+    static char large[LARGE];
+    struct dueq_dead query = query_of(DUEQ_DEAD_REDRIVE);
+    struct dueq_dead_progress progress = {.is_over = false};
+    struct dueq_push push = push_of("t", text("a"));
+
+    (void)state;
+    push.body = dueq_slice(large, sizeof(large));
+    add(&push);
+    kill_next("t", "x");
+    store_fixture_close(&test);
+    test.options.record_bytes = LARGE;
+    store_fixture_open(&test);
+    query.to = text("other");
+    assert_int_equal(
+        dueq_dead(test.store, &query, test.time, UINT32_MAX, NULL, NULL, &progress),
+        DUEQ_TOOBIG);
+    assert_int_equal(dead_of("t"), 1);
+    check();
+}
+
 static void a_dry_run_makes_no_topic(void **state)
 {
     struct dueq_dead query = query_of(DUEQ_DEAD_REDRIVE);
@@ -735,6 +788,8 @@ int main(void)
         dead_test(a_redrive_ends_though_jobs_die_on),
         dead_test(a_redrive_ends_though_no_time_passes),
         dead_test(a_redrive_to_another_topic_skips_taken_ids),
+        dead_test(a_redrive_of_large_jobs_stops_at_a_full_batch),
+        dead_test(a_job_that_no_batch_can_hold_is_an_error),
         dead_test(a_dry_run_makes_no_topic),
         dead_test(a_redrive_to_its_own_topic_is_one_in_place),
         dead_test(a_topic_that_is_not_there_has_no_dead),
