@@ -1,7 +1,7 @@
 #include "server/commands/key_object.h"
 
 #include "protocol/number.h"
-#include "storage/keys/index/access.h"
+#include "storage/keys/keys.h"
 #include "storage/keys/string.h"
 
 enum { SHARED_INTEGERS = 10000 };
@@ -24,6 +24,6 @@ int64_t key_object_idle(const struct keys_view *view, struct dueq_slice name)
 {
     int64_t used = 0;
 
-    access_last(view, name, &used);
+    keys_last_used(view, name, &used);
     return used < view->time.now ? (view->time.now - used) / 1000 : 0;
 }

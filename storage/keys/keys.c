@@ -4,10 +4,10 @@
 #include "storage/keys/index/databases.h"
 #include "storage/keys/index/entry_record.h"
 #include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/garbage_record.h"
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/index/open_entries.h"
-#include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/string.h"
 #include "storage/kv/cursor.h"
@@ -117,9 +117,17 @@ enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name)
 
 enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice name)
 {
-    enum dueq_status status = keys_del(view, name);
+    return key_index_make_way(view, name);
+}
 
-    view->keys->making_way = status == DUEQ_OK;
+enum dueq_status keys_last_used(const struct keys_view *view, struct dueq_slice name,
+                                int64_t *ret_time)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
+
+    if (status == DUEQ_OK)
+        *ret_time = entry->used;
     return status;
 }
 
@@ -300,7 +308,7 @@ static void flush_database(struct keys *keys, unsigned number)
         return;
     key_index_save(keys);
     open_entries_close_all(keys, database->physical);
-    reclaim_database(keys, database->physical);
+    garbage_record_add(keys, database->physical, GARBAGE_DATABASE);
     *database = (struct keys_database){.physical = keys->next_physical++, .dirty = true};
     keys->counters_dirty = true;
 }

@@ -37,6 +37,10 @@ enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name);
 /* As keys_del, when the caller puts another value under the name at once: no change of kind
  * `created` is recorded for that value. */
 enum dueq_status keys_make_way(const struct keys_view *view, struct dueq_slice name);
+/* The time of the last use (access.h), ms of the queue's clock; for a key that is not open, the
+ * latest possible one. */
+enum dueq_status keys_last_used(const struct keys_view *view, struct dueq_slice name,
+                                int64_t *ret_time);
 /* Sets the expiry; DUEQ_NEVER removes it. An expiry that is not in the future deletes the key.
  * DUEQ_NOTFOUND: no such key. */
 enum dueq_status keys_expire(const struct keys_view *view, struct dueq_slice name,

@@ -5,11 +5,12 @@
 #include "storage/keys/keys_build.h"
 
 #include "storage/bytes.h"
+#include "storage/keys/index/discard.h"
 #include "storage/keys/index/entry_value.h"
+#include "storage/keys/index/garbage_record.h"
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
 #include "storage/keys/index/object_key.h"
-#include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/index/zset_order.h"
 #include "storage/keys/keys.h"
@@ -40,7 +41,7 @@ struct keys_build {
 
 static struct kv_key object_garbage(const struct keys_build *build)
 {
-    return reclaim_record(build->work.built, (uint8_t)build->type);
+    return garbage_record_key(build->work.built, (uint8_t)build->type);
 }
 
 /* ---- life */
@@ -79,7 +80,7 @@ static void begin(struct keys_build *build, struct keys *keys, enum keys_type ty
     build->type = type;
     unfinished_begin(&build->work, keys, source, keys->next_object++);
     keys->counters_dirty = true;
-    reclaim_later(keys, build->work.built, type);
+    garbage_record_add(keys, build->work.built, (uint8_t)type);
 }
 
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
@@ -142,7 +143,7 @@ void keys_build_free(struct keys_build *build)
     keys = build->work.keys;
     unfinished_end(&build->work);
     if (keys != NULL)
-        reclaim_passed(keys, build->work.built, build->type);
+        garbage_record_release(keys, build->work.built, build->type);
     free(build->value);
     free(build->made);
     free(build);
@@ -398,7 +399,7 @@ enum dueq_status keys_build_replace(struct keys_build *build, const struct keys_
     if (status != DUEQ_OK)
         return status;
     if (left > 0) {
-        reclaim_object(keys, KEYS_LIST, entry->object, entry->count);
+        discard_object(keys, KEYS_LIST, entry->object, entry->count);
         entry->object = build->work.built;
         set_ends(build, entry);
         keep_object(build);

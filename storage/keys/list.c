@@ -4,8 +4,8 @@
 
 #include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/key_index.h"
+#include "storage/keys/index/list_stub.h"
 #include "storage/keys/index/object_key.h"
-#include "storage/keys/index/reclaim.h"
 #include "storage/keys/list_packed.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
@@ -69,7 +69,7 @@ static enum dueq_status add_element(const struct keys_view *view, struct keys_en
         if (end == LIST_HEAD)
             entry->head--;
         status =
-            reclaim_take_back(keys, entry->object, end, entry->head + (int64_t)index, &taken);
+            list_stub_take_back(keys, entry->object, end, entry->head + (int64_t)index, &taken);
         if (status == DUEQ_OK)
             write_element(keys, entry, index, value, !taken);
         else if (end == LIST_HEAD)
@@ -94,7 +94,7 @@ static enum dueq_status cut_end(struct keys *keys, struct keys_entry *entry, enu
     if (entry->packed)
         status = list_packed_splice(keys, entry, first, count, NULL);
     else
-        reclaim_elements(keys, entry->object, end, entry->head + (int64_t)first, count);
+        list_stub_drop(keys, entry->object, end, entry->head + (int64_t)first, count);
     if (status != DUEQ_OK)
         return status;
     entry->count -= count;

@@ -4,7 +4,6 @@
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/object_key.h"
 #include "storage/keys/index/unsaved.h"
-#include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 
 enum { STRING_EMBEDDED_MAX = 44, STRING_INTEGER_MAX = 20 }; /* bytes */
@@ -66,7 +65,7 @@ enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name
     enum dueq_status status = key_index_open(view, name, KEYS_STRING, &entry);
 
     if (status == DUEQ_WRONGTYPE) {
-        keys_make_way(view, name);
+        key_index_make_way(view, name);
         status = key_index_open(view, name, KEYS_STRING, &entry);
     }
     if (status != DUEQ_OK)

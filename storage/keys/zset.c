@@ -4,7 +4,6 @@
 
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
-#include "storage/keys/keys.h"
 #include "storage/keys/zset_member.h"
 #include "storage/keys/zset_walk.h"
 
@@ -77,7 +76,7 @@ enum dueq_status zset_replace(const struct keys_view *view, struct dueq_slice na
                               const struct zset_entry *entries, size_t count, bool grown)
 {
     struct keys_entry *entry;
-    enum dueq_status status = keys_make_way(view, name);
+    enum dueq_status status = key_index_make_way(view, name);
 
     if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
         status = key_index_open(view, name, KEYS_ZSET, &entry);

@@ -1,6 +1,6 @@
 #include "storage/keys/index/access.h"
 
-#include "storage/keys/index/key_index.h"
+#include "storage/keys/index/keys_internal.h"
 #include "storage/keys/index/name_hash.h"
 
 void access_begin(struct keys *keys, unsigned effects, int64_t now)
@@ -42,17 +42,6 @@ void access_miss(struct keys *keys, struct dueq_slice name)
     access->lookups.misses += access->missed_by != access->serial || access->missed != hash;
     access->missed_by = access->serial;
     access->missed = hash;
-}
-
-enum dueq_status access_last(const struct keys_view *view, struct dueq_slice name,
-                             int64_t *ret_time)
-{
-    struct keys_entry *entry;
-    enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
-
-    if (status == DUEQ_OK)
-        *ret_time = entry->used;
-    return status;
 }
 
 struct access_lookups access_get_lookups(const struct keys *keys)

@@ -17,10 +17,6 @@ enum access_effect {
  * ms. */
 void access_begin(struct keys *keys, unsigned effects, int64_t now);
 void access_end(struct keys *keys);
-/* The time of the last use, ms of the queue's clock; for a key that is not open, the latest
- * possible one. */
-enum dueq_status access_last(const struct keys_view *view, struct dueq_slice name,
-                             int64_t *ret_time);
 
 /* Names that were looked up and found, or not found, since the store was opened or the last
  * reset. Each name counts once between begin and end. */

@@ -1,10 +1,8 @@
 #include "storage/keys/index/cuts.h"
 
 #include "storage/bytes.h"
-#include "storage/keys/index/member.h"
+#include "storage/keys/index/garbage_record.h"
 #include "storage/keys/index/object_key.h"
-#include "storage/keys/index/reclaim.h"
-#include "storage/keys/index/zset_order.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 
@@ -23,12 +21,8 @@ static struct kv_key record_of(const struct kv_key *end)
 
 static struct kv_key flag_of(uint64_t object)
 {
-    return reclaim_record(object, GARBAGE_CUTS);
+    return garbage_record_key(object, GARBAGE_CUTS);
 }
-
-struct cut {
-    struct kv_key from, to;
-};
 
 /* Reads the cut at the cursor. False: it is no cut of the object. */
 static bool read_cut(const struct kv_cursor *at, uint64_t object, struct cut *ret_cut)
@@ -73,7 +67,14 @@ static void put_cut(struct keys *keys, const struct kv_key *from, const struct k
     kv_put(keys->kv, kv_key_slice(&record), kv_key_slice(from), false);
 }
 
-static void drop_cut(struct keys *keys, const struct cut *cut)
+enum dueq_status cuts_first(struct keys *keys, uint64_t object, struct cut *ret_cut)
+{
+    struct kv_key first = object_key_prefix(TABLE_CUT, object);
+
+    return find_cut(keys, &first, ret_cut);
+}
+
+void cuts_forget(struct keys *keys, const struct cut *cut)
 {
     struct kv_key record = record_of(&cut->to);
 
@@ -156,7 +157,7 @@ static enum dueq_status join(struct keys *keys, struct cut *cut)
             cut->from = other.from;
         if (compare(&other.to, &cut->to) > 0)
             cut->to = other.to;
-        drop_cut(keys, &other);
+        cuts_forget(keys, &other);
         from = other.to;
         kv_key_follow(&from);
     }
@@ -198,104 +199,8 @@ enum dueq_status cuts_split(struct keys *keys, struct keys_entry *entry,
     if (compare(&after, &cuts.to) < 0)
         put_cut(keys, &after, &cuts.to);
     else
-        drop_cut(keys, &(struct cut){cuts.from, cuts.to});
+        cuts_forget(keys, &(struct cut){cuts.from, cuts.to});
     if (compare(&cuts.from, key) < 0)
         put_cut(keys, &cuts.from, key);
     return DUEQ_OK;
-}
-
-/* ---- erasing */
-
-enum { MEMBER_COST = 3 }; /* steps, as its record must be searched for */
-
-/* Erases the member of the order's record, unless the member was added again with another
- * score. */
-static enum dueq_status erase_member(struct keys *keys, uint64_t object,
-                                     const struct kv_cursor *at)
-{
-    struct keys_entry owner = {.type = KEYS_ZSET, .object = object};
-    struct zset_entry here = zset_order_read(at);
-    struct dueq_slice value;
-    struct kv_key key;
-    enum dueq_status status = member_get_record(keys, &owner, here.member, &value);
-
-    if (status != DUEQ_OK)
-        return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-    key = zset_order_key(keys, &owner, zset_order_read_score(value), here.member);
-    return dueq_slice_equal(kv_key_slice(&key), kv_cursor_key(at))
-               ? member_del(keys, &owner, here.member)
-               : DUEQ_OK;
-}
-
-/* Erases the record at the cursor, and the member of an entry of the order. *ret_cost:
- * steps. */
-static enum dueq_status erase_here(struct keys *keys, uint64_t object,
-                                   const struct kv_cursor *at, unsigned *ret_cost)
-{
-    enum dueq_status status = DUEQ_OK;
-
-    *ret_cost = 1;
-    kv_key_copy(&keys->garbage_at, kv_cursor_key(at));
-    if (keys->garbage_at.bytes[0] == TABLE_ORDER) {
-        *ret_cost += MEMBER_COST;
-        status = erase_member(keys, object, at);
-    }
-    if (status == DUEQ_OK)
-        kv_del(keys->kv, kv_key_slice(&keys->garbage_at));
-    return status;
-}
-
-static bool is_within(const struct cut *cut, const struct kv_key *key)
-{
-    return key->size > 0 && compare(key, &cut->from) >= 0 && compare(key, &cut->to) < 0;
-}
-
-static enum dueq_status seek_cut(struct kv_cursor *at, const struct kv_key *from,
-                                 const struct cut *cut, unsigned *budget)
-{
-    enum dueq_status status = kv_cursor_seek_within(at, kv_key_slice(from), budget);
-
-    if (status == DUEQ_OK && dueq_slice_compare(kv_cursor_key(at), kv_key_slice(&cut->to)) >= 0)
-        return DUEQ_NOTFOUND;
-    return status == DUEQ_NOTFOUND && *budget == 0 ? DUEQ_BUSY : status;
-}
-
-/* Erases the records of one cut. DUEQ_BUSY: the budget is spent. */
-static enum dueq_status erase_cut(struct keys *keys, uint64_t object, const struct cut *cut,
-                                  unsigned *budget)
-{
-    struct kv_cursor *at = keys_take_cursor(keys);
-    enum dueq_status status = DUEQ_OK;
-    unsigned cost;
-
-    if (at == NULL)
-        return DUEQ_NOMEM;
-    if (!is_within(cut, &keys->garbage_at))
-        keys->garbage_at = cut->from;
-    while (status == DUEQ_OK && *budget > 0) {
-        status = seek_cut(at, &keys->garbage_at, cut, budget);
-        if (status != DUEQ_OK)
-            break;
-        status = erase_here(keys, object, at, &cost);
-        *budget -= cost < *budget ? cost : *budget;
-    }
-    keys_give_cursor(keys);
-    if (status == DUEQ_OK)
-        return DUEQ_BUSY;
-    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-}
-
-enum dueq_status cuts_erase(struct keys *keys, uint64_t object, unsigned *budget)
-{
-    struct kv_key first = object_key_prefix(TABLE_CUT, object);
-    enum dueq_status status;
-    struct cut cut;
-
-    while ((status = find_cut(keys, &first, &cut)) == DUEQ_OK) {
-        status = erase_cut(keys, object, &cut, budget);
-        if (status != DUEQ_OK)
-            return status;
-        drop_cut(keys, &cut);
-    }
-    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }

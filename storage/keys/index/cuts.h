@@ -35,8 +35,13 @@ enum dueq_status cuts_add(struct keys *keys, struct keys_entry *entry,
 enum dueq_status cuts_split(struct keys *keys, struct keys_entry *entry,
                             const struct kv_key *key, bool *ret_absent);
 
-/* Erases records of the object's cuts. DUEQ_OK: no cut is left; DUEQ_BUSY: the budget, steps,
- * is spent. */
-enum dueq_status cuts_erase(struct keys *keys, uint64_t object, unsigned *budget);
+/* For what erases the records of cuts. */
+struct cut {
+    struct kv_key from, to; /* from the first record to before the other */
+};
+/* The object's first cut. DUEQ_NOTFOUND: it has none. */
+enum dueq_status cuts_first(struct keys *keys, uint64_t object, struct cut *ret_cut);
+/* The cut's records are erased: deletes the record of the cut. */
+void cuts_forget(struct keys *keys, const struct cut *cut);
 
 #endif

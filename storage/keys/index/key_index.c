@@ -1,10 +1,10 @@
 #include "storage/keys/index/key_index.h"
 
 #include "storage/keys/index/databases.h"
+#include "storage/keys/index/discard.h"
 #include "storage/keys/index/entry_record.h"
 #include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/open_entries.h"
-#include "storage/keys/index/reclaim.h"
 #include "storage/keys/index/unfinished.h"
 #include "storage/keys/index/unsaved.h"
 #include "storage/kv/kv.h"
@@ -201,10 +201,21 @@ void key_index_drop_empty(struct keys *keys, struct keys_entry *entry)
 void key_index_remove(struct keys *keys, struct keys_entry *entry, bool expired)
 {
     if (!entry->packed)
-        reclaim_object(keys, entry->type, entry->object, entry->count);
+        discard_object(keys, entry->type, entry->object, entry->count);
     changes_record(keys, entry->logical, keys_entry_name(entry),
                    expired ? CHANGE_EXPIRED : CHANGE_VALUE);
     unlist(keys, entry);
+}
+
+enum dueq_status key_index_make_way(const struct keys_view *view, struct dueq_slice name)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
+
+    if (status == DUEQ_OK)
+        key_index_remove(view->keys, entry, false);
+    view->keys->making_way = status == DUEQ_OK;
+    return status;
 }
 
 enum dueq_status key_index_make_free(const struct keys_view *view, struct dueq_slice name)

@@ -27,10 +27,13 @@ enum keys_encoding key_index_large_encoding(enum keys_type type);
 void key_index_changed(const struct keys_view *view, struct keys_entry *entry);
 /* Records a change of the value that left the entry as it is. */
 void key_index_touched(const struct keys_view *view, const struct keys_entry *entry);
-/* Removes the key and erases its elements (reclaim.h). Frees the entry. */
+/* Removes the key and erases its elements (discard.h). Frees the entry. */
 void key_index_remove(struct keys *keys, struct keys_entry *entry, bool expired);
 /* After a failure: removes an entry that was opened for elements that were not added. */
 void key_index_drop_empty(struct keys *keys, struct keys_entry *entry);
+/* Removes the key when the caller puts another value under the name at once: no change of kind
+ * `created` is recorded for that value. */
+enum dueq_status key_index_make_way(const struct keys_view *view, struct dueq_slice name);
 /* Removes what has that name, expired or not. DUEQ_OK also when there was nothing. */
 enum dueq_status key_index_make_free(const struct keys_view *view, struct dueq_slice name);
 /* Sets the expiry and its record. DUEQ_NEVER: none. */
