@@ -8,7 +8,7 @@
 #include "server/session/pubsub.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 

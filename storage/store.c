@@ -1,7 +1,7 @@
 /* A store as a whole: its life, its batches, its time. */
 #include "storage/store.h"
 
-#include "storage/keys/index/reclaim.h"
+#include "storage/keys/reclaim/reclaim.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"

@@ -6,7 +6,7 @@
 #include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
 #include "storage/keys/set.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "storage/keys/hash.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 enum { KEY_COST = 64, ELEMENT_COST = 48 }; /* bytes, roughly */
 

@@ -4,7 +4,7 @@
 #include "storage/keys/hash.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <assert.h>
 #include <stdlib.h>

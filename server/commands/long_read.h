@@ -11,7 +11,7 @@
 
 #include "server/commands/database.h"
 #include "server/process/random.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 struct long_read;
 

@@ -3,7 +3,7 @@
 #include "storage/keys/keys_build.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <assert.h>
 #include <math.h>

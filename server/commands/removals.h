@@ -6,7 +6,7 @@
 
 #include "server/commands/database.h"
 #include "storage/keys/keys_removal.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 struct removals_request;
 

@@ -6,7 +6,7 @@
 #include "server/dispatch/long_work.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/set.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 /* COUNT is a hint: a larger one is cut, so that other clients are served between two SCANs. */
 enum { COUNT_MOST = LONG_ENOUGH };

@@ -6,7 +6,7 @@
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 #include "server/statistics/command_stats.h"
-#include "storage/keys/index/access.h"
+#include "storage/keys/state/access.h"
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 

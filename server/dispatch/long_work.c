@@ -9,7 +9,7 @@
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 #include "storage/dueq.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "storage/keys/keys.h"
 
 #include <assert.h>

@@ -19,7 +19,7 @@
 #define DUEQ_LONG_WORK_H
 
 #include "server/dispatch/context.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 
 struct long_work;
 struct long_works;

@@ -6,7 +6,7 @@
 #include "server/server.h"
 #include "server/session/pubsub.h"
 #include "server/statistics/command_stats.h"
-#include "storage/keys/index/access.h"
+#include "storage/keys/state/access.h"
 #include "storage/keys/keys.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "server/session/notifications.h"
 
 #include "server/session/pubsub.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 

@@ -7,7 +7,7 @@
 #include "server/session/session_output.h"
 #include "server/session/watches.h"
 
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "storage/store.h"
 
 #include <assert.h>

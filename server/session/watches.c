@@ -1,5 +1,5 @@
 #include "server/session/watches.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "storage/store.h"
 
 #include "server/containers/seeded_table.h"

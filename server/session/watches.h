@@ -4,7 +4,7 @@
 #define DUEQ_WATCHES_H
 
 #include "server/dispatch/context.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "storage/keys/keys.h"
 
 struct watches;

@@ -3,7 +3,7 @@
 #ifndef DUEQ_HASH_H
 #define DUEQ_HASH_H
 
-#include "storage/keys/index/keys_types.h"
+#include "storage/keys/state/keys_types.h"
 
 enum dueq_status hash_get(const struct keys_view *view, struct dueq_slice name,
                           struct dueq_slice field, struct dueq_slice *ret_value);

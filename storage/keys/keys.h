@@ -10,7 +10,7 @@
 #ifndef DUEQ_KEYS_H
 #define DUEQ_KEYS_H
 
-#include "storage/keys/index/keys_types.h"
+#include "storage/keys/state/keys_types.h"
 
 struct kv;
 

@@ -7,7 +7,7 @@
 #ifndef DUEQ_KEYS_BUILD_H
 #define DUEQ_KEYS_BUILD_H
 
-#include "storage/keys/index/keys_types.h"
+#include "storage/keys/state/keys_types.h"
 
 struct keys_build;
 

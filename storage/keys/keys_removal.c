@@ -2,11 +2,11 @@
 
 #include "storage/keys/index/key_index.h"
 #include "storage/keys/index/member.h"
-#include "storage/keys/index/name_hash.h"
-#include "storage/keys/index/object_key.h"
-#include "storage/keys/index/unfinished.h"
+#include "storage/keys/state/name_hash.h"
+#include "storage/keys/record/object_key.h"
+#include "storage/keys/state/unfinished.h"
 #include "storage/keys/list.h"
-#include "storage/keys/zset_walk.h"
+#include "storage/keys/zset/zset_walk.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 

@@ -6,7 +6,7 @@
 #ifndef DUEQ_KEYS_REMOVAL_H
 #define DUEQ_KEYS_REMOVAL_H
 
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 struct keys_removal;
 

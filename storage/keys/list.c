@@ -4,8 +4,8 @@
 
 #include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/key_index.h"
-#include "storage/keys/index/list_stub.h"
-#include "storage/keys/index/object_key.h"
+#include "storage/keys/garbage/list_stub.h"
+#include "storage/keys/record/object_key.h"
 #include "storage/keys/list_packed.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"

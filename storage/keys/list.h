@@ -4,7 +4,7 @@
 #ifndef DUEQ_LIST_H
 #define DUEQ_LIST_H
 
-#include "storage/keys/index/keys_types.h"
+#include "storage/keys/state/keys_types.h"
 
 /* Creates the list if it is absent. */
 enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,

@@ -1,7 +1,7 @@
 #include "storage/keys/list_packed.h"
 
 #include "storage/keys/index/entry_value.h"
-#include "storage/keys/index/object_key.h"
+#include "storage/keys/record/object_key.h"
 #include "storage/kv/kv.h"
 
 /* The offset after so many cells. */

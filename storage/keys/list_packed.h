@@ -3,7 +3,7 @@
 #ifndef DUEQ_LIST_PACKED_H
 #define DUEQ_LIST_PACKED_H
 
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 
 enum dueq_status list_packed_at(struct keys *keys, const struct keys_entry *entry,
                                 uint64_t index, struct dueq_slice *ret_value);

@@ -3,7 +3,7 @@
 #ifndef DUEQ_SET_H
 #define DUEQ_SET_H
 
-#include "storage/keys/index/keys_types.h"
+#include "storage/keys/state/keys_types.h"
 
 enum dueq_status set_add(const struct keys_view *view, struct dueq_slice name,
                          struct dueq_slice member, bool *ret_added);

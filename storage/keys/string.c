@@ -2,7 +2,7 @@
 
 #include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/key_index.h"
-#include "storage/keys/index/object_key.h"
+#include "storage/keys/record/object_key.h"
 #include "storage/keys/index/unsaved.h"
 #include "storage/kv/kv.h"
 

@@ -2,7 +2,7 @@
 #ifndef DUEQ_STRING_H
 #define DUEQ_STRING_H
 
-#include "storage/keys/index/keys_types.h"
+#include "storage/keys/state/keys_types.h"
 
 enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name,
                             struct dueq_slice *ret_value);

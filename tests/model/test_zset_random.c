@@ -7,7 +7,7 @@
 #include "storage/kv/kv.h"
 #include "storage/keys/keys_build.h"
 #include "storage/keys/keys_removal.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 #include "tests/support/dice.h"
 #include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"

@@ -7,7 +7,7 @@
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
 #include "storage/keys/keys.h"
-#include "storage/keys/index/changes.h"
+#include "storage/keys/state/changes.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/reply_text.h"
 #include "tests/support/temp_dir.h"

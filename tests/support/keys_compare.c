@@ -7,7 +7,7 @@
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <stdlib.h>
 #include <string.h>

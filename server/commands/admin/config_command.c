@@ -8,7 +8,7 @@
 #include "server/dispatch/docs/command_help.h"
 #include "server/server.h"
 #include "server/statistics/command_stats.h"
-#include "storage/keys/index/access.h"
+#include "storage/keys/state/access.h"
 #include "storage/keys/keys.h"
 
 #include <string.h>

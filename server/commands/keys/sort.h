@@ -5,7 +5,7 @@
 
 #include "server/commands/made_key.h"
 #include "server/dispatch/argument_options.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 enum {
     SORT_GETS_MAX = 1024,

@@ -4,7 +4,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <string.h>
 

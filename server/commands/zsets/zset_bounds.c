@@ -1,6 +1,6 @@
 #include "server/commands/zsets/zset_bounds.h"
 
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <math.h>
 #include <stdlib.h>

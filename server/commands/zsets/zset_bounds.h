@@ -3,7 +3,7 @@
 #define DUEQ_ZSET_BOUNDS_H
 
 #include "server/commands/database.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 /* Scores such as "1.5", "(1.5", "-inf"; least, most: arguments. False: the error is written. */
 bool zset_bounds_scores(struct context *context, size_t least, size_t most,

@@ -6,7 +6,7 @@
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys_removal.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 struct pop {
     size_t first, keys; /* arguments that name the sorted sets */

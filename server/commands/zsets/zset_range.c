@@ -7,7 +7,7 @@
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 /* What a range command asks for. ZRANGE takes all options; older commands take some of them and
  * their names imply the others. */

@@ -8,7 +8,7 @@
 #include "server/commands/picks.h"
 #include "server/commands/scan.h"
 #include "server/process/random.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 /* ---- members */
 

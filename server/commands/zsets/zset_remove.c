@@ -6,7 +6,7 @@
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/keys_removal.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 static enum outcome reply_removed(struct context *context, uint64_t removed, const char *event)
 {

@@ -4,7 +4,7 @@
 #include "server/dispatch/long_work.h"
 #include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #define DUEQ_ZSET_STORE_H
 
 #include "server/commands/database.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 
 struct zset_store_request {
     size_t key; /* argument; the one before it is the destination */

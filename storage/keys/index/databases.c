@@ -1,7 +1,7 @@
 #include "storage/keys/index/databases.h"
 
 #include "storage/bytes.h"
-#include "storage/keys/index/object_key.h"
+#include "storage/keys/record/object_key.h"
 #include "storage/kv/kv.h"
 
 #include <assert.h>

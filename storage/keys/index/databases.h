@@ -3,7 +3,7 @@
 #ifndef DUEQ_DATABASES_H
 #define DUEQ_DATABASES_H
 
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 
 /* Reads databases and counters; those of a new store are empty. */
 enum dueq_status databases_load(struct keys *keys);

@@ -1,6 +1,6 @@
 #include "storage/keys/index/entry_value.h"
 
-#include "storage/keys/index/entry_record.h"
+#include "storage/keys/record/entry_record.h"
 #include "storage/keys/index/unsaved.h"
 #include "storage/kv/kv.h"
 

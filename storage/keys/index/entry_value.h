@@ -3,7 +3,7 @@
 #ifndef DUEQ_ENTRY_VALUE_H
 #define DUEQ_ENTRY_VALUE_H
 
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 
 /* Values of at most so many bytes are packed. A changed one is written anew once a turn. The
  * options for encodings do not matter here. */

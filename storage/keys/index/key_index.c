@@ -1,11 +1,11 @@
 #include "storage/keys/index/key_index.h"
 
 #include "storage/keys/index/databases.h"
-#include "storage/keys/index/discard.h"
-#include "storage/keys/index/entry_record.h"
+#include "storage/keys/garbage/discard.h"
+#include "storage/keys/record/entry_record.h"
 #include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/open_entries.h"
-#include "storage/keys/index/unfinished.h"
+#include "storage/keys/state/unfinished.h"
 #include "storage/keys/index/unsaved.h"
 #include "storage/kv/kv.h"
 

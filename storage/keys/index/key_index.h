@@ -5,7 +5,7 @@
 #ifndef DUEQ_KEY_INDEX_H
 #define DUEQ_KEY_INDEX_H
 
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 
 /* ---- finding. O(log n), O(1) for an open entry */
 

@@ -3,10 +3,10 @@
 #include "storage/bytes.h"
 #include "storage/keys/index/entry_value.h"
 #include "storage/keys/index/key_index.h"
-#include "storage/keys/index/name_hash.h"
-#include "storage/keys/index/object_key.h"
+#include "storage/keys/state/name_hash.h"
+#include "storage/keys/record/object_key.h"
 #include "storage/keys/index/unsaved.h"
-#include "storage/keys/index/zset_order.h"
+#include "storage/keys/record/zset_order.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 

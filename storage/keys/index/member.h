@@ -7,9 +7,9 @@
 #ifndef DUEQ_MEMBER_H
 #define DUEQ_MEMBER_H
 
-#include "storage/keys/index/cuts.h"
-#include "storage/keys/index/keys_internal.h"
-#include "storage/keys/index/name_hash.h"
+#include "storage/keys/garbage/cuts.h"
+#include "storage/keys/state/keys_internal.h"
+#include "storage/keys/state/name_hash.h"
 
 enum {
     MEMBER_KEY_FIXED = 1 + 8 + NAME_HASH_BYTES,

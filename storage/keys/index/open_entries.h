@@ -3,7 +3,7 @@
 #ifndef DUEQ_OPEN_ENTRIES_H
 #define DUEQ_OPEN_ENTRIES_H
 
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 
 enum { KEYS_CACHE_MAX = 4096 }; /* open entries that remain after a commit */
 

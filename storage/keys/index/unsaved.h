@@ -6,7 +6,7 @@
 #ifndef DUEQ_UNSAVED_H
 #define DUEQ_UNSAVED_H
 
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 
 enum { KEYS_UNSAVED_MAX = 1024 }; /* packed values that are changed and not yet saved */
 

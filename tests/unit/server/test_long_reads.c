@@ -5,11 +5,11 @@
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/hash.h"
-#include "storage/keys/index/access.h"
+#include "storage/keys/state/access.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 #include "tests/support/command_runner.h"
 
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 #include "storage/keys/hash.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 #include "tests/support/command_runner.h"
 #include "tests/support/fake_disk.h"
 #include "tests/support/record_count.h"

@@ -3,7 +3,7 @@
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
-#include "storage/keys/index/keys_internal.h"
+#include "storage/keys/state/keys_internal.h"
 #include "storage/keys/list.h"
 #include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"

@@ -5,7 +5,7 @@
 #include "storage/kv/kv.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/string.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 #include "tests/support/record_count.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"

@@ -1,9 +1,9 @@
 /* Sorted sets in the store: the cost of walks over removed members, members longer than keys,
  * and open entries. tests/model tests random changes. */
 #include "storage/keys/keys.h"
-#include "storage/keys/zset_ties.h"
+#include "storage/keys/zset/zset_ties.h"
 #include "storage/keys/string.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 

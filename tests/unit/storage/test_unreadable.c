@@ -8,7 +8,7 @@
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
-#include "storage/keys/zset.h"
+#include "storage/keys/zset/zset.h"
 #include "tests/support/store_fixture.h"
 #include "tests/support/text.h"
 
