@@ -265,7 +265,8 @@ enum dueq_status dueq_reschedule(struct dueq *store, struct dueq_slice topic,
                                  struct dueq_time time, int64_t *ret_due);
 /* Changes what a job says. changes->topic and ->id name it; of its options those that are not
  * DUEQ_DEFAULT count, and its body when with_body is set; the others have no effect. Of a
- * claimed job the options can be changed, not the body. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is
+ * claimed job the options can be changed, not the body. A new ttl counts from the due time; of
+ * a claimed job that had none, from the claim. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is
  * dead or done, or claimed with a new body. DUEQ_FULL, DUEQ_TOOBIG, DUEQ_INVALID: as
  * dueq_push. O(size of the body). */
 enum dueq_status dueq_update(struct dueq *store, const struct dueq_push *changes,

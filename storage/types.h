@@ -209,7 +209,7 @@ struct dueq_job {
     int64_t ttl;                /* DUEQ_DEFAULT: none */
     int64_t claimed_at;         /* claimed: since when; else 0 */
     int64_t kept_until;         /* done: when it is removed; else 0 */
-    struct dueq_slice worker;   /* of the last claim that named one */
+    struct dueq_slice worker;   /* of the last claim; size 0: not named */
     struct dueq_slice progress; /* as the worker told it last */
     bool cancelled;             /* claimed, and not to be tried again */
     bool has_result;            /* done: its worker gave one. Only dueq_get shows it ... */

@@ -83,8 +83,8 @@ static void update_options(struct job_body *body, const struct dueq_push *change
     update_backoff(body, changes);
 }
 
-/* The ttl counts from the due time: of a claimed job that is known by its old end only, if
- * any. */
+/* The ttl counts from the due time: of a claimed job that is known by its old end only; without
+ * any, or with one that is too far away to be exact, it counts from the claim. */
 static int64_t update_expires(const struct queue *queue, const struct job *job,
                               const struct job_body *body)
 {
@@ -92,7 +92,7 @@ static int64_t update_expires(const struct queue *queue, const struct job *job,
 
     if (job->state.state == PHASE_PENDING)
         from = queue_clock_of(queue, job->state.clock, job->state.due);
-    else if (job->state.expires != DUEQ_NEVER && job->body.ttl != DUEQ_DEFAULT)
+    else if (job->state.expires < SAFE_TIME_MAX && job->body.ttl != DUEQ_DEFAULT)
         from = job->state.expires - job->body.ttl;
     return job_record_ttl_end(body, from);
 }
@@ -113,7 +113,7 @@ static enum dueq_status rewrite(struct queue *queue, struct topic *topic, struct
     if (status != DUEQ_OK)
         return status;
     job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
-    topic->bytes += body->body.size - (before < topic->bytes ? before : topic->bytes);
+    queue_count_bytes(queue, topic, before, body->body.size);
     return DUEQ_OK;
 }
 

@@ -356,6 +356,7 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
     status = find_unexpired(queue, topic, id, token, &found, &job);
     if (status != DUEQ_OK)
         return status;
+    (void)job_has_expired(queue, found, &job, time);
     wait = nack->delay;
     if (wait == DUEQ_DEFAULT)
         wait = nack->outcome == DUEQ_SILENT ? 0 : job_backoff(queue, found, &job);
@@ -376,8 +377,10 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
 static enum dueq_status extend(struct queue *queue, struct topic *topic, struct job *job,
                                int64_t lease, struct dueq_slice progress, struct dueq_time time)
 {
-    struct job_state state = job->state;
+    struct job_state state;
 
+    (void)job_has_expired(queue, topic, job, time);
+    state = job->state;
     if (progress.size > 0)
         state.progress = progress; /* job_reschedule cuts it */
     if (state.state != PHASE_CLAIMED)

@@ -136,7 +136,7 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
     else {
         state.state = PHASE_PENDING;
         state.clock = CLOCK_QUEUE;
-        state.due = state.since = due;
+        state.due = due;
         return end_claim(queue, topic, job, state, time, ret_state);
     }
     return DUEQ_OK;

@@ -146,7 +146,7 @@ void push_add(struct queue *queue, struct topic *topic, const struct job_body *b
 
     QUEUE_COUNT(queue, topic, pushed);
     schedule_add(queue, topic, state, seq, time);
-    topic->bytes += body->body.size;
+    queue_count_bytes(queue, topic, 0, body->body.size);
     job_put_body(queue, topic, TABLE_BODY, seq, body, true);
     if (state->expires != DUEQ_NEVER)
         job_put_ttl(queue, topic, seq, state->expires);

@@ -44,9 +44,11 @@ static enum dueq_status end_lease(struct queue *queue, struct topic *topic, uint
     error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
     status =
         job_give_back(queue, topic, &job, job.state.due, DUEQ_CRASHED, error, time, &state);
+    if (status == DUEQ_CANCELLED)
+        status = DUEQ_OK;
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, leases_expired);
-    return status == DUEQ_CANCELLED ? DUEQ_OK : status;
+    return status;
 }
 
 /* One that cannot be read is passed over, so that the others go on. */

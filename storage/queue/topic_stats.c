@@ -101,6 +101,7 @@ enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
     enum dueq_status status = DUEQ_OK;
 
     time = queue_time(queue, time);
+    stats.bytes = queue->bytes;
     stats.next_due = DUEQ_NEVER;
     stats.oldest_ready_age = DUEQ_DEFAULT;
     stats.counting = wheel_next(&queue->wheel) <= time.now;

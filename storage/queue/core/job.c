@@ -119,9 +119,9 @@ static uint64_t body_size(struct queue *queue, struct topic *topic, const struct
     return job_load_body(queue, topic, job->seq, &body) == DUEQ_OK ? body.body.size : 0;
 }
 
-static void forget_bytes(struct topic *topic, uint64_t size)
+static void forget_bytes(struct queue *queue, struct topic *topic, uint64_t size)
 {
-    topic->bytes -= size < topic->bytes ? size : topic->bytes;
+    queue_count_bytes(queue, topic, size, 0);
 }
 
 void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
@@ -132,14 +132,14 @@ void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
 
     if (kv_get(queue->kv, kv_key_slice(&key), &record) == DUEQ_OK &&
         job_record_read_body(record, &body))
-        forget_bytes(topic, body.body.size);
+        forget_bytes(queue, topic, body.body.size);
     kv_del(queue->kv, kv_key_slice(&key));
 }
 
 /* The id goes first: it lies in a record that goes. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 {
-    forget_bytes(topic, body_size(queue, topic, job));
+    forget_bytes(queue, topic, body_size(queue, topic, job));
     if (job->body.id.size > 0)
         id_index_del(&queue->ids, topic->id, job->body.id);
     queue_note_end(queue, topic, job->seq, DUEQ_END_GONE);
@@ -192,16 +192,19 @@ enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct
     return DUEQ_OK;
 }
 
+/* The body has the stamp of the job's first push: with a due time on the wall clock that says
+ * nothing about the end of the ttl, so the state keeps it. */
 enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct job *job,
                              const struct job_body *body, struct dueq_time time)
 {
     struct job_state state = job_record_first_state(body);
+    int64_t first_end = state.expires;
     enum dueq_status status = schedule_reserve(topic, &state, time);
 
+    state.expires = job_record_ttl_end(body, queue_clock_of(queue, body->clock, body->due));
     if (status != DUEQ_OK)
         return status;
-    forget_bytes(topic, body_size(queue, topic, job));
-    topic->bytes += body->body.size;
+    queue_count_bytes(queue, topic, body_size(queue, topic, job), body->body.size);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, &job->state, job->seq);
     if (job->moved)
@@ -213,6 +216,8 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
     job->body = *body;
     job->state = state;
     job->moved = false;
+    if (state.expires != first_end)
+        job_save_state(queue, topic, job);
     return DUEQ_OK;
 }
 
@@ -230,7 +235,7 @@ enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, str
         return status;
     if (!first)
         job_drop_follow_up(queue, topic, job->seq);
-    topic->bytes += body->body.size;
+    queue_count_bytes(queue, topic, 0, body->body.size);
     job_put_body(queue, topic, TABLE_FOLLOW, job->seq, body, true);
     queue_mark_dirty(queue, topic);
     return DUEQ_OK;
@@ -248,12 +253,12 @@ enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, st
         return DUEQ_CORRUPT;
     if (status != DUEQ_OK)
         return status;
-    forget_bytes(topic, body.body.size); /* counted since the follow-up came */
+    forget_bytes(queue, topic, body.body.size); /* counted since the follow-up came */
     status = job_replace(queue, topic, job, &body, time);
     if (status == DUEQ_OK)
         kv_del(queue->kv, kv_key_slice(&key));
     else
-        topic->bytes += body.body.size;
+        queue_count_bytes(queue, topic, 0, body.body.size);
     return status;
 }
 
@@ -279,7 +284,7 @@ enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct jo
     struct job_state state = job->state;
 
     state.clock = clock;
-    state.due = state.since = due;
+    state.due = due;
     state.expires = job_record_ttl_end(&job->body, queue_clock_of(queue, clock, due));
     return job_reschedule(queue, topic, job, state, time);
 }
@@ -301,7 +306,7 @@ enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job
         body.id.data = id;
         body.body = dueq_slice(NULL, 0);
         body.stripped = true;
-        forget_bytes(topic, body_size(queue, topic, job));
+        forget_bytes(queue, topic, body_size(queue, topic, job));
         state.size = 0;
         job_put_body(queue, topic, TABLE_BODY, job->seq, &body, false);
     }

@@ -38,6 +38,7 @@ struct queue {
     struct scope *scopes, *patterns; /* settings of topics (uthash, utlist) */
     uint64_t settings_epoch;         /* topics with another one compute their settings anew */
     struct job_counts jobs;          /* in all topics */
+    uint64_t bytes;                  /* of the bodies in all topics */
     struct dueq_topic_stats totals;  /* of all topics; only its totals are used */
     struct wheel wheel;
     int64_t now;                   /* the greatest time given, ms */
@@ -105,6 +106,16 @@ static inline void queue_note_end(struct queue *queue, const struct topic *topic
 {
     if (queue->endings.jobs != NULL)
         endings_end(queue, topic->id, seq, end);
+}
+
+/* Bodies of so many bytes are gone from the topic, and others have come. */
+static inline void queue_count_bytes(struct queue *queue, struct topic *topic, uint64_t gone,
+                                     uint64_t come)
+{
+    if (gone > topic->bytes)
+        gone = topic->bytes;
+    topic->bytes += come - gone;
+    queue->bytes += come - gone;
 }
 
 /* The id that the store gave last; valid until it gives another. */

@@ -232,14 +232,16 @@ static enum dueq_status count_bytes(struct queue *queue, struct topic *topic)
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static enum dueq_status count_missing_bytes(struct queue *queue)
+static enum dueq_status sum_bytes(struct queue *queue)
 {
     enum dueq_status status = DUEQ_OK;
 
     for (struct topic *topic = queue->topics; topic != NULL && status == DUEQ_OK;
-         topic = topic->hh.next)
+         topic = topic->hh.next) {
         if (topic->bytes == BYTES_UNKNOWN)
             status = count_bytes(queue, topic);
+        queue->bytes += topic->bytes;
+    }
     return status;
 }
 
@@ -304,7 +306,7 @@ enum dueq_status topics_load(struct queue *queue)
     queue->empty_kept = TOPICS_EMPTY_KEPT;
     garbage_load(queue);
     status = load_topics(queue);
-    return status == DUEQ_OK ? count_missing_bytes(queue) : status;
+    return status == DUEQ_OK ? sum_bytes(queue) : status;
 }
 
 /* ---- all at once */
@@ -323,6 +325,7 @@ static void forget_topics(struct queue *queue)
     }
     wheel_init(&queue->wheel, queue->wheel.now);
     queue->jobs = (struct job_counts){0, 0, 0, 0, 0};
+    queue->bytes = 0;
     queue->dirty = queue->signals = queue->empty = NULL;
     queue->empty_count = 0;
 }

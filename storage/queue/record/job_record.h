@@ -41,7 +41,7 @@ struct job_state {
     uint8_t priority;
     uint8_t clock;
     int64_t due;   /* pending: due; claimed: end of the lease; dead, done: since when */
-    int64_t since; /* claimed: since when; else as due */
+    int64_t since; /* of the last claim, also after it; never claimed: any time */
     int64_t attempt, token;
     int64_t failures, crashes;
     int64_t expires; /* end of the ttl; done: when it is removed; DUEQ_NEVER: none */
