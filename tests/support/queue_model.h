@@ -1,5 +1,6 @@
 /* A plain model of the queue: an array of jobs and the rules, with which the store is compared.
- * The caller says what happens to a job, and when. */
+ * What it has, and sums of that; queue_model_life.h changes jobs, queue_model_settings.h has
+ * the scopes. The caller says what happens to a job, and when. */
 #ifndef DUEQ_QUEUE_MODEL_H
 #define DUEQ_QUEUE_MODEL_H
 
@@ -8,23 +9,46 @@
 enum {
     QUEUE_MODEL_TOPICS = 3,
     QUEUE_MODEL_JOBS = 400,
-    QUEUE_MODEL_RETRIES = 3,
-    QUEUE_MODEL_CRASHES = 3
+    QUEUE_MODEL_SCOPES = 7,
+    QUEUE_MODEL_BODY = 24,
+    QUEUE_MODEL_ERROR = 48
+};
+
+/* What a push says. */
+struct model_content {
+    struct dueq_push options; /* its slices are not used; ttl: with the topic's */
+    char body[QUEUE_MODEL_BODY];
+    bool wall;   /* due is on the wall clock */
+    int64_t due; /* at first */
+    int64_t pushed;
+};
+
+struct model_attempt {
+    int64_t ended, duration;
+    enum dueq_outcome outcome;
+    const char *worker;
 };
 
 struct model_job {
     bool there; /* false: removed; its id is used in requests for a job that does not exist */
     uint8_t id[DUEQ_NAME_MAX];
     size_t id_size;
-    int topic, priority;
-    uint64_t seq; /* order of arrival */
-    bool wall;    /* due is on the wall clock */
-    bool token_valid;
-    enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD } state;
-    int64_t failures, crashes;
-    int64_t due, token, attempt, expires, ttl, pushed; /* ttl: only with expires */
-    const char *error;
-    char body[24];
+    int topic;
+    uint64_t seq;  /* order of arrival */
+    int64_t stamp; /* of arrival, on the queue's clock */
+    struct model_content content, next;
+    enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD, MODEL_DONE } state;
+    bool wall; /* due is on the wall clock */
+    bool token_valid, cancelled;
+    bool followed; /* `next` takes its place when the claim ends */
+    int64_t due, token, attempt, failures, crashes;
+    int64_t expires;    /* end of the ttl; done: of keeping it */
+    int64_t since;      /* of the claim, or of the extension that claimed it again */
+    const char *worker; /* this and the next: NULL: none */
+    const char *progress;
+    char error[QUEUE_MODEL_ERROR];
+    struct model_attempt history[DUEQ_ATTEMPTS_KEPT];
+    size_t attempts;
 };
 
 struct model_topic {
@@ -32,18 +56,26 @@ struct model_topic {
     int64_t last_token;
     uint8_t last_given[DUEQ_NAME_MAX]; /* the last id that the store gave */
     size_t last_given_size;
+    bool paused_in, paused_out;
+    int64_t paused_until; /* on the queue's clock */
 };
 
 struct queue_model {
     struct model_job jobs[QUEUE_MODEL_JOBS];
     struct model_topic topics[QUEUE_MODEL_TOPICS];
+    struct dueq_settings settings[QUEUE_MODEL_SCOPES];
     uint64_t seq;
 };
+
+/* Nothing is there, nothing is set. */
+void queue_model_init(struct queue_model *model);
 
 static inline struct dueq_slice model_id(const struct model_job *job)
 {
     return dueq_slice(job->id, job->id_size);
 }
+
+struct dueq_slice model_topic_name(int topic);
 
 /* An unused element of `jobs`; NULL: there is none. */
 struct model_job *model_free_job(struct queue_model *model);
@@ -51,28 +83,20 @@ struct model_job *model_free_job(struct queue_model *model);
 struct model_job *model_find(struct queue_model *model, int topic, struct dueq_slice id);
 /* The job that a claim must return; NULL: none. */
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
+/* Is the topic kept when empty topics are dropped? */
+bool model_is_used(const struct queue_model *model, int topic);
+
+/* ---- time */
 
 enum dueq_state model_state(const struct model_job *job, struct dueq_time time);
 /* When a wait of so many ms that begins now ends. */
 int64_t model_after(struct dueq_time time, int64_t wait);
-
+/* A moment of the wall clock or the queue's clock, on the queue's clock. */
+int64_t model_clock_of(bool wall, int64_t due, struct dueq_time time);
 /* The due time on the wall clock, as callers see it. */
 int64_t model_shown_due(const struct model_job *job, struct dueq_time time);
-/* What ack, nack and extend must answer; ack: a dead job may be acked. */
-enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);
 
-/* The lease of the job has ended, and no call has noticed it yet. */
-bool model_lease_over(const struct model_job *job, struct dueq_time time);
-/* When the ttl ends, on the queue's clock. A wall clock that was set back makes it later. */
-int64_t model_life_end(const struct model_job *job, struct dueq_time time);
-bool model_life_over(const struct model_job *job, struct dueq_time time);
-
-void model_die(struct queue_model *model, struct model_job *job, struct dueq_time time);
-void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time);
-/* No longer claimed: dead, or pending at `due`. */
-void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
-                     enum dueq_outcome outcome, struct dueq_time time);
-void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
+/* ---- sums */
 
 /* The statistics that the store must return for the topic. */
 void model_stats(const struct queue_model *model, int topic, struct dueq_time time,

@@ -1,0 +1,240 @@
+#include "tests/support/queue_walk.h"
+
+#include "storage/queue/record/given_id.h"
+#include "storage/queue/record/safe_time.h"
+#include "tests/support/queue_model_life.h"
+#include "tests/support/queue_model_settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { NAMES = 150 };
+
+/* ---- ids */
+
+/* One of few names, so that each comes again. */
+static size_t make_name(uint8_t *bytes, uint64_t number)
+{
+    size_t size = 1 + dice_hash(number) % (number % 4 == 0 ? DUEQ_NAME_MAX : 12);
+
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)dice_hash(number * 1000 + i);
+    return size;
+}
+
+/* An id that the store gave or will give next, or a similar one. */
+static size_t make_lookalike(uint8_t *bytes, const struct model_topic *topic)
+{
+    char text[GIVEN_ID_SIZE];
+    uint64_t seq;
+
+    if (!given_id_read(dueq_slice(topic->last_given, topic->last_given_size), &seq))
+        return make_name(bytes, 1);
+    given_id_write(text, walk.fixture.time.now, seq + (uint64_t)walk_roll(4));
+    memcpy(bytes, text, sizeof(text));
+    return sizeof(text);
+}
+
+/* That of a job that is there, also when the store gave it. */
+static bool take_id(struct model_job *job)
+{
+    struct walk_target target;
+
+    if (!walk_choose(&target) || target.job == NULL)
+        return false;
+    memcpy(job->id, target.id.data, target.id.size);
+    job->id_size = target.id.size;
+    job->topic = target.job->topic;
+    return true;
+}
+
+static void choose_id(struct model_job *job)
+{
+    if (walk_once_in(2))
+        return; /* the store gives the id */
+    if (walk_once_in(8))
+        job->id_size = make_lookalike(job->id, &walk.model.topics[job->topic]);
+    else if (!walk_once_in(3) || !take_id(job))
+        job->id_size = make_name(job->id, (uint64_t)walk_roll(NAMES));
+}
+
+/* Ids that the store gives grow, and are not among those that callers took. */
+static void note_given_id(struct model_job *job, struct dueq_slice id)
+{
+    struct model_topic *topic = &walk.model.topics[job->topic];
+
+    assert_null(model_find(&walk.model, job->topic, id));
+    assert_true(dueq_slice_compare(id, dueq_slice(topic->last_given, topic->last_given_size)) >
+                0);
+    memcpy(job->id, id.data, id.size);
+    memcpy(topic->last_given, id.data, id.size);
+    topic->last_given_size = job->id_size = id.size;
+}
+
+/* ---- options */
+
+void walk_choose_due(struct dueq_push *push, struct model_content *content)
+{
+    struct dueq_time time = walk.fixture.time;
+    int64_t range = walk_once_in(9) ? 50000000 : 3000;
+
+    content->due = time.now;
+    content->wall = false;
+    if (walk_once_in(3)) {
+        push->absolute = true;
+        push->at = walk_once_in(50) ? INT64_MAX : time.wall - 500 + walk_roll(5000);
+        content->wall = push->at > time.wall;
+        if (content->wall)
+            content->due = safe_time_clamp(push->at);
+    } else if (walk_once_in(2)) {
+        push->delay = walk_once_in(50) ? INT64_MAX : walk_roll((uint64_t)range);
+        content->due = model_after(time, push->delay);
+    }
+}
+
+static void choose_backoff(struct dueq_push *push)
+{
+    if (walk_once_in(2)) {
+        push->backoff = walk_roll(3000);
+        push->backoff_max = walk_once_in(2) ? DUEQ_DEFAULT : walk_roll(20000);
+    } else {
+        push->step_count = 1 + (size_t)walk_roll(DUEQ_STEPS_MAX);
+        for (size_t i = 0; i < push->step_count; i++)
+            push->steps[i] = walk_roll(3000);
+    }
+    if (walk_once_in(2))
+        push->jitter = walk_roll(101);
+}
+
+void walk_choose_options(struct dueq_push *push)
+{
+    if (walk_once_in(2))
+        push->retries = walk_roll(5);
+    if (walk_once_in(4))
+        push->crashes = walk_roll(4);
+    if (walk_once_in(4))
+        push->lease = walk_roll(4000);
+    if (walk_once_in(5))
+        choose_backoff(push);
+    if (walk_once_in(6))
+        push->ttl = walk_once_in(20) ? INT64_MAX : walk_roll(2000);
+}
+
+static void choose_uniqueness(struct dueq_push *push)
+{
+    push->on_duplicate =
+        walk_once_in(2) ? DUEQ_REJECT : (enum dueq_on_duplicate)walk_roll(DUEQ_THROTTLE + 1);
+    push->ignore_dead = walk_once_in(3);
+    if (walk_once_in(4))
+        push->window = walk_once_in(30) ? INT64_MAX : walk_roll(6000);
+}
+
+static void choose_content(int topic, struct dueq_push *push, struct model_content *content)
+{
+    walk_choose_due(push, content);
+    walk_choose_options(push);
+    push->priority = (int)walk_roll(4) * 60;
+    snprintf(content->body, sizeof(content->body), "body %" PRId64, walk_roll(1000000000000));
+    content->pushed = walk.fixture.time.wall;
+    content->options = *push;
+    if (push->ttl == DUEQ_DEFAULT)
+        content->options.ttl = model_setting(&walk.model, topic, DUEQ_SET_TTL, DUEQ_DEFAULT);
+}
+
+/* ---- push */
+
+/* Is the id taken? A dead job may give it up. */
+static struct model_job *find_holder(const struct model_job *job, const struct dueq_push *push)
+{
+    struct model_job *holder = model_find(&walk.model, job->topic, model_id(job));
+
+    if (holder == NULL || !push->ignore_dead || holder->state != MODEL_DEAD)
+        return holder;
+    holder->there = false;
+    walk.model.topics[job->topic].totals.deleted++;
+    return NULL;
+}
+
+/* The push meets the holder of its id. */
+static enum dueq_push_outcome change(struct model_job *holder,
+                                     const struct model_content *content)
+{
+    enum dueq_on_duplicate on_duplicate = content->options.on_duplicate;
+
+    if (on_duplicate == DUEQ_IGNORE || on_duplicate == DUEQ_THROTTLE ||
+        holder->state == MODEL_DONE)
+        return DUEQ_IGNORED;
+    if (holder->state == MODEL_CLAIMED) {
+        holder->followed = true;
+        holder->next = *content;
+        return DUEQ_FOLLOWS;
+    }
+    if (on_duplicate == DUEQ_DEBOUNCE && holder->state == MODEL_PENDING) {
+        model_set_due(holder, content->wall, content->due, walk.fixture.time);
+        return DUEQ_DEBOUNCED;
+    }
+    model_begin(holder, content, walk.fixture.time);
+    return DUEQ_REPLACED;
+}
+
+static void add_job(struct model_job *job, const struct model_content *content,
+                    struct dueq_slice id)
+{
+    if (job->id_size == 0)
+        note_given_id(job, id);
+    job->there = true;
+    job->seq = ++walk.model.seq;
+    job->stamp = walk.fixture.time.now;
+    model_begin(job, content, walk.fixture.time);
+    walk.model.topics[job->topic].totals.pushed++;
+    *model_free_job(&walk.model) = *job;
+}
+
+static enum dueq_status call_push(const struct dueq_push *push, struct dueq_pushed *ret_pushed)
+{
+    if (push->on_duplicate != DUEQ_REJECT || walk_once_in(2))
+        return dueq_push_unique(walk.fixture.store, push, walk.fixture.time, ret_pushed);
+    ret_pushed->outcome = DUEQ_CREATED;
+    return dueq_push(walk.fixture.store, push, walk.fixture.time, &ret_pushed->id);
+}
+
+void walk_push(void)
+{
+    struct model_job job = {.there = false}, *holder = NULL;
+    struct model_content content;
+    struct dueq_push push;
+    struct dueq_pushed pushed;
+    enum dueq_status status, wanted = DUEQ_OK;
+
+    if (model_free_job(&walk.model) == NULL)
+        return;
+    job.topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    choose_id(&job);
+    dueq_push_init(&push);
+    choose_uniqueness(&push);
+    choose_content(job.topic, &push, &content);
+    push.topic = model_topic_name(job.topic);
+    push.id = model_id(&job);
+    push.body = dueq_slice(content.body, strlen(content.body));
+    status = call_push(&push, &pushed);
+    if (walk.model.topics[job.topic].paused_in)
+        wanted = DUEQ_PAUSED;
+    else if (job.id_size > 0)
+        holder = find_holder(&job, &push);
+    if (holder != NULL && push.on_duplicate == DUEQ_REJECT)
+        wanted = DUEQ_DUPLICATE;
+    assert_int_equal(status, wanted);
+    if (wanted != DUEQ_OK)
+        return;
+    if (holder != NULL)
+        assert_int_equal(pushed.outcome, change(holder, &content));
+    else
+        assert_int_equal(pushed.outcome, DUEQ_CREATED);
+    if (job.id_size > 0)
+        assert_true(dueq_slice_equal(pushed.id, model_id(&job)));
+    if (holder == NULL)
+        add_job(&job, &content, pushed.id);
+}
