@@ -168,7 +168,8 @@ void dueq_forget_damage(struct dueq *store);
 /* ---- jobs */
 
 /* Adds a job; the topic is made with its first job. *ret_id: the job's id. DUEQ_DUPLICATE: the
- * topic has a job with this id, which does not change. DUEQ_FULL: see dueq_room. DUEQ_TOOBIG,
+ * topic has a job with this id, which does not change. DUEQ_FULL: see dueq_room. DUEQ_LIMIT,
+ * DUEQ_TOOBIG: the topic's settings do not allow one more job, or this body. DUEQ_PAUSED,
  * DUEQ_INVALID. O(log n). */
 enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
                            struct dueq_time time, struct dueq_slice *ret_id);

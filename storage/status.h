@@ -12,6 +12,7 @@
     X(DUEQ_WRONGSTATE, "not possible in the state that the job has")                           \
     X(DUEQ_CANCELLED, "the job was cancelled")                                                 \
     X(DUEQ_PAUSED, "the topic is paused")                                                      \
+    X(DUEQ_LIMIT, "the topic has as many jobs or bytes as it may have")                        \
     X(DUEQ_INVALID, "argument out of range")                                                   \
     X(DUEQ_TOOBIG, "larger than the limit")                                                    \
     X(DUEQ_FULL, "no room: only claims, acks and deletes until room returns")                  \

@@ -89,12 +89,15 @@ const char *context_status_text(enum dueq_status status)
         return "CANCELLED the job was cancelled";
     case DUEQ_PAUSED:
         return "PAUSED the topic takes no jobs: see Q.RESUME";
+    case DUEQ_LIMIT:
+        return "LIMIT the topic is full: see max-length and max-bytes in Q.CONFIG GET";
     case DUEQ_FULL:
         return "FULL there is no room: claims, acks and deletes go on, pushes when room "
                "returns";
     case DUEQ_TOOBIG:
-        return "TOOBIG larger than the limit: 512 MiB a value; in a transaction 1 GiB of "
-               "arguments and 2688 MiB of changes"; /* room.c: 7/8 of DUEQ_RECORD_MAX */
+        return "TOOBIG larger than the limit: 512 MiB a value, the topic's max-body; in a "
+               "transaction 1 GiB of arguments and 2688 MiB of changes"; /* room.c: 7/8 of
+                                                                            DUEQ_RECORD_MAX */
     case DUEQ_WRONGTYPE:
         return "WRONGTYPE Operation against a key holding the wrong kind of value";
     case DUEQ_INVALID:

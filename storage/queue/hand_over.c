@@ -6,16 +6,15 @@ enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
                                  const struct dueq_push *pushes, size_t count,
                                  struct dueq_time time, struct dueq_pushed *ret_pushed)
 {
-    struct leaving_job leaving = {topic, id};
+    struct leaving_job leaving = {topic, id, false};
     struct push_batch batch;
-    bool frees;
-    enum dueq_status status = queue_holds(queue, topic, id, token, &frees);
+    enum dueq_status status = queue_holds(queue, topic, id, token, &leaving.frees);
 
     if (status == DUEQ_CANCELLED)
         return queue_ack(queue, topic, id, token, time);
     if (status != DUEQ_OK)
         return status;
-    status = push_batch_plan(queue, pushes, count, frees ? &leaving : NULL, time, &batch);
+    status = push_batch_plan(queue, pushes, count, &leaving, time, &batch);
     if (status == DUEQ_OK)
         status = queue_ack(queue, topic, id, token, time);
     if (status == DUEQ_OK)

@@ -1,5 +1,6 @@
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
+#include "storage/queue/limits.h"
 #include "storage/queue/push.h"
 
 enum {
@@ -165,6 +166,20 @@ static void tell(const struct queue *queue, const struct dueq_push *push,
     ret_pushed->id = dueq_slice(ret_pushed->given_id, GIVEN_ID_SIZE);
 }
 
+/* What the limits of the topic say to one more job. */
+static enum dueq_status admit(struct queue *queue, struct topic *topic,
+                              const struct dueq_push *push, struct limits_drops *drops)
+{
+    struct limits_change change = {.jobs = 1, .bytes = push->body.size};
+    bool creates;
+    enum dueq_status status = limits_check_body(queue, topic, push->body.size);
+
+    if (status != DUEQ_OK || !limits_any(queue, topic))
+        return status;
+    status = push_creates(queue, topic, push, &creates);
+    return status == DUEQ_OK && creates ? limits_admit(queue, topic, &change, drops) : status;
+}
+
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
                             struct dueq_time time, struct dueq_pushed *ret_pushed)
 {
@@ -173,6 +188,7 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
     struct job_body body;
     struct job_state state;
     struct id_index_key name;
+    struct limits_drops drops = {.jobs = NULL};
     enum dueq_status status = push_check(queue, push);
 
     if (status != DUEQ_OK)
@@ -188,10 +204,15 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
     state = job_record_first_state(&body);
     status = schedule_reserve(topic, &state, time);
     if (status == DUEQ_OK)
-        status = resolve_id(queue, topic, push, time, &name, &outcome);
+        status = admit(queue, topic, push, &drops);
     if (status == DUEQ_OK)
+        status = resolve_id(queue, topic, push, time, &name, &outcome);
+    if (status == DUEQ_OK) {
+        limits_apply(queue, &drops);
         push_add(queue, topic, &body, &state, &name, time);
-    else if (status != DUEQ_DUPLICATE || outcome == DUEQ_CREATED)
+    }
+    limits_release(&drops);
+    if (status != DUEQ_OK && (status != DUEQ_DUPLICATE || outcome == DUEQ_CREATED))
         return status;
     tell(queue, push, outcome, ret_pushed);
     return DUEQ_OK;

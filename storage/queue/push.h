@@ -15,6 +15,10 @@ enum dueq_status push_check(const struct queue *queue, const struct dueq_push *p
 /* Does the topic take pushes now? DUEQ_PAUSED. */
 enum dueq_status push_refusal(const struct topic *topic);
 
+/* Would the push add a job, rather than change one or be refused? Changes nothing. */
+enum dueq_status push_creates(struct queue *queue, struct topic *topic,
+                              const struct dueq_push *push, bool *ret_creates);
+
 /* A moment that has passed on the wall clock is now. delay: ms from now, when not absolute. */
 void push_set_due(bool absolute, int64_t delay, int64_t at, struct dueq_time time,
                   uint8_t *ret_clock, int64_t *ret_due);

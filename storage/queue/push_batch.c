@@ -84,7 +84,8 @@ static struct topic *topic_of(const struct push_batch *batch, size_t index)
 
 static bool is_leaving(const struct push_batch *batch, const struct dueq_push *push)
 {
-    return batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, push->topic) &&
+    return batch->leaving != NULL && batch->leaving->frees &&
+           dueq_slice_equal(batch->leaving->topic, push->topic) &&
            dueq_slice_equal(batch->leaving->id, push->id);
 }
 
@@ -182,6 +183,51 @@ static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
     return DUEQ_OK;
 }
 
+/* ---- limits: all topics exist by now */
+
+static enum dueq_status add_up(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+    struct planned_push *planned = &batch->planned[index];
+    bool creates = !planned->taken;
+    enum dueq_status status = limits_check_body(batch->queue, planned->topic, push->body.size);
+
+    if (status == DUEQ_OK && planned->taken)
+        status = push_creates(batch->queue, planned->topic, push, &creates);
+    if (status == DUEQ_OK && creates) {
+        planned->topic->adding++;
+        planned->topic->adding_bytes += push->body.size;
+    }
+    return status;
+}
+
+static enum dueq_status admit(struct push_batch *batch, struct topic *topic)
+{
+    struct limits_change change = {.jobs = topic->adding, .bytes = topic->adding_bytes};
+
+    if (change.jobs == 0 || !limits_any(batch->queue, topic))
+        return DUEQ_OK;
+    if (batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, topic_name(topic)))
+        change.leaving = 1;
+    return limits_admit(batch->queue, topic, &change, &batch->drops);
+}
+
+static enum dueq_status admit_all(struct push_batch *batch)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (size_t i = 0; i < batch->count && status == DUEQ_OK; i++)
+        status = add_up(batch, i);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct topic *topic = batch->planned[i].topic;
+
+        if (status == DUEQ_OK)
+            status = admit(batch, topic);
+        topic->adding = topic->adding_bytes = 0;
+    }
+    return status;
+}
+
 /* ---- the batch */
 
 enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pushes,
@@ -205,7 +251,7 @@ enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pu
         status = reserve_room(ret_batch);
     for (size_t i = 0; i < count && status == DUEQ_OK; i++)
         status = reserve_job(ret_batch, i);
-    return status;
+    return status == DUEQ_OK ? admit_all(ret_batch) : status;
 }
 
 /* False: the id is free now. */
@@ -242,6 +288,7 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
 
 void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
 {
+    limits_apply(batch->queue, &batch->drops);
     for (size_t i = 0; i < batch->count; i++)
         add_one(batch, i, &ret_pushed[i]);
 }
@@ -250,6 +297,7 @@ void push_batch_release(struct push_batch *batch)
 {
     free(batch->planned);
     free(batch->names);
+    limits_release(&batch->drops);
 }
 
 enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,

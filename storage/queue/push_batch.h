@@ -2,11 +2,13 @@
 #ifndef DUEQ_PUSH_BATCH_H
 #define DUEQ_PUSH_BATCH_H
 
+#include "storage/queue/limits.h"
 #include "storage/queue/push.h"
 
-/* A job that goes right before the pushes: one of them may have its id. */
+/* A job that goes right before the pushes: one of them may have its id, and its place. */
 struct leaving_job {
     struct dueq_slice topic, id;
+    bool frees; /* the id, too */
 };
 
 struct push_batch {
@@ -16,6 +18,7 @@ struct push_batch {
     struct dueq_time time;
     const struct leaving_job *leaving; /* NULL: none */
     struct planned_push *planned;
+    struct limits_drops drops;
     uint32_t *names; /* hash table: index + 1 of the pushes with ids of the caller */
     size_t name_slots;
 };

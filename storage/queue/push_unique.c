@@ -81,6 +81,22 @@ enum dueq_status push_onto(struct queue *queue, struct topic *topic,
     return change(queue, topic, &job, push, time, ret_outcome);
 }
 
+enum dueq_status push_creates(struct queue *queue, struct topic *topic,
+                              const struct dueq_push *push, bool *ret_creates)
+{
+    struct id_index_key name;
+    struct job job;
+    enum dueq_status status =
+        push->id.size == 0 ? DUEQ_OK : push_take_id(queue, topic, push->id, &name);
+
+    *ret_creates = status == DUEQ_OK;
+    if (status != DUEQ_DUPLICATE || !push->ignore_dead)
+        return status == DUEQ_DUPLICATE ? DUEQ_OK : status;
+    status = lookup_id(queue, topic, push->id, &job);
+    *ret_creates = status == DUEQ_OK && job.state.state == PHASE_DEAD;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
 enum dueq_status push_onto_check(struct queue *queue, struct topic *topic,
                                  const struct dueq_push *push, struct dueq_time time)
 {

@@ -32,7 +32,11 @@ static const struct setting settings[] = {
     {"keep", KIND_DURATION, DUEQ_SET_KEEP, 0, 0, NULL},
     {"dead-keep", KIND_DURATION, DUEQ_SET_DEAD_KEEP, 0, 0, NULL},
     {"dead-max", KIND_NUMBER, DUEQ_SET_DEAD_MAX, 0, INT64_MAX, NULL},
-    {"dead-topic", KIND_TOPIC, DUEQ_SETTINGS, 0, 0, NULL}};
+    {"dead-topic", KIND_TOPIC, DUEQ_SETTINGS, 0, 0, NULL},
+    {"max-length", KIND_NUMBER, DUEQ_SET_MAX_LENGTH, 1, INT64_MAX, NULL},
+    {"max-bytes", KIND_BYTES, DUEQ_SET_MAX_BYTES, 1, INT64_MAX, NULL},
+    {"overflow", KIND_CHOICE, DUEQ_SET_OVERFLOW, 0, 0, "reject or drop-oldest"},
+    {"max-body", KIND_BYTES, DUEQ_SET_MAX_BODY, 0, DUEQ_BODY_MAX, NULL}};
 
 enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
 
@@ -312,6 +316,8 @@ static void server_settings(const struct context *context, struct dueq_settings 
     ret_settings->numbers[DUEQ_SET_BACKOFF] = defaults.backoff;
     ret_settings->numbers[DUEQ_SET_BACKOFF_MAX] = defaults.backoff_max;
     ret_settings->numbers[DUEQ_SET_TTL_ACTION] = DUEQ_TTL_DEAD;
+    ret_settings->numbers[DUEQ_SET_OVERFLOW] = DUEQ_OVERFLOW_REJECT;
+    ret_settings->numbers[DUEQ_SET_MAX_BODY] = DUEQ_BODY_MAX;
 }
 
 static bool is_set(const struct dueq_settings *values, const struct setting *setting)

@@ -80,6 +80,15 @@ enum dueq_status schedule_class_first(struct queue *queue, const struct topic *t
     return first_position(queue, &prefix, from, budget, ret_position);
 }
 
+enum dueq_status schedule_lane_first(struct queue *queue, const struct topic *topic,
+                                     const struct lane *lane, struct position from,
+                                     struct position *ret_position)
+{
+    struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
+
+    return first_position(queue, &prefix, from, NULL, ret_position);
+}
+
 /* A search that has spent its budget has not found out that nothing is there. */
 static bool gave_up(enum dueq_status status, const unsigned *budget)
 {

@@ -40,6 +40,11 @@ enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct
  * of 0 afterwards: there may be more. */
 enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct lane *lane,
                                 struct dueq_time time, unsigned *budget, uint64_t *moved);
+/* The first entry of the lane at or after a position, due or not. DUEQ_NOTFOUND: there is none.
+ */
+enum dueq_status schedule_lane_first(struct queue *queue, const struct topic *topic,
+                                     const struct lane *lane, struct position from,
+                                     struct position *ret_position);
 /* Makes lane->next_due exact. All jobs that are due must have been counted. */
 enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic,
                                         struct lane *lane, unsigned *budget);

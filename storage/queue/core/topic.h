@@ -43,9 +43,10 @@ struct topic {
      * before: ticks start here. */
     struct position next_lease, next_ttl, next_done, next_dead;
     struct wheel_timer timer;
-    int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
-    bool lookalikes;    /* a caller has pushed ids that look like the store's own */
-    bool put_off;       /* a claim ran out of steps: the next tick signals the topic */
+    int64_t next_event;            /* on the queue's clock; DUEQ_NEVER */
+    uint64_t adding, adding_bytes; /* by the batch that is being planned; else 0 */
+    bool lookalikes;               /* a caller has pushed ids that look like the store's own */
+    bool put_off; /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
     struct topic *dirty_next, *signal_next, *signal_prev;
     struct topic *next, *prev; /* among those without jobs, when is_empty */

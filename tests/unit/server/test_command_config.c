@@ -133,6 +133,97 @@ static void there_are_10000_topics_and_patterns_at_most(void **state)
     runner_expect(runner, "OK", "Q.CONFIG SET more lease 1s");
 }
 
+/* ---- limits */
+
+static void a_full_topic_refuses_pushes(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "Q.CONFIG SET t* max-length 3 max-body 10"},
+        {"!LIMIT *", "Q.MPUSH t 4 a b c d"},
+        {"0", "Q.LEN t"},
+        {"[* * *]", "Q.MPUSH t 3 a b c"},
+        {"!LIMIT *", "Q.PUSH t d"},
+        {"!TOOBIG *max-body*", "Q.PUSH t2 0123456789a"},
+        {"!TOOBIG *max-body*", "Q.MPUSH t3 2 a 0123456789a"},
+        {"0", "Q.LEN t3"},
+        {"*", "Q.PUSH t2 0123456789"},
+        {"[[* 1 \"a\" 1]]", "Q.CLAIM t"},
+        {"!LIMIT *", "Q.PUSH t d DELAY 1h"},
+        {"OK", "Q.CONFIG SET u max-length 2"},
+        {"\"a\"", "Q.PUSH u 1 ID a"},
+        {"\"b\"", "Q.PUSH u 1 ID b"},
+        {"\"a\"", "Q.PUSH u 22 ID a ONDUP REPLACE"},
+        {"!LIMIT *", "Q.PUSH u 3 ID c ONDUP REPLACE"},
+        {"!DUPLICATE *", "Q.PUSH u 3 ID a"},
+        {"[[\"a\" 1 \"22\" 1]]", "Q.CLAIM u"},
+        {"\"dead\"", "Q.NACK u a 1 FATAL"},
+        {"\"c\"", "Q.PUSH u 3 ID c"},
+        {"!LIMIT *", "Q.PUSH u 3 ID a IGNOREDEAD"},
+        {"[*\"dead\" 1 *]", "Q.STATS u"},
+    };
+    runner_expect_all(*state, cases);
+    sound(*state);
+}
+
+static void a_job_that_hands_over_leaves_its_place(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "Q.CONFIG SET t max-length 1"},
+        {"\"a\"", "Q.PUSH t 1 ID a"},
+        {"[[\"a\" 1 \"1\" 1]]", "Q.CLAIM t"},
+        {"!LIMIT *", "Q.ACK t a 1 THEN PUSH t 2 ID b THEN PUSH t 2 ID c"},
+        {"1", "Q.LEN t claimed"},
+        {"[\"b\"]", "Q.ACK t a 1 THEN PUSH t 2 ID b"},
+        {"1", "Q.LEN t ready"},
+    };
+    runner_expect_all(*state, cases);
+    sound(*state);
+}
+
+static void the_oldest_waiting_jobs_make_room(void **state)
+{
+    static const char *const cases[][2] = {
+        {"OK", "Q.CONFIG SET t max-length 3 overflow drop-oldest"},
+        {"\"a\"", "Q.PUSH t a ID a"},
+        {"[[\"a\" 1 \"a\" 1]]", "Q.CLAIM t"},
+        {"\"b\"", "Q.PUSH t b ID b PRIORITY 1"},
+        {"\"c\"", "Q.PUSH t c ID c DELAY 1h"},
+        {"\"d\"", "Q.PUSH t d ID d DELAY 2h"},
+        {"nil", "Q.GET t b"},
+        {"[* *]", "Q.MPUSH t 2 e f"},
+        {"[*\"ready\" 2 \"claimed\" 1 *\"total-dropped\" 3 *]", "Q.STATS t"},
+        {"!LIMIT *", "Q.MPUSH t 3 g h i"},
+        {"[*\"ready\" 2 \"claimed\" 1 *\"total-dropped\" 3 *]", "Q.STATS t"},
+        {"OK", "Q.CONFIG SET u max-bytes 10 overflow drop-oldest"},
+        {"*", "Q.PUSH u 1234"},
+        {"*", "Q.PUSH u 1234"},
+        {"*", "Q.PUSH u 12345678 ID big"},
+        {"1", "Q.LEN u"},
+        {"!LIMIT *", "Q.PUSH u 12345678901"},
+        {"1", "Q.LEN u"},
+        {"[[\"big\" 1 * 1]]", "Q.CLAIM u"},
+        {"!LIMIT *", "Q.PUSH u 123"},
+        {"*", "Q.PUSH u 12"},
+        {"[*\"bytes\" 10 *]", "Q.STATS u"},
+    };
+    runner_expect_all(*state, cases);
+    sound(*state);
+}
+
+static void a_topic_with_a_lower_limit_shrinks(void **state)
+{
+    struct command_runner *runner = *state;
+    for (int i = 0; i < 500; i++)
+        runner_expect(runner, "*", i % 2 ? "Q.PUSH t body" : "Q.PUSH t body AT 1800000000000");
+    runner_expect(runner, "OK", "Q.CONFIG SET t max-length 10 overflow drop-oldest");
+    runner_expect(runner, "*", "Q.PUSH t body");
+    runner_expect(runner, "300", "Q.LEN t");
+    runner_expect(runner, "*", "Q.PUSH t body");
+    runner_expect(runner, "*", "Q.PUSH t body");
+    runner_expect(runner, "10", "Q.LEN t");
+    sound(runner);
+}
+
 /* ---- Q.PAUSE, Q.RESUME */
 
 static void a_pause_refuses_pushes_and_holds_back_claims(void **state)
@@ -212,6 +303,10 @@ int main(void)
         runner_test(a_refused_setting_names_itself_and_changes_nothing),
         runner_test(jobs_follow_their_topic),
         runner_test(there_are_10000_topics_and_patterns_at_most),
+        runner_test(a_full_topic_refuses_pushes),
+        runner_test(a_job_that_hands_over_leaves_its_place),
+        runner_test(the_oldest_waiting_jobs_make_room),
+        runner_test(a_topic_with_a_lower_limit_shrinks),
         runner_test(a_pause_refuses_pushes_and_holds_back_claims),
         runner_test(blocked_claims_wait_for_the_end_of_a_pause),
         runner_test(a_pause_outlives_a_restart),

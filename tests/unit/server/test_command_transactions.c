@@ -160,8 +160,8 @@ static void what_is_queued_has_a_largest_size(void **state)
     runner_expect(runner, "OK", "MULTI");
     connection_run(runner->clients[0], &request, NULL, false);
     runner_expect_reply(runner->clients[0],
-                        "!TOOBIG larger than the limit: 512 MiB a value; in a transaction "
-                        "1 GiB of arguments and 2688 MiB of changes");
+                        "!TOOBIG larger than the limit: 512 MiB a value, the topic's max-body; "
+                        "in a transaction 1 GiB of arguments and 2688 MiB of changes");
     runner_expect(runner, "QUEUED", "SET k v");
     runner_expect(runner, "!EXECABORT Transaction discarded because of previous errors.",
                   "EXEC");

@@ -1,0 +1,184 @@
+#include "storage/queue/limits.h"
+
+#include <stdlib.h>
+
+enum { DROPS_SPARE = 200 };
+
+static int64_t limit_of(struct queue *queue, struct topic *topic, enum dueq_setting setting)
+{
+    return settings_number(queue, topic, setting, INT64_MAX);
+}
+
+bool limits_any(struct queue *queue, struct topic *topic)
+{
+    const struct dueq_settings *settings = settings_of(queue, topic);
+
+    return settings != NULL && (settings->numbers[DUEQ_SET_MAX_LENGTH] != DUEQ_DEFAULT ||
+                                settings->numbers[DUEQ_SET_MAX_BYTES] != DUEQ_DEFAULT);
+}
+
+enum dueq_status limits_check_body(struct queue *queue, struct topic *topic, size_t size)
+{
+    return (int64_t)size > limit_of(queue, topic, DUEQ_SET_MAX_BODY) ? DUEQ_TOOBIG : DUEQ_OK;
+}
+
+/* ---- how much is too much */
+
+struct amount {
+    uint64_t jobs, bytes;
+};
+
+static bool fits(const struct amount *amount, const struct amount *most)
+{
+    return amount->jobs <= most->jobs && amount->bytes <= most->bytes;
+}
+
+static struct amount amount_now(const struct topic *topic)
+{
+    struct job_counts counts = topic_counts(topic);
+
+    return (struct amount){counts.pending + counts.claimed, topic->bytes};
+}
+
+/* ---- the waiting jobs of all lanes, by due time */
+
+struct front {
+    struct position first, order; /* on the lane's clock, on the queue's */
+    bool is_over;
+};
+
+struct search {
+    struct queue *queue;
+    struct topic *topic;
+    struct front *fronts; /* one a lane */
+};
+
+static enum dueq_status advance(struct search *search, size_t lane, struct position from)
+{
+    const struct lane *of = &search->topic->lanes[lane];
+    struct front *front = &search->fronts[lane];
+    enum dueq_status status =
+        schedule_lane_first(search->queue, search->topic, of, from, &front->first);
+
+    front->is_over = status == DUEQ_NOTFOUND;
+    front->order = front->first;
+    if (status == DUEQ_OK)
+        front->order.due = queue_clock_of(search->queue, of->clock, front->first.due);
+    return front->is_over ? DUEQ_OK : status;
+}
+
+static enum dueq_status begin(struct search *search)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    search->fronts = calloc(search->topic->lane_count + 1, sizeof(*search->fronts));
+    if (search->fronts == NULL)
+        return DUEQ_NOMEM;
+    for (size_t i = 0; i < search->topic->lane_count && status == DUEQ_OK; i++)
+        status = advance(search, i, search->topic->lanes[i].head);
+    return status;
+}
+
+/* DUEQ_LIMIT: no job waits. */
+static enum dueq_status next_oldest(struct search *search, uint64_t *ret_seq)
+{
+    const struct front *best = NULL;
+
+    for (size_t i = 0; i < search->topic->lane_count; i++) {
+        const struct front *front = &search->fronts[i];
+
+        if (!front->is_over && (best == NULL || position_before(front->order, best->order)))
+            best = front;
+    }
+    if (best == NULL)
+        return DUEQ_LIMIT;
+    *ret_seq = best->first.seq;
+    return advance(search, (size_t)(best - search->fronts), position_after(best->first));
+}
+
+/* ---- choosing which ones go */
+
+static enum dueq_status make_places(struct limits_drops *drops, size_t count)
+{
+    struct limits_drop *jobs;
+
+    if (drops->count + count <= drops->room)
+        return DUEQ_OK;
+    jobs = realloc(drops->jobs, (drops->count + count) * sizeof(*jobs));
+    if (jobs == NULL)
+        return DUEQ_NOMEM;
+    drops->jobs = jobs;
+    drops->room = drops->count + count;
+    return DUEQ_OK;
+}
+
+static enum dueq_status drop_oldest(struct search *search, struct amount *amount,
+                                    struct limits_drops *drops)
+{
+    struct job job;
+    uint64_t seq;
+    enum dueq_status status = next_oldest(search, &seq);
+
+    if (status == DUEQ_OK)
+        status = job_load(search->queue, search->topic, seq, &job);
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    amount->jobs--;
+    amount->bytes -= job.body.body.size < amount->bytes ? job.body.body.size : amount->bytes;
+    drops->jobs[drops->count++] = (struct limits_drop){search->topic, seq};
+    return DUEQ_OK;
+}
+
+/* What does not fit after as many drops as there may be must at least not grow. */
+static enum dueq_status choose(struct search *search, struct amount amount,
+                               const struct amount *most, size_t drops_most,
+                               struct limits_drops *drops)
+{
+    struct amount before = amount_now(search->topic);
+    enum dueq_status status = make_places(drops, drops_most);
+
+    if (status == DUEQ_OK)
+        status = begin(search);
+    for (size_t i = 0; i < drops_most && status == DUEQ_OK && !fits(&amount, most); i++)
+        status = drop_oldest(search, &amount, drops);
+    free(search->fronts);
+    if (status != DUEQ_OK)
+        return status;
+    return fits(&amount, most) || fits(&amount, &before) ? DUEQ_OK : DUEQ_LIMIT;
+}
+
+enum dueq_status limits_admit(struct queue *queue, struct topic *topic,
+                              const struct limits_change *change, struct limits_drops *drops)
+{
+    struct amount amount = amount_now(topic);
+    struct amount most = {(uint64_t)limit_of(queue, topic, DUEQ_SET_MAX_LENGTH),
+                          (uint64_t)limit_of(queue, topic, DUEQ_SET_MAX_BYTES)};
+    struct search search = {.queue = queue, .topic = topic};
+
+    amount.jobs += change->jobs - change->leaving;
+    amount.bytes += change->bytes;
+    if (change->jobs == 0 || fits(&amount, &most))
+        return DUEQ_OK;
+    if (settings_number(queue, topic, DUEQ_SET_OVERFLOW, DUEQ_OVERFLOW_REJECT) ==
+        DUEQ_OVERFLOW_REJECT)
+        return DUEQ_LIMIT;
+    return choose(&search, amount, &most, (size_t)change->jobs + DROPS_SPARE, drops);
+}
+
+void limits_apply(struct queue *queue, const struct limits_drops *drops)
+{
+    for (size_t i = 0; i < drops->count; i++) {
+        struct topic *topic = drops->jobs[i].topic;
+        struct job job;
+
+        if (job_load(queue, topic, drops->jobs[i].seq, &job) != DUEQ_OK)
+            continue; /* it was there a moment ago */
+        QUEUE_COUNT(queue, topic, dropped);
+        job_remove(queue, topic, &job);
+    }
+}
+
+void limits_release(struct limits_drops *drops)
+{
+    free(drops->jobs);
+}
