@@ -188,7 +188,7 @@ static void take_along(struct queue *queue, struct topic *other, const struct jo
 enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                             struct dueq_slice other, struct dueq_time time)
 {
-    struct topic *from, *to;
+    struct topic *from = NULL, *to = NULL;
     struct job job;
     struct id_index_key name;
     enum dueq_status status;

@@ -39,23 +39,26 @@ enum dueq_status job_load_state(struct queue *queue, struct topic *topic, uint64
 enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq,
                           struct job *ret_job)
 {
-    struct job job = {.seq = seq};
-    enum dueq_status status = job_load_body(queue, topic, seq, &job.body);
+    enum dueq_status status = job_load_body(queue, topic, seq, &ret_job->body);
 
     if (status != DUEQ_OK)
         return status;
-    status = job_load_state(queue, topic, seq, &job.state);
-    job.moved = status == DUEQ_OK;
-    if (status == DUEQ_NOTFOUND) {
-        job.state = job_record_first_state(&job.body);
-        status = DUEQ_OK;
-    }
-    if (status == DUEQ_OK)
-        *ret_job = job;
-    return status;
+    ret_job->seq = seq;
+    status = job_load_state(queue, topic, seq, &ret_job->state);
+    ret_job->moved = status == DUEQ_OK;
+    if (status != DUEQ_NOTFOUND)
+        return status;
+    ret_job->state = job_record_first_state(&ret_job->body);
+    return DUEQ_OK;
 }
 
 /* The texts of the state may lie in queue->state: the record is made elsewhere first. */
+static bool has_texts(const struct job_state *state)
+{
+    return state->error.size + state->worker.size + state->progress.size + state->history.size >
+           0;
+}
+
 void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
 {
     struct kv_key key = queue_key_job(TABLE_STATE, topic->id, job->seq);
@@ -65,7 +68,8 @@ void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
     record = dueq_slice(queue->state, job_record_write_state(bytes, &job->state));
     memcpy(queue->state, bytes, record.size);
     kv_put(queue->kv, kv_key_slice(&key), record, !job->moved);
-    job_record_read_state(record, &job->state);
+    if (has_texts(&job->state))
+        job_record_read_state(record, &job->state);
     job->moved = true;
 }
 

@@ -25,7 +25,8 @@ struct job_options {
 
 /* ---- records */
 
-/* DUEQ_NOTFOUND: there is no such job. DUEQ_CORRUPT: a record is malformed. */
+/* DUEQ_NOTFOUND: there is no such job. DUEQ_CORRUPT: a record is malformed. On failure *ret_job
+ * holds nothing of use. */
 enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq,
                           struct job *ret_job);
 enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_t seq,
