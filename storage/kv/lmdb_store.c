@@ -1,6 +1,8 @@
 #include "storage/kv/lmdb_store.h"
 
-#include "storage/kv/lmdb_pages.h"
+#include "storage/kv/pages/pages.h"
+#include "storage/kv/pages/pages_census.h"
+#include "storage/kv/pages/pages_cursor.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The checkpointed level: data.mdb, an LMDB file. Only lmdb_store.c calls LMDB, and translates
- * its errors; lmdb_pages.c knows the format of its pages. Private to storage/kv.
+ * its errors; pages/ knows the format of its pages. Private to storage/kv.
  *
  * The owner reads through one snapshot, which it renews; the checkpoint thread writes. */
 #ifndef DUEQ_LMDB_STORE_H
@@ -35,8 +35,8 @@ void lmdb_store_close(struct lmdb_store *store); /* NULL is fine */
 /* Renews the snapshot: reads then see all commits so far. Slices and cursor positions of the
  * old snapshot are void.
  *
- * This call and all reads check the pages that they use (lmdb_pages.h). DUEQ_CORRUPT: a page is
- * damaged; DUEQ_IO: it cannot be read; lmdb_error_text names it. */
+ * This call and all reads check the pages that they use (pages/pages.h). DUEQ_CORRUPT: a page
+ * is damaged; DUEQ_IO: it cannot be read; lmdb_error_text names it. */
 enum dueq_status lmdb_renew(struct lmdb_store *store);
 /* Grows with each renewal. */
 uint64_t lmdb_generation(struct lmdb_store *store);

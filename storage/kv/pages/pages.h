@@ -1,6 +1,7 @@
 /* Reads LMDB's pages, and checks each page as a whole before it uses anything in it. So damage
  * on the disk ends in an error that names the page, never in a signal, an endless loop or a
- * wrong result. LMDB itself checks none of this. Private to lmdb_store.c.
+ * wrong result. LMDB itself checks none of this. Private to lmdb_store.c, with pages_cursor.h
+ * (reads) and pages_census.h (checks the whole file).
  *
  * Checks when a page is first read: it has the right number and is not free, its nodes do not
  * overlap and are in order, and key and value of each record have the right checksum. On each
@@ -11,8 +12,8 @@
  * A page is first read by pread, so that a page that the disk cannot read causes an error and
  * not a signal; later reads use a map. One thread uses a view. Functions return DUEQ_CORRUPT
  * for a damaged page and DUEQ_IO for an unreadable one (pages_damage). */
-#ifndef DUEQ_LMDB_PAGES_H
-#define DUEQ_LMDB_PAGES_H
+#ifndef DUEQ_PAGES_H
+#define DUEQ_PAGES_H
 
 #include "storage/io.h"
 #include "storage/slice.h"
@@ -22,7 +23,7 @@
 #include <stdint.h>
 
 /* Four bytes of XXH3-64 of the value, seeded by the XXH3-64 of the key, follow each value. */
-enum { PAGES_SUM_SIZE = 4, PAGES_LEVELS = 32 };
+enum { PAGES_SUM_SIZE = 4 };
 void pages_write_sum(uint8_t *sum, struct dueq_slice key, struct dueq_slice value);
 
 struct pages;
@@ -47,11 +48,9 @@ enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 const char *pages_damage(const struct pages *pages);
 void pages_forget_damage(struct pages *pages);
 
-/* ---- reading. Slices live until the next pages_show. */
-
-/* Limits how many bytes of values above PAGES_SLICED the functions below check: what they check
- * is taken from *allowance, and when that is used up before a value is checked as a whole, they
- * answer DUEQ_BUSY. The same call goes on from there, unless the value has changed. NULL: no
+/* Limits how many bytes of values above PAGES_SLICED pages_cursor.h checks: what it checks
+ * is taken from *allowance, and when that is used up before a value is checked as a whole, it
+ * answers DUEQ_BUSY. The same call goes on from there, unless the value has changed. NULL: no
  * limit. A value that was checked is not checked again while the file has it. Returns whether
  * there was such an answer since the last call. */
 enum { PAGES_SLICED = 1024 * 1024 };
@@ -59,42 +58,5 @@ bool pages_limit_checks(struct pages *pages, size_t *allowance);
 
 /* Does the byte lie in the file's map? */
 bool pages_contain(const struct pages *pages, const void *byte);
-
-struct pages_cursor {
-    struct pages *pages;
-    uint64_t txnid;
-    unsigned depth; /* of the path from the root to a leaf; 0: no position */
-    uint64_t page[PAGES_LEVELS];
-    unsigned index[PAGES_LEVELS];
-};
-
-enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
-                           struct dueq_slice *ret_value);
-enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key); /* >= */
-enum dueq_status pages_last(struct pages_cursor *cursor);
-enum dueq_status pages_next(struct pages_cursor *cursor);
-enum dueq_status pages_prev(struct pages_cursor *cursor);
-/* Moves on to the first record that is at or after `end`, or in the next leaf, whichever comes
- * first. *ret_count: the records that lie between, that of the cursor included; it comes before
- * `end`. Only for small values: the keys of large ones are not looked at. Cost: a leaf. */
-enum dueq_status pages_skip(struct pages_cursor *cursor, struct dueq_slice end,
-                            uint64_t *ret_count);
-/* The record that the last move found. Checks the value when it is large. */
-enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *ret_key,
-                              struct dueq_slice *ret_value);
-
-/* ---- writing */
-
-/* Checks every page that LMDB may use to change that key. Cheap if the key is in the same leaf
- * as the key before. */
-enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key);
-
-/* ---- the whole */
-
-struct pages_census {
-    uint64_t records, pages, free_pages, lost_pages; /* lost: neither used nor free */
-};
-/* Checks every page and every value. O(file). */
-enum dueq_status pages_check(struct pages *pages, struct pages_census *ret_census);
 
 #endif

@@ -1,0 +1,226 @@
+#include "storage/kv/pages/pages_cursor.h"
+
+#include "storage/kv/pages/page_check.h"
+#include "storage/kv/pages/page_path.h"
+#include "storage/kv/pages/page_value.h"
+
+#include <assert.h>
+
+/* ---- finding */
+
+/* For a search that found nothing at the edge of a leaf. If the disk has changed a key of a
+ * parent, the record is in the leaf beside, which then does not fit its parents either. */
+static enum dueq_status look_beside(const struct pages_cursor *cursor, bool onward)
+{
+    struct pages_cursor beside = *cursor;
+    enum dueq_status status = page_path_cross(&beside, page_path_tree(cursor), onward);
+
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static bool is_old(const struct pages_cursor *cursor)
+{
+    return cursor->txnid != cursor->pages->meta.txnid;
+}
+
+/* The checksum of a large value is on the pages of the value, and covers the key. Once it was
+ * checked, the key is right. */
+static enum dueq_status look_at_key(struct pages *pages, const uint8_t *leaf, unsigned index)
+{
+    struct dueq_slice value;
+    struct page_node node;
+
+    if (index >= page_count(leaf))
+        return DUEQ_OK;
+    node = page_node_at(leaf, index);
+    if (!(node.flags & NODE_BIG) || (page_u64(node.value) <= pages->meta.last_page &&
+                                     pages_has_bit(pages->sound, page_u64(node.value))))
+        return DUEQ_OK;
+    return page_value_large(pages, &node, &value);
+}
+
+/* For a key that is not in its leaf: checks the two records between which it would be. If a
+ * changed key has misled the search, it is one of these two. So beside a large value that is
+ * damaged no key is known to be absent: the sum that does not check is of key and value, and
+ * may fail because the key is the one that is looked for. */
+static enum dueq_status look_at_absence(const struct pages_cursor *cursor)
+{
+    unsigned index = cursor->index[cursor->depth - 1];
+    const uint8_t *leaf = page_path_leaf(cursor);
+    enum dueq_status status = look_at_key(cursor->pages, leaf, index);
+
+    if (status == DUEQ_OK && index > 0)
+        status = look_at_key(cursor->pages, leaf, index - 1);
+    if (status == DUEQ_OK && index == 0)
+        status = look_beside(cursor, false);
+    return status;
+}
+
+/* Finds the leaf, and in it the first key at or above; the index may be after the last. */
+static enum dueq_status find(struct pages_cursor *cursor, struct dueq_slice key,
+                             bool *ret_exact)
+{
+    const struct page_tree *tree = page_path_tree(cursor);
+    enum dueq_status status = page_path_enter(cursor, tree, &key, false);
+
+    if (status != DUEQ_OK)
+        return status;
+    cursor->index[cursor->depth - 1] =
+        page_path_first_from(tree, page_path_leaf(cursor), key, ret_exact);
+    return *ret_exact ? DUEQ_OK : look_at_absence(cursor);
+}
+
+/* ---- reading */
+
+enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
+                           struct dueq_slice *ret_value)
+{
+    struct pages_cursor cursor = {.pages = pages};
+    bool exact;
+    enum dueq_status status = find(&cursor, key, &exact);
+    struct page_node node;
+
+    if (status != DUEQ_OK)
+        return status;
+    if (!exact) {
+        if (cursor.index[cursor.depth - 1] == page_count(page_path_leaf(&cursor)))
+            status = look_beside(&cursor, true);
+        return status == DUEQ_OK ? DUEQ_NOTFOUND : status;
+    }
+    node = page_node_at(page_path_leaf(&cursor), cursor.index[cursor.depth - 1]);
+    return page_value_get(pages, &node, ret_value);
+}
+
+enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key)
+{
+    bool exact;
+    enum dueq_status status = find(cursor, key, &exact);
+
+    if (status == DUEQ_OK &&
+        cursor->index[cursor->depth - 1] == page_count(page_path_leaf(cursor)))
+        status = page_path_cross(cursor, page_path_tree(cursor), true);
+    if (status != DUEQ_OK)
+        cursor->depth = 0;
+    return status;
+}
+
+enum dueq_status pages_last(struct pages_cursor *cursor)
+{
+    return page_path_enter(cursor, page_path_tree(cursor), NULL, true);
+}
+
+static enum dueq_status step(struct pages_cursor *cursor, bool onward)
+{
+    enum dueq_status status = DUEQ_NOTFOUND;
+
+    if (!is_old(cursor))
+        status = onward ? page_path_next(cursor, page_path_tree(cursor))
+                        : page_path_prev(cursor, page_path_tree(cursor));
+    if (status != DUEQ_OK)
+        cursor->depth = 0;
+    return status;
+}
+
+enum dueq_status pages_next(struct pages_cursor *cursor)
+{
+    return step(cursor, true);
+}
+
+enum dueq_status pages_prev(struct pages_cursor *cursor)
+{
+    return step(cursor, false);
+}
+
+enum dueq_status pages_skip(struct pages_cursor *cursor, struct dueq_slice end,
+                            uint64_t *ret_count)
+{
+    const struct page_tree *tree = page_path_tree(cursor);
+    unsigned *index = &cursor->index[cursor->depth - 1], from = *index;
+    const uint8_t *leaf = page_path_leaf(cursor);
+    unsigned to = page_count(leaf);
+    bool exact;
+
+    if (page_compare(tree, page_key_at(leaf, to - 1), end) >= 0)
+        to = page_path_first_from(tree, leaf, end, &exact);
+    *ret_count = to - from;
+    *index = to - 1;
+    return step(cursor, true);
+}
+
+enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *ret_key,
+                              struct dueq_slice *ret_value)
+{
+    struct page_node node =
+        page_node_at(page_path_leaf(cursor), cursor->index[cursor->depth - 1]);
+
+    *ret_key = dueq_slice(node.key, node.key_size);
+    return page_value_get(cursor->pages, &node, ret_value);
+}
+
+/* ---- writing */
+
+/* LMDB fills a page that has become too empty from the pages beside it, so they are checked. */
+static enum dueq_status look_around(const struct pages_cursor *cursor)
+{
+    struct pages *pages = cursor->pages;
+    const struct page_tree *tree = page_path_tree(cursor);
+
+    for (unsigned level = 0; level + 1 < cursor->depth; level++) {
+        const uint8_t *branch = pages_at(pages, cursor->page[level]), *bytes;
+        unsigned index = cursor->index[level];
+        enum dueq_status status = DUEQ_OK;
+
+        if (index > 0)
+            status = page_check_visit(pages, tree, page_node_at(branch, index - 1).child,
+                                      level + 1, &bytes);
+        if (status == DUEQ_OK && index + 1 < page_count(branch))
+            status = page_check_visit(pages, tree, page_node_at(branch, index + 1).child,
+                                      level + 1, &bytes);
+        if (status != DUEQ_OK)
+            return status;
+    }
+    return look_beside(cursor, true);
+}
+
+static void set_bound(struct pages_bound *bound, struct dueq_slice key)
+{
+    assert(key.size > 0 && key.size <= PAGE_KEY_MAX);
+    memcpy(bound->bytes, key.data, key.size);
+    bound->size = key.size;
+}
+
+static struct dueq_slice bound_slice(const struct pages_bound *bound)
+{
+    return dueq_slice(bound->bytes, bound->size);
+}
+
+static void remember_allowed(struct pages *pages, const struct pages_cursor *cursor,
+                             struct dueq_slice key)
+{
+    struct page_range range = {.has_from = false};
+
+    for (unsigned level = 0; level + 1 < cursor->depth; level++)
+        page_path_narrow(&range, pages_at(pages, cursor->page[level]), cursor->index[level]);
+    set_bound(&pages->allowed_from, key);
+    pages->allowed_last = !range.has_to;
+    if (range.has_to)
+        set_bound(&pages->allowed_to, range.to);
+    pages->allowed = true;
+}
+
+enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
+{
+    struct pages_cursor cursor = {.pages = pages};
+    bool exact;
+    enum dueq_status status;
+
+    if (pages->allowed && dueq_slice_compare(key, bound_slice(&pages->allowed_from)) >= 0 &&
+        (pages->allowed_last || dueq_slice_compare(key, bound_slice(&pages->allowed_to)) < 0))
+        return DUEQ_OK;
+    status = find(&cursor, key, &exact);
+    if (status == DUEQ_OK)
+        status = look_around(&cursor);
+    if (status == DUEQ_OK)
+        remember_allowed(pages, &cursor, key);
+    return status;
+}
