@@ -19,6 +19,7 @@
     X(queue_push)                                                                              \
     X(queue_push_many)                                                                         \
     X(queue_read)                                                                              \
+    X(queue_wait)                                                                              \
     X(copy)                                                                                    \
     X(database)                                                                                \
     X(expire)                                                                                  \

@@ -55,6 +55,7 @@ struct waiter {
     bool is_woken;          /* it runs again because this name has changed: */
     size_t changed_index;   /* the first of its names that changed */
     struct long_work *work; /* it waits for its next slice; NULL: it is blocked */
+    struct job_waits *jobs; /* it waits for their ends; NULL: not for jobs */
     struct request request;
     size_t entry_count;
     struct wait_entry entries[];
@@ -64,6 +65,7 @@ struct waiters {
     struct wait_queue *queues[SPACES];
     struct wait_queue *sweep[SPACES]; /* the next queue to serve; NULL: no sweep */
     bool put_off[SPACES]; /* one of its waiters would write a key that a long work holds */
+    struct job_watches jobs;
     struct wheel wheel;
     size_t count;
     uint64_t steps;
@@ -90,13 +92,14 @@ size_t waiters_count(const struct waiters *waiters)
 
 uint64_t waiters_steps(const struct waiters *waiters)
 {
-    return waiters->steps;
+    return waiters->steps + waiters->jobs.steps;
 }
 
 size_t waiters_request_bytes(const struct waiter *waiter)
 {
     return sizeof(*waiter) + waiter->entry_count * sizeof(struct wait_entry) +
-           request_copy_size(&waiter->request);
+           request_copy_size(&waiter->request) +
+           (waiter->jobs == NULL ? 0 : job_waits_bytes(waiter->jobs));
 }
 
 /* ---- queues */
@@ -269,6 +272,43 @@ enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type,
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
 }
 
+static enum dueq_status join_jobs(struct context *context, struct job_waits *jobs, size_t first,
+                                  size_t count)
+{
+    struct job_watches *watches = &context->server->waiters->jobs;
+    enum dueq_status status = DUEQ_OK;
+
+    job_watches_note_ends(watches, context->store);
+    for (size_t i = 0; status == DUEQ_OK && i < count; i++)
+        if (job_waits_state(jobs, i) == JOB_WAIT_OPEN)
+            status = job_waits_join(watches, context->store, jobs, i, context_slice(context, 1),
+                                    context_slice(context, first + i));
+    return status;
+}
+
+enum outcome waiters_wait_for_jobs(struct context *context, struct job_waits *jobs,
+                                   size_t first, size_t count, int64_t deadline)
+{
+    enum dueq_status status = join_jobs(context, jobs, first, count);
+    struct waiter *waiter = NULL;
+
+    if (status == DUEQ_OK) {
+        waiter = new_waiter(context, KEYS_NONE, 0);
+        status = waiter == NULL ? DUEQ_NOMEM : DUEQ_OK;
+    }
+    if (status != DUEQ_OK) {
+        job_waits_free(&context->server->waiters->jobs, context->store, jobs);
+        return context_status(context, status);
+    }
+    waiter->jobs = jobs;
+    return begin_wait(context, waiter, deadline);
+}
+
+const struct job_waits *waiters_jobs_of(const struct waiter *waiter)
+{
+    return waiter->jobs;
+}
+
 /* A blocked waiter has found something to do: it leaves the queues and works in slices. */
 static enum outcome turn_to_work(struct context *context, struct long_work *work)
 {
@@ -321,6 +361,7 @@ static void release(struct server *server, struct waiter *waiter)
     waiter->session->waiter = NULL;
     server->waiters->count--;
     long_work_release(server, waiter->work);
+    job_waits_free(&server->waiters->jobs, server->store, waiter->jobs);
     count_blocked(server);
     free(waiter);
 }
@@ -506,6 +547,18 @@ static bool may_claim(const struct server *server)
     return server->store != NULL && !server_pauses(server, COMMAND_WRITE);
 }
 
+/* All ends are noted before the first command runs: it may wait for another job with the id of
+ * one that has ended. */
+static void serve_ends(struct server *server)
+{
+    struct job_watches *watches = &server->waiters->jobs;
+    struct session *session;
+
+    job_watches_note_ends(watches, server->store);
+    while ((session = job_watches_next(watches)) != NULL)
+        rerun_command(server, session->waiter, false);
+}
+
 void waiters_serve(struct server *server)
 {
     struct dueq_slice topic;
@@ -514,8 +567,10 @@ void waiters_serve(struct server *server)
         while (may_claim(server) && dueq_next_signal(server->store, &topic) == DUEQ_OK)
             serve_name(server, SPACE_TOPICS, topic);
     while (serve_changes(server));
-    if (server->store != NULL)
-        sweep_databases(server);
+    if (server->store == NULL)
+        return;
+    sweep_databases(server);
+    serve_ends(server);
 }
 
 void waiters_expire(struct server *server)

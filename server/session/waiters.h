@@ -5,6 +5,7 @@
 #define DUEQ_WAITERS_H
 
 #include "server/dispatch/context.h"
+#include "server/session/job_waits.h"
 #include "storage/keys/keys.h"
 #include "storage/wheel.h"
 
@@ -30,12 +31,20 @@ enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type,
  * first; when it runs again, the one that changed. */
 void waiters_select_changed(const struct context *context, size_t *first, size_t *count);
 
+/* Makes the session wait until all of the open jobs have ended, or the deadline has passed:
+ * then the handler runs again, once, with context->waiter set. Their topic is argument 1, their
+ * ids are `count` arguments from `first` on. Owns `jobs` from here on, also when it fails. */
+enum outcome waiters_wait_for_jobs(struct context *context, struct job_waits *jobs,
+                                   size_t first, size_t count, int64_t deadline);
+/* What the waiter knows of its jobs. */
+const struct job_waits *waiters_jobs_of(const struct waiter *waiter);
+
 /* ---- for the loop */
 
-/* Serves the waiters of topics that the store has signalled, and of keys that have changed,
- * since the last call: O(1) for each change and each waiter that is served. After a change of a
- * whole database (FLUSHDB, SWAPDB) its waiters are served a few queues a call; waiters_next is
- * 0 until that is done. */
+/* Serves the waiters of topics that the store has signalled, of keys that have changed and of
+ * jobs that have ended since the last call: O(1) for each change and each waiter that is
+ * served. After a change of a whole database (FLUSHDB, SWAPDB) its waiters are served a few
+ * queues a call; waiters_next is 0 until that is done. */
 void waiters_serve(struct server *server);
 
 /* A key that a long work has held is about to be free: the next waiters_serve also serves those

@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -61,15 +62,17 @@ enum dueq_status endings_add(struct queue *queue, const struct topic *topic, uin
 
 void endings_remove(struct queue *queue, struct dueq_watch *watch)
 {
-    if (watch->end == DUEQ_END_NONE)
+    if (watch->end == DUEQ_END_NONE) {
+        assert(queue->endings.jobs != NULL);
         HASH_DEL(queue->endings.jobs, watch);
-    else
+    } else
         DL_DELETE(queue->endings.ended, watch);
     free(watch);
 }
 
 static void end_watch(struct queue *queue, struct dueq_watch *watch, enum dueq_end end)
 {
+    assert(queue->endings.jobs != NULL);
     HASH_DEL(queue->endings.jobs, watch);
     watch->end = end;
     DL_APPEND(queue->endings.ended, watch);
@@ -108,10 +111,10 @@ bool endings_next(struct queue *queue, void **ret_arg, enum dueq_end *ret_end)
 
 void endings_free(struct queue *queue)
 {
-    void *arg;
-    enum dueq_end end;
+    struct dueq_watch *watch, *next;
 
     endings_end_topic(queue, 0);
-    while (endings_next(queue, &arg, &end))
-        ;
+    DL_FOREACH_SAFE(queue->endings.ended, watch, next) {
+        free(watch);
+    }
 }

@@ -176,6 +176,8 @@ static void drop(struct queue *queue, struct topic *topic)
     queue->empty_count--;
     queue_unsignal(queue, topic);
     wheel_cancel(&queue->wheel, &topic->timer);
+    if (!topic->is_empty)
+        endings_end_topic(queue, topic->id);
     topic_free(topic);
 }
 
