@@ -7,11 +7,13 @@
 
 /* The tables: first byte of a key. Those of storage/keys are lower case. */
 enum {
-    TABLE_BODY = 'B', /* topic, seq -> id, options, body; not rewritten while it is claimed */
-    TABLE_SETTINGS = 'C', /* name of a topic, or pattern -> settings */
-    TABLE_FOLLOW = 'F',   /* topic, seq -> body that follows the claimed one */
-    TABLE_GARBAGE = 'G',  /* -> nothing; present while flushed topics still have records */
-    TABLE_META = 'M',     /* -> counters; 't' -> the caller's timeline */
+    TABLE_BODY = 'B',   /* topic, seq -> id, options, body; not rewritten while it is claimed */
+    TABLE_FOLLOW = 'F', /* topic, seq -> body that follows the claimed one */
+    TABLE_GARBAGE = 'G', /* -> nothing; present while flushed topics still have records */
+    TABLE_META = 'M',    /* -> counters; 't' -> the caller's timeline */
+    /* Name of a topic, or pattern -> settings. Not beside bodies: a damaged one hides what is
+     * absent beside it, and the opening looks for settings. */
+    TABLE_SETTINGS = 'P',
     TABLE_SCHEDULE = 'Q', /* topic, class, ..., due, seq -> nothing */
     TABLE_RESULT = 'R',   /* topic, seq -> result of a done job */
     TABLE_STATE = 'S',    /* topic, seq -> state, once it differs from that of the push */
