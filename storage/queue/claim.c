@@ -70,6 +70,16 @@ static enum dueq_status look_for_unexpired(struct queue *queue, struct topic *to
     return DUEQ_BUSY;
 }
 
+/* The wall clock was set back, and no tick has counted the jobs that are not due any more: when
+ * it is set forward again, they are no news to the count, but they are to the caller. */
+static bool counts_are_old(const struct topic *topic)
+{
+    for (size_t i = 0; i < topic->lane_count; i++)
+        if (topic->lanes[i].ready > 0)
+            return true;
+    return false;
+}
+
 /* The best of the due jobs that are still to live. DUEQ_BUSY: there may be one behind what was
  * in the way; the next tick signals the topic. */
 static enum dueq_status pick_unexpired(struct queue *queue, struct topic *topic,
@@ -77,7 +87,7 @@ static enum dueq_status pick_unexpired(struct queue *queue, struct topic *topic,
 {
     enum dueq_status status = look_for_unexpired(queue, topic, time, ret_job);
 
-    if (status == DUEQ_BUSY) {
+    if (status == DUEQ_BUSY || (status == DUEQ_NOTFOUND && counts_are_old(topic))) {
         topic->put_off = true;
         queue_event_at(queue, topic, time.now);
     }

@@ -235,7 +235,7 @@ int64_t schedule_dead_end(struct queue *queue, struct topic *topic)
     const struct dueq_settings *settings = settings_of(queue, topic);
     int64_t keep, most;
 
-    if (settings == NULL || topic->next_dead.due == DUEQ_NEVER)
+    if (settings == NULL || topic->dead == 0 || topic->next_dead.due == DUEQ_NEVER)
         return DUEQ_NEVER;
     keep = settings->numbers[DUEQ_SET_DEAD_KEEP];
     most = settings->numbers[DUEQ_SET_DEAD_MAX];

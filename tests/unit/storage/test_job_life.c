@@ -1,5 +1,5 @@
-/* What holds for a job whatever was done to it before: the end of its ttl, its attempts, and
- * what is counted. */
+/* What holds for a job whatever was done to it before: the end of its ttl, its attempts, what
+ * is counted, and who learns of it. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
 #include "tests/support/store_fixture.h"
@@ -223,6 +223,52 @@ static void a_late_nack_follows_a_wall_clock_set_back(void **state)
     assert_int_equal(nack("a", token), DUEQ_READY);
 }
 
+/* ---- what ticks and waiters learn of */
+
+static void a_topic_without_dead_jobs_has_none_to_remove(void **state)
+{
+    struct dueq_push push = push_of("a");
+    struct dueq_nack nack = {.outcome = DUEQ_FATAL};
+    struct dueq_settings settings;
+    enum dueq_state now;
+
+    (void)state;
+    dueq_settings_init(&settings);
+    settings.numbers[DUEQ_SET_DEAD_KEEP] = 1000000;
+    assert_int_equal(dueq_put_settings(test.store, text("t"), &settings), DUEQ_OK);
+    add(&push, DUEQ_CREATED);
+    assert_int_equal(
+        dueq_nack(test.store, text("t"), text("a"), claim(LEASE), &nack, test.time, &now),
+        DUEQ_OK);
+    pass(5000);
+    assert_int_equal(dueq_del(test.store, text("t"), text("a"), test.time), DUEQ_OK);
+    settings.numbers[DUEQ_SET_DEAD_KEEP] = 1000;
+    assert_int_equal(dueq_put_settings(test.store, text("t"), &settings), DUEQ_OK);
+    assert_null(queue_check(test.store->queue));
+}
+
+/* The clock goes back before a tick counts the job out, and then on again. */
+static void a_claim_in_vain_is_signalled_after_a_wall_clock_set_back(void **state)
+{
+    struct dueq_push push = push_of("a");
+    struct dueq_slice topic;
+    struct dueq_job job;
+
+    (void)state;
+    push.absolute = true;
+    push.at = test.time.wall + 100;
+    add(&push, DUEQ_CREATED);
+    pass(200);
+    while (dueq_next_signal(test.store, &topic) == DUEQ_OK)
+        continue;
+    test.time.wall -= 150;
+    assert_int_equal(dueq_claim(test.store, text("t"), LEASE, test.time, &job), DUEQ_NOTFOUND);
+    test.time.wall += 150;
+    pass(1);
+    assert_int_equal(dueq_next_signal(test.store, &topic), DUEQ_OK);
+    assert_true(dueq_slice_equal(topic, text("t")));
+}
+
 #define life_test(function) store_fixture_test(function, test)
 
 int main(void)
@@ -235,6 +281,8 @@ int main(void)
         life_test(a_ttl_after_an_endless_one_counts_from_the_claim),
         life_test(a_late_extension_follows_a_wall_clock_set_back),
         life_test(a_late_nack_follows_a_wall_clock_set_back),
+        life_test(a_topic_without_dead_jobs_has_none_to_remove),
+        life_test(a_claim_in_vain_is_signalled_after_a_wall_clock_set_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
