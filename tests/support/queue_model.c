@@ -1,6 +1,7 @@
 #include "tests/support/queue_model.h"
 
 #include "storage/queue/record/safe_time.h"
+#include "tests/support/queue_model_settings.h"
 
 #include <string.h>
 
@@ -62,6 +63,49 @@ struct model_job *model_best(struct queue_model *model, int topic, struct dueq_t
             best = job;
     }
     return best;
+}
+
+/* The dead job that died first, and the number of dead ones. */
+static const struct model_job *oldest_dead(const struct queue_model *model, int topic,
+                                           int64_t *ret_count)
+{
+    const struct model_job *oldest = NULL;
+
+    *ret_count = 0;
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        const struct model_job *job = &model->jobs[i];
+
+        if (!job->there || job->topic != topic || job->state != MODEL_DEAD)
+            continue;
+        ++*ret_count;
+        if (oldest == NULL || job->due < oldest->due ||
+            (job->due == oldest->due && job->seq < oldest->seq))
+            oldest = job;
+    }
+    return oldest;
+}
+
+/* When retention removes the next dead job. */
+static int64_t dead_end(const struct queue_model *model, int topic, struct dueq_time time)
+{
+    int64_t keep = model_setting(model, topic, DUEQ_SET_DEAD_KEEP, DUEQ_NEVER);
+    int64_t most = model_setting(model, topic, DUEQ_SET_DEAD_MAX, DUEQ_NEVER), count;
+    const struct model_job *oldest = oldest_dead(model, topic, &count);
+
+    if (oldest == NULL)
+        return DUEQ_NEVER;
+    if (count > most)
+        return time.now;
+    return keep == DUEQ_NEVER ? DUEQ_NEVER : oldest->due + keep;
+}
+
+struct model_job *model_worst_dead(struct queue_model *model, int topic, struct dueq_time time)
+{
+    int64_t count;
+
+    if (dead_end(model, topic, time) > time.now)
+        return NULL;
+    return (struct model_job *)oldest_dead(model, topic, &count);
 }
 
 static bool is_paused(const struct model_topic *topic)
@@ -174,8 +218,10 @@ int64_t model_next_event(const struct queue_model *model, struct dueq_time time)
     for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
         if (model->jobs[i].there)
             next = lesser(next, job_event(&model->jobs[i], time));
-    for (int i = 0; i < QUEUE_MODEL_TOPICS; i++)
+    for (int i = 0; i < QUEUE_MODEL_TOPICS; i++) {
         if (is_paused(&model->topics[i]))
             next = lesser(next, model->topics[i].paused_until);
+        next = lesser(next, dead_end(model, i, time));
+    }
     return next;
 }

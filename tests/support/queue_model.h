@@ -44,8 +44,9 @@ struct model_job {
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
     int64_t since;      /* of the claim, or of the extension that claimed it again */
-    const char *worker; /* this and the next: NULL: none */
+    const char *worker; /* this and the next two: NULL: none */
     const char *progress;
+    const char *result;
     char error[QUEUE_MODEL_ERROR];
     struct model_attempt history[DUEQ_ATTEMPTS_KEPT];
     size_t attempts;
@@ -83,6 +84,8 @@ struct model_job *model_free_job(struct queue_model *model);
 struct model_job *model_find(struct queue_model *model, int topic, struct dueq_slice id);
 /* The job that a claim must return; NULL: none. */
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
+/* The dead job that retention removes first, when it is time for one; NULL: none. */
+struct model_job *model_worst_dead(struct queue_model *model, int topic, struct dueq_time time);
 /* Is the topic kept when empty topics are dropped? */
 bool model_is_used(const struct queue_model *model, int topic);
 

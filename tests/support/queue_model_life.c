@@ -73,7 +73,7 @@ void model_begin(struct model_job *job, const struct model_content *content,
     job->state = MODEL_PENDING;
     job->token_valid = job->cancelled = job->followed = false;
     job->token = job->attempt = job->failures = job->crashes = 0;
-    job->worker = job->progress = NULL;
+    job->worker = job->progress = job->result = NULL;
     job->error[0] = '\0';
     job->attempts = 0;
     model_set_due(job, content->wall, content->due, time);
@@ -137,17 +137,23 @@ static void finish(struct model_job *job, bool with_body, int64_t until, struct 
         job->content.body[0] = '\0';
 }
 
-void model_ack(struct queue_model *model, struct model_job *job, struct dueq_time time)
+void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
+               const char *result, struct dueq_time time)
 {
-    int64_t keep = model_setting(model, job->topic, DUEQ_SET_KEEP, 0);
-
     if (job->state == MODEL_DONE)
         return;
+    if (keep == DUEQ_DEFAULT) {
+        keep = model_setting(model, job->topic, DUEQ_SET_KEEP, 0);
+        if (keep == 0 && result != NULL)
+            keep = DUEQ_RESULT_KEEP;
+    }
     totals_of(model, job)->acked++;
-    if (job->followed)
+    if (job->followed) {
         follow(job, time);
-    else
-        finish(job, keep > 0, keep_end(job, keep, time), time);
+        return;
+    }
+    finish(job, keep > 0, keep_end(job, keep, time), time);
+    job->result = result;
 }
 
 void model_end_cancelled(struct queue_model *model, struct model_job *job,

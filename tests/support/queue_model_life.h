@@ -22,7 +22,9 @@ void model_set_due(struct model_job *job, bool wall, int64_t due, struct dueq_ti
 void model_claim(struct queue_model *model, struct model_job *job, const char *worker,
                  int64_t lease, struct dueq_time time);
 void model_extend(struct model_job *job, int64_t lease, struct dueq_time time);
-void model_ack(struct queue_model *model, struct model_job *job, struct dueq_time time);
+/* keep: DUEQ_DEFAULT, as dueq_done has it. result: NULL: none. */
+void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
+               const char *result, struct dueq_time time);
 /* The claim of a cancelled job ends. */
 void model_end_cancelled(struct queue_model *model, struct model_job *job,
                          struct dueq_time time);

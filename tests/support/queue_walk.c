@@ -95,6 +95,9 @@ void walk_check_job(const struct dueq_job *found, const struct model_job *job)
     assert_int_equal(found->pushed, job->content.pushed);
     assert_int_equal(found->cancelled, job->cancelled);
     assert_int_equal(found->followed, job->followed);
+    assert_int_equal(found->has_result, job->result != NULL);
+    if (job->result != NULL)
+        check_text(found->result, job->result);
     check_options(found, job);
     check_history(found, job);
 }

@@ -50,6 +50,7 @@ void walk_choose_options(struct dueq_push *push);
 
 void walk_claim(void);
 void walk_ack(void);
+void walk_finish(void);
 void walk_nack(void);
 void walk_extend(void);
 
@@ -68,6 +69,9 @@ void walk_pause(void);
 void walk_put_settings(void);
 /* Each setting comes from the right scope. */
 void walk_check_settings(void);
+
+/* Dead jobs are removed, or begin anew. */
+void walk_dead(void);
 
 /* ---- time (queue_walk_time.c) */
 

@@ -20,6 +20,13 @@ static const char *choose_worker(void)
     return choose_text(workers, 3);
 }
 
+static const char *choose_progress(void)
+{
+    static const char *const progresses[] = {NULL, NULL, "half", "nearly done"};
+
+    return choose_text(progresses, 4);
+}
+
 static struct dueq_slice slice_of(const char *text)
 {
     return dueq_slice(text, text == NULL ? 0 : strlen(text));
@@ -74,34 +81,56 @@ void walk_claim(void)
 
 /* ---- by token */
 
+static void follow_ack(const struct walk_target *target, enum dueq_status status, int64_t keep,
+                       const char *result)
+{
+    enum dueq_status wanted = model_held(target->job, target->token, true);
+
+    assert_int_equal(status, wanted);
+    if (wanted == DUEQ_CANCELLED)
+        model_end_cancelled(&walk.model, target->job, walk.fixture.time);
+    else if (wanted == DUEQ_OK)
+        model_ack(&walk.model, target->job, keep, result, walk.fixture.time);
+}
+
 void walk_ack(void)
 {
     struct walk_target target;
-    enum dueq_status wanted;
 
-    if (!walk_choose(&target))
-        return;
-    wanted = model_held(target.job, target.token, true);
-    assert_int_equal(
-        dueq_ack(walk.fixture.store, target.topic, target.id, target.token, walk.fixture.time),
-        wanted);
-    if (wanted == DUEQ_CANCELLED)
-        model_end_cancelled(&walk.model, target.job, walk.fixture.time);
-    else if (wanted == DUEQ_OK)
-        model_ack(&walk.model, target.job, walk.fixture.time);
+    if (walk_choose(&target))
+        follow_ack(&target,
+                   dueq_ack(walk.fixture.store, target.topic, target.id, target.token,
+                            walk.fixture.time),
+                   DUEQ_DEFAULT, NULL);
+}
+
+void walk_finish(void)
+{
+    static const char *const results[] = {NULL, "", "42", "a longer result"};
+    const char *result = choose_text(results, 4);
+    struct dueq_done done = {
+        .has_result = result != NULL, .result = slice_of(result), .keep = DUEQ_DEFAULT};
+    struct walk_target target;
+
+    if (walk_once_in(2))
+        done.keep = walk_roll(2000) + (result != NULL);
+    if (walk_choose(&target))
+        follow_ack(&target,
+                   dueq_finish(walk.fixture.store, target.topic, target.id, target.token, &done,
+                               walk.fixture.time),
+                   done.keep, result);
 }
 
 static void choose_nack(struct dueq_nack *nack)
 {
     static const char *const errors[] = {NULL, "boom", "no route to host"};
-    static const char *const progresses[] = {NULL, NULL, "half", "nearly done"};
 
     *nack = (struct dueq_nack){.delay = walk_once_in(3) ? 0 : walk_roll(1000),
                                .outcome = walk_once_in(10)  ? DUEQ_FATAL
                                           : walk_once_in(6) ? DUEQ_SILENT
                                                             : DUEQ_FAILED,
                                .error = slice_of(choose_text(errors, 3)),
-                               .progress = slice_of(choose_text(progresses, 4))};
+                               .progress = slice_of(choose_progress())};
     if (walk_once_in(2))
         nack->delay = DUEQ_DEFAULT;
 }
@@ -170,17 +199,20 @@ void walk_extend(void)
 {
     struct dueq_time time = walk.fixture.time;
     struct walk_target target;
+    const char *progress = choose_progress();
     int64_t lease = walk_roll(5000), end;
     enum dueq_status wanted;
 
     if (!walk_choose(&target))
         return;
     wanted = model_held(target.job, target.token, false);
-    assert_int_equal(dueq_extend(walk.fixture.store, target.topic, target.id, target.token,
-                                 lease, time, &end),
+    assert_int_equal(dueq_extend_with(walk.fixture.store, target.topic, target.id, target.token,
+                                      lease, slice_of(progress), time, &end),
                      wanted);
     if (wanted != DUEQ_OK)
         return;
     assert_int_equal(end, model_after(time, lease) + time.wall - time.now);
     model_extend(target.job, lease, time);
+    if (progress != NULL)
+        target.job->progress = progress;
 }

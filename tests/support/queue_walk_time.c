@@ -97,12 +97,25 @@ static void follow_pause(int topic, bool done)
         model->paused_in = model->paused_out = false;
 }
 
+static void follow_retention(int topic, bool done)
+{
+    struct model_job *job;
+
+    while ((job = model_worst_dead(&walk.model, topic, walk.fixture.time)) != NULL &&
+           (done || is_gone(job))) {
+        job->there = false;
+        walk.model.topics[topic].totals.dead_removed++;
+    }
+}
+
 static void follow_tick(bool done)
 {
     for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
         follow_job(&walk.model.jobs[i], done);
-    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
+        follow_retention(topic, done);
         follow_pause(topic, done);
+    }
 }
 
 static void check_next_tick(void)

@@ -1,5 +1,6 @@
 #include "tests/support/queue_walk.h"
 
+#include "tests/support/queue_model_life.h"
 #include "tests/support/queue_model_settings.h"
 
 #include <string.h>
@@ -40,9 +41,10 @@ void walk_pause(void)
 static void choose_settings(struct dueq_settings *settings)
 {
     static const uint64_t sides[] = {
-        [DUEQ_SET_LEASE] = 4000,   [DUEQ_SET_RETRIES] = 5,         [DUEQ_SET_CRASHES] = 5,
-        [DUEQ_SET_BACKOFF] = 3000, [DUEQ_SET_BACKOFF_MAX] = 20000, [DUEQ_SET_JITTER] = 101,
-        [DUEQ_SET_TTL] = 4000,     [DUEQ_SET_TTL_ACTION] = 2,      [DUEQ_SET_KEEP] = 3000};
+        [DUEQ_SET_LEASE] = 4000,     [DUEQ_SET_RETRIES] = 5,         [DUEQ_SET_CRASHES] = 5,
+        [DUEQ_SET_BACKOFF] = 3000,   [DUEQ_SET_BACKOFF_MAX] = 20000, [DUEQ_SET_JITTER] = 101,
+        [DUEQ_SET_TTL] = 4000,       [DUEQ_SET_TTL_ACTION] = 2,      [DUEQ_SET_KEEP] = 3000,
+        [DUEQ_SET_DEAD_KEEP] = 9000, [DUEQ_SET_DEAD_MAX] = 8};
 
     dueq_settings_init(settings);
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
@@ -106,4 +108,54 @@ void walk_check_settings(void)
             assert_true(dueq_slice_equal(found, scope < 0 ? dueq_slice(NULL, 0)
                                                           : model_scope_name(scope)));
         }
+}
+
+/* ---- dead jobs */
+
+static void follow_redrive(struct model_job *job)
+{
+    struct dueq_time time = walk.fixture.time;
+
+    job->state = MODEL_PENDING;
+    job->token_valid = false;
+    job->attempt = job->failures = job->crashes = 0;
+    model_set_due(job, false, time.now, time);
+}
+
+/* All of them. Returns how many. */
+static uint64_t follow_dead(int topic, enum dueq_dead_action action)
+{
+    uint64_t count = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (!job->there || job->topic != topic || job->state != MODEL_DEAD)
+            continue;
+        count++;
+        if (action == DUEQ_DEAD_REDRIVE)
+            follow_redrive(job);
+        if (action == DUEQ_DEAD_PURGE) {
+            job->there = false;
+            walk.model.topics[topic].totals.deleted++;
+        }
+    }
+    return count;
+}
+
+void walk_dead(void)
+{
+    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    struct dueq_dead query;
+    struct dueq_dead_progress progress = {.is_over = false};
+
+    dueq_dead_init(&query);
+    query.topic = model_topic_name(topic);
+    query.action = (enum dueq_dead_action)walk_roll(3);
+    while (!progress.is_over)
+        assert_int_equal(dueq_dead(walk.fixture.store, &query, walk.fixture.time,
+                                   1 + (unsigned)walk_roll(20), NULL, NULL, &progress),
+                         DUEQ_OK);
+    assert_int_equal(progress.found, follow_dead(topic, query.action));
+    assert_int_equal(progress.skipped, 0);
 }
