@@ -64,10 +64,11 @@ enum { EXTREMES = sizeof(extremes) / sizeof(extremes[0]) };
 /* They end the client that asks, or the server. */
 static const char *const excluded[] = {"client|kill", "quit", "shutdown"};
 
-/* A request that is being put together; which of its words stand for a value. */
+/* A request that is being put together, and for which node of the syntax each of its words
+ * stands that is a value. */
 struct draft {
     const char *words[WORDS];
-    bool is_value[WORDS];
+    int value_of[WORDS]; /* -1: the word is no value */
     int count;
 };
 
@@ -87,7 +88,8 @@ const char *__lsan_default_suppressions(void)
 
 static struct command_runner *runner;
 static struct connection *client;
-static const char *key_name; /* that keys get */
+static const char *key_name;                    /* that keys get */
+static bool paired[SYNTAX_NODES][SYNTAX_NODES]; /* of the command: both together were tried */
 static long requests;
 
 /* ---- the keys that there are */
@@ -242,10 +244,18 @@ static void try_all_alike(const struct command *command, const struct draft *dra
     for (int i = 0; i < EXTREMES; i++) {
         struct draft alike = *draft;
         for (int at = 0; at < alike.count; at++)
-            if (alike.is_value[at])
+            if (alike.value_of[at] >= 0)
                 alike.words[at] = extremes[i];
         try_request(command, &alike);
     }
+}
+
+/* Once for a command, with whatever else is there: Q.PUSH and its like have many options. */
+static bool is_new_pair(const struct draft *draft, int one, int other)
+{
+    bool *known = &paired[draft->value_of[one]][draft->value_of[other]], was_known = *known;
+    *known = true;
+    return !was_known;
 }
 
 static void try_draft(const struct command *command, struct draft *draft)
@@ -253,10 +263,10 @@ static void try_draft(const struct command *command, struct draft *draft)
     int before = -1;
     try_request(command, draft);
     for (int at = 0; at < draft->count; at++) {
-        if (!draft->is_value[at])
+        if (draft->value_of[at] < 0)
             continue;
         try_each(command, draft, at);
-        if (before >= 0)
+        if (before >= 0 && is_new_pair(draft, before, at))
             try_pair(command, draft, before, at);
         before = at;
     }
@@ -266,11 +276,11 @@ static void try_draft(const struct command *command, struct draft *draft)
 
 /* ---- requests from the syntax */
 
-static void add_word(struct draft *draft, const char *word, bool is_value)
+static void add_word(struct draft *draft, const char *word, int value_of)
 {
     if (draft->count < WORDS) {
         draft->words[draft->count] = word;
-        draft->is_value[draft->count++] = is_value;
+        draft->value_of[draft->count++] = value_of;
     }
 }
 
@@ -296,10 +306,10 @@ static void add_node(struct draft *draft, const struct syntax *syntax, int index
         return;
     choice->used = choice->used || index == choice->optional;
     if (node->token[0] != '\0')
-        add_word(draft, node->token, false);
+        add_word(draft, node->token, -1);
     if (strcmp(node->type, "pure-token") == 0) {
         if (node->token[0] == '\0')
-            add_word(draft, node->name, false);
+            add_word(draft, node->name, -1);
     } else if (strcmp(node->type, "oneof") == 0) {
         for (int i = 0; i < choice->alternative && syntax->nodes[child].next >= 0; i++)
             child = syntax->nodes[child].next;
@@ -308,12 +318,12 @@ static void add_node(struct draft *draft, const struct syntax *syntax, int index
     } else if (child >= 0) {
         add_nodes(draft, syntax, child, choice);
     } else if (strcmp(node->type, "key") == 0) {
-        add_word(draft, strcmp(node->name, "topic") == 0 ? "topic" : key_name, false);
+        add_word(draft, strcmp(node->name, "topic") == 0 ? "topic" : key_name, -1);
     } else if (strncmp(node->name, "source", 6) == 0 || strncmp(node->name, "dest", 4) == 0 ||
                strcmp(node->name, "key1") == 0 || strcmp(node->name, "key2") == 0) {
-        add_word(draft, key_name, false);
+        add_word(draft, key_name, -1);
     } else {
-        add_word(draft, "1", true);
+        add_word(draft, "1", index);
     }
 }
 
@@ -329,8 +339,8 @@ static void start_draft(struct draft *draft, const struct command *command)
     const struct command *container = command_container(command);
     *draft = (struct draft){.count = 0};
     if (container != NULL)
-        add_word(draft, container->name, false);
-    add_word(draft, command->name, false);
+        add_word(draft, container->name, -1);
+    add_word(draft, command->name, -1);
 }
 
 /* With what must be there, and with each that may, in each of its forms. */
@@ -338,6 +348,7 @@ static void try_command(const struct command *command)
 {
     struct syntax syntax;
     syntax_parse(command->syntax, &syntax);
+    memset(paired, 0, sizeof(paired));
     for (int optional = -1; optional < syntax.count; optional++) {
         struct choice choice = {.optional = optional, .more = true};
         if (optional >= 0 && !syntax.nodes[optional].optional)
@@ -367,7 +378,8 @@ static void try_with_keys(const struct command *command)
     static const struct {
         const char *group, *key;
     } types[] = {{"string", "string"}, {"bitmap", "string"},   {"list", "list"},
-                 {"set", "set"},       {"sorted-set", "zset"}, {"hash", "hash"}};
+                 {"set", "set"},       {"sorted-set", "zset"}, {"hash", "hash"},
+                 {"queue", "topic"}};
     static const char *const any[] = {"string", "list", "zset", "none"};
     key_name = NULL;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
