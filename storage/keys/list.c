@@ -117,17 +117,24 @@ enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
     return status == DUEQ_OK ? add_element(view, entry, end, value) : status;
 }
 
-enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
-                          enum list_end end, struct dueq_slice *ret_value)
+enum dueq_status list_peek(const struct keys_view *view, struct dueq_slice name,
+                           enum list_end end, struct dueq_slice *ret_value)
 {
-    struct keys *keys = view->keys;
+    struct keys_entry *entry;
+    enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
+
+    return status == DUEQ_OK ? read_element(view->keys, entry, end_index(entry, end), ret_value)
+                             : status;
+}
+
+enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
+                          enum list_end end)
+{
     struct keys_entry *entry;
     enum dueq_status status = key_index_find(view, name, KEYS_LIST, &entry);
 
     if (status == DUEQ_OK)
-        status = keep_element(keys, entry, end_index(entry, end), ret_value);
-    if (status == DUEQ_OK)
-        status = cut_end(keys, entry, end, 1);
+        status = cut_end(view->keys, entry, end, 1);
     if (status == DUEQ_OK)
         key_index_changed(view, entry);
     return status;

@@ -9,9 +9,12 @@
 /* Creates the list if it is absent. */
 enum dueq_status list_push(const struct keys_view *view, struct dueq_slice name,
                            enum list_end end, struct dueq_slice value);
-/* *ret_value lives until the next change. */
+/* The element that list_pop would remove. *ret_value lives until the next change.
+ * DUEQ_NOTFOUND: there is no such list. */
+enum dueq_status list_peek(const struct keys_view *view, struct dueq_slice name,
+                           enum list_end end, struct dueq_slice *ret_value);
 enum dueq_status list_pop(const struct keys_view *view, struct dueq_slice name,
-                          enum list_end end, struct dueq_slice *ret_value);
+                          enum list_end end);
 /* Moves the element at one end of a list to an end of another list, or of the same.
  * DUEQ_WRONGTYPE: one of the two keys is no list. *ret_value lives until the next change. */
 enum dueq_status list_move(const struct keys_view *view, struct dueq_slice from,

@@ -208,6 +208,30 @@ static void a_large_reply_is_copied_in_parts(void **state)
     free(body);
 }
 
+/* The reply holds the element, which is gone from the list at once. */
+static void a_large_element_is_popped_without_a_copy(void **state)
+{
+    static const char *const commands[] = {"LPOP l", "RPOP l"};
+    redisContext *client = served_client(state), *other = client_open(served_server(state));
+    size_t size = 20 * MIB;
+    char *body = new_body(size, 1);
+    for (int round = 0; round < 4; round++) {
+        long long before;
+        expect(client, "2", "RPUSH l %b %b", body, size, body, size);
+        if (round % 2 == 1)
+            expect(client, "OK", "SAVE");
+        before = ask_info(client, "stats", "reply_parts");
+        expect_bytes(client, body, size, commands[round / 2]);
+        expect(other, "1", "LLEN l");
+        parts_are(client, before, 10);
+        say(client, "BLPOP l 0");
+        expect_reply(client, "*");
+        parts_are(client, before, 20);
+        expect(other, "0", "EXISTS l");
+    }
+    free(body);
+}
+
 static void expect_body(const redisReply *reply, const char *body, size_t size)
 {
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
@@ -401,6 +425,7 @@ int main(void)
         served_test(a_client_may_go_in_the_middle_of_a_body),
         served_test(requests_around_a_large_one_keep_their_order),
         served_test(a_large_reply_is_copied_in_parts),
+        served_test(a_large_element_is_popped_without_a_copy),
         served_test(a_large_reply_is_not_changed_by_what_follows),
         served_test(a_large_value_is_checked_in_parts),
         served_test(two_workers_wait_for_one_body),

@@ -204,8 +204,9 @@ static void pop(size_t list)
     for (size_t left = any(5) == 0 ? any(100) : 1; left > 0 && model->count > 0; left--) {
         int expected = model_remove(model, end_of(model, end, false));
 
-        assert_int_equal(list_pop(&fixture.view, name_of(list), end, &value), DUEQ_OK);
+        assert_int_equal(list_peek(&fixture.view, name_of(list), end, &value), DUEQ_OK);
         assert_true(dueq_slice_equal(value, value_of(expected)));
+        assert_int_equal(list_pop(&fixture.view, name_of(list), end), DUEQ_OK);
     }
 }
 

@@ -10,16 +10,20 @@
 
 /* ---- taking */
 
-static bool take_one(struct context *context, struct dueq_slice key, enum list_end end)
+/* Writes the element, then removes it: the reply holds a large one, so nothing copies it here.
+ * Nothing is removed when the reply overflows. */
+static void take_one(struct context *context, struct dueq_slice key, enum list_end end)
 {
     struct keys_view view = database_view(context);
     struct dueq_slice value;
 
-    if (!context_check_status(context, list_pop(&view, key, end, &value)))
-        return false;
+    if (!context_check_status(context, list_peek(&view, key, end, &value)))
+        return;
     resp_slice(context->reply, value);
+    if (context->reply->out->overflowed ||
+        !context_check_status(context, list_pop(&view, key, end)))
+        return;
     list_ends_notify_popped(context, key, end);
-    return true;
 }
 
 struct writing {

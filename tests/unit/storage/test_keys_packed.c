@@ -707,7 +707,8 @@ static void read_everything(const char *name)
     zset_rank(&test.view, text(name), text("a"), true, &rank);
     zset_random(&test.view, text(name), 1, &entry);
     zset_remove_range(&test.view, text(name), &all, &rank);
-    list_pop(&test.view, text(name), LIST_TAIL, &value);
+    list_peek(&test.view, text(name), LIST_TAIL, &value);
+    list_pop(&test.view, text(name), LIST_TAIL);
 }
 
 /* A damaged copy of the record: cut at an offset, or with a changed byte. The copy has memory
