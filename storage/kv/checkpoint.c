@@ -29,6 +29,7 @@ struct checkpoint {
     pthread_mutex_t lock;
     pthread_cond_t work, ended;
     const struct memtable *table; /* NULL: no checkpoint runs */
+    struct memtable *merged;      /* to be freed; NULL: none */
     struct checkpoint_mark mark;
     struct checkpoint_stats stats;
     _Atomic(bool) running, stop;
@@ -330,11 +331,26 @@ static void prepare_journal(struct checkpoint *checkpoint)
     pthread_mutex_lock(&checkpoint->lock);
 }
 
-/* Waits for a table, and makes files for the journal meanwhile. */
+/* Under the lock, which is released meanwhile. */
+static void free_merged(struct checkpoint *checkpoint)
+{
+    struct memtable *merged = checkpoint->merged;
+
+    checkpoint->merged = NULL;
+    pthread_mutex_unlock(&checkpoint->lock);
+    memtable_free(merged);
+    pthread_mutex_lock(&checkpoint->lock);
+}
+
+/* Waits for a table, and frees the last one and makes files for the journal meanwhile. */
 static void wait_for_table(struct checkpoint *checkpoint)
 {
     while (!atomic_load(&checkpoint->stop) &&
-           (checkpoint->table == NULL || failed(checkpoint))) {
+           (checkpoint->table == NULL || checkpoint->merged != NULL || failed(checkpoint))) {
+        if (checkpoint->merged != NULL) {
+            free_merged(checkpoint);
+            continue;
+        }
         if (!journal_wants_files(checkpoint->journal)) {
             pthread_cond_wait(&checkpoint->work, &checkpoint->lock);
             continue;
@@ -416,6 +432,7 @@ void checkpoint_free(struct checkpoint *checkpoint)
     pthread_cond_signal(&checkpoint->work);
     pthread_mutex_unlock(&checkpoint->lock);
     pthread_join(checkpoint->thread, NULL);
+    memtable_free(checkpoint->merged);
     pthread_cond_destroy(&checkpoint->work);
     pthread_cond_destroy(&checkpoint->ended);
     pthread_mutex_destroy(&checkpoint->lock);
@@ -430,6 +447,15 @@ void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *froz
     checkpoint->table = frozen;
     checkpoint->mark = *mark;
     atomic_store(&checkpoint->running, true);
+    pthread_cond_signal(&checkpoint->work);
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
+void checkpoint_dispose(struct checkpoint *checkpoint, struct memtable *merged)
+{
+    pthread_mutex_lock(&checkpoint->lock);
+    assert(checkpoint->merged == NULL && checkpoint->table == NULL);
+    checkpoint->merged = merged;
     pthread_cond_signal(&checkpoint->work);
     pthread_mutex_unlock(&checkpoint->lock);
 }

@@ -460,7 +460,7 @@ void kv_del(struct kv *kv, struct dueq_slice key)
 
 /* ---- levels */
 
-/* Frees the frozen table if it is merged. */
+/* Gives the frozen table away if it is merged. */
 static void release_frozen(struct kv *kv)
 {
     if (kv->frozen == NULL || checkpoint_running(kv->checkpoint))
@@ -470,7 +470,7 @@ static void release_frozen(struct kv *kv)
         return;
     }
     kv->commits_seen = checkpoint_commits(kv->checkpoint);
-    memtable_free(kv->frozen);
+    checkpoint_dispose(kv->checkpoint, kv->frozen);
     kv->frozen = NULL;
     kv->levels++;
     kv_room_release(kv);

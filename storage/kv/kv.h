@@ -143,10 +143,11 @@ void kv_forget_damage(struct kv *kv);
 
 /* ---- housekeeping */
 
-/* Call it once per turn, after the commit. Frees a memtable that is checkpointed, renews the
- * LMDB snapshot, checks the room every 200 ms. Starts a checkpoint when 20 calls in a row were
- * idle and it is worth its cost, or when cursors stepped over 200,000 tombstones. (kv_commit
- * starts the checkpoint of a full memtable.) `idle`: the caller has nothing else to do now. */
+/* Call it once per turn, after the commit. Has a memtable freed that is checkpointed, renews
+ * the LMDB snapshot, checks the room every 200 ms. Starts a checkpoint when 20 calls in a row
+ * were idle and it is worth its cost, or when cursors stepped over 200,000 tombstones.
+ * (kv_commit starts the checkpoint of a full memtable.) `idle`: the caller has nothing else to
+ * do now. */
 void kv_maintain(struct kv *kv, bool idle);
 
 /* Starts a checkpoint of all that is committed. No effect if one runs, if there is nothing new,

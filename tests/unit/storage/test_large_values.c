@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ static struct {
     struct dueq_options options;
     struct kv *kv;
 } test;
+
+static atomic_bool holds_notices;
 
 static void open_kv(void)
 {
@@ -57,6 +61,7 @@ static int tear_down(void **state)
 {
     (void)state;
     fake_disk_hold_syncs(test.disk, false); /* also after a test that failed */
+    atomic_store(&holds_notices, false);
     kv_abandon(test.kv);
     fake_disk_free(test.disk);
     temp_dir_remove(test.dir);
@@ -502,6 +507,73 @@ static void the_store_is_busy_for_large_ones_until_it_is_written(void **state)
     assert_false(kv_is_busy(test.kv, LARGE));
 }
 
+/* ---- freeing */
+
+static void hold_notice(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&holds_notices))
+        usleep(1000);
+}
+
+/* Bytes of what malloc maps by itself: with glibc that is every block above 32 MiB. */
+static size_t mapped_bytes(void)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    return mallinfo2().hblkhd;
+#else
+    skip();
+    return 0;
+#endif
+}
+
+static void put_enormous(size_t size)
+{
+    char *bytes = calloc(1, size);
+
+    assert_non_null(bytes);
+    kv_put(test.kv, text("enormous"), dueq_slice(bytes, size), true);
+    free(bytes);
+}
+
+static void start_checkpoint(void)
+{
+    struct dueq_stats stats;
+
+    assert_int_equal(kv_wait(test.kv, commit()), DUEQ_OK);
+    atomic_store(&holds_notices, true);
+    kv_checkpoint_start(test.kv);
+    do {
+        usleep(1000);
+        kv_get_stats(test.kv, &stats);
+    } while (stats.checkpoints == 0);
+}
+
+/* To free 500 MB takes 40 ms. The thread is held where it has ended the checkpoint and has yet
+ * to free the table. */
+static void the_checkpoint_thread_frees_what_it_wrote(void **state)
+{
+    const size_t size = 40 << 20;
+    size_t held;
+    struct dueq_stats stats;
+
+    (void)state;
+    kv_abandon(test.kv);
+    test.options.map_bytes = 256 << 20;
+    test.options.notify = hold_notice;
+    open_kv();
+    put_enormous(size);
+    start_checkpoint();
+    held = mapped_bytes();
+    kv_maintain(test.kv, false);
+    kv_get_stats(test.kv, &stats);
+    assert_int_equal(stats.frozen_bytes, 0);
+    assert_true(mapped_bytes() >= held);
+    atomic_store(&holds_notices, false);
+    while (mapped_bytes() + size > held)
+        usleep(1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +593,7 @@ int main(void)
         with_store(damage_shows_at_the_end_of_the_check),
         with_store(a_held_value_outlives_its_key),
         with_store(holds_are_bounded_and_leave_nothing),
+        with_store(the_checkpoint_thread_frees_what_it_wrote),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
