@@ -1,11 +1,8 @@
 #include "storage/kv/kv_internal.h"
 
-#include "storage/kv/data_dir.h"
-#include "storage/kv/kv_options.h"
 #include "storage/kv/memtable/large_value.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +11,6 @@ enum {
     CLOSE_PATIENCE = 10,   /* refusals before kv_checkpoint gives up on a full disk */
     APPEND_PATIENCE = 3,   /* and before a commit answers DUEQ_FULL: the first may be of a try
                               that began before the snapshot was renewed */
-    NOTE_MS = 100,         /* without work, before the journal notes what is durable */
     IDLE_TURNS = 20,       /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* bytes that make an idle checkpoint worth its cost */
     IDLE_JOURNAL = 8 * 1024 * 1024,
@@ -23,8 +19,6 @@ enum {
     TOMBSTONES_TIRING =
         200 * 1000 /* after so many steps over tombstones a checkpoint removes them */
 };
-
-#define MIB ((uint64_t)1 << 20)
 
 /* ---- failing */
 
@@ -38,8 +32,7 @@ static enum dueq_status fail(struct kv *kv, enum dueq_status status, const char 
     return kv->status;
 }
 
-/* Called by the threads. */
-static void on_notice(void *arg)
+void kv_on_notice(void *arg)
 {
     struct kv *kv = arg;
 
@@ -74,214 +67,6 @@ enum dueq_status kv_status(const struct kv *kv)
 const char *kv_failure(const struct kv *kv)
 {
     return kv_failed(owned(kv)) ? kv->failure : "";
-}
-
-/* ---- opening */
-
-static enum dueq_status replay_large(struct kv *kv, const struct batch_operation *operation)
-{
-    struct large_value *value = large_value_new(&operation->value, 1);
-    enum dueq_status status =
-        value == NULL ? DUEQ_NOMEM
-                      : memtable_put_large(kv->active, operation->key, value, false);
-
-    large_value_release(value);
-    return status;
-}
-
-static enum dueq_status replay_operation(struct kv *kv, const struct batch_operation *operation)
-{
-    if (!operation->put)
-        return memtable_del(kv->active, operation->key);
-    if (operation->value.size > BATCH_COPY_MAX)
-        return replay_large(kv, operation);
-    return memtable_put(kv->active, operation->key, &operation->value, 1, false, NULL);
-}
-
-static enum dueq_status replay_operations(struct kv *kv, const struct journal_record *record)
-{
-    const uint8_t *at = record->payload, *end = at + record->size;
-    struct batch_operation operation;
-    enum dueq_status status = DUEQ_OK;
-
-    while (at < end && status == DUEQ_OK) {
-        if (!batch_read(&at, end, &operation))
-            return DUEQ_CORRUPT;
-        kv_room_put(&kv->room, operation.value.size);
-        status = replay_operation(kv, &operation);
-    }
-    return status;
-}
-
-static struct checkpoint_mark mark_of(const struct kv *kv)
-{
-    return (struct checkpoint_mark){kv->lsn, kv->time_floor, kv->seed};
-}
-
-/* Merges a full memtable during replay, so that memory stays bounded. */
-static enum dueq_status merge_replayed(struct kv *kv)
-{
-    struct checkpoint_mark mark = mark_of(kv);
-    enum dueq_status status = checkpoint_merge(kv->lmdb, kv->active, &mark);
-
-    kv->replay_full = status == DUEQ_FULL;
-    if (status != DUEQ_OK)
-        return kv->replay_full ? DUEQ_OK : status; /* the journal still contains all of it */
-    memtable_free(kv->active);
-    kv->active = memtable_new();
-    kv->room.active = (struct room_values){0, 0};
-    kv->since_freeze = 0;
-    return kv->active == NULL ? DUEQ_NOMEM : DUEQ_OK;
-}
-
-static enum dueq_status replay(void *arg, const struct journal_record *record)
-{
-    struct kv *kv = arg;
-    enum dueq_status status = replay_operations(kv, record);
-
-    kv->lsn = record->lsn;
-    kv->since_freeze += record->size;
-    if (record->time > kv->time_floor)
-        kv->time_floor = record->time;
-    if (status == DUEQ_OK && memtable_reserved(kv->active) >= kv->options.memtable_bytes &&
-        !kv->replay_full)
-        status = merge_replayed(kv);
-    return status;
-}
-
-/* The mark must certainly be on the disk before the segments below it are removed. On a full
- * disk the mark that was read from the disk is enough. */
-static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
-{
-    enum dueq_status status = checkpoint_rewrite_mark(kv->lmdb, mark);
-
-    return status == DUEQ_OK ? lmdb_renew(kv->lmdb) : status;
-}
-
-static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
-{
-    struct checkpoint_mark mark = {0};
-    enum dueq_status status = kv_options_seed(&kv->options, &mark.seed);
-
-    if (status != DUEQ_OK)
-        return dueq_fail(error, status, "the system gives no random numbers");
-    status = checkpoint_create(kv->dir, kv->io, &mark, error);
-    if (status == DUEQ_OK)
-        status = lmdb_store_open(kv->dir, kv->options.map_bytes, kv->io, &kv->lmdb, error);
-    if (status != DUEQ_OK)
-        return status;
-    status = checkpoint_read_mark(kv->lmdb, &mark);
-    if (status == DUEQ_NOTFOUND)
-        return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no mark",
-                         kv->dir);
-    if (status == DUEQ_OK)
-        status = rewrite_mark(kv, &mark);
-    if (status != DUEQ_OK)
-        return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, lmdb_error_text(kv->lmdb));
-    kv->lsn = mark.lsn;
-    kv->time_floor = mark.time;
-    kv->seed = mark.seed;
-    return DUEQ_OK;
-}
-
-static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
-{
-    const struct dueq_options *options = &kv->options;
-    struct journal_options journal = {.segment_bytes = options->segment_bytes,
-                                      .durability = options->durability,
-                                      .interval_ms = options->interval_ms,
-                                      .disk_reserve = options->disk_reserve_bytes,
-                                      .salt = kv->seed,
-                                      .note_ms = NOTE_MS,
-                                      .io = kv->io,
-                                      .notify = on_notice,
-                                      .notify_arg = kv};
-    struct journal_replay result;
-    enum dueq_status status;
-
-    if (error != NULL)
-        error->text[0] = '\0';
-    status = journal_open(kv->dir, &journal, kv->lsn, replay, kv, &kv->journal, &result, error);
-    if (status != DUEQ_OK) {
-        if (error != NULL && error->text[0] == '\0')
-            dueq_fail(error, status, "cannot replay the journal in %s: %s", kv->dir,
-                      dueq_status_text(status));
-        return status;
-    }
-    kv->lsn = result.last_lsn;
-    kv->stats.replayed_records = result.records;
-    kv->stats.cut_bytes = result.cut_bytes;
-    return DUEQ_OK;
-}
-
-static void freeze(struct kv *kv);
-
-enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
-                         struct kv **ret_kv, struct dueq_error *error)
-{
-    struct kv *kv;
-    enum dueq_status status = kv_options_check(options, error);
-
-    if (status != DUEQ_OK)
-        return status;
-    kv = calloc(1, sizeof(*kv));
-    if (kv == NULL)
-        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
-    kv->options = *options;
-    kv->io = options->io != NULL ? options->io : &io_system;
-    kv->lock_fd = -1;
-    kv->dir = strdup(dir);
-    kv->active = memtable_new();
-    status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
-                 ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
-                 : data_dir_lock(dir, &kv->lock_fd, error);
-    if (status == DUEQ_OK)
-        status = open_lmdb(kv, error);
-    if (status == DUEQ_OK)
-        status = open_journal(kv, error);
-    if (status == DUEQ_OK) {
-        status = checkpoint_new(kv->lmdb, kv->journal, kv->io, on_notice, kv, &kv->checkpoint);
-        if (status != DUEQ_OK)
-            dueq_fail(error, status, "cannot start the checkpoint thread");
-    }
-    if (status != DUEQ_OK) {
-        kv_abandon(kv);
-        return status;
-    }
-    if (journal_is_bare(kv->journal)) /* a checkpoint of what was replayed frees segments */
-        freeze(kv);
-    kv_room_open(kv);
-    *ret_kv = kv;
-    return DUEQ_OK;
-}
-
-void kv_abandon(struct kv *kv)
-{
-    if (kv == NULL)
-        return;
-    checkpoint_free(kv->checkpoint);
-    journal_close(kv->journal);
-    lmdb_store_close(kv->lmdb);
-    memtable_free(kv->active);
-    memtable_free(kv->frozen);
-    batch_release(&kv->batch);
-    dead_ranges_release(&kv->dead_ranges);
-    data_dir_unlock(kv->lock_fd);
-    free(kv->dir);
-    free(kv);
-}
-
-/* The memtable contains the changes of the batch, and the journal does not; so with a batch
- * there is no checkpoint. */
-enum dueq_status kv_close(struct kv *kv)
-{
-    enum dueq_status status;
-
-    if (kv == NULL)
-        return DUEQ_OK;
-    status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : journal_sync(kv->journal);
-    kv_abandon(kv);
-    return status;
 }
 
 /* ---- reading */
@@ -487,11 +272,14 @@ static void renew_snapshot(struct kv *kv)
     kv->commits_seen = commits;
 }
 
-/* Freezes the active memtable and starts its checkpoint. No-op if a checkpoint still runs,
- * nothing has changed, or there is a batch: LMDB must only get what is in the journal. */
-static void freeze(struct kv *kv)
+struct checkpoint_mark kv_mark(const struct kv *kv)
 {
-    struct checkpoint_mark mark = mark_of(kv);
+    return (struct checkpoint_mark){kv->lsn, kv->time_floor, kv->seed};
+}
+
+void kv_freeze(struct kv *kv)
+{
+    struct checkpoint_mark mark = kv_mark(kv);
     struct memtable *fresh;
 
     release_frozen(kv);
@@ -565,14 +353,14 @@ static void freeze_when_full(struct kv *kv)
 
     if (!want_freeze(kv))
         return;
-    freeze(kv);
+    kv_freeze(kv);
     if (kv->frozen == NULL || !want_freeze(kv))
         return;
     began = kv->io->monotonic_usec(kv->io->arg);
     kv->stats.stalls++;
     wait_for_checkpoint(kv, 0);
     kv->stats.stall_usec_total += kv->io->monotonic_usec(kv->io->arg) - began;
-    freeze(kv);
+    kv_freeze(kv);
 }
 
 /* ---- the batch */
@@ -658,7 +446,7 @@ static void note_commit(struct kv *kv, size_t size, int64_t now)
     if (now > kv->time_floor)
         kv->time_floor = now;
     if (journal_wants_trim(kv->journal))
-        freeze(kv);
+        kv_freeze(kv);
     freeze_when_full(kv);
 }
 
@@ -739,10 +527,10 @@ void kv_maintain(struct kv *kv, bool idle)
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
         journal_wants_trim(kv->journal))
-        freeze(kv);
+        kv_freeze(kv);
     if (kv->idle_turns >= IDLE_TURNS && worth_a_checkpoint(kv) && kv_batch_bytes(kv) == 0) {
         kv->idle_turns = 0;
-        freeze(kv);
+        kv_freeze(kv);
     }
     lmdb_release_snapshot(kv->lmdb);
 }
@@ -750,7 +538,7 @@ void kv_maintain(struct kv *kv, bool idle)
 void kv_checkpoint_start(struct kv *kv)
 {
     if (kv_batch_bytes(kv) == 0 && kv_status(kv) == DUEQ_OK)
-        freeze(kv);
+        kv_freeze(kv);
     lmdb_release_snapshot(kv->lmdb);
 }
 
@@ -762,7 +550,7 @@ enum dueq_status kv_checkpoint(struct kv *kv)
         return DUEQ_INVALID;
     done = kv_status(kv) == DUEQ_OK && wait_for_checkpoint(kv, CLOSE_PATIENCE);
     if (done) {
-        freeze(kv);
+        kv_freeze(kv);
         done = wait_for_checkpoint(kv, CLOSE_PATIENCE);
     }
     if (done)

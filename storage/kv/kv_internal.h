@@ -1,4 +1,4 @@
-/* The inside of struct kv. Private to kv.c, cursor.c and room.c. */
+/* The inside of struct kv. Private to kv.c, kv_open.c, cursor.c and room.c. */
 #ifndef DUEQ_KV_INTERNAL_H
 #define DUEQ_KV_INTERNAL_H
 
@@ -52,6 +52,8 @@ struct kv {
     struct dueq_stats stats; /* only the counters that kv.c itself keeps */
 };
 
+/* Called by the threads. arg: the struct kv. */
+void kv_on_notice(void *arg);
 /* Reads the status of both threads; when one has failed, the store has failed. */
 void kv_notice(struct kv *kv);
 
@@ -62,5 +64,11 @@ static inline bool kv_failed(struct kv *kv)
         kv_notice(kv);
     return kv->state == KV_FAILED;
 }
+
+/* What a checkpoint of the store as it is now writes into LMDB. */
+struct checkpoint_mark kv_mark(const struct kv *kv);
+/* Freezes the active memtable and starts its checkpoint. No-op if a checkpoint still runs,
+ * nothing has changed, or there is a batch: LMDB must only get what is in the journal. */
+void kv_freeze(struct kv *kv);
 
 #endif

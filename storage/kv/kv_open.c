@@ -1,0 +1,216 @@
+/* Opens and closes a store: the lock, LMDB, the replay of the journal into memtables. */
+#include "storage/kv/data_dir.h"
+#include "storage/kv/kv_internal.h"
+#include "storage/kv/kv_options.h"
+#include "storage/kv/memtable/large_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTE_MS = 100 }; /* without work, before the journal notes what is durable */
+
+/* ---- replay */
+
+static enum dueq_status replay_large(struct kv *kv, const struct batch_operation *operation)
+{
+    struct large_value *value = large_value_new(&operation->value, 1);
+    enum dueq_status status =
+        value == NULL ? DUEQ_NOMEM
+                      : memtable_put_large(kv->active, operation->key, value, false);
+
+    large_value_release(value);
+    return status;
+}
+
+static enum dueq_status replay_operation(struct kv *kv, const struct batch_operation *operation)
+{
+    if (!operation->put)
+        return memtable_del(kv->active, operation->key);
+    if (operation->value.size > BATCH_COPY_MAX)
+        return replay_large(kv, operation);
+    return memtable_put(kv->active, operation->key, &operation->value, 1, false, NULL);
+}
+
+static enum dueq_status replay_operations(struct kv *kv, const struct journal_record *record)
+{
+    const uint8_t *at = record->payload, *end = at + record->size;
+    struct batch_operation operation;
+    enum dueq_status status = DUEQ_OK;
+
+    while (at < end && status == DUEQ_OK) {
+        if (!batch_read(&at, end, &operation))
+            return DUEQ_CORRUPT;
+        kv_room_put(&kv->room, operation.value.size);
+        status = replay_operation(kv, &operation);
+    }
+    return status;
+}
+
+/* Merges a full memtable during replay, so that memory stays bounded. */
+static enum dueq_status merge_replayed(struct kv *kv)
+{
+    struct checkpoint_mark mark = kv_mark(kv);
+    enum dueq_status status = checkpoint_merge(kv->lmdb, kv->active, &mark);
+
+    kv->replay_full = status == DUEQ_FULL;
+    if (status != DUEQ_OK)
+        return kv->replay_full ? DUEQ_OK : status; /* the journal still contains all of it */
+    memtable_free(kv->active);
+    kv->active = memtable_new();
+    kv->room.active = (struct room_values){0, 0};
+    kv->since_freeze = 0;
+    return kv->active == NULL ? DUEQ_NOMEM : DUEQ_OK;
+}
+
+static enum dueq_status replay(void *arg, const struct journal_record *record)
+{
+    struct kv *kv = arg;
+    enum dueq_status status = replay_operations(kv, record);
+
+    kv->lsn = record->lsn;
+    kv->since_freeze += record->size;
+    if (record->time > kv->time_floor)
+        kv->time_floor = record->time;
+    if (status == DUEQ_OK && memtable_reserved(kv->active) >= kv->options.memtable_bytes &&
+        !kv->replay_full)
+        status = merge_replayed(kv);
+    return status;
+}
+
+/* ---- opening */
+
+/* The mark must certainly be on the disk before the segments below it are removed. On a full
+ * disk the mark that was read from the disk is enough. */
+static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
+{
+    enum dueq_status status = checkpoint_rewrite_mark(kv->lmdb, mark);
+
+    return status == DUEQ_OK ? lmdb_renew(kv->lmdb) : status;
+}
+
+static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
+{
+    struct checkpoint_mark mark = {0};
+    enum dueq_status status = kv_options_seed(&kv->options, &mark.seed);
+
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "the system gives no random numbers");
+    status = checkpoint_create(kv->dir, kv->io, &mark, error);
+    if (status == DUEQ_OK)
+        status = lmdb_store_open(kv->dir, kv->options.map_bytes, kv->io, &kv->lmdb, error);
+    if (status != DUEQ_OK)
+        return status;
+    status = checkpoint_read_mark(kv->lmdb, &mark);
+    if (status == DUEQ_NOTFOUND)
+        return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no mark",
+                         kv->dir);
+    if (status == DUEQ_OK)
+        status = rewrite_mark(kv, &mark);
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, lmdb_error_text(kv->lmdb));
+    kv->lsn = mark.lsn;
+    kv->time_floor = mark.time;
+    kv->seed = mark.seed;
+    return DUEQ_OK;
+}
+
+static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
+{
+    const struct dueq_options *options = &kv->options;
+    struct journal_options journal = {.segment_bytes = options->segment_bytes,
+                                      .durability = options->durability,
+                                      .interval_ms = options->interval_ms,
+                                      .disk_reserve = options->disk_reserve_bytes,
+                                      .salt = kv->seed,
+                                      .note_ms = NOTE_MS,
+                                      .io = kv->io,
+                                      .notify = kv_on_notice,
+                                      .notify_arg = kv};
+    struct journal_replay result;
+    enum dueq_status status;
+
+    if (error != NULL)
+        error->text[0] = '\0';
+    status = journal_open(kv->dir, &journal, kv->lsn, replay, kv, &kv->journal, &result, error);
+    if (status != DUEQ_OK) {
+        if (error != NULL && error->text[0] == '\0')
+            dueq_fail(error, status, "cannot replay the journal in %s: %s", kv->dir,
+                      dueq_status_text(status));
+        return status;
+    }
+    kv->lsn = result.last_lsn;
+    kv->stats.replayed_records = result.records;
+    kv->stats.cut_bytes = result.cut_bytes;
+    return DUEQ_OK;
+}
+
+enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
+                         struct kv **ret_kv, struct dueq_error *error)
+{
+    struct kv *kv;
+    enum dueq_status status = kv_options_check(options, error);
+
+    if (status != DUEQ_OK)
+        return status;
+    kv = calloc(1, sizeof(*kv));
+    if (kv == NULL)
+        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
+    kv->options = *options;
+    kv->io = options->io != NULL ? options->io : &io_system;
+    kv->lock_fd = -1;
+    kv->dir = strdup(dir);
+    kv->active = memtable_new();
+    status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
+                 ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
+                 : data_dir_lock(dir, &kv->lock_fd, error);
+    if (status == DUEQ_OK)
+        status = open_lmdb(kv, error);
+    if (status == DUEQ_OK)
+        status = open_journal(kv, error);
+    if (status == DUEQ_OK) {
+        status =
+            checkpoint_new(kv->lmdb, kv->journal, kv->io, kv_on_notice, kv, &kv->checkpoint);
+        if (status != DUEQ_OK)
+            dueq_fail(error, status, "cannot start the checkpoint thread");
+    }
+    if (status != DUEQ_OK) {
+        kv_abandon(kv);
+        return status;
+    }
+    if (journal_is_bare(kv->journal)) /* a checkpoint of what was replayed frees segments */
+        kv_freeze(kv);
+    kv_room_open(kv);
+    *ret_kv = kv;
+    return DUEQ_OK;
+}
+
+/* ---- closing */
+
+void kv_abandon(struct kv *kv)
+{
+    if (kv == NULL)
+        return;
+    checkpoint_free(kv->checkpoint);
+    journal_close(kv->journal);
+    lmdb_store_close(kv->lmdb);
+    memtable_free(kv->active);
+    memtable_free(kv->frozen);
+    batch_release(&kv->batch);
+    dead_ranges_release(&kv->dead_ranges);
+    data_dir_unlock(kv->lock_fd);
+    free(kv->dir);
+    free(kv);
+}
+
+/* The memtable contains the changes of the batch, and the journal does not; so with a batch
+ * there is no checkpoint. */
+enum dueq_status kv_close(struct kv *kv)
+{
+    enum dueq_status status;
+
+    if (kv == NULL)
+        return DUEQ_OK;
+    status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : journal_sync(kv->journal);
+    kv_abandon(kv);
+    return status;
+}
