@@ -228,12 +228,14 @@ enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct 
 
 /* Acks a job and adds the jobs that follow from it, or does nothing: an ack that would be the
  * second one is DUEQ_STALE. One of them may have the id of the acked job, when the ack makes
- * that free. DUEQ_CANCELLED: the job is gone, and nothing is added. No argument may lie in the
- * store: copy what a claim has shown. Statuses: dueq_ack, dueq_push_many. */
+ * that free. done: as of dueq_finish; NULL: as dueq_ack. DUEQ_CANCELLED: the job is gone, and
+ * nothing is added. No argument may lie in the store: copy what a claim has shown. Statuses:
+ * dueq_finish, dueq_push_many. */
 enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
                                 struct dueq_slice id, int64_t token,
-                                const struct dueq_push *pushes, size_t count,
-                                struct dueq_time time, struct dueq_pushed *ret_pushed);
+                                const struct dueq_done *done, const struct dueq_push *pushes,
+                                size_t count, struct dueq_time time,
+                                struct dueq_pushed *ret_pushed);
 
 /* Gives a claimed job back. The job is dead when its retries or its ttl are used up, or when
  * nack->outcome is DUEQ_FATAL. (A topic may say that jobs whose ttl is used up are removed, or

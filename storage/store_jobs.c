@@ -64,10 +64,12 @@ enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct 
 
 enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
                                 struct dueq_slice id, int64_t token,
-                                const struct dueq_push *pushes, size_t count,
-                                struct dueq_time time, struct dueq_pushed *ret_pushed)
+                                const struct dueq_done *done, const struct dueq_push *pushes,
+                                size_t count, struct dueq_time time,
+                                struct dueq_pushed *ret_pushed)
 {
-    return queue_hand_over(store->queue, topic, id, token, pushes, count, time, ret_pushed);
+    return queue_hand_over(store->queue, topic, id, token, done, pushes, count, time,
+                           ret_pushed);
 }
 
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

@@ -166,6 +166,7 @@ enum dueq_status job_waits_join(struct job_watches *watches, struct dueq *store,
     }
     wait->owner = waits;
     waits->bytes += sizeof(*wait->job) + wait->job->name_size + STORE_BYTES;
+    assert(wait->job->waits == NULL || last != NULL);
     DL_APPEND(wait->job->waits, wait);
     return DUEQ_OK;
 }

@@ -309,11 +309,18 @@ enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struc
 enum { FINISH_RECORDS_MOST = 8192 };
 
 /* A result and a done job grow the store, other acks drain it. */
+size_t queue_finish_room(const struct dueq_done *done)
+{
+    if (!done->has_result && done->keep <= 0)
+        return 0;
+    return FINISH_RECORDS_MOST + (done->has_result ? done->result.size : 0);
+}
+
 static enum dueq_status check_room(struct queue *queue, const struct dueq_done *done)
 {
-    if (done == NULL || (!done->has_result && done->keep <= 0))
-        return DUEQ_OK;
-    return kv_room(queue->kv, FINISH_RECORDS_MOST + (done->has_result ? done->result.size : 0));
+    size_t bytes = done == NULL ? 0 : queue_finish_room(done);
+
+    return bytes == 0 ? DUEQ_OK : kv_room(queue->kv, bytes);
 }
 
 static enum dueq_status ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,

@@ -130,7 +130,7 @@ static enum dueq_status check_all(struct push_batch *batch)
 
 static enum dueq_status reserve_room(struct push_batch *batch)
 {
-    size_t bytes = 0;
+    size_t bytes = batch->leaving == NULL ? 0 : batch->leaving->room;
 
     for (size_t i = 0; i < batch->count; i++)
         bytes += batch->pushes[i].body.size + 2 * batch->pushes[i].id.size + RECORDS_USUAL;

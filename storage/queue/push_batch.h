@@ -8,7 +8,8 @@
 /* A job that goes right before the pushes: one of them may have its id, and its place. */
 struct leaving_job {
     struct dueq_slice topic, id;
-    bool frees; /* the id, too */
+    bool frees;  /* the id, too */
+    size_t room; /* bytes that its end takes */
 };
 
 struct push_batch {

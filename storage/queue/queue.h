@@ -22,13 +22,16 @@ enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct 
 enum dueq_status queue_finish(struct queue *queue, struct dueq_slice topic,
                               struct dueq_slice id, int64_t token, const struct dueq_done *done,
                               struct dueq_time time);
+/* Bytes of room that queue_finish asks for; 0: none. */
+size_t queue_finish_room(const struct dueq_done *done);
 /* *ret_frees: an ack would make the id free. */
 enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, bool *ret_frees);
 enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
                                  struct dueq_slice id, int64_t token,
-                                 const struct dueq_push *pushes, size_t count,
-                                 struct dueq_time time, struct dueq_pushed *ret_pushed);
+                                 const struct dueq_done *done, const struct dueq_push *pushes,
+                                 size_t count, struct dueq_time time,
+                                 struct dueq_pushed *ret_pushed);
 enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                             int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                             enum dueq_state *ret_state);

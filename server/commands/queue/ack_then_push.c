@@ -5,22 +5,19 @@
 
 #include <stdlib.h>
 
-enum {
-    FIRST_THEN = 4, /* argument */
-    PUSHES_MAX = LONG_ENOUGH
-};
+enum { PUSHES_MAX = LONG_ENOUGH };
 
 struct hand_over {
     int64_t token;
+    const struct dueq_done *done;
     struct dueq_push *pushes;
     size_t count, capacity;
 };
 
-bool ack_then_push_is_meant(const struct context *context)
+bool ack_then_push_is_meant(const struct context *context, size_t at)
 {
-    return context_count(context) > FIRST_THEN + 1 &&
-           arguments_is(context, FIRST_THEN, "then") &&
-           arguments_is(context, FIRST_THEN + 1, "push");
+    return context_count(context) > at + 1 && arguments_is(context, at, "then") &&
+           arguments_is(context, at + 1, "push");
 }
 
 /* ---- reading */
@@ -67,12 +64,12 @@ static bool read_push(struct context *context, size_t *at, struct hand_over *han
            push_options_fit(context, push);
 }
 
-static bool read(struct context *context, struct hand_over *hand_over)
+static bool read(struct context *context, size_t at, struct hand_over *hand_over)
 {
     if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id") ||
         !arguments_integer(context, 3, NULL, &hand_over->token))
         return false;
-    for (size_t at = FIRST_THEN; at < context_count(context);)
+    while (at < context_count(context))
         if (!read_push(context, &at, hand_over))
             return false;
     return true;
@@ -86,7 +83,7 @@ static enum outcome run(struct context *context, const struct hand_over *hand_ov
 {
     enum dueq_status status = dueq_hand_over(
         context->store, context_slice(context, 1), context_slice(context, 2), hand_over->token,
-        hand_over->pushes, hand_over->count, context->now, pushed);
+        hand_over->done, hand_over->pushes, hand_over->count, context->now, pushed);
 
     if (status != DUEQ_OK)
         return context_status(context, status == DUEQ_NOTFOUND ? DUEQ_STALE : status);
@@ -96,13 +93,13 @@ static enum outcome run(struct context *context, const struct hand_over *hand_ov
     return OUTCOME_DONE;
 }
 
-enum outcome ack_then_push_run(struct context *context)
+enum outcome ack_then_push_run(struct context *context, size_t at, const struct dueq_done *done)
 {
-    struct hand_over hand_over = {0};
+    struct hand_over hand_over = {.done = done};
     struct dueq_pushed *pushed;
     enum outcome outcome = OUTCOME_DONE;
 
-    if (read(context, &hand_over)) {
+    if (read(context, at, &hand_over)) {
         pushed = malloc(hand_over.count * sizeof(*pushed));
         outcome = pushed == NULL ? context_status(context, DUEQ_NOMEM)
                                  : run(context, &hand_over, pushed);

@@ -53,25 +53,37 @@ static bool finish_is_meant(const struct context *context)
             arguments_is(context, FIRST_FINISH, "keep"));
 }
 
+/* *at: the first argument after the options. False: the error is written. */
+static bool read_done(struct context *context, size_t *at, struct dueq_done *ret_done)
+{
+    struct finish finish = {.keep = DUEQ_DEFAULT};
+
+    *at = FIRST_FINISH;
+    if (!argument_options_read_leading(context, at, finish_options, &finish))
+        return false;
+    *ret_done = (struct dueq_done){.has_result = finish.result > 0, .keep = finish.keep};
+    if (ret_done->has_result)
+        ret_done->result = context_slice(context, finish.result);
+    if (!ret_done->has_result || ret_done->keep != 0)
+        return true;
+    resp_error(context->reply, "ERR KEEP must be greater than 0 with RESULT");
+    return false;
+}
+
 /* Acknowledges one job, which is kept. */
 static enum outcome run_finish(struct context *context)
 {
-    struct finish finish = {.keep = DUEQ_DEFAULT};
-    struct dueq_done done = {0};
+    struct dueq_done done;
     int64_t token;
+    size_t at;
     enum dueq_status status;
 
-    if (!read_claimed(context, &token) ||
-        !argument_options_read(context, FIRST_FINISH, finish_options, &finish))
+    if (!read_claimed(context, &token) || !read_done(context, &at, &done))
         return OUTCOME_DONE;
-    done.keep = finish.keep;
-    done.has_result = finish.result > 0;
-    if (done.has_result)
-        done.result = context_slice(context, finish.result);
-    if (done.has_result && done.keep == 0) {
-        resp_error(context->reply, "ERR KEEP must be greater than 0 with RESULT");
-        return OUTCOME_DONE;
-    }
+    if (ack_then_push_is_meant(context, at))
+        return ack_then_push_run(context, at, &done);
+    if (at < context_count(context))
+        return context_syntax_error(context);
     status = dueq_finish(context->store, context_slice(context, 1), context_slice(context, 2),
                          token, &done, context->now);
     return context_check_status(context, status)
@@ -83,8 +95,8 @@ static enum outcome run_q_ack(struct context *context)
 {
     struct job_acks acks = {.topic = 1, .first = 2};
 
-    if (ack_then_push_is_meant(context))
-        return ack_then_push_run(context);
+    if (ack_then_push_is_meant(context, FIRST_FINISH))
+        return ack_then_push_run(context, FIRST_FINISH, NULL);
     if (finish_is_meant(context))
         return run_finish(context);
     if (context_count(context) % 2 != 0)
@@ -102,7 +114,7 @@ static enum dueq_status foresee_q_ack(struct context *context)
     enum dueq_status status;
     int64_t number;
 
-    if ((context_count(context) > 4 && !ack_then_push_is_meant(context) &&
+    if ((context_count(context) > 4 && !ack_then_push_is_meant(context, FIRST_FINISH) &&
          !finish_is_meant(context)) ||
         !number_parse_integer(token.data, token.size, &number))
         return DUEQ_OK;

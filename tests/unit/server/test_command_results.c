@@ -83,6 +83,26 @@ static void a_refused_ack_leaves_the_job_claimed(void **state)
     runner_expect_all(runner, cases);
 }
 
+static void an_ack_with_a_result_hands_over(void **state)
+{
+    static const char *const cases[][2] = {
+        {"!ERR KEEP must be greater than 0 with RESULT",
+         "Q.ACK t a 1 RESULT 42 KEEP 0 THEN PUSH next body"},
+        {"!STALE *", "Q.ACK t a 2 RESULT 42 THEN PUSH next body"},
+        {"!DUPLICATE *", "Q.ACK t a 1 RESULT 42 THEN PUSH t body ID a"},
+        {"!ERR syntax error", "Q.ACK t a 1 RESULT 42 THEN PUSH next"},
+        {"[*\"state\" \"claimed\" *]", "Q.GET t a"},
+        {"0", "Q.LEN next"},
+        {"[\"b\"]", "Q.ACK t a 1 RESULT 42 KEEP 1m THEN PUSH next body ID b"},
+        {"[*\"state\" \"done\" *\"result\" \"42\" *]", "Q.GET t a"},
+        {"1", "Q.LEN next"},
+        {"!STALE *", "Q.ACK t a 1 RESULT 42 KEEP 1m THEN PUSH next body"}};
+    struct command_runner *runner = *state;
+    take(runner, "a");
+    runner_expect_all(runner, cases);
+    sound(runner);
+}
+
 /* ---- Q.EXTEND */
 
 static void an_extension_tells_the_progress(void **state)
@@ -368,6 +388,7 @@ int main(void)
         runner_test(an_ack_keeps_the_job_with_its_result),
         runner_test(keep_needs_no_result),
         runner_test(a_refused_ack_leaves_the_job_claimed),
+        runner_test(an_ack_with_a_result_hands_over),
         runner_test(an_extension_tells_the_progress),
         runner_test(without_block_it_tells_the_states),
         runner_test(a_waiter_hears_when_the_last_has_ended),

@@ -213,7 +213,7 @@ static enum dueq_status hand_over(const char *id, int64_t token, const struct du
 {
     struct dueq_pushed pushed[4];
 
-    return dueq_hand_over(test.store, text("t"), text(id), token, pushes, size, test.time,
+    return dueq_hand_over(test.store, text("t"), text(id), token, NULL, pushes, size, test.time,
                           pushed);
 }
 
