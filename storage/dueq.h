@@ -403,6 +403,19 @@ size_t dueq_topic_count(const struct dueq *store);
 enum dueq_status dueq_pause(struct dueq *store, struct dueq_slice topic, bool in, bool out,
                             int64_t wait, struct dueq_time time);
 
+/* Removes the jobs of a topic that were there at the first call and are not claimed. Call it
+ * with the same arguments until progress->is_over. budget: steps, 1 or more; a job that is
+ * looked at costs one, a job that is removed four. DUEQ_INVALID. O(budget * log n). */
+enum dueq_status dueq_purge(struct dueq *store, const struct dueq_purge *purge,
+                            struct dueq_time time, unsigned budget,
+                            struct dueq_purge_progress *progress);
+
+/* Removes a topic with its jobs, totals, pause, and the settings of its name (not those of
+ * patterns). Ids and tokens of a topic of the same name that comes later are new ones. The
+ * totals of all topics keep its share. DUEQ_NOTFOUND: there is neither a topic nor settings.
+ * O(1): dueq_tick removes the records. */
+enum dueq_status dueq_drop(struct dueq *store, struct dueq_slice topic, struct dueq_time time);
+
 /* ---- settings of topics. A scope is the name of a topic, or a glob pattern (with `*`, `?` or
  * `[`) for all topics whose name matches. What a job does not set itself comes from the scope
  * with the topic's name, else from the longest pattern that sets it, else from

@@ -185,6 +185,18 @@ enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_top
     return queue_next_signal(store->queue, ret_topic);
 }
 
+enum dueq_status dueq_purge(struct dueq *store, const struct dueq_purge *purge,
+                            struct dueq_time time, unsigned budget,
+                            struct dueq_purge_progress *progress)
+{
+    return queue_purge(store->queue, purge, time, budget, progress);
+}
+
+enum dueq_status dueq_drop(struct dueq *store, struct dueq_slice topic, struct dueq_time time)
+{
+    return queue_drop(store->queue, topic, time);
+}
+
 enum dueq_status dueq_pause(struct dueq *store, struct dueq_slice topic, bool in, bool out,
                             int64_t wait, struct dueq_time time)
 {

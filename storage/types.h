@@ -243,6 +243,8 @@ struct dueq_topic_stats {
     uint64_t dead_removed;   /* dead jobs removed by the topic's limits of age and number */
     uint64_t dropped;        /* jobs removed to make room for others (overflow) */
     uint64_t bytes;          /* of the bodies of all jobs */
+    bool purging;            /* a dueq_purge is under way: its last call was in this second */
+    uint64_t purged;         /* jobs that it has removed so far */
     bool paused_in, paused_out;
     int64_t paused_until; /* unix ms; DUEQ_NEVER: until it is resumed. 0: not paused */
     bool counting;        /* delayed and ready are not exact: see dueq_topic_stats */
@@ -279,6 +281,19 @@ struct dueq_peek {
     struct dueq_slice topic;
     int state;    /* enum dueq_state; DUEQ_DEFAULT: ready ones, then delayed ones */
     size_t count; /* at most so many */
+};
+
+/* Which jobs dueq_purge removes. */
+struct dueq_purge {
+    struct dueq_slice topic;
+    int state; /* DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD or DUEQ_DONE; DUEQ_DEFAULT: all four */
+    struct dueq_slice match; /* glob pattern for the id; data NULL: any */
+};
+/* How far it has come. Set it to zero before the first call. */
+struct dueq_purge_progress {
+    uint64_t removed; /* jobs so far */
+    bool is_over;
+    uint64_t topic, next, end; /* for the store */
 };
 
 /* How far a forecast has come; for the store only. */

@@ -16,6 +16,7 @@
     X(queue_forecast)                                                                          \
     X(queue_look)                                                                              \
     X(queue_pause)                                                                             \
+    X(queue_purge)                                                                             \
     X(queue_push)                                                                              \
     X(queue_push_many)                                                                         \
     X(queue_read)                                                                              \

@@ -33,3 +33,29 @@ enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool 
         queue_event_at(queue, found, found->paused_until);
     return DUEQ_OK;
 }
+
+/* Claims that wait for the topic wait for its name. */
+enum dueq_status queue_drop(struct queue *queue, struct dueq_slice topic, struct dueq_time time)
+{
+    struct dueq_settings none, set;
+    struct topic *found;
+    enum dueq_status status;
+
+    if (!queue_valid_name(topic))
+        return DUEQ_INVALID;
+    (void)queue_time(queue, time);
+    status = topics_find(queue, topic, &found);
+    if (settings_get(queue, topic, &set) == DUEQ_OK) {
+        enum dueq_status removed;
+
+        dueq_settings_init(&none);
+        removed = settings_put(queue, topic, &none);
+        if (removed != DUEQ_OK)
+            return removed;
+        if (status == DUEQ_NOTFOUND)
+            return DUEQ_OK;
+    }
+    if (status == DUEQ_OK)
+        topics_drop(queue, found);
+    return status;
+}

@@ -73,6 +73,13 @@ enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
 enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool in, bool out,
                              int64_t wait, struct dueq_time time); /* pause.c */
 
+enum dueq_status queue_purge(struct queue *queue, const struct dueq_purge *purge,
+                             struct dueq_time time, unsigned budget,
+                             struct dueq_purge_progress *progress); /* purge.c */
+/* pause.c */
+enum dueq_status queue_drop(struct queue *queue, struct dueq_slice topic,
+                            struct dueq_time time);
+
 /* ---- time (tick.c) */
 
 /* Does the queue's share of dueq_tick. *budget: steps; what is left of them is returned in it,

@@ -1,5 +1,8 @@
 #include "storage/queue/queue.h"
 
+/* A purge whose client has gone is not called any more. */
+enum { PURGE_SEEN_MS = 1000 };
+
 enum { STEPS_MAX = 5000 }; /* of one call: what has fallen due is counted so far */
 
 /* *budget is spent: there may be more to count or find. */
@@ -62,6 +65,8 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
     time = queue_time(queue, time);
     stats = found->totals;
     stats.bytes = found->bytes;
+    stats.purging = found->purging && time.now - found->purged_at <= PURGE_SEEN_MS;
+    stats.purged = found->purged;
     stats.paused_in = (found->paused & TOPIC_PAUSED_IN) != 0;
     stats.paused_out = (found->paused & TOPIC_PAUSED_OUT) != 0;
     if (found->paused != 0)

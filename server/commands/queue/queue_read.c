@@ -146,7 +146,7 @@ static enum outcome run_q_stats(struct context *context)
 
     if (!read_stats(context, &stats))
         return OUTCOME_DONE;
-    resp_map(reply, DUEQ_STATES + 17);
+    resp_map(reply, DUEQ_STATES + 18);
     for (int state = 0; state < DUEQ_STATES; state++)
         write_number(reply, dueq_state_name((enum dueq_state)state),
                      (int64_t)stats.counts[state]);
@@ -165,6 +165,7 @@ static enum outcome run_q_stats(struct context *context)
     write_number(reply, "total-dropped", (int64_t)stats.dropped);
     write_number(reply, "bytes", (int64_t)stats.bytes);
     write_pause(reply, &stats);
+    write_number_or_nil(reply, "purging", (int64_t)stats.purged, stats.purging);
     write_number(reply, "counting", stats.counting);
     return OUTCOME_DONE;
 }

@@ -1,6 +1,6 @@
 /* What flushed topics leave behind is given back a little at a time: memory, then the records
- * of all topics with ids below the first that lives. A mark stays until the last of them is
- * gone, so a restart goes on. */
+ * of all topics with ids below the first that lives; then those of topics that were dropped one
+ * by one. A mark stays until the last of them is gone, so a restart goes on. */
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
@@ -25,16 +25,22 @@ static void begin_table(struct garbage *garbage, size_t table)
 
 bool garbage_any(const struct queue *queue)
 {
-    return queue->garbage.any || queue->flushed != NULL;
+    return queue->garbage.any || queue->garbage.dropped || queue->flushed != NULL;
 }
 
-void garbage_load(struct queue *queue)
+/* Marks of dropped topics are looked for by the first tick. */
+enum dueq_status garbage_load(struct queue *queue)
 {
     struct kv_key key = mark_key();
     struct dueq_slice value;
+    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &value);
 
-    queue->garbage.any = kv_get(queue->kv, kv_key_slice(&key), &value) == DUEQ_OK;
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    queue->garbage.any = status == DUEQ_OK;
+    queue->garbage.dropped = true;
     begin_table(&queue->garbage, 0);
+    return DUEQ_OK;
 }
 
 void garbage_begin(struct queue *queue)
@@ -116,6 +122,103 @@ static bool empty_table(struct queue *queue, unsigned *budget)
     return false;
 }
 
+/* ---- topics that were dropped one by one */
+
+static struct kv_key drop_key(uint64_t topic)
+{
+    return queue_key_topic(TABLE_GARBAGE, topic);
+}
+
+void garbage_add(struct queue *queue, uint64_t topic)
+{
+    struct kv_key key = drop_key(topic);
+
+    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    queue->garbage.dropped = true;
+    if (topic < queue->garbage.next)
+        queue->garbage.next = topic;
+}
+
+static void begin_drop_table(struct garbage *garbage, size_t table)
+{
+    garbage->drop_table = table;
+    garbage->drop_at = queue_key_topic(tables[table], garbage->topic);
+}
+
+/* The first mark; false: there is none, or it was not found within the budget. */
+static bool next_dropped(struct queue *queue, unsigned *budget)
+{
+    struct garbage *garbage = &queue->garbage;
+    struct kv_key mark = mark_key(), from = drop_key(garbage->next);
+    enum dueq_status status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&from), budget);
+    struct dueq_slice key;
+    const uint8_t *bytes;
+
+    if (status == DUEQ_NOTFOUND && *budget == 0)
+        return false;
+    garbage->dropped = false;
+    if (status != DUEQ_OK)
+        return false; /* damaged: it stays for the next opening */
+    key = kv_cursor_key(queue->cursor);
+    bytes = key.data;
+    if (!kv_key_begins(key, &mark) ||
+        bytes_read_number(bytes + 1, bytes + key.size, &garbage->topic) == NULL)
+        return false;
+    garbage->dropped = true;
+    garbage->next = garbage->topic;
+    begin_drop_table(garbage, 1); /* its name is gone */
+    return true;
+}
+
+/* Deletes records of the topic in one table. False: the budget is used up, or they cannot be
+ * read. */
+static bool empty_dropped(struct queue *queue, unsigned *budget)
+{
+    struct garbage *garbage = &queue->garbage;
+    struct kv_key prefix = queue_key_topic(tables[garbage->drop_table], garbage->topic);
+
+    while (*budget > 0) {
+        enum dueq_status status;
+
+        --*budget;
+        status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&garbage->drop_at), budget);
+        if (status == DUEQ_NOTFOUND)
+            return *budget > 0;
+        if (status != DUEQ_OK) {
+            garbage->dropped = false;
+            return false;
+        }
+        if (!kv_key_begins(kv_cursor_key(queue->cursor), &prefix))
+            return true;
+        kv_key_copy(&garbage->drop_at, kv_cursor_key(queue->cursor));
+        kv_del(queue->kv, kv_key_slice(&garbage->drop_at));
+        kv_key_follow(&garbage->drop_at);
+    }
+    return false;
+}
+
+static void collect_dropped(struct queue *queue, unsigned *budget)
+{
+    struct garbage *garbage = &queue->garbage;
+    struct kv_key mark;
+
+    while (*budget > 0 && garbage->dropped) {
+        if (garbage->topic == 0 && !next_dropped(queue, budget))
+            return;
+        if (!empty_dropped(queue, budget))
+            return;
+        if (garbage->drop_table + 1 < sizeof(tables)) {
+            begin_drop_table(garbage, garbage->drop_table + 1);
+            continue;
+        }
+        mark = drop_key(garbage->topic);
+        kv_del(queue->kv, kv_key_slice(&mark));
+        garbage->topic = 0;
+    }
+}
+
+/* ---- all */
+
 void garbage_collect(struct queue *queue, unsigned *budget)
 {
     struct garbage *garbage = &queue->garbage;
@@ -127,4 +230,6 @@ void garbage_collect(struct queue *queue, unsigned *budget)
         else
             end(queue);
     }
+    if (*budget > 0 && !garbage->any)
+        collect_dropped(queue, budget);
 }

@@ -1,9 +1,10 @@
-/* What flushed topics leave in memory and on disk is removed a little at a time. Private to
- * storage/queue. */
+/* What flushed and dropped topics leave in memory and on disk is removed a little at a time.
+ * Private to storage/queue. */
 #ifndef DUEQ_GARBAGE_H
 #define DUEQ_GARBAGE_H
 
 #include "storage/kv/key.h"
+#include "storage/status.h"
 
 struct queue;
 
@@ -11,6 +12,12 @@ struct garbage {
     bool any;         /* there may be records of flushed topics */
     size_t table;     /* the one that is being searched */
     struct kv_key at; /* all such records before are deleted: the search goes on here */
+    /* A dropped topic is known by its mark on disk, 'G' and its id. */
+    bool dropped;   /* there may be marks */
+    uint64_t topic; /* the one whose records are searched for; 0: that of the first mark */
+    uint64_t next;  /* no mark has a lower id */
+    size_t drop_table;
+    struct kv_key drop_at; /* in that table, as `at` */
 };
 
 /* Frees memory and deletes records of flushed topics in at most *budget steps, which are
@@ -20,8 +27,10 @@ void garbage_collect(struct queue *queue, unsigned *budget);
 void garbage_free(struct queue *queue, unsigned *budget);
 /* To be called after a flush of topics. */
 void garbage_begin(struct queue *queue);
+/* To be called after the drop of one topic. O(log n). */
+void garbage_add(struct queue *queue, uint64_t topic);
 /* To be called at the opening: looks whether an earlier process left something. */
-void garbage_load(struct queue *queue);
+enum dueq_status garbage_load(struct queue *queue);
 /* True: garbage_collect has something to do. */
 bool garbage_any(const struct queue *queue);
 

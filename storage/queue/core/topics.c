@@ -164,6 +164,7 @@ static void outlive(struct counters *counters, uint64_t next_seq, uint64_t next_
     counters->dirty = true;
 }
 
+/* It is saved, and may have no job that is still counted. */
 static void drop(struct queue *queue, struct topic *topic)
 {
     struct kv_key key = name_key(topic_name(topic));
@@ -172,8 +173,10 @@ static void drop(struct queue *queue, struct topic *topic)
     outlive(&queue->counters, topic->next_seq, topic->next_token);
     topic_add_totals(&queue->counters.totals, &topic->totals);
     HASH_DEL(queue->topics, topic);
-    DL_DELETE(queue->empty, topic);
-    queue->empty_count--;
+    if (topic->is_empty) {
+        DL_DELETE(queue->empty, topic);
+        queue->empty_count--;
+    }
     queue_unsignal(queue, topic);
     wheel_cancel(&queue->wheel, &topic->timer);
     if (!topic->is_empty)
@@ -211,6 +214,31 @@ void topics_prepare_commit(struct queue *queue)
         drop(queue, queue->empty);
     if (queue->counters.dirty)
         save_counters(queue);
+}
+
+/* ---- one that has jobs */
+
+static void count_out(struct job_counts *sum, const struct job_counts *counts)
+{
+    sum->pending -= counts->pending;
+    sum->ready -= counts->ready;
+    sum->claimed -= counts->claimed;
+    sum->dead -= counts->dead;
+    sum->done -= counts->done;
+}
+
+/* Saved first, so that it is not among the topics that are still to be saved. */
+void topics_drop(struct queue *queue, struct topic *topic)
+{
+    struct job_counts counts = topic_counts(topic);
+    uint64_t id = topic->id;
+
+    topics_save(queue);
+    count_out(&queue->jobs, &counts);
+    queue->bytes -= topic->bytes;
+    endings_end_topic(queue, id);
+    drop(queue, topic);
+    garbage_add(queue, id);
 }
 
 /* ---- loading */
@@ -306,8 +334,9 @@ enum dueq_status topics_load(struct queue *queue)
     queue->most_seq = queue->counters.next_seq;
     queue->most_token = queue->counters.next_token;
     queue->empty_kept = TOPICS_EMPTY_KEPT;
-    garbage_load(queue);
-    status = load_topics(queue);
+    status = garbage_load(queue);
+    if (status == DUEQ_OK)
+        status = load_topics(queue);
     return status == DUEQ_OK ? sum_bytes(queue) : status;
 }
 

@@ -27,6 +27,8 @@ void topics_save(struct queue *queue);
 /* To be called before each commit: saves, and drops empty topics above the number that is kept.
  * Pointers to topics are invalid afterwards. */
 void topics_prepare_commit(struct queue *queue);
+/* Drops a topic: what it had is garbage. O(changed topics). */
+void topics_drop(struct queue *queue, struct topic *topic);
 /* Drops all topics. O(1): later ticks free the memory and delete the records. */
 void topics_flush(struct queue *queue);
 

@@ -385,7 +385,7 @@ static void stats_of_a_topic_are_a_map(void **state)
                   "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
                   "\"total-lapsed\" 0 \"total-deleted\" 0 \"total-cancelled\" 0 "
                   "\"total-dead-removed\" 0 \"total-dropped\" 0 \"bytes\" 8 \"paused\" nil "
-                  "\"paused-until\" nil \"counting\" 0]",
+                  "\"paused-until\" nil \"purging\" nil \"counting\" 0]",
                   "Q.STATS topic");
     runner_expect(
         runner,
