@@ -142,6 +142,37 @@ static void what_was_granted_stays_so_until_the_commit(void **state)
     give_room();
 }
 
+/* A result grows the store, an ack does not. */
+static void a_result_without_room_leaves_the_job_claimed(void **state)
+{
+    struct dueq_slice topic = {"topic", 5};
+    struct dueq_done done = {
+        .has_result = true, .result = {body_bytes, 100000}, .keep = DUEQ_DEFAULT};
+    struct dueq_job first, second;
+
+    (void)state;
+    open_store();
+    assert_int_equal(push(1), DUEQ_OK);
+    assert_int_equal(push(1), DUEQ_OK);
+    assert_int_equal(dueq_claim(test.store, topic, 100000, test.time, &first), DUEQ_OK);
+    assert_int_equal(dueq_claim(test.store, topic, 100000, test.time, &second), DUEQ_OK);
+    first.id.data = first.given_id;
+    second.id.data = second.given_id;
+    assert_int_equal(commit(), DUEQ_OK);
+    fill_disk();
+    for (int i = 0; i < 200 && push(100000) == DUEQ_OK; i++)
+        assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(dueq_finish(test.store, topic, first.id, first.token, &done, test.time),
+                     DUEQ_FULL);
+    assert_int_equal(dueq_holds(test.store, topic, first.id, first.token), DUEQ_OK);
+    assert_int_equal(dueq_ack(test.store, topic, second.id, second.token, test.time), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    give_room();
+    assert_int_equal(dueq_finish(test.store, topic, first.id, first.token, &done, test.time),
+                     DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
 static void push_many(unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
@@ -587,6 +618,7 @@ int main(void)
         test_of(a_failed_store_answers_no_ok_and_does_not_grow),
         test_of(what_one_record_cannot_hold_is_refused),
         test_of(what_was_granted_stays_so_until_the_commit),
+        test_of(a_result_without_room_leaves_the_job_claimed),
         test_of(a_grant_holds_although_other_room_is_used_up),
         test_of(heartbeats_go_on_for_ever_on_a_full_disk),
         test_of(a_checkpoint_that_comes_too_early_is_followed_by_another),
