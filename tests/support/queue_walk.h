@@ -41,6 +41,7 @@ void walk_check_stats(void);
 /* ---- pushes (queue_walk_push.c) */
 
 void walk_push(void);
+void walk_push_many(void);
 /* A moment for `push`, and for the model's job that comes of it. */
 void walk_choose_due(struct dueq_push *push, struct model_content *content);
 /* Sets options of a push at random, others not. */

@@ -146,16 +146,144 @@ static void choose_content(int topic, struct dueq_push *push, struct model_conte
 
 /* ---- push */
 
-/* Is the id taken? A dead job may give it up. */
-static struct model_job *find_holder(const struct model_job *job, const struct dueq_push *push)
-{
-    struct model_job *holder = model_find(&walk.model, job->topic, model_id(job));
+/* One push, as the store gets it and as the model has it. */
+struct pushing {
+    struct model_job job;
+    struct model_content content;
+    struct dueq_push push;
+};
 
-    if (holder == NULL || !push->ignore_dead || holder->state != MODEL_DEAD)
-        return holder;
-    holder->there = false;
-    walk.model.topics[job->topic].totals.deleted++;
-    return NULL;
+static void choose_push(struct pushing *pushing)
+{
+    struct model_job *job = &pushing->job;
+
+    memset(pushing, 0, sizeof(*pushing));
+    job->topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    choose_id(job);
+    dueq_push_init(&pushing->push);
+    choose_uniqueness(&pushing->push);
+    choose_content(job->topic, &pushing->push, &pushing->content);
+    pushing->push.topic = model_topic_name(job->topic);
+    pushing->push.id = model_id(job);
+    pushing->push.body = dueq_slice(pushing->content.body, strlen(pushing->content.body));
+}
+
+/* Who has the id. A dead job may give it up. */
+static struct model_job *find_holder(const struct pushing *pushing)
+{
+    struct model_job *holder =
+        pushing->job.id_size == 0
+            ? NULL
+            : model_find(&walk.model, pushing->job.topic, model_id(&pushing->job));
+
+    return holder != NULL && pushing->push.ignore_dead && holder->state == MODEL_DEAD ? NULL
+                                                                                      : holder;
+}
+
+static enum dueq_status push_status(const struct pushing *pushing)
+{
+    if (walk.model.topics[pushing->job.topic].paused_in)
+        return DUEQ_PAUSED;
+    return pushing->push.on_duplicate == DUEQ_REJECT && find_holder(pushing) != NULL
+               ? DUEQ_DUPLICATE
+               : DUEQ_OK;
+}
+
+/* ---- limits of the topic's length */
+
+static int64_t length_of(int topic)
+{
+    struct dueq_topic_stats stats;
+
+    model_stats(&walk.model, topic, walk.fixture.time, &stats);
+    return (int64_t)(stats.counts[DUEQ_DELAYED] + stats.counts[DUEQ_READY] +
+                     stats.counts[DUEQ_CLAIMED]);
+}
+
+static int64_t count_new(const struct pushing *pushings, size_t count, int topic)
+{
+    int64_t jobs = 0;
+
+    for (size_t i = 0; i < count; i++)
+        jobs += pushings[i].job.topic == topic && find_holder(&pushings[i]) == NULL;
+    return jobs;
+}
+
+/* How many jobs are too many, or 0. */
+static int64_t excess(const struct pushing *pushings, size_t count, int topic)
+{
+    int64_t most = model_setting(&walk.model, topic, DUEQ_SET_MAX_LENGTH, QUEUE_MODEL_JOBS);
+    int64_t jobs = count_new(pushings, count, topic);
+
+    return jobs > 0 && length_of(topic) + jobs > most ? length_of(topic) + jobs - most : 0;
+}
+
+/* The waiting job that is due first; NULL: none. */
+static struct model_job *first_waiting(int topic)
+{
+    struct dueq_time time = walk.fixture.time;
+    struct model_job *first = NULL;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+        int64_t wait;
+
+        if (!job->there || job->topic != topic || job->state != MODEL_PENDING)
+            continue;
+        wait = first == NULL ? -1 : model_shown_due(job, time) - model_shown_due(first, time);
+        if (wait < 0 || (wait == 0 && job->seq < first->seq))
+            first = job;
+    }
+    return first;
+}
+
+static int64_t count_waiting(int topic)
+{
+    struct dueq_topic_stats stats;
+
+    model_stats(&walk.model, topic, walk.fixture.time, &stats);
+    return (int64_t)(stats.counts[DUEQ_DELAYED] + stats.counts[DUEQ_READY]);
+}
+
+/* The limit comes last of all refusals. */
+static enum dueq_status limited_status(const struct pushing *pushings, size_t count,
+                                       enum dueq_status status)
+{
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS && status == DUEQ_OK; topic++) {
+        int64_t too_many = excess(pushings, count, topic);
+        bool drops = model_setting(&walk.model, topic, DUEQ_SET_OVERFLOW,
+                                   DUEQ_OVERFLOW_REJECT) == DUEQ_OVERFLOW_DROP_OLDEST;
+
+        if (too_many > 0 && (!drops || count_waiting(topic) < too_many))
+            status = DUEQ_LIMIT;
+    }
+    return status;
+}
+
+static void make_room(const struct pushing *pushings, size_t count)
+{
+    int64_t too_many[QUEUE_MODEL_TOPICS];
+
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+        too_many[topic] = excess(pushings, count, topic);
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+        for (int64_t i = 0; i < too_many[topic]; i++) {
+            first_waiting(topic)->there = false;
+            walk.model.topics[topic].totals.dropped++;
+        }
+}
+
+/* ---- what a push does */
+
+static void remove_dead_holder(const struct pushing *pushing)
+{
+    struct model_job *dead =
+        model_find(&walk.model, pushing->job.topic, model_id(&pushing->job));
+
+    if (dead == NULL)
+        return;
+    dead->there = false;
+    walk.model.topics[pushing->job.topic].totals.deleted++;
 }
 
 /* The push meets the holder of its id. */
@@ -193,6 +321,22 @@ static void add_job(struct model_job *job, const struct model_content *content,
     *model_free_job(&walk.model) = *job;
 }
 
+static void follow_push(struct pushing *pushing, const struct dueq_pushed *pushed)
+{
+    struct model_job *holder = find_holder(pushing);
+
+    if (pushing->job.id_size > 0)
+        assert_true(dueq_slice_equal(pushed->id, model_id(&pushing->job)));
+    if (holder != NULL) {
+        assert_int_equal(pushed->outcome, change(holder, &pushing->content));
+        return;
+    }
+    assert_int_equal(pushed->outcome, DUEQ_CREATED);
+    if (pushing->job.id_size > 0)
+        remove_dead_holder(pushing);
+    add_job(&pushing->job, &pushing->content, pushed->id);
+}
+
 static enum dueq_status call_push(const struct dueq_push *push, struct dueq_pushed *ret_pushed)
 {
     if (push->on_duplicate != DUEQ_REJECT || walk_once_in(2))
@@ -203,38 +347,78 @@ static enum dueq_status call_push(const struct dueq_push *push, struct dueq_push
 
 void walk_push(void)
 {
-    struct model_job job = {.there = false}, *holder = NULL;
-    struct model_content content;
-    struct dueq_push push;
+    struct pushing pushing;
     struct dueq_pushed pushed;
-    enum dueq_status status, wanted = DUEQ_OK;
+    enum dueq_status wanted;
 
     if (model_free_job(&walk.model) == NULL)
         return;
-    job.topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
-    choose_id(&job);
-    dueq_push_init(&push);
-    choose_uniqueness(&push);
-    choose_content(job.topic, &push, &content);
-    push.topic = model_topic_name(job.topic);
-    push.id = model_id(&job);
-    push.body = dueq_slice(content.body, strlen(content.body));
-    status = call_push(&push, &pushed);
-    if (walk.model.topics[job.topic].paused_in)
-        wanted = DUEQ_PAUSED;
-    else if (job.id_size > 0)
-        holder = find_holder(&job, &push);
-    if (holder != NULL && push.on_duplicate == DUEQ_REJECT)
-        wanted = DUEQ_DUPLICATE;
-    assert_int_equal(status, wanted);
+    choose_push(&pushing);
+    wanted = limited_status(&pushing, 1, push_status(&pushing));
+    assert_int_equal(call_push(&pushing.push, &pushed), wanted);
     if (wanted != DUEQ_OK)
         return;
-    if (holder != NULL)
-        assert_int_equal(pushed.outcome, change(holder, &content));
-    else
-        assert_int_equal(pushed.outcome, DUEQ_CREATED);
-    if (job.id_size > 0)
-        assert_true(dueq_slice_equal(pushed.id, model_id(&job)));
-    if (holder == NULL)
-        add_job(&job, &content, pushed.id);
+    make_room(&pushing, 1);
+    follow_push(&pushing, &pushed);
+}
+
+/* ---- several pushes at once */
+
+enum { MANY = 5 };
+
+static bool has_id_twice(const struct pushing *pushings, size_t last)
+{
+    const struct pushing *pushing = &pushings[last];
+
+    for (size_t i = 0; i < last; i++)
+        if (pushing->job.id_size > 0 && pushings[i].job.topic == pushing->job.topic &&
+            dueq_slice_equal(pushings[i].push.id, pushing->push.id))
+            return true;
+    return false;
+}
+
+/* The first that is refused decides. */
+static enum dueq_status many_status(const struct pushing *pushings, size_t count)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (size_t i = 0; i < count && status == DUEQ_OK; i++) {
+        status = push_status(&pushings[i]);
+        if (status == DUEQ_OK && has_id_twice(pushings, i))
+            status = DUEQ_DUPLICATE;
+    }
+    return status;
+}
+
+static size_t free_places(void)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        count += !walk.model.jobs[i].there;
+    return count;
+}
+
+void walk_push_many(void)
+{
+    struct pushing pushings[MANY];
+    struct dueq_push pushes[MANY];
+    struct dueq_pushed pushed[MANY];
+    size_t count = (size_t)walk_roll(MANY + 1);
+    enum dueq_status wanted;
+
+    if (free_places() < MANY)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        choose_push(&pushings[i]);
+        pushes[i] = pushings[i].push;
+    }
+    wanted = limited_status(pushings, count, many_status(pushings, count));
+    assert_int_equal(
+        dueq_push_many(walk.fixture.store, pushes, count, walk.fixture.time, pushed), wanted);
+    if (wanted != DUEQ_OK)
+        return;
+    make_room(pushings, count);
+    for (size_t i = 0; i < count; i++)
+        follow_push(&pushings[i], &pushed[i]);
 }
