@@ -14,6 +14,8 @@ struct server;
 struct session;
 struct waiter;
 
+enum { CONTEXT_LOANS_MOST = 16 }; /* loans of one request */
+
 /* One run of one command. A handler sees no socket, no clock and no libevent. All pointers are
  * borrowed, and are valid until the handler returns. */
 struct context {
@@ -29,7 +31,9 @@ struct context {
     bool may_wait;               /* false in an EXEC: a blocking command answers at once */
     bool again;                  /* the command has run before: OUTCOME_AGAIN */
     bool queued;                 /* the command is part of an EXEC */
-    enum dueq_status failed;     /* set by context_status: the error replaces the whole reply */
+    struct dueq_loan *loans; /* large arguments, which the store, or who keeps the request, */
+    size_t loan_count;       /* may take over: memory becomes NULL */
+    enum dueq_status failed; /* set by context_status: the error replaces the whole reply */
 };
 
 static inline size_t context_count(const struct context *context)

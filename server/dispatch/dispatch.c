@@ -237,8 +237,7 @@ static bool is_queued(const struct context *context)
 
 static enum outcome queue(struct context *context)
 {
-    enum dueq_status status =
-        transaction_queue(context->session->transaction, context->request, context->command);
+    enum dueq_status status = transaction_queue(context->session->transaction, context);
 
     if (status != DUEQ_OK)
         return context_status(context, status);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-enum { READ_SIZE = 64 * 1024, LOANS_MOST = 16, BUSY_PATIENCE_MS = 60 * 1000 };
+enum { READ_SIZE = 64 * 1024, BUSY_PATIENCE_MS = 60 * 1000 };
 
 /* ---- running */
 
@@ -53,7 +53,7 @@ static void count_reply(struct connection *connection, const struct command *com
 /* Runs the request; the store may take its large arguments over. */
 static enum outcome dispatch(struct connection *connection, struct context *context)
 {
-    struct dueq_loan loans[LOANS_MOST];
+    struct dueq_loan loans[CONTEXT_LOANS_MOST];
     struct resp_large *large = NULL;
     size_t count = 0;
     enum outcome outcome;
@@ -62,11 +62,13 @@ static enum outcome dispatch(struct connection *connection, struct context *cont
         large = resp_reader_large(connection->reader, &count);
     if (count == 0)
         return dispatch_command(context);
-    if (count > LOANS_MOST)
-        count = LOANS_MOST;
+    if (count > CONTEXT_LOANS_MOST)
+        count = CONTEXT_LOANS_MOST;
     for (size_t i = 0; i < count; i++)
         loans[i] = (struct dueq_loan){large[i].memory, (uint8_t *)large[i].data, large[i].size,
                                       RESP_LARGE_BEFORE};
+    context->loans = loans;
+    context->loan_count = count;
     dueq_lend(context->store, loans, count);
     outcome = dispatch_command(context);
     dueq_lend(context->store, NULL, 0);

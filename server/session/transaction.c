@@ -10,8 +10,14 @@
 #define TRANSACTION_BYTES_MAX                                                                  \
     ((size_t)1 << 30) /* of arguments: one journal record must hold them */
 
+struct queued_request {
+    struct request request;
+    size_t loan_count;
+    struct dueq_loan loans[CONTEXT_LOANS_MOST]; /* the first loan_count */
+};
+
 struct transaction {
-    struct request **requests; /* each its own allocation */
+    struct queued_request **requests; /* each its own allocation, with the copy after it */
     size_t count, capacity, bytes, arguments;
     unsigned flags;
     bool needs_store, foresees;
@@ -23,12 +29,19 @@ struct transaction *transaction_new(void)
     return calloc(1, sizeof(struct transaction));
 }
 
+static void free_request(struct queued_request *queued)
+{
+    for (size_t i = 0; i < queued->loan_count; i++)
+        free(queued->loans[i].memory);
+    free(queued);
+}
+
 void transaction_free(struct transaction *transaction)
 {
     if (transaction == NULL)
         return;
     for (size_t i = 0; i < transaction->count; i++)
-        free(transaction->requests[i]);
+        free_request(transaction->requests[i]);
     free(transaction->requests);
     free(transaction);
 }
@@ -36,11 +49,11 @@ void transaction_free(struct transaction *transaction)
 static bool make_room(struct transaction *transaction)
 {
     size_t capacity = transaction->capacity == 0 ? 8 : transaction->capacity * 2;
-    struct request **grown;
+    struct queued_request **grown;
 
     if (transaction->count < transaction->capacity)
         return true;
-    grown = realloc(transaction->requests, capacity * sizeof(struct request *));
+    grown = realloc(transaction->requests, capacity * sizeof(*grown));
     if (grown == NULL)
         return false;
     transaction->requests = grown;
@@ -54,24 +67,43 @@ static enum dueq_status refuse(struct transaction *transaction, enum dueq_status
     return status;
 }
 
-enum dueq_status transaction_queue(struct transaction *transaction,
-                                   const struct request *request, const struct command *command)
+/* Takes over what the request lends. Returns how many bytes that are. */
+static size_t take_loans(struct queued_request *queued, struct context *context)
 {
-    struct request *copy = NULL;
+    size_t bytes = 0;
 
-    assert(request->count > 0);
+    queued->loan_count = context->loan_count;
+    for (size_t i = 0; i < context->loan_count; i++) {
+        queued->loans[i] = context->loans[i];
+        context->loans[i].memory = NULL;
+        bytes += queued->loans[i].size + queued->loans[i].before;
+    }
+    return bytes;
+}
+
+enum dueq_status transaction_queue(struct transaction *transaction, struct context *context)
+{
+    const struct request *request = context->request;
+    const uint8_t *kept[CONTEXT_LOANS_MOST];
+    struct queued_request *queued = NULL;
+    size_t size;
+
+    assert(request->count > 0 && context->loan_count <= CONTEXT_LOANS_MOST);
+    for (size_t i = 0; i < context->loan_count; i++)
+        kept[i] = context->loans[i].data;
     if (transaction->bytes + request->bytes > TRANSACTION_BYTES_MAX)
         return refuse(transaction, DUEQ_TOOBIG);
+    size = request_copy_size_but(request, kept, context->loan_count);
     if (make_room(transaction))
-        copy = malloc(request_copy_size(request) + sizeof(*copy));
-    if (copy == NULL)
+        queued = malloc(sizeof(*queued) + size);
+    if (queued == NULL)
         return refuse(transaction, DUEQ_NOMEM);
-    *copy = request_copy(request, copy + 1);
-    transaction->requests[transaction->count++] = copy;
-    transaction->flags |= command->flags;
-    transaction->needs_store |= command_needs_store(command);
-    transaction->foresees |= command->foresee != NULL;
-    transaction->bytes += request_copy_size(request);
+    queued->request = request_copy_but(request, queued + 1, kept, context->loan_count);
+    transaction->requests[transaction->count++] = queued;
+    transaction->flags |= context->command->flags;
+    transaction->needs_store |= command_needs_store(context->command);
+    transaction->foresees |= context->command->foresee != NULL;
+    transaction->bytes += size + take_loans(queued, context);
     transaction->arguments += request->count;
     return DUEQ_OK;
 }
@@ -119,7 +151,15 @@ size_t transaction_bytes(const struct transaction *transaction)
 const struct request *transaction_request(const struct transaction *transaction, size_t index)
 {
     assert(index < transaction->count);
-    return transaction->requests[index];
+    return &transaction->requests[index]->request;
+}
+
+struct dueq_loan *transaction_loans(const struct transaction *transaction, size_t index,
+                                    size_t *ret_count)
+{
+    assert(index < transaction->count);
+    *ret_count = transaction->requests[index]->loan_count;
+    return transaction->requests[index]->loans;
 }
 
 void transaction_end(struct context *context)

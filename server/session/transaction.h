@@ -9,11 +9,10 @@ struct transaction;
 struct transaction *transaction_new(void);              /* NULL: out of memory */
 void transaction_free(struct transaction *transaction); /* NULL is fine */
 
-/* Queues a copy of the request. DUEQ_TOOBIG: more than 1 GiB of arguments in all; DUEQ_NOMEM.
- * After both EXEC aborts. */
-enum dueq_status transaction_queue(struct transaction *transaction,
-                                   const struct request *request,
-                                   const struct command *command);
+/* Queues a copy of the request that runs; takes its large arguments over instead of copying
+ * them. DUEQ_TOOBIG: more than 1 GiB of arguments in all; DUEQ_NOMEM. After both EXEC aborts.
+ */
+enum dueq_status transaction_queue(struct transaction *transaction, struct context *context);
 /* The flags of all queued commands together. */
 unsigned transaction_flags(const struct transaction *transaction);
 /* Does one of the queued commands need the store? */
@@ -34,5 +33,8 @@ size_t transaction_arguments(const struct transaction *transaction); /* of all r
 size_t transaction_bytes(const struct transaction *transaction);     /* of memory, for copies */
 /* Valid until transaction_free; index: below transaction_count. */
 const struct request *transaction_request(const struct transaction *transaction, size_t index);
+/* The large arguments of that request, which the store may take over. *ret_count: how many. */
+struct dueq_loan *transaction_loans(const struct transaction *transaction, size_t index,
+                                    size_t *ret_count);
 
 #endif

@@ -32,8 +32,13 @@ static void execute_queued(struct context *context, const struct transaction *tr
         inner.may_wait = false;
         inner.queued = true;
         inner.failed = DUEQ_OK;
+        inner.loans = transaction_loans(transaction, i, &inner.loan_count);
+        if (context->store != NULL)
+            dueq_lend(context->store, inner.loans, inner.loan_count);
         dispatch_command(&inner);
     }
+    if (context->store != NULL)
+        dueq_lend(context->store, NULL, 0);
     context->session->last_command = context->command;
 }
 
