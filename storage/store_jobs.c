@@ -57,9 +57,9 @@ enum dueq_status dueq_finish(struct dueq *store, struct dueq_slice topic, struct
 enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                             int64_t token)
 {
-    bool frees;
+    struct held_job held;
 
-    return queue_holds(store->queue, topic, id, token, &frees);
+    return queue_holds(store->queue, topic, id, token, &held);
 }
 
 enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,

@@ -288,7 +288,7 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
 }
 
 enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                             int64_t token, bool *ret_frees)
+                             int64_t token, struct held_job *ret_held)
 {
     struct topic *found;
     struct job job;
@@ -300,8 +300,9 @@ enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struc
         return DUEQ_STALE;
     if (job.state.cancelled)
         return DUEQ_CANCELLED;
-    *ret_frees = !job.state.followed && !job.state.windowed &&
-                 settings_number(queue, found, DUEQ_SET_KEEP, 0) <= 0;
+    ret_held->frees = !job.state.followed && !job.state.windowed &&
+                      settings_number(queue, found, DUEQ_SET_KEEP, 0) <= 0;
+    ret_held->shortens = !job.state.followed && job.state.state != PHASE_DEAD;
     return DUEQ_OK;
 }
 

@@ -84,7 +84,7 @@ static struct topic *topic_of(const struct push_batch *batch, size_t index)
 
 static bool is_leaving(const struct push_batch *batch, const struct dueq_push *push)
 {
-    return batch->leaving != NULL && batch->leaving->frees &&
+    return batch->leaving != NULL && batch->leaving->held.frees &&
            dueq_slice_equal(batch->leaving->topic, push->topic) &&
            dueq_slice_equal(batch->leaving->id, push->id);
 }
@@ -207,7 +207,8 @@ static enum dueq_status admit(struct push_batch *batch, struct topic *topic)
 
     if (change.jobs == 0 || !limits_any(batch->queue, topic))
         return DUEQ_OK;
-    if (batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, topic_name(topic)))
+    if (batch->leaving != NULL && batch->leaving->held.shortens &&
+        dueq_slice_equal(batch->leaving->topic, topic_name(topic)))
         change.leaving = 1;
     return limits_admit(batch->queue, topic, &change, &batch->drops);
 }

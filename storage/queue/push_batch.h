@@ -8,7 +8,7 @@
 /* A job that goes right before the pushes: one of them may have its id, and its place. */
 struct leaving_job {
     struct dueq_slice topic, id;
-    bool frees;  /* the id, too */
+    struct held_job held;
     size_t room; /* bytes that its end takes */
 };
 

@@ -24,9 +24,13 @@ enum dueq_status queue_finish(struct queue *queue, struct dueq_slice topic,
                               struct dueq_time time);
 /* Bytes of room that queue_finish asks for; 0: none. */
 size_t queue_finish_room(const struct dueq_done *done);
-/* *ret_frees: an ack would make the id free. */
+/* What an ack of a claimed job would do. */
+struct held_job {
+    bool frees;    /* the id is free then */
+    bool shortens; /* the topic has one job less that waits or is claimed */
+};
 enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                             int64_t token, bool *ret_frees);
+                             int64_t token, struct held_job *ret_held);
 enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
                                  struct dueq_slice id, int64_t token,
                                  const struct dueq_done *done, const struct dueq_push *pushes,

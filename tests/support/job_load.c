@@ -45,10 +45,12 @@ static void push(struct job_load *load, struct load_client *client, int topic)
     memcpy(request->floor_id, load->model->topics[topic].last_id, MODEL_ID_MAX);
     char *body = job_model_body(request->serial, &size);
     if (*id)
-        redisAppendCommand(client->connection, "Q.PUSH %s %b ID %s DELAY %s RETRIES 1000000",
+        redisAppendCommand(client->connection,
+                           "Q.PUSH %s %b ID %s DELAY %s RETRIES 1000000 CRASHES 1000000",
                            topic_name(load, topic), body, size, id, delays[kind].words);
     else
-        redisAppendCommand(client->connection, "Q.PUSH %s %b DELAY %s RETRIES 1000000",
+        redisAppendCommand(client->connection,
+                           "Q.PUSH %s %b DELAY %s RETRIES 1000000 CRASHES 1000000",
                            topic_name(load, topic), body, size, delays[kind].words);
     free(body);
 }

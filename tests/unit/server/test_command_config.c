@@ -175,6 +175,11 @@ static void a_job_that_hands_over_leaves_its_place(void **state)
         {"1", "Q.LEN t claimed"},
         {"[\"b\"]", "Q.ACK t a 1 THEN PUSH t 2 ID b"},
         {"1", "Q.LEN t ready"},
+        /* a follow-up takes the place of the job that is acked: none is free */
+        {"[[\"b\" 2 *]]", "Q.CLAIM t"},
+        {"\"b\"", "Q.PUSH t 3 ID b ONDUP REPLACE"},
+        {"!LIMIT *", "Q.ACK t b 2 THEN PUSH t 4 ID c"},
+        {"1", "Q.LEN t claimed"},
     };
     runner_expect_all(*state, cases);
     sound(*state);
