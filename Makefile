@@ -40,7 +40,7 @@ PROTOCOL_OBJECTS := $(call objects,protocol/*.c)
 STORAGE_OBJECTS  := $(call objects,storage/*.c storage/*/*.c storage/*/*/*.c)
 SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
-SUPPORT_OBJECTS  := $(call objects,tests/support/*.c)
+SUPPORT_OBJECTS  := $(call objects,tests/support/*.c tests/support/*/*.c)
 PRELOADS         := $(patsubst %.c,$(BUILD)/%.so,$(call sources,tests/fault/preload/*.c))
 
 UNIT_PROTOCOL := $(call programs,tests/unit/protocol/test_*.c)

@@ -1,7 +1,7 @@
 /* A disk whose syncs or writes fail: the server acknowledges nothing that is not on it, reports
  * the failure, and continues from what is on disk once the disk works again. */
-#include "tests/support/faulty_disk.h"
-#include "tests/support/job_load.h"
+#include "tests/support/faults/faulty_disk.h"
+#include "tests/support/models/job_load.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A full disk: the server refuses pushes, what drains the queue still works, and pushes are
  * accepted again without a restart when there is room. */
-#include "tests/support/faulty_disk.h"
-#include "tests/support/job_load.h"
+#include "tests/support/faults/faulty_disk.h"
+#include "tests/support/models/job_load.h"
 
 #include <glob.h>
 #include <limits.h>

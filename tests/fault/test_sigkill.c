@@ -1,8 +1,8 @@
 /* kill -9 under load, hundreds of times (ROUNDS): everything that was replied is there after
  * the next start; a request without a reply may have been done or not. Small journals and
  * memtables, so that checkpoints and the recycling of segments are always in progress. */
-#include "tests/support/job_load.h"
-#include "tests/support/sigkill.h"
+#include "tests/support/models/job_load.h"
+#include "tests/support/faults/sigkill.h"
 
 #include "tests/support/cmocka.h"
 

@@ -1,8 +1,8 @@
 /* kill -9 under a load of Redis' types (ROUNDS): everything that was replied is there after the
  * next start; of the requests without a reply, a first part of each client's; a transaction
  * whole or not at all. */
-#include "tests/support/keys_load.h"
-#include "tests/support/sigkill.h"
+#include "tests/support/models/keys_load.h"
+#include "tests/support/faults/sigkill.h"
 
 #include "tests/support/cmocka.h"
 

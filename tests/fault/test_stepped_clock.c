@@ -1,7 +1,7 @@
 /* Wall clocks that step while the server runs, while it is stopped, and across boots of the
  * machine. Measured from outside: nothing comes early. */
-#include "tests/support/client.h"
-#include "tests/support/stepped_clock.h"
+#include "tests/support/client/client.h"
+#include "tests/support/faults/stepped_clock.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Unions, intersections, differences and sorts of hundreds of thousands of elements: other
  * clients are served between the slices; after a crash or a disconnect the old value is still
  * there; two such commands on the same keys both end. */
-#include "tests/support/client.h"
-#include "tests/support/raw_client.h"
+#include "tests/support/client/client.h"
+#include "tests/support/client/raw_client.h"
 
 #include "tests/support/cmocka.h"
 

@@ -1,5 +1,5 @@
 /* Q.CLAIM ... BLOCK: which clients wait, which one is served, and when. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Q.CLAIM and Q.MCLAIM without waiting: which job, in what order, the form of the reply. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Limits of the memory that clients can make the server use: requests, replies, and all
  * together. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <fcntl.h>
 #include <poll.h>

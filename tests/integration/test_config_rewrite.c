@@ -1,6 +1,6 @@
 /* CONFIG REWRITE in a running server: what it writes is what the next start reads. */
-#include "tests/support/client.h"
-#include "tests/support/reply_text.h"
+#include "tests/support/client/client.h"
+#include "tests/support/client/reply_text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

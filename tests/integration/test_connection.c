@@ -1,5 +1,5 @@
 /* The commands of connections: PING to RESET, AUTH and HELLO, CLIENT. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Connections that end: requests that were sent before are run and answered, and a client that
  * is known to be gone gets no job or element. Where Redis has the same command, the expected
  * results are those of Redis 7.0.15. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <signal.h>
 #include <stdarg.h>

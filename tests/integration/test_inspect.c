@@ -1,5 +1,5 @@
 /* Q.GET, Q.DEL, Q.LEN, Q.STATS, Q.TOPICS, and what FLUSHALL and DBSIZE make of topics. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Redis' types in the real server: restarts, expiry, waiting clients, many clients and large
  * keys at once. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <stdlib.h>
 #include <string.h>

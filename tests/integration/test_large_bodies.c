@@ -1,7 +1,7 @@
 /* Bodies and values of some MB: the reader parses them without hiredis, the store takes them
  * over without a copy, the sync thread writes them. The server has small segments, so records
  * of 16 KiB and more count as large. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Leases, tokens, acks, nacks, retries, backoff, time to live. The tests wait in the server
  * (BLOCK), so nothing depends on the speed of the machine. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

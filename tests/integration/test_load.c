@@ -1,5 +1,5 @@
 /* Much load: pipelines, huge bodies, slow readers, a thousand connections. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <fcntl.h>
 #include <poll.h>

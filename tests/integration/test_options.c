@@ -1,6 +1,6 @@
 /* Options: each is tested by its effect, not by what CONFIG GET shows. Options that other
  * programs test are listed in tests/unit/server/test_config.c. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The wire: inline commands, requests in parts, garbage, and false lengths. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Q.PUSH: what it accepts, what it refuses, and that a refused push changes nothing. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

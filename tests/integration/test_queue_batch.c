@@ -1,6 +1,6 @@
 /* Commands that do several things at once, on the real server: with clients that go away and
  * servers that are killed in between. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Dead jobs on the real server: long work on them while clients go away and the server is
  * killed. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 /* RESP3: replies that differ from RESP2, and replies that must not. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* An idle server uses no processor time, whatever state its clients are in: the tests count its
  * turns and its processor time, for each way in which a client can be silent, stopped or not
  * read. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <fcntl.h>
 #include <poll.h>

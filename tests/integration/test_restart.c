@@ -1,5 +1,5 @@
 /* What a restart keeps, after a clean stop and after kill -9. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

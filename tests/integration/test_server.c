@@ -1,5 +1,5 @@
 /* COMMAND, INFO, CONFIG, TIME, SHUTDOWN, and the replies to unknown commands. */
-#include "tests/support/raw_client.h"
+#include "tests/support/client/raw_client.h"
 
 #include <poll.h>
 #include <signal.h>

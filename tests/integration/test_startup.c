@@ -1,5 +1,5 @@
 /* The command line, configuration files, messages at start, and redis-cli. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

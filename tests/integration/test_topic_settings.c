@@ -1,5 +1,5 @@
 /* Settings and pauses of topics, on the real server: they outlive it. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <setjmp.h>
 #include <cmocka.h>

@@ -1,6 +1,6 @@
 /* Results of jobs and waits for them, on the real server: with clients that go away and servers
  * that are killed in between. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* A work queue in use: threads that claim, finish, fail and disconnect until all jobs are
  * done. */
-#include "tests/support/client.h"
+#include "tests/support/client/client.h"
 #include "tests/support/dice.h"
 
 #include <pthread.h>

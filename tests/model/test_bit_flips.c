@@ -8,7 +8,7 @@
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
-#include "tests/support/lmdb_disk.h"
+#include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/temp_dir.h"
 
 #include <dirent.h>

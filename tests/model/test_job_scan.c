@@ -4,7 +4,7 @@
  * peeked at must be what is claimed then, and forecasts count what is there. SEED= reproduces,
  * ROUNDS= scales. */
 #include "tests/support/dice.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

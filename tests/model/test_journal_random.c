@@ -1,7 +1,7 @@
 /* The journal with power cuts at any system call, on a disk that sometimes fails: an opening
  * finds each durable record, in order, and after them only the records that were appended next.
  * SEED= reproduces, STEPS= scales. */
-#include "tests/support/journal_rig.h"
+#include "tests/support/store/journal_rig.h"
 
 #include <errno.h>
 #include <unistd.h>

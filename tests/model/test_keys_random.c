@@ -13,8 +13,8 @@
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
 #include "tests/support/dice.h"
-#include "tests/support/keys_compare.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/models/keys_compare.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "storage/kv/kv.h"
 #include "storage/keys/list.h"
 #include "tests/support/dice.h"
-#include "tests/support/record_count.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/record_count.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

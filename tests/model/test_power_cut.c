@@ -6,8 +6,8 @@
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
-#include "tests/support/fake_disk.h"
-#include "tests/support/lmdb_disk.h"
+#include "tests/support/faults/fake_disk.h"
+#include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/temp_dir.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
  * stop half way and a wall clock that steps. SEED= reproduces, STEPS= scales. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
-#include "tests/support/queue_model_life.h"
-#include "tests/support/queue_walk.h"
-#include "tests/support/record_count.h"
+#include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_walk.h"
+#include "tests/support/store/record_count.h"
 
 #include <string.h>
 

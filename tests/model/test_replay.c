@@ -6,7 +6,7 @@
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "tests/support/dice.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

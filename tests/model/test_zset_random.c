@@ -9,8 +9,8 @@
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/zset/zset.h"
 #include "tests/support/dice.h"
-#include "tests/support/record_count.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/record_count.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* LD_PRELOAD: a machine whose wall clock steps, and which reboots, on command.
  *
- * The file STEPPED_CLOCK contains a struct stepped_clock (tests/support/stepped_clock.h): what
- * to add to the real clocks. The test changes it while the server runs. */
-#include "tests/support/stepped_clock.h"
+ * The file STEPPED_CLOCK contains a struct stepped_clock
+ * (tests/support/faults/stepped_clock.h): what to add to the real clocks. The test changes it
+ * while the server runs. */
+#include "tests/support/faults/stepped_clock.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

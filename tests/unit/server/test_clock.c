@@ -1,5 +1,5 @@
 /* The server's clocks: readings of the system's clocks go in, the queue's time comes out. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 #include "tests/support/dice.h"
 
 #include <stdio.h>

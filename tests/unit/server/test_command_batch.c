@@ -1,6 +1,6 @@
 /* Several things in one command, all or nothing where that is promised: claims that acknowledge
  * first, several pushes, pops, acks that hand over. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

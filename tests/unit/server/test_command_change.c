@@ -1,6 +1,6 @@
 /* Unique ids and changes of jobs: ONDUP, Q.RESCHEDULE, Q.RUN, Q.UPDATE, Q.MOVE, Q.CANCEL. */
 #include "tests/support/cmocka.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "storage/queue/queue.h"
 #include "storage/store.h"

@@ -1,6 +1,6 @@
 /* Settings and steering of topics: Q.CONFIG, Q.PAUSE, Q.RESUME. */
 #include "tests/support/cmocka.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "storage/queue/queue.h"
 #include "storage/store.h"

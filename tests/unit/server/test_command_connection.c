@@ -1,5 +1,5 @@
 /* Login, HELLO, CLIENT and the like. The texts are those of redis-server 7.0.15. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Q.DEAD: forms, replies, slices and errors. tests/unit/storage/test_dead.c tests what happens
  * to the jobs. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 /* After the server, whose hash tables have a seed. */
 #include "storage/queue/queue.h"

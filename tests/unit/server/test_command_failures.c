@@ -1,5 +1,5 @@
 /* Failures and crashes of jobs, as Q.PUSH, Q.NACK and Q.GET tell of them. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The commands of hashes. Expected is what Redis 7.0.15 answers. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
 

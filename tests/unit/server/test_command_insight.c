@@ -1,8 +1,8 @@
 /* Commands for operators: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
  * saving. The expected replies are those of Redis 7.0.15. */
 #include "server/statistics/command_stats.h"
-#include "tests/support/command_runner.h"
-#include "tests/support/fake_disk.h"
+#include "tests/support/client/command_runner.h"
+#include "tests/support/faults/fake_disk.h"
 
 #include "tests/support/cmocka.h"
 

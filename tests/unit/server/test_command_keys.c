@@ -1,6 +1,6 @@
 /* The commands of keys of any type: removing, names, databases, scans, expiry, events. Expected
  * is what Redis 7.0.15 answers. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
 

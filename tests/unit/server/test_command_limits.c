@@ -8,7 +8,7 @@
 #include "server/dispatch/docs/syntax.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The commands of lists: forms, replies, errors, events, and which waiting client gets an
  * element. */
-#include "tests/support/event_listener.h"
+#include "tests/support/client/event_listener.h"
 
 #include "server/session/waiters.h"
 

@@ -1,6 +1,6 @@
 /* Q.SCAN, Q.PEEK, Q.FORECAST, Q.EXPLAIN: forms, replies and errors.
  * tests/unit/storage/test_look.c tests what they find. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Topics are emptied and dropped: Q.PURGE, Q.DROP. */
 #include "tests/support/cmocka.h"
-#include "tests/support/command_runner.h"
-#include "tests/support/record_count.h"
+#include "tests/support/client/command_runner.h"
+#include "tests/support/store/record_count.h"
 
 #include "server/server.h"
 #include "server/session/waiters.h"

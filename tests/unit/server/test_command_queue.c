@@ -2,7 +2,7 @@
  * time. */
 #include "storage/store.h"
 #include "storage/queue/record/queue_key.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 #include "storage/kv/kv.h"
 
 #include <stdio.h>

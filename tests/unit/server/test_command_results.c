@@ -1,6 +1,6 @@
 /* Results of jobs: Q.ACK ... RESULT and KEEP, Q.EXTEND ... PROGRESS, Q.WAIT. */
 #include "tests/support/cmocka.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "server/session/waiters.h"
 #include "storage/queue/queue.h"

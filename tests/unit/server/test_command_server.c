@@ -1,5 +1,5 @@
 /* INFO, CONFIG, TIME, SHUTDOWN and the replies to Lua commands. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The commands of sets: forms, replies, errors, events, random members. */
-#include "tests/support/event_listener.h"
+#include "tests/support/client/event_listener.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SORT and SORT_RO. Expected is what Redis 7.0.15 answers. */
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
 

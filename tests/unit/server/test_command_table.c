@@ -1,6 +1,6 @@
 /* The table of commands, and what COMMAND shows of it. */
 #include "server/dispatch/command_list.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/docs/syntax.h"

@@ -1,7 +1,7 @@
 /* MULTI, EXEC, DISCARD, WATCH, UNWATCH. Expected is what Redis 7.0.15 answers. */
 #include "storage/kv/kv.h"
 #include "storage/store.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
 

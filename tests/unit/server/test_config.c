@@ -1,6 +1,6 @@
 /* Options: read from files, set, shown, and written back. */
 #include "server/config/config.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 #include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,6 @@
 /* What happens to a request before its handler runs, and what is counted. */
 #include "storage/dueq.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include "server/statistics/command_stats.h"
 #include "storage/kv/kv.h"

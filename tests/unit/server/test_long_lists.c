@@ -3,7 +3,7 @@
 #include "server/containers/seeded_table.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

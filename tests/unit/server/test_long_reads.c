@@ -10,7 +10,7 @@
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

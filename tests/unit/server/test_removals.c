@@ -8,8 +8,8 @@
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
 #include "storage/keys/zset/zset.h"
-#include "tests/support/command_runner.h"
-#include "tests/support/record_count.h"
+#include "tests/support/client/command_runner.h"
+#include "tests/support/store/record_count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Clients that wait: which one is served, when, and what remains of one that disconnected. */
 #include "server/session/waiters.h"
-#include "tests/support/command_runner.h"
+#include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Programs and libdueq of different versions: structs have a size. */
 #include "storage/dueq.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
-#include "tests/support/fake_disk.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/faults/fake_disk.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Dead jobs: how long they are kept, where they go, and what dueq_dead does with them. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Topics that are purged and dropped, in the store alone: budgets, crashes in between. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
-#include "tests/support/record_count.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/record_count.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

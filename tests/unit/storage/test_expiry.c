@@ -2,7 +2,7 @@
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/string.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include "tests/support/cmocka.h"

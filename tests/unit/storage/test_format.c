@@ -1,6 +1,6 @@
 /* This version reads data directories that earlier versions wrote. */
 #include "storage/kv/kv.h"
-#include "tests/support/old_jobs.h"
+#include "tests/support/store/old_jobs.h"
 #include "tests/support/temp_dir.h"
 
 #include <stdio.h>

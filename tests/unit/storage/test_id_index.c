@@ -3,7 +3,7 @@
 #include "storage/store.h"
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * is counted, and who learns of it. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include "tests/support/cmocka.h"

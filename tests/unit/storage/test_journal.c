@@ -1,7 +1,7 @@
 /* The journal without faults: append, become durable, read back, recycle. */
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
-#include "tests/support/journal_rig.h"
+#include "tests/support/store/journal_rig.h"
 
 #include <stdlib.h>
 #include <string.h>

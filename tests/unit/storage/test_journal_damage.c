@@ -2,7 +2,7 @@
  * changing a file. */
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
-#include "tests/support/journal_rig.h"
+#include "tests/support/store/journal_rig.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A disk that fails, fills up, or interrupts calls: durable records stay durable, failed ones
  * never become durable, and a full disk can be drained. */
 #include "storage/kv/journal/segment.h"
-#include "tests/support/journal_rig.h"
+#include "tests/support/store/journal_rig.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -9,8 +9,8 @@
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
-#include "tests/support/record_count.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/record_count.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

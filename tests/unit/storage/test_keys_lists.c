@@ -5,8 +5,8 @@
 #include "storage/kv/kv.h"
 #include "storage/keys/state/keys_internal.h"
 #include "storage/keys/list.h"
-#include "tests/support/record_count.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/record_count.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

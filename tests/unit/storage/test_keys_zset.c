@@ -4,7 +4,7 @@
 #include "storage/keys/zset/zset_ties.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * happens to their keys meanwhile. */
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
-#include "tests/support/fake_disk.h"
+#include "tests/support/faults/fake_disk.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 

@@ -3,7 +3,7 @@
 #include "storage/dueq.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 

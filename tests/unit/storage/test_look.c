@@ -1,7 +1,7 @@
 /* Looking at many jobs: scans and peeks at their limits. tests/model/test_job_scan.c has random
  * use. */
 #include "storage/store.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * the checkpoint, and may wait for a thread that does. */
 #include "storage/kv/checkpoint.h"
 #include "storage/kv/memtable/memtable.h"
-#include "tests/support/journal_rig.h"
-#include "tests/support/lmdb_disk.h"
+#include "tests/support/store/journal_rig.h"
+#include "tests/support/faults/lmdb_disk.h"
 
 #include <errno.h>
 #include <pthread.h>

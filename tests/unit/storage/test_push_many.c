@@ -4,7 +4,7 @@
 #include "storage/queue/record/given_id.h"
 #include "storage/kv/kv_internal.h"
 #include "storage/store.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "storage/store.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/queue.h"
-#include "tests/support/record_count.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/record_count.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Done jobs that are kept, their results, and watches for the end of jobs. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * anything, and a store that failed returns no DUEQ_OK and does not grow. */
 #include "storage/dueq.h"
 #include "storage/queue/core/queue_state.h"
-#include "tests/support/fake_disk.h"
-#include "tests/support/lmdb_disk.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/faults/fake_disk.h"
+#include "tests/support/faults/lmdb_disk.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@
 #include "storage/keys/string.h"
 #include "storage/queue/core/queue_state.h"
 #include "tests/support/dice.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/store/store_fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,14 @@
+/* Puts LMDB's data file on a fake disk, although LMDB calls the kernel and not struct dueq_io:
+ * replaces pwrite, writev and fdatasync of the program for files named *.mdb or *.mdb.new.
+ * A cut or a failed sync then has the same effect on them as on other files of that disk. */
+#ifndef DUEQ_LMDB_DISK_H
+#define DUEQ_LMDB_DISK_H
+
+#include "tests/support/faults/fake_disk.h"
+
+/* NULL: ends it. */
+void lmdb_disk_attach(struct fake_disk *disk);
+/* While true, fdatasync does nothing, for any file: for tests that open thousands of stores. */
+void lmdb_disk_skip_syncs(bool skip);
+
+#endif

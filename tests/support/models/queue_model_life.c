@@ -1,0 +1,242 @@
+#include "tests/support/models/queue_model_life.h"
+
+#include "storage/queue/record/safe_time.h"
+#include "tests/support/models/queue_model_settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct dueq_topic_stats *totals_of(struct queue_model *model,
+                                          const struct model_job *job)
+{
+    return &model->topics[job->topic].totals;
+}
+
+/* ---- questions */
+
+enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack)
+{
+    if (job == NULL)
+        return DUEQ_NOTFOUND;
+    if (!job->token_valid || job->token != token ||
+        (!ack && (job->state == MODEL_DEAD || job->state == MODEL_DONE)))
+        return DUEQ_STALE;
+    return job->cancelled ? DUEQ_CANCELLED : DUEQ_OK;
+}
+
+bool model_lease_over(const struct model_job *job, struct dueq_time time)
+{
+    return job->there && job->state == MODEL_CLAIMED && job->due <= time.now;
+}
+
+bool model_life_over(const struct model_job *job, struct dueq_time time)
+{
+    return job->there && job->state == MODEL_PENDING && model_life_end(job, time) <= time.now;
+}
+
+bool model_keeping_over(const struct model_job *job, struct dueq_time time)
+{
+    return job->there && job->state == MODEL_DONE && job->expires <= time.now;
+}
+
+static int64_t ttl_end(const struct model_job *job, struct dueq_time time)
+{
+    int64_t due = model_clock_of(job->wall, job->due, time), ttl = job->content.options.ttl;
+
+    return ttl == DUEQ_DEFAULT ? DUEQ_NEVER : safe_time_add(safe_time_clamp(due), ttl);
+}
+
+int64_t model_life_end(const struct model_job *job, struct dueq_time time)
+{
+    int64_t end;
+
+    if (!job->wall || job->state != MODEL_PENDING || job->expires == DUEQ_NEVER)
+        return job->expires;
+    end = ttl_end(job, time);
+    return end > job->expires ? end : job->expires;
+}
+
+/* ---- waiting */
+
+void model_set_due(struct model_job *job, bool wall, int64_t due, struct dueq_time time)
+{
+    job->wall = wall;
+    job->due = due;
+    job->expires = ttl_end(job, time);
+}
+
+void model_begin(struct model_job *job, const struct model_content *content,
+                 struct dueq_time time)
+{
+    job->content = *content;
+    job->state = MODEL_PENDING;
+    job->token_valid = job->cancelled = job->followed = false;
+    job->token = job->attempt = job->failures = job->crashes = 0;
+    job->worker = job->progress = job->result = NULL;
+    job->error[0] = '\0';
+    job->attempts = 0;
+    model_set_due(job, content->wall, content->due, time);
+}
+
+static void follow(struct model_job *job, struct dueq_time time)
+{
+    struct model_content next = job->next;
+
+    model_begin(job, &next, time);
+}
+
+/* ---- claimed */
+
+static void hold(struct model_job *job, int64_t lease, struct dueq_time time)
+{
+    if (job->state != MODEL_CLAIMED)
+        job->since = time.now;
+    job->expires = model_life_end(job, time);
+    job->state = MODEL_CLAIMED;
+    job->wall = false;
+    job->due = model_after(time, lease);
+}
+
+void model_claim(struct queue_model *model, struct model_job *job, const char *worker,
+                 int64_t lease, struct dueq_time time)
+{
+    hold(job, lease, time);
+    job->worker = worker;
+    job->token_valid = true;
+    job->attempt++;
+    totals_of(model, job)->claimed++;
+}
+
+void model_extend(struct model_job *job, int64_t lease, struct dueq_time time)
+{
+    hold(job, lease, time);
+}
+
+/* Until when a done job is kept, for its topic or for its id. */
+static int64_t keep_end(const struct model_job *job, int64_t keep, struct dueq_time time)
+{
+    const struct dueq_push *options = &job->content.options;
+    int64_t kept = safe_time_add(time.now, safe_time_clamp(keep)), taken = time.now;
+
+    if (options->window != DUEQ_DEFAULT)
+        taken = safe_time_add(options->on_duplicate == DUEQ_THROTTLE ? job->stamp : time.now,
+                              safe_time_clamp(options->window));
+    return kept > taken ? kept : taken;
+}
+
+static void finish(struct model_job *job, bool with_body, int64_t until, struct dueq_time time)
+{
+    job->there = until > time.now;
+    job->state = MODEL_DONE;
+    job->wall = false;
+    job->due = time.now;
+    job->expires = until;
+    job->error[0] = '\0';
+    if (!with_body)
+        job->content.body[0] = '\0';
+}
+
+void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
+               const char *result, struct dueq_time time)
+{
+    if (job->state == MODEL_DONE)
+        return;
+    if (keep == DUEQ_DEFAULT) {
+        keep = model_setting(model, job->topic, DUEQ_SET_KEEP, 0);
+        if (keep == 0 && result != NULL)
+            keep = DUEQ_RESULT_KEEP;
+    }
+    totals_of(model, job)->acked++;
+    if (job->followed) {
+        follow(job, time);
+        return;
+    }
+    finish(job, keep > 0, keep_end(job, keep, time), time);
+    job->result = result;
+}
+
+void model_end_cancelled(struct queue_model *model, struct model_job *job,
+                         struct dueq_time time)
+{
+    totals_of(model, job)->cancelled++;
+    if (job->followed)
+        follow(job, time);
+    else
+        job->there = false;
+}
+
+/* ---- given back */
+
+static void die(struct queue_model *model, struct model_job *job, struct dueq_time time)
+{
+    job->state = MODEL_DEAD;
+    job->due = time.now;
+    job->wall = false;
+    job->expires = DUEQ_NEVER;
+    totals_of(model, job)->dead++;
+}
+
+void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time)
+{
+    totals_of(model, job)->jobs_expired++;
+    if (model_setting(model, job->topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP) {
+        job->there = false;
+        return;
+    }
+    snprintf(job->error, sizeof(job->error), "expired");
+    die(model, job, time);
+}
+
+static void remember(struct model_job *job, enum dueq_outcome outcome, struct dueq_time time)
+{
+    if (job->attempts == DUEQ_ATTEMPTS_KEPT)
+        memmove(job->history, job->history + 1, --job->attempts * sizeof(job->history[0]));
+    job->history[job->attempts++] =
+        (struct model_attempt){time.wall, time.now - job->since, outcome, job->worker};
+    job->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
+    job->crashes += outcome == DUEQ_CRASHED;
+}
+
+static void quarantine(struct queue_model *model, struct model_job *job, struct dueq_time time)
+{
+    snprintf(job->error, sizeof(job->error), "crashed: %" PRId64 " leases expired",
+             job->crashes);
+    die(model, job, time);
+}
+
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
+                     enum dueq_outcome outcome, struct dueq_time time)
+{
+    struct model_options options = model_options(model, job);
+
+    if (job->followed) {
+        follow(job, time);
+        return;
+    }
+    remember(job, outcome, time);
+    if (outcome == DUEQ_FATAL || job->failures > options.retries) {
+        die(model, job, time);
+    } else if (job->crashes > options.crashes) {
+        quarantine(model, job, time);
+    } else if (model_life_end(job, time) <= time.now) {
+        model_lapse(model, job, time);
+    } else {
+        job->expires = model_life_end(job, time);
+        job->state = MODEL_PENDING;
+        job->wall = false;
+        job->due = due;
+    }
+}
+
+void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time)
+{
+    totals_of(model, job)->leases_expired++;
+    if (job->cancelled) {
+        model_end_cancelled(model, job, time);
+        return;
+    }
+    if (job->error[0] == '\0')
+        snprintf(job->error, sizeof(job->error), "lease expired");
+    model_give_back(model, job, job->due, DUEQ_CRASHED, time);
+}

@@ -1,0 +1,38 @@
+/* What happens to a job of a queue_model. Counts it in the totals of the topic. */
+#ifndef DUEQ_QUEUE_MODEL_LIFE_H
+#define DUEQ_QUEUE_MODEL_LIFE_H
+
+#include "tests/support/models/queue_model.h"
+
+/* What ack, nack and extend must answer; ack: dead and done jobs may be acked. */
+enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);
+
+/* The lease of the job has ended, and no call has noticed it yet. */
+bool model_lease_over(const struct model_job *job, struct dueq_time time);
+/* When the ttl ends, on the queue's clock. A wall clock that was set back makes it later. */
+int64_t model_life_end(const struct model_job *job, struct dueq_time time);
+bool model_life_over(const struct model_job *job, struct dueq_time time);
+/* It is done, and is no longer kept. */
+bool model_keeping_over(const struct model_job *job, struct dueq_time time);
+
+/* It waits as if it was pushed now, without attempts; seq and id stay. */
+void model_begin(struct model_job *job, const struct model_content *content,
+                 struct dueq_time time);
+void model_set_due(struct model_job *job, bool wall, int64_t due, struct dueq_time time);
+void model_claim(struct queue_model *model, struct model_job *job, const char *worker,
+                 int64_t lease, struct dueq_time time);
+void model_extend(struct model_job *job, int64_t lease, struct dueq_time time);
+/* keep: DUEQ_DEFAULT, as dueq_done has it. result: NULL: none. */
+void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
+               const char *result, struct dueq_time time);
+/* The claim of a cancelled job ends. */
+void model_end_cancelled(struct queue_model *model, struct model_job *job,
+                         struct dueq_time time);
+/* The ttl has ended. */
+void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time);
+/* No longer claimed: dead, removed, or pending at `due`. */
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
+                     enum dueq_outcome outcome, struct dueq_time time);
+void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
+
+#endif

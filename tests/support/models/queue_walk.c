@@ -1,0 +1,187 @@
+#include "tests/support/models/queue_walk.h"
+
+#include "storage/queue/core/topic.h"
+#include "tests/support/models/queue_model_settings.h"
+
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+struct queue_walk walk;
+
+int64_t walk_roll(uint64_t sides)
+{
+    return (int64_t)dice_roll(&walk.dice, sides);
+}
+
+bool walk_once_in(uint64_t times)
+{
+    return dice_once_in(&walk.dice, times);
+}
+
+bool walk_choose(struct walk_target *ret_target)
+{
+    struct model_job *any = &walk.model.jobs[walk_roll(QUEUE_MODEL_JOBS)];
+
+    if (any->id_size == 0)
+        return false;
+    *ret_target = (struct walk_target){.topic = model_topic_name(any->topic),
+                                       .topic_number = any->topic,
+                                       .id = model_id(any),
+                                       .sums = &walk.model.topics[any->topic]};
+    ret_target->job = model_find(&walk.model, any->topic, model_id(any));
+    ret_target->token = ret_target->job == NULL ? 1 : ret_target->job->token;
+    if (walk_once_in(5))
+        ret_target->token -= 1;
+    return true;
+}
+
+/* ---- one job */
+
+static void check_text(struct dueq_slice found, const char *wanted)
+{
+    assert_true(
+        dueq_slice_equal(found, dueq_slice(wanted, wanted == NULL ? 0 : strlen(wanted))));
+}
+
+static void check_options(const struct dueq_job *found, const struct model_job *job)
+{
+    struct model_options options = model_options(&walk.model, job);
+
+    assert_int_equal(found->priority, job->content.options.priority);
+    assert_int_equal(found->ttl, job->content.options.ttl);
+    assert_int_equal(found->lease, options.lease);
+    assert_int_equal(found->retries, options.retries);
+    assert_int_equal(found->crashes, options.crashes);
+    assert_int_equal(found->backoff, options.backoff);
+    assert_int_equal(found->backoff_max, options.backoff_max);
+    assert_int_equal(found->jitter, options.jitter);
+    assert_int_equal(found->step_count, options.step_count);
+    for (size_t i = 0; i < options.step_count; i++)
+        assert_int_equal(found->steps[i], options.steps[i]);
+}
+
+static void check_history(const struct dueq_job *found, const struct model_job *job)
+{
+    struct dueq_attempt attempts[DUEQ_ATTEMPTS_KEPT];
+
+    assert_int_equal(dueq_job_attempts(found, attempts), job->attempts);
+    for (size_t i = 0; i < job->attempts; i++) {
+        assert_int_equal(attempts[i].ended, job->history[i].ended);
+        assert_int_equal(attempts[i].duration, job->history[i].duration);
+        assert_int_equal(attempts[i].outcome, job->history[i].outcome);
+        check_text(attempts[i].worker, job->history[i].worker);
+    }
+}
+
+void walk_check_job(const struct dueq_job *found, const struct model_job *job)
+{
+    struct dueq_time time = walk.fixture.time;
+    int64_t ahead = time.wall - time.now;
+
+    assert_true(dueq_slice_equal(found->id, model_id(job)));
+    check_text(found->body, job->content.body);
+    check_text(found->error, job->error);
+    check_text(found->worker, job->worker);
+    check_text(found->progress, job->progress);
+    assert_int_equal(found->state, model_state(job, time));
+    assert_int_equal(found->due, model_shown_due(job, time));
+    assert_int_equal(found->claimed_at, job->state == MODEL_CLAIMED ? job->since + ahead : 0);
+    assert_int_equal(found->kept_until, job->state == MODEL_DONE ? job->expires + ahead : 0);
+    assert_int_equal(found->attempt, job->attempt);
+    assert_int_equal(found->failures, job->failures);
+    assert_int_equal(found->leases_expired, job->crashes);
+    assert_int_equal(found->token, job->token);
+    assert_int_equal(found->pushed, job->content.pushed);
+    assert_int_equal(found->cancelled, job->cancelled);
+    assert_int_equal(found->followed, job->followed);
+    assert_int_equal(found->has_result, job->result != NULL);
+    if (job->result != NULL)
+        check_text(found->result, job->result);
+    check_options(found, job);
+    check_history(found, job);
+}
+
+int walk_shown_state(const struct model_job *job)
+{
+    struct dueq_job found;
+    enum dueq_status status = dueq_get(walk.fixture.store, model_topic_name(job->topic),
+                                       model_id(job), walk.fixture.time, &found);
+
+    if (status == DUEQ_NOTFOUND)
+        return DUEQ_STATES;
+    assert_int_equal(status, DUEQ_OK);
+    return (int)found.state;
+}
+
+/* ---- sums */
+
+static void add_stats(struct dueq_topic_stats *sum, const struct dueq_topic_stats *stats)
+{
+    for (int state = 0; state < DUEQ_STATES; state++)
+        sum->counts[state] += stats->counts[state];
+    if (stats->oldest_ready_age > sum->oldest_ready_age)
+        sum->oldest_ready_age = stats->oldest_ready_age;
+    sum->bytes += stats->bytes;
+    topic_add_totals(sum, stats);
+}
+
+/* The totals of flushed topics stay in those of the store. */
+static void check_totals(const struct dueq_topic_stats *store,
+                         const struct dueq_topic_stats *topics)
+{
+    assert_true(store->pushed >= topics->pushed && store->claimed >= topics->claimed);
+    assert_true(store->acked >= topics->acked && store->nacked >= topics->nacked);
+    assert_true(store->deleted >= topics->deleted &&
+                store->leases_expired >= topics->leases_expired);
+    assert_true(store->jobs_expired >= topics->jobs_expired && store->dead >= topics->dead);
+    assert_true(store->cancelled >= topics->cancelled &&
+                store->dead_removed >= topics->dead_removed);
+}
+
+static void check_all(const struct dueq_topic_stats *all)
+{
+    struct dueq_topic_stats sum;
+
+    assert_int_equal(dueq_total_stats(walk.fixture.store, walk.fixture.time, &sum), DUEQ_OK);
+    for (int state = 0; state < DUEQ_STATES; state++)
+        assert_int_equal(sum.counts[state], all->counts[state]);
+    assert_int_equal(sum.oldest_ready_age, all->oldest_ready_age);
+    assert_int_equal(sum.bytes, all->bytes);
+    check_totals(&sum, all);
+}
+
+static void check_numbers(const struct dueq_topic_stats *stats,
+                          const struct dueq_topic_stats *wanted)
+{
+    for (int state = 0; state < DUEQ_STATES; state++)
+        assert_int_equal(stats->counts[state], wanted->counts[state]);
+    assert_int_equal(stats->next_due, wanted->next_due);
+    assert_int_equal(stats->oldest_ready_age, wanted->oldest_ready_age);
+    assert_int_equal(stats->bytes, wanted->bytes);
+    assert_int_equal(stats->paused_in, wanted->paused_in);
+    assert_int_equal(stats->paused_out, wanted->paused_out);
+    assert_int_equal(stats->paused_until, wanted->paused_until);
+    assert_false(stats->counting);
+    assert_memory_equal(stats, wanted, offsetof(struct dueq_topic_stats, bytes));
+}
+
+void walk_check_stats(void)
+{
+    struct dueq_topic_stats all = {.pushed = 0};
+
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
+        struct dueq_topic_stats stats, wanted;
+
+        model_stats(&walk.model, topic, walk.fixture.time, &wanted);
+        if (dueq_topic_stats(walk.fixture.store, model_topic_name(topic), walk.fixture.time,
+                             &stats) != DUEQ_OK) {
+            assert_false(model_is_used(&walk.model, topic));
+            assert_int_equal(wanted.pushed, 0);
+            continue;
+        }
+        check_numbers(&stats, &wanted);
+        add_stats(&all, &stats);
+    }
+    check_all(&all);
+}

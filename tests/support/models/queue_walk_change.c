@@ -1,0 +1,218 @@
+#include "tests/support/models/queue_walk.h"
+
+#include "storage/queue/record/safe_time.h"
+#include "tests/support/models/queue_model_life.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+/* What a change of a job that must wait answers. */
+static enum dueq_status waits(const struct model_job *job)
+{
+    if (job == NULL)
+        return DUEQ_NOTFOUND;
+    return job->state == MODEL_PENDING ? DUEQ_OK : DUEQ_WRONGSTATE;
+}
+
+/* ---- reschedule */
+
+void walk_reschedule(void)
+{
+    struct dueq_time time = walk.fixture.time;
+    struct walk_target target;
+    struct dueq_push push;
+    struct model_content content;
+    int64_t due;
+
+    if (!walk_choose(&target))
+        return;
+    dueq_push_init(&push);
+    walk_choose_due(&push, &content);
+    assert_int_equal(dueq_reschedule(walk.fixture.store, target.topic, target.id, push.absolute,
+                                     push.absolute ? push.at : push.delay, time, &due),
+                     waits(target.job));
+    if (waits(target.job) != DUEQ_OK)
+        return;
+    if (push.absolute || push.delay > 0 || model_state(target.job, time) != DUEQ_READY)
+        model_set_due(target.job, content.wall, content.due, time);
+    assert_int_equal(due, model_shown_due(target.job, time));
+}
+
+/* ---- update */
+
+static int64_t given_or(int64_t given, int64_t otherwise)
+{
+    return given == DUEQ_DEFAULT ? otherwise : given;
+}
+
+static void update_backoff(struct dueq_push *options, const struct dueq_push *changes)
+{
+    if (changes->step_count == 0 && changes->backoff == DUEQ_DEFAULT)
+        return;
+    options->backoff = changes->step_count > 0 ? DUEQ_DEFAULT : changes->backoff;
+    options->backoff_max = changes->step_count > 0 ? DUEQ_DEFAULT : changes->backoff_max;
+    options->jitter = changes->step_count > 0 ? DUEQ_DEFAULT : changes->jitter;
+    options->step_count = changes->step_count;
+    memcpy(options->steps, changes->steps, sizeof(options->steps));
+}
+
+/* The ttl counts from the due time; of a claimed job from that of the ttl before, or else from
+ * the claim. */
+static void update_ttl(struct model_job *job, int64_t ttl)
+{
+    int64_t before = job->content.options.ttl, from = job->since;
+
+    if (ttl == before)
+        return;
+    if (job->state == MODEL_PENDING)
+        from = model_clock_of(job->wall, job->due, walk.fixture.time);
+    else if (before != DUEQ_DEFAULT && job->expires < SAFE_TIME_MAX)
+        from = job->expires - before;
+    job->content.options.ttl = ttl;
+    job->expires = safe_time_add(safe_time_clamp(from), ttl);
+}
+
+static void follow_update(struct model_job *job, const struct dueq_push *changes,
+                          const char *body)
+{
+    struct dueq_push *options = &job->content.options;
+
+    options->lease = given_or(changes->lease, options->lease);
+    options->retries = given_or(changes->retries, options->retries);
+    options->crashes = given_or(changes->crashes, options->crashes);
+    options->priority = (int)given_or(changes->priority, options->priority);
+    update_backoff(options, changes);
+    if (changes->ttl != DUEQ_DEFAULT)
+        update_ttl(job, changes->ttl);
+    if (body != NULL)
+        snprintf(job->content.body, sizeof(job->content.body), "%s", body);
+}
+
+static enum dueq_status update_status(const struct model_job *job, bool with_body)
+{
+    if (job != NULL && job->state == MODEL_CLAIMED && !with_body)
+        return DUEQ_OK;
+    return waits(job);
+}
+
+void walk_update(void)
+{
+    struct walk_target target;
+    struct dueq_push changes;
+    bool with_body = walk_once_in(2);
+    char body[QUEUE_MODEL_BODY];
+    enum dueq_status wanted;
+
+    if (!walk_choose(&target))
+        return;
+    dueq_push_init(&changes);
+    walk_choose_options(&changes);
+    if (walk_once_in(2))
+        changes.priority = (int)walk_roll(4) * 60;
+    snprintf(body, sizeof(body), "%0*" PRId64, 1 + (int)walk_roll(20), walk_roll(100));
+    changes.topic = target.topic;
+    changes.id = target.id;
+    changes.body = dueq_slice(body, strlen(body));
+    wanted = update_status(target.job, with_body);
+    assert_int_equal(dueq_update(walk.fixture.store, &changes, with_body, walk.fixture.time),
+                     wanted);
+    if (wanted == DUEQ_OK)
+        follow_update(target.job, &changes, with_body ? body : NULL);
+}
+
+/* ---- move, cancel, delete */
+
+static enum dueq_status move_status(const struct model_job *job, int other)
+{
+    enum dueq_status status = waits(job);
+
+    if (status != DUEQ_OK || job->topic == other)
+        return status;
+    if (walk.model.topics[other].paused_in)
+        return DUEQ_PAUSED;
+    return model_find(&walk.model, other, model_id(job)) == NULL ? DUEQ_OK : DUEQ_DUPLICATE;
+}
+
+/* The id stays in its old place, for requests in vain. */
+void walk_move(void)
+{
+    struct walk_target target;
+    int other = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    struct model_job *place = model_free_job(&walk.model);
+    enum dueq_status wanted;
+
+    if (place == NULL || !walk_choose(&target))
+        return;
+    wanted = move_status(target.job, other);
+    assert_int_equal(dueq_move(walk.fixture.store, target.topic, target.id,
+                               model_topic_name(other), walk.fixture.time),
+                     wanted);
+    if (wanted != DUEQ_OK || target.job->topic == other)
+        return;
+    *place = *target.job;
+    place->topic = other;
+    place->seq = ++walk.model.seq;
+    place->token_valid = false;
+    place->token = 0;
+    target.job->there = false;
+    target.sums->totals.deleted++;
+    walk.model.topics[other].totals.pushed++;
+}
+
+static enum dueq_status cancel_status(const struct model_job *job)
+{
+    return job != NULL && job->state == MODEL_CLAIMED ? DUEQ_OK : waits(job);
+}
+
+void walk_cancel(void)
+{
+    struct walk_target target;
+    bool claimed;
+
+    if (!walk_choose(&target))
+        return;
+    assert_int_equal(
+        dueq_cancel(walk.fixture.store, target.topic, target.id, walk.fixture.time, &claimed),
+        cancel_status(target.job));
+    if (cancel_status(target.job) != DUEQ_OK)
+        return;
+    assert_int_equal(claimed, target.job->state == MODEL_CLAIMED);
+    if (claimed) {
+        target.job->cancelled = true;
+        target.job->followed = false;
+        return;
+    }
+    target.job->there = false;
+    target.sums->totals.cancelled++;
+}
+
+void walk_delete(void)
+{
+    struct walk_target target;
+
+    if (!walk_choose(&target))
+        return;
+    assert_int_equal(dueq_del(walk.fixture.store, target.topic, target.id, walk.fixture.time),
+                     target.job == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
+    if (target.job == NULL)
+        return;
+    target.job->there = false;
+    target.sums->totals.deleted++;
+}
+
+void walk_get(void)
+{
+    struct walk_target target;
+    struct dueq_job found;
+
+    if (!walk_choose(&target))
+        return;
+    assert_int_equal(
+        dueq_get(walk.fixture.store, target.topic, target.id, walk.fixture.time, &found),
+        target.job == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
+    if (target.job != NULL)
+        walk_check_job(&found, target.job);
+}

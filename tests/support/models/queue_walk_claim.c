@@ -1,0 +1,218 @@
+#include "tests/support/models/queue_walk.h"
+
+#include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+static const char *choose_text(const char *const *texts, size_t count)
+{
+    return texts[walk_roll(count)];
+}
+
+static const char *choose_worker(void)
+{
+    static const char *const workers[] = {NULL, "w", "host:4711"};
+
+    return choose_text(workers, 3);
+}
+
+static const char *choose_progress(void)
+{
+    static const char *const progresses[] = {NULL, NULL, "half", "nearly done"};
+
+    return choose_text(progresses, 4);
+}
+
+static struct dueq_slice slice_of(const char *text)
+{
+    return dueq_slice(text, text == NULL ? 0 : strlen(text));
+}
+
+/* ---- claim */
+
+static struct model_job *best_living(int topic)
+{
+    struct model_job *best;
+
+    while ((best = model_best(&walk.model, topic, walk.fixture.time)) != NULL &&
+           model_life_over(best, walk.fixture.time))
+        model_lapse(&walk.model, best, walk.fixture.time);
+    return best;
+}
+
+static enum dueq_status call_claim(int topic, int64_t lease, const char *worker,
+                                   struct dueq_job *ret_job)
+{
+    struct dueq_slice name = model_topic_name(topic);
+
+    if (worker == NULL)
+        return dueq_claim(walk.fixture.store, name, lease, walk.fixture.time, ret_job);
+    return dueq_claim_as(walk.fixture.store, name, lease, slice_of(worker), walk.fixture.time,
+                         ret_job);
+}
+
+void walk_claim(void)
+{
+    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    int64_t lease = walk_once_in(100) ? INT64_MAX : walk_roll(4000);
+    const char *worker = choose_worker();
+    struct model_job *wanted = best_living(topic);
+    struct dueq_job job;
+
+    if (walk_once_in(4))
+        lease = DUEQ_DEFAULT;
+    assert_int_equal(call_claim(topic, lease, worker, &job),
+                     wanted == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
+    if (wanted == NULL) {
+        walk.waiting[topic] = true;
+        return;
+    }
+    if (lease == DUEQ_DEFAULT)
+        lease = model_options(&walk.model, wanted).lease;
+    assert_true(job.token > walk.model.topics[topic].last_token);
+    wanted->token = walk.model.topics[topic].last_token = job.token;
+    model_claim(&walk.model, wanted, worker, lease, walk.fixture.time);
+    walk_check_job(&job, wanted);
+}
+
+/* ---- by token */
+
+static void follow_ack(const struct walk_target *target, enum dueq_status status, int64_t keep,
+                       const char *result)
+{
+    enum dueq_status wanted = model_held(target->job, target->token, true);
+
+    assert_int_equal(status, wanted);
+    if (wanted == DUEQ_CANCELLED)
+        model_end_cancelled(&walk.model, target->job, walk.fixture.time);
+    else if (wanted == DUEQ_OK)
+        model_ack(&walk.model, target->job, keep, result, walk.fixture.time);
+}
+
+void walk_ack(void)
+{
+    struct walk_target target;
+
+    if (walk_choose(&target))
+        follow_ack(&target,
+                   dueq_ack(walk.fixture.store, target.topic, target.id, target.token,
+                            walk.fixture.time),
+                   DUEQ_DEFAULT, NULL);
+}
+
+void walk_finish(void)
+{
+    static const char *const results[] = {NULL, "", "42", "a longer result"};
+    const char *result = choose_text(results, 4);
+    struct dueq_done done = {
+        .has_result = result != NULL, .result = slice_of(result), .keep = DUEQ_DEFAULT};
+    struct walk_target target;
+
+    if (walk_once_in(2))
+        done.keep = walk_roll(2000) + (result != NULL);
+    if (walk_choose(&target))
+        follow_ack(&target,
+                   dueq_finish(walk.fixture.store, target.topic, target.id, target.token, &done,
+                               walk.fixture.time),
+                   done.keep, result);
+}
+
+static void choose_nack(struct dueq_nack *nack)
+{
+    static const char *const errors[] = {NULL, "boom", "no route to host"};
+
+    *nack = (struct dueq_nack){.delay = walk_once_in(3) ? 0 : walk_roll(1000),
+                               .outcome = walk_once_in(10)  ? DUEQ_FATAL
+                                          : walk_once_in(6) ? DUEQ_SILENT
+                                                            : DUEQ_FAILED,
+                               .error = slice_of(choose_text(errors, 3)),
+                               .progress = slice_of(choose_progress())};
+    if (walk_once_in(2))
+        nack->delay = DUEQ_DEFAULT;
+}
+
+/* How long the job waits now; its backoff is not exact. */
+static int64_t check_backoff(const struct model_job *job, int64_t failures)
+{
+    struct model_options options = model_options(&walk.model, job);
+    struct dueq_time time = walk.fixture.time;
+    struct dueq_job found;
+    int64_t least, most, wait;
+
+    if (walk_shown_state(job) != DUEQ_DELAYED)
+        return 0;
+    assert_int_equal(
+        dueq_get(walk.fixture.store, model_topic_name(job->topic), model_id(job), time, &found),
+        DUEQ_OK);
+    wait = found.due - time.wall - (model_after(time, 1) - 1 - time.now);
+    model_backoff(&options, failures, &least, &most);
+    assert_true(least <= wait && wait <= most);
+    return wait;
+}
+
+static void follow_nack(struct walk_target *target, const struct dueq_nack *nack,
+                        enum dueq_state state)
+{
+    struct model_job *job = target->job;
+    int64_t delay = nack->delay;
+
+    if (nack->error.size > 0)
+        snprintf(job->error, sizeof(job->error), "%s", (const char *)nack->error.data);
+    if (nack->progress.size > 0)
+        job->progress = nack->progress.data;
+    job->token_valid = false;
+    target->sums->totals.nacked++;
+    if (delay == DUEQ_DEFAULT)
+        delay = nack->outcome == DUEQ_SILENT || job->followed
+                    ? 0
+                    : check_backoff(job, job->failures);
+    model_give_back(&walk.model, job, model_after(walk.fixture.time, delay), nack->outcome,
+                    walk.fixture.time);
+    assert_int_equal(state, job->there ? model_state(job, walk.fixture.time) : DUEQ_DEAD);
+}
+
+void walk_nack(void)
+{
+    struct walk_target target;
+    struct dueq_nack nack;
+    enum dueq_status wanted;
+    enum dueq_state state;
+
+    if (!walk_choose(&target))
+        return;
+    choose_nack(&nack);
+    wanted = model_held(target.job, target.token, false);
+    assert_int_equal(dueq_nack(walk.fixture.store, target.topic, target.id, target.token, &nack,
+                               walk.fixture.time, &state),
+                     wanted);
+    if (wanted == DUEQ_CANCELLED)
+        model_end_cancelled(&walk.model, target.job, walk.fixture.time);
+    else if (wanted == DUEQ_OK)
+        follow_nack(&target, &nack, state);
+}
+
+void walk_extend(void)
+{
+    struct dueq_time time = walk.fixture.time;
+    struct walk_target target;
+    const char *progress = choose_progress();
+    int64_t lease = walk_roll(5000), end;
+    enum dueq_status wanted;
+
+    if (!walk_choose(&target))
+        return;
+    wanted = model_held(target.job, target.token, false);
+    assert_int_equal(dueq_extend_with(walk.fixture.store, target.topic, target.id, target.token,
+                                      lease, slice_of(progress), time, &end),
+                     wanted);
+    if (wanted != DUEQ_OK)
+        return;
+    assert_int_equal(end, model_after(time, lease) + time.wall - time.now);
+    model_extend(target.job, lease, time);
+    if (progress != NULL)
+        target.job->progress = progress;
+}

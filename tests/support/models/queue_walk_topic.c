@@ -1,0 +1,162 @@
+#include "tests/support/models/queue_walk.h"
+
+#include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_settings.h"
+
+#include "tests/support/cmocka.h"
+
+/* ---- pause */
+
+static bool is_there(int topic)
+{
+    struct dueq_topic_stats stats;
+
+    return dueq_topic_stats(walk.fixture.store, model_topic_name(topic), walk.fixture.time,
+                            &stats) == DUEQ_OK;
+}
+
+void walk_pause(void)
+{
+    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    struct model_topic *model = &walk.model.topics[topic];
+    bool in = walk_once_in(4), out = walk_once_in(4);
+    int64_t wait = walk_once_in(3) ? DUEQ_DEFAULT : walk_roll(1000);
+    enum dueq_status wanted = in || out || is_there(topic) ? DUEQ_OK : DUEQ_NOTFOUND;
+
+    assert_int_equal(dueq_pause(walk.fixture.store, model_topic_name(topic), in, out, wait,
+                                walk.fixture.time),
+                     wanted);
+    if (wanted != DUEQ_OK)
+        return;
+    model->paused_in = in;
+    model->paused_out = out;
+    model->paused_until =
+        wait == DUEQ_DEFAULT ? DUEQ_NEVER : model_after(walk.fixture.time, wait);
+}
+
+/* ---- settings */
+
+static void choose_settings(struct dueq_settings *settings)
+{
+    static const uint64_t sides[] = {
+        [DUEQ_SET_LEASE] = 4000,        [DUEQ_SET_RETRIES] = 5,
+        [DUEQ_SET_CRASHES] = 5,         [DUEQ_SET_BACKOFF] = 3000,
+        [DUEQ_SET_BACKOFF_MAX] = 20000, [DUEQ_SET_JITTER] = 101,
+        [DUEQ_SET_TTL] = 4000,          [DUEQ_SET_TTL_ACTION] = 2,
+        [DUEQ_SET_KEEP] = 3000,         [DUEQ_SET_DEAD_KEEP] = 9000,
+        [DUEQ_SET_DEAD_MAX] = 8,        [DUEQ_SET_MAX_LENGTH] = 150,
+        [DUEQ_SET_OVERFLOW] = 2};
+
+    dueq_settings_init(settings);
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+        if (sides[i] > 0 && walk_once_in(i == DUEQ_SET_TTL ? 8 : 4))
+            settings->numbers[i] = walk_roll(sides[i]);
+    if (!walk_once_in(5))
+        return;
+    settings->step_count = 1 + (size_t)walk_roll(DUEQ_STEPS_MAX);
+    for (size_t i = 0; i < settings->step_count; i++)
+        settings->steps[i] = walk_roll(3000);
+}
+
+void walk_put_settings(void)
+{
+    int scope = (int)walk_roll(QUEUE_MODEL_SCOPES);
+    struct dueq_settings settings;
+
+    dueq_settings_init(&settings);
+    if (walk_once_in(2))
+        choose_settings(&settings);
+    assert_int_equal(dueq_put_settings(walk.fixture.store, model_scope_name(scope), &settings),
+                     DUEQ_OK);
+    walk.model.settings[scope] = settings;
+}
+
+static bool is_empty(const struct dueq_settings *settings)
+{
+    for (int i = 0; i < DUEQ_SETTINGS; i++)
+        if (settings->numbers[i] != DUEQ_DEFAULT)
+            return false;
+    return settings->step_count == 0 && settings->dead_topic_size == 0;
+}
+
+static void check_scope(int scope)
+{
+    const struct dueq_settings *wanted = &walk.model.settings[scope];
+    struct dueq_settings found;
+    enum dueq_status status =
+        dueq_get_settings(walk.fixture.store, model_scope_name(scope), &found);
+
+    assert_int_equal(status, is_empty(wanted) ? DUEQ_NOTFOUND : DUEQ_OK);
+    if (status != DUEQ_OK)
+        return;
+    assert_memory_equal(found.numbers, wanted->numbers, sizeof(found.numbers));
+    assert_int_equal(found.step_count, wanted->step_count);
+    assert_memory_equal(found.steps, wanted->steps, found.step_count * sizeof(found.steps[0]));
+    assert_int_equal(found.dead_topic_size, wanted->dead_topic_size);
+    assert_memory_equal(found.dead_topic, wanted->dead_topic, found.dead_topic_size);
+}
+
+void walk_check_settings(void)
+{
+    for (int scope = 0; scope < QUEUE_MODEL_SCOPES; scope++)
+        check_scope(scope);
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+        for (unsigned setting = 0; setting <= DUEQ_SETTINGS; setting++) {
+            int scope = model_scope_of(&walk.model, topic, setting);
+            struct dueq_slice found =
+                dueq_setting_source(walk.fixture.store, model_topic_name(topic), setting);
+
+            assert_true(dueq_slice_equal(found, scope < 0 ? dueq_slice(NULL, 0)
+                                                          : model_scope_name(scope)));
+        }
+}
+
+/* ---- dead jobs */
+
+static void follow_redrive(struct model_job *job)
+{
+    struct dueq_time time = walk.fixture.time;
+
+    job->state = MODEL_PENDING;
+    job->token_valid = false;
+    job->attempt = job->failures = job->crashes = 0;
+    model_set_due(job, false, time.now, time);
+}
+
+/* All of them. Returns how many. */
+static uint64_t follow_dead(int topic, enum dueq_dead_action action)
+{
+    uint64_t count = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (!job->there || job->topic != topic || job->state != MODEL_DEAD)
+            continue;
+        count++;
+        if (action == DUEQ_DEAD_REDRIVE)
+            follow_redrive(job);
+        if (action == DUEQ_DEAD_PURGE) {
+            job->there = false;
+            walk.model.topics[topic].totals.deleted++;
+        }
+    }
+    return count;
+}
+
+void walk_dead(void)
+{
+    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    struct dueq_dead query;
+    struct dueq_dead_progress progress = {.is_over = false};
+
+    dueq_dead_init(&query);
+    query.topic = model_topic_name(topic);
+    query.action = (enum dueq_dead_action)walk_roll(3);
+    while (!progress.is_over)
+        assert_int_equal(dueq_dead(walk.fixture.store, &query, walk.fixture.time,
+                                   1 + (unsigned)walk_roll(20), NULL, NULL, &progress),
+                         DUEQ_OK);
+    assert_int_equal(progress.found, follow_dead(topic, query.action));
+    assert_int_equal(progress.skipped, 0);
+}
