@@ -35,9 +35,10 @@ enum dueq_status garbage_load(struct queue *queue)
     struct dueq_slice value;
     enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &value);
 
-    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_CORRUPT)
         return status;
-    queue->garbage.any = status == DUEQ_OK;
+    /* A damaged job beside the mark hides whether it is there: the search finds out. */
+    queue->garbage.any = status != DUEQ_NOTFOUND;
     queue->garbage.dropped = true;
     begin_table(&queue->garbage, 0);
     return DUEQ_OK;
