@@ -20,7 +20,7 @@ static redisReply *ask_many(redisContext *client, const char *head, const char *
                             size_t count)
 {
     enum { WORDS = 8 };
-    const char *heads[WORDS], *repeated[WORDS];
+    const char *heads[WORDS] = {NULL}, *repeated[WORDS] = {NULL};
     char text[2][128];
     size_t sizes[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
@@ -30,7 +30,7 @@ static redisReply *ask_many(redisContext *client, const char *head, const char *
             to[sizes[i]++] = at;
     }
     size_t total = sizes[0] + count * sizes[1];
-    const char **arguments = calloc(total, sizeof(*arguments));
+    const char **arguments = calloc(total + 1, sizeof(*arguments));
     for (size_t i = 0; i < total; i++)
         arguments[i] = i < sizes[0] ? heads[i] : repeated[(i - sizes[0]) % sizes[1]];
     redisReply *reply = redisCommandArgv(client, (int)total, arguments, NULL);

@@ -220,18 +220,10 @@ static void a_cursor_outlives_a_restart(void **state)
 
 static void a_cursor_of_another_scan_is_refused(void **state)
 {
-    static const char *const bad[] = {"",
-                                      "1",
-                                      "00",
-                                      "42f",
-                                      "4g",
-                                      "51",
-                                      "53",
-                                      "42FF",
-                                      "x",
-                                      "-1",
-                                      "4200000000000000000000000000000000000000000000000000"
-                                      "000000000000"};
+    static const char too_long[] = "4200000000000000000000000000000000"
+                                   "0000000000000000000000000000000";
+    static const char *const bad[] = {"",   "1",    "00", "42f", "4g",    "51",
+                                      "53", "42FF", "x",  "-1",  too_long};
     struct dueq_scan scan = scan_of(DUEQ_DEFAULT);
     char cursor[DUEQ_CURSOR_SIZE] = "kept";
     size_t jobs = 0;
