@@ -75,7 +75,7 @@ static void a_client_that_goes_has_acknowledged_and_takes_nothing(void **state)
 {
     redisContext *client = served_client(state);
     for (int i = 0; i < 10; i++) {
-        char id[8], command[64];
+        char id[16], command[64];
         snprintf(id, sizeof(id), "a%d", i);
         snprintf(command, sizeof(command), "Q.CLAIM mail BLOCK 0 ACK %s %lld", id,
                  (long long)push_and_claim(client, id));
