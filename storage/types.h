@@ -81,10 +81,9 @@ enum dueq_setting {
     DUEQ_SET_MAX_LENGTH, /* delayed, ready and claimed jobs */
     DUEQ_SET_MAX_BYTES,  /* of the bodies of all jobs */
     DUEQ_SET_OVERFLOW,   /* enum dueq_overflow */
-    DUEQ_SET_MAX_BODY,   /* bytes of one body */
-    DUEQ_SET_DURABILITY  /* enum dueq_durability of the topic: always or interval */
+    DUEQ_SET_MAX_BODY    /* bytes of one body */
 };
-enum { DUEQ_SETTINGS = DUEQ_SET_DURABILITY + 1 };
+enum { DUEQ_SETTINGS = DUEQ_SET_MAX_BODY + 1 };
 enum dueq_ttl_action { DUEQ_TTL_DEAD, DUEQ_TTL_DROP };
 enum dueq_overflow { DUEQ_OVERFLOW_REJECT, DUEQ_OVERFLOW_DROP_OLDEST };
 
