@@ -2,6 +2,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/reply_fields.h"
+#include "server/commands/queue/state_words.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/long_work.h"
 #include "storage/glob.h"
@@ -20,10 +21,6 @@ struct look {
     struct context *context;
     size_t found;
 };
-
-/* As dueq_state_name says. */
-static const char *const states[] = {"delayed", "ready", "claimed", "dead", "done", NULL};
-_Static_assert(sizeof(states) / sizeof(*states) == DUEQ_STATES + 1, "a state has no name");
 
 static bool write_job(void *arg, const struct dueq_job *job)
 {
@@ -53,7 +50,7 @@ static int state_of(const struct look *look)
 /* ---- Q.SCAN */
 
 static const struct argument_option scan_options[] = {
-    {"state", OPTION_CHOICE(struct look, state), .words = states},
+    {"state", OPTION_CHOICE(struct look, state), .words = state_words},
     {"match", OPTION_BYTES(struct look, match)},
     {"from", OPTION_INTEGER(struct look, from)},
     {"to", OPTION_INTEGER(struct look, to)},
@@ -110,7 +107,7 @@ static enum outcome run_q_scan(struct context *context)
 /* ---- Q.PEEK */
 
 static const struct argument_option peek_options[] = {
-    {"state", OPTION_CHOICE(struct look, state), .words = states},
+    {"state", OPTION_CHOICE(struct look, state), .words = state_words},
     {"count", OPTION_INTEGER(struct look, count),
      .rule =
          INTEGER_BOUND(1, PEEK_MOST, "ERR value is out of range, must be between 1 and 1000")},

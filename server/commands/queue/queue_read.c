@@ -2,6 +2,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/reply_fields.h"
+#include "server/commands/queue/state_words.h"
 #include "server/dispatch/arguments.h"
 #include "storage/glob.h"
 
@@ -97,31 +98,19 @@ static bool read_stats(struct context *context, struct dueq_topic_stats *stats)
     return false;
 }
 
-/* The state that the argument names; DUEQ_STATES: none. */
-static int find_state(const struct context *context, size_t index)
-{
-    int state = 0;
-
-    while (state < DUEQ_STATES &&
-           !arguments_is(context, index, dueq_state_name((enum dueq_state)state)))
-        state++;
-    return state;
-}
-
 static enum outcome run_q_len(struct context *context)
 {
     struct dueq_topic_stats stats;
     bool one_state = context_count(context) > 2;
-    int wanted = one_state ? find_state(context, 2) : 0;
+    unsigned wanted = 0;
     uint64_t jobs = 0;
 
     if (context_count(context) > 3)
         return context_arity_error(context);
-    if (wanted == DUEQ_STATES)
-        return context_syntax_error(context);
-    if (!read_stats(context, &stats))
+    if ((one_state && !arguments_choice(context, 2, state_words, &wanted)) ||
+        !read_stats(context, &stats))
         return OUTCOME_DONE;
-    for (int state = 0; state < DUEQ_STATES; state++)
+    for (unsigned state = 0; state < DUEQ_STATES; state++)
         if (!one_state || state == wanted)
             jobs += stats.counts[state];
     resp_integer(context->reply, (int64_t)jobs);
