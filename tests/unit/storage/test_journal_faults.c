@@ -263,17 +263,26 @@ static void a_full_disk_is_drained_by_a_checkpoint(void **state)
     assert_int_equal(rig.read_to, last + 1);
 }
 
-/* What was found out when a file could not be made is still true when a spare is at hand. */
-static void a_spare_that_is_taken_on_a_full_disk_is_no_room(void **state)
+/* The disk is full, and the segments that are not needed any more have left one spare. Returns
+ * the last LSN. */
+static uint64_t fill_disk_to_one_spare(void)
 {
     uint64_t last;
 
-    (void)state;
     fill_disk(ENOSPC);
     last = append_until_full();
     assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
     journal_trim(rig.journal, last);
     assert_int_equal(rig_files(&rig, "spare-"), 1);
+    return last;
+}
+
+/* What was found out when a file could not be made is still true when a spare is at hand. */
+static void a_spare_that_is_taken_on_a_full_disk_is_no_room(void **state)
+{
+    uint64_t last = fill_disk_to_one_spare();
+
+    (void)state;
     assert_false(journal_has_room(rig.journal));
     assert_int_equal(rig_append(&rig, 500), last + 1);
     assert_int_equal(rig_files(&rig, "spare-"), 0);
@@ -403,14 +412,9 @@ static void a_reserve_that_cannot_be_taken_fails_the_journal(void **state)
 /* The disk is still full, and the reserve is used up: a spare takes its place. */
 static void a_spare_becomes_the_reserve_that_is_missing(void **state)
 {
-    uint64_t last;
+    uint64_t last = fill_disk_to_one_spare();
 
     (void)state;
-    fill_disk(ENOSPC);
-    last = append_until_full();
-    assert_int_equal(journal_sync(rig.journal), DUEQ_OK);
-    journal_trim(rig.journal, last);
-    assert_int_equal(rig_files(&rig, "spare-"), 1);
     rig.after = last;
     rig_reopen(&rig);
     assert_int_equal(rig_files(&rig, "spare-"), 0);
