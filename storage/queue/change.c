@@ -52,11 +52,6 @@ enum dueq_status queue_reschedule(struct queue *queue, struct dueq_slice topic,
 
 /* ---- what a job says */
 
-static int64_t given_or(int64_t given, int64_t otherwise)
-{
-    return given == DUEQ_DEFAULT ? otherwise : given;
-}
-
 /* The kinds of backoff exclude each other. */
 static void update_backoff(struct job_body *body, const struct dueq_push *changes)
 {
@@ -76,10 +71,10 @@ static void update_options(struct job_body *body, const struct dueq_push *change
 {
     if (changes->priority != DUEQ_DEFAULT)
         body->priority = (uint8_t)changes->priority;
-    body->lease = given_or(changes->lease, body->lease);
-    body->retries = given_or(changes->retries, body->retries);
-    body->crashes = given_or(changes->crashes, body->crashes);
-    body->ttl = given_or(changes->ttl, body->ttl);
+    body->lease = queue_or_default(changes->lease, body->lease);
+    body->retries = queue_or_default(changes->retries, body->retries);
+    body->crashes = queue_or_default(changes->crashes, body->crashes);
+    body->ttl = queue_or_default(changes->ttl, body->ttl);
     update_backoff(body, changes);
 }
 
@@ -146,8 +141,7 @@ enum dueq_status queue_update(struct queue *queue, const struct dueq_push *chang
 
     if (status != DUEQ_OK)
         return status;
-    if (job.state.state == PHASE_DEAD || job.state.state == PHASE_DONE ||
-        (with_body && job.state.state == PHASE_CLAIMED))
+    if (job_has_ended(&job) || (with_body && job.state.state == PHASE_CLAIMED))
         return DUEQ_WRONGSTATE;
     status = push_check(queue, changes);
     if (status == DUEQ_OK && !with_body)
@@ -203,9 +197,9 @@ enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct
         status = topics_open(queue, other, &to);
     if (status != DUEQ_OK || from == to)
         return status;
-    if (to->paused & TOPIC_PAUSED_IN)
-        return DUEQ_PAUSED;
-    status = push_take_id(queue, to, id, &name);
+    status = push_refusal(to);
+    if (status == DUEQ_OK)
+        status = push_take_id(queue, to, id, &name);
     if (status == DUEQ_OK)
         status = schedule_reserve(to, &job.state, time);
     if (status != DUEQ_OK)
@@ -244,7 +238,7 @@ enum dueq_status queue_cancel(struct queue *queue, struct dueq_slice topic,
     time = queue_time(queue, time);
     if (status != DUEQ_OK)
         return status;
-    if (job.state.state == PHASE_DEAD || job.state.state == PHASE_DONE)
+    if (job_has_ended(&job))
         return DUEQ_WRONGSTATE;
     *ret_claimed = job.state.state == PHASE_CLAIMED;
     if (*ret_claimed)

@@ -204,10 +204,7 @@ static enum dueq_status find_unexpired(struct queue *queue, struct dueq_slice to
 {
     enum dueq_status status = find_held(queue, topic, id, token, ret_topic, ret_job);
 
-    return status == DUEQ_OK &&
-                   (ret_job->state.state == PHASE_DEAD || ret_job->state.state == PHASE_DONE)
-               ? DUEQ_STALE
-               : status;
+    return status == DUEQ_OK && job_has_ended(ret_job) ? DUEQ_STALE : status;
 }
 
 /* Until when the id of a done job stays taken, on the queue's clock. */
@@ -380,9 +377,7 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
         wait = nack->outcome == DUEQ_SILENT ? 0 : job_backoff(queue, found, &job);
     job.state.token_valid = false;
     if (nack->progress.size > 0)
-        job.state.progress = nack->progress;
-    if (job.state.progress.size > DUEQ_PROGRESS_MAX)
-        job.state.progress.size = DUEQ_PROGRESS_MAX;
+        job.state.progress = nack->progress; /* job_reschedule cuts it */
     status = job_give_back(queue, found, &job, queue_after(time, wait),
                            nack->unseen ? JOB_UNSEEN : (int)nack->outcome, nack->error, time,
                            ret_state);

@@ -39,7 +39,7 @@ enum dueq_status queue_watch_end(struct queue *queue, struct dueq_slice topic,
 
     if (status != DUEQ_OK)
         return status;
-    if (job.state.state == PHASE_DEAD || job.state.state == PHASE_DONE)
+    if (job_has_ended(&job))
         return DUEQ_WRONGSTATE;
     return endings_add(queue, found, job.seq, arg, ret_watch);
 }

@@ -1,6 +1,6 @@
-/* Looks at many jobs of a topic without changing one (job_scan.c, peek.c,
- * forecast.c). The functions
- * that dueq.h has under the same name with dueq_ are specified there. Private to storage. */
+/* Looks at many jobs of a topic without changing one (job_scan.c, peek.c, forecast.c). The
+ * functions that dueq.h has under the same name with dueq_ are specified there. Private to
+ * storage. */
 #ifndef DUEQ_LOOK_H
 #define DUEQ_LOOK_H
 

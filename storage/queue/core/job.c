@@ -52,13 +52,13 @@ enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq
     return DUEQ_OK;
 }
 
-/* The texts of the state may lie in queue->state: the record is made elsewhere first. */
 static bool has_texts(const struct job_state *state)
 {
     return state->error.size + state->worker.size + state->progress.size + state->history.size >
            0;
 }
 
+/* The texts of the state may lie in queue->state: the record is made elsewhere first. */
 void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
 {
     struct kv_key key = queue_key_job(TABLE_STATE, topic->id, job->seq);

@@ -23,6 +23,12 @@ struct job_options {
     size_t step_count;
 };
 
+/* Is it dead or done? */
+static inline bool job_has_ended(const struct job *job)
+{
+    return job->state.state == PHASE_DEAD || job->state.state == PHASE_DONE;
+}
+
 /* ---- records */
 
 /* DUEQ_NOTFOUND: there is no such job. DUEQ_CORRUPT: a record is malformed. On failure *ret_job

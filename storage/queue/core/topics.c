@@ -236,7 +236,6 @@ void topics_drop(struct queue *queue, struct topic *topic)
     topics_save(queue);
     count_out(&queue->jobs, &counts);
     queue->bytes -= topic->bytes;
-    endings_end_topic(queue, id);
     drop(queue, topic);
     garbage_add(queue, id);
 }
