@@ -471,11 +471,15 @@ static int64_t next_turn(struct server *server)
     return wait < 0 ? 0 : wait;
 }
 
+/* Ends with a ms, not that long after now: what is due in the next ms is due when it begins. */
 static void arm_timer(struct server *server)
 {
-    int64_t wait = next_turn(server);
-    struct timeval until = {(time_t)(wait / 1000), (suseconds_t)(wait % 1000) * 1000};
+    int64_t wait = next_turn(server) * 1000;
+    struct timeval until;
 
+    if (wait > 0)
+        wait -= server->clock.wall_usec % 1000;
+    until = (struct timeval){(time_t)(wait / 1000000), (suseconds_t)(wait % 1000000)};
     event_add(server->timer, &until);
 }
 
@@ -533,11 +537,25 @@ static bool add_event(struct server *server, struct event **event, int fd, short
     return *event != NULL && event_add(*event, NULL) == 0;
 }
 
+/* Timers are exact to the microsecond; by default epoll waits up to a ms longer. */
+static struct event_base *new_base(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config == NULL)
+        return NULL;
+    if (event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) == 0)
+        base = event_base_new_with_config(config);
+    event_config_free(config);
+    return base;
+}
+
 static bool init_events(struct server *server)
 {
     int stop_fd = stop_signals_open();
 
-    server->base = event_base_new();
+    server->base = new_base();
     server->notice_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (server->base == NULL || server->notice_fd < 0 || stop_fd < 0)
         return false;
