@@ -27,8 +27,11 @@ static const char usage[] =
     "  --topic NAME                     topic (bench)\n"
     "  --ids random|none                none: the server gives them (random)\n"
     "  --seed N                         of ids and delays (1)\n"
+    "  --every N                        a line every N seconds: rate, longest request (0: "
+    "none)\n"
     "\n"
-    "Prints one line: name=value pairs; rate is jobs a second, p50, p99 and max are the\n"
+    "Prints one line at the end: name=value pairs; rate is jobs a second, p50, p99 and max are "
+    "the\n"
     "latencies of requests in microseconds.\n";
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
@@ -81,6 +84,10 @@ static bool parse_option(struct load *load, const char *name, const char *value)
     }
     if (strcmp(name, "--batch") == 0)
         return parse_unsigned(value, 10000, &load->batch);
+    if (strcmp(name, "--every") == 0 && parse_number(value, 0, 86400, &number)) {
+        load->every = (unsigned)number;
+        return true;
+    }
     if (strcmp(name, "--count") == 0)
         return parse_unsigned(value, BENCH_COUNT_MAX, &load->count);
     if (strcmp(name, "--jobs") == 0)
@@ -150,6 +157,14 @@ static bool parse_arguments(struct load *load, int argc, char **argv)
     return target_can(load);
 }
 
+/* A fall of the rate after a minute does not show in the mean. */
+static void print_part(const struct load_part *part)
+{
+    printf("at=%.1f jobs=%" PRIu64 " rate=%.0f max=%" PRIu64 "\n", part->at, part->jobs,
+           (double)part->jobs / part->seconds, part->latency_max);
+    fflush(stdout);
+}
+
 int bench_main(int argc, char **argv)
 {
     static struct load_result result;
@@ -162,7 +177,8 @@ int bench_main(int argc, char **argv)
                         .count = 1,
                         .jobs = 100000,
                         .body_size = 200,
-                        .seed = 1};
+                        .seed = 1,
+                        .progress = print_part};
 
     if (!parse_arguments(&load, argc, argv)) {
         fputs(usage, stderr);

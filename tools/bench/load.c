@@ -43,6 +43,10 @@ struct run {
     uint64_t issued; /* jobs requested so far */
     uint64_t random;
     unsigned active;
+    uint64_t begun, reported; /* usec */
+    uint64_t reported_jobs;
+    struct event *reporter;
+    struct load_part part;
     char *body;
     bool failed;
 };
@@ -81,14 +85,17 @@ static uint64_t bucket_value(unsigned bucket)
     return bucket < 128 ? bucket : (uint64_t)(bucket % 64 + 64) << (bucket / 64 - 1);
 }
 
-static void count_latency(struct load_result *result, uint64_t usec)
+static void count_latency(struct run *run, uint64_t usec)
 {
+    struct load_result *result = run->result;
     unsigned bucket = bucket_of(usec);
 
     result->requests++;
     result->latency[bucket < LOAD_BUCKETS ? bucket : LOAD_BUCKETS - 1]++;
     if (usec > result->latency_max)
         result->latency_max = usec;
+    if (usec > run->part.latency_max)
+        run->part.latency_max = usec;
 }
 
 uint64_t load_percentile(const struct load_result *result, double share)
@@ -134,8 +141,7 @@ static void unstamp(struct connection *connection)
 {
     struct run *run = connection->run;
 
-    count_latency(run->result,
-                  now_usec(CLOCK_MONOTONIC) - connection->sent_at[connection->oldest]);
+    count_latency(run, now_usec(CLOCK_MONOTONIC) - connection->sent_at[connection->oldest]);
     connection->oldest = (connection->oldest + 1) % run->load->pipeline;
     connection->in_ring--;
 }
@@ -453,10 +459,42 @@ static void start(struct run *run)
         flush(&run->connections[i]);
 }
 
+/* ---- reports */
+
+static void report(struct run *run)
+{
+    uint64_t now = now_usec(CLOCK_MONOTONIC), jobs = run->result->jobs;
+
+    run->part.at = (double)(now - run->begun) / 1e6;
+    run->part.seconds = (double)(now - run->reported) / 1e6;
+    run->part.jobs = jobs - run->reported_jobs;
+    run->load->progress(&run->part);
+    run->reported = now;
+    run->reported_jobs = jobs;
+    run->part = (struct load_part){0};
+}
+
+static void on_report(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    report(arg);
+}
+
+static bool start_reports(struct run *run)
+{
+    struct timeval every = {(time_t)run->load->every, 0};
+
+    run->begun = run->reported = now_usec(CLOCK_MONOTONIC);
+    if (run->load->every == 0)
+        return true;
+    run->reporter = event_new(run->base, -1, EV_PERSIST, on_report, run);
+    return run->reporter != NULL && event_add(run->reporter, &every) == 0;
+}
+
 bool load_run(const struct load *load, struct load_result *ret_result)
 {
     struct run run = {.load = load, .result = ret_result, .random = load->seed};
-    uint64_t begun;
 
     memset(ret_result, 0, sizeof(*ret_result));
     run.base = event_base_new();
@@ -467,15 +505,18 @@ bool load_run(const struct load *load, struct load_result *ret_result)
     for (unsigned i = 0; i < load->connections && !run.failed; i++)
         open_connection(&run, &run.connections[i]);
 
-    begun = now_usec(CLOCK_MONOTONIC);
+    if (!start_reports(&run))
+        fail(&run, "timer", strerror(errno));
     if (!run.failed)
         start(&run);
     if (!run.failed && run.active > 0)
         event_base_dispatch(run.base);
-    ret_result->seconds = (double)(now_usec(CLOCK_MONOTONIC) - begun) / 1e6;
+    ret_result->seconds = (double)(now_usec(CLOCK_MONOTONIC) - run.begun) / 1e6;
 
     for (unsigned i = 0; i < load->connections; i++)
         close_connection(&run.connections[i]);
+    if (run.reporter != NULL)
+        event_free(run.reporter);
     free(run.connections);
     free(run.body);
     event_base_free(run.base);

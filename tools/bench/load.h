@@ -10,6 +10,14 @@ enum load_kind {
     LOAD_WORK   /* the same with one request: it acks the jobs of the one before */
 };
 
+/* What was done since the last report. */
+struct load_part {
+    double at;      /* s since the start */
+    double seconds; /* since the last report */
+    uint64_t jobs;
+    uint64_t latency_max; /* usec, of a request */
+};
+
 struct load {
     const struct bench_driver *driver;
     const char *host;
@@ -25,6 +33,8 @@ struct load {
     int64_t delay_max; /* ms; delays are random, from 1 ms to this; 0: no delay */
     bool no_ids;       /* the server gives them */
     uint64_t seed;     /* of the random ids and delays */
+    unsigned every;    /* s between two calls of: */
+    void (*progress)(const struct load_part *part);
 };
 
 enum {
