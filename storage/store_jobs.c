@@ -57,9 +57,7 @@ enum dueq_status dueq_finish(struct dueq *store, struct dueq_slice topic, struct
 enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                             int64_t token)
 {
-    struct held_job held;
-
-    return queue_holds(store->queue, topic, id, token, &held);
+    return queue_holds(store->queue, topic, id, token);
 }
 
 enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,

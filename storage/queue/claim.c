@@ -243,10 +243,11 @@ static void remove_done(struct queue *queue, struct topic *topic, const struct j
     job_remove(queue, topic, job);
 }
 
-/* Keeps the done job for `keep` ms, and for its window if that is longer. */
-static enum dueq_status keep_job(struct queue *queue, struct topic *topic, struct job *job,
-                                 const struct dueq_done *done, int64_t keep,
-                                 struct dueq_time time)
+/* Until when the done job is kept, for its result or for its window; not later than now: not at
+ * all. */
+static enum dueq_status find_kept_until(struct queue *queue, struct topic *topic,
+                                        struct job *job, int64_t keep, struct dueq_time time,
+                                        int64_t *ret_until)
 {
     enum dueq_status status = job_load_body(queue, topic, job->seq, &job->body);
     int64_t kept, taken;
@@ -255,11 +256,29 @@ static enum dueq_status keep_job(struct queue *queue, struct topic *topic, struc
         return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
     kept = safe_time_add(time.now, safe_time_clamp(keep));
     taken = window_end(&job->body, time);
-    if (kept <= time.now && taken <= time.now) {
+    *ret_until = kept > taken ? kept : taken;
+    return DUEQ_OK;
+}
+
+static bool may_be_kept(const struct job *job, int64_t keep)
+{
+    return keep > 0 || job->state.windowed;
+}
+
+static enum dueq_status keep_job(struct queue *queue, struct topic *topic, struct job *job,
+                                 const struct dueq_done *done, int64_t keep,
+                                 struct dueq_time time)
+{
+    int64_t until;
+    enum dueq_status status = find_kept_until(queue, topic, job, keep, time, &until);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (until <= time.now) {
         remove_done(queue, topic, job);
         return DUEQ_OK;
     }
-    status = job_finish(queue, topic, job, kept > taken ? kept : taken, keep == 0, time);
+    status = job_finish(queue, topic, job, until, keep == 0, time);
     if (status == DUEQ_OK)
         put_result(queue, topic, job, done);
     return status;
@@ -275,7 +294,7 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
 
     if (job->state.followed)
         status = job_take_follow_up(queue, topic, job, time);
-    else if (keep > 0 || job->state.windowed)
+    else if (may_be_kept(job, keep))
         status = keep_job(queue, topic, job, done, keep, time);
     else
         remove_done(queue, topic, job);
@@ -284,22 +303,53 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
     return status;
 }
 
+/* As find_done, for an ack that must be the first one. */
+static enum dueq_status find_first_ack(struct queue *queue, struct dueq_slice topic,
+                                       struct dueq_slice id, int64_t token,
+                                       struct topic **ret_topic, struct job *ret_job)
+{
+    enum dueq_status status = find_done(queue, topic, id, token, ret_topic, ret_job);
+
+    if (status == DUEQ_OK && ret_job->state.state == PHASE_DONE)
+        return DUEQ_STALE;
+    return status == DUEQ_OK && ret_job->state.cancelled ? DUEQ_CANCELLED : status;
+}
+
 enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                             int64_t token, struct held_job *ret_held)
+                             int64_t token)
 {
     struct topic *found;
     struct job job;
-    enum dueq_status status = find_done(queue, topic, id, token, &found, &job);
 
+    return find_first_ack(queue, topic, id, token, &found, &job);
+}
+
+/* A body that is kept stays; a follow-up is one job more that waits. */
+enum dueq_status queue_foresee_ack(struct queue *queue, struct dueq_slice topic,
+                                   struct dueq_slice id, int64_t token,
+                                   const struct dueq_done *done, struct dueq_time time,
+                                   struct held_job *ret_held)
+{
+    struct topic *found;
+    struct job job;
+    int64_t keep, until = 0;
+    bool is_counted;
+    enum dueq_status status = find_first_ack(queue, topic, id, token, &found, &job);
+
+    time = queue_time(queue, time);
     if (status != DUEQ_OK)
         return status;
-    if (job.state.state == PHASE_DONE)
-        return DUEQ_STALE;
-    if (job.state.cancelled)
-        return DUEQ_CANCELLED;
-    ret_held->frees = !job.state.followed && !job.state.windowed &&
-                      settings_number(queue, found, DUEQ_SET_KEEP, 0) <= 0;
-    ret_held->shortens = !job.state.followed && job.state.state != PHASE_DEAD;
+    keep = choose_keep(queue, found, done);
+    if (!job.state.followed && may_be_kept(&job, keep))
+        status = find_kept_until(queue, found, &job, keep, time, &until);
+    if (status != DUEQ_OK)
+        return status;
+    is_counted = job.state.state != PHASE_DEAD;
+    *ret_held = (struct held_job){.seq = job.seq,
+                                  .frees = !job.state.followed && until <= time.now,
+                                  .jobs = is_counted && !job.state.followed};
+    if (job.state.followed || keep <= 0)
+        ret_held->bytes = job_bytes(queue, found, &job);
     return DUEQ_OK;
 }
 

@@ -10,7 +10,8 @@ enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
     static const struct dueq_done plain = {.keep = DUEQ_DEFAULT};
     struct leaving_job leaving = {.topic = topic, .id = id};
     struct push_batch batch;
-    enum dueq_status status = queue_holds(queue, topic, id, token, &leaving.held);
+    enum dueq_status status =
+        queue_foresee_ack(queue, topic, id, token, done, time, &leaving.held);
 
     if (status == DUEQ_CANCELLED)
         return queue_ack(queue, topic, id, token, time);
@@ -18,7 +19,6 @@ enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
         return status;
     if (done == NULL)
         done = &plain;
-    leaving.held.frees &= !done->has_result && done->keep <= 0;
     leaving.room = queue_finish_room(done);
     status = push_batch_plan(queue, pushes, count, &leaving, time, &batch);
     if (status == DUEQ_OK)

@@ -33,11 +33,17 @@ static bool fits(const struct amount *amount, const struct amount *most)
     return amount->jobs <= most->jobs && amount->bytes <= most->bytes;
 }
 
-static struct amount amount_now(const struct topic *topic)
+/* Without the job that leaves; NULL: none does. */
+static struct amount amount_now(const struct topic *topic, const struct held_job *leaving)
 {
     struct job_counts counts = topic_counts(topic);
+    struct amount amount = {counts.pending + counts.claimed, topic->bytes};
 
-    return (struct amount){counts.pending + counts.claimed, topic->bytes};
+    if (leaving != NULL) {
+        amount.jobs -= leaving->jobs;
+        amount.bytes -= leaving->bytes;
+    }
+    return amount;
 }
 
 /* ---- the waiting jobs of all lanes, by due time */
@@ -50,6 +56,7 @@ struct front {
 struct search {
     struct queue *queue;
     struct topic *topic;
+    const struct held_job *leaving;
     struct front *fronts; /* one a lane */
 };
 
@@ -119,6 +126,8 @@ static enum dueq_status drop_oldest(struct search *search, struct amount *amount
     uint64_t seq;
     enum dueq_status status = next_oldest(search, &seq);
 
+    if (status == DUEQ_OK && search->leaving != NULL && seq == search->leaving->seq)
+        status = next_oldest(search, &seq); /* it goes anyway */
     if (status == DUEQ_OK)
         status = job_load(search->queue, search->topic, seq, &job);
     if (status != DUEQ_OK)
@@ -134,7 +143,7 @@ static enum dueq_status choose(struct search *search, struct amount amount,
                                const struct amount *most, size_t drops_most,
                                struct limits_drops *drops)
 {
-    struct amount before = amount_now(search->topic);
+    struct amount before = amount_now(search->topic, search->leaving);
     enum dueq_status status = make_places(drops, drops_most);
 
     if (status == DUEQ_OK)
@@ -150,12 +159,12 @@ static enum dueq_status choose(struct search *search, struct amount amount,
 enum dueq_status limits_admit(struct queue *queue, struct topic *topic,
                               const struct limits_change *change, struct limits_drops *drops)
 {
-    struct amount amount = amount_now(topic);
+    struct amount amount = amount_now(topic, change->leaving);
     struct amount most = {(uint64_t)limit_of(queue, topic, DUEQ_SET_MAX_LENGTH),
                           (uint64_t)limit_of(queue, topic, DUEQ_SET_MAX_BYTES)};
-    struct search search = {.queue = queue, .topic = topic};
+    struct search search = {.queue = queue, .topic = topic, .leaving = change->leaving};
 
-    amount.jobs += change->jobs - change->leaving;
+    amount.jobs += change->jobs;
     amount.bytes += change->bytes;
     if (change->jobs == 0 || fits(&amount, &most))
         return DUEQ_OK;

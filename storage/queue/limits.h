@@ -8,7 +8,8 @@
 
 /* What is about to be added to a topic, and removed by the same call. */
 struct limits_change {
-    uint64_t jobs, bytes, leaving;
+    uint64_t jobs, bytes;
+    const struct held_job *leaving; /* NULL: none */
 };
 
 /* Waiting jobs that are to make room. Set it to zero. */

@@ -84,9 +84,22 @@ static struct topic *topic_of(const struct push_batch *batch, size_t index)
 
 static bool is_leaving(const struct push_batch *batch, const struct dueq_push *push)
 {
-    return batch->leaving != NULL && batch->leaving->held.frees &&
-           dueq_slice_equal(batch->leaving->topic, push->topic) &&
+    return batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, push->topic) &&
            dueq_slice_equal(batch->leaving->id, push->id);
+}
+
+/* The acked job is kept as done, or a follow-up takes its place: whatever it is now, its id is
+ * taken then. */
+static enum dueq_status check_left_id(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+
+    if (batch->leaving->held.frees)
+        return DUEQ_OK;
+    if (push->on_duplicate == DUEQ_REJECT)
+        return DUEQ_DUPLICATE;
+    batch->planned[index].taken = true;
+    return push_onto_check(batch->queue, batch->planned[index].topic, push, batch->time);
 }
 
 static enum dueq_status check_id(struct push_batch *batch, size_t index)
@@ -99,8 +112,10 @@ static enum dueq_status check_id(struct push_batch *batch, size_t index)
     if (push->id.size == 0)
         return DUEQ_OK;
     status = add_name(batch, index);
-    if (status != DUEQ_OK || topic == NULL || is_leaving(batch, push))
+    if (status != DUEQ_OK || topic == NULL)
         return status;
+    if (is_leaving(batch, push))
+        return check_left_id(batch, index);
     status = push_take_id(batch->queue, topic, push->id, &name);
     if (status != DUEQ_DUPLICATE)
         return status;
@@ -192,7 +207,7 @@ static enum dueq_status add_up(struct push_batch *batch, size_t index)
     bool creates = !planned->taken;
     enum dueq_status status = limits_check_body(batch->queue, planned->topic, push->body.size);
 
-    if (status == DUEQ_OK && planned->taken)
+    if (status == DUEQ_OK && planned->taken && !is_leaving(batch, push))
         status = push_creates(batch->queue, planned->topic, push, &creates);
     if (status == DUEQ_OK && creates) {
         planned->topic->adding++;
@@ -207,9 +222,8 @@ static enum dueq_status admit(struct push_batch *batch, struct topic *topic)
 
     if (change.jobs == 0 || !limits_any(batch->queue, topic))
         return DUEQ_OK;
-    if (batch->leaving != NULL && batch->leaving->held.shortens &&
-        dueq_slice_equal(batch->leaving->topic, topic_name(topic)))
-        change.leaving = 1;
+    if (batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, topic_name(topic)))
+        change.leaving = &batch->leaving->held;
     return limits_admit(batch->queue, topic, &change, &batch->drops);
 }
 

@@ -9,7 +9,7 @@
 struct leaving_job {
     struct dueq_slice topic, id;
     struct held_job held;
-    size_t room; /* bytes that its end takes */
+    size_t room; /* bytes on the disk that its end takes */
 };
 
 struct push_batch {

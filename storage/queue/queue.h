@@ -26,11 +26,17 @@ enum dueq_status queue_finish(struct queue *queue, struct dueq_slice topic,
 size_t queue_finish_room(const struct dueq_done *done);
 /* What an ack of a claimed job would do. */
 struct held_job {
-    bool frees;    /* the id is free then */
-    bool shortens; /* the topic has one job less that waits or is claimed */
+    uint64_t seq;
+    bool frees;           /* the id is free then */
+    uint64_t jobs, bytes; /* that count for the limits of the topic: so many less */
 };
 enum dueq_status queue_holds(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
-                             int64_t token, struct held_job *ret_held);
+                             int64_t token);
+/* The same, and what the ack of queue_finish would do. done: NULL as of queue_ack. */
+enum dueq_status queue_foresee_ack(struct queue *queue, struct dueq_slice topic,
+                                   struct dueq_slice id, int64_t token,
+                                   const struct dueq_done *done, struct dueq_time time,
+                                   struct held_job *ret_held);
 enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
                                  struct dueq_slice id, int64_t token,
                                  const struct dueq_done *done, const struct dueq_push *pushes,

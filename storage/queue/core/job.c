@@ -114,7 +114,7 @@ static void drop_ttl(struct queue *queue, struct topic *topic, const struct job_
 }
 
 /* States of version 1 do not tell the size of the body. */
-static uint64_t body_size(struct queue *queue, struct topic *topic, const struct job *job)
+uint64_t job_bytes(struct queue *queue, struct topic *topic, const struct job *job)
 {
     struct job_body body;
 
@@ -143,7 +143,7 @@ void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
 /* The id goes first: it lies in a record that goes. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 {
-    forget_bytes(queue, topic, body_size(queue, topic, job));
+    forget_bytes(queue, topic, job_bytes(queue, topic, job));
     if (job->body.id.size > 0)
         id_index_del(&queue->ids, topic->id, job->body.id);
     queue_note_end(queue, topic, job->seq, DUEQ_END_GONE);
@@ -208,7 +208,7 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
     state.expires = job_record_ttl_end(body, queue_clock_of(queue, body->clock, body->due));
     if (status != DUEQ_OK)
         return status;
-    queue_count_bytes(queue, topic, body_size(queue, topic, job), body->body.size);
+    queue_count_bytes(queue, topic, job_bytes(queue, topic, job), body->body.size);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, &job->state, job->seq);
     if (job->moved)
@@ -310,7 +310,7 @@ enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job
         body.id.data = id;
         body.body = dueq_slice(NULL, 0);
         body.stripped = true;
-        forget_bytes(queue, topic, body_size(queue, topic, job));
+        forget_bytes(queue, topic, job_bytes(queue, topic, job));
         state.size = 0;
         job_put_body(queue, topic, TABLE_BODY, job->seq, &body, false);
     }

@@ -46,6 +46,8 @@ void job_put_body(struct queue *queue, struct topic *topic, uint8_t table, uint6
                   const struct job_body *body, bool absent);
 /* Writes the record of a state; afterwards its texts are in queue->state. */
 void job_save_state(struct queue *queue, struct topic *topic, struct job *job);
+/* Bytes of the job's body. Of *job the seq and the state are used. */
+uint64_t job_bytes(struct queue *queue, struct topic *topic, const struct job *job);
 /* Deletes all records of the job, and its id. Of the body only the id is used. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job);
 

@@ -121,6 +121,11 @@ bool model_is_used(const struct queue_model *model, int topic)
     return is_paused(&model->topics[topic]);
 }
 
+int64_t model_bytes(const struct model_job *job)
+{
+    return (int64_t)(strlen(job->content.body) + (job->followed ? strlen(job->next.body) : 0));
+}
+
 /* ---- time */
 
 static int64_t clock_of(const struct model_job *job, struct dueq_time time)
@@ -177,7 +182,7 @@ static void add_job(const struct model_job *job, struct dueq_time time,
     int64_t late = clock_of(job, time) - job->due;
 
     stats->counts[state]++;
-    stats->bytes += strlen(job->content.body) + (job->followed ? strlen(job->next.body) : 0);
+    stats->bytes += (uint64_t)model_bytes(job);
     if (state == DUEQ_READY && late > stats->oldest_ready_age)
         stats->oldest_ready_age = late;
     if (state == DUEQ_DELAYED && time.wall - late < stats->next_due)

@@ -41,6 +41,7 @@ struct model_job {
     bool wall; /* due is on the wall clock */
     bool token_valid, cancelled;
     bool followed; /* `next` takes its place when the claim ends */
+    bool spared;   /* no push drops it at present */
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
     int64_t since;      /* of the claim, or of the extension that claimed it again */
@@ -88,6 +89,9 @@ struct model_job *model_best(struct queue_model *model, int topic, struct dueq_t
 struct model_job *model_worst_dead(struct queue_model *model, int topic, struct dueq_time time);
 /* Is the topic kept when empty topics are dropped? */
 bool model_is_used(const struct queue_model *model, int topic);
+
+/* Bytes of its bodies. */
+int64_t model_bytes(const struct model_job *job);
 
 /* ---- time */
 

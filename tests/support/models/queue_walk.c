@@ -1,6 +1,7 @@
 #include "tests/support/models/queue_walk.h"
 
 #include "storage/queue/core/topic.h"
+#include "tests/support/models/queue_model_life.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <string.h>
@@ -34,6 +35,15 @@ bool walk_choose(struct walk_target *ret_target)
     if (walk_once_in(5))
         ret_target->token -= 1;
     return true;
+}
+
+bool walk_choose_held(struct walk_target *ret_target)
+{
+    for (int i = 0; i < 20; i++)
+        if (walk_choose(ret_target) &&
+            model_held(ret_target->job, ret_target->token, true) == DUEQ_OK)
+            return true;
+    return walk_choose(ret_target);
 }
 
 /* ---- one job */

@@ -5,7 +5,7 @@
 #define DUEQ_QUEUE_WALK_H
 
 #include "tests/support/dice.h"
-#include "tests/support/models/queue_model.h"
+#include "tests/support/models/queue_model_push.h"
 #include "tests/support/store/store_fixture.h"
 
 struct queue_walk {
@@ -14,6 +14,7 @@ struct queue_walk {
     struct queue_model model;
     bool waiting[QUEUE_MODEL_TOPICS]; /* a claim found nothing: a signal must come before a
                                          claim finds a job */
+    uint64_t bodies;                  /* made so far */
 };
 extern struct queue_walk walk;
 
@@ -31,6 +32,8 @@ struct walk_target {
 };
 /* False: there was no job yet in the place that was chosen. */
 bool walk_choose(struct walk_target *ret_target);
+/* The same; in most cases the token is good for an ack, if there is such a job. */
+bool walk_choose_held(struct walk_target *ret_target);
 
 /* The store shows the job as the model has it. */
 void walk_check_job(const struct dueq_job *found, const struct model_job *job);
@@ -41,16 +44,35 @@ void walk_check_stats(void);
 /* ---- pushes (queue_walk_push.c) */
 
 void walk_push(void);
-void walk_push_many(void);
+/* same: NULL, or whose id the push has in some cases. */
+void walk_choose_push(struct model_push *push, const struct walk_target *same);
+/* The store took the push. */
+void walk_follow_push(const struct model_push *push, const struct dueq_pushed *pushed);
+/* The store gave the id: such ids grow, and no job of the topic has it. */
+void walk_note_given_id(int topic, struct dueq_slice id);
 /* A moment for `push`, and for the model's job that comes of it. */
 void walk_choose_due(struct dueq_push *push, struct model_content *content);
 /* Sets options of a push at random, others not. */
 void walk_choose_options(struct dueq_push *push);
+/* body: QUEUE_MODEL_BODY bytes. No two bodies are the same. */
+void walk_write_body(char *body);
+
+/* ---- pushes that come together (queue_walk_batch.c) */
+
+void walk_push_many(void);
+void walk_hand_over(void);
 
 /* ---- claims (queue_walk_claim.c) */
 
 void walk_claim(void);
 void walk_ack(void);
+/* How a job is done. */
+struct walk_done {
+    struct dueq_done done;
+    const char *result; /* NULL: none */
+    bool is_plain;      /* nothing is set */
+};
+void walk_choose_done(struct walk_done *ret_done);
 void walk_finish(void);
 void walk_nack(void);
 void walk_extend(void);

@@ -3,7 +3,6 @@
 #include "storage/queue/record/safe_time.h"
 #include "tests/support/models/queue_model_life.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,7 +111,7 @@ void walk_update(void)
     walk_choose_options(&changes);
     if (walk_once_in(2))
         changes.priority = (int)walk_roll(4) * 60;
-    snprintf(body, sizeof(body), "%0*" PRId64, 1 + (int)walk_roll(20), walk_roll(100));
+    walk_write_body(body);
     changes.topic = target.topic;
     changes.id = target.id;
     changes.body = dueq_slice(body, strlen(body));

@@ -104,21 +104,33 @@ void walk_ack(void)
                    DUEQ_DEFAULT, NULL);
 }
 
-void walk_finish(void)
+void walk_choose_done(struct walk_done *ret_done)
 {
     static const char *const results[] = {NULL, "", "42", "a longer result"};
     const char *result = choose_text(results, 4);
-    struct dueq_done done = {
-        .has_result = result != NULL, .result = slice_of(result), .keep = DUEQ_DEFAULT};
-    struct walk_target target;
 
+    *ret_done = (struct walk_done){.result = result,
+                                   .done = {.has_result = result != NULL,
+                                            .result = slice_of(result),
+                                            .keep = DUEQ_DEFAULT}};
     if (walk_once_in(2))
-        done.keep = walk_roll(2000) + (result != NULL);
+        ret_done->done.keep = walk_once_in(3) ? 0 : walk_roll(2000);
+    if (result != NULL && ret_done->done.keep == 0)
+        ret_done->done.keep = 1;
+    ret_done->is_plain = result == NULL && ret_done->done.keep == DUEQ_DEFAULT;
+}
+
+void walk_finish(void)
+{
+    struct walk_target target;
+    struct walk_done done;
+
+    walk_choose_done(&done);
     if (walk_choose(&target))
         follow_ack(&target,
-                   dueq_finish(walk.fixture.store, target.topic, target.id, target.token, &done,
-                               walk.fixture.time),
-                   done.keep, result);
+                   dueq_finish(walk.fixture.store, target.topic, target.id, target.token,
+                               &done.done, walk.fixture.time),
+                   done.done.keep, done.result);
 }
 
 static void choose_nack(struct dueq_nack *nack)

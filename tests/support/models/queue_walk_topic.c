@@ -45,11 +45,12 @@ static void choose_settings(struct dueq_settings *settings)
         [DUEQ_SET_TTL] = 4000,          [DUEQ_SET_TTL_ACTION] = 2,
         [DUEQ_SET_KEEP] = 3000,         [DUEQ_SET_DEAD_KEEP] = 9000,
         [DUEQ_SET_DEAD_MAX] = 8,        [DUEQ_SET_MAX_LENGTH] = 150,
-        [DUEQ_SET_OVERFLOW] = 2};
+        [DUEQ_SET_MAX_BYTES] = 2000,    [DUEQ_SET_OVERFLOW] = 2,
+        [DUEQ_SET_MAX_BODY] = 24};
 
     dueq_settings_init(settings);
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
-        if (sides[i] > 0 && walk_once_in(i == DUEQ_SET_TTL ? 8 : 4))
+        if (sides[i] > 0 && walk_once_in(i == DUEQ_SET_TTL || i == DUEQ_SET_MAX_BODY ? 8 : 4))
             settings->numbers[i] = walk_roll(sides[i]);
     if (!walk_once_in(5))
         return;

@@ -1,0 +1,114 @@
+/* Pushes that come together, alone or with the ack of the job that they follow from. */
+#include "tests/support/models/queue_walk.h"
+
+#include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_push.h"
+
+#include "tests/support/cmocka.h"
+
+enum { MANY = 5 };
+
+/* The pushes, and what the store says to them. */
+struct batch {
+    size_t count;
+    struct model_push pushes[MANY];
+    struct dueq_push given[MANY]; /* to the store */
+    struct dueq_pushed pushed[MANY];
+};
+
+static bool has_places(void)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        count += !walk.model.jobs[i].there;
+    return count >= MANY;
+}
+
+static void choose_batch(struct batch *batch, size_t count, const struct walk_target *same)
+{
+    batch->count = count;
+    for (size_t i = 0; i < count; i++) {
+        walk_choose_push(&batch->pushes[i], i == 0 ? same : NULL);
+        batch->given[i] = batch->pushes[i].push;
+    }
+}
+
+static enum dueq_status batch_status(const struct batch *batch)
+{
+    return model_pushes_status(&walk.model, batch->pushes, batch->count, walk.fixture.time);
+}
+
+static void follow_batch(const struct batch *batch)
+{
+    model_make_room(&walk.model, batch->pushes, batch->count, walk.fixture.time);
+    for (size_t i = 0; i < batch->count; i++)
+        walk_follow_push(&batch->pushes[i], &batch->pushed[i]);
+}
+
+void walk_push_many(void)
+{
+    struct batch batch;
+    enum dueq_status wanted;
+
+    if (!has_places())
+        return;
+    choose_batch(&batch, (size_t)walk_roll(MANY + 1), NULL);
+    wanted = batch_status(&batch);
+    assert_int_equal(dueq_push_many(walk.fixture.store, batch.given, batch.count,
+                                    walk.fixture.time, batch.pushed),
+                     wanted);
+    if (wanted == DUEQ_OK)
+        follow_batch(&batch);
+}
+
+/* ---- hand-over: an ack, then the pushes; or nothing. The follow-up of the acked job does not
+ * make room. */
+
+static void follow_hand_over(struct walk_target *target, const struct walk_done *done,
+                             const struct batch *batch, enum dueq_status status)
+{
+    static struct queue_model before;
+    enum dueq_status wanted;
+
+    before = walk.model;
+    model_ack(&walk.model, target->job, done->done.keep, done->result, walk.fixture.time);
+    target->job->spared = true;
+    wanted = batch_status(batch);
+    assert_int_equal(status, wanted);
+    if (wanted == DUEQ_OK)
+        follow_batch(batch);
+    target->job->spared = false;
+    if (wanted != DUEQ_OK)
+        walk.model = before;
+}
+
+static enum dueq_status held_status(const struct walk_target *target)
+{
+    enum dueq_status status = model_held(target->job, target->token, true);
+
+    return status == DUEQ_OK && target->job->state == MODEL_DONE ? DUEQ_STALE : status;
+}
+
+void walk_hand_over(void)
+{
+    struct walk_target target;
+    struct walk_done done;
+    struct batch batch;
+    enum dueq_status status, held;
+
+    if (!has_places() || !walk_choose_held(&target))
+        return;
+    walk_choose_done(&done);
+    choose_batch(&batch, 1 + (size_t)walk_roll(MANY), &target);
+    held = held_status(&target);
+    status = dueq_hand_over(walk.fixture.store, target.topic, target.id, target.token,
+                            done.is_plain ? NULL : &done.done, batch.given, batch.count,
+                            walk.fixture.time, batch.pushed);
+    if (held == DUEQ_OK)
+        follow_hand_over(&target, &done, &batch, status);
+    else
+        assert_int_equal(status, held);
+    if (held == DUEQ_CANCELLED)
+        model_end_cancelled(&walk.model, target.job, walk.fixture.time);
+}
