@@ -15,9 +15,10 @@ struct job_name {
 struct dueq_watch {
     UT_hash_handle hh; /* until the end */
     struct job_name job;
+    struct topic *topic; /* lives for as long as its job has not ended */
     enum dueq_end end;
     void *arg;
-    struct dueq_watch *prev, *next; /* after the end */
+    struct dueq_watch *prev, *next; /* of the topic's; after the end of those that have ended */
 };
 
 /* Clients choose which jobs are watched: the hash is seeded. */
@@ -35,8 +36,8 @@ static struct dueq_watch *find(const struct queue *queue, const struct job_name 
     return watch;
 }
 
-enum dueq_status endings_add(struct queue *queue, const struct topic *topic, uint64_t seq,
-                             void *arg, struct dueq_watch **ret_watch)
+enum dueq_status endings_add(struct queue *queue, struct topic *topic, uint64_t seq, void *arg,
+                             struct dueq_watch **ret_watch)
 {
     struct job_name job = {topic->id, seq};
     unsigned hash = hash_of(queue, &job);
@@ -50,30 +51,37 @@ enum dueq_status endings_add(struct queue *queue, const struct topic *topic, uin
     if (watch == NULL)
         return DUEQ_NOMEM;
     watch->job = job;
+    watch->topic = topic;
     watch->arg = arg;
     HASH_ADD_BYHASHVALUE(hh, queue->endings.jobs, job, sizeof(job), hash, watch);
     if (watch->hh.tbl == NULL) {
         free(watch);
         return DUEQ_NOMEM;
     }
+    DL_APPEND(topic->watches, watch);
     *ret_watch = watch;
     return DUEQ_OK;
 }
 
+static void forget_job(struct queue *queue, struct dueq_watch *watch)
+{
+    assert(queue->endings.jobs != NULL && watch->topic->watches != NULL);
+    HASH_DEL(queue->endings.jobs, watch);
+    DL_DELETE(watch->topic->watches, watch);
+}
+
 void endings_remove(struct queue *queue, struct dueq_watch *watch)
 {
-    if (watch->end == DUEQ_END_NONE) {
-        assert(queue->endings.jobs != NULL);
-        HASH_DEL(queue->endings.jobs, watch);
-    } else
+    if (watch->end == DUEQ_END_NONE)
+        forget_job(queue, watch);
+    else
         DL_DELETE(queue->endings.ended, watch);
     free(watch);
 }
 
 static void end_watch(struct queue *queue, struct dueq_watch *watch, enum dueq_end end)
 {
-    assert(queue->endings.jobs != NULL);
-    HASH_DEL(queue->endings.jobs, watch);
+    forget_job(queue, watch);
     watch->end = end;
     DL_APPEND(queue->endings.ended, watch);
 }
@@ -87,13 +95,20 @@ void endings_end(struct queue *queue, uint64_t topic, uint64_t seq, enum dueq_en
         end_watch(queue, watch, end);
 }
 
-void endings_end_topic(struct queue *queue, uint64_t topic)
+void endings_end_topic(struct queue *queue, struct topic *topic)
+{
+    while (topic->watches != NULL) {
+        queue->endings.steps++;
+        end_watch(queue, topic->watches, DUEQ_END_GONE);
+    }
+}
+
+void endings_end_all(struct queue *queue)
 {
     struct dueq_watch *watch, *next;
 
     HASH_ITER(hh, queue->endings.jobs, watch, next) {
-        if (topic == 0 || watch->job.topic == topic)
-            end_watch(queue, watch, DUEQ_END_GONE);
+        end_watch(queue, watch, DUEQ_END_GONE);
     }
 }
 
@@ -113,7 +128,7 @@ void endings_free(struct queue *queue)
 {
     struct dueq_watch *watch, *next;
 
-    endings_end_topic(queue, 0);
+    endings_end_all(queue);
     DL_FOREACH_SAFE(queue->endings.ended, watch, next) {
         free(watch);
     }

@@ -52,7 +52,8 @@ struct topic {
     bool put_off; /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
     struct topic *dirty_next, *signal_next, *signal_prev;
-    struct topic *next, *prev; /* among those without jobs, when is_empty */
+    struct dueq_watch *watches; /* of its jobs, see endings.h; NULL: none */
+    struct topic *next, *prev;  /* among those without jobs, when is_empty */
     bool is_empty;
     size_t name_size;
     char name[];

@@ -179,8 +179,7 @@ static void drop(struct queue *queue, struct topic *topic)
     }
     queue_unsignal(queue, topic);
     wheel_cancel(&queue->wheel, &topic->timer);
-    if (!topic->is_empty)
-        endings_end_topic(queue, topic->id);
+    endings_end_topic(queue, topic);
     topic_free(topic);
 }
 
@@ -380,7 +379,7 @@ void topics_flush(struct queue *queue)
     counters->totals = queue->totals;
     counters->first_topic = counters->next_topic;
     garbage_begin(queue);
-    endings_end_topic(queue, 0);
+    endings_end_all(queue);
     forget_topics(queue);
 }
 

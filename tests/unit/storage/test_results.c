@@ -390,6 +390,36 @@ static void a_follow_up_is_watched_on(void **state)
     sound();
 }
 
+/* However many jobs of other topics are watched. */
+static void a_drop_looks_at_the_watches_of_its_topic_only(void **state)
+{
+    enum { WATCHED = 1000 };
+    struct endings *endings = &test.store->queue->endings;
+    struct dueq_push push;
+    struct dueq_slice given;
+    char id[16];
+    int a;
+
+    (void)state;
+    for (int i = 0; i < WATCHED; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        take(id);
+        watch(id, &a);
+    }
+    dueq_push_init(&push);
+    push.topic = text("other");
+    push.body = text("body");
+    assert_int_equal(dueq_push(test.store, &push, test.time, &given), DUEQ_OK);
+    assert_int_equal(dueq_drop(test.store, text("other"), test.time), DUEQ_OK);
+    assert_int_equal(endings->steps, 0);
+    expect_no_end();
+    assert_int_equal(dueq_drop(test.store, text("t"), test.time), DUEQ_OK);
+    assert_int_equal(endings->steps, WATCHED);
+    for (int i = 0; i < WATCHED; i++)
+        expect_end(&a, DUEQ_END_GONE);
+    expect_no_end();
+}
+
 static void only_jobs_that_can_end_are_watched_once(void **state)
 {
     int a, b;
@@ -429,6 +459,7 @@ int main(void)
         store_fixture_test(acks_end_a_watch, test),
         store_fixture_test(deaths_cancels_and_deletes_end_watches, test),
         store_fixture_test(a_follow_up_is_watched_on, test),
+        store_fixture_test(a_drop_looks_at_the_watches_of_its_topic_only, test),
         store_fixture_test(only_jobs_that_can_end_are_watched_once, test),
     };
 
