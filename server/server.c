@@ -429,8 +429,7 @@ static void finish_turn(struct server *server)
     long_works_turn(server);
     if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK)
         more = tick(server);
-    if (server->store == NULL || dueq_drains(server->store) != DUEQ_FULL)
-        waiters_serve(server);
+    waiters_serve(server);
     waiters_expire(server);
     if (commit(server, &lsn)) {
         gate_touched(server, lsn);

@@ -57,6 +57,11 @@ size_t job_waits_open(const struct job_waits *waits)
     return waits->open;
 }
 
+size_t job_waits_count(const struct job_waits *waits)
+{
+    return waits->count;
+}
+
 size_t job_waits_bytes(const struct job_waits *waits)
 {
     return waits->bytes;
@@ -251,4 +256,9 @@ struct session *job_watches_next(struct job_watches *watches)
     DL_DELETE(watches->finished, waits);
     waits->is_finished = false;
     return waits->session;
+}
+
+bool job_watches_any(const struct job_watches *watches)
+{
+    return watches->finished != NULL;
 }

@@ -32,6 +32,7 @@ struct job_waits *job_waits_new(struct session *session, size_t count);
 void job_waits_free(struct job_watches *watches, struct dueq *store, struct job_waits *waits);
 
 size_t job_waits_open(const struct job_waits *waits); /* how many */
+size_t job_waits_count(const struct job_waits *waits);
 enum job_wait_state job_waits_state(const struct job_waits *waits, size_t index);
 /* Before the waits join. */
 void job_waits_set(struct job_waits *waits, size_t index, enum job_wait_state state);
@@ -48,5 +49,7 @@ size_t job_waits_bytes(const struct job_waits *waits);
 void job_watches_note_ends(struct job_watches *watches, struct dueq *store);
 /* The next session of which all jobs have ended; each is returned once. NULL: no more. */
 struct session *job_watches_next(struct job_watches *watches);
+/* Is there one? */
+bool job_watches_any(const struct job_watches *watches);
 
 #endif

@@ -22,7 +22,8 @@ enum { SPACE_TOPICS = KEYS_DATABASES_MAX, SPACES };
 
 enum {
     TYPES = KEYS_HASH + 1,
-    SWEEP_QUEUES = 256 /* served in one call, after a whole database has changed */
+    SWEEP_QUEUES = 256, /* served in one call, after a whole database has changed */
+    ANSWERS = 4000      /* lines that ended waits are answered with in one turn: some 5 ms */
 };
 
 /* A waiter's entry in the queue of one name. */
@@ -67,7 +68,7 @@ struct waiters {
     bool put_off[SPACES]; /* one of its waiters would write a key that a long work holds */
     struct job_watches jobs;
     struct wheel wheel;
-    size_t count;
+    size_t count, answers; /* answers: of this turn */
     uint64_t steps;
 };
 
@@ -541,22 +542,40 @@ static bool serve_changes(struct server *server)
     return any;
 }
 
+/* What the reserve of a full disk has no room for waits. */
+static bool may_write(const struct server *server)
+{
+    return server->store != NULL && dueq_drains(server->store) != DUEQ_FULL;
+}
+
 /* A claim writes, so jobs that become ready in a pause of writes are claimed after it. */
 static bool may_claim(const struct server *server)
 {
-    return server->store != NULL && !server_pauses(server, COMMAND_WRITE);
+    return may_write(server) && !server_pauses(server, COMMAND_WRITE);
+}
+
+/* Answers a wait that has ended: with a line for each job, or with one. */
+static void answer(struct server *server, struct waiter *waiter, bool timed_out)
+{
+    server->waiters->answers += waiter->jobs == NULL ? 1 : job_waits_count(waiter->jobs);
+    rerun_command(server, waiter, timed_out);
+}
+
+static bool may_answer(const struct waiters *waiters)
+{
+    return waiters->answers < ANSWERS;
 }
 
 /* All ends are noted before the first command runs: it may wait for another job with the id of
  * one that has ended. */
 static void serve_ends(struct server *server)
 {
-    struct job_watches *watches = &server->waiters->jobs;
+    struct waiters *waiters = server->waiters;
     struct session *session;
 
-    job_watches_note_ends(watches, server->store);
-    while ((session = job_watches_next(watches)) != NULL)
-        rerun_command(server, session->waiter, false);
+    job_watches_note_ends(&waiters->jobs, server->store);
+    while (may_answer(waiters) && (session = job_watches_next(&waiters->jobs)) != NULL)
+        answer(server, session->waiter, false);
 }
 
 void waiters_serve(struct server *server)
@@ -567,10 +586,10 @@ void waiters_serve(struct server *server)
         while (may_claim(server) && dueq_next_signal(server->store, &topic) == DUEQ_OK)
             serve_name(server, SPACE_TOPICS, topic);
     while (serve_changes(server));
-    if (server->store == NULL)
-        return;
-    sweep_databases(server);
-    serve_ends(server);
+    if (may_write(server))
+        sweep_databases(server);
+    if (server->store != NULL)
+        serve_ends(server);
 }
 
 void waiters_expire(struct server *server)
@@ -578,15 +597,17 @@ void waiters_expire(struct server *server)
     struct waiters *waiters = server->waiters;
     struct wheel_timer *timer;
 
-    while ((timer = wheel_expire(&waiters->wheel, server->now.now)) != NULL) {
+    while (may_answer(waiters) &&
+           (timer = wheel_expire(&waiters->wheel, server->now.now)) != NULL) {
         struct waiter *waiter =
             (struct waiter *)(void *)((char *)timer - offsetof(struct waiter, timer));
 
         if (waiter->deadline > server->now.now)
             arm(waiters, waiter);
         else
-            rerun_command(server, waiter, true);
+            answer(server, waiter, true);
     }
+    waiters->answers = 0;
 }
 
 void waiters_unblock(struct server *server, struct session *session, bool with_error)
@@ -604,7 +625,7 @@ int64_t waiters_next(const struct waiters *waiters, int64_t now)
 {
     int64_t next = wheel_next(&waiters->wheel);
 
-    if (is_sweeping(waiters))
+    if (is_sweeping(waiters) || job_watches_any(&waiters->jobs))
         return 0;
     if (next == WHEEL_NEVER)
         return DUEQ_NEVER;

@@ -44,14 +44,16 @@ const struct job_waits *waiters_jobs_of(const struct waiter *waiter);
 /* Serves the waiters of topics that the store has signalled, of keys that have changed and of
  * jobs that have ended since the last call: O(1) for each change and each waiter that is
  * served. After a change of a whole database (FLUSHDB, SWAPDB) its waiters are served a few
- * queues a call; waiters_next is 0 until that is done. */
+ * queues a call, and waiters whose jobs have ended are answered a few thousand jobs a turn;
+ * waiters_next is 0 until that is done. */
 void waiters_serve(struct server *server);
 
 /* A key that a long work has held is about to be free: the next waiters_serve also serves those
  * who were to write it. O(1). */
 void waiters_resume(struct server *server);
 
-/* Ends the waits whose deadline has passed. */
+/* Ends the waits whose deadline has passed, a few thousand a turn. To be called once a turn,
+ * which it ends. */
 void waiters_expire(struct server *server);
 
 /* Ends the session's wait without a reply. No-op when it does not wait. */
