@@ -15,7 +15,6 @@
 static struct {
     struct queue_model committed;
     struct dueq_timeline line, committed_line;
-    bool drops; /* true: a topic is dropped as soon as it is empty */
 } test;
 
 static void check_store(void)
@@ -33,7 +32,7 @@ static void open_store(void)
         walk.fixture.time.now = DUEQ_DEFAULT;
     store_fixture_open(&walk.fixture);
     walk.fixture.time = time;
-    if (test.drops)
+    if (walk.drops)
         walk.fixture.store->queue->empty_kept = 0;
 }
 
@@ -55,10 +54,11 @@ static void follow_drops(void)
 static void commit(void)
 {
     store_fixture_commit(&walk.fixture);
-    if (test.drops)
+    if (walk.drops)
         follow_drops();
     test.committed = walk.model;
     test.committed_line = test.line;
+    walk.is_split = false;
     if (walk_once_in(3))
         dueq_maintain(walk.fixture.store, walk_once_in(4));
 }
@@ -154,8 +154,10 @@ static void random_step(void)
         check_store();
     if (walk_once_in(100))
         walk_pause();
-    if (walk_once_in(300))
+    if (walk_once_in(60))
         walk_dead();
+    if (walk.is_split)
+        commit();
     if (walk_once_in(200))
         walk_put_settings();
     if (walk_once_in(200))
@@ -172,7 +174,7 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
 
     (void)state;
     dice_begin(&walk.dice);
-    test.drops = walk_once_in(2);
+    walk.drops = walk_once_in(2);
     queue_model_init(&walk.model);
     test.committed = walk.model;
     store_fixture_init(&walk.fixture);

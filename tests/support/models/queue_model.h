@@ -42,6 +42,9 @@ struct model_job {
     bool token_valid, cancelled;
     bool followed; /* `next` takes its place when the claim ends */
     bool spared;   /* no push drops it at present */
+    bool arrived;  /* it died in another topic; its seq, and its id if that was taken here, are
+                      still to be read from the store */
+    bool taken;    /* arrived: its id was taken here */
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
     int64_t since;      /* of the claim, or of the extension that claimed it again */

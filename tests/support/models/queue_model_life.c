@@ -166,16 +166,56 @@ void model_end_cancelled(struct queue_model *model, struct model_job *job,
         job->there = false;
 }
 
-/* ---- given back */
+/* ---- dead */
+
+/* Error and history go along. */
+void model_send(struct queue_model *model, struct model_job *job, int to, int64_t due,
+                struct dueq_time time)
+{
+    job->topic = to;
+    job->seq = ++model->seq;
+    job->stamp = time.now;
+    job->state = MODEL_PENDING;
+    job->wall = false;
+    job->due = due;
+    job->expires = DUEQ_NEVER;
+    job->token_valid = false;
+    job->token = job->attempt = job->failures = job->crashes = 0;
+    job->worker = job->progress = NULL;
+    totals_of(model, job)->pushed++;
+}
+
+/* Has another job of the topic the same id? */
+static bool has_twin(const struct queue_model *model, const struct model_job *job)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        const struct model_job *other = &model->jobs[i];
+
+        if (other != job && other->there && other->topic == job->topic &&
+            dueq_slice_equal(model_id(other), model_id(job)))
+            return true;
+    }
+    return false;
+}
 
 static void die(struct queue_model *model, struct model_job *job, struct dueq_time time)
 {
+    int dead_topic = model_dead_topic(model, job->topic);
+
+    totals_of(model, job)->dead++;
+    if (dead_topic >= 0) {
+        model_send(model, job, dead_topic, time.now, time);
+        job->arrived = true;
+        job->taken = has_twin(model, job);
+        return;
+    }
     job->state = MODEL_DEAD;
     job->due = time.now;
     job->wall = false;
     job->expires = DUEQ_NEVER;
-    totals_of(model, job)->dead++;
 }
+
+/* ---- given back */
 
 void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time)
 {

@@ -28,6 +28,9 @@ void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
 /* The claim of a cancelled job ends. */
 void model_end_cancelled(struct queue_model *model, struct model_job *job,
                          struct dueq_time time);
+/* It waits in another topic as if it was new there; its id is not looked at. */
+void model_send(struct queue_model *model, struct model_job *job, int to, int64_t due,
+                struct dueq_time time);
 /* The ttl has ended. */
 void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time);
 /* No longer claimed: dead, removed, or pending at `due`. */

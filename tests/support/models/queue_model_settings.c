@@ -51,6 +51,21 @@ int64_t model_setting(const struct queue_model *model, int topic, enum dueq_sett
     return scope < 0 ? otherwise : choose(model->settings[scope].numbers[setting], otherwise);
 }
 
+int model_dead_topic(const struct queue_model *model, int topic)
+{
+    int scope = model_scope_of(model, topic, DUEQ_SETTINGS);
+
+    for (int to = 0; to < QUEUE_MODEL_TOPICS && scope >= 0; to++) {
+        const struct dueq_settings *settings = &model->settings[scope];
+
+        if (to != topic &&
+            dueq_slice_equal(model_topic_name(to),
+                             dueq_slice(settings->dead_topic, settings->dead_topic_size)))
+            return to;
+    }
+    return -1;
+}
+
 /* ---- in effect */
 
 static void choose_backoff(const struct queue_model *model, const struct model_job *job,

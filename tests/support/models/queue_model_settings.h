@@ -12,6 +12,9 @@ int model_scope_of(const struct queue_model *model, int topic, unsigned setting)
 int64_t model_setting(const struct queue_model *model, int topic, enum dueq_setting setting,
                       int64_t otherwise);
 
+/* Where its dead jobs go; -1: they stay. */
+int model_dead_topic(const struct queue_model *model, int topic);
+
 struct model_options {
     int64_t lease, retries, crashes, backoff, backoff_max, jitter;
     const int64_t *steps;

@@ -46,6 +46,15 @@ bool walk_choose_held(struct walk_target *ret_target)
     return walk_choose(ret_target);
 }
 
+/* A topic that is empty for a moment only must not go. */
+void walk_commit_part(void)
+{
+    if (walk.drops || !walk_once_in(4))
+        return;
+    store_fixture_commit(&walk.fixture);
+    walk.is_split = true;
+}
+
 /* ---- one job */
 
 static void check_text(struct dueq_slice found, const char *wanted)
@@ -112,6 +121,12 @@ void walk_check_job(const struct dueq_job *found, const struct model_job *job)
     check_history(found, job);
 }
 
+static bool has_body(const struct dueq_job *found, const struct model_job *job)
+{
+    return dueq_slice_equal(found->body,
+                            dueq_slice(job->content.body, strlen(job->content.body)));
+}
+
 int walk_shown_state(const struct model_job *job)
 {
     struct dueq_job found;
@@ -121,7 +136,102 @@ int walk_shown_state(const struct model_job *job)
     if (status == DUEQ_NOTFOUND)
         return DUEQ_STATES;
     assert_int_equal(status, DUEQ_OK);
-    return (int)found.state;
+    return has_body(&found, job) ? (int)found.state : DUEQ_STATES;
+}
+
+/* ---- jobs that died in one topic and came to another */
+
+/* The job whose body it is; NULL: the topic had it before. */
+static struct model_job *find_arrived(int topic, const struct dueq_job *found)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (job->there && job->topic == topic && job->arrived && has_body(found, job))
+            return job;
+    }
+    return NULL;
+}
+
+/* When jobs came in an order that is not known, so is what their ids met. */
+static void take_id(struct model_job *job, struct dueq_slice id, bool in_order)
+{
+    bool is_new = !dueq_slice_equal(id, model_id(job));
+
+    if (in_order)
+        assert_int_equal(is_new, job->taken);
+    if (!is_new)
+        return;
+    walk_note_given_id(job->topic, id);
+    memcpy(job->id, id.data, id.size);
+    job->id_size = id.size;
+}
+
+struct arrivals {
+    int topic;
+    bool in_order;
+    size_t count; /* so far */
+};
+
+/* Jobs are shown in the order in which they came to the topic. */
+static bool follow_arrival(void *arg, const struct dueq_job *found)
+{
+    struct arrivals *arrivals = arg;
+    struct model_job *job = find_arrived(arrivals->topic, found);
+
+    if (job == NULL) {
+        assert_int_equal(arrivals->count, 0);
+        return true;
+    }
+    arrivals->count++;
+    take_id(job, found->id, arrivals->in_order);
+    job->seq = ++walk.model.seq;
+    return true;
+}
+
+static size_t end_arrivals(int topic)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (!job->there || job->topic != topic || !job->arrived)
+            continue;
+        count++;
+        job->arrived = false;
+        assert_ptr_equal(model_find(&walk.model, topic, model_id(job)), job);
+    }
+    return count;
+}
+
+static bool has_arrivals(int topic)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        if (walk.model.jobs[i].there && walk.model.jobs[i].topic == topic &&
+            walk.model.jobs[i].arrived)
+            return true;
+    return false;
+}
+
+void walk_follow_arrivals(bool in_order)
+{
+    char cursor[DUEQ_CURSOR_SIZE];
+    struct dueq_scan scan;
+
+    dueq_scan_init(&scan);
+    scan.count = 2 * QUEUE_MODEL_JOBS;
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
+        struct arrivals arrivals = {.topic = topic, .in_order = in_order};
+
+        if (!has_arrivals(topic))
+            continue;
+        scan.topic = model_topic_name(topic);
+        assert_int_equal(dueq_scan(walk.fixture.store, &scan, dueq_slice("0", 1),
+                                   walk.fixture.time, follow_arrival, &arrivals, cursor),
+                         DUEQ_OK);
+        assert_int_equal(arrivals.count, end_arrivals(topic));
+    }
 }
 
 /* ---- sums */

@@ -15,6 +15,8 @@ struct queue_walk {
     bool waiting[QUEUE_MODEL_TOPICS]; /* a claim found nothing: a signal must come before a
                                          claim finds a job */
     uint64_t bodies;                  /* made so far */
+    bool drops;                       /* a topic is dropped as soon as it is empty */
+    bool is_split; /* the store has committed a part of this step: a commit is to follow it */
 };
 extern struct queue_walk walk;
 
@@ -39,7 +41,13 @@ bool walk_choose_held(struct walk_target *ret_target);
 void walk_check_job(const struct dueq_job *found, const struct model_job *job);
 /* The state in the store; DUEQ_STATES: it is not there. */
 int walk_shown_state(const struct model_job *job);
+/* Jobs may have died: reads from the store in which order they came to dead-letter topics, and
+ * which of them got another id. in_order: they died in the order of the model. */
+void walk_follow_arrivals(bool in_order);
 void walk_check_stats(void);
+
+/* May commit what the store has done of this step so far. */
+void walk_commit_part(void);
 
 /* ---- pushes (queue_walk_push.c) */
 
@@ -93,7 +101,9 @@ void walk_put_settings(void);
 /* Each setting comes from the right scope. */
 void walk_check_settings(void);
 
-/* Dead jobs are removed, or begin anew. */
+/* ---- dead jobs (queue_walk_dead.c) */
+
+/* Those that a query finds are looked at or removed, or begin anew. */
 void walk_dead(void);
 
 /* ---- time (queue_walk_time.c) */

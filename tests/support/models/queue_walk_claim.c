@@ -69,6 +69,7 @@ void walk_claim(void)
                      wanted == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
     if (wanted == NULL) {
         walk.waiting[topic] = true;
+        walk_follow_arrivals(true);
         return;
     }
     if (lease == DUEQ_DEFAULT)
@@ -77,6 +78,7 @@ void walk_claim(void)
     wanted->token = walk.model.topics[topic].last_token = job.token;
     model_claim(&walk.model, wanted, worker, lease, walk.fixture.time);
     walk_check_job(&job, wanted);
+    walk_follow_arrivals(true);
 }
 
 /* ---- by token */
@@ -184,7 +186,9 @@ static void follow_nack(struct walk_target *target, const struct dueq_nack *nack
                     : check_backoff(job, job->failures);
     model_give_back(&walk.model, job, model_after(walk.fixture.time, delay), nack->outcome,
                     walk.fixture.time);
-    assert_int_equal(state, job->there ? model_state(job, walk.fixture.time) : DUEQ_DEAD);
+    assert_int_equal(state, job->there && !job->arrived ? model_state(job, walk.fixture.time)
+                                                        : DUEQ_DEAD);
+    walk_follow_arrivals(true);
 }
 
 void walk_nack(void)

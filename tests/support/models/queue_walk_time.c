@@ -116,6 +116,7 @@ static void follow_tick(bool done)
         follow_retention(topic, done);
         follow_pause(topic, done);
     }
+    walk_follow_arrivals(false);
 }
 
 static void check_next_tick(void)

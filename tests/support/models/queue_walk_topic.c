@@ -3,6 +3,8 @@
 #include "tests/support/models/queue_model_life.h"
 #include "tests/support/models/queue_model_settings.h"
 
+#include <string.h>
+
 #include "tests/support/cmocka.h"
 
 /* ---- pause */
@@ -36,6 +38,14 @@ void walk_pause(void)
 
 /* ---- settings */
 
+static void choose_dead_topic(struct dueq_settings *settings)
+{
+    struct dueq_slice name = model_topic_name((int)walk_roll(QUEUE_MODEL_TOPICS));
+
+    memcpy(settings->dead_topic, name.data, name.size);
+    settings->dead_topic_size = name.size;
+}
+
 static void choose_settings(struct dueq_settings *settings)
 {
     static const uint64_t sides[] = {
@@ -52,6 +62,8 @@ static void choose_settings(struct dueq_settings *settings)
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
         if (sides[i] > 0 && walk_once_in(i == DUEQ_SET_TTL || i == DUEQ_SET_MAX_BODY ? 8 : 4))
             settings->numbers[i] = walk_roll(sides[i]);
+    if (walk_once_in(3))
+        choose_dead_topic(settings);
     if (!walk_once_in(5))
         return;
     settings->step_count = 1 + (size_t)walk_roll(DUEQ_STEPS_MAX);
@@ -59,17 +71,26 @@ static void choose_settings(struct dueq_settings *settings)
         settings->steps[i] = walk_roll(3000);
 }
 
+static bool is_own_dead_topic(int scope, const struct dueq_settings *settings)
+{
+    return dueq_slice_equal(model_scope_name(scope),
+                            dueq_slice(settings->dead_topic, settings->dead_topic_size));
+}
+
 void walk_put_settings(void)
 {
     int scope = (int)walk_roll(QUEUE_MODEL_SCOPES);
     struct dueq_settings settings;
+    enum dueq_status wanted;
 
     dueq_settings_init(&settings);
     if (walk_once_in(2))
         choose_settings(&settings);
+    wanted = is_own_dead_topic(scope, &settings) ? DUEQ_INVALID : DUEQ_OK;
     assert_int_equal(dueq_put_settings(walk.fixture.store, model_scope_name(scope), &settings),
-                     DUEQ_OK);
-    walk.model.settings[scope] = settings;
+                     wanted);
+    if (wanted == DUEQ_OK)
+        walk.model.settings[scope] = settings;
 }
 
 static bool is_empty(const struct dueq_settings *settings)
@@ -110,54 +131,4 @@ void walk_check_settings(void)
             assert_true(dueq_slice_equal(found, scope < 0 ? dueq_slice(NULL, 0)
                                                           : model_scope_name(scope)));
         }
-}
-
-/* ---- dead jobs */
-
-static void follow_redrive(struct model_job *job)
-{
-    struct dueq_time time = walk.fixture.time;
-
-    job->state = MODEL_PENDING;
-    job->token_valid = false;
-    job->attempt = job->failures = job->crashes = 0;
-    model_set_due(job, false, time.now, time);
-}
-
-/* All of them. Returns how many. */
-static uint64_t follow_dead(int topic, enum dueq_dead_action action)
-{
-    uint64_t count = 0;
-
-    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
-        struct model_job *job = &walk.model.jobs[i];
-
-        if (!job->there || job->topic != topic || job->state != MODEL_DEAD)
-            continue;
-        count++;
-        if (action == DUEQ_DEAD_REDRIVE)
-            follow_redrive(job);
-        if (action == DUEQ_DEAD_PURGE) {
-            job->there = false;
-            walk.model.topics[topic].totals.deleted++;
-        }
-    }
-    return count;
-}
-
-void walk_dead(void)
-{
-    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
-    struct dueq_dead query;
-    struct dueq_dead_progress progress = {.is_over = false};
-
-    dueq_dead_init(&query);
-    query.topic = model_topic_name(topic);
-    query.action = (enum dueq_dead_action)walk_roll(3);
-    while (!progress.is_over)
-        assert_int_equal(dueq_dead(walk.fixture.store, &query, walk.fixture.time,
-                                   1 + (unsigned)walk_roll(20), NULL, NULL, &progress),
-                         DUEQ_OK);
-    assert_int_equal(progress.found, follow_dead(topic, query.action));
-    assert_int_equal(progress.skipped, 0);
 }
