@@ -123,6 +123,7 @@ static bool open_store(struct server *server)
     config_store_options(&server->config, &options);
     options.notify = on_notice;
     options.notify_arg = server;
+    options.heeds_pressure = true;
     if (dueq_open(server->config.dir, &options, server->clock_runs ? server->now : unknown,
                   &server->store, &error) != DUEQ_OK) {
         log_open_failure(server, error.text);
@@ -249,6 +250,12 @@ static enum dueq_status commit_batch(struct server *server, uint64_t *ret_lsn)
     return status;
 }
 
+static bool may_tick(const struct server *server)
+{
+    return server->store != NULL && dueq_drains(server->store) == DUEQ_OK &&
+           dueq_pressure(server->store) < DUEQ_PRESSURE_MOST;
+}
+
 /* True: more work is due. */
 static bool tick(struct server *server)
 {
@@ -293,6 +300,7 @@ void server_commit_if_large(struct server *server)
  * ended, a key is free again, or the store may be less busy. */
 static void resume_held(struct server *server)
 {
+    const struct held *held = &server->held[HOLD_EVENT];
     struct connection *connection;
     bool goes_on = long_works_freed(server) || server->pause_ended || server->awaits_store ||
                    server->awaits_check;
@@ -303,11 +311,10 @@ static void resume_held(struct server *server)
         server->pause_until = 0;
         goes_on = true;
     }
-    if (!goes_on || server->held == 0)
+    if (!goes_on || held->count == 0)
         return;
-    connection =
-        server->first_held->held_prev; /* from the last: each is put before the others */
-    for (size_t left = server->held; left > 0; left--) {
+    connection = held->first->held_prev; /* from the last: each is put before the others */
+    for (size_t left = held->count; left > 0; left--) {
         struct connection *before = connection->held_prev;
 
         connection_mark_resumed(connection);
@@ -340,8 +347,8 @@ static bool is_idle_too_long(const struct server *server, const struct connectio
     const struct session *session = &connection->session;
     int64_t limit = server->config.timeout * 1000;
 
-    return limit > 0 && session->waiter == NULL && !connection->is_held && !session->monitors &&
-           session_subscriptions(session) == 0 &&
+    return limit > 0 && session->waiter == NULL && connection->hold == HOLD_NONE &&
+           !session->monitors && session_subscriptions(session) == 0 &&
            server->clock.last.monotonic - session->active > limit;
 }
 
@@ -425,9 +432,10 @@ static void finish_turn(struct server *server)
     server_update_clock(server);
     do_each_second(server);
     resume_held(server);
+    throttle_turn(server);
     resume_some(server);
     long_works_turn(server);
-    if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK)
+    if (may_tick(server))
         more = tick(server);
     waiters_serve(server);
     waiters_expire(server);
@@ -451,17 +459,19 @@ static int64_t next_turn(struct server *server)
 
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check)
         return 0;
-    if (server->store != NULL && dueq_drains(server->store) == DUEQ_OK) {
+    if (may_tick(server)) {
         next = dueq_next_tick(server->store, server->now);
         wait = next < wait ? next : wait;
     }
     if (server->commit_until > 0)
         wait = wait < COMMIT_RETRY_MS ? wait : COMMIT_RETRY_MS;
+    next = throttle_next(server);
+    wait = next < wait ? next : wait;
     next = long_works_next(server);
     wait = next < wait ? next : wait;
     next = waiters_next(server->waiters, server->now.now);
     wait = next < wait ? next : wait;
-    if (server->pause_ended && server->held > 0)
+    if (server->pause_ended && server->held[HOLD_EVENT].count > 0)
         return 0;
     if (server->pause_until > 0) {
         next = server->pause_until - server->now.now;

@@ -6,6 +6,7 @@
 
 #include "server/config/config.h"
 #include "server/net/client_memory.h"
+#include "server/net/throttle.h"
 #include "server/process/clock.h"
 #include "server/session/session.h"
 #include "server/statistics/checkpoint_watch.h"
@@ -24,6 +25,11 @@ struct waiters;
 struct watches;
 struct pubsub;
 struct listener;
+
+struct held {
+    struct connection *first; /* the longest wait first */
+    size_t count;
+};
 
 struct server {
     struct config config;
@@ -59,16 +65,16 @@ struct server {
     struct latency latency;
     struct checkpoint_watch checkpoints;
     struct client_memory client_memory;
-    size_t held;                   /* connections whose next request is held back */
-    struct connection *first_held; /* list of these, the longest wait first */
-    bool awaits_check;             /* one of them runs again: OUTCOME_AGAIN */
-    bool awaits_store;             /* one of them waits for a busy store, not for a pause */
-    struct session *monitors;      /* those that MONITOR (utlist) */
-    unsigned running;    /* depth of commands that run: no commit while it is above 0 */
-    int64_t pause_until; /* CLIENT PAUSE, on the queue's clock; 0: none */
-    bool pause_ended;    /* by a command: held connections go on in the next turn */
-    bool pause_writes;   /* the pause holds back writes only */
-    bool stopping;       /* at the end of this turn */
+    struct held held[HOLDS]; /* connections whose next request is held back, by reason */
+    struct throttle throttle;
+    bool awaits_check;        /* one of them runs again: OUTCOME_AGAIN */
+    bool awaits_store;        /* one of them waits for a busy store, not for a pause */
+    struct session *monitors; /* those that MONITOR (utlist) */
+    unsigned running;         /* depth of commands that run: no commit while it is above 0 */
+    int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
+    bool pause_ended;         /* by a command: held connections go on in the next turn */
+    bool pause_writes;        /* the pause holds back writes only */
+    bool stopping;            /* at the end of this turn */
     bool checkpoint_on_exit;
     bool stop_now; /* without waiting until clients have taken their replies */
     bool pidfile_written;

@@ -77,10 +77,11 @@ bool dueq_get_timeline(const struct dueq *store, struct dueq_timeline *ret_line)
 /* Stores the timeline with the next commit, when it differs from the stored one. */
 void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line);
 
-/* Writes the batch to the journal. *ret_lsn: the LSN to wait for; an empty batch has that of
- * the commit before. DUEQ_FULL, DUEQ_NOMEM: there is no disk space, memory or file descriptor
- * at present; the batch stays, so commit again later, or drop it with dueq_abandon. Any other
- * status: the store has failed for good. */
+/* Writes the batch to the journal; waits for a checkpoint at DUEQ_PRESSURE_MOST only. *ret_lsn:
+ * the LSN to wait for; an empty batch has that of the commit before. DUEQ_FULL, DUEQ_NOMEM:
+ * there is no disk space, memory or file descriptor at present; the batch stays, so commit
+ * again later, or drop it with dueq_abandon. Any other status: the store has failed for good.
+ */
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn);
 /* Bytes of the changes that are not committed. */
 size_t dueq_batch_bytes(const struct dueq *store);
@@ -115,9 +116,26 @@ enum dueq_status dueq_reserve_room(struct dueq *store, size_t bytes);
 /* May changes that make room (claim, ack, del) be written? DUEQ_FULL: the disk is full and the
  * space reserved for them is used up; only reads are possible. O(1). */
 enum dueq_status dueq_drains(struct dueq *store);
-/* Is a checkpoint so late that more changes would make a commit wait for it? Then work that is
- * not urgent should wait. */
+/* Is there pressure? Then work that is not urgent should wait. */
 bool dueq_is_behind(const struct dueq *store);
+
+/* ---- pressure */
+
+enum { DUEQ_PRESSURE_FULL = 1000, DUEQ_PRESSURE_MOST = 2000 };
+
+/* How near a commit is to waiting for a checkpoint. 0: no checkpoint runs, or the memory for
+ * changes is less than half used. 1 to 1,000: the second half fills. Above 1,000 the reserve
+ * for claims, acks and deletes is in use, half as much again; at 2,000 dueq_commit waits until
+ * the checkpoint ends. One who does not ask loses nothing: the commits wait. One who has other
+ * work sets options.heeds_pressure and makes no growing change from DUEQ_PRESSURE_FULL on, and
+ * no change at all at DUEQ_PRESSURE_MOST: then no commit waits for a checkpoint (each change
+ * that is made all the same takes memory). It falls when options.notify was called. While the
+ * disk is full it is 0: dueq_room refuses growth. O(1). */
+unsigned dueq_pressure(const struct dueq *store);
+/* Call it after each growing change: how many microseconds to put off the next one, so that the
+ * memory for changes is full when the checkpoint ends, and not before. 0 without pressure.
+ * O(1). */
+uint64_t dueq_growth_pause(struct dueq *store);
 
 /* Should a change of that many bytes wait? True for a large change while earlier commits are
  * still being written, or when its commit would have to wait for a checkpoint. Ask again after

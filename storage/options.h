@@ -2,6 +2,7 @@
 #ifndef DUEQ_OPTIONS_H
 #define DUEQ_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,9 +42,12 @@ struct dueq_options {
     void (*notify)(void *arg);   /* called by any thread: commits are durable, something failed,
                                     or the room changed */
     void *notify_arg;
+    bool heeds_pressure; /* the caller asks dueq_pressure before it makes changes: then no
+                            commit waits for a checkpoint */
 };
 
-/* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, and beside
+/* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which
+ * one may take half as much again while a checkpoint is late (dueq_pressure), and beside
  * them a filter of job ids of a quarter of one (two of them while one is being filled); a
  * journal of 512 MiB. A small device needs less of all of them. size: sizeof(*options); no byte
  * after it is written. */

@@ -4,6 +4,7 @@
 #include "storage/keys/reclaim/reclaim.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
+#include "storage/kv/pressure.h"
 #include "storage/kv/room.h"
 #include "storage/queue/queue.h"
 #include "storage/queue/core/topics.h"
@@ -260,6 +261,16 @@ void dueq_let_go(struct dueq_hold *hold)
 bool dueq_is_behind(const struct dueq *store)
 {
     return kv_is_behind(store->kv);
+}
+
+unsigned dueq_pressure(const struct dueq *store)
+{
+    return kv_pressure(store->kv);
+}
+
+uint64_t dueq_growth_pause(struct dueq *store)
+{
+    return kv_growth_pause(store->kv);
 }
 
 const char *dueq_damage(const struct dueq *store)

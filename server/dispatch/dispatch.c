@@ -76,19 +76,35 @@ static bool find_command(struct context *context)
     return true;
 }
 
-bool dispatch_is_paused(const struct server *server, const struct session *session,
-                        const struct request *request)
+/* The flags of what the request runs, with those of the queued commands for an EXEC. 0: it will
+ * fail for its form or before login. */
+static unsigned request_flags(const struct session *session, const struct request *request)
 {
     const struct command *command = command_find_request(request);
-    unsigned flags;
 
     if (command == NULL || !command_arity_fits(command, request->count) ||
         (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)))
-        return false;
-    flags = command->flags;
+        return 0;
     if ((command->flags & COMMAND_RUNS_QUEUE) && session->transaction != NULL)
-        flags |= transaction_flags(session->transaction);
-    return server_pauses(server, flags);
+        return command->flags | transaction_flags(session->transaction);
+    return command->flags;
+}
+
+bool dispatch_is_paused(const struct server *server, const struct session *session,
+                        const struct request *request)
+{
+    unsigned flags = request_flags(session, request);
+
+    return flags != 0 && server_pauses(server, flags);
+}
+
+unsigned dispatch_write_flags(const struct session *session, const struct request *request)
+{
+    unsigned flags = request_flags(session, request);
+
+    if (session->transaction != NULL && !(flags & COMMAND_RUNS_QUEUE))
+        return 0;
+    return flags & (COMMAND_WRITE | COMMAND_DENYOOM);
 }
 
 /* ---- may it run? */

@@ -14,4 +14,9 @@ enum outcome dispatch_command(struct context *context);
 bool dispatch_is_paused(const struct server *server, const struct session *session,
                         const struct request *request);
 
+/* COMMAND_WRITE and COMMAND_DENYOOM, if the request will write into the store now, as far as
+ * can be told before it runs; for EXEC what the queued commands do. 0: it will not, or will be
+ * queued, or fail for its form or before login. */
+unsigned dispatch_write_flags(const struct session *session, const struct request *request);
+
 #endif

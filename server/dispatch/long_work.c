@@ -449,7 +449,8 @@ int64_t long_works_next(const struct server *server)
 {
     const struct long_works *works = server->long_works;
 
-    if (works->lists[WORK_WRITING] != NULL || (works->freed && server->held > 0) ||
+    if (works->lists[WORK_WRITING] != NULL ||
+        (works->freed && server->held[HOLD_EVENT].count > 0) ||
         (works->unbarred && works->lists[WORK_BARRED] != NULL))
         return 0;
     if (works->lists[WORK_STORING] == NULL && works->lists[WORK_QUEUED] == NULL)

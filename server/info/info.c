@@ -65,6 +65,7 @@ static void write_server(struct context *context, struct buffer *text)
 static void write_clients(struct context *context, struct buffer *text)
 {
     const struct server *server = context->server;
+    uint64_t blocked = server->stats.blocked_clients + server->held[HOLD_EVENT].count;
 
     info_line(text, "connected_clients:%" PRIu64, server->session_count);
     info_line(text, "cluster_connections:0");
@@ -73,7 +74,7 @@ static void write_clients(struct context *context, struct buffer *text)
               client_memory_recent_input(&server->client_memory));
     info_line(text, "client_recent_max_output_buffer:%zu",
               client_memory_recent_output(&server->client_memory));
-    info_line(text, "blocked_clients:%" PRIu64, server->stats.blocked_clients + server->held);
+    info_line(text, "blocked_clients:%" PRIu64, blocked);
     info_line(text, "tracking_clients:0");
     info_line(text, "clients_in_timeout_table:%" PRIu64, server->stats.blocked_clients);
 }

@@ -60,6 +60,11 @@ void info_store_journal(struct context *context, struct buffer *text)
     info_line(text, "checkpoint_lsn:%" PRIu64, stats.checkpoint_lsn);
     info_line(text, "checkpoint_usec_last:%" PRIu64, stats.checkpoint_usec_last);
     info_line(text, "checkpoint_retries:%" PRIu64, stats.checkpoint_failures);
+    info_line(text, "pressure:%u", dueq_pressure(context->store));
+    info_line(text, "throttled_clients:%zu",
+              context->server->held[HOLD_GROWTH].count +
+                  context->server->held[HOLD_WORK].count);
+    info_line(text, "throttled_requests:%" PRIu64, context->server->throttle.delayed);
     info_line(text, "commit_stalls:%" PRIu64, stats.stalls);
     info_line(text, "commit_stall_usec:%" PRIu64, stats.stall_usec_total);
     info_line(text, "map_bytes:%" PRIu64, stats.map_bytes);

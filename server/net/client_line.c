@@ -27,7 +27,7 @@ static void write_flags(const struct connection *connection, char *flags)
     } all[] = {{session->monitors, 'O'},
                {session_subscriptions(session) > 0, 'P'},
                {session->transaction != NULL, 'x'},
-               {waiters_is_blocked(session) || connection->is_held, 'b'},
+               {waiters_is_blocked(session) || connection->hold != HOLD_NONE, 'b'},
                {session->watch_broken, 'd'},
                {session->life == SESSION_CLOSING, 'c'},
                {session->life == SESSION_GONE, 'A'},

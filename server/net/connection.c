@@ -63,7 +63,7 @@ static bool should_read(const struct connection *connection)
 
 static bool is_parked(const struct connection *connection)
 {
-    return connection->session.waiter != NULL || connection->is_held ||
+    return connection->session.waiter != NULL || connection->hold != HOLD_NONE ||
            !connection_has_room(connection);
 }
 
@@ -102,20 +102,35 @@ static void queue(struct connection *connection)
     DL_APPEND2(connection->server->resumed, connection, resumed_prev, resumed_next);
 }
 
-void connection_hold(struct connection *connection, bool holds)
+static void leave_held(struct connection *connection)
 {
-    struct server *server = connection->server;
+    struct held *held = &connection->server->held[connection->hold];
 
-    if (connection->is_held == holds)
+    if (connection->hold == HOLD_NONE)
         return;
-    connection->is_held = holds;
-    if (holds) {
-        DL_APPEND2(server->first_held, connection, held_prev, held_next);
-        server->held++;
-    } else {
-        DL_DELETE2(server->first_held, connection, held_prev, held_next);
-        server->held--;
-    }
+    assert(held->count > 0);
+    DL_DELETE2(held->first, connection, held_prev, held_next);
+    held->count--;
+}
+
+void connection_hold(struct connection *connection, enum hold hold)
+{
+    struct held *held = &connection->server->held[hold];
+
+    if (connection->hold == hold)
+        return;
+    leave_held(connection);
+    connection->hold = hold;
+    if (hold == HOLD_NONE)
+        return;
+    DL_APPEND2(held->first, connection, held_prev, held_next);
+    held->count++;
+}
+
+bool connection_may_run(const struct connection *connection)
+{
+    return is_open(connection) && connection->session.waiter == NULL &&
+           connection_has_room(connection);
 }
 
 /* Before connections that have not waited: one of these could take away what it waits for. */
@@ -141,7 +156,7 @@ void connection_update_events(struct connection *connection)
 /* Checks a held request again: it may have to wait for another pause. */
 void connection_mark_resumed(struct connection *connection)
 {
-    if (connection->is_held && is_open(connection))
+    if (connection->hold != HOLD_NONE && is_open(connection))
         queue_first(connection);
     connection_update_events(connection);
 }
@@ -186,7 +201,7 @@ void connection_shrink(struct connection *connection)
 {
     struct resp_memory memory;
 
-    if (connection->is_held || connection->has_backlog || connection->reader == NULL)
+    if (connection->hold != HOLD_NONE || connection->has_backlog || connection->reader == NULL)
         return;
     resp_reader_measure(connection->reader, &memory);
     if (memory.input_free + memory.arguments == 0)
@@ -204,7 +219,7 @@ void connection_close(struct connection *connection)
     if (session->life != SESSION_OPEN)
         return;
     session->life = SESSION_CLOSING;
-    connection_hold(connection, false);
+    connection_hold(connection, HOLD_NONE);
     session_leave(connection->server, session);
     connection_update_events(connection);
     if (!connection->is_running && connection_all_sent(connection))
@@ -325,7 +340,7 @@ void connection_free(struct connection *connection)
 {
     struct session *session = &connection->session;
 
-    connection_hold(connection, false);
+    connection_hold(connection, HOLD_NONE);
     session_leave(connection->server, session);
     leave_lists(connection);
     free_event(connection->readable);

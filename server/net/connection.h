@@ -34,9 +34,8 @@ struct connection {
     bool awaits_input;  /* `readable` is added to the loop */
     bool awaits_output; /* `writable` is: the socket was full */
     bool has_backlog;   /* there may be a request in the reader, or one is held */
-    /* `request` waits for the end of a CLIENT PAUSE, a busy key, a busy store or a check */
-    bool is_held;
-    bool runs_again; /* `request` has run without effect: OUTCOME_AGAIN */
+    enum hold hold;     /* why `request`, which is read, does not run yet */
+    bool runs_again;    /* `request` has run without effect: OUTCOME_AGAIN */
     struct request request;
     /* Monotonic ms: the latest end of its wait for a busy store; 0: it does not wait for it. */
     int64_t busy_until;
@@ -68,8 +67,10 @@ static inline struct connection *connection_of(struct session *session)
 }
 
 /* Holds back the next request, which is already read, or no longer. A connection that is held
- * already keeps its position among the held ones. */
-void connection_hold(struct connection *connection, bool holds);
+ * already for that reason keeps its position among those. */
+void connection_hold(struct connection *connection, enum hold hold);
+/* False: the connection closes, waits, or has too much output that is unsent. */
+bool connection_may_run(const struct connection *connection);
 
 /* ---- life */
 

@@ -129,12 +129,6 @@ static void refuse_input(struct connection *connection)
     connection_close(connection);
 }
 
-static bool may_run(const struct connection *connection)
-{
-    return connection->session.life == SESSION_OPEN && connection->session.waiter == NULL &&
-           connection_has_room(connection);
-}
-
 /* A large request waits until earlier writes are on disk, so that other clients do not have to
  * wait for it; but not for ever, because their small requests may keep the store busy. */
 static bool store_is_busy(struct connection *connection, const struct request *request)
@@ -155,24 +149,31 @@ static bool store_is_busy(struct connection *connection, const struct request *r
     return true;
 }
 
+static enum hold must_wait(struct connection *connection, const struct request *request)
+{
+    struct server *server = connection->server;
+
+    if (store_is_busy(connection, request) ||
+        (server->pause_until > 0 &&
+         dispatch_is_paused(server, &connection->session, request)) ||
+        long_works_hold(server, &connection->session, request))
+        return HOLD_EVENT;
+    return throttle_hold(connection, request);
+}
+
 /* Reads the next request. RESP_MORE while that is held back. */
 static enum resp_read next_request(struct connection *connection, struct request *ret_request)
 {
-    struct server *server = connection->server;
     enum resp_read read = RESP_REQUEST;
 
-    if (!connection->is_held)
+    if (connection->hold == HOLD_NONE)
         read = resp_reader_next(connection->reader, &connection->request);
     connection->has_backlog = read == RESP_REQUEST;
     if (read != RESP_REQUEST)
         return read;
     *ret_request = connection->request;
-    connection_hold(connection,
-                    store_is_busy(connection, ret_request) ||
-                        (server->pause_until > 0 &&
-                         dispatch_is_paused(server, &connection->session, ret_request)) ||
-                        long_works_hold(server, &connection->session, ret_request));
-    return connection->is_held ? RESP_MORE : RESP_REQUEST;
+    connection_hold(connection, must_wait(connection, ret_request));
+    return connection->hold != HOLD_NONE ? RESP_MORE : RESP_REQUEST;
 }
 
 static void serve_request(struct connection *connection, const struct request *request)
@@ -181,9 +182,10 @@ static void serve_request(struct connection *connection, const struct request *r
 
     connection->session.active = server->clock.last.monotonic;
     if (connection_run(connection, request, NULL, false) == OUTCOME_AGAIN) {
-        connection_hold(connection, true);
+        connection_hold(connection, HOLD_EVENT);
         server->awaits_check = true;
     }
+    throttle_count(server);
     waiters_serve(server);
 }
 
@@ -197,22 +199,22 @@ static bool take_next_request(struct connection *connection)
         refuse_input(connection);
     if (read == RESP_REQUEST)
         serve_request(connection, &request);
-    return read == RESP_REQUEST && !connection->is_held;
+    return read == RESP_REQUEST && connection->hold == HOLD_NONE;
 }
 
 /* Unread bytes may be only the beginning of a request: the next read shows that. */
 static void note_backlog(struct connection *connection)
 {
-    connection->has_backlog =
-        connection->is_held || (connection->reader != NULL && connection->has_backlog &&
-                                resp_reader_unread(connection->reader) > 0);
+    connection->has_backlog = connection->hold != HOLD_NONE ||
+                              (connection->reader != NULL && connection->has_backlog &&
+                               resp_reader_unread(connection->reader) > 0);
 }
 
 void connection_resume(struct connection *connection)
 {
     int64_t left = connection->server->config.pipeline_limit;
 
-    while (may_run(connection) && left > 0 && take_next_request(connection))
+    while (connection_may_run(connection) && left > 0 && take_next_request(connection))
         left--;
     note_backlog(connection);
     connection_account(connection);

@@ -542,10 +542,11 @@ static bool serve_changes(struct server *server)
     return any;
 }
 
-/* What the reserve of a full disk has no room for waits. */
+/* What the reserve of a full disk, or that of a memtable, has no room for waits. */
 static bool may_write(const struct server *server)
 {
-    return server->store != NULL && dueq_drains(server->store) != DUEQ_FULL;
+    return server->store != NULL && dueq_drains(server->store) != DUEQ_FULL &&
+           dueq_pressure(server->store) < DUEQ_PRESSURE_MOST;
 }
 
 /* A claim writes, so jobs that become ready in a pause of writes are claimed after it. */

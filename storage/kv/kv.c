@@ -255,6 +255,7 @@ static void release_frozen(struct kv *kv)
         return;
     }
     kv->commits_seen = checkpoint_commits(kv->checkpoint);
+    kv->merge_usec = kv->io->monotonic_usec(kv->io->arg) - kv->frozen_at;
     checkpoint_dispose(kv->checkpoint, kv->frozen);
     kv->frozen = NULL;
     kv->levels++;
@@ -293,6 +294,8 @@ void kv_freeze(struct kv *kv)
     kv_room_freeze(kv);
     kv->levels++;
     kv->since_freeze = 0;
+    kv->paced = (struct kv_paced){0, 0};
+    kv->frozen_at = kv->io->monotonic_usec(kv->io->arg);
     kv->passed_then = kv->stats.tombstones_passed;
     checkpoint_start(kv->checkpoint, kv->frozen, &mark);
 }
@@ -304,10 +307,8 @@ static bool want_freeze(const struct kv *kv)
 }
 
 /* False on a full disk: the wait may never end, and kv_room answers DUEQ_FULL. */
-bool kv_is_busy(const struct kv *kv, size_t bytes)
+static bool is_too_large_now(const struct kv *kv, size_t bytes)
 {
-    if (bytes < kv->options.segment_bytes / LATER_SHARE)
-        return false;
     if (journal_status(kv->journal) != DUEQ_OK || !checkpoint_has_room(kv->checkpoint))
         return false;
     return journal_pending(kv->journal) > 0 ||
@@ -316,11 +317,17 @@ bool kv_is_busy(const struct kv *kv, size_t bytes)
              kv->since_freeze + bytes >= kv->options.journal_bytes / 2));
 }
 
+bool kv_is_busy(const struct kv *kv, size_t bytes)
+{
+    if (bytes < kv->options.segment_bytes / LATER_SHARE || !is_too_large_now(kv, bytes))
+        return false;
+    owned(kv)->large_waits = true;
+    return true;
+}
+
 bool kv_is_behind(const struct kv *kv)
 {
-    return kv->frozen != NULL && checkpoint_running(kv->checkpoint) &&
-           (memtable_reserved(kv->active) >= kv->options.memtable_bytes / 2 ||
-            kv->since_freeze >= kv->options.journal_bytes / 4);
+    return kv_pressure(kv) > 0;
 }
 
 /* Waits for the running checkpoint. On a full disk it gives up when the checkpoint has been
@@ -346,15 +353,18 @@ static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
     return true;
 }
 
-/* Freezes a full memtable; if the frozen one is not merged yet, waits for its checkpoint. */
+/* Freezes a full memtable. If the frozen one is not merged yet, goes on while the reserve
+ * lasts, then waits for the checkpoint. One who waits with a large value goes into the full
+ * memtable before it is frozen: else the next checkpoint would be in the way again, and so
+ * on. */
 static void freeze_when_full(struct kv *kv)
 {
     uint64_t began;
 
-    if (!want_freeze(kv))
+    if (!want_freeze(kv) || (kv->large_waits && !checkpoint_running(kv->checkpoint)))
         return;
     kv_freeze(kv);
-    if (kv->frozen == NULL || !want_freeze(kv))
+    if (kv->options.heeds_pressure || kv_pressure(kv) < KV_PRESSURE_MOST)
         return;
     began = kv->io->monotonic_usec(kv->io->arg);
     kv->stats.stalls++;
@@ -524,6 +534,7 @@ void kv_maintain(struct kv *kv, bool idle)
     release_frozen(kv);
     renew_snapshot(kv);
     kv_room_check(kv);
+    kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
         journal_wants_trim(kv->journal))

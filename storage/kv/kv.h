@@ -91,8 +91,8 @@ void kv_lend(struct kv *kv, struct dueq_loan *loans, size_t count);
 /* A key that is not present is no error. O(log n). */
 void kv_del(struct kv *kv, struct dueq_slice key);
 
-/* True: a checkpoint runs, and a busy writer will soon have to wait for its end. Work that can
- * wait should wait, because a commit that waits stops all clients. O(1). */
+/* True: a checkpoint runs, and there is pressure (pressure.h). Work that can wait should wait,
+ * because it takes from what others may still write. O(1). */
 bool kv_is_behind(const struct kv *kv);
 
 /* True: a change of so many bytes should wait. It is large, and either an earlier large record
@@ -108,11 +108,11 @@ bool kv_is_busy(const struct kv *kv, size_t bytes);
 size_t kv_batch_bytes(const struct kv *kv);
 
 /* Appends the batch as one record that contains `now` (unix ms; only journal readers use it).
- * *ret_lsn: the LSN of the last commit, also for an empty batch, which writes nothing. May wait
- * for the checkpoint when both memtables are full. DUEQ_FULL, DUEQ_NOMEM: there is no room,
- * memory or descriptor for the record now; the store is sound and the batch stays: commit again
- * later, or abandon the store. Any other status: the store has failed; DUEQ_TOOBIG: the batch
- * was larger than DUEQ_RECORD_MAX. */
+ * *ret_lsn: the LSN of the last commit, also for an empty batch, which writes nothing. Waits
+ * for the checkpoint at KV_PRESSURE_MOST, without options.heeds_pressure. DUEQ_FULL,
+ * DUEQ_NOMEM: there is no room, memory or descriptor for the record now; the store is sound and
+ * the batch stays: commit again later, or abandon the store. Any other status: the store has
+ * failed; DUEQ_TOOBIG: the batch was larger than DUEQ_RECORD_MAX. */
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
 
 /* All commits up to this LSN are durable, so replies to them may be sent. Never decreases.

@@ -7,6 +7,7 @@
 #include "storage/kv/cursor.h"
 #include "storage/kv/dead_ranges.h"
 #include "storage/kv/kv.h"
+#include "storage/kv/pressure.h"
 #include "storage/kv/room_state.h"
 
 #include <stdatomic.h>
@@ -37,6 +38,10 @@ struct kv {
     int64_t time_floor;
     uint64_t seed;
     uint64_t since_freeze; /* journal bytes committed since the last freeze */
+    uint64_t frozen_at;    /* monotonic usec of the last freeze */
+    uint64_t merge_usec;   /* from the last freeze whose checkpoint has ended to that end */
+    struct kv_paced paced; /* what kv_growth_pause has counted */
+    bool large_waits;      /* kv_is_busy has answered true since the last kv_maintain */
     uint64_t passed_then;  /* tombstones_passed at the last freeze */
     bool replay_full;      /* LMDB has no room for what is replayed, so it stays in memory */
     uint64_t segment_seen; /* journal_segment when the checkpoint thread was last woken */

@@ -305,13 +305,19 @@ static void fill_id_filter(struct queue *queue, unsigned *budget)
     id_index_fill_filter(&queue->ids, queue->cursor, budget);
 }
 
+/* Erasing fills a memtable with tombstones; it is not urgent. */
+static bool may_collect(const struct queue *queue)
+{
+    return garbage_any(queue) && !kv_is_behind(queue->kv);
+}
+
 void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
     follow_wall(queue, time);
     do
         run_due(queue, time, budget);
     while (*budget > 0 && offer_again(queue, time));
-    if (*budget > 0)
+    if (*budget > 0 && may_collect(queue))
         garbage_collect(queue, budget);
     if (*budget > 0)
         fill_id_filter(queue, budget);
@@ -322,7 +328,7 @@ int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
     int64_t next = wheel_next(&queue->wheel),
             now = time.now > queue->now ? time.now : queue->now;
 
-    if (garbage_any(queue) || id_index_busy(&queue->ids) ||
+    if (may_collect(queue) || id_index_busy(&queue->ids) ||
         queue->offset != queue->timers_offset)
         return 0;
     if (queue->unarmed_until < next)

@@ -160,6 +160,7 @@ static enum outcome run_config_resetstat(struct context *context)
     stats->connections_received = stats->connections_rejected = 0;
     stats->commands_processed = stats->errors = 0;
     stats->input_bytes = stats->output_bytes = 0;
+    context->server->throttle.delayed = 0;
     if (context->store != NULL)
         access_reset_lookups(store_keys(context->store));
     command_stats_reset();

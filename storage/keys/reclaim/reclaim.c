@@ -154,15 +154,21 @@ static unsigned collect_garbage(struct keys *keys, unsigned budget)
 
 /* ---- both */
 
+/* Erasing fills a memtable with tombstones; it is not urgent. */
+static bool may_collect(const struct keys *keys)
+{
+    return keys->garbage && !kv_is_behind(keys->kv);
+}
+
 void reclaim_tick(struct keys *keys, struct dueq_time time, unsigned *budget)
 {
     keys->erased = 0;
     expired_remove(keys, time, budget);
-    if (*budget > 0 && keys->garbage)
+    if (*budget > 0 && may_collect(keys))
         *budget = collect_garbage(keys, *budget);
 }
 
 int64_t reclaim_next_tick(const struct keys *keys, struct dueq_time time)
 {
-    return keys->garbage ? 0 : expired_next(keys, time);
+    return may_collect(keys) ? 0 : expired_next(keys, time);
 }

@@ -197,6 +197,11 @@ static size_t left_in_chunk(const struct arena *arena)
     return (size_t)(arena->end - arena->next);
 }
 
+size_t arena_taken(const struct arena *arena)
+{
+    return arena->reserved - left_in_chunk(arena);
+}
+
 /* Cuts the rest of the old chunk into free pieces. */
 static void retire_chunk(struct arena *arena)
 {

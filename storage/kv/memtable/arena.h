@@ -39,6 +39,9 @@ bool arena_reserve(struct arena *arena, size_t size);
 /* `size`: as given to arena_alloc. O(1). */
 void arena_free(struct arena *arena, void *piece, size_t size);
 
+/* Of the bytes reserved, those that were ever handed out: it grows in small steps. */
+size_t arena_taken(const struct arena *arena);
+
 /* Bytes that arena_alloc(size) takes: a piece may grow in place up to that size. */
 size_t arena_room(size_t size);
 

@@ -89,6 +89,12 @@ size_t memtable_reserved(const struct memtable *table)
     return table->arena.reserved + table->large_bytes;
 }
 
+size_t memtable_taken(const struct memtable *table, size_t *ret_large)
+{
+    *ret_large = table->large_bytes;
+    return arena_taken(&table->arena) + table->large_bytes;
+}
+
 size_t memtable_mapped(const struct memtable *table)
 {
     return table->arena.mapped;

@@ -58,6 +58,9 @@ size_t memtable_bytes(const struct memtable *table);
 /* Bytes taken from the system: the measure of when a table is full. It may be more than
  * memtable_bytes, because a free piece is used for its own size class only. */
 size_t memtable_reserved(const struct memtable *table);
+/* The same without the part of the newest chunk that is still unused: how far it is from being
+ * full, in small steps. *ret_large: of these, the bytes of large values. */
+size_t memtable_taken(const struct memtable *table, size_t *ret_large);
 size_t memtable_mapped(const struct memtable *table); /* of those, the bytes of mapped chunks */
 size_t memtable_entries(const struct memtable *table); /* tombstones included */
 

@@ -8,6 +8,8 @@
  * posix_fallocate, ftruncate and the creation of files: a full disk, on which preallocated
  * blocks can still be written. statvfs then reports no free block.
  *
+ * `datasync` means those calls on data.mdb: checkpoints.
+ *
  * HOLD instead of an errno: the call waits until the switch changes.
  *
  * FAULTY_DISK_COUNTDOWN: so many calls of the failing kind succeed first. */
@@ -81,15 +83,29 @@ static bool is_ours(const char *path)
     return prefix && strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
-static bool fd_is_ours(int fd)
+/* False: the file has no name. */
+static bool path_of(int fd, char path[PATH_MAX])
 {
-    char link[64], path[PATH_MAX];
+    char link[64];
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    ssize_t size = readlink(link, path, PATH_MAX - 1);
     if (size < 0)
         return false;
     path[size] = '\0';
-    return is_ours(path);
+    return true;
+}
+
+static bool fd_is_ours(int fd)
+{
+    char path[PATH_MAX];
+    return path_of(fd, path) && is_ours(path);
+}
+
+static bool is_data_file(int fd)
+{
+    char path[PATH_MAX];
+    const char *name = path_of(fd, path) ? strrchr(path, '/') : NULL;
+    return name != NULL && strcmp(name, "/data.mdb") == 0;
 }
 
 static bool fails(int fd, const char *kind)
@@ -127,6 +143,8 @@ static off_t position(int fd)
 
 int fdatasync(int fd)
 {
+    if (is_data_file(fd) && fails(fd, "datasync"))
+        return -1;
     return fails(fd, "fdatasync") ? -1 : NEXT(fdatasync)(fd);
 }
 
