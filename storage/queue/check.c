@@ -22,12 +22,20 @@ static void blame(struct audit *audit, bool sound, const char *what)
         audit->wrong = what;
 }
 
-static bool exists(struct audit *audit, struct kv_key key, struct position position)
+static bool exists(struct audit *audit, struct kv_key *prefix, struct position position)
 {
     struct dueq_slice value;
 
-    queue_key_add_position(&key, position.due, position.seq);
-    return kv_get(audit->queue->kv, kv_key_slice(&key), &value) == DUEQ_OK;
+    return kv_get(audit->queue->kv, queue_key_add_position(prefix, position.due, position.seq),
+                  &value) == DUEQ_OK;
+}
+
+static bool exists_in_class(struct audit *audit, uint8_t class, struct position position)
+{
+    struct kv_key key;
+
+    queue_key_class(&key, audit->topic->id, class);
+    return exists(audit, &key, position);
 }
 
 /* ---- each job */
@@ -37,6 +45,7 @@ static void audit_pending(struct audit *audit, const struct job_state *state,
 {
     struct topic *topic = audit->topic;
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
+    struct kv_key key;
     struct tally *tally;
 
     if (lane == NULL) {
@@ -50,9 +59,8 @@ static void audit_pending(struct audit *audit, const struct job_state *state,
         tally->ready++;
     else
         blame(audit, position.due >= lane->next_due, "a job is due before its lane's next");
-    blame(audit,
-          exists(audit, queue_key_lane(topic->id, state->priority, state->clock), position),
-          "a pending job is not in the schedule");
+    queue_key_lane(&key, topic->id, state->priority, state->clock);
+    blame(audit, exists(audit, &key, position), "a pending job is not in the schedule");
 }
 
 static void audit_state(struct audit *audit, const struct job_state *state, uint64_t seq)
@@ -68,7 +76,7 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
         audit->claimed++;
         blame(audit, !position_before(position, topic->next_lease),
               "a lease ends before the topic's next");
-        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_CLAIMED), position),
+        blame(audit, exists_in_class(audit, CLASS_CLAIMED, position),
               "a claimed job is not in the schedule");
         break;
     case PHASE_DEAD:
@@ -76,7 +84,7 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
         blame(audit, state->expires == DUEQ_NEVER, "a dead job has a ttl");
         blame(audit, !position_before(position, topic->next_dead),
               "a dead job died before the topic's first");
-        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DEAD), position),
+        blame(audit, exists_in_class(audit, CLASS_DEAD, position),
               "a dead job is not in the schedule");
         break;
     case PHASE_DONE:
@@ -84,13 +92,13 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
         position.due = state->expires;
         blame(audit, !position_before(position, topic->next_done),
               "a done job is to be removed before the topic's next");
-        blame(audit, exists(audit, queue_key_class(topic->id, CLASS_DONE), position),
+        blame(audit, exists_in_class(audit, CLASS_DONE, position),
               "a done job is not in the schedule");
         return;
     }
     blame(audit, state->token < (int64_t)topic->next_token, "a token comes from the future");
-    if (state->expires != DUEQ_NEVER && exists(audit, queue_key_class(topic->id, CLASS_TTL),
-                                               (struct position){state->expires, seq}))
+    if (state->expires != DUEQ_NEVER &&
+        exists_in_class(audit, CLASS_TTL, (struct position){state->expires, seq}))
         audit->ttls_of_jobs++;
     else
         blame(audit, state->expires == DUEQ_NEVER || state->state == PHASE_CLAIMED,
@@ -150,9 +158,10 @@ static void walk(struct audit *audit, uint8_t table,
                  void (*fn)(struct audit *audit, struct dueq_slice key))
 {
     struct kv_cursor *cursor = kv_cursor_new(audit->queue->kv);
-    struct kv_key prefix = queue_key_topic(table, audit->topic->id);
+    struct kv_key prefix;
     enum dueq_status status;
 
+    queue_key_topic(&prefix, table, audit->topic->id);
     for (status = kv_cursor_seek(cursor, kv_key_slice(&prefix)); status == DUEQ_OK;
          status = kv_cursor_next(cursor)) {
         struct dueq_slice key = kv_cursor_key(cursor);

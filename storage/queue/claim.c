@@ -231,10 +231,11 @@ static int64_t choose_keep(struct queue *queue, struct topic *topic,
 static void put_result(struct queue *queue, struct topic *topic, const struct job *job,
                        const struct dueq_done *done)
 {
-    struct kv_key key = queue_key_job(TABLE_RESULT, topic->id, job->seq);
+    struct kv_key key;
 
     if (done != NULL && done->has_result)
-        kv_put(queue->kv, kv_key_slice(&key), done->result, true);
+        kv_put(queue->kv, queue_key_job(&key, TABLE_RESULT, topic->id, job->seq), done->result,
+               true);
 }
 
 static void remove_done(struct queue *queue, struct topic *topic, const struct job *job)

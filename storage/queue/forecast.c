@@ -26,8 +26,8 @@ static enum dueq_status count_bucket(struct queue *queue, const struct topic *to
                                      struct dueq_forecast *forecast, unsigned *budget)
 {
     struct dueq_forecast_place *at = &forecast->at;
-    struct kv_key head = queue_key_lane(topic->id, at->priority, at->clock), from = head,
-                  end = head;
+    struct kv_key from, end;
+    size_t head;
     int64_t after = before_bucket(forecast, at->clock, at->bucket),
             last = before_bucket(forecast, at->clock, at->bucket + 1);
     enum dueq_status status;
@@ -39,12 +39,14 @@ static enum dueq_status count_bucket(struct queue *queue, const struct topic *to
         at->due = after + 1;
         at->seq = 0;
     }
+    head = queue_key_lane(&from, topic->id, at->priority, at->clock).size;
+    end = from;
     queue_key_add_position(&from, at->due, at->seq);
     queue_key_add_position(&end, last + 1, 0);
     status = kv_cursor_count(queue->cursor, &from, kv_key_slice(&end), budget,
                              &forecast->counts[at->bucket]);
     if (status == DUEQ_BUSY &&
-        !queue_key_read_position(kv_key_slice(&from), head.size, &at->due, &at->seq))
+        !queue_key_read_position(kv_key_slice(&from), head, &at->due, &at->seq))
         return DUEQ_CORRUPT;
     return status;
 }
@@ -112,8 +114,10 @@ static enum dueq_status count_before(struct queue *queue, const struct topic *to
                                      const struct lane *lane, struct position end,
                                      unsigned *budget, uint64_t *count)
 {
-    struct kv_key from = queue_key_lane(topic->id, lane->priority, lane->clock), to = from;
+    struct kv_key from, to;
 
+    queue_key_lane(&from, topic->id, lane->priority, lane->clock);
+    to = from;
     queue_key_add_position(&from, lane->head.due, lane->head.seq);
     queue_key_add_position(&to, end.due, end.seq);
     return kv_cursor_count(queue->cursor, &from, kv_key_slice(&to), budget, count);

@@ -4,8 +4,9 @@
 static enum dueq_status load_result(struct queue *queue, const struct topic *topic,
                                     uint64_t seq, bool *ret_has, struct dueq_slice *ret_result)
 {
-    struct kv_key key = queue_key_job(TABLE_RESULT, topic->id, seq);
-    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), ret_result);
+    struct kv_key key;
+    enum dueq_status status =
+        kv_get(queue->kv, queue_key_job(&key, TABLE_RESULT, topic->id, seq), ret_result);
 
     *ret_has = status == DUEQ_OK;
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;

@@ -30,7 +30,8 @@ enum { CURSOR_BYTES = (DUEQ_CURSOR_SIZE - 1) / 2 };
 static void write_cursor(const struct walk *walk, char *ret_text)
 {
     static const char digits[] = "0123456789abcdef";
-    size_t head = queue_key_topic(walk->at.bytes[0], walk->look.topic->id).size;
+    struct kv_key prefix;
+    size_t head = queue_key_topic(&prefix, walk->at.bytes[0], walk->look.topic->id).size;
     char *text = ret_text;
 
     for (size_t i = 0; i < walk->at.size; i = i == 0 ? head : i + 1) {
@@ -78,7 +79,7 @@ static bool read_cursor(struct dueq_slice text, struct walk *walk)
     uint8_t bytes[CURSOR_BYTES] = {0};
     uint8_t table = table_of(walk->scan);
 
-    walk->at = queue_key_topic(table, walk->look.topic->id);
+    queue_key_topic(&walk->at, table, walk->look.topic->id);
     if (dueq_slice_equal(text, dueq_slice("0", 1)))
         return true;
     if (!read_bytes(text, bytes) || bytes[0] != table)
@@ -92,16 +93,18 @@ static bool read_cursor(struct dueq_slice text, struct walk *walk)
 
 static struct span span_of_seqs(const struct walk *walk)
 {
-    struct kv_key head = queue_key_topic(table_of(walk->scan), walk->look.topic->id);
-    struct span span = {.first = head, .last = head, .head = head.size};
+    struct span span;
 
+    span.timed = false;
+    span.head = queue_key_topic(&span.first, table_of(walk->scan), walk->look.topic->id).size;
+    span.last = span.first;
     kv_key_number(&span.last, UINT64_MAX);
     return span;
 }
 
-static struct span span_of_times(struct kv_key head, int64_t from, int64_t to)
+static struct span span_of_times(const struct kv_key *head, int64_t from, int64_t to)
 {
-    struct span span = {.first = head, .last = head, .head = head.size, .timed = true};
+    struct span span = {.first = *head, .last = *head, .head = head->size, .timed = true};
 
     queue_key_add_position(&span.first, from, 0);
     queue_key_add_position(&span.last, to, UINT64_MAX);
@@ -125,6 +128,7 @@ static void get_range(const struct walk *walk, uint8_t clock, int64_t *ret_from,
 
 static struct span span_of_class(const struct walk *walk, uint8_t class)
 {
+    struct kv_key head;
     int64_t from, to;
 
     get_range(walk, CLOCK_QUEUE, &from, &to);
@@ -132,11 +136,13 @@ static struct span span_of_class(const struct walk *walk, uint8_t class)
         from = INT64_MIN;
         to = INT64_MAX;
     }
-    return span_of_times(queue_key_class(walk->look.topic->id, class), from, to);
+    queue_key_class(&head, walk->look.topic->id, class);
+    return span_of_times(&head, from, to);
 }
 
 static struct span span_of_lane(const struct walk *walk, const struct lane *lane)
 {
+    struct kv_key head;
     int64_t from, to, now = schedule_lane_now(lane, walk->look.time);
 
     get_range(walk, lane->clock, &from, &to);
@@ -144,8 +150,8 @@ static struct span span_of_lane(const struct walk *walk, const struct lane *lane
         to = now;
     if (walk->look.state == DUEQ_DELAYED && from <= now)
         from = now + 1;
-    return span_of_times(queue_key_lane(walk->look.topic->id, lane->priority, lane->clock),
-                         from, to);
+    queue_key_lane(&head, walk->look.topic->id, lane->priority, lane->clock);
+    return span_of_times(&head, from, to);
 }
 
 /* ---- walking */

@@ -63,11 +63,9 @@ static enum dueq_status add_lane(struct merge *merge, const struct lane *lane, b
 {
     int64_t now = schedule_lane_now(lane, merge->look.time);
     struct stream stream = {
-        .head = queue_key_lane(merge->look.topic->id, lane->priority, lane->clock),
-        .priority = lane->priority,
-        .clock = lane->clock,
-        .last = ready ? now : DUEQ_NEVER};
+        .priority = lane->priority, .clock = lane->clock, .last = ready ? now : DUEQ_NEVER};
 
+    queue_key_lane(&stream.head, merge->look.topic->id, lane->priority, lane->clock);
     if (!ready)
         return add_stream(merge, &stream, (struct position){now + 1, 0});
     return lane->head.due > now ? DUEQ_OK : add_stream(merge, &stream, lane->head);
@@ -146,10 +144,11 @@ static enum dueq_status show_delayed(struct merge *merge)
 
 static enum dueq_status show_class(struct merge *merge, uint8_t class)
 {
-    struct stream stream = {.head = queue_key_class(merge->look.topic->id, class),
-                            .last = DUEQ_NEVER};
-    enum dueq_status status = add_stream(merge, &stream, (struct position){SAFE_TIME_MIN, 0});
+    struct stream stream = {.last = DUEQ_NEVER};
+    enum dueq_status status;
 
+    queue_key_class(&stream.head, merge->look.topic->id, class);
+    status = add_stream(merge, &stream, (struct position){SAFE_TIME_MIN, 0});
     return status == DUEQ_OK ? show(merge) : status;
 }
 

@@ -28,14 +28,15 @@ static void spend(unsigned *budget, uint64_t steps)
 static enum dueq_status find_next(struct queue *queue, struct topic *topic, unsigned *budget,
                                   struct dueq_purge_progress *progress)
 {
-    struct kv_key prefix = queue_key_topic(TABLE_BODY, topic->id),
-                  key = queue_key_job(TABLE_BODY, topic->id, progress->next);
+    struct kv_key prefix, key;
     struct dueq_slice found;
     const uint8_t *bytes;
-    enum dueq_status status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&key), budget);
+    enum dueq_status status = kv_cursor_seek_within(
+        queue->cursor, queue_key_job(&key, TABLE_BODY, topic->id, progress->next), budget);
 
     if (status != DUEQ_OK)
         return status;
+    queue_key_topic(&prefix, TABLE_BODY, topic->id);
     found = kv_cursor_key(queue->cursor);
     if (!kv_key_begins(found, &prefix))
         return DUEQ_NOTFOUND;

@@ -108,7 +108,7 @@ static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
 static enum dueq_status expire_job(struct queue *queue, struct topic *topic,
                                    struct position position, struct dueq_time time)
 {
-    struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
+    struct kv_key key;
     struct job job;
     enum dueq_status status = job_load(queue, topic, position.seq, &job);
 
@@ -120,8 +120,8 @@ static enum dueq_status expire_job(struct queue *queue, struct topic *topic,
             job_expire(queue, topic, &job, time);
         return DUEQ_OK;
     }
-    queue_key_add_position(&key, position.due, position.seq);
-    kv_del(queue->kv, kv_key_slice(&key));
+    queue_key_class(&key, topic->id, CLASS_TTL);
+    kv_del(queue->kv, queue_key_add_position(&key, position.due, position.seq));
     return DUEQ_OK;
 }
 

@@ -125,16 +125,11 @@ static bool empty_table(struct queue *queue, unsigned *budget)
 
 /* ---- topics that were dropped one by one */
 
-static struct kv_key drop_key(uint64_t topic)
-{
-    return queue_key_topic(TABLE_GARBAGE, topic);
-}
-
 void garbage_add(struct queue *queue, uint64_t topic)
 {
-    struct kv_key key = drop_key(topic);
+    struct kv_key key;
 
-    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    kv_put(queue->kv, queue_key_topic(&key, TABLE_GARBAGE, topic), dueq_slice(NULL, 0), true);
     queue->garbage.dropped = true;
     if (topic < queue->garbage.next)
         queue->garbage.next = topic;
@@ -143,15 +138,16 @@ void garbage_add(struct queue *queue, uint64_t topic)
 static void begin_drop_table(struct garbage *garbage, size_t table)
 {
     garbage->drop_table = table;
-    garbage->drop_at = queue_key_topic(tables[table], garbage->topic);
+    queue_key_topic(&garbage->drop_at, tables[table], garbage->topic);
 }
 
 /* The first mark; false: there is none, or it was not found within the budget. */
 static bool next_dropped(struct queue *queue, unsigned *budget)
 {
     struct garbage *garbage = &queue->garbage;
-    struct kv_key mark = mark_key(), from = drop_key(garbage->next);
-    enum dueq_status status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&from), budget);
+    struct kv_key mark = mark_key(), from;
+    enum dueq_status status = kv_cursor_seek_within(
+        queue->cursor, queue_key_topic(&from, TABLE_GARBAGE, garbage->next), budget);
     struct dueq_slice key;
     const uint8_t *bytes;
 
@@ -176,8 +172,9 @@ static bool next_dropped(struct queue *queue, unsigned *budget)
 static bool empty_dropped(struct queue *queue, unsigned *budget)
 {
     struct garbage *garbage = &queue->garbage;
-    struct kv_key prefix = queue_key_topic(tables[garbage->drop_table], garbage->topic);
+    struct kv_key prefix;
 
+    queue_key_topic(&prefix, tables[garbage->drop_table], garbage->topic);
     while (*budget > 0) {
         enum dueq_status status;
 
@@ -212,8 +209,7 @@ static void collect_dropped(struct queue *queue, unsigned *budget)
             begin_drop_table(garbage, garbage->drop_table + 1);
             continue;
         }
-        mark = drop_key(garbage->topic);
-        kv_del(queue->kv, kv_key_slice(&mark));
+        kv_del(queue->kv, queue_key_topic(&mark, TABLE_GARBAGE, garbage->topic));
         garbage->topic = 0;
     }
 }

@@ -23,8 +23,7 @@ static uint64_t hash_of(const struct id_index *index, struct dueq_slice key)
 void id_index_key(const struct id_index *index, uint64_t topic, struct dueq_slice id,
                   struct id_index_key *ret_id)
 {
-    ret_id->key = queue_key_id(topic, id, kv_seed(index->kv));
-    ret_id->hash = hash_of(index, kv_key_slice(&ret_id->key));
+    ret_id->hash = hash_of(index, queue_key_id(&ret_id->key, topic, id, kv_seed(index->kv)));
 }
 
 static bool read_seq(struct dueq_slice value, uint64_t *ret_seq)
@@ -60,9 +59,9 @@ void id_index_put(struct id_index *index, const struct id_index_key *id, uint64_
 
 void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id)
 {
-    struct kv_key key = queue_key_id(topic, id, kv_seed(index->kv));
+    struct kv_key key;
 
-    kv_del(index->kv, kv_key_slice(&key));
+    kv_del(index->kv, queue_key_id(&key, topic, id, kv_seed(index->kv)));
 }
 
 /* ---- the filter. It forgets no id that is gone, so another takes its place now and then. */

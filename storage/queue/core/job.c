@@ -14,9 +14,10 @@ enum { JITTER = 20 }; /* percent, of a backoff that doubles */
 enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_t seq,
                                struct job_body *ret_body)
 {
-    struct kv_key key = queue_key_job(TABLE_BODY, topic->id, seq);
+    struct kv_key key;
     struct dueq_slice record;
-    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &record);
+    enum dueq_status status =
+        kv_get(queue->kv, queue_key_job(&key, TABLE_BODY, topic->id, seq), &record);
 
     if (status == DUEQ_OK && !job_record_read_body(record, ret_body))
         status = DUEQ_CORRUPT;
@@ -26,9 +27,10 @@ enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_
 enum dueq_status job_load_state(struct queue *queue, struct topic *topic, uint64_t seq,
                                 struct job_state *ret_state)
 {
-    struct kv_key key = queue_key_job(TABLE_STATE, topic->id, seq);
+    struct kv_key key;
     struct dueq_slice record;
-    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &record);
+    enum dueq_status status =
+        kv_get(queue->kv, queue_key_job(&key, TABLE_STATE, topic->id, seq), &record);
 
     if (status == DUEQ_OK && !job_record_read_state(record, ret_state))
         status = DUEQ_CORRUPT;
@@ -61,13 +63,14 @@ static bool has_texts(const struct job_state *state)
 /* The texts of the state may lie in queue->state: the record is made elsewhere first. */
 void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
 {
-    struct kv_key key = queue_key_job(TABLE_STATE, topic->id, job->seq);
+    struct kv_key key;
     uint8_t bytes[JOB_RECORD_STATE_MAX];
     struct dueq_slice record;
 
     record = dueq_slice(queue->state, job_record_write_state(bytes, &job->state));
     memcpy(queue->state, bytes, record.size);
-    kv_put(queue->kv, kv_key_slice(&key), record, !job->moved);
+    kv_put(queue->kv, queue_key_job(&key, TABLE_STATE, topic->id, job->seq), record,
+           !job->moved);
     if (has_texts(&job->state))
         job_record_read_state(record, &job->state);
     job->moved = true;
@@ -76,27 +79,27 @@ void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
 void job_put_body(struct queue *queue, struct topic *topic, uint8_t table, uint64_t seq,
                   const struct job_body *body, bool absent)
 {
-    struct kv_key key = queue_key_job(table, topic->id, seq);
+    struct kv_key key;
     uint8_t head[JOB_RECORD_HEAD_MAX];
     struct dueq_slice parts[3] = {dueq_slice(head, job_record_write_head(head, body)), body->id,
                                   body->body};
 
-    kv_putv(queue->kv, kv_key_slice(&key), parts, 3, absent);
+    kv_putv(queue->kv, queue_key_job(&key, table, topic->id, seq), parts, 3, absent);
 }
 
 static void del_record(struct queue *queue, struct topic *topic, uint8_t table, uint64_t seq)
 {
-    struct kv_key key = queue_key_job(table, topic->id, seq);
+    struct kv_key key;
 
-    kv_del(queue->kv, kv_key_slice(&key));
+    kv_del(queue->kv, queue_key_job(&key, table, topic->id, seq));
 }
 
 void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t expires)
 {
-    struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
+    struct kv_key key;
 
-    queue_key_add_position(&key, expires, seq);
-    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    queue_key_class(&key, topic->id, CLASS_TTL);
+    kv_put(queue->kv, queue_key_add_position(&key, expires, seq), dueq_slice(NULL, 0), true);
     if (position_before((struct position){expires, seq}, topic->next_ttl))
         topic->next_ttl = (struct position){expires, seq};
     queue_event_at(queue, topic, expires);
@@ -105,12 +108,12 @@ void job_put_ttl(struct queue *queue, struct topic *topic, uint64_t seq, int64_t
 static void drop_ttl(struct queue *queue, struct topic *topic, const struct job_state *state,
                      uint64_t seq)
 {
-    struct kv_key key = queue_key_class(topic->id, CLASS_TTL);
+    struct kv_key key;
 
     if (state->expires == DUEQ_NEVER || state->state == PHASE_DONE)
         return;
-    queue_key_add_position(&key, state->expires, seq);
-    kv_del(queue->kv, kv_key_slice(&key));
+    queue_key_class(&key, topic->id, CLASS_TTL);
+    kv_del(queue->kv, queue_key_add_position(&key, state->expires, seq));
 }
 
 /* States of version 1 do not tell the size of the body. */
@@ -130,11 +133,12 @@ static void forget_bytes(struct queue *queue, struct topic *topic, uint64_t size
 
 void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
 {
-    struct kv_key key = queue_key_job(TABLE_FOLLOW, topic->id, seq);
+    struct kv_key key;
     struct dueq_slice record;
     struct job_body body;
 
-    if (kv_get(queue->kv, kv_key_slice(&key), &record) == DUEQ_OK &&
+    if (kv_get(queue->kv, queue_key_job(&key, TABLE_FOLLOW, topic->id, seq), &record) ==
+            DUEQ_OK &&
         job_record_read_body(record, &body))
         forget_bytes(queue, topic, body.body.size);
     kv_del(queue->kv, kv_key_slice(&key));
@@ -248,10 +252,11 @@ enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, str
 enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, struct job *job,
                                     struct dueq_time time)
 {
-    struct kv_key key = queue_key_job(TABLE_FOLLOW, topic->id, job->seq);
+    struct kv_key key;
     struct dueq_slice record;
     struct job_body body;
-    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &record);
+    enum dueq_status status =
+        kv_get(queue->kv, queue_key_job(&key, TABLE_FOLLOW, topic->id, job->seq), &record);
 
     if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && !job_record_read_body(record, &body)))
         return DUEQ_CORRUPT;

@@ -2,19 +2,17 @@
 #include "storage/kv/kv.h"
 #include "storage/queue/core/queue_state.h"
 
-static struct kv_key entry_key(const struct topic *topic, const struct job_state *state,
-                               uint64_t seq)
+static struct dueq_slice entry_key(struct kv_key *key, const struct topic *topic,
+                                   const struct job_state *state, uint64_t seq)
 {
     static const uint8_t classes[] = {
         [PHASE_CLAIMED] = CLASS_CLAIMED, [PHASE_DEAD] = CLASS_DEAD, [PHASE_DONE] = CLASS_DONE};
-    struct kv_key key;
 
     if (state->state == PHASE_PENDING)
-        key = queue_key_lane(topic->id, state->priority, state->clock);
+        queue_key_lane(key, topic->id, state->priority, state->clock);
     else
-        key = queue_key_class(topic->id, classes[state->state]);
-    queue_key_add_position(&key, schedule_time(state), seq);
-    return key;
+        queue_key_class(key, topic->id, classes[state->state]);
+    return queue_key_add_position(key, schedule_time(state), seq);
 }
 
 /* ---- positions */
@@ -42,11 +40,12 @@ static enum dueq_status first_position(struct queue *queue, const struct kv_key 
                                        struct position from, unsigned *budget,
                                        struct position *ret_position)
 {
-    struct kv_key key = *prefix;
+    struct kv_key key;
     enum dueq_status status;
 
-    queue_key_add_position(&key, from.due, from.seq);
-    status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&key), budget);
+    kv_key_copy(&key, kv_key_slice(prefix));
+    status = kv_cursor_seek_within(queue->cursor,
+                                   queue_key_add_position(&key, from.due, from.seq), budget);
     return status == DUEQ_OK ? read_position(queue, prefix, ret_position) : status;
 }
 
@@ -63,11 +62,12 @@ static enum dueq_status last_position(struct queue *queue, const struct kv_key *
                                       struct position end, unsigned *budget,
                                       struct position *ret_position)
 {
-    struct kv_key key = *prefix;
+    struct kv_key key;
     enum dueq_status status;
 
-    queue_key_add_position(&key, end.due, end.seq);
-    status = kv_cursor_seek_last_within(queue->cursor, kv_key_slice(&key), budget);
+    kv_key_copy(&key, kv_key_slice(prefix));
+    status = kv_cursor_seek_last_within(queue->cursor,
+                                        queue_key_add_position(&key, end.due, end.seq), budget);
     return status == DUEQ_OK ? read_position(queue, prefix, ret_position) : status;
 }
 
@@ -75,8 +75,9 @@ enum dueq_status schedule_class_first(struct queue *queue, const struct topic *t
                                       uint8_t class, struct position from, unsigned *budget,
                                       struct position *ret_position)
 {
-    struct kv_key prefix = queue_key_class(topic->id, class);
+    struct kv_key prefix;
 
+    queue_key_class(&prefix, topic->id, class);
     return first_position(queue, &prefix, from, budget, ret_position);
 }
 
@@ -84,8 +85,9 @@ enum dueq_status schedule_lane_first(struct queue *queue, const struct topic *to
                                      const struct lane *lane, struct position from,
                                      struct position *ret_position)
 {
-    struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
+    struct kv_key prefix;
 
+    queue_key_lane(&prefix, topic->id, lane->priority, lane->clock);
     return first_position(queue, &prefix, from, NULL, ret_position);
 }
 
@@ -99,7 +101,7 @@ enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct
                                 struct dueq_time time, unsigned *budget,
                                 struct position *ret_position)
 {
-    struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
+    struct kv_key prefix;
     struct position first;
     enum dueq_status status;
 
@@ -107,6 +109,7 @@ enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct
         (lane->ready == 0 && lane->next_due > schedule_lane_now(lane, time)) ||
         lane->head.due > schedule_lane_now(lane, time))
         return DUEQ_NOTFOUND;
+    queue_key_lane(&prefix, topic->id, lane->priority, lane->clock);
     status = first_position(queue, &prefix, lane->head, budget, &first);
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND && !gave_up(status, budget) ? DUEQ_CORRUPT : status;
@@ -199,12 +202,13 @@ static enum dueq_status count_backward(struct queue *queue, const struct kv_key 
 enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct lane *lane,
                                 struct dueq_time time, unsigned *budget, uint64_t *moved)
 {
-    struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
+    struct kv_key prefix;
     struct position until = {schedule_lane_now(lane, time), UINT64_MAX};
     enum dueq_status status = DUEQ_OK;
 
     if (count_nothing(lane, time))
         return DUEQ_OK;
+    queue_key_lane(&prefix, topic->id, lane->priority, lane->clock);
     if (position_before(until, lane->counted))
         status = count_backward(queue, &prefix, lane, until, budget);
     if (status == DUEQ_OK && !position_before(until, lane->counted) &&
@@ -216,7 +220,7 @@ enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct
 enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic,
                                         struct lane *lane, unsigned *budget)
 {
-    struct kv_key prefix = queue_key_lane(topic->id, lane->priority, lane->clock);
+    struct kv_key prefix;
     struct position first;
     enum dueq_status status;
 
@@ -224,6 +228,7 @@ enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic
         lane->next_due = DUEQ_NEVER;
         return DUEQ_OK;
     }
+    queue_key_lane(&prefix, topic->id, lane->priority, lane->clock);
     status = find_delayed(queue, &prefix, lane, budget, &first);
     if (status == DUEQ_OK)
         lane->next_due = first.due;
@@ -298,7 +303,7 @@ enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *s
 void schedule_add(struct queue *queue, struct topic *topic, const struct job_state *state,
                   uint64_t seq, struct dueq_time time)
 {
-    struct kv_key key = entry_key(topic, state, seq);
+    struct kv_key key;
 
     switch (state->state) {
     case PHASE_PENDING:
@@ -326,14 +331,14 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
         queue_event_at(queue, topic, state->expires);
         break;
     }
-    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(NULL, 0), true);
+    kv_put(queue->kv, entry_key(&key, topic, state, seq), dueq_slice(NULL, 0), true);
     queue_mark_dirty(queue, topic);
 }
 
 void schedule_remove(struct queue *queue, struct topic *topic, const struct job_state *state,
                      uint64_t seq)
 {
-    struct kv_key key = entry_key(topic, state, seq);
+    struct kv_key key;
 
     switch (state->state) {
     case PHASE_PENDING:
@@ -352,6 +357,6 @@ void schedule_remove(struct queue *queue, struct topic *topic, const struct job_
         queue->jobs.done--;
         break;
     }
-    kv_del(queue->kv, kv_key_slice(&key));
+    kv_del(queue->kv, entry_key(&key, topic, state, seq));
     queue_mark_dirty(queue, topic);
 }

@@ -246,8 +246,9 @@ static const uint64_t BYTES_UNKNOWN = UINT64_MAX;
 /* Counts the bytes of all bodies of a topic that was saved without their sum. O(jobs), once. */
 static enum dueq_status count_bytes(struct queue *queue, struct topic *topic)
 {
-    struct kv_key prefix = queue_key_topic(TABLE_BODY, topic->id);
-    enum dueq_status status = kv_cursor_seek(queue->cursor, kv_key_slice(&prefix));
+    struct kv_key prefix;
+    enum dueq_status status =
+        kv_cursor_seek(queue->cursor, queue_key_topic(&prefix, TABLE_BODY, topic->id));
 
     topic->bytes = 0;
     while (status == DUEQ_OK && kv_key_begins(kv_cursor_key(queue->cursor), &prefix)) {

@@ -30,19 +30,24 @@ enum {
     CLASS_TTL = 'x'      /* end of the ttl, seq */
 };
 
+/* Each of these writes a whole key, or the prefix that others add to, and returns its bytes. */
+
 /* The prefix of all keys of a topic in a table. */
-struct kv_key queue_key_topic(uint8_t table, uint64_t topic);
-struct kv_key queue_key_job(uint8_t table, uint64_t topic, uint64_t seq);
+struct dueq_slice queue_key_topic(struct kv_key *key, uint8_t table, uint64_t topic);
+struct dueq_slice queue_key_job(struct kv_key *key, uint8_t table, uint64_t topic,
+                                uint64_t seq);
 /* Ids of 16 bytes and more are hashed, so that long ids cost the index no more than short ones.
  * A push treats two ids with the same hash as duplicates; lookups compare the id in the
  * body. */
-struct kv_key queue_key_id(uint64_t topic, struct dueq_slice id, uint64_t seed);
+struct dueq_slice queue_key_id(struct kv_key *key, uint64_t topic, struct dueq_slice id,
+                               uint64_t seed);
 /* The prefix of a class of the schedule. */
-struct kv_key queue_key_class(uint64_t topic, uint8_t class);
+struct dueq_slice queue_key_class(struct kv_key *key, uint64_t topic, uint8_t class);
 /* The prefix of one lane: CLASS_PENDING, one priority, one clock. */
-struct kv_key queue_key_lane(uint64_t topic, uint8_t priority, uint8_t clock);
+struct dueq_slice queue_key_lane(struct kv_key *key, uint64_t topic, uint8_t priority,
+                                 uint8_t clock);
 /* Appends a position to the prefix of a class or lane. due: ms. */
-void queue_key_add_position(struct kv_key *key, int64_t due, uint64_t seq);
+struct dueq_slice queue_key_add_position(struct kv_key *key, int64_t due, uint64_t seq);
 /* Reads the position that follows a prefix of `head` bytes. False: the key is malformed. */
 bool queue_key_read_position(struct dueq_slice key, size_t head, int64_t *ret_due,
                              uint64_t *ret_seq);

@@ -416,10 +416,11 @@ static void what_was_claimed_before_damage_is_given_out(void **state)
 {
     struct command_runner *runner = *state;
     struct kv *kv = runner->server.store->kv;
-    struct kv_key key = queue_key_job(TABLE_BODY, 1, 2);
+    struct kv_key key;
+
     runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
     runner_expect(runner, "\"b\"", "Q.PUSH topic body ID b");
-    kv_del(kv, kv_key_slice(&key));
+    kv_del(kv, queue_key_job(&key, TABLE_BODY, 1, 2));
     runner_expect(runner, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM topic COUNT 10");
     runner_expect(runner, "!ERR *", "Q.CLAIM topic COUNT 10");
 }

@@ -435,11 +435,12 @@ static void a_claim_follows_a_wall_clock_set_back(void **state)
 
 static void a_tick_that_fails_does_not_spin(void **state)
 {
-    struct kv_key key = queue_key_lane(1, 128, CLOCK_QUEUE);
+    struct kv_key key;
 
     (void)state;
     push(text("t"), 10);
     push(text("t"), 20);
+    queue_key_lane(&key, 1, 128, CLOCK_QUEUE);
     queue_key_add_position(&key, STORE_FIXTURE_START + 10, 1);
     kv_key_u8(&key, 9); /* after the first record; not a valid position */
     kv_put(test.store->kv, kv_key_slice(&key), text(""), true);
