@@ -124,6 +124,7 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
     if (error.size > 0)
         state.error = error;
     *ret_state = DUEQ_DEAD;
+    job->state.attempt = state.attempt;
     job->state.failures = state.failures;
     job->state.crashes = state.crashes;
     job->state.history = state.history;

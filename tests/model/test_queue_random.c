@@ -103,7 +103,7 @@ static void reopen(void)
     check_store();
     check_timeline();
     walk_check_settings();
-    memset(walk.waiting, 0, sizeof(walk.waiting));
+    walk_forget();
     if (walk_once_in(2))
         walk_tick_all();
     walk_check_stats();
@@ -112,19 +112,10 @@ static void reopen(void)
 /* Settings stay; seqs and tokens grow further. */
 static void flush(void)
 {
-    struct queue_model before = walk.model;
-
     assert_int_equal(dueq_flush(walk.fixture.store, walk.fixture.time), DUEQ_OK);
     assert_int_equal(dueq_topic_count(walk.fixture.store), 0);
-    queue_model_init(&walk.model);
-    memcpy(walk.model.settings, before.settings, sizeof(before.settings));
-    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
-        struct model_topic *model = &walk.model.topics[topic];
-
-        *model = before.topics[topic];
-        model->paused_in = model->paused_out = false;
-        memset(&model->totals, 0, sizeof(model->totals));
-    }
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+        walk_clear_topic(topic);
     memset(walk.waiting, 0, sizeof(walk.waiting));
 }
 
@@ -142,10 +133,12 @@ static void check_empty(void)
 static void random_step(void)
 {
     static void (*const moves[])(void) = {
-        walk_push,       walk_push,   walk_push,   walk_push,      walk_claim,     walk_claim,
-        walk_claim,      walk_ack,    walk_ack,    walk_nack,      walk_extend,    walk_advance,
-        walk_advance,    walk_get,    walk_get,    walk_delete,    walk_update,    walk_move,
-        walk_reschedule, walk_cancel, walk_finish, walk_push_many, walk_hand_over, commit};
+        walk_push,   walk_push,      walk_push,      walk_push,       walk_claim,
+        walk_claim,  walk_claim,     walk_ack,       walk_ack,        walk_nack,
+        walk_extend, walk_advance,   walk_advance,   walk_get,        walk_get,
+        walk_delete, walk_update,    walk_move,      walk_reschedule, walk_cancel,
+        walk_finish, walk_push_many, walk_hand_over, walk_pop,        walk_watch,
+        walk_watch,  walk_unwatch,   walk_take_ends, commit};
 
     moves[walk_roll(sizeof(moves) / sizeof(moves[0]))]();
     if (walk_once_in(50))
@@ -156,10 +149,16 @@ static void random_step(void)
         walk_pause();
     if (walk_once_in(60))
         walk_dead();
+    if (walk_once_in(600))
+        walk_purge();
+    if (walk_once_in(1500))
+        walk_drop();
     if (walk.is_split)
         commit();
     if (walk_once_in(200))
         walk_put_settings();
+    if (walk_once_in(500))
+        walk_set_defaults();
     if (walk_once_in(200))
         change_timeline();
     if (walk_once_in(800))

@@ -10,6 +10,16 @@ void queue_model_init(struct queue_model *model)
     memset(model, 0, sizeof(*model));
     for (int i = 0; i < QUEUE_MODEL_SCOPES; i++)
         dueq_settings_init(&model->settings[i]);
+    model_forget(model);
+}
+
+void model_forget(struct queue_model *model)
+{
+    model->defaults = (struct dueq_defaults){
+        .lease = 60000, .retries = 20, .crashes = 3, .backoff = 1000, .backoff_max = 3600000};
+    memset(model->ends, 0, sizeof(model->ends));
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        model->jobs[i].watch = 0;
 }
 
 struct dueq_slice model_topic_name(int topic)

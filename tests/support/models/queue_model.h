@@ -10,6 +10,7 @@ enum {
     QUEUE_MODEL_TOPICS = 3,
     QUEUE_MODEL_JOBS = 400,
     QUEUE_MODEL_SCOPES = 7,
+    QUEUE_MODEL_WATCHES = 60,
     QUEUE_MODEL_BODY = 24,
     QUEUE_MODEL_ERROR = 48
 };
@@ -45,6 +46,7 @@ struct model_job {
     bool arrived;  /* it died in another topic; its seq, and its id if that was taken here, are
                       still to be read from the store */
     bool taken;    /* arrived: its id was taken here */
+    int watch;     /* its number; 0: nobody waits for the end */
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
     int64_t since;      /* of the claim, or of the extension that claimed it again */
@@ -69,11 +71,15 @@ struct queue_model {
     struct model_job jobs[QUEUE_MODEL_JOBS];
     struct model_topic topics[QUEUE_MODEL_TOPICS];
     struct dueq_settings settings[QUEUE_MODEL_SCOPES];
+    struct dueq_defaults defaults;
+    enum dueq_end ends[QUEUE_MODEL_WATCHES + 1]; /* how the job of each watch has ended */
     uint64_t seq;
 };
 
 /* Nothing is there, nothing is set. */
 void queue_model_init(struct queue_model *model);
+/* What the store does not save: watches are forgotten, the defaults are those of dueq.h. */
+void model_forget(struct queue_model *model);
 
 static inline struct dueq_slice model_id(const struct model_job *job)
 {

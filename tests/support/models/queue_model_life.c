@@ -57,6 +57,21 @@ int64_t model_life_end(const struct model_job *job, struct dueq_time time)
     return end > job->expires ? end : job->expires;
 }
 
+/* ---- the end */
+
+void model_end(struct queue_model *model, struct model_job *job, enum dueq_end end)
+{
+    if (job->watch > 0)
+        model->ends[job->watch] = end;
+    job->watch = 0;
+}
+
+void model_remove(struct queue_model *model, struct model_job *job, enum dueq_end end)
+{
+    model_end(model, job, end);
+    job->there = false;
+}
+
 /* ---- waiting */
 
 void model_set_due(struct model_job *job, bool wall, int64_t due, struct dueq_time time)
@@ -152,6 +167,7 @@ void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
         follow(job, time);
         return;
     }
+    model_end(model, job, DUEQ_END_DONE);
     finish(job, keep > 0, keep_end(job, keep, time), time);
     job->result = result;
 }
@@ -163,7 +179,7 @@ void model_end_cancelled(struct queue_model *model, struct model_job *job,
     if (job->followed)
         follow(job, time);
     else
-        job->there = false;
+        model_remove(model, job, DUEQ_END_CANCELLED);
 }
 
 /* ---- dead */
@@ -203,6 +219,7 @@ static void die(struct queue_model *model, struct model_job *job, struct dueq_ti
     int dead_topic = model_dead_topic(model, job->topic);
 
     totals_of(model, job)->dead++;
+    model_end(model, job, DUEQ_END_DEAD);
     if (dead_topic >= 0) {
         model_send(model, job, dead_topic, time.now, time);
         job->arrived = true;
@@ -221,19 +238,23 @@ void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_t
 {
     totals_of(model, job)->jobs_expired++;
     if (model_setting(model, job->topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP) {
-        job->there = false;
+        model_remove(model, job, DUEQ_END_GONE);
         return;
     }
     snprintf(job->error, sizeof(job->error), "expired");
     die(model, job, time);
 }
 
-static void remember(struct model_job *job, enum dueq_outcome outcome, struct dueq_time time)
+static void remember(struct model_job *job, int outcome, struct dueq_time time)
 {
+    if (outcome == MODEL_UNSEEN) {
+        job->attempt--;
+        return;
+    }
     if (job->attempts == DUEQ_ATTEMPTS_KEPT)
         memmove(job->history, job->history + 1, --job->attempts * sizeof(job->history[0]));
-    job->history[job->attempts++] =
-        (struct model_attempt){time.wall, time.now - job->since, outcome, job->worker};
+    job->history[job->attempts++] = (struct model_attempt){
+        time.wall, time.now - job->since, (enum dueq_outcome)outcome, job->worker};
     job->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
     job->crashes += outcome == DUEQ_CRASHED;
 }
@@ -245,8 +266,8 @@ static void quarantine(struct queue_model *model, struct model_job *job, struct 
     die(model, job, time);
 }
 
-void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
-                     enum dueq_outcome outcome, struct dueq_time time)
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due, int outcome,
+                     struct dueq_time time)
 {
     struct model_options options = model_options(model, job);
 

@@ -15,6 +15,11 @@ bool model_life_over(const struct model_job *job, struct dueq_time time);
 /* It is done, and is no longer kept. */
 bool model_keeping_over(const struct model_job *job, struct dueq_time time);
 
+/* Those who wait for its end are told. */
+void model_end(struct queue_model *model, struct model_job *job, enum dueq_end end);
+/* It is not there any more. */
+void model_remove(struct queue_model *model, struct model_job *job, enum dueq_end end);
+
 /* It waits as if it was pushed now, without attempts; seq and id stay. */
 void model_begin(struct model_job *job, const struct model_content *content,
                  struct dueq_time time);
@@ -33,9 +38,11 @@ void model_send(struct queue_model *model, struct model_job *job, int to, int64_
                 struct dueq_time time);
 /* The ttl has ended. */
 void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time);
+/* An outcome besides those of dueq_outcome: no worker has seen the job. */
+enum { MODEL_UNSEEN = DUEQ_OUTCOMES };
 /* No longer claimed: dead, removed, or pending at `due`. */
-void model_give_back(struct queue_model *model, struct model_job *job, int64_t due,
-                     enum dueq_outcome outcome, struct dueq_time time);
+void model_give_back(struct queue_model *model, struct model_job *job, int64_t due, int outcome,
+                     struct dueq_time time);
 void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
 
 #endif

@@ -1,5 +1,6 @@
 #include "tests/support/models/queue_model_limits.h"
 
+#include "tests/support/models/queue_model_life.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <string.h>
@@ -88,7 +89,7 @@ void model_drop_jobs(struct queue_model *model, const bool *drops)
 {
     for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
         if (drops[i]) {
-            model->jobs[i].there = false;
+            model_remove(model, &model->jobs[i], DUEQ_END_GONE);
             model->topics[model->jobs[i].topic].totals.dropped++;
         }
 }

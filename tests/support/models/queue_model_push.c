@@ -173,7 +173,7 @@ enum dueq_push_outcome model_push(struct queue_model *model, const struct model_
     if (holder != NULL)
         return change(holder, &push->content, time);
     if (dead != NULL) {
-        dead->there = false;
+        model_remove(model, dead, DUEQ_END_GONE);
         model->topics[dead->topic].totals.deleted++;
     }
     add(model, push, id, time);

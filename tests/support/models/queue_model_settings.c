@@ -74,18 +74,19 @@ static void choose_backoff(const struct queue_model *model, const struct model_j
     const struct dueq_push *own = &job->content.options;
     int scope = model_scope_of(model, job->topic, DUEQ_SET_BACKOFF);
 
-    options->backoff = 1000;
-    options->backoff_max = 3600000;
+    options->backoff = model->defaults.backoff;
+    options->backoff_max = model->defaults.backoff_max;
     options->jitter = DUEQ_DEFAULT;
     if (own->step_count > 0 || is_set(own->backoff)) {
-        options->backoff = choose(own->backoff, 1000);
+        options->backoff = choose(own->backoff, model->defaults.backoff);
         options->steps = own->steps;
         options->step_count = own->step_count;
     } else if (scope >= 0) {
         const struct dueq_settings *settings = &model->settings[scope];
 
-        options->backoff = choose(settings->numbers[DUEQ_SET_BACKOFF], 1000);
-        options->backoff_max = choose(settings->numbers[DUEQ_SET_BACKOFF_MAX], 3600000);
+        options->backoff = choose(settings->numbers[DUEQ_SET_BACKOFF], model->defaults.backoff);
+        options->backoff_max =
+            choose(settings->numbers[DUEQ_SET_BACKOFF_MAX], model->defaults.backoff_max);
         options->jitter = settings->numbers[DUEQ_SET_JITTER];
         options->steps = settings->steps;
         options->step_count = settings->step_count;
@@ -98,10 +99,15 @@ static void choose_backoff(const struct queue_model *model, const struct model_j
 struct model_options model_options(const struct queue_model *model, const struct model_job *job)
 {
     const struct dueq_push *own = &job->content.options;
+    const struct dueq_defaults *defaults = &model->defaults;
+    int topic = job->topic;
     struct model_options options = {
-        .lease = choose(own->lease, model_setting(model, job->topic, DUEQ_SET_LEASE, 60000)),
-        .retries = choose(own->retries, model_setting(model, job->topic, DUEQ_SET_RETRIES, 20)),
-        .crashes = choose(own->crashes, model_setting(model, job->topic, DUEQ_SET_CRASHES, 3))};
+        .lease =
+            choose(own->lease, model_setting(model, topic, DUEQ_SET_LEASE, defaults->lease)),
+        .retries = choose(own->retries,
+                          model_setting(model, topic, DUEQ_SET_RETRIES, defaults->retries)),
+        .crashes = choose(own->crashes,
+                          model_setting(model, topic, DUEQ_SET_CRASHES, defaults->crashes))};
 
     choose_backoff(model, job, &options);
     return options;

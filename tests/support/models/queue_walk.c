@@ -46,6 +46,17 @@ bool walk_choose_held(struct walk_target *ret_target)
     return walk_choose(ret_target);
 }
 
+void walk_forget(void)
+{
+    struct dueq_defaults defaults;
+
+    model_forget(&walk.model);
+    memset(walk.waiting, 0, sizeof(walk.waiting));
+    memset(walk.watches, 0, sizeof(walk.watches));
+    dueq_get_defaults(walk.fixture.store, &defaults);
+    assert_memory_equal(&defaults, &walk.model.defaults, sizeof(defaults));
+}
+
 /* A topic that is empty for a moment only must not go. */
 void walk_commit_part(void)
 {

@@ -15,7 +15,8 @@ struct queue_walk {
     bool waiting[QUEUE_MODEL_TOPICS]; /* a claim found nothing: a signal must come before a
                                          claim finds a job */
     uint64_t bodies;                  /* made so far */
-    bool drops;                       /* a topic is dropped as soon as it is empty */
+    struct dueq_watch *watches[QUEUE_MODEL_WATCHES + 1]; /* NULL: that number is free */
+    bool drops;    /* a topic is dropped as soon as it is empty */
     bool is_split; /* the store has committed a part of this step: a commit is to follow it */
 };
 extern struct queue_walk walk;
@@ -46,6 +47,8 @@ int walk_shown_state(const struct model_job *job);
 void walk_follow_arrivals(bool in_order);
 void walk_check_stats(void);
 
+/* The store was opened anew: what it does not save is gone. */
+void walk_forget(void);
 /* May commit what the store has done of this step so far. */
 void walk_commit_part(void);
 
@@ -73,6 +76,7 @@ void walk_hand_over(void);
 /* ---- claims (queue_walk_claim.c) */
 
 void walk_claim(void);
+void walk_pop(void);
 void walk_ack(void);
 /* How a job is done. */
 struct walk_done {
@@ -97,7 +101,12 @@ void walk_get(void);
 /* ---- topics (queue_walk_topic.c) */
 
 void walk_pause(void);
+void walk_purge(void);
+void walk_drop(void);
+/* Nothing of the topic is left in the model; its tokens and ids are not given again. */
+void walk_clear_topic(int topic);
 void walk_put_settings(void);
+void walk_set_defaults(void);
 /* Each setting comes from the right scope. */
 void walk_check_settings(void);
 
@@ -105,6 +114,13 @@ void walk_check_settings(void);
 
 /* Those that a query finds are looked at or removed, or begin anew. */
 void walk_dead(void);
+
+/* ---- watches (queue_walk_watch.c) */
+
+void walk_watch(void);
+void walk_unwatch(void);
+/* The store tells all ends that the model knows, each once. */
+void walk_take_ends(void);
 
 /* ---- time (queue_walk_time.c) */
 

@@ -156,7 +156,8 @@ void walk_move(void)
     place->seq = ++walk.model.seq;
     place->token_valid = false;
     place->token = 0;
-    target.job->there = false;
+    place->watch = 0;
+    model_remove(&walk.model, target.job, DUEQ_END_GONE);
     target.sums->totals.deleted++;
     walk.model.topics[other].totals.pushed++;
 }
@@ -184,7 +185,7 @@ void walk_cancel(void)
         target.job->followed = false;
         return;
     }
-    target.job->there = false;
+    model_remove(&walk.model, target.job, DUEQ_END_CANCELLED);
     target.sums->totals.cancelled++;
 }
 
@@ -198,7 +199,7 @@ void walk_delete(void)
                      target.job == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
     if (target.job == NULL)
         return;
-    target.job->there = false;
+    model_remove(&walk.model, target.job, DUEQ_END_GONE);
     target.sums->totals.deleted++;
 }
 

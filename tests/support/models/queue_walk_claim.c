@@ -55,7 +55,8 @@ static enum dueq_status call_claim(int topic, int64_t lease, const char *worker,
                          ret_job);
 }
 
-void walk_claim(void)
+/* NULL: there was none. */
+static struct model_job *claim(void)
 {
     int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
     int64_t lease = walk_once_in(100) ? INT64_MAX : walk_roll(4000);
@@ -70,7 +71,7 @@ void walk_claim(void)
     if (wanted == NULL) {
         walk.waiting[topic] = true;
         walk_follow_arrivals(true);
-        return;
+        return NULL;
     }
     if (lease == DUEQ_DEFAULT)
         lease = model_options(&walk.model, wanted).lease;
@@ -79,6 +80,25 @@ void walk_claim(void)
     model_claim(&walk.model, wanted, worker, lease, walk.fixture.time);
     walk_check_job(&job, wanted);
     walk_follow_arrivals(true);
+    return wanted;
+}
+
+void walk_claim(void)
+{
+    (void)claim();
+}
+
+/* For good: it is acked at once. */
+void walk_pop(void)
+{
+    struct model_job *job = claim();
+
+    if (job == NULL)
+        return;
+    assert_int_equal(dueq_ack(walk.fixture.store, model_topic_name(job->topic), model_id(job),
+                              job->token, walk.fixture.time),
+                     DUEQ_OK);
+    model_ack(&walk.model, job, DUEQ_DEFAULT, NULL, walk.fixture.time);
 }
 
 /* ---- by token */
@@ -144,7 +164,8 @@ static void choose_nack(struct dueq_nack *nack)
                                           : walk_once_in(6) ? DUEQ_SILENT
                                                             : DUEQ_FAILED,
                                .error = slice_of(choose_text(errors, 3)),
-                               .progress = slice_of(choose_progress())};
+                               .progress = slice_of(choose_progress()),
+                               .unseen = walk_once_in(5)};
     if (walk_once_in(2))
         nack->delay = DUEQ_DEFAULT;
 }
@@ -184,8 +205,8 @@ static void follow_nack(struct walk_target *target, const struct dueq_nack *nack
         delay = nack->outcome == DUEQ_SILENT || job->followed
                     ? 0
                     : check_backoff(job, job->failures);
-    model_give_back(&walk.model, job, model_after(walk.fixture.time, delay), nack->outcome,
-                    walk.fixture.time);
+    model_give_back(&walk.model, job, model_after(walk.fixture.time, delay),
+                    nack->unseen ? MODEL_UNSEEN : (int)nack->outcome, walk.fixture.time);
     assert_int_equal(state, job->there && !job->arrived ? model_state(job, walk.fixture.time)
                                                         : DUEQ_DEAD);
     walk_follow_arrivals(true);

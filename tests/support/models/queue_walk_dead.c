@@ -119,7 +119,7 @@ static void act(struct dead_walk *dead, struct model_job *job)
     if (dead->query.action == DUEQ_DEAD_LOOK || dead->query.dry_run) {
         dead->wanted[dead->count++] = job;
     } else if (dead->query.action == DUEQ_DEAD_PURGE) {
-        job->there = false;
+        model_remove(&walk.model, job, DUEQ_END_GONE);
         walk.model.topics[dead->topic].totals.deleted++;
     } else if (dead->to == dead->topic) {
         redrive_here(job, due_of(dead));

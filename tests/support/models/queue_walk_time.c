@@ -68,7 +68,7 @@ static void follow_job(struct model_job *job, bool done)
     struct dueq_time time = walk.fixture.time;
 
     if (model_keeping_over(job, time) && (done || is_gone(job)))
-        job->there = false;
+        model_remove(&walk.model, job, DUEQ_END_GONE);
     if (model_lease_over(job, time) && (done || walk_shown_state(job) != DUEQ_CLAIMED))
         model_end_lease(&walk.model, job, time);
     follow_life(job, done);
@@ -103,7 +103,7 @@ static void follow_retention(int topic, bool done)
 
     while ((job = model_worst_dead(&walk.model, topic, walk.fixture.time)) != NULL &&
            (done || is_gone(job))) {
-        job->there = false;
+        model_remove(&walk.model, job, DUEQ_END_GONE);
         walk.model.topics[topic].totals.dead_removed++;
     }
 }

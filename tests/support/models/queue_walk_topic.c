@@ -1,11 +1,20 @@
 #include "tests/support/models/queue_walk.h"
 
+#include "storage/glob.h"
 #include "tests/support/models/queue_model_life.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <string.h>
 
 #include "tests/support/cmocka.h"
+
+static bool is_empty(const struct dueq_settings *settings)
+{
+    for (int i = 0; i < DUEQ_SETTINGS; i++)
+        if (settings->numbers[i] != DUEQ_DEFAULT)
+            return false;
+    return settings->step_count == 0 && settings->dead_topic_size == 0;
+}
 
 /* ---- pause */
 
@@ -34,6 +43,103 @@ void walk_pause(void)
     model->paused_out = out;
     model->paused_until =
         wait == DUEQ_DEFAULT ? DUEQ_NEVER : model_after(walk.fixture.time, wait);
+}
+
+/* ---- purge, drop */
+
+static const char *const globs[] = {NULL, NULL, "*", "[!0]*", "0*", "?*[a-z]*"};
+
+static void choose_purge(int topic, struct dueq_purge *purge)
+{
+    static const int states[] = {DUEQ_DEFAULT, DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD, DUEQ_DONE};
+    const char *glob = globs[walk_roll(sizeof(globs) / sizeof(globs[0]))];
+
+    *purge = (struct dueq_purge){.topic = model_topic_name(topic),
+                                 .state = states[walk_roll(sizeof(states) / sizeof(states[0]))],
+                                 .match = dueq_slice(glob, glob == NULL ? 0 : strlen(glob))};
+}
+
+static bool is_purged(const struct model_job *job, int topic, const struct dueq_purge *purge)
+{
+    enum dueq_state state = model_state(job, walk.fixture.time);
+    struct dueq_slice id = model_id(job);
+
+    return job->there && job->topic == topic && state != DUEQ_CLAIMED &&
+           (purge->state == DUEQ_DEFAULT || purge->state == (int)state) &&
+           (purge->match.data == NULL ||
+            glob_match(purge->match.data, purge->match.size, id.data, id.size, false));
+}
+
+/* Returns how many. */
+static uint64_t follow_purge(int topic, const struct dueq_purge *purge)
+{
+    uint64_t count = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (!is_purged(job, topic, purge))
+            continue;
+        model_remove(&walk.model, job, DUEQ_END_GONE);
+        walk.model.topics[topic].totals.deleted++;
+        count++;
+    }
+    return count;
+}
+
+static void check_purge(int topic, const struct dueq_purge_progress *progress)
+{
+    struct dueq_topic_stats stats;
+
+    if (dueq_topic_stats(walk.fixture.store, model_topic_name(topic), walk.fixture.time,
+                         &stats) != DUEQ_OK)
+        return;
+    assert_int_equal(stats.purging, !progress->is_over);
+    assert_int_equal(stats.purged, progress->removed);
+}
+
+/* In slices. */
+void walk_purge(void)
+{
+    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    struct dueq_purge_progress progress = {.removed = 0};
+    struct dueq_purge purge;
+
+    choose_purge(topic, &purge);
+    while (!progress.is_over) {
+        assert_int_equal(dueq_purge(walk.fixture.store, &purge, walk.fixture.time,
+                                    1 + (unsigned)walk_roll(20), &progress),
+                         DUEQ_OK);
+        check_purge(topic, &progress);
+        walk_commit_part();
+    }
+    assert_int_equal(progress.removed, follow_purge(topic, &purge));
+}
+
+void walk_clear_topic(int topic)
+{
+    struct model_topic *model = &walk.model.topics[topic];
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        if (walk.model.jobs[i].there && walk.model.jobs[i].topic == topic)
+            model_remove(&walk.model, &walk.model.jobs[i], DUEQ_END_GONE);
+    model->paused_in = model->paused_out = false;
+    memset(&model->totals, 0, sizeof(model->totals));
+}
+
+/* The first scopes are the names of the topics. */
+void walk_drop(void)
+{
+    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
+    struct dueq_slice name = model_topic_name(topic);
+    struct dueq_settings *own = &walk.model.settings[topic];
+
+    assert_true(dueq_slice_equal(model_scope_name(topic), name));
+    assert_int_equal(dueq_drop(walk.fixture.store, name, walk.fixture.time),
+                     is_there(topic) || !is_empty(own) ? DUEQ_OK : DUEQ_NOTFOUND);
+    walk_clear_topic(topic);
+    dueq_settings_init(own);
+    assert_false(is_there(topic));
 }
 
 /* ---- settings */
@@ -93,14 +199,6 @@ void walk_put_settings(void)
         walk.model.settings[scope] = settings;
 }
 
-static bool is_empty(const struct dueq_settings *settings)
-{
-    for (int i = 0; i < DUEQ_SETTINGS; i++)
-        if (settings->numbers[i] != DUEQ_DEFAULT)
-            return false;
-    return settings->step_count == 0 && settings->dead_topic_size == 0;
-}
-
 static void check_scope(int scope)
 {
     const struct dueq_settings *wanted = &walk.model.settings[scope];
@@ -116,6 +214,18 @@ static void check_scope(int scope)
     assert_memory_equal(found.steps, wanted->steps, found.step_count * sizeof(found.steps[0]));
     assert_int_equal(found.dead_topic_size, wanted->dead_topic_size);
     assert_memory_equal(found.dead_topic, wanted->dead_topic, found.dead_topic_size);
+}
+
+void walk_set_defaults(void)
+{
+    struct dueq_defaults *defaults = &walk.model.defaults;
+
+    defaults->lease = walk_roll(5000);
+    defaults->retries = walk_roll(20);
+    defaults->crashes = walk_roll(6);
+    defaults->backoff = walk_roll(2000);
+    defaults->backoff_max = walk_roll(100000);
+    dueq_set_defaults(walk.fixture.store, defaults);
 }
 
 void walk_check_settings(void)

@@ -122,6 +122,26 @@ static void a_lease_that_ends_counts_when_its_job_is_cancelled(void **state)
 
 /* ---- attempts */
 
+/* Its ttl is over when the claim is undone. */
+static void a_claim_that_no_worker_has_seen_is_no_attempt_of_a_dead_job(void **state)
+{
+    struct dueq_nack nack = {.unseen = true};
+    struct dueq_push push = push_of("a");
+    enum dueq_state job_state;
+    int64_t token;
+
+    (void)state;
+    push.ttl = 10;
+    add(&push, DUEQ_CREATED);
+    token = claim(LEASE);
+    pass(20);
+    assert_int_equal(
+        dueq_nack(test.store, text("t"), text("a"), token, &nack, test.time, &job_state),
+        DUEQ_OK);
+    assert_int_equal(job_state, DUEQ_DEAD);
+    assert_int_equal(get("a").attempt, 0);
+}
+
 static void a_late_nack_is_as_long_after_the_claim_as_it_says(void **state)
 {
     struct dueq_push push = push_of("a");
@@ -276,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         life_test(the_totals_have_the_bytes_of_all_topics),
         life_test(a_lease_that_ends_counts_when_its_job_is_cancelled),
+        life_test(a_claim_that_no_worker_has_seen_is_no_attempt_of_a_dead_job),
         life_test(a_late_nack_is_as_long_after_the_claim_as_it_says),
         life_test(a_replaced_job_lives_as_long_as_a_new_one),
         life_test(a_ttl_after_an_endless_one_counts_from_the_claim),
