@@ -288,13 +288,14 @@ enum dueq_status dueq_reschedule(struct dueq *store, struct dueq_slice topic,
  * DUEQ_DEFAULT count, and its body when with_body is set; the others have no effect. Of a
  * claimed job the options can be changed, not the body. A new ttl counts from the due time; of
  * a claimed job that had none, from the claim. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is
- * dead or done, or claimed with a new body. DUEQ_FULL, DUEQ_TOOBIG, DUEQ_INVALID: as
- * dueq_push. O(size of the body). */
+ * dead or done, or claimed with a new body. DUEQ_FULL, DUEQ_LIMIT, DUEQ_TOOBIG, DUEQ_INVALID:
+ * as dueq_push; what makes room for a larger body are other jobs. O(size of the body). */
 enum dueq_status dueq_update(struct dueq *store, const struct dueq_push *changes,
                              bool with_body, struct dueq_time time);
 /* Moves a delayed or ready job to another topic, with its id, options and attempts.
- * DUEQ_NOTFOUND. DUEQ_WRONGSTATE. DUEQ_DUPLICATE, DUEQ_PAUSED: the other topic has a job with
- * this id, takes no pushes. Its tokens of this topic are void. O(size of the body). */
+ * DUEQ_NOTFOUND. DUEQ_WRONGSTATE. DUEQ_DUPLICATE, DUEQ_PAUSED, DUEQ_LIMIT, DUEQ_TOOBIG,
+ * DUEQ_FULL: as of a push into the other topic, whose oldest jobs may make room. Its tokens of
+ * this topic are void. O(size of the body). */
 enum dueq_status dueq_move(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            struct dueq_slice other, struct dueq_time time);
 /* Cancels a job. One that waits is removed (*ret_claimed: false). A claimed one stays with its
@@ -380,9 +381,10 @@ enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct 
  * one batch cannot hold the next job alone); changes of others in between do no harm. fn: gets
  * each job of a look or of a dry run; may be NULL.
  *
- * A pause or limit of a topic does not hold a redrive up. In another topic a job keeps its id
- * and options, but has no end of its ttl. One whose id is taken there stays dead and counts as
- * skipped.
+ * A pause of a topic does not hold a redrive up. In another topic a job keeps its id and
+ * options, but has no end of its ttl. One whose id is taken there stays dead and counts as
+ * skipped, and so does one for which a limit of the topic (the length; in another topic the
+ * bytes, too) has no room: a redrive drops nothing.
  *
  * DUEQ_INVALID: a name, older, rate or period is out of range. DUEQ_FULL: no room for the next
  * job of a redrive. On these and other errors the jobs before keep what was done with them. A

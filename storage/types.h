@@ -337,12 +337,14 @@ enum { DUEQ_RATE_MAX = 1000000 }; /* jobs in a period */
 struct dueq_dead_progress {
     bool is_over;
     uint64_t found;   /* jobs that were looked at, purged or redriven, or would be */
-    uint64_t skipped; /* jobs that stay because the other topic has their id */
+    uint64_t skipped; /* jobs that a redrive leaves: the other topic has their id, or a limit of
+                         the topic has no room for them */
     uint64_t bytes;   /* room that a redrive would need, counted by its dry run */
     /* The store's: */
     bool begun;
     int64_t began, until; /* ms, on the queue's clock */
     uint64_t left;        /* dead jobs at the beginning that it has not come to */
+    uint64_t bodies;      /* bytes of those that a dry run would move */
     int64_t due;
     uint64_t seq;
 };

@@ -1,7 +1,7 @@
 /* Changes of jobs that callers ask for by id. */
-#include "storage/queue/push.h"
-
 #include "storage/kv/room.h"
+#include "storage/queue/job_move.h"
+#include "storage/queue/push.h"
 
 #include <stdlib.h>
 
@@ -92,9 +92,11 @@ static int64_t update_expires(const struct queue *queue, const struct job *job,
     return job_record_ttl_end(body, from);
 }
 
-/* Writes body and state anew. The new body's bytes lie outside of the job's record. */
+/* Writes body and state anew. The new body's bytes lie outside of the job's record. drops:
+ * other jobs, which go with it. */
 static enum dueq_status rewrite(struct queue *queue, struct topic *topic, struct job *job,
-                                const struct job_body *body, struct dueq_time time)
+                                const struct job_body *body, const struct limits_drops *drops,
+                                struct dueq_time time)
 {
     struct job_state state = job->state;
     uint64_t before = job->body.body.size;
@@ -107,6 +109,7 @@ static enum dueq_status rewrite(struct queue *queue, struct topic *topic, struct
     status = job_reschedule(queue, topic, job, state, time);
     if (status != DUEQ_OK)
         return status;
+    limits_apply(queue, drops);
     job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
     queue_count_bytes(queue, topic, before, body->body.size);
     return DUEQ_OK;
@@ -130,13 +133,42 @@ static uint8_t *copy_record(struct job_body *body, bool with_body)
     return copy;
 }
 
+/* As a push would be asked, when the body changes. */
+static enum dueq_status admit(struct queue *queue, struct topic *topic, const struct job *job,
+                              struct dueq_slice body, struct limits_drops *drops)
+{
+    struct limits_change change = {.bytes = (int64_t)body.size - (int64_t)job->body.body.size};
+
+    drops->may_go = limits_spare_one;
+    drops->arg = &job->seq;
+    return limits_admit_body(queue, topic, body.size, &change, drops);
+}
+
+static enum dueq_status update(struct queue *queue, struct topic *topic, struct job *job,
+                               const struct dueq_push *changes, bool with_body,
+                               const struct limits_drops *drops, struct dueq_time time)
+{
+    struct job_body body = job->body;
+    uint8_t *copy;
+    enum dueq_status status;
+
+    if (with_body)
+        body.body = changes->body;
+    update_options(&body, changes);
+    copy = copy_record(&body, !with_body);
+    if (copy == NULL)
+        return DUEQ_NOMEM;
+    status = rewrite(queue, topic, job, &body, drops, time);
+    free(copy);
+    return status;
+}
+
 enum dueq_status queue_update(struct queue *queue, const struct dueq_push *changes,
                               bool with_body, struct dueq_time time)
 {
     struct topic *topic;
     struct job job;
-    struct job_body body;
-    uint8_t *copy;
+    struct limits_drops drops = {.jobs = NULL};
     enum dueq_status status = lookup_job(queue, changes->topic, changes->id, &topic, &job);
 
     if (status != DUEQ_OK)
@@ -146,37 +178,48 @@ enum dueq_status queue_update(struct queue *queue, const struct dueq_push *chang
     status = push_check(queue, changes);
     if (status == DUEQ_OK && !with_body)
         status = kv_room(queue->kv, job.body.body.size + PUSH_RECORDS_MOST);
-    if (status != DUEQ_OK)
-        return status;
-    body = job.body;
-    if (with_body)
-        body.body = changes->body;
-    update_options(&body, changes);
-    copy = copy_record(&body, !with_body);
-    if (copy == NULL)
-        return DUEQ_NOMEM;
-    status = rewrite(queue, topic, &job, &body, queue_time(queue, time));
-    free(copy);
+    if (status == DUEQ_OK && with_body)
+        status = admit(queue, topic, &job, changes->body, &drops);
+    if (status == DUEQ_OK)
+        status =
+            update(queue, topic, &job, changes, with_body, &drops, queue_time(queue, time));
+    limits_release(&drops);
     return status;
 }
 
 /* ---- to another topic */
 
-/* The job as it is kept in the other topic. An id that this topic gave becomes a caller's. */
-static void take_along(struct queue *queue, struct topic *other, const struct job *job,
-                       struct dueq_slice id, const struct id_index_key *name,
-                       struct dueq_time time)
+/* Its earlier tokens are void there. */
+static struct job without_token(const struct job *job)
 {
     struct job moved = *job;
 
-    moved.body.id = id;
     moved.state.token_valid = false;
     moved.state.token = 0;
     moved.state.size = (int64_t)job->body.body.size;
-    moved.seq = other->next_seq;
-    push_add(queue, other, &moved.body, &moved.state, name, time);
-    if (job->moved)
-        job_save_state(queue, other, &moved);
+    return moved;
+}
+
+/* As a push into the other topic, and as a delete from this one. */
+static enum dueq_status move_to(struct queue *queue, struct topic *from, struct job *job,
+                                struct topic *to, struct dueq_time time)
+{
+    struct job_move move = {.from = from, .to = to, .job = job, .moved = without_token(job)};
+    struct limits_change change = {.jobs = 1, .bytes = (int64_t)job->body.body.size};
+    struct limits_drops drops = {.jobs = NULL};
+    enum dueq_status status = push_refusal(to);
+
+    if (status == DUEQ_OK)
+        status = job_move_plan(queue, &move, JOB_MOVE_REFUSES, time);
+    if (status == DUEQ_OK)
+        status = limits_admit_body(queue, to, job->body.body.size, &change, &drops);
+    if (status == DUEQ_OK) {
+        limits_apply(queue, &drops);
+        job_move_do(queue, &move, time);
+        QUEUE_COUNT(queue, from, deleted);
+    }
+    limits_release(&drops);
+    return status;
 }
 
 enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
@@ -184,7 +227,6 @@ enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct
 {
     struct topic *from = NULL, *to = NULL;
     struct job job;
-    struct id_index_key name;
     enum dueq_status status;
 
     if (!queue_valid_name(other))
@@ -192,22 +234,10 @@ enum dueq_status queue_move(struct queue *queue, struct dueq_slice topic, struct
     time = queue_time(queue, time);
     status = find_waiting(queue, topic, id, &from, &job);
     if (status == DUEQ_OK)
-        status = kv_room(queue->kv, job.body.body.size + PUSH_RECORDS_MOST);
+        status = kv_room(queue->kv, job_move_room(&job));
     if (status == DUEQ_OK)
         status = topics_open(queue, other, &to);
-    if (status != DUEQ_OK || from == to)
-        return status;
-    status = push_refusal(to);
-    if (status == DUEQ_OK)
-        status = push_take_id(queue, to, id, &name);
-    if (status == DUEQ_OK)
-        status = schedule_reserve(to, &job.state, time);
-    if (status != DUEQ_OK)
-        return status;
-    take_along(queue, to, &job, id, &name, time);
-    QUEUE_COUNT(queue, from, deleted);
-    job_remove(queue, from, &job);
-    return DUEQ_OK;
+    return status != DUEQ_OK || from == to ? status : move_to(queue, from, &job, to, time);
 }
 
 /* ---- cancelling */

@@ -2,6 +2,7 @@
 #include "storage/glob.h"
 #include "storage/kv/room.h"
 #include "storage/queue/job_move.h"
+#include "storage/queue/limits.h"
 #include "storage/queue/queue.h"
 
 enum {
@@ -18,7 +19,8 @@ struct walk {
     struct dueq_dead_progress *progress;
     struct dueq_time time;
     unsigned budget;
-    bool acted; /* the batch has changes of this call */
+    bool acted;             /* the batch has changes of this call */
+    struct topic *stand_in; /* for the target of a dry run that is not there; without jobs */
     dueq_job_fn fn;
     void *arg;
 };
@@ -41,10 +43,10 @@ static bool is_wanted(const struct walk *walk, const struct job *job)
     char text[GIVEN_ID_SIZE];
 
     return matches(walk->query->error, job->state.error) &&
-           matches(walk->query->match, job_move_id(job, text));
+           matches(walk->query->match, job_id(job, text));
 }
 
-/* ---- what is done with one. DUEQ_DUPLICATE: it stays. */
+/* ---- what is done with one. DUEQ_DUPLICATE, DUEQ_LIMIT: it stays. */
 
 /* The i-th job is due i * period / rate after the beginning. */
 static int64_t due_of(const struct walk *walk)
@@ -76,11 +78,30 @@ static size_t room_here(const struct job *job)
            job->state.progress.size + job->state.worker.size;
 }
 
+/* A redrive drops nothing: the last of many dead would drop all that waits, then each other.
+ * The dead of a topic count for its bytes already. */
+static enum dueq_status fit_here(struct walk *walk, int64_t jobs)
+{
+    struct limits_change change = {.jobs = jobs};
+
+    return limits_fit(walk->queue, walk->topic, &change) ? DUEQ_OK : DUEQ_LIMIT;
+}
+
+static enum dueq_status fit_there(struct walk *walk, struct topic *to, const struct job *job,
+                                  struct limits_change change)
+{
+    change.bytes += (int64_t)job->body.body.size;
+    return limits_check_body(walk->queue, to, job->body.body.size) == DUEQ_OK &&
+                   limits_fit(walk->queue, to, &change)
+               ? DUEQ_OK
+               : DUEQ_LIMIT;
+}
+
 static enum dueq_status redrive_here(struct walk *walk, struct job *job)
 {
     struct job_state state = job->state;
     int64_t due = due_of(walk);
-    enum dueq_status status = kv_room(walk->queue->kv, room_here(job));
+    enum dueq_status status = fit_here(walk, 1);
 
     state.state = PHASE_PENDING;
     state.clock = CLOCK_QUEUE;
@@ -89,34 +110,71 @@ static enum dueq_status redrive_here(struct walk *walk, struct job *job)
     state.token_valid = false;
     state.expires = job_record_ttl_end(&job->body, due);
     if (status == DUEQ_OK)
+        status = kv_room(walk->queue->kv, room_here(job));
+    if (status == DUEQ_OK)
         status = job_reschedule(walk->queue, walk->topic, job, state, walk->time);
     return status;
 }
 
 static enum dueq_status redrive_to(struct walk *walk, struct job *job)
 {
-    struct topic *to;
-    enum dueq_status status = topics_open(walk->queue, walk->query->to, &to);
+    struct job_move move = {.from = walk->topic, .job = job};
+    enum dueq_status status = topics_open(walk->queue, walk->query->to, &move.to);
 
     spend(walk, job->body.body.size / BYTES_WRITTEN);
-    return status == DUEQ_OK ? job_move(walk->queue, walk->topic, job, to, due_of(walk),
-                                        JOB_MOVE_REFUSES, walk->time)
-                             : status;
+    if (status == DUEQ_OK)
+        status = fit_there(walk, move.to, job, (struct limits_change){.jobs = 1});
+    if (status != DUEQ_OK)
+        return status;
+    job_move_anew(&move, due_of(walk), walk->time);
+    status = job_move_plan(walk->queue, &move, JOB_MOVE_REFUSES, walk->time);
+    if (status == DUEQ_OK)
+        job_move_do(walk->queue, &move, walk->time);
+    return status;
+}
+
+static enum dueq_status try_redrive_here(struct walk *walk, const struct job *job)
+{
+    enum dueq_status status = fit_here(walk, (int64_t)walk->progress->found + 1);
+
+    if (status == DUEQ_OK)
+        walk->progress->bytes += room_here(job);
+    return status;
+}
+
+/* A dry run makes no topic. NULL: out of memory. */
+static struct topic *trial_topic(struct walk *walk)
+{
+    struct topic *to;
+
+    if (topics_find(walk->queue, walk->query->to, &to) == DUEQ_OK)
+        return to;
+    if (walk->stand_in == NULL)
+        walk->stand_in = topic_new(walk->query->to, 0);
+    return walk->stand_in;
+}
+
+static enum dueq_status try_redrive_to(struct walk *walk, const struct job *job)
+{
+    struct dueq_dead_progress *progress = walk->progress;
+    struct limits_change change = {.jobs = (int64_t)progress->found + 1,
+                                   .bytes = (int64_t)progress->bodies};
+    struct topic *to = trial_topic(walk);
+    enum dueq_status status = to == NULL ? DUEQ_NOMEM : job_move_check(walk->queue, job, to);
+
+    if (status == DUEQ_OK)
+        status = fit_there(walk, to, job, change);
+    if (status != DUEQ_OK)
+        return status;
+    progress->bytes += job_move_room(job);
+    progress->bodies += job->body.body.size;
+    return DUEQ_OK;
 }
 
 /* What would become of it, and what would it write? */
 static enum dueq_status try_redrive(struct walk *walk, const struct job *job)
 {
-    struct topic *to;
-
-    if (!goes_elsewhere(walk)) {
-        walk->progress->bytes += room_here(job);
-        return DUEQ_OK;
-    }
-    walk->progress->bytes += job_move_room(job);
-    if (topics_find(walk->queue, walk->query->to, &to) != DUEQ_OK)
-        return DUEQ_OK;
-    return job_move_check(walk->queue, job, to);
+    return goes_elsewhere(walk) ? try_redrive_to(walk, job) : try_redrive_here(walk, job);
 }
 
 static enum dueq_status look(struct walk *walk, const struct job *job)
@@ -151,6 +209,7 @@ static enum dueq_status act(struct walk *walk, struct job *job)
 static enum dueq_status act_on(struct walk *walk, uint64_t seq)
 {
     struct job job;
+    bool stays;
     enum dueq_status status = job_load(walk->queue, walk->topic, seq, &job);
 
     if (status != DUEQ_OK)
@@ -159,9 +218,10 @@ static enum dueq_status act_on(struct walk *walk, uint64_t seq)
     if (!is_wanted(walk, &job))
         return DUEQ_OK;
     status = act(walk, &job);
+    stays = status == DUEQ_DUPLICATE || status == DUEQ_LIMIT;
     walk->progress->found += status == DUEQ_OK;
-    walk->progress->skipped += status == DUEQ_DUPLICATE;
-    return status == DUEQ_DUPLICATE ? DUEQ_OK : status;
+    walk->progress->skipped += stays;
+    return stays ? DUEQ_OK : status;
 }
 
 /* Jobs that died before topic->next_dead are gone: so is it found out what comes first. */
@@ -249,5 +309,6 @@ enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
         progress->is_over = true;
     while (status == DUEQ_OK && !progress->is_over && walk.budget > 0)
         status = step(&walk);
+    topic_free(walk.stand_in);
     return status;
 }

@@ -12,15 +12,20 @@ static bool goes_to_dead_topic(struct queue *queue, struct topic *topic, struct 
                                struct dueq_time time)
 {
     const struct dueq_settings *settings = settings_of(queue, topic);
+    struct job_move move = {.from = topic, .job = job};
     struct dueq_slice name;
-    struct topic *to;
 
     if (settings == NULL || settings->dead_topic_size == 0)
         return false;
     name = dueq_slice(settings->dead_topic, settings->dead_topic_size);
-    return !dueq_slice_equal(name, topic_name(topic)) &&
-           topics_open(queue, name, &to) == DUEQ_OK &&
-           job_move(queue, topic, job, to, time.now, JOB_MOVE_RENAMES, time) == DUEQ_OK;
+    if (dueq_slice_equal(name, topic_name(topic)) ||
+        topics_open(queue, name, &move.to) != DUEQ_OK)
+        return false;
+    job_move_anew(&move, time.now, time);
+    if (job_move_plan(queue, &move, JOB_MOVE_RENAMES, time) != DUEQ_OK)
+        return false;
+    job_move_do(queue, &move, time);
+    return true;
 }
 
 /* Dying cannot fail: a job that cannot leave stays here. */

@@ -6,18 +6,10 @@
 
 enum { RECORDS_USUAL = 2048 }; /* keys, numbers, and the id three times */
 
-struct dueq_slice job_move_id(const struct job *job, char *text)
-{
-    if (job->body.id.size > 0)
-        return job->body.id;
-    given_id_write(text, job->body.stamp, job->seq);
-    return dueq_slice(text, GIVEN_ID_SIZE);
-}
-
 size_t job_move_room(const struct job *job)
 {
     return RECORDS_USUAL + job->body.body.size + job->state.error.size +
-           job->state.history.size;
+           job->state.history.size + job->state.progress.size + job->state.worker.size;
 }
 
 enum dueq_status job_move_check(struct queue *queue, const struct job *job, struct topic *to)
@@ -25,58 +17,59 @@ enum dueq_status job_move_check(struct queue *queue, const struct job *job, stru
     char text[GIVEN_ID_SIZE];
     struct id_index_key name;
 
-    return push_take_id(queue, to, job_move_id(job, text), &name);
+    return push_take_id(queue, to, job_id(job, text), &name);
 }
 
-/* The body as it is there: an id of size 0 asks for one of the store's. */
-static struct job_body body_there(const struct job *job, struct dueq_slice id, int64_t due,
-                                  struct dueq_time time)
+void job_move_anew(struct job_move *move, int64_t due, struct dueq_time time)
 {
-    struct job_body body = job->body;
+    struct job *moved = &move->moved;
 
-    body.id = id;
-    body.clock = CLOCK_QUEUE;
-    body.due = due;
-    body.stamp = time.now;
-    return body;
+    moved->body = move->job->body;
+    moved->body.clock = CLOCK_QUEUE;
+    moved->body.due = due;
+    moved->body.stamp = time.now;
+    moved->state = job_record_first_state(&moved->body);
+    moved->state.expires = DUEQ_NEVER;
+    moved->state.error = move->job->state.error;
+    moved->state.history = move->job->state.history;
+    moved->moved = true;
 }
 
-static void add(struct queue *queue, struct topic *to, const struct job_body *body,
-                const struct job_state *from, const struct id_index_key *name,
-                struct dueq_time time)
+/* An id that the store gave becomes one of a caller. */
+static enum dueq_status plan_id(struct queue *queue, struct job_move *move,
+                                enum job_move_taken taken, struct dueq_time time)
 {
-    struct job job = {.seq = to->next_seq, .body = *body};
+    struct job_body *body = &move->moved.body;
+    enum dueq_status status;
 
-    job.state = job_record_first_state(body);
-    job.state.expires = DUEQ_NEVER;
-    push_add(queue, to, body, &job.state, name, time);
-    job.state.error = from->error;
-    job.state.history = from->history;
-    job_save_state(queue, to, &job);
-}
-
-enum dueq_status job_move(struct queue *queue, struct topic *from, struct job *job,
-                          struct topic *to, int64_t due, enum job_move_taken taken,
-                          struct dueq_time time)
-{
-    char text[GIVEN_ID_SIZE];
-    struct id_index_key name;
-    struct job_body body = body_there(job, job_move_id(job, text), due, time);
-    struct job_state state = job_record_first_state(&body);
-    enum dueq_status status = kv_room(queue->kv, job_move_room(job));
-
-    if (status == DUEQ_OK)
-        status = push_take_id(queue, to, body.id, &name);
-    if (status == DUEQ_DUPLICATE && taken == JOB_MOVE_RENAMES) {
-        body.id = dueq_slice(NULL, 0);
-        status = push_give_id(queue, to, time.now);
-    }
-    if (status == DUEQ_OK)
-        status = schedule_reserve(to, &state, time);
-    if (status != DUEQ_OK)
+    body->id = job_id(move->job, move->id);
+    status = push_take_id(queue, move->to, body->id, &move->name);
+    if (status != DUEQ_DUPLICATE || taken == JOB_MOVE_REFUSES)
         return status;
-    queue->moved_bytes += body.body.size;
-    add(queue, to, &body, &job->state, &name, time);
-    job_remove(queue, from, job);
-    return DUEQ_OK;
+    body->id = dueq_slice(NULL, 0);
+    return push_give_id(queue, move->to, time.now);
+}
+
+enum dueq_status job_move_plan(struct queue *queue, struct job_move *move,
+                               enum job_move_taken taken, struct dueq_time time)
+{
+    enum dueq_status status = kv_room(queue->kv, job_move_room(move->job));
+
+    if (status == DUEQ_OK)
+        status = plan_id(queue, move, taken, time);
+    return status == DUEQ_OK ? schedule_reserve(move->to, &move->moved.state, time) : status;
+}
+
+void job_move_do(struct queue *queue, struct job_move *move, struct dueq_time time)
+{
+    struct job *moved = &move->moved;
+    bool has_record = moved->moved;
+
+    moved->seq = move->to->next_seq;
+    moved->moved = false;
+    queue->moved_bytes += moved->body.body.size;
+    push_add(queue, move->to, &moved->body, &moved->state, &move->name, time);
+    if (has_record)
+        job_save_state(queue, move->to, moved);
+    job_remove(queue, move->from, move->job);
 }

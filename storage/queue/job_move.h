@@ -4,12 +4,6 @@
 
 #include "storage/queue/core/queue_state.h"
 
-/* What becomes of a job whose id is taken in the other topic. */
-enum job_move_taken { JOB_MOVE_REFUSES, JOB_MOVE_RENAMES };
-
-/* The job's id, as callers know it. text: GIVEN_ID_SIZE bytes for one that the store gave. */
-struct dueq_slice job_move_id(const struct job *job, char *text);
-
 /* The room that a move needs, bytes. */
 size_t job_move_room(const struct job *job);
 
@@ -17,14 +11,30 @@ size_t job_move_room(const struct job *job);
  * the store gave counts there as one of a caller. */
 enum dueq_status job_move_check(struct queue *queue, const struct job *job, struct topic *to);
 
-/* Moves the job: it is pending there, due at `due` on the queue's clock, and begins anew: no
+/* A move: checked first, then made. */
+struct job_move {
+    struct topic *from, *to;
+    struct job *job;  /* as it is */
+    struct job moved; /* as it will be; seq and id are set by the check */
+    struct id_index_key name;
+    char id[GIVEN_ID_SIZE];
+};
+
+/* Sets move->moved to a job that begins anew: pending, due at `due` on the queue's clock, no
  * claims, failures, crashes and worker so far, and no end of its ttl. Its options, the body,
- * the error and history of job->state go along. It counts as pushed there; a pause does not
- * hold it up. DUEQ_DUPLICATE: JOB_MOVE_REFUSES, and the id is taken; JOB_MOVE_RENAMES: the
- * store gives it another one. DUEQ_FULL, DUEQ_TOOBIG: see kv_room. Whatever fails, nothing has
- * changed. O(size of the body + log n). */
-enum dueq_status job_move(struct queue *queue, struct topic *from, struct job *job,
-                          struct topic *to, int64_t due, enum job_move_taken taken,
-                          struct dueq_time time);
+ * the error and history of the state go along. */
+void job_move_anew(struct job_move *move, int64_t due, struct dueq_time time);
+
+/* What becomes of a job whose id is taken in the other topic. */
+enum job_move_taken { JOB_MOVE_REFUSES, JOB_MOVE_RENAMES };
+
+/* May move->moved be in the other topic? Neither a pause nor a limit of it is asked.
+ * DUEQ_DUPLICATE: JOB_MOVE_REFUSES, and the id is taken; JOB_MOVE_RENAMES: the store gives it
+ * another one. DUEQ_FULL, DUEQ_TOOBIG: see kv_room. DUEQ_NOMEM. Changes nothing. */
+enum dueq_status job_move_plan(struct queue *queue, struct job_move *move,
+                               enum job_move_taken taken, struct dueq_time time);
+/* Makes it, right after the plan. The job counts as pushed there. O(size of the body + log n).
+ */
+void job_move_do(struct queue *queue, struct job_move *move, struct dueq_time time);
 
 #endif

@@ -25,7 +25,7 @@ enum dueq_status limits_check_body(struct queue *queue, struct topic *topic, siz
 /* ---- how much is too much */
 
 struct amount {
-    uint64_t jobs, bytes;
+    int64_t jobs, bytes;
 };
 
 static bool fits(const struct amount *amount, const struct amount *most)
@@ -33,17 +33,40 @@ static bool fits(const struct amount *amount, const struct amount *most)
     return amount->jobs <= most->jobs && amount->bytes <= most->bytes;
 }
 
-/* Without the job that leaves; NULL: none does. */
-static struct amount amount_now(const struct topic *topic, const struct held_job *leaving)
+static struct amount amount_before(const struct topic *topic,
+                                   const struct limits_change *change)
 {
     struct job_counts counts = topic_counts(topic);
-    struct amount amount = {counts.pending + counts.claimed, topic->bytes};
+    struct amount amount = {(int64_t)(counts.pending + counts.claimed), (int64_t)topic->bytes};
 
-    if (leaving != NULL) {
-        amount.jobs -= leaving->jobs;
-        amount.bytes -= leaving->bytes;
+    if (change->leaving != NULL) {
+        amount.jobs -= (int64_t)change->leaving->jobs;
+        amount.bytes -= (int64_t)change->leaving->bytes;
     }
     return amount;
+}
+
+static struct amount amount_after(const struct topic *topic, const struct limits_change *change)
+{
+    struct amount before = amount_before(topic, change);
+
+    return (struct amount){before.jobs + change->jobs, before.bytes + change->bytes};
+}
+
+/* What does not grow is within its limit. */
+static struct amount most_of(struct queue *queue, struct topic *topic,
+                             const struct limits_change *change)
+{
+    return (struct amount){
+        change->jobs > 0 ? limit_of(queue, topic, DUEQ_SET_MAX_LENGTH) : INT64_MAX,
+        change->bytes > 0 ? limit_of(queue, topic, DUEQ_SET_MAX_BYTES) : INT64_MAX};
+}
+
+bool limits_fit(struct queue *queue, struct topic *topic, const struct limits_change *change)
+{
+    struct amount after = amount_after(topic, change), most = most_of(queue, topic, change);
+
+    return fits(&after, &most);
 }
 
 /* ---- the waiting jobs of all lanes, by due time */
@@ -56,7 +79,6 @@ struct front {
 struct search {
     struct queue *queue;
     struct topic *topic;
-    const struct held_job *leaving;
     struct front *fronts; /* one a lane */
 };
 
@@ -119,31 +141,50 @@ static enum dueq_status make_places(struct limits_drops *drops, size_t count)
     return DUEQ_OK;
 }
 
+bool limits_spare_one(const void *arg, const struct topic *topic, const struct job *job)
+{
+    (void)topic;
+    return job->seq != *(const uint64_t *)arg;
+}
+
+/* The oldest one that may go. */
+static enum dueq_status find_oldest(struct search *search, const struct limits_drops *drops,
+                                    struct job *ret_job)
+{
+    for (;;) {
+        uint64_t seq;
+        enum dueq_status status = next_oldest(search, &seq);
+
+        if (status == DUEQ_OK)
+            status = job_load(search->queue, search->topic, seq, ret_job);
+        if (status != DUEQ_OK)
+            return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+        if (drops->may_go == NULL || drops->may_go(drops->arg, search->topic, ret_job))
+            return DUEQ_OK;
+    }
+}
+
 static enum dueq_status drop_oldest(struct search *search, struct amount *amount,
                                     struct limits_drops *drops)
 {
     struct job job;
-    uint64_t seq;
-    enum dueq_status status = next_oldest(search, &seq);
+    enum dueq_status status = find_oldest(search, drops, &job);
 
-    if (status == DUEQ_OK && search->leaving != NULL && seq == search->leaving->seq)
-        status = next_oldest(search, &seq); /* it goes anyway */
-    if (status == DUEQ_OK)
-        status = job_load(search->queue, search->topic, seq, &job);
     if (status != DUEQ_OK)
-        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+        return status;
     amount->jobs--;
-    amount->bytes -= job.body.body.size < amount->bytes ? job.body.body.size : amount->bytes;
-    drops->jobs[drops->count++] = (struct limits_drop){search->topic, seq};
+    amount->bytes -= (int64_t)job.body.body.size;
+    drops->jobs[drops->count++] = (struct limits_drop){search->topic, job.seq};
     return DUEQ_OK;
 }
 
 /* What does not fit after as many drops as there may be must at least not grow. */
-static enum dueq_status choose(struct search *search, struct amount amount,
-                               const struct amount *most, size_t drops_most,
-                               struct limits_drops *drops)
+static enum dueq_status choose(struct search *search, const struct limits_change *change,
+                               const struct amount *most, struct limits_drops *drops)
 {
-    struct amount before = amount_now(search->topic, search->leaving);
+    struct amount before = amount_before(search->topic, change),
+                  amount = amount_after(search->topic, change);
+    size_t drops_most = DROPS_SPARE + (change->jobs > 0 ? (size_t)change->jobs : 0);
     enum dueq_status status = make_places(drops, drops_most);
 
     if (status == DUEQ_OK)
@@ -159,19 +200,26 @@ static enum dueq_status choose(struct search *search, struct amount amount,
 enum dueq_status limits_admit(struct queue *queue, struct topic *topic,
                               const struct limits_change *change, struct limits_drops *drops)
 {
-    struct amount amount = amount_now(topic, change->leaving);
-    struct amount most = {(uint64_t)limit_of(queue, topic, DUEQ_SET_MAX_LENGTH),
-                          (uint64_t)limit_of(queue, topic, DUEQ_SET_MAX_BYTES)};
-    struct search search = {.queue = queue, .topic = topic, .leaving = change->leaving};
+    struct amount most = most_of(queue, topic, change);
+    struct search search = {.queue = queue, .topic = topic};
 
-    amount.jobs += change->jobs;
-    amount.bytes += change->bytes;
-    if (change->jobs == 0 || fits(&amount, &most))
+    if (limits_fit(queue, topic, change))
         return DUEQ_OK;
     if (settings_number(queue, topic, DUEQ_SET_OVERFLOW, DUEQ_OVERFLOW_REJECT) ==
         DUEQ_OVERFLOW_REJECT)
         return DUEQ_LIMIT;
-    return choose(&search, amount, &most, (size_t)change->jobs + DROPS_SPARE, drops);
+    return choose(&search, change, &most, drops);
+}
+
+enum dueq_status limits_admit_body(struct queue *queue, struct topic *topic, size_t size,
+                                   const struct limits_change *change,
+                                   struct limits_drops *drops)
+{
+    enum dueq_status status = limits_check_body(queue, topic, size);
+
+    return status == DUEQ_OK && limits_any(queue, topic)
+               ? limits_admit(queue, topic, change, drops)
+               : status;
 }
 
 void limits_apply(struct queue *queue, const struct limits_drops *drops)

@@ -1,6 +1,5 @@
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
-#include "storage/queue/limits.h"
 #include "storage/queue/push.h"
 
 enum {
@@ -115,23 +114,22 @@ enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t 
     }
 }
 
-/* DUEQ_DUPLICATE: *ret_outcome says what the push did instead, when it is not DUEQ_CREATED. */
-static enum dueq_status resolve_id(struct queue *queue, struct topic *topic,
-                                   const struct dueq_push *push, struct dueq_time time,
-                                   struct id_index_key *ret_name,
-                                   enum dueq_push_outcome *ret_outcome)
+/* DUEQ_DUPLICATE: it is refused. The plan's job is looked up only when it matters. */
+static enum dueq_status plan_push(struct queue *queue, struct topic *topic,
+                                  const struct dueq_push *push, struct dueq_time time,
+                                  struct id_index_key *ret_name, struct push_plan *ret_plan)
 {
     enum dueq_status status;
 
+    ret_plan->outcome = DUEQ_CREATED;
+    ret_plan->taken = false;
+    ret_plan->change = push_adds(push);
     if (push->id.size == 0)
         return push_give_id(queue, topic, time.now);
     status = push_take_id(queue, topic, push->id, ret_name);
     if (status != DUEQ_DUPLICATE || (push->on_duplicate == DUEQ_REJECT && !push->ignore_dead))
         return status;
-    status = push_onto(queue, topic, push, time, ret_outcome);
-    if (status == DUEQ_NOTFOUND)
-        return push_take_id(queue, topic, push->id, ret_name);
-    return status == DUEQ_OK ? DUEQ_DUPLICATE : status;
+    return push_onto_plan(queue, topic, push, ret_plan);
 }
 
 /* ---- push */
@@ -166,54 +164,67 @@ static void tell(const struct queue *queue, const struct dueq_push *push,
     ret_pushed->id = dueq_slice(ret_pushed->given_id, GIVEN_ID_SIZE);
 }
 
-/* What the limits of the topic say to one more job. */
-static enum dueq_status admit(struct queue *queue, struct topic *topic,
-                              const struct dueq_push *push, struct limits_drops *drops)
+/* A push for which others were dropped needs no memory: its lane is reserved. */
+static enum dueq_status carry_out(struct queue *queue, struct topic *topic,
+                                  const struct dueq_push *push, struct push_plan *plan,
+                                  const struct job_body *body, const struct job_state *state,
+                                  const struct id_index_key *name, struct dueq_time time)
 {
-    struct limits_change change = {.jobs = 1, .bytes = push->body.size};
-    bool creates;
-    enum dueq_status status = limits_check_body(queue, topic, push->body.size);
+    enum dueq_status status = plan->taken ? push_onto(queue, topic, push, plan, time) : DUEQ_OK;
 
-    if (status != DUEQ_OK || !limits_any(queue, topic))
+    if (status == DUEQ_OK && plan->outcome == DUEQ_CREATED)
+        push_add(queue, topic, body, state, name, time);
+    return status;
+}
+
+static enum dueq_status push_to(struct queue *queue, struct topic *topic,
+                                const struct dueq_push *push, struct dueq_time time,
+                                enum dueq_push_outcome *ret_outcome)
+{
+    struct job_body body = push_body(queue, topic, push, time);
+    struct job_state state = job_record_first_state(&body);
+    struct push_plan plan;
+    struct id_index_key name;
+    struct limits_drops drops = {.jobs = NULL};
+    enum dueq_status status = schedule_reserve(topic, &state, time);
+
+    if (status == DUEQ_OK)
+        status = limits_check_body(queue, topic, push->body.size);
+    if (status == DUEQ_OK)
+        status = plan_push(queue, topic, push, time, &name, &plan);
+    if (status != DUEQ_OK)
         return status;
-    status = push_creates(queue, topic, push, &creates);
-    return status == DUEQ_OK && creates ? limits_admit(queue, topic, &change, drops) : status;
+    if (plan.taken) {
+        drops.may_go = limits_spare_one;
+        drops.arg = &plan.job.seq;
+    }
+    if (limits_any(queue, topic))
+        status = limits_admit(queue, topic, &plan.change, &drops);
+    if (status == DUEQ_OK) {
+        limits_apply(queue, &drops);
+        status = carry_out(queue, topic, push, &plan, &body, &state, &name, time);
+    }
+    limits_release(&drops);
+    *ret_outcome = plan.outcome;
+    return status;
 }
 
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
                             struct dueq_time time, struct dueq_pushed *ret_pushed)
 {
-    enum dueq_push_outcome outcome = DUEQ_CREATED;
+    enum dueq_push_outcome outcome;
     struct topic *topic;
-    struct job_body body;
-    struct job_state state;
-    struct id_index_key name;
-    struct limits_drops drops = {.jobs = NULL};
     enum dueq_status status = push_check(queue, push);
 
     if (status != DUEQ_OK)
         return status;
     time = queue_time(queue, time);
     status = topics_open(queue, push->topic, &topic);
-    if (status != DUEQ_OK)
-        return status;
-    status = push_refusal(topic);
-    if (status != DUEQ_OK)
-        return status;
-    body = push_body(queue, topic, push, time);
-    state = job_record_first_state(&body);
-    status = schedule_reserve(topic, &state, time);
     if (status == DUEQ_OK)
-        status = admit(queue, topic, push, &drops);
+        status = push_refusal(topic);
     if (status == DUEQ_OK)
-        status = resolve_id(queue, topic, push, time, &name, &outcome);
-    if (status == DUEQ_OK) {
-        limits_apply(queue, &drops);
-        push_add(queue, topic, &body, &state, &name, time);
-    }
-    limits_release(&drops);
-    if (status != DUEQ_OK && (status != DUEQ_DUPLICATE || outcome == DUEQ_CREATED))
-        return status;
-    tell(queue, push, outcome, ret_pushed);
-    return DUEQ_OK;
+        status = push_to(queue, topic, push, time, &outcome);
+    if (status == DUEQ_OK)
+        tell(queue, push, outcome, ret_pushed);
+    return status;
 }

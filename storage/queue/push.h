@@ -3,6 +3,7 @@
 #ifndef DUEQ_QUEUE_PUSH_H
 #define DUEQ_QUEUE_PUSH_H
 
+#include "storage/queue/limits.h"
 #include "storage/queue/queue.h"
 
 /* What a job takes beside its body, bytes: its records with their keys. */
@@ -14,10 +15,6 @@ enum dueq_status push_check(const struct queue *queue, const struct dueq_push *p
 
 /* Does the topic take pushes now? DUEQ_PAUSED. */
 enum dueq_status push_refusal(const struct topic *topic);
-
-/* Would the push add a job, rather than change one or be refused? Changes nothing. */
-enum dueq_status push_creates(struct queue *queue, struct topic *topic,
-                              const struct dueq_push *push, bool *ret_creates);
 
 /* A moment that has passed on the wall clock is now. delay: ms from now, when not absolute. */
 void push_set_due(bool absolute, int64_t delay, int64_t at, struct dueq_time time,
@@ -35,16 +32,37 @@ enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct d
  * that callers have taken. */
 enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t stamp);
 
-/* A push whose id a job of the topic has, as push_take_id has found. DUEQ_DUPLICATE: the push
- * is refused. DUEQ_NOTFOUND: it was a dead job, which is removed: the id is free. Else the push
- * is done, and *ret_outcome says how. (push_unique.c) */
-enum dueq_status push_onto(struct queue *queue, struct topic *topic,
-                           const struct dueq_push *push, struct dueq_time time,
-                           enum dueq_push_outcome *ret_outcome);
+/* What a push does: found before anything changes. */
+struct push_plan {
+    enum dueq_push_outcome outcome;
+    struct limits_change change; /* of the topic */
+    bool taken;                  /* a job has the id */
+    struct job job;              /* that one, when taken; a dead one goes before a new job */
+};
 
-/* Would push_onto refuse it? DUEQ_OK: it would not, and needs no memory. (push_unique.c) */
-enum dueq_status push_onto_check(struct queue *queue, struct topic *topic,
-                                 const struct dueq_push *push, struct dueq_time time);
+/* What a push of a new job adds. */
+static inline struct limits_change push_adds(const struct dueq_push *push)
+{
+    return (struct limits_change){.jobs = 1, .bytes = (int64_t)push->body.size};
+}
+
+/* Plans a push whose id a job of the topic has, as push_take_id has found. DUEQ_DUPLICATE: it
+ * is refused. Changes nothing. (push_unique.c) */
+enum dueq_status push_onto_plan(struct queue *queue, struct topic *topic,
+                                const struct dueq_push *push, struct push_plan *ret_plan);
+/* The same for a job whose ack comes first, and that has its id then too: it is kept as done,
+ * or a follow-up is in its place. plan->job is a foresight: it is of no use for push_onto. */
+enum dueq_status push_onto_plan_after_ack(struct queue *queue, struct topic *topic,
+                                          const struct dueq_push *push,
+                                          struct push_plan *ret_plan);
+/* Makes sure that push_onto needs no memory. (push_unique.c) */
+enum dueq_status push_onto_reserve(struct topic *topic, const struct dueq_push *push,
+                                   const struct job *job, struct dueq_time time);
+/* Does what is planned, while the records of plan->job are as they were. After DUEQ_CREATED the
+ * id is free. (push_unique.c) */
+enum dueq_status push_onto(struct queue *queue, struct topic *topic,
+                           const struct dueq_push *push, struct push_plan *plan,
+                           struct dueq_time time);
 
 /* Writes the job with topic->next_seq, which grows; schedule_reserve comes before. name: only
  * used with an id of the caller. */

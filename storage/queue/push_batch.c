@@ -13,6 +13,7 @@ struct planned_push {
     struct topic *topic; /* NULL: not made yet */
     uint64_t seq;
     bool taken; /* a job has the id: the push changes that */
+    struct limits_change change;
 };
 
 /* ---- the names of the batch, so that no two of its jobs get one id */
@@ -69,6 +70,25 @@ static bool has_name(const struct push_batch *batch, struct dueq_slice topic,
     return batch->names != NULL && *find_name(batch, topic, id) != 0;
 }
 
+/* ---- jobs that the batch itself takes care of */
+
+static bool is_leaving(const struct push_batch *batch, struct dueq_slice topic,
+                       struct dueq_slice id)
+{
+    return batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, topic) &&
+           dueq_slice_equal(batch->leaving->id, id);
+}
+
+/* For limits_drops. */
+static bool may_go(const void *arg, const struct topic *topic, const struct job *job)
+{
+    const struct push_batch *batch = arg;
+    char text[GIVEN_ID_SIZE];
+    struct dueq_slice id = job_id(job, text);
+
+    return !has_name(batch, topic_name(topic), id) && !is_leaving(batch, topic_name(topic), id);
+}
+
 /* ---- checking */
 
 /* Most batches have one topic: it is looked up once. */
@@ -82,24 +102,35 @@ static struct topic *topic_of(const struct push_batch *batch, size_t index)
     return topics_find(batch->queue, push->topic, &topic) == DUEQ_OK ? topic : NULL;
 }
 
-static bool is_leaving(const struct push_batch *batch, const struct dueq_push *push)
+/* The push changes the job of the plan. */
+static enum dueq_status keep_plan(struct push_batch *batch, size_t index,
+                                  const struct push_plan *plan)
 {
-    return batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, push->topic) &&
-           dueq_slice_equal(batch->leaving->id, push->id);
+    struct planned_push *planned = &batch->planned[index];
+
+    planned->taken = true;
+    planned->change = plan->change;
+    return push_onto_reserve(planned->topic, &batch->pushes[index], &plan->job, batch->time);
+}
+
+static enum dueq_status check_taken(struct push_batch *batch, size_t index)
+{
+    struct push_plan plan;
+    enum dueq_status status =
+        push_onto_plan(batch->queue, batch->planned[index].topic, &batch->pushes[index], &plan);
+
+    return status == DUEQ_OK ? keep_plan(batch, index, &plan) : status;
 }
 
 /* The acked job is kept as done, or a follow-up takes its place: whatever it is now, its id is
  * taken then. */
 static enum dueq_status check_left_id(struct push_batch *batch, size_t index)
 {
-    const struct dueq_push *push = &batch->pushes[index];
+    struct push_plan plan;
+    enum dueq_status status = push_onto_plan_after_ack(
+        batch->queue, batch->planned[index].topic, &batch->pushes[index], &plan);
 
-    if (batch->leaving->held.frees)
-        return DUEQ_OK;
-    if (push->on_duplicate == DUEQ_REJECT)
-        return DUEQ_DUPLICATE;
-    batch->planned[index].taken = true;
-    return push_onto_check(batch->queue, batch->planned[index].topic, push, batch->time);
+    return status == DUEQ_OK ? keep_plan(batch, index, &plan) : status;
 }
 
 static enum dueq_status check_id(struct push_batch *batch, size_t index)
@@ -114,13 +145,10 @@ static enum dueq_status check_id(struct push_batch *batch, size_t index)
     status = add_name(batch, index);
     if (status != DUEQ_OK || topic == NULL)
         return status;
-    if (is_leaving(batch, push))
-        return check_left_id(batch, index);
+    if (is_leaving(batch, push->topic, push->id))
+        return batch->leaving->held.frees ? DUEQ_OK : check_left_id(batch, index);
     status = push_take_id(batch->queue, topic, push->id, &name);
-    if (status != DUEQ_DUPLICATE)
-        return status;
-    batch->planned[index].taken = true;
-    return push_onto_check(batch->queue, topic, push, batch->time);
+    return status == DUEQ_DUPLICATE ? check_taken(batch, index) : status;
 }
 
 /* Nothing is made yet, not even a topic: one of the later jobs may be refused. */
@@ -133,6 +161,7 @@ static enum dueq_status check_all(struct push_batch *batch)
         if (status != DUEQ_OK)
             return status;
         batch->planned[i].topic = topic_of(batch, i);
+        batch->planned[i].change = push_adds(&batch->pushes[i]);
         if (batch->planned[i].topic != NULL)
             status = push_refusal(batch->planned[i].topic);
         if (status == DUEQ_OK)
@@ -202,25 +231,18 @@ static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
 
 static enum dueq_status add_up(struct push_batch *batch, size_t index)
 {
-    const struct dueq_push *push = &batch->pushes[index];
-    struct planned_push *planned = &batch->planned[index];
-    bool creates = !planned->taken;
-    enum dueq_status status = limits_check_body(batch->queue, planned->topic, push->body.size);
+    const struct planned_push *planned = &batch->planned[index];
 
-    if (status == DUEQ_OK && planned->taken && !is_leaving(batch, push))
-        status = push_creates(batch->queue, planned->topic, push, &creates);
-    if (status == DUEQ_OK && creates) {
-        planned->topic->adding++;
-        planned->topic->adding_bytes += push->body.size;
-    }
-    return status;
+    planned->topic->adding.jobs += planned->change.jobs;
+    planned->topic->adding.bytes += planned->change.bytes;
+    return limits_check_body(batch->queue, planned->topic, batch->pushes[index].body.size);
 }
 
 static enum dueq_status admit(struct push_batch *batch, struct topic *topic)
 {
-    struct limits_change change = {.jobs = topic->adding, .bytes = topic->adding_bytes};
+    struct limits_change change = {.jobs = topic->adding.jobs, .bytes = topic->adding.bytes};
 
-    if (change.jobs == 0 || !limits_any(batch->queue, topic))
+    if (!limits_any(batch->queue, topic))
         return DUEQ_OK;
     if (batch->leaving != NULL && dueq_slice_equal(batch->leaving->topic, topic_name(topic)))
         change.leaving = &batch->leaving->held;
@@ -238,7 +260,7 @@ static enum dueq_status admit_all(struct push_batch *batch)
 
         if (status == DUEQ_OK)
             status = admit(batch, topic);
-        topic->adding = topic->adding_bytes = 0;
+        topic->adding.jobs = topic->adding.bytes = 0;
     }
     return status;
 }
@@ -255,7 +277,8 @@ enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pu
                                      .pushes = pushes,
                                      .count = count,
                                      .time = queue_time(queue, time),
-                                     .leaving = leaving};
+                                     .leaving = leaving,
+                                     .drops = {.may_go = may_go, .arg = ret_batch}};
     if (count > UINT32_MAX / 4)
         return DUEQ_INVALID;
     ret_batch->planned = calloc(count + 1, sizeof(*ret_batch->planned));
@@ -269,13 +292,20 @@ enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pu
     return status == DUEQ_OK ? admit_all(ret_batch) : status;
 }
 
-/* False: the id is free now. */
+/* False: the id is free now. What the job is like is found out again: if it was the one that
+ * left, a follow-up may be in its place. */
 static bool change_job(struct push_batch *batch, size_t index, struct dueq_pushed *ret_pushed)
 {
-    const struct planned_push *planned = &batch->planned[index];
+    const struct dueq_push *push = &batch->pushes[index];
+    struct topic *topic = batch->planned[index].topic;
+    struct push_plan plan;
 
-    return planned->taken && push_onto(batch->queue, planned->topic, &batch->pushes[index],
-                                       batch->time, &ret_pushed->outcome) == DUEQ_OK;
+    if (!batch->planned[index].taken ||
+        push_onto_plan(batch->queue, topic, push, &plan) != DUEQ_OK ||
+        push_onto(batch->queue, topic, push, &plan, batch->time) != DUEQ_OK)
+        return false;
+    ret_pushed->outcome = plan.outcome;
+    return plan.outcome != DUEQ_CREATED;
 }
 
 static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *ret_pushed)

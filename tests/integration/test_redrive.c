@@ -83,7 +83,7 @@ static void a_redrive_of_what_dies_again_ends(void **state)
     add_dead(client, MANY);
     say(other, "Q.DEAD mail REDRIVE");
     expect(client, "PONG", "PING");
-    expect_reply(other, "20000");
+    expect_reply(other, "[20000 0]");
     while (ask_integer(client, "Q.LEN mail dead") < MANY)
         sleep_ms(1);
     expect_field(client, "total-dead", "40000", "Q.STATS mail");

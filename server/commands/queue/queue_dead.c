@@ -113,7 +113,7 @@ static enum dueq_status walk(struct context *context, struct dead *dead, unsigne
 
 static enum outcome reply_counts(struct context *context, const struct dead *dead)
 {
-    if (dead->query.to.size == 0)
+    if (dead->action != ACTION_REDRIVE)
         return context_reply_integer(context, (int64_t)dead->progress.found);
     resp_array(context->reply, 2);
     resp_integer(context->reply, (int64_t)dead->progress.found);

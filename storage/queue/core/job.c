@@ -116,6 +116,14 @@ static void drop_ttl(struct queue *queue, struct topic *topic, const struct job_
     kv_del(queue->kv, queue_key_add_position(&key, state->expires, seq));
 }
 
+struct dueq_slice job_id(const struct job *job, char *text)
+{
+    if (job->body.id.size > 0)
+        return job->body.id;
+    given_id_write(text, job->body.stamp, job->seq);
+    return dueq_slice(text, GIVEN_ID_SIZE);
+}
+
 /* States of version 1 do not tell the size of the body. */
 uint64_t job_bytes(struct queue *queue, struct topic *topic, const struct job *job)
 {
@@ -131,17 +139,27 @@ static void forget_bytes(struct queue *queue, struct topic *topic, uint64_t size
     queue_count_bytes(queue, topic, size, 0);
 }
 
-void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
+enum dueq_status job_load_follow_up(struct queue *queue, struct topic *topic, uint64_t seq,
+                                    struct job_body *ret_body)
 {
     struct kv_key key;
     struct dueq_slice record;
+    enum dueq_status status =
+        kv_get(queue->kv, queue_key_job(&key, TABLE_FOLLOW, topic->id, seq), &record);
+
+    if (status == DUEQ_NOTFOUND ||
+        (status == DUEQ_OK && !job_record_read_body(record, ret_body)))
+        return DUEQ_CORRUPT;
+    return status;
+}
+
+void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
+{
     struct job_body body;
 
-    if (kv_get(queue->kv, queue_key_job(&key, TABLE_FOLLOW, topic->id, seq), &record) ==
-            DUEQ_OK &&
-        job_record_read_body(record, &body))
+    if (job_load_follow_up(queue, topic, seq, &body) == DUEQ_OK)
         forget_bytes(queue, topic, body.body.size);
-    kv_del(queue->kv, kv_key_slice(&key));
+    del_record(queue, topic, TABLE_FOLLOW, seq);
 }
 
 /* The id goes first: it lies in a record that goes. */
@@ -252,20 +270,15 @@ enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, str
 enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, struct job *job,
                                     struct dueq_time time)
 {
-    struct kv_key key;
-    struct dueq_slice record;
     struct job_body body;
-    enum dueq_status status =
-        kv_get(queue->kv, queue_key_job(&key, TABLE_FOLLOW, topic->id, job->seq), &record);
+    enum dueq_status status = job_load_follow_up(queue, topic, job->seq, &body);
 
-    if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && !job_record_read_body(record, &body)))
-        return DUEQ_CORRUPT;
     if (status != DUEQ_OK)
         return status;
     forget_bytes(queue, topic, body.body.size); /* counted since the follow-up came */
     status = job_replace(queue, topic, job, &body, time);
     if (status == DUEQ_OK)
-        kv_del(queue->kv, kv_key_slice(&key));
+        del_record(queue, topic, TABLE_FOLLOW, job->seq);
     else
         queue_count_bytes(queue, topic, 0, body.body.size);
     return status;

@@ -51,6 +51,8 @@ uint64_t job_bytes(struct queue *queue, struct topic *topic, const struct job *j
 /* Deletes all records of the job, and its id. Of the body only the id is used. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job);
 
+/* The job's id, as callers know it. text: GIVEN_ID_SIZE bytes for one that the store gave. */
+struct dueq_slice job_id(const struct job *job, char *text);
 /* ---- states */
 
 /* Gives the job a new state; its texts may point into the old one. Afterwards job->state is the
@@ -75,6 +77,9 @@ enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, str
  * earlier one. The id and body of `body` lie in no record. On failure nothing has changed. */
 enum dueq_status job_put_follow_up(struct queue *queue, struct topic *topic, struct job *job,
                                    const struct job_body *body, struct dueq_time time);
+/* DUEQ_CORRUPT: the job has none. */
+enum dueq_status job_load_follow_up(struct queue *queue, struct topic *topic, uint64_t seq,
+                                    struct job_body *ret_body);
 /* Removes the follow-up of a job that has one, and changes nothing else. */
 void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq);
 /* The follow-up of a claimed job takes its place. */

@@ -136,7 +136,7 @@ static void show_options(struct queue *queue, struct topic *topic, const struct 
 void lookup_show(struct queue *queue, struct topic *topic, const struct job *job,
                  struct dueq_time time, struct dueq_job *ret_job)
 {
-    ret_job->id = job->body.id;
+    ret_job->id = job_id(job, ret_job->given_id);
     ret_job->body = job->body.body;
     ret_job->pushed = job->body.pushed;
     ret_job->ttl = job->body.ttl;
@@ -144,8 +144,4 @@ void lookup_show(struct queue *queue, struct topic *topic, const struct job *job
     ret_job->result = dueq_slice(NULL, 0);
     show_state(queue, &job->state, time, ret_job);
     show_options(queue, topic, &job->body, ret_job);
-    if (job->body.id.size > 0)
-        return;
-    given_id_write(ret_job->given_id, job->body.stamp, job->seq);
-    ret_job->id = dueq_slice(ret_job->given_id, GIVEN_ID_SIZE);
 }

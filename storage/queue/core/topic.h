@@ -43,13 +43,15 @@ struct topic {
      * before: ticks start here. */
     struct position next_lease, next_ttl, next_done, next_dead;
     struct wheel_timer timer;
-    int64_t next_event;            /* on the queue's clock; DUEQ_NEVER */
-    bool purging;                  /* and: */
-    uint64_t purged;               /* jobs that the purge has removed */
-    int64_t purged_at;             /* its last call, on the queue's clock */
-    uint64_t adding, adding_bytes; /* by the batch that is being planned; else 0 */
-    bool lookalikes;               /* a caller has pushed ids that look like the store's own */
-    bool put_off; /* a claim ran out of steps: the next tick signals the topic */
+    int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
+    bool purging;       /* and: */
+    uint64_t purged;    /* jobs that the purge has removed */
+    int64_t purged_at;  /* its last call, on the queue's clock */
+    struct {
+        int64_t jobs, bytes;
+    } adding;        /* by the batch that is being planned; else 0 */
+    bool lookalikes; /* a caller has pushed ids that look like the store's own */
+    bool put_off;    /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
     struct topic *dirty_next, *signal_next, *signal_prev;
     struct dueq_watch *watches; /* of its jobs, see endings.h; NULL: none */

@@ -44,31 +44,85 @@ static enum dueq_status id_status(const struct queue_model *model,
                : DUEQ_OK;
 }
 
-/* What the pushes add to the topic. */
+/* ---- limits */
+
+static enum dueq_push_outcome outcome_of(const struct model_push *push,
+                                         const struct model_job *same)
+{
+    enum dueq_on_duplicate on_duplicate = push->push.on_duplicate;
+
+    if (same == NULL || (push->push.ignore_dead && same->state == MODEL_DEAD))
+        return DUEQ_CREATED;
+    if (on_duplicate == DUEQ_IGNORE || on_duplicate == DUEQ_THROTTLE ||
+        same->state == MODEL_DONE)
+        return DUEQ_IGNORED;
+    if (same->state == MODEL_CLAIMED)
+        return DUEQ_FOLLOWS;
+    return on_duplicate == DUEQ_DEBOUNCE && same->state == MODEL_PENDING ? DUEQ_DEBOUNCED
+                                                                         : DUEQ_REPLACED;
+}
+
+/* The body of a claimed job stays when a follow-up comes, in the place of an earlier one. */
+static int64_t bytes_gone(const struct model_job *same)
+{
+    int64_t own = (int64_t)strlen(same->content.body);
+
+    return same->state == MODEL_CLAIMED ? model_bytes(same) - own : own;
+}
+
+/* What the push adds to its topic. */
+static struct model_amount amount_of(const struct queue_model *model,
+                                     const struct model_push *push)
+{
+    const struct model_job *same = find_same(model, push);
+    enum dueq_push_outcome outcome = outcome_of(push, same);
+    struct model_amount amount = {0, 0};
+
+    if (outcome == DUEQ_IGNORED || outcome == DUEQ_DEBOUNCED)
+        return amount;
+    amount.jobs = same == NULL || same->state == MODEL_DEAD;
+    amount.bytes = (int64_t)strlen(push->content.body) - (same == NULL ? 0 : bytes_gone(same));
+    return amount;
+}
+
 static struct model_amount sum_up(const struct queue_model *model,
                                   const struct model_push *pushes, size_t count, int topic)
 {
-    struct model_amount added = {0, 0};
+    struct model_amount sum = {0, 0}, amount;
 
     for (size_t i = 0; i < count; i++)
-        if (pushes[i].job.topic == topic && find_holder(model, &pushes[i]) == NULL) {
-            added.jobs++;
-            added.bytes += (int64_t)strlen(pushes[i].content.body);
+        if (pushes[i].job.topic == topic) {
+            amount = amount_of(model, &pushes[i]);
+            sum.jobs += amount.jobs;
+            sum.bytes += amount.bytes;
         }
-    return added;
+    return sum;
 }
 
-/* drops: those jobs have to go. */
+/* No push drops a job that another one of the same call names. */
+static void spare(const struct queue_model *model, const struct model_push *pushes,
+                  size_t count, struct model_fates *fates)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct model_job *same = find_same(model, &pushes[i]);
+
+        if (same != NULL)
+            fates->jobs[same - model->jobs] = MODEL_STAYS;
+    }
+}
+
+/* fates: which jobs have to go. */
 static enum dueq_status admit(const struct queue_model *model, const struct model_push *pushes,
-                              size_t count, struct dueq_time time, bool *drops)
+                              size_t count, struct dueq_time time, struct model_fates *fates)
 {
     enum dueq_status status = DUEQ_OK;
 
-    memset(drops, 0, QUEUE_MODEL_JOBS * sizeof(*drops));
+    memset(fates, 0, sizeof(*fates));
+    spare(model, pushes, count, fates);
     for (int topic = 0; topic < QUEUE_MODEL_TOPICS && status == DUEQ_OK; topic++) {
         struct model_amount added = sum_up(model, pushes, count, topic);
 
-        status = model_admit(model, topic, &added, time, drops);
+        status = model_admit(model, topic, &added, time, fates);
     }
     return status;
 }
@@ -76,7 +130,7 @@ static enum dueq_status admit(const struct queue_model *model, const struct mode
 enum dueq_status model_push_status(const struct queue_model *model,
                                    const struct model_push *push, struct dueq_time time)
 {
-    bool drops[QUEUE_MODEL_JOBS];
+    struct model_fates fates;
 
     if (paused_status(model, push) != DUEQ_OK)
         return DUEQ_PAUSED;
@@ -84,7 +138,7 @@ enum dueq_status model_push_status(const struct queue_model *model,
         return DUEQ_TOOBIG;
     if (id_status(model, push) != DUEQ_OK)
         return DUEQ_DUPLICATE;
-    return admit(model, push, 1, time, drops);
+    return admit(model, push, 1, time, &fates);
 }
 
 static bool has_id_twice(const struct model_push *pushes, size_t last)
@@ -103,7 +157,7 @@ enum dueq_status model_pushes_status(const struct queue_model *model,
                                      const struct model_push *pushes, size_t count,
                                      struct dueq_time time)
 {
-    bool drops[QUEUE_MODEL_JOBS];
+    struct model_fates fates;
 
     for (size_t i = 0; i < count; i++) {
         if (paused_status(model, &pushes[i]) != DUEQ_OK)
@@ -114,7 +168,7 @@ enum dueq_status model_pushes_status(const struct queue_model *model,
     for (size_t i = 0; i < count; i++)
         if (is_too_big(model, &pushes[i]))
             return DUEQ_TOOBIG;
-    return admit(model, pushes, count, time, drops);
+    return admit(model, pushes, count, time, &fates);
 }
 
 /* ---- what a push does */
@@ -122,32 +176,35 @@ enum dueq_status model_pushes_status(const struct queue_model *model,
 void model_make_room(struct queue_model *model, const struct model_push *pushes, size_t count,
                      struct dueq_time time)
 {
-    bool drops[QUEUE_MODEL_JOBS];
+    struct model_fates fates;
 
-    (void)admit(model, pushes, count, time, drops);
-    model_drop_jobs(model, drops);
+    (void)admit(model, pushes, count, time, &fates);
+    model_drop_jobs(model, &fates);
 }
 
-/* The push meets the holder of its id. */
-static enum dueq_push_outcome change(struct model_job *holder,
-                                     const struct model_content *content, struct dueq_time time)
+/* The push meets a job with its id. */
+static void change(struct queue_model *model, struct model_job *same,
+                   const struct model_content *content, enum dueq_push_outcome outcome,
+                   struct dueq_time time)
 {
-    enum dueq_on_duplicate on_duplicate = content->options.on_duplicate;
-
-    if (on_duplicate == DUEQ_IGNORE || on_duplicate == DUEQ_THROTTLE ||
-        holder->state == MODEL_DONE)
-        return DUEQ_IGNORED;
-    if (holder->state == MODEL_CLAIMED) {
-        holder->followed = true;
-        holder->next = *content;
-        return DUEQ_FOLLOWS;
+    switch (outcome) {
+    case DUEQ_CREATED:
+        model_remove(model, same, DUEQ_END_GONE);
+        model->topics[same->topic].totals.deleted++;
+        break;
+    case DUEQ_FOLLOWS:
+        same->followed = true;
+        same->next = *content;
+        break;
+    case DUEQ_DEBOUNCED:
+        model_set_due(same, content->wall, content->due, time);
+        break;
+    case DUEQ_REPLACED:
+        model_begin(same, content, time);
+        break;
+    case DUEQ_IGNORED:
+        break;
     }
-    if (on_duplicate == DUEQ_DEBOUNCE && holder->state == MODEL_PENDING) {
-        model_set_due(holder, content->wall, content->due, time);
-        return DUEQ_DEBOUNCED;
-    }
-    model_begin(holder, content, time);
-    return DUEQ_REPLACED;
 }
 
 static void add(struct queue_model *model, const struct model_push *push, struct dueq_slice id,
@@ -168,14 +225,12 @@ static void add(struct queue_model *model, const struct model_push *push, struct
 enum dueq_push_outcome model_push(struct queue_model *model, const struct model_push *push,
                                   struct dueq_slice id, struct dueq_time time)
 {
-    struct model_job *holder = find_holder(model, push), *dead = find_same(model, push);
+    struct model_job *same = find_same(model, push);
+    enum dueq_push_outcome outcome = outcome_of(push, same);
 
-    if (holder != NULL)
-        return change(holder, &push->content, time);
-    if (dead != NULL) {
-        model_remove(model, dead, DUEQ_END_GONE);
-        model->topics[dead->topic].totals.deleted++;
-    }
-    add(model, push, id, time);
-    return DUEQ_CREATED;
+    if (same != NULL)
+        change(model, same, &push->content, outcome, time);
+    if (outcome == DUEQ_CREATED)
+        add(model, push, id, time);
+    return outcome;
 }

@@ -2,6 +2,7 @@
 
 #include "storage/queue/record/safe_time.h"
 #include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,11 +91,23 @@ static void follow_update(struct model_job *job, const struct dueq_push *changes
         snprintf(job->content.body, sizeof(job->content.body), "%s", body);
 }
 
-static enum dueq_status update_status(const struct model_job *job, bool with_body)
+/* fates: those jobs make room for a larger body. */
+static enum dueq_status update_status(const struct model_job *job, const char *body,
+                                      struct model_fates *fates)
 {
-    if (job != NULL && job->state == MODEL_CLAIMED && !with_body)
+    struct model_amount added = {0, 0};
+    int64_t size = body == NULL ? 0 : (int64_t)strlen(body);
+    enum dueq_status status = waits(job);
+
+    if (job != NULL && job->state == MODEL_CLAIMED && body == NULL)
         return DUEQ_OK;
-    return waits(job);
+    if (status != DUEQ_OK || body == NULL)
+        return status;
+    if (!model_takes_body(&walk.model, job->topic, size))
+        return DUEQ_TOOBIG;
+    added.bytes = size - model_bytes(job);
+    fates->jobs[job - walk.model.jobs] = MODEL_STAYS;
+    return model_admit(&walk.model, job->topic, &added, walk.fixture.time, fates);
 }
 
 void walk_update(void)
@@ -103,6 +116,7 @@ void walk_update(void)
     struct dueq_push changes;
     bool with_body = walk_once_in(2);
     char body[QUEUE_MODEL_BODY];
+    struct model_fates fates = {{MODEL_MAY_GO}};
     enum dueq_status wanted;
 
     if (!walk_choose(&target))
@@ -115,24 +129,34 @@ void walk_update(void)
     changes.topic = target.topic;
     changes.id = target.id;
     changes.body = dueq_slice(body, strlen(body));
-    wanted = update_status(target.job, with_body);
+    wanted = update_status(target.job, with_body ? body : NULL, &fates);
     assert_int_equal(dueq_update(walk.fixture.store, &changes, with_body, walk.fixture.time),
                      wanted);
-    if (wanted == DUEQ_OK)
-        follow_update(target.job, &changes, with_body ? body : NULL);
+    if (wanted != DUEQ_OK)
+        return;
+    model_drop_jobs(&walk.model, &fates);
+    follow_update(target.job, &changes, with_body ? body : NULL);
 }
 
 /* ---- move, cancel, delete */
 
-static enum dueq_status move_status(const struct model_job *job, int other)
+/* As a push into the other topic. fates: those jobs make room for it. */
+static enum dueq_status move_status(const struct model_job *job, int other,
+                                    struct model_fates *fates)
 {
+    struct model_amount added = {.jobs = 1};
     enum dueq_status status = waits(job);
 
     if (status != DUEQ_OK || job->topic == other)
         return status;
     if (walk.model.topics[other].paused_in)
         return DUEQ_PAUSED;
-    return model_find(&walk.model, other, model_id(job)) == NULL ? DUEQ_OK : DUEQ_DUPLICATE;
+    if (model_find(&walk.model, other, model_id(job)) != NULL)
+        return DUEQ_DUPLICATE;
+    added.bytes = model_bytes(job);
+    if (!model_takes_body(&walk.model, other, added.bytes))
+        return DUEQ_TOOBIG;
+    return model_admit(&walk.model, other, &added, walk.fixture.time, fates);
 }
 
 /* The id stays in its old place, for requests in vain. */
@@ -141,16 +165,18 @@ void walk_move(void)
     struct walk_target target;
     int other = (int)walk_roll(QUEUE_MODEL_TOPICS);
     struct model_job *place = model_free_job(&walk.model);
+    struct model_fates fates = {{MODEL_MAY_GO}};
     enum dueq_status wanted;
 
     if (place == NULL || !walk_choose(&target))
         return;
-    wanted = move_status(target.job, other);
+    wanted = move_status(target.job, other, &fates);
     assert_int_equal(dueq_move(walk.fixture.store, target.topic, target.id,
                                model_topic_name(other), walk.fixture.time),
                      wanted);
     if (wanted != DUEQ_OK || target.job->topic == other)
         return;
+    model_drop_jobs(&walk.model, &fates);
     *place = *target.job;
     place->topic = other;
     place->seq = ++walk.model.seq;

@@ -3,6 +3,7 @@
 
 #include "storage/glob.h"
 #include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_limits.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct dead_walk {
     const struct model_job *wanted[QUEUE_MODEL_JOBS]; /* in the order of their death */
     size_t count, seen; /* jobs that are to be shown, and that were */
     uint64_t found, skipped;
+    int64_t bytes; /* of the jobs that are to be shown */
 };
 
 /* ---- the query */
@@ -88,11 +90,30 @@ static struct model_job *next_wanted(const struct dead_walk *dead, const struct 
     return next;
 }
 
-/* A redrive passes over a job whose id is taken. */
+/* In place no bytes come. A dry run counts those that it has found. */
+static struct model_amount added(const struct dead_walk *dead, const struct model_job *job)
+{
+    struct model_amount amount = {.jobs = 1};
+
+    if (dead->to != dead->topic)
+        amount.bytes = model_bytes(job) + dead->bytes;
+    if (dead->query.dry_run)
+        amount.jobs += (int64_t)dead->found;
+    return amount;
+}
+
+/* A redrive passes over a job whose id is taken, or for which there is no room. */
 static bool stays(const struct dead_walk *dead, const struct model_job *job)
 {
-    return dead->query.action == DUEQ_DEAD_REDRIVE && dead->to != dead->topic &&
-           model_find(&walk.model, dead->to, model_id(job)) != NULL;
+    struct model_amount amount = added(dead, job);
+
+    if (dead->query.action != DUEQ_DEAD_REDRIVE)
+        return false;
+    if (!model_fits(&walk.model, dead->to, &amount))
+        return true;
+    return dead->to != dead->topic &&
+           (model_find(&walk.model, dead->to, model_id(job)) != NULL ||
+            !model_takes_body(&walk.model, dead->to, model_bytes(job)));
 }
 
 /* ---- what becomes of a job */
@@ -118,6 +139,7 @@ static void act(struct dead_walk *dead, struct model_job *job)
 {
     if (dead->query.action == DUEQ_DEAD_LOOK || dead->query.dry_run) {
         dead->wanted[dead->count++] = job;
+        dead->bytes += model_bytes(job);
     } else if (dead->query.action == DUEQ_DEAD_PURGE) {
         model_remove(&walk.model, job, DUEQ_END_GONE);
         walk.model.topics[dead->topic].totals.deleted++;

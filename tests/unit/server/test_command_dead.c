@@ -87,7 +87,7 @@ static void a_list_shows_who_died_of_what(void **state)
                   "Q.DEAD topic LIST LIMIT 1");
 }
 
-static void counts_and_changes_reply_a_number(void **state)
+static void counts_and_changes_reply_numbers(void **state)
 {
     static const char *const cases[][2] = {
         {"3", "Q.DEAD topic COUNT"},
@@ -95,14 +95,14 @@ static void counts_and_changes_reply_a_number(void **state)
         {"1", "Q.DEAD topic COUNT MATCH a*"},
         {"0", "Q.DEAD nosuch COUNT"},
         {"3", "Q.DEAD topic PURGE DRYRUN"},
-        {"2", "Q.DEAD topic REDRIVE DRYRUN LIMIT 2"},
+        {"[2 0]", "Q.DEAD topic REDRIVE DRYRUN LIMIT 2"},
         {"3", "Q.LEN topic dead"},
         {"1", "Q.DEAD topic PURGE MATCH a1"},
-        {"1", "Q.DEAD topic REDRIVE LIMIT 1"},
+        {"[1 0]", "Q.DEAD topic REDRIVE LIMIT 1"},
         {"[[\"b2\" 4 \"body\" 1]]", "Q.CLAIM topic"},
         {"1", "Q.DEAD topic PURGE"},
         {"0", "Q.DEAD topic PURGE"},
-        {"0", "Q.DEAD topic REDRIVE RATE 1 1s"},
+        {"[0 0]", "Q.DEAD topic REDRIVE RATE 1 1s"},
     };
     struct command_runner *runner = *state;
     add_dead(runner, "a1", "x");
@@ -133,7 +133,7 @@ static void a_redrive_to_a_topic_tells_what_it_skipped(void **state)
 static void a_rate_spreads_the_due_times(void **state)
 {
     static const char *const cases[][2] = {
-        {"3", "Q.DEAD topic REDRIVE RATE 2 1s"},
+        {"[3 0]", "Q.DEAD topic REDRIVE RATE 2 1s"},
         {"[*\"due\" 1700000000000 *]", "Q.GET topic a"},
         {"[*\"due\" 1700000000500 *]", "Q.GET topic b"},
         {"[*\"due\" 1700000001000 *]", "Q.GET topic c"},
@@ -152,7 +152,7 @@ static void a_redrive_wakes_who_waits(void **state)
     struct connection *waiting;
     add_dead(runner, "a", "x");
     waiting = runner_waiting(runner, "Q.CLAIM topic BLOCK 0");
-    runner_expect(runner, "1", "Q.DEAD topic REDRIVE");
+    runner_expect(runner, "[1 0]", "Q.DEAD topic REDRIVE");
     runner_expect_reply(waiting, "[[\"a\" 2 \"body\" 1]]");
     add_dead(runner, "b", "x");
     waiting = runner_waiting(runner, "Q.CLAIM other BLOCK 0");
@@ -172,7 +172,7 @@ static void much_is_done_in_slices(void **state)
     runner_expect(runner, "[*]", "Q.CLAIM topic"); /* meanwhile others are served */
     runner_expect(runner, "\"new\"", "Q.PUSH topic body ID new");
     assert_in_range(runner_finish(runner, 1 << 20), 10, 20);
-    runner_expect_reply(other, "5000");
+    runner_expect_reply(other, "[5000 0]");
     runner_expect(runner, "0", "Q.LEN topic dead");
     check(runner);
 }
@@ -234,7 +234,7 @@ static void in_an_exec_all_of_it_is_done_at_once(void **state)
         {"QUEUED", "Q.DEAD topic REDRIVE LIMIT 10"},
         {"QUEUED", "Q.DEAD topic PURGE"},
         {"QUEUED", "Q.DEAD topic LIST"},
-        {"[5000 [4500 0] 10 490 []]", "EXEC"},
+        {"[5000 [4500 0] [10 0] 490 []]", "EXEC"},
         {"4500", "Q.LEN other ready"},
         {"10", "Q.LEN topic"},
     };
@@ -323,7 +323,7 @@ static void huge_numbers_are_fine(void **state)
     static const char *const cases[][2] = {
         {"1", "Q.DEAD topic COUNT LIMIT 9223372036854775807"},
         {"0", "Q.DEAD topic COUNT OLDER 36500d"},
-        {"1", "Q.DEAD topic REDRIVE RATE 1000000 36500d LIMIT 9223372036854775807"},
+        {"[1 0]", "Q.DEAD topic REDRIVE RATE 1000000 36500d LIMIT 9223372036854775807"},
         {"1", "Q.LEN topic ready"},
     };
     struct command_runner *runner = *state;
@@ -335,7 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         runner_test(a_list_shows_who_died_of_what),
-        runner_test(counts_and_changes_reply_a_number),
+        runner_test(counts_and_changes_reply_numbers),
         runner_test(a_redrive_to_a_topic_tells_what_it_skipped),
         runner_test(a_rate_spreads_the_due_times),
         runner_test(a_redrive_wakes_who_waits),
