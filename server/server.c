@@ -208,11 +208,12 @@ static void close_doomed(struct server *server)
 
 static void release_durable(struct server *server)
 {
-    uint64_t durable_lsn = server->store == NULL ? UINT64_MAX : dueq_durable_lsn(server->store);
+    uint64_t durable = server->store == NULL ? UINT64_MAX : dueq_durable_lsn(server->store);
+    uint64_t written = server->store == NULL ? UINT64_MAX : dueq_written_lsn(server->store);
     struct connection *connection, *next;
 
     DL_FOREACH_SAFE2(server->gated, connection, next, gated_next)
-        connection_release(connection, durable_lsn);
+        connection_release(connection, written, durable);
 }
 
 /* A commit that finds no room, or no descriptor, changes nothing and is tried again. Clients

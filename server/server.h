@@ -13,6 +13,7 @@
 #include "server/statistics/latency.h"
 #include "server/statistics/server_stats.h"
 #include "server/statistics/slowlog.h"
+#include "storage/asks.h"
 #include "storage/dueq.h"
 
 #include <stdatomic.h>
@@ -70,6 +71,7 @@ struct server {
     bool awaits_check;        /* one of them runs again: OUTCOME_AGAIN */
     bool awaits_store;        /* one of them waits for a busy store, not for a pause */
     struct session *monitors; /* those that MONITOR (utlist) */
+    unsigned asks;            /* by the replies of commands that run: sum of enum asks */
     unsigned running;         /* depth of commands that run: no commit while it is above 0 */
     int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
     bool pause_ended;         /* by a command: held connections go on in the next turn */

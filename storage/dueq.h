@@ -7,7 +7,10 @@
  * atomic record and returns its LSN (log sequence number). The commit is durable when
  * dueq_durable_lsn reaches that LSN: with DUEQ_SYNC_ALWAYS after fdatasync, with the other
  * modes as soon as it is written. Do not report a result before its commit is durable, not even
- * one that was only read: it may show changes of a batch that a crash loses.
+ * one that was only read: it may show changes of a batch that a crash loses. A topic whose
+ * durability is set (DUEQ_SET_DURABILITY) says otherwise for the batches in which it was used:
+ * one with a topic `always` is synced at once and durable after that, in every mode; one with
+ * topics `interval` only is durable when it is written, like those before it that need no sync.
  *
  * Time: the caller gives it with each call (struct dueq_time). Durations and times are
  * milliseconds; times that are returned are unix time of the wall clock.
@@ -87,6 +90,10 @@ enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t
 size_t dueq_batch_bytes(const struct dueq *store);
 /* All commits up to this LSN are durable. */
 uint64_t dueq_durable_lsn(const struct dueq *store);
+/* All commits up to this LSN are written: a kill of the process does not lose them, a power cut
+ * may. This is enough to report what concerns only topics with the durability `interval`, while
+ * an earlier commit is still being synced. Never less than dueq_durable_lsn. */
+uint64_t dueq_written_lsn(const struct dueq *store);
 /* Blocks until that LSN is durable. */
 enum dueq_status dueq_wait(struct dueq *store, uint64_t lsn);
 /* Call it after each commit. Frees a memtable that a checkpoint has written, renews the read
@@ -163,6 +170,8 @@ void dueq_let_go(struct dueq_hold *hold);
 
 /* ---- operation */
 
+/* Of what concerns no topic with a durability of its own. */
+enum dueq_durability dueq_get_durability(const struct dueq *store);
 void dueq_set_durability(struct dueq *store, enum dueq_durability durability,
                          unsigned interval_ms);
 /* Starts a checkpoint of all commits so far, in the background. */

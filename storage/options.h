@@ -29,7 +29,8 @@ enum dueq_durability {
 struct dueq_options {
     size_t size; /* bytes of this struct as the caller knows it; dueq_options_init sets it */
     enum dueq_durability durability;
-    unsigned interval_ms;        /* DUEQ_SYNC_INTERVAL: 1 to 3,600,000 */
+    unsigned interval_ms;        /* DUEQ_SYNC_INTERVAL: 1 to 3,600,000; in other modes that of
+                                    topics with this durability */
     size_t memtable_bytes;       /* allocated for one memtable; 32 KiB to 4 GiB */
     size_t segment_bytes;        /* journal segment; 64 KiB to 1 GiB */
     uint64_t record_bytes;       /* the most that one batch can hold; 64 KiB to 3 GiB */

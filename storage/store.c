@@ -134,16 +134,39 @@ void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line)
     queue_keep_timeline(store->queue, line);
 }
 
+unsigned store_settle(struct dueq *store)
+{
+    size_t bytes = kv_batch_bytes(store->kv);
+    unsigned asks = queue_take_asks(store->queue);
+
+    if (bytes != store->settled)
+        kv_ask(store->kv, asks == 0 ? ASKS_MODE : asks);
+    store->settled = bytes;
+    return asks;
+}
+
 enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)
 {
+    enum dueq_status status;
+
+    store_settle(store);
     topics_prepare_commit(store->queue);
+    store_settle(store);
     keys_save(store->keys);
-    return kv_commit(store->kv, queue_time(store->queue, time).now, ret_lsn);
+    store_settle(store);
+    status = kv_commit(store->kv, queue_time(store->queue, time).now, ret_lsn);
+    store->settled = kv_batch_bytes(store->kv);
+    return status;
 }
 
 size_t dueq_batch_bytes(const struct dueq *store)
 {
     return kv_batch_bytes(store->kv);
+}
+
+uint64_t dueq_written_lsn(const struct dueq *store)
+{
+    return kv_written_lsn(store->kv);
 }
 
 uint64_t dueq_durable_lsn(const struct dueq *store)
@@ -194,9 +217,12 @@ enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
 {
     time = queue_time(store->queue, time);
+    store_settle(store);
     queue_tick(store->queue, time, &budget);
+    store_settle(store);
     if (budget > 0)
         reclaim_tick(store->keys, time, &budget);
+    store_settle(store);
     return budget == 0;
 }
 
@@ -291,6 +317,11 @@ enum dueq_status dueq_check(struct dueq *store, uint64_t *ret_records)
 void dueq_start_checkpoint(struct dueq *store)
 {
     kv_checkpoint_start(store->kv);
+}
+
+enum dueq_durability dueq_get_durability(const struct dueq *store)
+{
+    return kv_durability(store->kv);
 }
 
 void dueq_set_durability(struct dueq *store, enum dueq_durability durability,

@@ -3,13 +3,21 @@
 #ifndef DUEQ_STORE_H
 #define DUEQ_STORE_H
 
+#include "storage/asks.h"
 #include "storage/dueq.h"
 
 struct dueq {
     struct kv *kv;       /* storage/kv/kv.h */
     struct queue *queue; /* storage/queue/queue.h */
     struct keys *keys;   /* storage/keys/keys.h */
+    size_t settled;      /* bytes of the batch at the last store_settle */
 };
+
+/* Ends a call, or several that belong together: what they have changed asks, in the record of
+ * the batch, for what their topics ask for. Returns that, as a sum of enum asks, for a reply
+ * that shows what they have read or changed; 0: they were about no topic, and their changes ask
+ * for ASKS_MODE. O(1). */
+unsigned store_settle(struct dueq *store);
 
 static inline struct keys *store_keys(const struct dueq *store)
 {

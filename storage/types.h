@@ -81,9 +81,10 @@ enum dueq_setting {
     DUEQ_SET_MAX_LENGTH, /* delayed, ready and claimed jobs */
     DUEQ_SET_MAX_BYTES,  /* of the bodies of all jobs */
     DUEQ_SET_OVERFLOW,   /* enum dueq_overflow */
-    DUEQ_SET_MAX_BODY    /* bytes of one body */
+    DUEQ_SET_MAX_BODY,   /* bytes of one body */
+    DUEQ_SET_DURABILITY  /* DUEQ_SYNC_ALWAYS or DUEQ_SYNC_INTERVAL */
 };
-enum { DUEQ_SETTINGS = DUEQ_SET_MAX_BODY + 1 };
+enum { DUEQ_SETTINGS = DUEQ_SET_DURABILITY + 1 };
 enum dueq_ttl_action { DUEQ_TTL_DEAD, DUEQ_TTL_DROP };
 enum dueq_overflow { DUEQ_OVERFLOW_REJECT, DUEQ_OVERFLOW_DROP_OLDEST };
 

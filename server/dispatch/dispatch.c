@@ -360,6 +360,27 @@ static enum outcome run_again(struct context *context, size_t mark, enum outcome
     return OUTCOME_AGAIN;
 }
 
+/* What the reply of a command that was about no topic asks for. One that is about the queue may
+ * tell of any topic. */
+static unsigned asks_without_topic(const struct context *context)
+{
+    if ((context->command->flags & COMMAND_RUNS_QUEUE) && context->server->asks != 0)
+        return 0; /* what its commands ask for */
+    return strcmp(context->command->group, "queue") == 0 ? ASKS_MODE | ASKS_ALWAYS : ASKS_MODE;
+}
+
+/* The reply to one that controls a transaction tells nothing about the store. */
+static void note_asks(const struct context *context)
+{
+    unsigned flags = context->command->flags;
+    unsigned asks = context->store == NULL ? 0 : store_settle(context->store);
+
+    if ((flags & COMMAND_STORELESS) ||
+        ((flags & COMMAND_UNQUEUED) && !(flags & COMMAND_RUNS_QUEUE)))
+        return;
+    context->server->asks |= asks == 0 ? asks_without_topic(context) : asks;
+}
+
 static enum outcome run(struct context *context, size_t mark)
 {
     bool uses_keys = context->store != NULL &&
@@ -372,9 +393,12 @@ static enum outcome run(struct context *context, size_t mark)
         if (may_run_again(context))
             dueq_begin_slices(context->store);
     }
+    if (context->store != NULL)
+        store_settle(context->store); /* what came before is not of this command */
     context->server->running++;
     outcome = context->command->run(context);
     context->server->running--;
+    note_asks(context);
     if (uses_keys) {
         access_end(store_keys(context->store));
         if (may_run_again(context) && dueq_end_slices(context->store))

@@ -11,9 +11,10 @@
 #include "server/server.h"
 
 /* Output up to `upto` (counted from the connection's first byte) may leave once the LSN is
- * durable. */
+ * durable, or, if that is enough for what it tells, written. */
 struct gate {
     uint64_t upto, lsn;
+    bool durable;
 };
 
 struct connection {
@@ -29,7 +30,8 @@ struct connection {
     uint64_t sent;      /* of these, those that have left */
     struct gate *gates; /* a queue, oldest first */
     size_t gate_count, gate_capacity;
-    bool needs_gate;    /* output that has no gate yet depends on the store */
+    unsigned asks;       /* by output that has no gate yet: sum of enum asks; 0: nothing */
+    unsigned reply_asks; /* by the reply that is not finished yet */
     int64_t soft_since; /* monotonic ms: when the output passed the soft limit; 0: it has not */
     bool awaits_input;  /* `readable` is added to the loop */
     bool awaits_output; /* `writable` is: the socket was full */
@@ -155,13 +157,12 @@ void connection_limit_output(struct connection *connection);
 bool connection_has_room(const struct connection *connection);
 bool connection_all_sent(const struct connection *connection);
 
-/* Counts what was written since the output had `before` bytes as output that depends on the
- * store; `is_reply`: removes it when the client wants no replies. */
-void connection_count_output(struct connection *connection, size_t before, bool is_reply);
-/* The same for a reply that does not depend on the store: it is not gated. */
-void connection_count_storeless(struct connection *connection, size_t before);
+/* Counts what was written since the output had `before` bytes as a reply, or removes it when
+ * the client wants none. asks: what it waits for, a sum of enum asks; 0: it does not depend on
+ * the store and is not gated. */
+void connection_count_reply(struct connection *connection, size_t before, unsigned asks);
 /* The same for a part of a reply: further parts come in later turns. */
-void connection_count_part(struct connection *connection, size_t before);
+void connection_count_part(struct connection *connection, size_t before, unsigned asks);
 /* The same for a part of a reply that leaves as a whole: it stays at the end of the output,
  * uncounted, until the reply is finished or connection_drop_part removes it. */
 void connection_keep_part(struct connection *connection);
@@ -190,11 +191,13 @@ void connection_reply_error(struct connection *connection, const char *text);
 struct resp_writer *connection_push_begin(struct connection *connection);
 void connection_push_end(struct connection *connection);
 
-/* At the end of a turn: its output leaves once the LSN is durable, at once if it does not
- * depend on the store. Dooms the connection when there is no memory. */
+/* At the end of a turn: its output leaves once the LSN is durable, or written if it asks for no
+ * more, or at once if it does not depend on the store; but not before earlier output. Dooms the
+ * connection when there is no memory. */
 void connection_gate(struct connection *connection, uint64_t lsn);
-/* Sends the output whose LSNs are durable. */
-void connection_release(struct connection *connection, uint64_t durable_lsn);
+/* Sends the output whose LSNs are written or durable, as it needs. */
+void connection_release(struct connection *connection, uint64_t written_lsn,
+                        uint64_t durable_lsn);
 /* Sends output that may leave, as much as the socket takes. */
 void connection_send(struct connection *connection);
 

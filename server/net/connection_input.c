@@ -32,26 +32,26 @@ static const struct long_work *work_of(const struct connection *connection)
     return waiter == NULL ? NULL : waiters_work_of(waiter);
 }
 
-static void count_reply(struct connection *connection, const struct command *command,
-                        enum outcome outcome)
+/* A reply that is made in several runs asks for what all of them ask for. */
+static void count_reply(struct connection *connection, unsigned asks, enum outcome outcome)
 {
     const struct long_work *work = work_of(connection);
 
     connection->reply_is_aside = false;
+    connection->reply_asks |= asks;
     if (outcome == OUTCOME_WAIT && work != NULL && long_work_is_whole(work)) {
         connection_keep_part(connection);
     } else if (outcome == OUTCOME_WAIT) {
-        connection_count_part(connection, connection->run_mark);
-    } else if (command != NULL && (command->flags & COMMAND_STORELESS)) {
-        connection_count_storeless(connection, connection->run_mark);
+        connection_count_part(connection, connection->run_mark, connection->reply_asks);
     } else {
         connection->unfinished = 0;
-        connection_count_output(connection, connection->run_mark, true);
+        connection_count_reply(connection, connection->run_mark, connection->reply_asks);
+        connection->reply_asks = 0;
     }
 }
 
 /* Runs the request; the store may take its large arguments over. */
-static enum outcome dispatch(struct connection *connection, struct context *context)
+static enum outcome lend_and_dispatch(struct connection *connection, struct context *context)
 {
     struct dueq_loan loans[CONTEXT_LOANS_MOST];
     struct resp_large *large = NULL;
@@ -77,6 +77,21 @@ static enum outcome dispatch(struct connection *connection, struct context *cont
     return outcome;
 }
 
+/* A command may run one of another client: CLIENT UNBLOCK. */
+static enum outcome dispatch(struct connection *connection, struct context *context,
+                             unsigned *ret_asks)
+{
+    struct server *server = connection->server;
+    unsigned outer = server->asks;
+    enum outcome outcome;
+
+    server->asks = 0;
+    outcome = lend_and_dispatch(connection, context);
+    *ret_asks = server->asks;
+    server->asks = outer;
+    return outcome;
+}
+
 enum outcome connection_run(struct connection *connection, const struct request *request,
                             const struct waiter *waiter, bool timed_out)
 {
@@ -94,6 +109,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
                               .again = connection->runs_again,
                               .may_wait = true};
     enum outcome outcome;
+    unsigned asks;
 
     assert(!connection->is_running && session->waiter == waiter);
     connection->writer.version = session->protocol;
@@ -101,14 +117,14 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->run_mark = buffer_size(&connection->output) - connection->unfinished;
     if (connection->unfinished > 0 && long_work_sets_reply_aside(work_of(connection)))
         connection_set_reply_aside(connection);
-    outcome = dispatch(connection, &context);
+    outcome = dispatch(connection, &context, &asks);
     server->work_done = true;
     connection->runs_again = outcome == OUTCOME_AGAIN;
     if (outcome == OUTCOME_AGAIN)
         return end_run(connection, waiter, outcome);
     /* CLIENT REPLY SKIP also skips a reply that comes later */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
-    count_reply(connection, context.command, outcome);
+    count_reply(connection, asks, outcome);
     connection_append_deferred(connection);
     connection_note_large(connection);
     if (outcome == OUTCOME_CLOSE)

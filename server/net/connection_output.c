@@ -195,9 +195,9 @@ static void count_written(struct connection *connection, size_t before)
         account_if_changed(connection);
 }
 
-static void count_output(struct connection *connection, size_t before)
+static void count_output(struct connection *connection, size_t before, unsigned asks)
 {
-    connection->needs_gate = true;
+    connection->asks |= asks;
     count_written(connection, before);
 }
 
@@ -211,27 +211,20 @@ static void drop_unwanted(struct connection *connection, size_t before)
         session->reply_skip--;
 }
 
-void connection_count_output(struct connection *connection, size_t before, bool is_reply)
-{
-    if (is_reply)
-        drop_unwanted(connection, before);
-    count_output(connection, before);
-}
-
-void connection_count_storeless(struct connection *connection, size_t before)
+void connection_count_reply(struct connection *connection, size_t before, unsigned asks)
 {
     drop_unwanted(connection, before);
-    count_written(connection, before);
+    count_output(connection, before, asks);
 }
 
-void connection_count_part(struct connection *connection, size_t before)
+void connection_count_part(struct connection *connection, size_t before, unsigned asks)
 {
     if (buffer_size(&connection->output) == before)
         return;
     if (session_is_silent(&connection->session))
         buffer_truncate(&connection->output, before);
     connection->is_replying = true;
-    count_output(connection, before);
+    count_output(connection, before, asks);
 }
 
 void connection_keep_part(struct connection *connection)
@@ -292,7 +285,7 @@ void connection_push_end(struct connection *connection)
 {
     if (is_deferred(connection))
         return;
-    count_output(connection, connection->push_mark);
+    count_output(connection, connection->push_mark, ASKS_MODE);
     connection->run_mark = buffer_size(&connection->output); /* the reply begins after it */
 }
 
@@ -307,7 +300,7 @@ void connection_append_deferred(struct connection *connection)
     buffer_append(&connection->output, buffer_content(&connection->deferred),
                   buffer_size(&connection->deferred));
     buffer_release(&connection->deferred);
-    count_output(connection, before);
+    count_output(connection, before, ASKS_MODE);
 }
 
 void connection_reply_error(struct connection *connection, const char *text)
@@ -315,7 +308,7 @@ void connection_reply_error(struct connection *connection, const char *text)
     size_t before = buffer_size(&connection->output);
 
     resp_error(&connection->writer, text);
-    connection_count_output(connection, before, true);
+    connection_count_reply(connection, before, ASKS_MODE);
 }
 
 /* ---- gates */
@@ -336,23 +329,32 @@ static bool push_gate(struct connection *connection, struct gate gate)
     return true;
 }
 
+/* Must what asks for that be durable before it leaves, or is it enough that it is written? */
+static bool needs_durable(const struct connection *connection)
+{
+    return (connection->asks & ASKS_ALWAYS) ||
+           ((connection->asks & ASKS_MODE) &&
+            connection->server->config.durability == DUEQ_SYNC_ALWAYS);
+}
+
 void connection_gate(struct connection *connection, uint64_t lsn)
 {
     struct gate *last =
         connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
+    bool durable = needs_durable(connection);
 
-    if (!connection->needs_gate)
+    if (connection->asks == 0)
         lsn = last != NULL ? last->lsn : 0;
     assert(connection->is_touched);
     assert(last == NULL || (last->lsn <= lsn && last->upto <= connection->written));
-    connection->needs_gate = false;
+    connection->asks = 0;
     DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
     connection->is_touched = false;
     if (connection->session.life == SESSION_GONE)
         return;
-    if (last != NULL && last->lsn == lsn)
+    if (last != NULL && last->lsn == lsn && (last->durable || !durable))
         last->upto = connection->written;
-    else if (!push_gate(connection, (struct gate){connection->written, lsn})) {
+    else if (!push_gate(connection, (struct gate){connection->written, lsn, durable})) {
         connection_doom(connection);
         return;
     }
@@ -368,11 +370,18 @@ static void leave_gated(struct connection *connection)
     connection->is_gated = false;
 }
 
-void connection_release(struct connection *connection, uint64_t durable_lsn)
+static bool is_open(const struct gate *gate, uint64_t written_lsn, uint64_t durable_lsn)
+{
+    return gate->lsn <= (gate->durable ? durable_lsn : written_lsn);
+}
+
+void connection_release(struct connection *connection, uint64_t written_lsn,
+                        uint64_t durable_lsn)
 {
     size_t passed = 0;
 
-    while (passed < connection->gate_count && connection->gates[passed].lsn <= durable_lsn)
+    while (passed < connection->gate_count &&
+           is_open(&connection->gates[passed], written_lsn, durable_lsn))
         connection->released = connection->gates[passed++].upto;
     assert(connection->released <= connection->written);
     if (passed == 0)

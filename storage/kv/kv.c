@@ -388,6 +388,16 @@ static void release_batch(void *owner)
     free(batch);
 }
 
+void kv_ask(struct kv *kv, unsigned asks)
+{
+    kv->asks |= asks;
+}
+
+static unsigned batch_asks(const struct kv *kv)
+{
+    return kv->asks == 0 ? ASKS_MODE : kv->asks;
+}
+
 /* Gives the batch to the sync thread and begins an empty one. On failure takes it back. */
 static enum dueq_status append_later(struct kv *kv, int64_t now)
 {
@@ -404,7 +414,7 @@ static enum dueq_status append_later(struct kv *kv, int64_t now)
     }
     *batch = kv->batch;
     kv->batch = (struct batch){0};
-    status = journal_append_later(kv->journal, now, &payload, &kv->lsn);
+    status = journal_append_later(kv->journal, now, &payload, batch_asks(kv), &kv->lsn);
     if (status == DUEQ_OK)
         return DUEQ_OK;
     kv->batch = *batch;
@@ -430,8 +440,9 @@ static enum dueq_status append_batch(struct kv *kv, int64_t now)
     if (is_for_later(kv))
         return append_later(kv, now);
     parts = batch_parts(&kv->batch, &count);
-    return parts == NULL ? DUEQ_NOMEM
-                         : journal_append(kv->journal, now, parts, count, &kv->lsn);
+    return parts == NULL
+               ? DUEQ_NOMEM
+               : journal_append(kv->journal, now, parts, count, batch_asks(kv), &kv->lsn);
 }
 
 /* If there is no segment, waits for a running checkpoint, which frees old ones. */
@@ -451,6 +462,7 @@ static enum dueq_status append(struct kv *kv, int64_t now)
 static void note_commit(struct kv *kv, size_t size, int64_t now)
 {
     batch_clear(&kv->batch);
+    kv->asks = 0;
     kv->room.granted = 0;
     kv->since_freeze += size;
     if (now > kv->time_floor)
@@ -484,6 +496,11 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)
     return DUEQ_OK;
 }
 
+uint64_t kv_written_lsn(const struct kv *kv)
+{
+    return journal_written_lsn(kv->journal);
+}
+
 uint64_t kv_durable_lsn(const struct kv *kv)
 {
     return journal_durable_lsn(kv->journal);
@@ -512,6 +529,11 @@ uint64_t kv_memtable_limit(const struct kv *kv)
 enum dueq_status kv_wait(struct kv *kv, uint64_t lsn)
 {
     return journal_wait(kv->journal, lsn);
+}
+
+enum dueq_durability kv_durability(const struct kv *kv)
+{
+    return journal_durability(kv->journal);
 }
 
 void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned interval_ms)

@@ -14,6 +14,7 @@
 #ifndef DUEQ_KV_H
 #define DUEQ_KV_H
 
+#include "storage/asks.h"
 #include "storage/kv/key.h"
 #include "storage/options.h"
 #include "storage/slice.h"
@@ -107,6 +108,10 @@ bool kv_is_busy(const struct kv *kv, size_t bytes);
  * refuses, makes the store failed. */
 size_t kv_batch_bytes(const struct kv *kv);
 
+/* The record of the batch asks for this (a sum of enum asks) too. Without a call it asks for
+ * what the mode says. */
+void kv_ask(struct kv *kv, unsigned asks);
+
 /* Appends the batch as one record that contains `now` (unix ms; only journal readers use it).
  * *ret_lsn: the LSN of the last commit, also for an empty batch, which writes nothing. Waits
  * for the checkpoint at KV_PRESSURE_MOST, without options.heeds_pressure. DUEQ_FULL,
@@ -118,6 +123,10 @@ enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn);
 /* All commits up to this LSN are durable, so replies to them may be sent. Never decreases.
  * O(1). */
 uint64_t kv_durable_lsn(const struct kv *kv);
+
+/* All commits up to this LSN are written: that is enough for a reply whose changes ask for
+ * ASKS_INTERVAL. Never less than kv_durable_lsn. O(1). */
+uint64_t kv_written_lsn(const struct kv *kv);
 
 /* The LSN of the last commit. */
 uint64_t kv_last_lsn(const struct kv *kv);
@@ -159,6 +168,7 @@ void kv_checkpoint_start(struct kv *kv);
  * still has everything. */
 enum dueq_status kv_checkpoint(struct kv *kv);
 
+enum dueq_durability kv_durability(const struct kv *kv);
 /* Changes the sync mode of a running store. */
 void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned interval_ms);
 

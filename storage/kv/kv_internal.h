@@ -32,6 +32,7 @@ struct kv {
     uint64_t commits_seen;          /* checkpoint_commits at the last renewal of the snapshot */
     struct dead_ranges dead_ranges; /* of the merged view */
     struct batch batch;
+    unsigned asks; /* what the batch asks for: sum of enum asks */
     struct dueq_loan *loans;
     size_t loan_count;
     uint64_t lsn;

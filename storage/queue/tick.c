@@ -231,6 +231,7 @@ static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time
                   lanes != DUEQ_OK;
     int64_t at;
 
+    settings_note_use(queue, topic);
     end_pause(queue, topic, time);
     at = next_event(queue, topic);
     topic->put_off = false;

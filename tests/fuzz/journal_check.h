@@ -127,7 +127,7 @@ static inline bool check_goes_on(struct journal_check *check, struct journal *jo
 {
     struct iovec part = {(void *)(uintptr_t) "\1\1k\1v", 5};
     uint64_t lsn = 0, last = check->last, digest;
-    enum dueq_status status = journal_append(journal, 1, &part, 1, &lsn);
+    enum dueq_status status = journal_append(journal, 1, &part, 1, ASKS_MODE, &lsn);
 
     journal_close(journal);
     if (status != DUEQ_OK || lsn != last + 1 || check_open(check, &journal) != DUEQ_OK)

@@ -15,6 +15,7 @@ static struct {
     uint64_t appended;               /* the last LSN of this timeline */
     uint64_t tried;                  /* the last LSN that was given to the disk */
     uint64_t timelines[RIG_RECORDS]; /* the timeline that wrote the valid record, by LSN */
+    bool asks_sync[RIG_RECORDS];     /* is it durable only after a sync? By LSN */
 } test;
 
 static void check_durable(void)
@@ -31,13 +32,27 @@ static void check_durable(void)
 
 static void track_durable(void)
 {
-    uint64_t settled = journal_durable_lsn(test.rig.journal);
+    uint64_t durable = journal_durable_lsn(test.rig.journal);
+    uint64_t written = journal_written_lsn(test.rig.journal);
     uint64_t synced = journal_synced_lsn(test.rig.journal);
 
-    if (test.rig.options.durability == DUEQ_SYNC_ALWAYS)
-        assert_true(settled <= synced);
+    assert_true(durable <= written && written <= test.appended);
+    for (uint64_t lsn = synced + 1; lsn <= durable; lsn++)
+        assert_false(test.asks_sync[lsn % RIG_RECORDS]);
     if (synced > test.settled)
         test.settled = synced;
+}
+
+/* Any of the ways to ask, and their sums. */
+static void ask_something(void)
+{
+    struct journal_rig *rig = &test.rig;
+
+    rig->asks = dice_once_in(&test.dice, 2) ? (unsigned)ASKS_MODE
+                                            : 1 + (unsigned)dice_roll(&test.dice, 7);
+    test.asks_sync[test.tried % RIG_RECORDS] =
+        (rig->asks & ASKS_ALWAYS) ||
+        ((rig->asks & ASKS_MODE) && rig->options.durability == DUEQ_SYNC_ALWAYS);
 }
 
 /* A record whose write failed may be on the disk: perhaps only its padding was missing. */
@@ -50,6 +65,7 @@ static void append_one(void)
         size = RIG_PAYLOAD_LEAST + dice_roll(&test.dice, 2 * RIG_SEGMENT);
     test.tried = test.appended + 1;
     test.timelines[test.tried % RIG_RECORDS] = rig->timeline;
+    ask_something();
     if (rig_try(rig, size) == DUEQ_OK)
         test.appended++;
 }

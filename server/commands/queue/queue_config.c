@@ -36,7 +36,8 @@ static const struct setting settings[] = {
     {"max-length", KIND_NUMBER, DUEQ_SET_MAX_LENGTH, 1, INT64_MAX, NULL},
     {"max-bytes", KIND_BYTES, DUEQ_SET_MAX_BYTES, 1, INT64_MAX, NULL},
     {"overflow", KIND_CHOICE, DUEQ_SET_OVERFLOW, 0, 0, "reject or drop-oldest"},
-    {"max-body", KIND_BYTES, DUEQ_SET_MAX_BODY, 0, DUEQ_BODY_MAX, NULL}};
+    {"max-body", KIND_BYTES, DUEQ_SET_MAX_BODY, 0, DUEQ_BODY_MAX, NULL},
+    {"durability", KIND_CHOICE, DUEQ_SET_DURABILITY, 0, 0, "always or interval"}};
 
 enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
 
@@ -318,6 +319,7 @@ static void server_settings(const struct context *context, struct dueq_settings 
     ret_settings->numbers[DUEQ_SET_TTL_ACTION] = DUEQ_TTL_DEAD;
     ret_settings->numbers[DUEQ_SET_OVERFLOW] = DUEQ_OVERFLOW_REJECT;
     ret_settings->numbers[DUEQ_SET_MAX_BODY] = DUEQ_BODY_MAX;
+    ret_settings->numbers[DUEQ_SET_DURABILITY] = dueq_get_durability(context->store);
 }
 
 static bool is_set(const struct dueq_settings *values, const struct setting *setting)
@@ -369,7 +371,10 @@ static void write_value(struct resp_writer *reply, const struct dueq_settings *v
         resp_bulk(reply, values->dead_topic, values->dead_topic_size);
     } else if (setting->kind == KIND_CHOICE) {
         word = word_at(setting->words, values->numbers[setting->number], &size);
-        resp_bulk(reply, word, size);
+        if (word == NULL) /* only a server has this durability */
+            resp_string(reply, "none");
+        else
+            resp_bulk(reply, word, size);
     } else {
         resp_bulk_integer(reply, values->numbers[setting->number]);
     }

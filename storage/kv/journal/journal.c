@@ -52,15 +52,18 @@ struct journal {
     struct pending *pending, *last_pending; /* by LSN; the first may be in work */
     size_t pending_bytes;
     uint64_t wanted; /* LSN that must be synced in any mode */
-    uint64_t noted;  /* the durable LSN of the last note */
+    /* LSNs of the last records that asked for the mode, for ASKS_ALWAYS, for ASKS_INTERVAL */
+    uint64_t asked_mode, asked_always, asked_interval;
+    uint64_t noted; /* the durable LSN of the last note */
     unsigned interval_ms, note_ms;
-    bool idle; /* the sync thread waits for work */
+    bool idle;   /* the sync thread waits for work */
+    bool pauses; /* it waits for the end of the interval, or for work that is due at once */
     bool stop;
     char failure[256];
     struct journal_stats stats;
 
     _Atomic(int) durability;
-    _Atomic(uint64_t) synced, durable;
+    _Atomic(uint64_t) synced, durable, written;
     _Atomic(int) status;
     pthread_t thread;
     bool thread_runs;
@@ -71,6 +74,11 @@ struct journal {
 uint64_t journal_last_lsn(const struct journal *journal)
 {
     return journal->last;
+}
+
+uint64_t journal_written_lsn(const struct journal *journal)
+{
+    return atomic_load_explicit(&journal->written, memory_order_acquire);
 }
 
 uint64_t journal_durable_lsn(const struct journal *journal)
@@ -157,16 +165,44 @@ static enum dueq_status fail(struct journal *journal, const char *call, uint64_t
     return DUEQ_IO;
 }
 
-static void advance_durable(struct journal *journal, uint64_t lsn)
-{
-    if (lsn > journal_durable_lsn(journal))
-        atomic_store_explicit(&journal->durable, lsn, memory_order_release);
-}
-
 /* The LSN up to which all records are written. Under the lock. */
 static uint64_t written(const struct journal *journal)
 {
     return journal->pending != NULL ? journal->pending->header.lsn - 1 : journal->appended;
+}
+
+enum dueq_durability journal_durability(const struct journal *journal)
+{
+    return (enum dueq_durability)atomic_load(&journal->durability);
+}
+
+/* The last record that is durable only after a sync. Under the lock. */
+static uint64_t asked_at_once(const struct journal *journal)
+{
+    return journal_durability(journal) == DUEQ_SYNC_ALWAYS &&
+                   journal->asked_mode > journal->asked_always
+               ? journal->asked_mode
+               : journal->asked_always;
+}
+
+/* The last record that is synced within the interval at the latest. Under the lock. */
+static uint64_t asked_soon(const struct journal *journal)
+{
+    return journal_durability(journal) == DUEQ_SYNC_NONE ? journal->asked_interval
+                                                         : journal->appended;
+}
+
+/* After something was written or synced, or the mode was changed. Records between the last sync
+ * and one that asked for a sync count as durable only after that sync. Under the lock. */
+static void advance_durable(struct journal *journal)
+{
+    uint64_t synced = journal_synced_lsn(journal), lsn = written(journal);
+
+    atomic_store_explicit(&journal->written, lsn, memory_order_release);
+    if (asked_at_once(journal) > synced)
+        lsn = synced;
+    if (lsn > journal_durable_lsn(journal))
+        atomic_store_explicit(&journal->durable, lsn, memory_order_release);
 }
 
 size_t journal_pending(const struct journal *journal)
@@ -259,7 +295,7 @@ static bool sync_due(const struct journal *journal)
 
     if (journal_status(journal) != DUEQ_OK || written(journal) <= synced)
         return false;
-    return atomic_load(&journal->durability) == DUEQ_SYNC_ALWAYS || journal->wanted > synced;
+    return asked_at_once(journal) > synced || journal->wanted > synced;
 }
 
 /* True: something must be written. Under the lock. */
@@ -273,6 +309,15 @@ static bool work_due(const struct journal *journal)
     return sync_due(journal) || write_due(journal);
 }
 
+/* True: something must be synced before the interval is over. Under the lock. */
+static bool sync_soon(const struct journal *journal)
+{
+    uint64_t synced = journal_synced_lsn(journal);
+
+    return journal_status(journal) == DUEQ_OK && written(journal) > synced &&
+           asked_soon(journal) > synced;
+}
+
 static struct timespec deadline_in(const struct journal *journal, unsigned ms)
 {
     uint64_t usec = journal->io->monotonic_usec(journal->io->arg) + (uint64_t)ms * 1000;
@@ -284,10 +329,11 @@ static void wait_interval(struct journal *journal)
 {
     struct timespec until = deadline_in(journal, journal->interval_ms);
 
-    while (!journal->stop && !work_due(journal) &&
-           atomic_load(&journal->durability) == DUEQ_SYNC_INTERVAL)
+    journal->pauses = true;
+    while (!journal->stop && !work_due(journal) && sync_soon(journal))
         if (pthread_cond_timedwait(&journal->work, &journal->lock, &until) == ETIMEDOUT)
             break;
+    journal->pauses = false;
 }
 
 /* Syncs one segment and, when it is new, its name. Releases the lock meanwhile; the segment
@@ -371,9 +417,7 @@ static void note_durable(struct journal *journal)
 static void wait_for_work(struct journal *journal)
 {
     while (!journal->stop && !work_due(journal)) {
-        if (atomic_load(&journal->durability) == DUEQ_SYNC_INTERVAL &&
-            written(journal) > journal_synced_lsn(journal) &&
-            journal_status(journal) == DUEQ_OK) {
+        if (sync_soon(journal)) {
             wait_interval(journal);
             if (journal_status(journal) == DUEQ_OK)
                 return;
@@ -422,7 +466,7 @@ static void sync_written(struct journal *journal)
     if (!done)
         return;
     atomic_store_explicit(&journal->synced, target, memory_order_release);
-    advance_durable(journal, target);
+    advance_durable(journal);
     close_old(journal);
     pthread_cond_broadcast(&journal->durable_changed);
 }
@@ -478,7 +522,7 @@ static const char *write_in_steps(struct journal *journal, int fd, struct writin
         if (put < 0)
             return "write";
         dirty += (size_t)put;
-        if (dirty < LATER_DIRTY || atomic_load(&journal->durability) == DUEQ_SYNC_NONE)
+        if (dirty < LATER_DIRTY || journal_durability(journal) == DUEQ_SYNC_NONE)
             continue;
         if (io->fdatasync(io->arg, fd) != 0)
             return "fdatasync";
@@ -524,8 +568,7 @@ static void write_pending(struct journal *journal)
     assert(pending->segment->pending > 0);
     pending->segment->pending--;
     pending->segment->dirty = true;
-    if (atomic_load(&journal->durability) != DUEQ_SYNC_ALWAYS)
-        advance_durable(journal, written(journal));
+    advance_durable(journal);
     pthread_cond_broadcast(&journal->durable_changed);
     pthread_mutex_unlock(&journal->lock);
     free_pending(pending); /* slow: it may be hundreds of MB */
@@ -547,7 +590,7 @@ static void *run_sync_thread(void *arg)
         writes = write_due(journal) && !sync_due(journal);
         if (writes)
             write_pending(journal);
-        if (!writes || atomic_load(&journal->durability) == DUEQ_SYNC_INTERVAL)
+        if (!writes || sync_soon(journal))
             sync_written(journal);
         pthread_mutex_unlock(&journal->lock);
         if (journal->notify != NULL)
@@ -611,6 +654,7 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
         journal->last = journal->appended = journal->noted = ret_replay->last_lsn;
         atomic_store(&journal->synced, journal->last);
         atomic_store(&journal->durable, journal->last);
+        atomic_store(&journal->written, journal->last);
         journal->thread_runs =
             pthread_create(&journal->thread, NULL, run_sync_thread, journal) == 0;
         if (!journal->thread_runs)
@@ -768,12 +812,31 @@ static size_t parts_size(const struct iovec *parts, int count)
     return size;
 }
 
-/* Gives the record its LSN and wakes the sync thread, which costs a system call only when that
- * thread sleeps. */
-static void publish(struct journal *journal, size_t space, struct pending *pending)
+/* Under the lock. */
+static void note_asks(struct journal *journal, unsigned asks)
+{
+    assert(asks != 0);
+    if (asks & ASKS_MODE)
+        journal->asked_mode = journal->appended;
+    if (asks & ASKS_ALWAYS)
+        journal->asked_always = journal->appended;
+    if (asks & ASKS_INTERVAL)
+        journal->asked_interval = journal->appended;
+}
+
+/* Wakes the sync thread, which costs a system call only when it sleeps. Under the lock. */
+static void wake(struct journal *journal)
+{
+    if ((journal->idle && sync_soon(journal)) ||
+        ((journal->idle || journal->pauses) && work_due(journal)))
+        pthread_cond_signal(&journal->work);
+}
+
+/* Gives the record its LSN. */
+static void publish(struct journal *journal, size_t space, unsigned asks,
+                    struct pending *pending)
 {
     struct segment_file *segment = journal->current;
-    enum dueq_durability durability = atomic_load(&journal->durability);
 
     assert(segment->used % RECORD_ALIGN == 0 && segment->used + space <= segment->size);
     pthread_mutex_lock(&journal->lock);
@@ -791,10 +854,9 @@ static void publish(struct journal *journal, size_t space, struct pending *pendi
     segment->used += space;
     segment->dirty = true;
     journal->stats.written_bytes += space;
-    if (durability != DUEQ_SYNC_ALWAYS)
-        advance_durable(journal, written(journal));
-    if (journal->idle && (pending != NULL || durability != DUEQ_SYNC_NONE))
-        pthread_cond_signal(&journal->work);
+    note_asks(journal, asks);
+    advance_durable(journal);
+    wake(journal);
     pthread_mutex_unlock(&journal->lock);
 }
 
@@ -808,7 +870,8 @@ static struct record_header next_header(const struct journal *journal, int64_t t
 }
 
 static enum dueq_status write_record(struct journal *journal, int64_t time,
-                                     const struct iovec *parts, int count, size_t size)
+                                     const struct iovec *parts, int count, size_t size,
+                                     unsigned asks)
 {
     struct segment_file *segment = journal->current;
     struct record_header header = next_header(journal, time, size);
@@ -826,7 +889,7 @@ static enum dueq_status write_record(struct journal *journal, int64_t time,
         free(all);
     if (!done)
         return fail(journal, "write", segment->number);
-    publish(journal, record_space(size), NULL);
+    publish(journal, record_space(size), asks, NULL);
     return DUEQ_OK;
 }
 
@@ -844,13 +907,14 @@ static enum dueq_status make_room(struct journal *journal, size_t size)
 }
 
 enum dueq_status journal_append(struct journal *journal, int64_t time,
-                                const struct iovec *parts, int count, uint64_t *ret_lsn)
+                                const struct iovec *parts, int count, unsigned asks,
+                                uint64_t *ret_lsn)
 {
     size_t size = parts_size(parts, count);
     enum dueq_status status = make_room(journal, size);
 
     if (status == DUEQ_OK)
-        status = write_record(journal, time, parts, count, size);
+        status = write_record(journal, time, parts, count, size, asks);
     if (status != DUEQ_OK)
         return status;
     discard_large(journal); /* the batch was smaller than what was reserved */
@@ -859,7 +923,8 @@ enum dueq_status journal_append(struct journal *journal, int64_t time,
 }
 
 enum dueq_status journal_append_later(struct journal *journal, int64_t time,
-                                      const struct journal_payload *payload, uint64_t *ret_lsn)
+                                      const struct journal_payload *payload, unsigned asks,
+                                      uint64_t *ret_lsn)
 {
     size_t size = parts_size(payload->parts, payload->count);
     struct pending *pending = malloc(sizeof(*pending));
@@ -873,7 +938,7 @@ enum dueq_status journal_append_later(struct journal *journal, int64_t time,
                                 .offset = journal->current->used,
                                 .header = next_header(journal, time, size),
                                 .payload = *payload};
-    publish(journal, record_space(size), pending);
+    publish(journal, record_space(size), asks, pending);
     discard_large(journal);
     *ret_lsn = journal->last;
     return DUEQ_OK;
@@ -916,8 +981,7 @@ void journal_set_durability(struct journal *journal, enum dueq_durability durabi
     pthread_mutex_lock(&journal->lock);
     atomic_store(&journal->durability, (int)durability);
     journal->interval_ms = interval_ms;
-    if (durability != DUEQ_SYNC_ALWAYS)
-        advance_durable(journal, written(journal));
+    advance_durable(journal);
     pthread_cond_signal(&journal->work);
     pthread_cond_broadcast(&journal->durable_changed);
     pthread_mutex_unlock(&journal->lock);

@@ -2,8 +2,9 @@
  * recycled. Format: storage/FORMAT.md. Private to storage/kv.
  *
  * A record is durable when journal_durable_lsn() reaches its LSN: with DUEQ_SYNC_ALWAYS after
- * fdatasync, with the other modes as soon as it is written. It is synced when
- * journal_synced_lsn() reaches its LSN, whatever the mode.
+ * fdatasync, with the other modes as soon as it is written. What a record asks for (asks.h) can
+ * say otherwise for this record alone. It is synced when journal_synced_lsn() reaches its LSN,
+ * and written when journal_written_lsn() does, whatever the mode.
  *
  * Another log could take the place of this one. It would need: append a record, learn whether
  * it is durable or failed, read from an LSN on at open, trim. The journal does not look into
@@ -15,6 +16,7 @@
 #ifndef DUEQ_JOURNAL_H
 #define DUEQ_JOURNAL_H
 
+#include "storage/asks.h"
 #include "storage/io.h"
 #include "storage/options.h"
 #include "storage/status.h"
@@ -68,11 +70,13 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
 void journal_close(struct journal *journal);
 
 /* Writes one record whose payload is the parts, with LSN last + 1. On return the kernel has the
- * bytes. DUEQ_FULL: there is no segment, the reserve included. DUEQ_NOMEM: no memory or
- * descriptor now. DUEQ_TOOBIG: more than DUEQ_RECORD_MAX. After these three nothing is written
- * and the journal is sound. DUEQ_IO: failed for good. O(size), and sometimes a file is made. */
+ * bytes. asks: sum of enum asks, not 0. DUEQ_FULL: there is no segment, the reserve included.
+ * DUEQ_NOMEM: no memory or descriptor now. DUEQ_TOOBIG: more than DUEQ_RECORD_MAX. After these
+ * three nothing is written and the journal is sound. DUEQ_IO: failed for good. O(size), and
+ * sometimes a file is made. */
 enum dueq_status journal_append(struct journal *journal, int64_t time,
-                                const struct iovec *parts, int count, uint64_t *ret_lsn);
+                                const struct iovec *parts, int count, unsigned asks,
+                                uint64_t *ret_lsn);
 
 /* A payload that outlives the call. `release` is called once with `owner`, when the journal no
  * longer needs the parts: the record is written, or it will never be written. Any thread calls
@@ -90,13 +94,15 @@ struct journal_payload {
  * written before this one, but become durable after it. On any status but DUEQ_OK the caller
  * keeps the payload and `release` is not called. O(1). */
 enum dueq_status journal_append_later(struct journal *journal, int64_t time,
-                                      const struct journal_payload *payload, uint64_t *ret_lsn);
+                                      const struct journal_payload *payload, unsigned asks,
+                                      uint64_t *ret_lsn);
 
 /* Payload bytes of the records that are not yet written. Any thread. */
 size_t journal_pending(const struct journal *journal);
 
 uint64_t journal_last_lsn(const struct journal *journal);       /* LSN of the last append */
-uint64_t journal_durable_lsn(const struct journal *journal);    /* any thread */
+uint64_t journal_written_lsn(const struct journal *journal);    /* any thread */
+uint64_t journal_durable_lsn(const struct journal *journal);    /* any thread; <= written */
 uint64_t journal_synced_lsn(const struct journal *journal);     /* any thread; <= durable */
 enum dueq_status journal_status(const struct journal *journal); /* any thread */
 const char *journal_failure(const struct journal *journal);     /* "" while sound */
@@ -108,6 +114,8 @@ enum dueq_status journal_sync_to(struct journal *journal, uint64_t lsn);
 /* Waits until lsn is durable or the journal failed. */
 enum dueq_status journal_wait(struct journal *journal, uint64_t lsn);
 
+enum dueq_durability journal_durability(const struct journal *journal);
+/* Records that asked for the mode follow the new one. */
 void journal_set_durability(struct journal *journal, enum dueq_durability durability,
                             unsigned interval_ms);
 

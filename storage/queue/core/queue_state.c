@@ -36,6 +36,14 @@ void queue_unsignal(struct queue *queue, struct topic *topic)
     DL_DELETE2(queue->signals, topic, signal_prev, signal_next);
 }
 
+unsigned queue_take_asks(struct queue *queue)
+{
+    unsigned asks = queue->asked;
+
+    queue->asked = 0;
+    return asks;
+}
+
 static void arm(struct queue *queue, struct topic *topic)
 {
     if (topic->next_event == DUEQ_NEVER)
@@ -145,6 +153,7 @@ enum dueq_status queue_new(struct kv *kv, struct dueq_time time, struct queue **
         return DUEQ_NOMEM;
     queue->kv = kv;
     status = load(queue, time);
+    queue->asked = 0;
     if (status == DUEQ_OK)
         *ret_queue = queue;
     else

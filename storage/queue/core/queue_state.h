@@ -37,6 +37,8 @@ struct queue {
     struct dueq_defaults defaults;
     struct scope *scopes, *patterns; /* settings of topics (uthash, utlist) */
     uint64_t settings_epoch;         /* topics with another one compute their settings anew */
+    size_t durable_scopes;           /* how many of them set a durability */
+    unsigned asked;                  /* by the topics that calls were about: queue_take_asks */
     struct job_counts jobs;          /* in all topics */
     uint64_t bytes;                  /* of the bodies in all topics */
     struct dueq_topic_stats totals;  /* of all topics; only its totals are used */
@@ -64,6 +66,10 @@ struct queue {
 enum dueq_status queue_new(struct kv *kv, struct dueq_time time, struct queue **ret_queue);
 /* Saves nothing. NULL is fine. */
 void queue_free(struct queue *queue);
+
+/* What the topics that were read or changed since the last call ask for: a sum of enum asks; 0:
+ * there were none. */
+unsigned queue_take_asks(struct queue *queue);
 
 /* Returns the time that the queue works with, and remembers it: `now` never goes backward, all
  * three are clamped (safe_time.h), `ceiling` is `now` or later. The offset between the clocks

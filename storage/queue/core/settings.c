@@ -158,6 +158,7 @@ static struct scope *add(struct queue *queue, struct dueq_slice name)
 
     if (scope == NULL)
         return NULL;
+    dueq_settings_init(&scope->settings);
     scope->name_size = name.size;
     memcpy(scope->name, name.data, name.size);
     scope->pattern = is_pattern(name);
@@ -170,6 +171,23 @@ static struct scope *add(struct queue *queue, struct dueq_slice name)
     if (scope->pattern)
         DL_INSERT_INORDER(queue->patterns, scope, compare);
     return scope;
+}
+
+static bool sets_durability(const struct scope *scope)
+{
+    return scope->settings.numbers[DUEQ_SET_DURABILITY] != DUEQ_DEFAULT;
+}
+
+/* The change itself is always synced at once: so is then what was written before. */
+static void replace(struct queue *queue, struct scope *scope,
+                    const struct dueq_settings *settings)
+{
+    bool did = sets_durability(scope);
+
+    scope->settings = *settings;
+    queue->durable_scopes += (size_t)sets_durability(scope) - (size_t)did;
+    if (did || sets_durability(scope))
+        queue->asked |= ASKS_ALWAYS;
 }
 
 static void discard(struct queue *queue, struct scope *scope)
@@ -196,7 +214,7 @@ static enum dueq_status keep(struct queue *queue, struct dueq_slice name,
         scope = add(queue, name);
     if (scope == NULL)
         return DUEQ_NOMEM;
-    scope->settings = *settings;
+    replace(queue, scope, settings);
     forget(queue);
     return DUEQ_OK;
 }
@@ -204,9 +222,12 @@ static enum dueq_status keep(struct queue *queue, struct dueq_slice name,
 static void drop(struct queue *queue, struct dueq_slice name)
 {
     struct scope *scope = find(queue, name);
+    struct dueq_settings none;
 
     if (scope == NULL)
         return;
+    dueq_settings_init(&none);
+    replace(queue, scope, &none);
     discard(queue, scope);
     forget(queue);
 }
@@ -326,6 +347,43 @@ int64_t settings_number(struct queue *queue, struct topic *topic, enum dueq_sett
                : settings->numbers[setting];
 }
 
+/* ---- durability */
+
+static unsigned asks_for(int64_t durability)
+{
+    if (durability == DUEQ_DEFAULT)
+        return ASKS_MODE;
+    return durability == DUEQ_SYNC_ALWAYS ? ASKS_ALWAYS : ASKS_INTERVAL;
+}
+
+void settings_note_use_of(struct queue *queue, struct dueq_slice name)
+{
+    const struct scope *scope =
+        queue->durable_scopes == 0 ? NULL : source(queue, name, DUEQ_SET_DURABILITY);
+
+    queue->asked |= scope == NULL ? (unsigned)ASKS_MODE
+                                  : asks_for(scope->settings.numbers[DUEQ_SET_DURABILITY]);
+}
+
+/* Without memory for the settings of the topic the scopes are searched: its promise holds. */
+void settings_note_use(struct queue *queue, struct topic *topic)
+{
+    const struct dueq_settings *settings =
+        queue->durable_scopes == 0 ? NULL : settings_of(queue, topic);
+
+    if (settings != NULL)
+        queue->asked |= asks_for(settings->numbers[DUEQ_SET_DURABILITY]);
+    else if (topic->settings_epoch == queue->settings_epoch)
+        queue->asked |= ASKS_MODE;
+    else
+        settings_note_use_of(queue, topic_name(topic));
+}
+
+void settings_note_use_of_all(struct queue *queue)
+{
+    queue->asked |= ASKS_MODE | (queue->durable_scopes > 0 ? ASKS_ALWAYS : 0);
+}
+
 /* ---- changing and reading scopes */
 
 static bool sends_to_itself(struct dueq_slice scope, const struct dueq_settings *settings)
@@ -345,7 +403,9 @@ static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settin
     for (size_t i = 0; i < settings->step_count; i++)
         if (settings->steps[i] < 0)
             return false;
-    return settings->numbers[DUEQ_SET_JITTER] <= 100 && !sends_to_itself(scope, settings);
+    return settings->numbers[DUEQ_SET_JITTER] <= 100 &&
+           settings->numbers[DUEQ_SET_DURABILITY] <= DUEQ_SYNC_INTERVAL &&
+           !sends_to_itself(scope, settings);
 }
 
 /* Limits of what is kept may have become less: the topics look. */

@@ -28,6 +28,13 @@ const struct dueq_settings *settings_of(struct queue *queue, struct topic *topic
 int64_t settings_number(struct queue *queue, struct topic *topic, enum dueq_setting setting,
                         int64_t otherwise);
 
+/* A call is about the topic, or about one of that name, which may not exist: what its
+ * durability asks for is added to what queue_take_asks returns. O(1); of a name O(patterns). */
+void settings_note_use(struct queue *queue, struct topic *topic);
+void settings_note_use_of(struct queue *queue, struct dueq_slice name);
+/* A call is about all topics. */
+void settings_note_use_of_all(struct queue *queue);
+
 /* Replaces the settings of a scope; settings without any value remove it. DUEQ_INVALID: the
  * scope's size, a value is out of range, or the dead-letter topic of a topic is itself.
  * DUEQ_TOOBIG: there are too many scopes. DUEQ_FULL: see kv_room. */

@@ -94,8 +94,11 @@ enum dueq_status topics_find(struct queue *queue, struct dueq_slice name,
     struct topic *topic;
 
     HASH_FIND_BYHASHVALUE(hh, queue->topics, name.data, name.size, hash, topic);
-    if (topic == NULL)
+    if (topic == NULL) {
+        settings_note_use_of(queue, name);
         return DUEQ_NOTFOUND;
+    }
+    settings_note_use(queue, topic);
     *ret_topic = topic;
     return DUEQ_OK;
 }
@@ -190,6 +193,7 @@ static void save_topic(struct queue *queue, struct topic *topic)
     struct kv_key key = name_key(topic_name(topic));
     uint8_t bytes[TOPIC_RECORD_MAX];
 
+    settings_note_use(queue, topic);
     topic_drop_empty_lanes(topic);
     kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, topic_write(topic, bytes)), false);
     list_empty(queue, topic);
@@ -376,6 +380,7 @@ void topics_flush(struct queue *queue)
 
     if (queue->topics == NULL)
         return;
+    settings_note_use_of_all(queue);
     outlive(counters, queue->most_seq, queue->most_token);
     counters->totals = queue->totals;
     counters->first_topic = counters->next_topic;
@@ -407,6 +412,7 @@ enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
     struct topic *topic;
 
     topics_save(queue);
+    settings_note_use_of_all(queue);
     key.bytes[key.size++] = 0; /* the least name above; below any when `after` is empty */
     for (status = kv_cursor_seek(queue->cursor, kv_key_slice(&key)); status == DUEQ_OK;
          status = kv_cursor_next(queue->cursor)) {

@@ -62,6 +62,7 @@ void rig_init(struct journal_rig *rig)
     memset(rig, 0, sizeof(*rig));
     rig->dir = temp_dir_new();
     rig->disk = fake_disk_new();
+    rig->asks = ASKS_MODE;
     rig->options = (struct journal_options){.segment_bytes = RIG_SEGMENT,
                                             .durability = DUEQ_SYNC_ALWAYS,
                                             .interval_ms = 1,
@@ -126,7 +127,7 @@ static enum dueq_status append_later(struct journal_rig *rig, int64_t time,
     memcpy(owned->parts, parts, sizeof(owned->parts));
     owned->bytes = bytes;
     payload.parts = owned->parts;
-    status = journal_append_later(rig->journal, time, &payload, ret_lsn);
+    status = journal_append_later(rig->journal, time, &payload, rig->asks, ret_lsn);
     if (status != DUEQ_OK)
         release_payload(owned);
     return status;
@@ -144,7 +145,7 @@ enum dueq_status rig_try(struct journal_rig *rig, size_t payload)
     if (rig->later_every > 0 && stamp.lsn % rig->later_every == 0) {
         status = append_later(rig, time, parts, bytes, &lsn);
     } else {
-        status = journal_append(rig->journal, time, parts, 3, &lsn);
+        status = journal_append(rig->journal, time, parts, 3, rig->asks, &lsn);
         free(bytes);
     }
     assert_int_equal(lsn, status == DUEQ_OK ? stamp.lsn : 0);

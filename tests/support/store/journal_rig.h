@@ -14,6 +14,7 @@ struct journal_rig {
     struct journal *journal; /* NULL: closed */
     struct journal_options options;
     unsigned later_every; /* the sync thread writes one of so many records; 0: none */
+    unsigned asks;        /* of the records that follow; ASKS_MODE after rig_init */
     uint64_t after;       /* rig_open replays records with a higher LSN */
     uint64_t timeline;    /* in each payload; grows with each opening */
     /* of the last opening */

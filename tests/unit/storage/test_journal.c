@@ -3,6 +3,7 @@
 #include "storage/kv/journal/segment.h"
 #include "tests/support/store/journal_rig.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +131,7 @@ static void a_record_in_many_parts_is_written_whole(void **state)
     rig_reopen(&rig);
     for (int i = 0; i < PARTS; i++)
         parts[i] = (struct iovec){&byte, 1};
-    assert_int_equal(journal_append(rig.journal, 1, parts, PARTS, &lsn), DUEQ_OK);
+    assert_int_equal(journal_append(rig.journal, 1, parts, PARTS, ASKS_MODE, &lsn), DUEQ_OK);
     assert_int_equal(journal_wait(rig.journal, lsn), DUEQ_OK);
     path = rig_segment(&rig, 1);
     bytes = rig_read(path, &size);
@@ -216,6 +217,120 @@ static void the_mode_changes_under_way(void **state)
     journal_set_durability(rig.journal, DUEQ_SYNC_NONE, 1);
     assert_int_equal(journal_durable_lsn(rig.journal), 2);
     fake_disk_hold_syncs(rig.disk, false);
+}
+
+/* ---- records that ask for something else than the mode */
+
+enum { AN_HOUR = 3600000 };
+
+static void append_asking(unsigned asks)
+{
+    rig.asks = asks;
+    assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
+}
+
+static void open_with(enum dueq_durability durability, unsigned interval_ms)
+{
+    rig.options.durability = durability;
+    rig.options.interval_ms = interval_ms;
+    rig_reopen(&rig);
+}
+
+/* Nobody waits for the sync: it comes by itself, and not at the end of the interval. */
+static void a_record_is_synced_at_once_in_any_mode(void **state)
+{
+    (void)state;
+    for (int mode = DUEQ_SYNC_ALWAYS; mode <= DUEQ_SYNC_NONE; mode++) {
+        uint64_t first;
+
+        open_with((enum dueq_durability)mode, AN_HOUR);
+        first = journal_last_lsn(rig.journal) + 1;
+        append_asking(ASKS_INTERVAL);
+        assert_int_equal(journal_durable_lsn(rig.journal), first);
+        fake_disk_hold_syncs(rig.disk, true);
+        append_asking(ASKS_INTERVAL | ASKS_ALWAYS);
+        append_asking(ASKS_INTERVAL);
+        assert_int_equal(journal_durable_lsn(rig.journal), first);
+        assert_int_equal(journal_written_lsn(rig.journal), first + 2);
+        fake_disk_hold_syncs(rig.disk, false);
+        rig_await_sync(&rig, first + 1);
+        assert_int_equal(journal_wait(rig.journal, first + 2), DUEQ_OK);
+    }
+}
+
+static void a_record_is_durable_when_written_in_any_mode(void **state)
+{
+    unsigned long syncs;
+
+    (void)state;
+    for (int mode = DUEQ_SYNC_ALWAYS; mode <= DUEQ_SYNC_NONE; mode++) {
+        open_with((enum dueq_durability)mode, AN_HOUR);
+        syncs = fake_disk_count(rig.disk, DISK_SYNC);
+        for (int i = 0; i < 20; i++)
+            append_asking(ASKS_INTERVAL);
+        assert_int_equal(journal_durable_lsn(rig.journal), journal_last_lsn(rig.journal));
+        assert_true(journal_synced_lsn(rig.journal) < journal_last_lsn(rig.journal));
+        assert_int_equal(fake_disk_count(rig.disk, DISK_SYNC), syncs);
+    }
+}
+
+static void a_record_is_synced_within_the_interval_in_any_mode(void **state)
+{
+    (void)state;
+    for (int mode = DUEQ_SYNC_ALWAYS; mode <= DUEQ_SYNC_NONE; mode++) {
+        open_with((enum dueq_durability)mode, 1);
+        append_asking(ASKS_INTERVAL);
+        rig_await_sync(&rig, journal_last_lsn(rig.journal));
+    }
+}
+
+static void the_mode_changes_only_for_what_asks_for_it(void **state)
+{
+    (void)state;
+    open_with(DUEQ_SYNC_ALWAYS, AN_HOUR);
+    fake_disk_hold_syncs(rig.disk, true);
+    append_asking(ASKS_MODE);
+    append_asking(ASKS_ALWAYS);
+    append_asking(ASKS_MODE);
+    assert_int_equal(journal_durable_lsn(rig.journal), 0);
+    journal_set_durability(rig.journal, DUEQ_SYNC_INTERVAL, AN_HOUR);
+    assert_int_equal(journal_durable_lsn(rig.journal), 0);
+    assert_int_equal(journal_written_lsn(rig.journal), 3);
+    fake_disk_hold_syncs(rig.disk, false);
+    rig_await_sync(&rig, 2);
+    assert_int_equal(journal_wait(rig.journal, 3), DUEQ_OK);
+}
+
+/* The sync thread writes it: before, it can still be lost when the process is killed. */
+static void a_large_record_is_durable_when_it_is_written(void **state)
+{
+    (void)state;
+    open_with(DUEQ_SYNC_ALWAYS, AN_HOUR);
+    fake_disk_hold_syncs(rig.disk, true);
+    append_asking(ASKS_ALWAYS);
+    while (fake_disk_held_syncs(rig.disk) == 0)
+        sched_yield();
+    rig.later_every = 1;
+    append_asking(ASKS_INTERVAL);
+    rig.later_every = 0;
+    append_asking(ASKS_INTERVAL);
+    assert_int_equal(journal_written_lsn(rig.journal), 1);
+    fake_disk_hold_syncs(rig.disk, false);
+    assert_int_equal(journal_wait(rig.journal, 3), DUEQ_OK);
+    assert_int_equal(journal_written_lsn(rig.journal), 3);
+}
+
+/* The interval is an hour, and the sync thread waits for its end. */
+static void a_large_record_is_written_during_the_interval(void **state)
+{
+    (void)state;
+    open_with(DUEQ_SYNC_INTERVAL, AN_HOUR);
+    append_asking(ASKS_MODE);
+    rig.later_every = 1;
+    append_asking(ASKS_MODE);
+    while (journal_written_lsn(rig.journal) < 2)
+        sched_yield();
+    assert_int_equal(journal_durable_lsn(rig.journal), 2);
 }
 
 /* ---- housekeeping */
@@ -311,6 +426,12 @@ int main(void)
         TEST(interval_is_durable_at_once_and_syncs_later),
         TEST(none_is_durable_at_once_and_syncs_when_asked),
         TEST(the_mode_changes_under_way),
+        TEST(a_record_is_synced_at_once_in_any_mode),
+        TEST(a_record_is_durable_when_written_in_any_mode),
+        TEST(a_record_is_synced_within_the_interval_in_any_mode),
+        TEST(the_mode_changes_only_for_what_asks_for_it),
+        TEST(a_large_record_is_durable_when_it_is_written),
+        TEST(a_large_record_is_written_during_the_interval),
         TEST(segments_below_are_trimmed_and_the_others_stay),
         TEST(two_spares_are_kept_at_most),
         TEST(a_spare_and_the_reserve_are_prepared_once),

@@ -182,6 +182,29 @@ static void a_journal_that_failed_between_syncs_can_be_closed(void **state)
     assert_int_equal(rig.read_to, 1);
 }
 
+/* Whatever the mode says. */
+static void a_record_that_asks_for_a_sync_is_not_durable_after_a_failed_one(void **state)
+{
+    (void)state;
+    for (int mode = DUEQ_SYNC_ALWAYS; mode <= DUEQ_SYNC_NONE; mode++) {
+        uint64_t settled;
+
+        rig.options.durability = (enum dueq_durability)mode;
+        rig.options.interval_ms = 3600 * 1000;
+        rig_reopen(&rig);
+        rig.asks = ASKS_INTERVAL;
+        settled = rig_append(&rig, 100);
+        fake_disk_fail(rig.disk, DISK_SYNC, 0, 1, EIO);
+        rig.asks = ASKS_ALWAYS;
+        assert_int_equal(rig_try(&rig, 100), DUEQ_OK);
+        assert_int_equal(journal_wait(rig.journal, settled + 1), DUEQ_IO);
+        assert_int_equal(journal_durable_lsn(rig.journal), settled);
+        journal_set_durability(rig.journal, DUEQ_SYNC_NONE, 1);
+        assert_int_equal(journal_durable_lsn(rig.journal), settled);
+        rig_close(&rig);
+    }
+}
+
 static void an_opening_that_cannot_read_changes_nothing(void **state)
 {
     static const enum disk_call calls[] = {DISK_OPEN, DISK_READ, DISK_SYNC};
@@ -478,6 +501,7 @@ int main(void)
         TEST(interrupted_and_short_transfers_are_continued),
         TEST(an_interrupted_allocation_is_tried_again),
         TEST(a_journal_that_failed_between_syncs_can_be_closed),
+        TEST(a_record_that_asks_for_a_sync_is_not_durable_after_a_failed_one),
         TEST(an_opening_that_cannot_read_changes_nothing),
         TEST(a_full_disk_takes_the_spare_then_the_reserve_then_no_more),
         TEST(a_full_disk_is_drained_by_a_checkpoint),
