@@ -188,6 +188,17 @@ static void check_store(struct server *server)
 
 /* ---- the turn */
 
+void server_begin_turn(struct server *server)
+{
+    if (!turn_watch_runs(&server->turn))
+        turn_watch_begin(&server->turn, clock_usec(), clock_cpu_usec());
+}
+
+static void end_part(struct server *server, enum turn_part part)
+{
+    turn_watch_mark(&server->turn, part, clock_usec());
+}
+
 void server_update_clock(struct server *server)
 {
     if (clock_update(&server->clock, clock_read(), &server->now))
@@ -425,31 +436,44 @@ static void start_checkpoint(struct server *server)
  * turn, the commit, the gates, then output whose records are durable. */
 static void finish_turn(struct server *server)
 {
-    bool more = false;
+    bool more = false, committed;
     uint64_t lsn;
 
     assert(server->running == 0);
     server->stats.turns++;
+    server_begin_turn(server);
+    end_part(server, TURN_EVENTS);
     server_update_clock(server);
     do_each_second(server);
+    end_part(server, TURN_SECOND);
     resume_held(server);
     throttle_turn(server);
     resume_some(server);
+    end_part(server, TURN_RESUMED);
     long_works_turn(server);
+    end_part(server, TURN_WORKS);
     if (may_tick(server))
         more = tick(server);
+    end_part(server, TURN_TICK);
     waiters_serve(server);
     waiters_expire(server);
-    if (commit(server, &lsn)) {
+    end_part(server, TURN_WAITERS);
+    committed = commit(server, &lsn);
+    end_part(server, TURN_COMMIT);
+    if (committed) {
         gate_touched(server, lsn);
         release_durable(server);
     }
+    end_part(server, TURN_RELEASE);
     connections_fill(server);
     close_doomed(server);
+    end_part(server, TURN_FILL);
     check_store(server);
     start_checkpoint(server);
     if (server->store != NULL)
         dueq_maintain(server->store, !server->work_done && !more);
+    end_part(server, TURN_STORE);
+    turn_watch_end(&server->turn, clock_cpu_usec());
     server->work_done = false;
 }
 
@@ -500,7 +524,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
-    (void)arg;
+    server_begin_turn(arg);
 }
 
 static void on_store_notice(evutil_socket_t fd, short what, void *arg)
@@ -509,6 +533,7 @@ static void on_store_notice(evutil_socket_t fd, short what, void *arg)
     uint64_t count;
 
     (void)what;
+    server_begin_turn(server);
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_write(LOG_WARNING, "eventfd: %s", strerror(errno));
     /* In this order: a notice suppressed before this line is handled by the release below, one

@@ -13,6 +13,7 @@
 #include "server/statistics/latency.h"
 #include "server/statistics/server_stats.h"
 #include "server/statistics/slowlog.h"
+#include "server/statistics/turn_watch.h"
 #include "storage/asks.h"
 #include "storage/dueq.h"
 
@@ -63,6 +64,7 @@ struct server {
     struct pubsub *pubsub;
     struct server_stats stats;
     struct slowlog slowlog;
+    struct turn_watch turn;
     struct latency latency;
     struct checkpoint_watch checkpoints;
     struct client_memory client_memory;
@@ -114,6 +116,8 @@ const char *server_failure(const struct server *server);
 /* Adds a session, whose id is set, and removes one. O(1). */
 void server_add_session(struct server *server, struct session *session);
 void server_remove_session(struct server *server, struct session *session);
+/* To be called by each event of the loop, so that the time of the turn is known. O(1). */
+void server_begin_turn(struct server *server);
 /* Reads the clocks: after each wait of the loop, and before due work is done. */
 void server_update_clock(struct server *server);
 /* Commits a batch that has grown large before the end of the turn. Does nothing within a

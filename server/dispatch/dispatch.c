@@ -301,6 +301,7 @@ static void note_run(const struct context *context, struct command_stats *stats,
 
     stats->calls += context->waiter == NULL;
     stats->usec += usec;
+    turn_watch_command(&context->server->turn, context->command, usec);
     if (outcome == OUTCOME_WAIT)
         return;
     command_stats_time(stats, usec);

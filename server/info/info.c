@@ -175,6 +175,22 @@ static const struct rates *sample_rates(const struct server *server)
     return &rates;
 }
 
+static void write_turns(const struct turn_watch *turns, struct buffer *text)
+{
+    const struct turn *longest = &turns->longest;
+    enum turn_part part = turn_longest_part(longest);
+
+    info_line(text, "long_turns:%" PRIu64, turns->long_turns);
+    info_line(text, "longest_turn_usec:%" PRIu64, longest->usec);
+    info_line(text, "longest_turn_cpu_usec:%" PRIu64, longest->cpu_usec);
+    info_line(text, "longest_turn_part:%s", turn_part_name(part));
+    info_line(text, "longest_turn_part_usec:%" PRIu64, longest->parts[part]);
+    info_line(text, "longest_turn_commands:%" PRIu64, longest->commands);
+    info_line(text, "longest_turn_command:%s",
+              longest->command == NULL ? "" : command_full_name(longest->command));
+    info_line(text, "longest_turn_command_usec:%" PRIu64, longest->command_usec);
+}
+
 static void write_stats(struct context *context, struct buffer *text)
 {
     const struct server_stats *stats = &context->server->stats;
@@ -196,6 +212,7 @@ static void write_stats(struct context *context, struct buffer *text)
     info_line(text, "evicted_clients:%" PRIu64, context->server->client_memory.evicted);
     info_line(text, "keyspace_hits:%" PRIu64, lookups.hits);
     info_line(text, "keyspace_misses:%" PRIu64, lookups.misses);
+    write_turns(&context->server->turn, text);
     info_line(text, "pubsub_channels:%zu", pubsub_names(context->server, PUBSUB_CHANNEL));
     info_line(text, "pubsub_patterns:%zu", pubsub_names(context->server, PUBSUB_PATTERN));
     info_line(text, "pubsubshard_channels:%zu", pubsub_names(context->server, PUBSUB_SHARD));

@@ -422,9 +422,12 @@ static void init_session(struct connection *connection, int fd, const char *addr
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
+    struct connection *connection = arg;
+
     (void)fd;
     (void)what;
-    connection_read(arg);
+    server_begin_turn(connection->server);
+    connection_read(connection);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -433,6 +436,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    server_begin_turn(connection->server);
     connection->awaits_output = false;
     connection_send(connection);
 }

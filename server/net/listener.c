@@ -81,6 +81,7 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
     struct listener *listener = arg;
 
     (void)what;
+    server_begin_turn(listener->server);
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
         struct sockaddr_storage peer = {0}, own = {0};
         socklen_t peer_size = sizeof(peer), own_size = sizeof(own);

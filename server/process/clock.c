@@ -33,6 +33,11 @@ uint64_t clock_usec(void)
     return (uint64_t)microseconds(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_cpu_usec(void)
+{
+    return (uint64_t)microseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* Another time namespace has another clock since boot. */
 void clock_read_boot(uint8_t *ret_boot)
 {

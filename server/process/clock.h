@@ -44,6 +44,8 @@ enum {
 struct clock_reading clock_read(void);
 /* Microseconds since an arbitrary time, never backward: for durations. */
 uint64_t clock_usec(void);
+/* Microseconds that the calling thread has run. */
+uint64_t clock_cpu_usec(void);
 /* The id of this boot of the machine, DUEQ_BOOT_SIZE bytes; all zero: unknown. */
 void clock_read_boot(uint8_t *ret_boot);
 

@@ -444,6 +444,25 @@ static void idle_clients_are_closed_after_timeout(void **state)
     expect_reply(waiting, "[[\"a\" *]]");
 }
 
+/* The turn of the sleep ends before INFO runs, in a later one. */
+static void info_tells_of_the_longest_turn(void **state)
+{
+    (void)state;
+    redisContext *client = client_open(server_process_start("enable-debug-command yes"));
+    expect(client, "OK", "DEBUG SLEEP 0.3");
+    assert_true(ask_info(client, "stats", "longest_turn_usec") >= 300000);
+    assert_true(ask_info(client, "stats", "longest_turn_command_usec") >= 300000);
+    assert_true(ask_info(client, "stats", "longest_turn_part_usec") >= 300000);
+    assert_true(ask_info(client, "stats", "long_turns") >= 1);
+    expect(client, "\"*longest_turn_part:events\\r*longest_turn_command:debug\\r*\"",
+           "INFO stats");
+    expect(client, "OK", "CONFIG RESETSTAT");
+    char *text = ask_string(client, "INFO stats");
+    assert_non_null(strstr(text, "longest_turn_command:"));
+    assert_null(strstr(text, "longest_turn_command:debug"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +476,7 @@ int main(void)
         served_test(info_takes_sections),
         served_test(info_counts_commands),
         served_test(info_sums_over_topics),
+        serving_test(info_tells_of_the_longest_turn),
         served_test(config_get_takes_names_and_globs),
         served_test(config_set_is_all_or_nothing),
         served_test(time_is_seconds_and_microseconds),

@@ -161,6 +161,7 @@ static enum outcome run_config_resetstat(struct context *context)
     stats->commands_processed = stats->errors = 0;
     stats->input_bytes = stats->output_bytes = 0;
     context->server->throttle.delayed = 0;
+    turn_watch_reset(&context->server->turn);
     if (context->store != NULL)
         access_reset_lookups(store_keys(context->store));
     command_stats_reset();

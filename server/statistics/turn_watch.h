@@ -1,0 +1,63 @@
+/* How long turns of the loop take, and what the longest one did: a client waits at least as
+ * long as the turn in which its request arrives. `now`: microseconds of any one clock; `cpu`:
+ * of the loop's thread. */
+#ifndef DUEQ_TURN_WATCH_H
+#define DUEQ_TURN_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct command;
+
+enum turn_part {
+    TURN_EVENTS,  /* sockets: reading requests, running them, sending replies */
+    TURN_SECOND,  /* what is done once a second */
+    TURN_RESUMED, /* requests that were held or had no time before */
+    TURN_WORKS,   /* a slice of long work */
+    TURN_TICK,    /* what time brings, and erasing */
+    TURN_WAITERS, /* commands that were blocked */
+    TURN_COMMIT,
+    TURN_RELEASE, /* sending replies whose records are durable */
+    TURN_FILL,    /* copying large values into replies, closing connections */
+    TURN_STORE,   /* opening the store anew, changing memtables */
+    TURN_PARTS
+};
+
+enum { TURN_LONG_USEC = 5000 };
+
+struct turn {
+    uint64_t usec;
+    uint64_t cpu_usec; /* of these, of the loop's thread; in the others it waited for a core or
+                          for the disk */
+    uint64_t parts[TURN_PARTS];
+    uint64_t commands;
+    const struct command *command; /* the one that took the longest; NULL: none ran */
+    uint64_t command_usec;
+};
+
+struct turn_watch {
+    uint64_t began; /* 0: the turn has not begun, the loop waits */
+    uint64_t marked;
+    uint64_t cpu_began;
+    struct turn now, longest;
+    uint64_t long_turns; /* of TURN_LONG_USEC and more */
+};
+
+/* The loop has something to do; no turn has begun. */
+void turn_watch_begin(struct turn_watch *watch, uint64_t now, uint64_t cpu);
+static inline bool turn_watch_runs(const struct turn_watch *watch)
+{
+    return watch->began > 0;
+}
+/* The part has ended, and the next one begins. */
+void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now);
+void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec);
+void turn_watch_end(struct turn_watch *watch, uint64_t cpu);
+/* Forgets the longest turn. */
+void turn_watch_reset(struct turn_watch *watch);
+
+/* The part of the turn that took the longest. */
+enum turn_part turn_longest_part(const struct turn *turn);
+const char *turn_part_name(enum turn_part part);
+
+#endif
