@@ -267,8 +267,10 @@ enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
 /* Gives a claimed job back. The job is dead when its retries or its ttl are used up, or when
  * nack->outcome is DUEQ_FATAL. (A topic may say that jobs whose ttl is used up are removed, or
  * that dead jobs go to another topic: there they are ready, and have no end of their ttl.)
- * *ret_state: its new state, that of the follow-up when there is one. DUEQ_NOTFOUND,
- * DUEQ_STALE, DUEQ_CANCELLED: as dueq_ack. */
+ * *ret_state: its new state, that of the follow-up when there is one; DUEQ_DEAD also when the
+ * job is removed or in another topic. After the end of the lease, when nobody has claimed the
+ * job again, the nack takes the place of the crash that was counted. DUEQ_NOTFOUND, DUEQ_STALE,
+ * DUEQ_CANCELLED: as dueq_ack. */
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                            enum dueq_state *ret_state);

@@ -77,6 +77,14 @@ static void remember_attempt(struct queue *queue, struct job_state *state, int o
     state->crashes += outcome == DUEQ_CRASHED;
 }
 
+/* The lease had ended before, and the attempt was remembered as a crash: what its worker says
+ * now is told instead, so that no claim counts twice. */
+static void forget_crash(struct job_state *state)
+{
+    state->crashes -= state->crashes > 0;
+    state->history = job_record_forget_attempt(state->history);
+}
+
 static void quarantine(struct queue *queue, struct topic *topic, struct job *job,
                        struct dueq_time time)
 {
@@ -125,6 +133,8 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
     if (state.followed)
         return follow(queue, topic, job, time, ret_state);
     options = job_options(queue, topic, &job->body);
+    if (state.state == PHASE_PENDING)
+        forget_crash(&state);
     remember_attempt(queue, &state, outcome, time);
     if (error.size > 0)
         state.error = error;

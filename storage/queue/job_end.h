@@ -8,11 +8,12 @@
  * counts as no attempt. */
 enum { JOB_UNSEEN = DUEQ_OUTCOMES };
 
-/* Ends the claim of a job that is not done. It is dead when the outcome is DUEQ_FATAL, or when
- * its retries, crashes or ttl are used up; else it is pending with the due time `due`. A topic
- * can send its dead jobs to another one: then the job is gone from here. error: size 0 keeps
- * the last one. A follow-up takes its place in any case. DUEQ_CANCELLED: the job was cancelled;
- * it is removed. */
+/* Ends the claim of a job that is not done. When its lease has ended before, the outcome takes
+ * the place of the crash that was counted then. It is dead when the outcome is DUEQ_FATAL, or
+ * when its retries, crashes or ttl are used up; else it is pending with the due time `due`. A
+ * topic can send its dead jobs to another one: then the job is gone from here. error: size 0
+ * keeps the last one. A follow-up takes its place in any case. DUEQ_CANCELLED: the job was
+ * cancelled; it is removed. */
 enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct job *job,
                                int64_t due, int outcome, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);

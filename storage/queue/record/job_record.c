@@ -332,6 +332,18 @@ struct dueq_slice job_record_append_attempt(uint8_t *bytes, struct dueq_slice hi
     return dueq_slice(bytes, (size_t)(at - bytes) + attempt->worker.size);
 }
 
+struct dueq_slice job_record_forget_attempt(struct dueq_slice history)
+{
+    const uint8_t *at = history.data, *end = at + history.size, *last = at;
+    struct dueq_attempt attempt;
+
+    while (at != NULL && at < end) {
+        last = at;
+        at = read_attempt(at, end, &attempt);
+    }
+    return dueq_slice(history.data, (size_t)(last - (const uint8_t *)history.data));
+}
+
 size_t dueq_job_attempts(const struct dueq_job *job,
                          struct dueq_attempt ret_attempts[DUEQ_ATTEMPTS_KEPT])
 {

@@ -275,6 +275,10 @@ void model_give_back(struct queue_model *model, struct model_job *job, int64_t d
         follow(job, time);
         return;
     }
+    if (job->state == MODEL_PENDING) { /* its lease ended before: the crash is forgotten */
+        job->crashes--;
+        job->attempts--;
+    }
     remember(job, outcome, time);
     if (outcome == DUEQ_FATAL || job->failures > options.retries) {
         die(model, job, time);

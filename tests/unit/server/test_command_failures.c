@@ -31,6 +31,39 @@ static void failures_crashes_and_silence_count_apart(void **state)
         "Q.GET topic a");
 }
 
+/* The lease is over, and then its worker answers after all: one attempt, with one outcome. */
+static void a_late_nack_takes_the_place_of_the_crash(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "\"a\"", "Q.PUSH topic body ID a RETRIES 1 CRASHES 1"},
+        {'a', "[*]", "Q.CLAIM topic LEASE 1s"},
+        {'+', "", "1000"},
+        {'a', "[*\"failures\" 0 \"leases-expired\" 1 *\"outcome\" \"crashed\"*]",
+         "Q.GET topic a"},
+        {'+', "", "500"},
+        {'a', "\"ready\"", "Q.NACK topic a 1 DELAY 0 ERROR slow"},
+        {'a',
+         "[*\"attempt\" 1 *\"failures\" 1 \"leases-expired\" 0 *\"attempts\" [[* \"duration\" "
+         "1500 "
+         "\"outcome\" \"failed\" \"worker\" nil]] \"error\" \"slow\"]",
+         "Q.GET topic a"},
+        {'a', "!STALE *", "Q.NACK topic a 1"},
+        {'a', "[*]", "Q.CLAIM topic LEASE 1s"},
+        {'+', "", "1000"},
+        {'a', "\"ready\"", "Q.NACK topic a 2 SILENT"},
+        {'a',
+         "[*\"attempt\" 2 *\"failures\" 1 \"leases-expired\" 0 *\"outcome\" \"failed\" "
+         "*\"outcome\" \"silent\" \"worker\" nil]]*]",
+         "Q.GET topic a"},
+        {'a', "[*]", "Q.CLAIM topic LEASE 1s"},
+        {'+', "", "1000"},
+        {'a', "\"dead\"", "Q.NACK topic a 3"},
+        {'a', "[*\"failures\" 2 \"leases-expired\" 0 *\"error\" \"slow\"]", "Q.GET topic a"},
+        {'a', "[*\"total-nacked\" 3 \"total-expired\" 3 *]", "Q.STATS topic"},
+    };
+    runner_follow(*state, steps);
+}
+
 static void silence_never_makes_a_job_dead(void **state)
 {
     struct command_runner *runner = *state;
@@ -309,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         runner_test(failures_crashes_and_silence_count_apart),
+        runner_test(a_late_nack_takes_the_place_of_the_crash),
         runner_test(silence_never_makes_a_job_dead),
         runner_test(fatal_and_dead_are_one_word),
         runner_test(bad_nacks_change_nothing),

@@ -342,6 +342,31 @@ static void a_topic_is_not_its_own_dead_letter_topic(void **state)
     check();
 }
 
+/* However jobs die there, they stay: nothing goes round. */
+static void a_pattern_may_match_its_dead_letter_topic(void **state)
+{
+    struct dueq_push push = push_of("graves", text("expired"));
+    struct dueq_job job;
+
+    (void)state;
+    send_dead("*", "graves");
+    add_dead("t", text("failed"), "x");
+    kill_next("graves", "again");
+    push.ttl = 5;
+    add(&push);
+    wait_ms(5);
+    push = push_of("graves", text("crashed"));
+    push.crashes = 0;
+    add(&push);
+    assert_int_equal(dueq_claim(test.store, text("graves"), 10, test.time, &job), DUEQ_OK);
+    wait_ms(10);
+    assert_int_equal(dead_of("graves"), 3);
+    assert_int_equal(stats_of("graves").dead, 3);
+    assert_int_equal(stats_of("graves").pushed, 3);
+    expect_rest();
+    check();
+}
+
 static void a_taken_id_becomes_another_one(void **state)
 {
     struct dueq_push push = push_of("dead", text("a"));
@@ -773,6 +798,7 @@ int main(void)
         dead_test(a_dead_job_goes_to_another_topic),
         dead_test(two_topics_can_send_to_each_other),
         dead_test(a_topic_is_not_its_own_dead_letter_topic),
+        dead_test(a_pattern_may_match_its_dead_letter_topic),
         dead_test(a_taken_id_becomes_another_one),
         dead_test(an_id_of_the_store_s_stays_too),
         dead_test(a_pause_does_not_hold_the_dead_up),
