@@ -111,12 +111,15 @@ static struct span span_of_times(const struct kv_key *head, int64_t from, int64_
     return span;
 }
 
-/* A wanted time on the given clock; what no job can have stays the limit that it is. */
+/* A wanted time, of the wall clock, on the given clock; what no job can have stays the limit
+ * that it is. */
 static int64_t on_clock(const struct walk *walk, uint8_t clock, int64_t time)
 {
     if (time <= SAFE_TIME_MIN)
         return INT64_MIN;
-    return time >= SAFE_TIME_MAX ? INT64_MAX : queue_clock_of(walk->look.queue, clock, time);
+    if (time >= SAFE_TIME_MAX)
+        return INT64_MAX;
+    return clock == CLOCK_WALL ? time : queue_clock_of(walk->look.queue, CLOCK_WALL, time);
 }
 
 static void get_range(const struct walk *walk, uint8_t clock, int64_t *ret_from,

@@ -47,7 +47,7 @@ static void follow_drops(void)
         if (model_is_used(&walk.model, topic))
             topics++;
         else
-            memset(&walk.model.topics[topic].totals, 0, sizeof(struct dueq_topic_stats));
+            model_drop_totals(&walk.model, topic);
     assert_int_equal(dueq_topic_count(walk.fixture.store), topics);
 }
 
@@ -149,6 +149,8 @@ static void random_step(void)
         walk_pause();
     if (walk_once_in(60))
         walk_dead();
+    if (walk_once_in(25))
+        walk_look();
     if (walk_once_in(600))
         walk_purge();
     if (walk_once_in(1500))

@@ -1,5 +1,6 @@
 #include "tests/support/models/queue_model.h"
 
+#include "storage/queue/core/topic.h"
 #include "storage/queue/record/safe_time.h"
 #include "tests/support/models/queue_model_settings.h"
 
@@ -116,6 +117,14 @@ struct model_job *model_worst_dead(struct queue_model *model, int topic, struct 
     if (dead_end(model, topic, time) > time.now)
         return NULL;
     return (struct model_job *)oldest_dead(model, topic, &count);
+}
+
+void model_drop_totals(struct queue_model *model, int topic)
+{
+    struct dueq_topic_stats *totals = &model->topics[topic].totals;
+
+    topic_add_totals(&model->gone, totals);
+    memset(totals, 0, sizeof(*totals));
 }
 
 static bool is_paused(const struct model_topic *topic)

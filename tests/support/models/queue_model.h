@@ -70,6 +70,7 @@ struct model_topic {
 struct queue_model {
     struct model_job jobs[QUEUE_MODEL_JOBS];
     struct model_topic topics[QUEUE_MODEL_TOPICS];
+    struct dueq_topic_stats gone; /* totals of topics that were dropped */
     struct dueq_settings settings[QUEUE_MODEL_SCOPES];
     struct dueq_defaults defaults;
     enum dueq_end ends[QUEUE_MODEL_WATCHES + 1]; /* how the job of each watch has ended */
@@ -96,6 +97,8 @@ struct model_job *model_find(struct queue_model *model, int topic, struct dueq_s
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
 /* The dead job that retention removes first, when it is time for one; NULL: none. */
 struct model_job *model_worst_dead(struct queue_model *model, int topic, struct dueq_time time);
+/* The topic was dropped: its totals are only in those of the store. */
+void model_drop_totals(struct queue_model *model, int topic);
 /* Is the topic kept when empty topics are dropped? */
 bool model_is_used(const struct queue_model *model, int topic);
 

@@ -40,6 +40,8 @@ bool walk_choose_held(struct walk_target *ret_target);
 
 /* The store shows the job as the model has it. */
 void walk_check_job(const struct dueq_job *found, const struct model_job *job);
+/* The same, but for the result, which looks do not show. */
+void walk_check_look(const struct dueq_job *found, const struct model_job *job);
 /* The state in the store; DUEQ_STATES: it is not there. */
 int walk_shown_state(const struct model_job *job);
 /* Jobs may have died: reads from the store in which order they came to dead-letter topics, and
@@ -98,8 +100,15 @@ void walk_cancel(void);
 void walk_delete(void);
 void walk_get(void);
 
+/* ---- many jobs (queue_walk_look.c) */
+
+/* Peeks, scans, forecasts. */
+void walk_look(void);
+
 /* ---- topics (queue_walk_topic.c) */
 
+/* Has the store a topic of that name? */
+bool walk_has_topic(int topic);
 void walk_pause(void);
 void walk_purge(void);
 void walk_drop(void);

@@ -18,7 +18,7 @@ static bool is_empty(const struct dueq_settings *settings)
 
 /* ---- pause */
 
-static bool is_there(int topic)
+bool walk_has_topic(int topic)
 {
     struct dueq_topic_stats stats;
 
@@ -32,7 +32,7 @@ void walk_pause(void)
     struct model_topic *model = &walk.model.topics[topic];
     bool in = walk_once_in(4), out = walk_once_in(4);
     int64_t wait = walk_once_in(3) ? DUEQ_DEFAULT : walk_roll(1000);
-    enum dueq_status wanted = in || out || is_there(topic) ? DUEQ_OK : DUEQ_NOTFOUND;
+    enum dueq_status wanted = in || out || walk_has_topic(topic) ? DUEQ_OK : DUEQ_NOTFOUND;
 
     assert_int_equal(dueq_pause(walk.fixture.store, model_topic_name(topic), in, out, wait,
                                 walk.fixture.time),
@@ -124,7 +124,7 @@ void walk_clear_topic(int topic)
         if (walk.model.jobs[i].there && walk.model.jobs[i].topic == topic)
             model_remove(&walk.model, &walk.model.jobs[i], DUEQ_END_GONE);
     model->paused_in = model->paused_out = false;
-    memset(&model->totals, 0, sizeof(model->totals));
+    model_drop_totals(&walk.model, topic);
 }
 
 /* The first scopes are the names of the topics. */
@@ -136,10 +136,10 @@ void walk_drop(void)
 
     assert_true(dueq_slice_equal(model_scope_name(topic), name));
     assert_int_equal(dueq_drop(walk.fixture.store, name, walk.fixture.time),
-                     is_there(topic) || !is_empty(own) ? DUEQ_OK : DUEQ_NOTFOUND);
+                     walk_has_topic(topic) || !is_empty(own) ? DUEQ_OK : DUEQ_NOTFOUND);
     walk_clear_topic(topic);
     dueq_settings_init(own);
-    assert_false(is_there(topic));
+    assert_false(walk_has_topic(topic));
 }
 
 /* ---- settings */

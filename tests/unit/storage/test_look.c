@@ -162,6 +162,29 @@ static void a_range_of_due_times_has_both_its_ends(void **state)
 
 /* Their place in the schedule is when they are removed, but their due time is when they were
  * done. */
+/* The range is of the wall clock; jobs of both clocks lie in it. */
+static void a_range_of_due_times_follows_a_wall_clock_that_was_set(void **state)
+{
+    struct dueq_scan scan = scan_of(DUEQ_DEFAULT);
+    struct dueq_push absolute;
+    struct dueq_slice given;
+
+    (void)state;
+    test.time.wall += 50000;
+    one_in_each_state();
+    dueq_push_init(&absolute);
+    absolute.topic = text("t");
+    absolute.id = text("w");
+    absolute.absolute = true;
+    absolute.at = test.time.wall + 5000;
+    assert_int_equal(dueq_push(test.store, &absolute, test.time, &given), DUEQ_OK);
+    scan.by_due = true;
+    scan.from = scan.to = test.time.wall + 5000;
+    assert_string_equal(scanned(scan), "d w ");
+    scan.from = scan.to = test.time.wall + 1000;
+    assert_string_equal(scanned(scan), "c ");
+}
+
 static void done_jobs_are_found_by_when_they_were_done(void **state)
 {
     struct dueq_settings settings;
@@ -387,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_fixture_test(a_scan_finds_each_state, test),
         store_fixture_test(a_range_of_due_times_has_both_its_ends, test),
+        store_fixture_test(a_range_of_due_times_follows_a_wall_clock_that_was_set, test),
         store_fixture_test(done_jobs_are_found_by_when_they_were_done, test),
         store_fixture_test(a_cursor_outlives_a_restart, test),
         store_fixture_test(a_cursor_of_another_scan_is_refused, test),
