@@ -290,6 +290,7 @@ void kv_freeze(struct kv *kv)
     if (fresh == NULL)
         return; /* a later call tries again */
     kv->frozen = kv->active;
+    memtable_freeze(kv->frozen);
     kv->active = fresh;
     kv_room_freeze(kv);
     kv->levels++;

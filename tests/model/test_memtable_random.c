@@ -25,6 +25,7 @@ struct keys {
 
 static struct keys keys;
 static struct model_entry model[UNIVERSE];
+static uint64_t absent_share; /* percent of the puts of what is not there */
 
 static int compare_index(const void *a, const void *b)
 {
@@ -87,7 +88,7 @@ static void put_random(struct memtable *table, struct dice *dice, size_t i)
     uint8_t value[VALUE_MAX];
     struct model_entry *entry = &model[i];
     bool hidden = !entry->present || entry->tombstone;
-    bool absent = hidden && dice_roll(dice, 2) == 0;
+    bool absent = hidden && dice_roll(dice, 100) < absent_share;
     struct dueq_slice parts[2];
 
     entry->value_size = dice_roll(dice, VALUE_MAX);
@@ -163,23 +164,32 @@ static void walk_random(const struct memtable *table, struct dice *dice, size_t 
     }
 }
 
-static void a_memtable_is_the_map_it_claims_to_be(void **state)
+/* Often a neighbour of the last one: searches remember where they ended. */
+static size_t choose_key(struct dice *dice, size_t last)
+{
+    if (dice_roll(dice, 2) == 0)
+        return dice_roll(dice, UNIVERSE);
+    return (last + dice_roll(dice, 5) + UNIVERSE - 2) % UNIVERSE;
+}
+
+static void change_at_random(uint64_t absent)
 {
     struct dice dice;
     long steps = dice_setting("STEPS", 400000);
     struct memtable *table = memtable_new();
     uint64_t put_share = 50;
+    size_t i = 0;
 
-    (void)state;
+    absent_share = absent;
     dice_begin(&dice);
     make_universe(&dice);
     memset(model, 0, sizeof(model));
     for (long step = 0; step < steps; step++) {
-        size_t i = dice_roll(&dice, UNIVERSE);
         uint64_t face = dice_roll(&dice, 100);
 
         if (step % 20000 == 0) /* the table grows and shrinks in turn */
             put_share = 10 + dice_roll(&dice, 60);
+        i = choose_key(&dice, i);
         if (face < put_share)
             put_random(table, &dice, i);
         else if (face < 80)
@@ -194,9 +204,58 @@ static void a_memtable_is_the_map_it_claims_to_be(void **state)
     memtable_free(table);
 }
 
+static void a_memtable_is_the_map_it_claims_to_be(void **state)
+{
+    (void)state;
+    change_at_random(50);
+}
+
+/* Without tombstones it shrinks: leaves are merged and removed. */
+static void the_same_when_nothing_is_in_a_lower_level(void **state)
+{
+    (void)state;
+    change_at_random(100);
+}
+
+enum { RUN = 10000 };
+
+/* A table with ascending keys, and one key after all of them if that is not empty. */
+static size_t bytes_of_run(struct dueq_slice after)
+{
+    struct memtable *table = memtable_new();
+    struct dueq_slice nothing = dueq_slice(NULL, 0);
+    size_t bytes;
+
+    if (after.size > 0)
+        assert_int_equal(memtable_put(table, after, &nothing, 1, true, NULL), DUEQ_OK);
+    for (unsigned i = 0; i < RUN; i++) {
+        char key[16];
+        int size = snprintf(key, sizeof(key), "b%08u", i);
+
+        assert_int_equal(
+            memtable_put(table, dueq_slice(key, (size_t)size), &nothing, 1, true, NULL),
+            DUEQ_OK);
+    }
+    bytes = memtable_bytes(table);
+    assert_null(memtable_check(table));
+    memtable_free(table);
+    return bytes;
+}
+
+/* Each of a queue's tables grows at its end, and has others after it. */
+static void ascending_keys_fill_their_leaves_wherever_they_are(void **state)
+{
+    (void)state;
+    assert_in_range(bytes_of_run(dueq_slice("z", 1)), 1,
+                    bytes_of_run(dueq_slice(NULL, 0)) / 20 * 21);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_memtable_is_the_map_it_claims_to_be)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_memtable_is_the_map_it_claims_to_be),
+        cmocka_unit_test(the_same_when_nothing_is_in_a_lower_level),
+        cmocka_unit_test(ascending_keys_fill_their_leaves_wherever_they_are)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

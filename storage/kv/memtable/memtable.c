@@ -7,11 +7,18 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 24, MERGE_BELOW = NODE_KEYS / 4, MERGE_FILL = NODE_KEYS * 3 / 4 };
+enum {
+    MAX_DEPTH = 24,
+    MERGE_BELOW = NODE_KEYS / 4,
+    MERGE_FILL = NODE_KEYS * 3 / 4,
+    RECENT_LEAVES = 16
+};
 
 struct leaf {
     struct node_keys keys;
     struct leaf *prev, *next;
+    const struct node_entry *low, *high; /* the separators around it; NULL: none */
+    unsigned last;                       /* the slot of its last insert */
 };
 
 /* children[i] contains the keys below keys.entries[i], children[count] all others. */
@@ -26,6 +33,8 @@ struct memtable {
     unsigned depth;
     size_t entries;
     uint64_t version;
+    struct leaf *recent[RECENT_LEAVES]; /* where searches ended (see recent_of); may be NULL */
+    bool frozen;
     struct large_value *large;
     size_t large_bytes;
 };
@@ -46,6 +55,8 @@ static struct leaf *new_leaf(struct memtable *table)
     if (leaf != NULL) {
         leaf->keys.count = leaf->keys.prefix = 0;
         leaf->prev = leaf->next = NULL;
+        leaf->low = leaf->high = NULL;
+        leaf->last = 0;
     }
     return leaf;
 }
@@ -77,6 +88,11 @@ void memtable_free(struct memtable *table)
     }
     arena_release(&table->arena);
     free(table);
+}
+
+void memtable_freeze(struct memtable *table)
+{
+    table->frozen = true;
 }
 
 size_t memtable_bytes(const struct memtable *table)
@@ -213,6 +229,56 @@ static void find_path(const struct memtable *table, struct dueq_slice key, struc
     path->leaf = node;
 }
 
+struct place {
+    struct leaf *leaf;
+    unsigned slot;
+    bool equal;
+};
+
+/* Keys of one kind begin with the same byte and have much the same size, and one is often the
+ * neighbour of the one before: of a queue's jobs, the last and the first. */
+static struct leaf **recent_of(const struct memtable *table, struct dueq_slice key)
+{
+    size_t kind = key.size == 0 ? 0 : *(const uint8_t *)key.data + key.size;
+
+    return &((struct memtable *)(uintptr_t)table)->recent[kind % RECENT_LEAVES];
+}
+
+/* Whether the key, of which the place in the leaf is `slot`, belongs to that leaf. */
+static bool is_within(const struct leaf *leaf, unsigned slot, struct dueq_slice key)
+{
+    if (slot == 0 && leaf->low != NULL &&
+        dueq_slice_compare(key, node_entry_key(leaf->low)) < 0)
+        return false;
+    return slot < leaf->keys.count || leaf->high == NULL ||
+           dueq_slice_compare(key, node_entry_key(leaf->high)) < 0;
+}
+
+static struct place place_in(struct leaf *leaf, struct dueq_slice key)
+{
+    struct place place = {.leaf = leaf};
+
+    place.slot = node_find(&leaf->keys, key, &place.equal);
+    return place;
+}
+
+/* Tries the leaf where a search for a key of this kind ended before. */
+static struct place find(const struct memtable *table, struct dueq_slice key)
+{
+    struct leaf **recent = recent_of(table, key), *leaf;
+    struct place place;
+
+    if (*recent != NULL) {
+        place = place_in(*recent, key);
+        if (place.equal || is_within(place.leaf, place.slot, key))
+            return place;
+    }
+    leaf = find_leaf(table, key);
+    if (!table->frozen)
+        *recent = leaf;
+    return place_in(leaf, key);
+}
+
 static struct memtable_entry show(const struct node_entry *entry)
 {
     return (struct memtable_entry){entry->bytes, value_of(entry), entry->key_size,
@@ -222,16 +288,11 @@ static struct memtable_entry show(const struct node_entry *entry)
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry)
 {
-    const struct leaf *leaf = find_leaf(table, key);
-    const struct node_entry *entry;
-    bool equal;
-    unsigned slot = node_find(&leaf->keys, key, &equal);
+    struct place place = find(table, key);
 
-    if (!equal)
-        return false;
-    entry = leaf->keys.entries[slot];
-    *ret_entry = show(entry);
-    return true;
+    if (place.equal)
+        *ret_entry = show(place.leaf->keys.entries[place.slot]);
+    return place.equal;
 }
 
 /* ---- entries */
@@ -390,13 +451,26 @@ static bool insert_child(struct memtable *table, struct path *path, unsigned lev
     return split_inner(table, path, level - 1, slot, separator, child);
 }
 
-/* Splits a full leaf and inserts the entry `coming` at `slot`. An insert at the end only adds a
- * leaf, so that ascending keys fill their leaves. */
+/* The first slot that moves to the new leaf. An insert at the end only adds a leaf, and one
+ * right after the insert before it leaves what follows to the new leaf: so ascending keys fill
+ * their leaves, also when other keys come after them. */
+static unsigned split_at(const struct leaf *leaf, unsigned slot)
+{
+    return slot == NODE_KEYS || slot == leaf->last + 1 ? slot : NODE_KEYS / 2;
+}
+
+static void insert_into(struct leaf *leaf, unsigned slot, struct node_entry *entry)
+{
+    node_insert(&leaf->keys, slot, entry);
+    leaf->last = slot;
+}
+
+/* Splits a full leaf and inserts the entry `coming` at `slot`. */
 static bool split_leaf(struct memtable *table, struct path *path, struct node_entry *coming,
                        unsigned slot)
 {
     struct leaf *left = path->leaf, *right = new_leaf(table);
-    unsigned middle = slot == NODE_KEYS ? NODE_KEYS : NODE_KEYS / 2;
+    unsigned middle = split_at(left, slot);
     bool appended = middle == NODE_KEYS;
     struct dueq_slice first = node_entry_key(appended ? coming : left->keys.entries[middle]);
     struct dueq_slice last =
@@ -408,6 +482,9 @@ static bool split_leaf(struct memtable *table, struct path *path, struct node_en
     separator = new_separator(table, last, first);
     if (separator == NULL)
         return false;
+    right->low = separator;
+    right->high = left->high;
+    left->high = separator;
     right->next = left->next;
     right->prev = left;
     if (right->next != NULL)
@@ -416,25 +493,24 @@ static bool split_leaf(struct memtable *table, struct path *path, struct node_en
     if (!appended)
         node_move_tail(&left->keys, middle, &right->keys);
     if (slot > middle || appended)
-        node_insert(&right->keys, slot - middle, coming);
+        insert_into(right, slot - middle, coming);
     else
-        node_insert(&left->keys, slot, coming);
+        insert_into(left, slot, coming);
     return insert_child(table, path, table->depth, separator, right);
 }
 
 static bool insert_entry(struct memtable *table, struct dueq_slice key,
-                         struct node_entry *entry)
+                         const struct place *place, struct node_entry *entry)
 {
     struct path path;
-    bool equal;
-    unsigned slot;
 
-    find_path(table, key, &path);
-    slot = node_find(&path.leaf->keys, key, &equal);
-    if (path.leaf->keys.count < NODE_KEYS)
-        node_insert(&path.leaf->keys, slot, entry);
-    else if (!split_leaf(table, &path, entry, slot))
-        return false;
+    if (place->leaf->keys.count < NODE_KEYS) {
+        insert_into(place->leaf, place->slot, entry);
+    } else {
+        find_path(table, key, &path);
+        if (!split_leaf(table, &path, entry, place->slot))
+            return false;
+    }
     table->entries++;
     return true;
 }
@@ -465,6 +541,15 @@ static void shrink_root(struct memtable *table)
     }
 }
 
+/* The leaf goes, and the separator on its left or right with it. */
+static void widen_neighbour(struct leaf *leaf, bool left)
+{
+    if (left)
+        leaf->prev->high = leaf->high;
+    else
+        leaf->next->low = leaf->low;
+}
+
 /* Removes an empty child, and each parent above it that has no other child. */
 static void unhang(struct memtable *table, struct path *path)
 {
@@ -474,13 +559,18 @@ static void unhang(struct memtable *table, struct path *path)
         arena_free(&table->arena, path->nodes[level - 1], sizeof(struct inner));
         level--;
     }
-    if (level > 0)
+    if (level > 0) {
+        widen_neighbour(path->leaf, path->slots[level - 1] > 0);
         drop_child(table, path->nodes[level - 1], path->slots[level - 1]);
+    }
     shrink_root(table);
 }
 
 static void free_leaf(struct memtable *table, struct leaf *leaf)
 {
+    for (unsigned i = 0; i < RECENT_LEAVES; i++)
+        if (table->recent[i] == leaf)
+            table->recent[i] = NULL;
     if (leaf->prev != NULL)
         leaf->prev->next = leaf->next;
     if (leaf->next != NULL)
@@ -502,28 +592,33 @@ static void merge_right(struct memtable *table, struct path *path)
     if (left->keys.count + right->keys.count > MERGE_FILL)
         return;
     node_move_tail(&right->keys, 0, &left->keys);
+    left->high = right->high;
     free_leaf(table, right);
     drop_child(table, parent, slot + 1);
     shrink_root(table);
 }
 
-static void remove_entry(struct memtable *table, struct path *path, unsigned slot)
+/* A leaf that stays well filled needs no change above it. The key may lie in the entry. */
+static void remove_entry(struct memtable *table, const struct place *place,
+                         struct dueq_slice key)
 {
-    struct leaf *leaf = path->leaf;
+    struct leaf *leaf = place->leaf;
+    bool sparse = table->depth > 0 && leaf->keys.count <= MERGE_BELOW;
+    struct path path;
 
     assert(table->entries > 0);
-    free_entry(table, leaf->keys.entries[slot]);
-    node_remove(&leaf->keys, slot);
+    if (sparse)
+        find_path(table, key, &path);
+    free_entry(table, leaf->keys.entries[place->slot]);
+    node_remove(&leaf->keys, place->slot);
     table->entries--;
-    if (table->depth == 0)
+    if (!sparse)
         return;
-    if (leaf->keys.count == 0) {
-        if (leaf->prev == NULL && leaf->next == NULL)
-            return;
+    if (leaf->keys.count > 0) {
+        merge_right(table, &path);
+    } else if (leaf->prev != NULL || leaf->next != NULL) {
+        unhang(table, &path);
         free_leaf(table, leaf);
-        unhang(table, path);
-    } else if (leaf->keys.count < MERGE_BELOW) {
-        merge_right(table, path);
     }
 }
 
@@ -534,25 +629,19 @@ static void remove_entry(struct memtable *table, struct path *path, unsigned slo
 static struct node_entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
                                      bool absent)
 {
-    struct leaf *leaf = find_leaf(table, key);
-    bool equal;
-    unsigned slot = node_find(&leaf->keys, key, &equal);
-    struct node_entry *entry =
-        equal ? resize_entry(table, leaf, slot, size) : new_entry(table, key, size);
+    struct place place = find(table, key);
+    struct node_entry *entry = place.equal ? resize_entry(table, place.leaf, place.slot, size)
+                                           : new_entry(table, key, size);
 
+    assert(!table->frozen);
     if (entry == NULL)
         return NULL;
     entry->tombstone = false;
     table->version++;
-    if (equal)
+    if (place.equal)
         return entry;
     entry->fresh = absent;
-    if (leaf->keys.count < NODE_KEYS) {
-        node_insert(&leaf->keys, slot, entry);
-        table->entries++;
-        return entry;
-    }
-    return insert_entry(table, key, entry) ? entry : NULL;
+    return insert_entry(table, key, &place, entry) ? entry : NULL;
 }
 
 enum dueq_status memtable_put(struct memtable *table, struct dueq_slice key,
@@ -582,26 +671,24 @@ enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice ke
 
 enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key)
 {
-    struct path path;
+    struct place place = find(table, key);
     struct node_entry *entry;
-    bool equal;
-    unsigned slot;
 
-    find_path(table, key, &path);
-    slot = node_find(&path.leaf->keys, key, &equal);
+    assert(!table->frozen);
     table->version++;
-    if (equal && path.leaf->keys.entries[slot]->fresh) {
-        remove_entry(table, &path, slot);
+    if (place.equal && place.leaf->keys.entries[place.slot]->fresh) {
+        remove_entry(table, &place, key);
         return DUEQ_OK;
     }
-    entry = equal ? resize_entry(table, path.leaf, slot, 0) : new_entry(table, key, 0);
+    entry =
+        place.equal ? resize_entry(table, place.leaf, place.slot, 0) : new_entry(table, key, 0);
     if (entry == NULL)
         return DUEQ_NOMEM;
     entry->tombstone = true;
     entry->value_size = 0;
-    if (equal)
+    if (place.equal)
         return DUEQ_OK;
-    return insert_entry(table, key, entry) ? DUEQ_OK : DUEQ_NOMEM;
+    return insert_entry(table, key, &place, entry) ? DUEQ_OK : DUEQ_NOMEM;
 }
 
 /* ---- cursors */
@@ -618,15 +705,12 @@ static struct leaf *first_leaf(const struct memtable *table)
 bool memtable_seek(struct memtable_cursor *cursor, const struct memtable *table,
                    struct dueq_slice key)
 {
-    struct leaf *leaf = find_leaf(table, key);
-    bool equal;
+    struct place place = find(table, key);
 
-    cursor->table = table;
-    cursor->leaf = leaf;
-    cursor->slot = node_find(&leaf->keys, key, &equal);
-    if (cursor->slot < leaf->keys.count)
+    *cursor = (struct memtable_cursor){table, place.leaf, place.slot};
+    if (place.slot < place.leaf->keys.count)
         return true;
-    cursor->leaf = leaf->next;
+    cursor->leaf = place.leaf->next;
     cursor->slot = 0;
     return cursor->leaf != NULL;
 }
@@ -634,12 +718,9 @@ bool memtable_seek(struct memtable_cursor *cursor, const struct memtable *table,
 bool memtable_seek_last(struct memtable_cursor *cursor, const struct memtable *table,
                         struct dueq_slice key)
 {
-    struct leaf *leaf = find_leaf(table, key);
-    bool equal;
+    struct place place = find(table, key);
 
-    cursor->table = table;
-    cursor->leaf = leaf;
-    cursor->slot = node_find(&leaf->keys, key, &equal);
+    *cursor = (struct memtable_cursor){table, place.leaf, place.slot};
     return memtable_prev(cursor);
 }
 
@@ -728,6 +809,14 @@ static void audit_run(struct audit *audit, const struct node_keys *keys, size_t 
 static void audit_leaf(struct audit *audit, const struct leaf *leaf)
 {
     audit_run(audit, &leaf->keys, sizeof(*leaf));
+    if (leaf->low != (audit->last == NULL ? NULL : audit->last->high) ||
+        (leaf->next == NULL && leaf->high != NULL))
+        audit->wrong = "two leaves have different separators between them";
+    if (leaf->keys.count > 0 &&
+        (!is_within(leaf, 0, node_entry_key(leaf->keys.entries[0])) ||
+         !is_within(leaf, leaf->keys.count,
+                    node_entry_key(leaf->keys.entries[leaf->keys.count - 1]))))
+        audit->wrong = "a key is not between the separators of its leaf";
     if (leaf->prev != audit->last)
         audit->wrong = "leaves are linked wrongly";
     if (audit->last != NULL &&

@@ -1,10 +1,10 @@
 /* An ordered map in RAM of the changes since a checkpoint, tombstones included. It lives in an
- * arena and is freed as a whole. One thread writes; a table that no longer changes may be read
- * by several.
+ * arena and is freed as a whole. One thread uses it until it is frozen.
  *
- * It is a B+-tree whose nodes keep eight bytes of each key inline (node.h). Memory of replaced
- * and removed entries is reused by size class, so the table stays small when millions of
- * short-lived keys pass through it. */
+ * It is a B+-tree whose nodes keep eight bytes of each key inline (node.h). A search first
+ * tries the leaf where one for a key like it ended: neighbours are found in O(1). Memory of
+ * replaced and removed entries is reused by size class, so the table stays small when millions
+ * of short-lived keys pass through it. */
 #ifndef DUEQ_MEMTABLE_H
 #define DUEQ_MEMTABLE_H
 
@@ -28,6 +28,10 @@ struct memtable_entry {
 
 struct memtable *memtable_new(void); /* NULL: out of memory */
 void memtable_free(struct memtable *table);
+
+/* From now on it does not change, and several threads may read it. Until then one thread uses
+ * it: a search remembers where it ended. */
+void memtable_freeze(struct memtable *table);
 
 /* Sets the value of the key to the parts, one after the other; key and parts are copied.
  * `absent`: neither the table nor a lower level has the key. If the table has no entry for it
