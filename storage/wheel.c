@@ -32,6 +32,16 @@ static void ring_remove(struct wheel_timer *timer)
     timer->next = timer->prev = NULL;
 }
 
+/* Appends all timers of one ring to another; the first is empty afterwards. */
+static void ring_splice(struct wheel_timer *head, struct wheel_timer *from)
+{
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    ring_init(from);
+}
+
 /* ---- the wheel */
 
 void wheel_init(struct wheel *wheel, int64_t now)
@@ -39,6 +49,7 @@ void wheel_init(struct wheel *wheel, int64_t now)
     wheel->now = now;
     wheel->armed = 0;
     ring_init(&wheel->expired);
+    ring_init(&wheel->moving);
     for (int level = 0; level < WHEEL_LEVELS; level++) {
         wheel->occupied[level] = 0;
         for (int slot = 0; slot < WHEEL_SLOTS; slot++)
@@ -136,7 +147,7 @@ int64_t wheel_next(const struct wheel *wheel)
 {
     int64_t next = WHEEL_NEVER;
 
-    if (!ring_empty(&wheel->expired))
+    if (!ring_empty(&wheel->expired) || !ring_empty(&wheel->moving))
         return wheel->now;
     for (int level = 0; level < WHEEL_LEVELS; level++) {
         int slot = next_slot(wheel, level);
@@ -148,38 +159,44 @@ int64_t wheel_next(const struct wheel *wheel)
     return next;
 }
 
-/* Takes all timers out of a slot that `now` has reached, and arms them again. */
-static void cascade(struct wheel *wheel, int level, int slot)
+/* Takes all timers out of a slot that `now` has reached, at once: each still names that slot.
+ */
+static void take_slot(struct wheel *wheel, int level, int slot)
 {
-    struct wheel_timer *head = &wheel->slots[level][slot];
-    struct wheel_timer moved;
-
-    if (ring_empty(head))
+    if ((wheel->occupied[level] >> slot & 1) == 0)
         return;
-    moved = *head;
-    moved.next->prev = &moved;
-    moved.prev->next = &moved;
-    ring_init(head);
+    ring_splice(&wheel->moving, &wheel->slots[level][slot]);
     wheel->occupied[level] &= ~((uint64_t)1 << slot);
-    while (!ring_empty(&moved)) {
-        struct wheel_timer *timer = moved.next;
-
-        ring_remove(timer);
-        place(wheel, timer);
-    }
 }
 
-/* Steps from one occupied slot to the next; time without timers costs nothing. */
+/* Steps to the next occupied slot; time without timers costs nothing. False: it is after
+ * `now`. */
+static bool reach_slot(struct wheel *wheel, int64_t now)
+{
+    int64_t next = wheel_next(wheel);
+
+    if (next > now)
+        return false;
+    wheel->now = next;
+    for (int level = WHEEL_LEVELS - 1; level >= 0; level--)
+        take_slot(wheel, level, (int)(next >> (SLOT_BITS * level) & SLOT_MASK));
+    return true;
+}
+
+/* Timers that are due at the slot's time may come before all of the slot has been moved. */
 static void advance(struct wheel *wheel, int64_t now)
 {
-    while (ring_empty(&wheel->expired)) {
-        int64_t next = wheel_next(wheel);
+    for (int moves = 0; moves < WHEEL_MOVES_MOST && ring_empty(&wheel->expired); moves++) {
+        struct wheel_timer *timer = wheel->moving.next;
 
-        if (next > now)
-            break;
-        wheel->now = next;
-        for (int level = WHEEL_LEVELS - 1; level >= 0; level--)
-            cascade(wheel, level, (int)(next >> (SLOT_BITS * level) & SLOT_MASK));
+        if (timer == &wheel->moving) {
+            if (reach_slot(wheel, now))
+                continue;
+            wheel->now = now > wheel->now ? now : wheel->now;
+            return;
+        }
+        ring_remove(timer);
+        place(wheel, timer);
     }
 }
 
@@ -189,11 +206,8 @@ struct wheel_timer *wheel_expire(struct wheel *wheel, int64_t now)
 {
     struct wheel_timer *timer;
 
-    if (ring_empty(&wheel->expired) && now > wheel->now) {
+    if (ring_empty(&wheel->expired) && (now > wheel->now || !ring_empty(&wheel->moving)))
         advance(wheel, now);
-        if (ring_empty(&wheel->expired))
-            wheel->now = now;
-    }
     if (ring_empty(&wheel->expired))
         return NULL;
     timer = wheel->expired.next;
@@ -242,6 +256,12 @@ const char *wheel_check(const struct wheel *wheel)
          timer = timer->next) {
         if (timer->due > wheel->now)
             return "a timer expired early";
+        count++;
+    }
+    for (struct wheel_timer *timer = wheel->moving.next; timer != &wheel->moving;
+         timer = timer->next) {
+        if (timer->due < wheel->now)
+            return "a timer was not moved in time";
         count++;
     }
     return count == wheel->armed ? NULL : "the number of armed timers is wrong";

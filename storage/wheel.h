@@ -1,7 +1,6 @@
 /* A hierarchical timing wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels",
- * 1987): four levels of 64 slots, 1 ms each in the first, so it reaches 64^4 ms (4.6 h) ahead.
- * It contains only timers that fire soon; the owner keeps the others and arms them when the
- * horizon has moved (wheel_horizon).
+ * 1987): eight levels of 64 slots, 1 ms each in the first, so it reaches 64^8 ms (8,900 years)
+ * ahead. A slot that is reached is taken apart in several calls when it has many timers.
  *
  * Timers are embedded in the structures of their owners; the wheel allocates nothing. Time is
  * an argument. A timer never fires early, but at the first wheel_expire with now >= due. */
@@ -12,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WHEEL_LEVELS = 4, WHEEL_SLOTS = 64 };
+enum { WHEEL_LEVELS = 8, WHEEL_SLOTS = 64, WHEEL_MOVES_MOST = 64 };
 
 struct wheel_timer {
     struct wheel_timer *next, *prev; /* the ring of its slot; NULL while not armed */
@@ -25,6 +24,7 @@ struct wheel {
     uint64_t occupied[WHEEL_LEVELS];
     struct wheel_timer slots[WHEEL_LEVELS][WHEEL_SLOTS]; /* ring heads */
     struct wheel_timer expired;
+    struct wheel_timer moving; /* from slots that `now` has reached, to be placed anew */
     size_t armed;
 };
 
@@ -45,7 +45,8 @@ static inline bool wheel_timer_armed(const struct wheel_timer *timer)
 }
 
 /* Moves the wheel to `now` (never back) and takes out one timer that is due, which is then not
- * armed. NULL: there is none. Timers of different ms come in order of due; those armed when
+ * armed. NULL: there is none, or WHEEL_MOVES_MOST timers were moved, and wheel_next is not
+ * later than `now`: call again. Timers of different ms come in order of due; those armed when
  * already due come first, in order of arming. Amortised O(1). */
 struct wheel_timer *wheel_expire(struct wheel *wheel, int64_t now);
 

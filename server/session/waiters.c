@@ -596,13 +596,16 @@ void waiters_serve(struct server *server)
 void waiters_expire(struct server *server)
 {
     struct waiters *waiters = server->waiters;
-    struct wheel_timer *timer;
 
-    while (may_answer(waiters) &&
-           (timer = wheel_expire(&waiters->wheel, server->now.now)) != NULL) {
-        struct waiter *waiter =
-            (struct waiter *)(void *)((char *)timer - offsetof(struct waiter, timer));
+    while (may_answer(waiters)) {
+        struct wheel_timer *timer = wheel_expire(&waiters->wheel, server->now.now);
+        struct waiter *waiter;
 
+        if (timer == NULL && wheel_next(&waiters->wheel) > server->now.now)
+            break;
+        if (timer == NULL)
+            continue;
+        waiter = (struct waiter *)(void *)((char *)timer - offsetof(struct waiter, timer));
         if (waiter->deadline > server->now.now)
             arm(waiters, waiter);
         else

@@ -248,7 +248,7 @@ static void audit_counts(struct audit *audit)
 /* The timer comes first, or at once. */
 static bool in_time(const struct queue *queue, const struct topic *topic, int64_t event)
 {
-    return topic->next_event <= (event > queue->now ? event : queue->now);
+    return queue_next_event(topic) <= (event > queue->now ? event : queue->now);
 }
 
 static void audit_timer(struct audit *audit)
@@ -259,20 +259,17 @@ static void audit_timer(struct audit *audit)
     blame(audit,
           in_time(queue, topic, topic->next_lease.due) &&
               in_time(queue, topic, topic->next_ttl.due) &&
-              in_time(queue, topic, schedule_dead_end(queue, topic)),
+              (queue->sweep.any || in_time(queue, topic, schedule_dead_end(queue, topic))),
           "the topic's timer is late");
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];
 
         blame(audit,
-              lane->pending == lane->ready || queue->offset != queue->timers_offset ||
+              lane->pending == lane->ready || queue->sweep.any ||
+                  queue->offset != queue->timers_offset ||
                   in_time(queue, topic, queue_clock_of(queue, lane->clock, lane->next_due)),
               "the topic's timer is late for a lane");
     }
-    blame(audit,
-          topic->next_event == DUEQ_NEVER || wheel_timer_armed(&topic->timer) ||
-              topic->next_event >= queue->unarmed_until,
-          "the topic's timer is not armed");
 }
 
 static const char *check_topic(struct queue *queue, struct topic *topic)
@@ -290,28 +287,45 @@ static const char *check_topic(struct queue *queue, struct topic *topic)
     return audit.wrong;
 }
 
-/* The sums of all topics are those of each. */
-static bool sums_agree(const struct queue *queue)
-{
-    struct job_counts jobs = {0, 0, 0, 0, 0}, counts;
+/* ---- all topics */
 
-    for (struct topic *topic = queue->topics; topic != NULL; topic = topic->hh.next) {
-        counts = topic_counts(topic);
-        topic_add_counts(&jobs, &counts);
-    }
-    return jobs.pending == queue->jobs.pending && jobs.ready == queue->jobs.ready &&
-           jobs.claimed == queue->jobs.claimed && jobs.dead == queue->jobs.dead &&
-           jobs.done == queue->jobs.done;
+struct sums {
+    struct job_counts jobs;
+    uint64_t bytes;
+};
+
+static const char *check_entry(struct queue *queue, struct topic_entry *entry,
+                               struct sums *sums)
+{
+    struct job_counts counts;
+    struct topic *topic;
+
+    if (topics_wake(queue, entry, &topic) != DUEQ_OK)
+        return "a topic cannot be read";
+    counts = topic_counts(topic);
+    topic_add_counts(&sums->jobs, &counts);
+    sums->bytes += topic->bytes;
+    return check_topic(queue, topic);
+}
+
+static bool sums_agree(const struct queue *queue, const struct sums *sums)
+{
+    return sums->jobs.pending == queue->jobs.pending && sums->jobs.ready == queue->jobs.ready &&
+           sums->jobs.claimed == queue->jobs.claimed && sums->jobs.dead == queue->jobs.dead &&
+           sums->jobs.done == queue->jobs.done && sums->bytes == queue->bytes;
 }
 
 const char *queue_check(struct queue *queue)
 {
     const char *wrong = wheel_check(&queue->wheel);
-    struct topic *topic, *next;
+    struct sums sums = {.bytes = 0};
+    size_t count = 0;
 
-    HASH_ITER(hh, queue->topics, topic, next) {
-        if (wrong == NULL)
-            wrong = check_topic(queue, topic);
-    }
-    return wrong != NULL || sums_agree(queue) ? wrong : "the sums over topics are wrong";
+    for (size_t bucket = 0; bucket < queue->topics.buckets; bucket++)
+        for (struct topic_entry *entry = topic_table_bucket(&queue->topics, bucket);
+             entry != NULL && wrong == NULL; entry = entry->next, count++)
+            wrong = check_entry(queue, entry, &sums);
+    if (wrong == NULL && count != queue->topics.count)
+        wrong = "the number of topics is wrong";
+    return wrong != NULL || sums_agree(queue, &sums) ? wrong : "the sums over topics are wrong";
 }

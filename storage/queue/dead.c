@@ -5,6 +5,8 @@
 #include "storage/queue/limits.h"
 #include "storage/queue/queue.h"
 
+#include <stdlib.h>
+
 enum {
     CHANGE_STEPS = 4,       /* a purge or redrive writes some records */
     BYTES_READ = 16 * 1024, /* that are looked at in a step */
@@ -19,8 +21,9 @@ struct walk {
     struct dueq_dead_progress *progress;
     struct dueq_time time;
     unsigned budget;
-    bool acted;             /* the batch has changes of this call */
-    struct topic *stand_in; /* for the target of a dry run that is not there; without jobs */
+    bool acted; /* the batch has changes of this call */
+    struct topic_entry
+        *stand_in; /* for the target of a dry run that is not there; without jobs */
     dueq_job_fn fn;
     void *arg;
 };
@@ -142,16 +145,41 @@ static enum dueq_status try_redrive_here(struct walk *walk, const struct job *jo
     return status;
 }
 
-/* A dry run makes no topic. NULL: out of memory. */
-static struct topic *trial_topic(struct walk *walk)
+static void free_stand_in(struct walk *walk)
 {
-    struct topic *to;
+    if (walk->stand_in != NULL)
+        topic_free(walk->stand_in->topic);
+    free(walk->stand_in);
+    walk->stand_in = NULL;
+}
 
-    if (topics_find(walk->queue, walk->query->to, &to) == DUEQ_OK)
-        return to;
-    if (walk->stand_in == NULL)
-        walk->stand_in = topic_new(walk->query->to, 0);
-    return walk->stand_in;
+static enum dueq_status make_stand_in(struct walk *walk)
+{
+    struct topic_entry *entry = topic_entry_new(walk->query->to);
+
+    walk->stand_in = entry;
+    if (entry == NULL)
+        return DUEQ_NOMEM;
+    entry->topic = topic_new(0);
+    if (entry->topic == NULL) {
+        free_stand_in(walk);
+        return DUEQ_NOMEM;
+    }
+    entry->topic->entry = entry;
+    return DUEQ_OK;
+}
+
+/* A dry run makes no topic. */
+static enum dueq_status trial_topic(struct walk *walk, struct topic **ret_topic)
+{
+    enum dueq_status status = topics_find(walk->queue, walk->query->to, ret_topic);
+
+    if (status != DUEQ_NOTFOUND)
+        return status;
+    status = walk->stand_in == NULL ? make_stand_in(walk) : DUEQ_OK;
+    if (status == DUEQ_OK)
+        *ret_topic = walk->stand_in->topic;
+    return status;
 }
 
 static enum dueq_status try_redrive_to(struct walk *walk, const struct job *job)
@@ -159,9 +187,11 @@ static enum dueq_status try_redrive_to(struct walk *walk, const struct job *job)
     struct dueq_dead_progress *progress = walk->progress;
     struct limits_change change = {.jobs = (int64_t)progress->found + 1,
                                    .bytes = (int64_t)progress->bodies};
-    struct topic *to = trial_topic(walk);
-    enum dueq_status status = to == NULL ? DUEQ_NOMEM : job_move_check(walk->queue, job, to);
+    struct topic *to;
+    enum dueq_status status = trial_topic(walk, &to);
 
+    if (status == DUEQ_OK)
+        status = job_move_check(walk->queue, job, to);
     if (status == DUEQ_OK)
         status = fit_there(walk, to, job, change);
     if (status != DUEQ_OK)
@@ -299,16 +329,19 @@ enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
                         .budget = budget,
                         .fn = fn,
                         .arg = arg};
-    enum dueq_status status = DUEQ_OK;
+    enum dueq_status status;
 
     if (!is_valid(query))
         return DUEQ_INVALID;
-    if (topics_find(queue, query->topic, &walk.topic) == DUEQ_OK)
+    status = topics_find(queue, query->topic, &walk.topic);
+    if (status == DUEQ_OK)
         begin(&walk);
-    else
+    if (status == DUEQ_NOTFOUND) {
         progress->is_over = true;
+        return DUEQ_OK;
+    }
     while (status == DUEQ_OK && !progress->is_over && walk.budget > 0)
         status = step(&walk);
-    topic_free(walk.stand_in);
+    free_stand_in(&walk);
     return status;
 }

@@ -108,15 +108,17 @@ enum dueq_status queue_purge(struct queue *queue, const struct dueq_purge *purge
                              struct dueq_purge_progress *progress)
 {
     struct topic *topic;
-    enum dueq_status status = DUEQ_OK;
+    enum dueq_status status;
 
     if (!queue_valid_name(purge->topic) || purge->state < DUEQ_DEFAULT ||
         purge->state >= DUEQ_STATES || purge->state == DUEQ_CLAIMED)
         return DUEQ_INVALID;
     time = queue_time(queue, time);
-    progress->is_over = topics_find(queue, purge->topic, &topic) != DUEQ_OK;
-    if (progress->is_over)
-        return DUEQ_OK;
+    status = topics_find(queue, purge->topic, &topic);
+    if (status == DUEQ_NOTFOUND)
+        progress->is_over = true;
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
     begin(topic, progress);
     progress->is_over = progress->topic != topic->id;
     while (status == DUEQ_OK && !progress->is_over && budget > 0)

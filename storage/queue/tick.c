@@ -196,27 +196,6 @@ static void end_pause(struct queue *queue, struct topic *topic, struct dueq_time
     queue_signal(queue, topic);
 }
 
-static int64_t next_event(struct queue *queue, struct topic *topic)
-{
-    int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
-                                                               : topic->next_ttl.due;
-
-    if (topic->next_done.due < next)
-        next = topic->next_done.due;
-    if (schedule_dead_end(queue, topic) < next)
-        next = schedule_dead_end(queue, topic);
-    if (topic->paused != 0 && topic->paused_until < next)
-        next = topic->paused_until;
-    for (size_t i = 0; i < topic->lane_count; i++) {
-        const struct lane *lane = &topic->lanes[i];
-
-        if (lane->pending > lane->ready &&
-            queue_clock_of(queue, lane->clock, lane->next_due) < next)
-            next = queue_clock_of(queue, lane->clock, lane->next_due);
-    }
-    return next;
-}
-
 /* What fails is tried again in a while: the others go on, and the ticks do not spin. */
 static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time time,
                       unsigned *budget)
@@ -233,7 +212,7 @@ static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time
 
     settings_note_use(queue, topic);
     end_pause(queue, topic, time);
-    at = next_event(queue, topic);
+    at = schedule_next_event(queue, topic);
     topic->put_off = false;
     if (put_off)
         queue_signal(queue, topic);
@@ -241,60 +220,44 @@ static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time
         at = time.now;
     else if (failed && at <= time.now)
         at = safe_time_add(time.now, RETRY_MS);
-    topic->next_event = DUEQ_NEVER;
+    topic->unsaved = true;
+    wheel_cancel(&queue->wheel, &topic->entry->timer);
     queue_event_at(queue, topic, at);
 }
 
 /* ---- all topics */
 
-static bool follows_wall(const struct topic *topic)
-{
-    for (size_t i = 0; i < topic->lane_count; i++)
-        if (topic->lanes[i].clock == CLOCK_WALL)
-            return true;
-    return false;
-}
-
 /* With another offset between the clocks, jobs on the wall clock are due at other moments. */
-static void follow_wall(struct queue *queue, struct dueq_time time)
+static void follow_wall(struct queue *queue)
 {
-    struct topic *topic, *next;
-
     if (queue->offset == queue->timers_offset)
         return;
     queue->timers_offset = queue->offset;
-    HASH_ITER(hh, queue->topics, topic, next) {
-        if (follows_wall(topic))
-            queue_event_at(queue, topic, time.now);
-    }
+    topic_sweep_begin(queue);
 }
 
-/* The horizon has moved with the wheel: topics that lay beyond it may be armed now. */
-static bool offer_again(struct queue *queue, struct dueq_time time)
+/* One that cannot be read is looked at again in a while. */
+static void run_entry(struct queue *queue, struct topic_entry *entry, struct dueq_time time,
+                      unsigned *budget)
 {
-    struct topic *topic, *next;
+    struct topic *topic;
 
-    if (time.now < queue->unarmed_until)
-        return false;
-    queue->unarmed_until = DUEQ_NEVER;
-    HASH_ITER(hh, queue->topics, topic, next) {
-        int64_t at = topic->next_event;
-
-        if (at == DUEQ_NEVER || wheel_timer_armed(&topic->timer))
-            continue;
-        topic->next_event = DUEQ_NEVER;
-        queue_event_at(queue, topic, at);
-    }
-    return true;
+    if (topics_wake(queue, entry, &topic) == DUEQ_OK)
+        run_topic(queue, topic, time, budget);
+    else
+        topics_event_at(queue, entry, safe_time_add(time.now, RETRY_MS));
 }
 
 static void run_due(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
-    struct wheel_timer *timer;
+    while (*budget > 0) {
+        struct wheel_timer *timer = wheel_expire(&queue->wheel, time.now);
 
-    while (*budget > 0 && (timer = wheel_expire(&queue->wheel, time.now)) != NULL) {
+        if (timer == NULL && wheel_next(&queue->wheel) > time.now)
+            return;
         --*budget;
-        run_topic(queue, topic_of_timer(timer), time, budget);
+        if (timer != NULL)
+            run_entry(queue, topic_entry_of_timer(timer), time, budget);
     }
 }
 
@@ -314,10 +277,9 @@ static bool may_collect(const struct queue *queue)
 
 void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
-    follow_wall(queue, time);
-    do
-        run_due(queue, time, budget);
-    while (*budget > 0 && offer_again(queue, time));
+    follow_wall(queue);
+    topic_sweep_run(queue, budget);
+    run_due(queue, time, budget);
     if (*budget > 0 && may_collect(queue))
         garbage_collect(queue, budget);
     if (*budget > 0)
@@ -329,11 +291,9 @@ int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
     int64_t next = wheel_next(&queue->wheel),
             now = time.now > queue->now ? time.now : queue->now;
 
-    if (may_collect(queue) || id_index_busy(&queue->ids) ||
+    if (may_collect(queue) || id_index_busy(&queue->ids) || queue->sweep.any ||
         queue->offset != queue->timers_offset)
         return 0;
-    if (queue->unarmed_until < next)
-        next = queue->unarmed_until;
     if (next == DUEQ_NEVER)
         return DUEQ_NEVER;
     return next > now ? next - now : 0;

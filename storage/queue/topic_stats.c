@@ -93,9 +93,15 @@ static enum dueq_status look_at_all(struct queue *queue, struct dueq_time time,
     enum dueq_status status = DUEQ_OK;
 
     stats->oldest_ready_age = 0;
-    for (struct topic *topic = queue->topics; topic != NULL && status == DUEQ_OK && budget > 0;
-         topic = topic->hh.next)
-        status = look_at_topic(queue, topic, time, &budget, stats);
+    for (size_t bucket = 0; bucket < queue->topics.buckets; bucket++)
+        for (struct topic_entry *entry = topic_table_bucket(&queue->topics, bucket);
+             entry != NULL && status == DUEQ_OK && budget > 0; entry = entry->next) {
+            struct topic *topic;
+
+            status = topics_wake(queue, entry, &topic);
+            if (status == DUEQ_OK)
+                status = look_at_topic(queue, topic, time, &budget, stats);
+        }
     return status;
 }
 
@@ -110,7 +116,7 @@ enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
     stats.next_due = DUEQ_NEVER;
     stats.oldest_ready_age = DUEQ_DEFAULT;
     stats.counting = wheel_next(&queue->wheel) <= time.now;
-    if (HASH_COUNT(queue->topics) <= DUEQ_TOPICS_AGED)
+    if (queue->topics.count <= DUEQ_TOPICS_AGED)
         status = look_at_all(queue, time, &stats);
     if (status != DUEQ_OK)
         return status;

@@ -15,6 +15,7 @@
 static struct {
     struct queue_model committed;
     struct dueq_timeline line, committed_line;
+    unsigned wake; /* topics with jobs that may stay awake */
 } test;
 
 static void check_store(void)
@@ -34,6 +35,7 @@ static void open_store(void)
     walk.fixture.time = time;
     if (walk.drops)
         walk.fixture.store->queue->empty_kept = 0;
+    walk.fixture.store->queue->awake_kept = test.wake;
 }
 
 /* ---- commits */
@@ -176,6 +178,7 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
     (void)state;
     dice_begin(&walk.dice);
     walk.drops = walk_once_in(2);
+    test.wake = (unsigned)walk_roll(4);
     queue_model_init(&walk.model);
     test.committed = walk.model;
     store_fixture_init(&walk.fixture);

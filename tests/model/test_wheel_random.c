@@ -77,6 +77,16 @@ static void cancel_random(struct world *world)
     world->armed[i] = false;
 }
 
+/* Some calls only move timers. */
+static struct wheel_timer *expire_one(struct world *world)
+{
+    struct wheel_timer *timer = wheel_expire(&world->wheel, world->now);
+
+    while (timer == NULL && wheel_next(&world->wheel) <= world->now)
+        timer = wheel_expire(&world->wheel, world->now);
+    return timer;
+}
+
 /* Timers that were armed when already due come first, in any order; others in order of due. */
 static void expire_some(struct world *world, uint64_t budget)
 {
@@ -84,7 +94,7 @@ static void expire_some(struct world *world, uint64_t budget)
 
     while (budget-- > 0) {
         size_t first = earliest(world), i;
-        struct wheel_timer *timer = wheel_expire(&world->wheel, world->now);
+        struct wheel_timer *timer = expire_one(world);
 
         if (timer == NULL) {
             assert_true(first == TIMERS || world->due[first] > world->now);

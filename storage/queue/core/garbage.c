@@ -6,6 +6,8 @@
 #include "storage/kv/kv.h"
 #include "storage/queue/core/queue_state.h"
 
+#include <stdlib.h>
+
 static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY,   TABLE_STATE, TABLE_SCHEDULE,
                                  TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT};
 
@@ -64,11 +66,12 @@ static void end(struct queue *queue)
 void garbage_free(struct queue *queue, unsigned *budget)
 {
     while (queue->flushed != NULL && *budget > 0) {
-        struct topic *topic = queue->flushed;
+        struct topic_table *table = queue->flushed;
 
-        --*budget;
-        queue->flushed = topic->hh.next;
-        topic_free(topic);
+        if (topics_free(table, budget)) {
+            queue->flushed = table->next;
+            free(table);
+        }
     }
 }
 

@@ -44,21 +44,16 @@ unsigned queue_take_asks(struct queue *queue)
     return asks;
 }
 
-static void arm(struct queue *queue, struct topic *topic)
-{
-    if (topic->next_event == DUEQ_NEVER)
-        wheel_cancel(&queue->wheel, &topic->timer);
-    else if (!wheel_arm(&queue->wheel, &topic->timer, topic->next_event) &&
-             queue->unarmed_until == DUEQ_NEVER)
-        queue->unarmed_until = wheel_horizon(&queue->wheel) - 1;
-}
-
 void queue_event_at(struct queue *queue, struct topic *topic, int64_t at)
 {
-    if (at >= topic->next_event)
-        return;
-    topic->next_event = at;
-    arm(queue, topic);
+    topics_event_at(queue, topic->entry, at);
+}
+
+int64_t queue_next_event(const struct topic *topic)
+{
+    const struct wheel_timer *timer = &topic->entry->timer;
+
+    return wheel_timer_armed(timer) ? timer->due : DUEQ_NEVER;
 }
 
 /* ---- the timeline */
@@ -134,7 +129,6 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
     id_index_init(&queue->ids, queue->kv, kv_memtable_limit(queue->kv) / 4);
     queue->now = safe_time_clamp(time.now);
     queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;
-    queue->unarmed_until = DUEQ_NEVER;
     queue->defaults = (struct dueq_defaults){
         .lease = 60000, .retries = 20, .crashes = 3, .backoff = 1000, .backoff_max = 3600000};
     wheel_init(&queue->wheel, queue->now);

@@ -4,6 +4,7 @@
 #define DUEQ_QUEUE_STATE_H
 
 #include "storage/kv/kv.h"
+#include "storage/queue/core/counters.h"
 #include "storage/queue/core/endings.h"
 #include "storage/queue/core/garbage.h"
 #include "storage/queue/record/given_id.h"
@@ -12,26 +13,23 @@
 #include "storage/queue/core/lookup.h"
 #include "storage/queue/core/schedule.h"
 #include "storage/queue/core/settings.h"
+#include "storage/queue/core/topic_sweep.h"
 #include "storage/queue/core/topics.h"
 
-/* What outlives topics. One record on disk. */
-struct counters {
-    uint64_t next_topic;            /* id of the next topic */
-    uint64_t first_topic;           /* all topics with lower ids are flushed */
-    uint64_t next_seq, next_token;  /* greater than those of all dropped topics */
-    struct dueq_topic_stats totals; /* of dropped topics */
-    bool dirty;
-};
+#define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
+#include <uthash.h>
 
 struct queue {
     struct kv *kv;
     struct kv_cursor *cursor; /* shared by all functions; none keeps it across calls */
-    struct topic *topics;     /* by name (uthash) */
-    struct topic *dirty;      /* to be saved, by dirty_next */
-    struct topic *signals;    /* in order (utlist) */
-    struct topic *empty;      /* without jobs, those used last at the end (utlist) */
-    struct topic *flushed;    /* to be freed, by hh.next */
-    unsigned empty_count, empty_kept;
+    struct topic_table topics;
+    struct topic_table *flushed; /* to be freed, by next */
+    struct topic *dirty;         /* to be saved, by dirty_next */
+    struct topic *signals;       /* in order (utlist) */
+    struct topic *empty;         /* without jobs, those used last at the end (utlist) */
+    struct topic *awake;         /* the others in RAM, those used last at the end (utlist) */
+    unsigned empty_count, empty_kept, awake_count, awake_kept;
+    struct topic_sweep sweep;
     struct counters counters;
     uint64_t most_seq, most_token; /* greater than those of all topics */
     struct dueq_defaults defaults;
@@ -48,7 +46,6 @@ struct queue {
     struct dueq_timeline timeline; /* kept for the caller */
     bool has_timeline;
     int64_t timers_offset; /* the offset that the timers are set by */
-    int64_t unarmed_until; /* then topics after the wheel's horizon are offered to it again */
     struct garbage garbage;
     struct id_index ids;
     struct endings endings;
@@ -146,7 +143,10 @@ void queue_mark_dirty(struct queue *queue, struct topic *topic);
 void queue_signal(struct queue *queue, struct topic *topic);
 /* Takes the topic out of the signals; no-op when it is not among them. */
 void queue_unsignal(struct queue *queue, struct topic *topic);
-/* Sets the topic's timer to `at` (ms, the queue's clock) unless it fires earlier. */
+/* Sets the topic's timer to `at` (ms, the queue's clock; DUEQ_NEVER: no event) unless it fires
+ * earlier. */
 void queue_event_at(struct queue *queue, struct topic *topic, int64_t at);
+/* When the topic's timer fires, on the queue's clock; DUEQ_NEVER. */
+int64_t queue_next_event(const struct topic *topic);
 
 #endif

@@ -208,6 +208,7 @@ enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct
 
     if (count_nothing(lane, time))
         return DUEQ_OK;
+    topic->unsaved = true;
     queue_key_lane(&prefix, topic->id, lane->priority, lane->clock);
     if (position_before(until, lane->counted))
         status = count_backward(queue, &prefix, lane, until, budget);
@@ -230,17 +231,22 @@ enum dueq_status schedule_find_next_due(struct queue *queue, struct topic *topic
     }
     queue_key_lane(&prefix, topic->id, lane->priority, lane->clock);
     status = find_delayed(queue, &prefix, lane, budget, &first);
-    if (status == DUEQ_OK)
+    if (status == DUEQ_OK) {
+        topic->unsaved = topic->unsaved || lane->next_due != first.due;
         lane->next_due = first.due;
+    }
     return status == DUEQ_NOTFOUND && !gave_up(status, budget) ? DUEQ_CORRUPT : status;
 }
 
 int64_t schedule_dead_end(struct queue *queue, struct topic *topic)
 {
-    const struct dueq_settings *settings = settings_of(queue, topic);
+    const struct dueq_settings *settings;
     int64_t keep, most;
 
-    if (settings == NULL || topic->dead == 0 || topic->next_dead.due == DUEQ_NEVER)
+    if (topic->dead == 0 || topic->next_dead.due == DUEQ_NEVER)
+        return DUEQ_NEVER;
+    settings = settings_of(queue, topic);
+    if (settings == NULL)
         return DUEQ_NEVER;
     keep = settings->numbers[DUEQ_SET_DEAD_KEEP];
     most = settings->numbers[DUEQ_SET_DEAD_MAX];
@@ -248,6 +254,28 @@ int64_t schedule_dead_end(struct queue *queue, struct topic *topic)
         return SAFE_TIME_MIN;
     return keep == DUEQ_DEFAULT ? DUEQ_NEVER
                                 : safe_time_add(topic->next_dead.due, safe_time_clamp(keep));
+}
+
+int64_t schedule_next_event(struct queue *queue, struct topic *topic)
+{
+    int64_t dead_end = schedule_dead_end(queue, topic);
+    int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
+                                                               : topic->next_ttl.due;
+
+    if (topic->next_done.due < next)
+        next = topic->next_done.due;
+    if (dead_end < next)
+        next = dead_end;
+    if (topic->paused != 0 && topic->paused_until < next)
+        next = topic->paused_until;
+    for (size_t i = 0; i < topic->lane_count; i++) {
+        const struct lane *lane = &topic->lanes[i];
+
+        if (lane->pending > lane->ready &&
+            queue_clock_of(queue, lane->clock, lane->next_due) < next)
+            next = queue_clock_of(queue, lane->clock, lane->next_due);
+    }
+    return next;
 }
 
 /* ---- adding and removing */

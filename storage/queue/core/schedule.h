@@ -55,5 +55,7 @@ enum dueq_status schedule_class_first(struct queue *queue, const struct topic *t
 /* When the topic's settings let the dead job at topic->next_dead be removed, on the queue's
  * clock; DUEQ_NEVER: it is kept. */
 int64_t schedule_dead_end(struct queue *queue, struct topic *topic);
+/* No job of the topic needs a tick before, on the queue's clock; DUEQ_NEVER. O(lanes). */
+int64_t schedule_next_event(struct queue *queue, struct topic *topic);
 
 #endif

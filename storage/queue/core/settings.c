@@ -408,16 +408,6 @@ static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settin
            !sends_to_itself(scope, settings);
 }
 
-/* Limits of what is kept may have become less: the topics look. */
-static void wake_topics(struct queue *queue)
-{
-    struct topic *topic, *next;
-
-    HASH_ITER(hh, queue->topics, topic, next)
-        if (topic->dead > 0)
-            queue_event_at(queue, topic, queue->now);
-}
-
 enum dueq_status settings_put(struct queue *queue, struct dueq_slice scope,
                               const struct dueq_settings *settings)
 {
@@ -430,7 +420,7 @@ enum dueq_status settings_put(struct queue *queue, struct dueq_slice scope,
     if (is_empty(settings)) {
         kv_del(queue->kv, kv_key_slice(&key));
         drop(queue, scope);
-        wake_topics(queue);
+        topic_sweep_begin(queue); /* less may be kept now */
         return DUEQ_OK;
     }
     if (HASH_COUNT(queue->scopes) >= DUEQ_SCOPES_MAX && find(queue, scope) == NULL)
@@ -442,7 +432,7 @@ enum dueq_status settings_put(struct queue *queue, struct dueq_slice scope,
         return status;
     kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, write_record(bytes, settings)),
            false);
-    wake_topics(queue);
+    topic_sweep_begin(queue);
     return DUEQ_OK;
 }
 

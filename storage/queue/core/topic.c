@@ -4,20 +4,15 @@
 
 #include <stdlib.h>
 
-enum { TOPIC_VERSION = 2, FLAG_LOOKALIKES = 1 };
-
-struct topic *topic_new(struct dueq_slice name, uint64_t id)
+struct topic *topic_new(uint64_t id)
 {
-    struct topic *topic = calloc(1, sizeof(*topic) + name.size + 1);
+    struct topic *topic = calloc(1, sizeof(*topic));
 
     if (topic == NULL)
         return NULL;
     topic->id = id;
     topic->next_seq = topic->next_token = 1;
     topic->next_lease = topic->next_ttl = topic->next_done = topic->next_dead = POSITION_NEVER;
-    topic->next_event = DUEQ_NEVER;
-    topic->name_size = name.size;
-    memcpy(topic->name, name.data, name.size);
     return topic;
 }
 
@@ -128,6 +123,12 @@ void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stat
 
 /* ---- the record */
 
+enum {
+    TOPIC_VERSION = 3,
+    FLAG_LOOKALIKES = 1,
+    FLAG_BOUND = 2 /* of the first bound; the others follow */
+};
+
 /* The numbers at the head of the record, in order. */
 static void list_numbers(struct topic *topic, uint64_t **numbers)
 {
@@ -156,19 +157,151 @@ static void list_numbers(struct topic *topic, uint64_t **numbers)
     memcpy(numbers, all, sizeof(all));
 }
 
-static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
+/* No entry of the class lies before: leases, ttls, done jobs, dead ones. */
+static struct position *bound_of(struct topic *topic, int bound)
 {
-    *at++ = lane->priority;
-    *at++ = lane->clock;
-    bytes_write_u64(at, lane->pending);
-    bytes_write_u64(at + 8, lane->ready);
-    bytes_write_u64(at + 16, (uint64_t)lane->counted.due);
-    bytes_write_u64(at + 24, lane->counted.seq);
-    return at + 32;
+    struct position *const all[TOPIC_BOUNDS] = {&topic->next_lease, &topic->next_ttl,
+                                                &topic->next_done, &topic->next_dead};
+
+    return all[bound];
 }
 
-/* What is not on disk is taken at its most cautious: the first look finds out. */
-static const uint8_t *read_lane(const uint8_t *at, struct lane *lane)
+static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
+{
+    int64_t due = lane->counted.due;
+
+    *at++ = lane->priority;
+    *at++ = lane->clock;
+    at = numbers_write(at, (int64_t)lane->pending);
+    at = numbers_write(at, (int64_t)lane->ready);
+    at = numbers_write(at, due);
+    at = numbers_write(at, (int64_t)(lane->counted.seq + 1)); /* most often UINT64_MAX */
+    return lane->pending == lane->ready ? at
+                                        : numbers_write(at, numbers_less(lane->next_due, due));
+}
+
+size_t topic_write(struct topic *topic, uint8_t *bytes)
+{
+    uint8_t *at = bytes + 2;
+    uint64_t *numbers[TOPIC_NUMBERS];
+
+    bytes[0] = TOPIC_VERSION;
+    bytes[1] = topic->lookalikes ? FLAG_LOOKALIKES : 0;
+    list_numbers(topic, numbers);
+    for (int i = 0; i < TOPIC_NUMBERS; i++)
+        at = numbers_write(at, (int64_t)*numbers[i]);
+    for (int i = 0; i < TOPIC_BOUNDS; i++)
+        if (bound_of(topic, i)->due != DUEQ_NEVER) {
+            bytes[1] |= (uint8_t)(FLAG_BOUND << i);
+            at = numbers_write(at, bound_of(topic, i)->due);
+        }
+    at = numbers_write(at, (int64_t)topic->lane_count);
+    for (size_t i = 0; i < topic->lane_count; i++)
+        at = write_lane(at, &topic->lanes[i]);
+    return (size_t)(at - bytes);
+}
+
+/* ---- reading. Where a lane begins is not in the record: the first search finds out. */
+
+static enum dueq_status make_lanes(struct topic *topic, size_t count)
+{
+    struct lane *lanes = realloc(topic->lanes, (count + 1) * sizeof(*lanes));
+
+    if (lanes == NULL)
+        return DUEQ_NOMEM;
+    topic->lanes = lanes;
+    topic->lane_count = count;
+    return DUEQ_OK;
+}
+
+static const uint8_t *read_lane(const uint8_t *at, const uint8_t *end, struct lane *lane)
+{
+    int64_t pending = 0, ready = 0, due = 0, seq = 0, later = 0;
+
+    if (at == NULL || end - at < 2)
+        return NULL;
+    *lane = (struct lane){.priority = at[0], .clock = at[1], .head = {SAFE_TIME_MIN, 0}};
+    at = numbers_read(at + 2, end, &pending);
+    at = numbers_read(at, end, &ready);
+    at = numbers_read(at, end, &due);
+    at = numbers_read(at, end, &seq);
+    if (pending != ready)
+        at = numbers_read(at, end, &later);
+    lane->pending = (uint64_t)pending;
+    lane->ready = (uint64_t)ready;
+    lane->counted = (struct position){due, (uint64_t)seq - 1};
+    lane->next_due = pending == ready ? DUEQ_NEVER : numbers_add(due, later);
+    return at;
+}
+
+static const uint8_t *read_numbers(struct topic *topic, const uint8_t *at, const uint8_t *end)
+{
+    uint64_t *numbers[TOPIC_NUMBERS];
+
+    list_numbers(topic, numbers);
+    for (int i = 0; i < TOPIC_NUMBERS; i++)
+        at = numbers_read(at, end, (int64_t *)numbers[i]);
+    return at;
+}
+
+static const uint8_t *read_bounds(struct topic *topic, uint8_t flags, const uint8_t *at,
+                                  const uint8_t *end)
+{
+    for (int i = 0; i < TOPIC_BOUNDS; i++) {
+        *bound_of(topic, i) = POSITION_NEVER;
+        if (flags & FLAG_BOUND << i) {
+            bound_of(topic, i)->seq = 0;
+            at = numbers_read(at, end, &bound_of(topic, i)->due);
+        }
+    }
+    return at;
+}
+
+static enum dueq_status read_record(struct topic *topic, const uint8_t *at, const uint8_t *end)
+{
+    uint8_t flags = at[1];
+    int64_t count = 0;
+
+    topic->lookalikes = (flags & FLAG_LOOKALIKES) != 0;
+    at = read_numbers(topic, at + 2, end);
+    at = read_bounds(topic, flags, at, end);
+    at = numbers_read(at, end, &count);
+    if (at == NULL || count < 0 || count > TOPIC_LANES_MAX)
+        return DUEQ_CORRUPT;
+    if (make_lanes(topic, (size_t)count) != DUEQ_OK)
+        return DUEQ_NOMEM;
+    for (size_t i = 0; i < topic->lane_count; i++)
+        at = read_lane(at, end, &topic->lanes[i]);
+    return at == end ? DUEQ_OK : DUEQ_CORRUPT;
+}
+
+/* ---- versions 1 and 2: numbers of 8 bytes, of which version 1 has fewer, and no bounds: those
+ * are taken at their most cautious. */
+
+enum { OLD_NUMBERS_1 = 13, OLD_LANE_SIZE = 2 + 4 * 8 };
+
+/* 0: the version is not one of these. */
+static size_t old_numbers(struct dueq_slice record)
+{
+    static const size_t numbers[TOPIC_VERSION] = {0, OLD_NUMBERS_1, TOPIC_NUMBERS};
+    uint8_t version = record.size > 0 ? *(const uint8_t *)record.data : 0;
+
+    return version < TOPIC_VERSION ? numbers[version] : 0;
+}
+
+/* The number of lanes in the record; SIZE_MAX: it is malformed. */
+static size_t old_lanes(struct dueq_slice record)
+{
+    const uint8_t *bytes = record.data;
+    size_t head = 4 + old_numbers(record) * 8, count;
+
+    if (head == 4 || record.size < head)
+        return SIZE_MAX;
+    count = (size_t)bytes[2] << 8 | bytes[3];
+    return record.size == head + count * OLD_LANE_SIZE ? count : SIZE_MAX;
+}
+
+static const uint8_t *read_old_lane(const uint8_t *at, struct lane *lane)
 {
     *lane =
         (struct lane){.priority = at[0],
@@ -178,87 +311,71 @@ static const uint8_t *read_lane(const uint8_t *at, struct lane *lane)
                       .counted = {(int64_t)bytes_read_u64(at + 18), bytes_read_u64(at + 26)},
                       .head = {SAFE_TIME_MIN, 0},
                       .next_due = SAFE_TIME_MIN};
-    return at + TOPIC_LANE_SIZE;
+    return at + OLD_LANE_SIZE;
 }
 
-size_t topic_write(struct topic *topic, uint8_t *bytes)
+static void bound_old(struct topic *topic)
 {
-    uint8_t *at = bytes;
+    const bool any[TOPIC_BOUNDS] = {topic->claimed > 0, true, topic->done > 0, topic->dead > 0};
+
+    for (int i = 0; i < TOPIC_BOUNDS; i++)
+        *bound_of(topic, i) = any[i] ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
+}
+
+static enum dueq_status read_old(struct topic *topic, struct dueq_slice record)
+{
+    const uint8_t *at = record.data;
+    size_t count = old_lanes(record);
     uint64_t *numbers[TOPIC_NUMBERS];
 
-    *at++ = TOPIC_VERSION;
-    *at++ = topic->lookalikes ? FLAG_LOOKALIKES : 0;
-    *at++ = (uint8_t)(topic->lane_count >> 8);
-    *at++ = (uint8_t)topic->lane_count;
+    if (count == SIZE_MAX || count > TOPIC_LANES_MAX)
+        return DUEQ_CORRUPT;
+    if (make_lanes(topic, count) != DUEQ_OK)
+        return DUEQ_NOMEM;
+    topic->lookalikes = (at[1] & FLAG_LOOKALIKES) != 0;
+    at += 4;
     list_numbers(topic, numbers);
-    for (size_t i = 0; i < TOPIC_NUMBERS; i++, at += 8)
-        bytes_write_u64(at, *numbers[i]);
-    for (size_t i = 0; i < topic->lane_count; i++)
-        at = write_lane(at, &topic->lanes[i]);
-    return (size_t)(at - bytes);
+    for (size_t i = 0; i < TOPIC_NUMBERS; i++)
+        *numbers[i] = 0;
+    for (size_t i = 0; i < old_numbers(record); i++, at += 8)
+        *numbers[i] = bytes_read_u64(at);
+    for (size_t i = 0; i < count; i++)
+        at = read_old_lane(at, &topic->lanes[i]);
+    bound_old(topic);
+    return DUEQ_OK;
 }
 
-/* 0: the version is not known. */
-static size_t count_numbers(struct dueq_slice record)
-{
-    static const size_t numbers[TOPIC_VERSION + 1] = {0, TOPIC_NUMBERS_1, TOPIC_NUMBERS};
-    uint8_t version = record.size > 0 ? *(const uint8_t *)record.data : 0;
+/* ---- any version */
 
-    return version <= TOPIC_VERSION ? numbers[version] : 0;
+bool topic_record_is_old(struct dueq_slice record)
+{
+    return old_numbers(record) > 0;
 }
 
 bool topic_lacks_bytes(struct dueq_slice record)
 {
-    return count_numbers(record) < TOPIC_NUMBERS;
+    return old_numbers(record) == OLD_NUMBERS_1;
 }
 
-/* The number of lanes in the record; SIZE_MAX: it is malformed. */
-static size_t count_lanes(struct dueq_slice record)
+static bool is_present(struct dueq_slice record)
 {
-    const uint8_t *bytes = record.data;
-    size_t head = 4 + count_numbers(record) * 8, count;
-
-    if (head == 4 || record.size < head)
-        return SIZE_MAX;
-    count = (size_t)bytes[2] << 8 | bytes[3];
-    return record.size == head + count * TOPIC_LANE_SIZE ? count : SIZE_MAX;
+    return record.size > 2 && *(const uint8_t *)record.data == TOPIC_VERSION;
 }
 
 uint64_t topic_read_id(struct dueq_slice record)
 {
-    return count_lanes(record) == SIZE_MAX ? 0
-                                           : bytes_read_u64((const uint8_t *)record.data + 4);
+    const uint8_t *bytes = record.data;
+    int64_t id = 0;
+
+    if (!is_present(record))
+        return old_lanes(record) == SIZE_MAX ? 0 : bytes_read_u64(bytes + 4);
+    return numbers_read(bytes + 2, bytes + record.size, &id) == NULL ? 0 : (uint64_t)id;
 }
 
-struct topic *topic_read(struct dueq_slice name, struct dueq_slice record)
+enum dueq_status topic_read(struct topic *topic, struct dueq_slice record)
 {
-    const uint8_t *at = record.data;
-    size_t lane_count = count_lanes(record);
-    uint64_t *numbers[TOPIC_NUMBERS];
-    struct topic *topic;
+    const uint8_t *bytes = record.data;
 
-    if (lane_count == SIZE_MAX)
-        return NULL;
-    topic = topic_new(name, 0);
-    if (topic == NULL)
-        return NULL;
-    topic->lanes = calloc(lane_count + 1, sizeof(*topic->lanes));
-    if (topic->lanes == NULL) {
-        topic_free(topic);
-        return NULL;
-    }
-    topic->lane_count = lane_count;
-    topic->lookalikes = (at[1] & FLAG_LOOKALIKES) != 0;
-    at += 4;
-    list_numbers(topic, numbers);
-    for (size_t i = 0; i < count_numbers(record); i++, at += 8)
-        *numbers[i] = bytes_read_u64(at);
-    for (size_t i = 0; i < lane_count; i++)
-        at = read_lane(at, &topic->lanes[i]);
-    topic->next_lease =
-        topic->claimed > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
-    topic->next_ttl = (struct position){SAFE_TIME_MIN, 0};
-    topic->next_dead = topic->dead > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
-    topic->next_done = topic->done > 0 ? (struct position){SAFE_TIME_MIN, 0} : POSITION_NEVER;
-    return topic;
+    return is_present(record) ? read_record(topic, bytes, bytes + record.size)
+                              : read_old(topic, record);
 }

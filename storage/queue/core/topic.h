@@ -1,15 +1,13 @@
-/* A topic in RAM: counters, lanes, timer. One record on disk, written once per commit when it
- * changed. Its size does not depend on the number of jobs. Private to storage/queue. */
+/* A topic that is in use: counters, lanes, bounds. One record on disk, written once per commit
+ * when it changed. Its size does not depend on the number of jobs. Private to storage/queue. */
 #ifndef DUEQ_TOPIC_H
 #define DUEQ_TOPIC_H
 
 #include "storage/queue/record/job_record.h"
+#include "storage/queue/record/numbers.h"
 #include "storage/queue/record/position.h"
+#include "storage/queue/core/topic_table.h"
 #include "storage/queue/record/queue_key.h"
-#include "storage/wheel.h"
-
-#define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
-#include <uthash.h>
 
 /* Pending jobs of one priority on one clock, ordered by position. Those at or before `counted`
  * are ready, the others delayed: falling due changes a counter and no record. */
@@ -28,7 +26,7 @@ struct job_counts {
 enum { TOPIC_PAUSED_IN = 1, TOPIC_PAUSED_OUT = 2 };
 
 struct topic {
-    UT_hash_handle hh;
+    struct topic_entry *entry; /* its name and timer */
     uint64_t id, next_seq, next_token;
     uint64_t claimed, dead, done;
     uint64_t bytes;                 /* of all bodies */
@@ -42,36 +40,28 @@ struct topic {
     /* No lease, no ttl ends before, no done job is to be removed before, no dead job has died
      * before: ticks start here. */
     struct position next_lease, next_ttl, next_done, next_dead;
-    struct wheel_timer timer;
-    int64_t next_event; /* on the queue's clock; DUEQ_NEVER */
-    bool purging;       /* and: */
-    uint64_t purged;    /* jobs that the purge has removed */
-    int64_t purged_at;  /* its last call, on the queue's clock */
+    bool purging;      /* and: */
+    uint64_t purged;   /* jobs that the purge has removed */
+    int64_t purged_at; /* its last call, on the queue's clock */
     struct {
         int64_t jobs, bytes;
     } adding;        /* by the batch that is being planned; else 0 */
     bool lookalikes; /* a caller has pushed ids that look like the store's own */
     bool put_off;    /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
+    bool unsaved; /* its record counts less as ready, or has earlier bounds */
     struct topic *dirty_next, *signal_next, *signal_prev;
     struct dueq_watch *watches; /* of its jobs, see endings.h; NULL: none */
-    struct topic *next, *prev;  /* among those without jobs, when is_empty */
+    struct topic *next, *prev;  /* among those without jobs, when is_empty, or those awake */
     bool is_empty;
-    size_t name_size;
-    char name[];
 };
 
 static inline struct dueq_slice topic_name(const struct topic *topic)
 {
-    return dueq_slice(topic->name, topic->name_size);
+    return topic_entry_name(topic->entry);
 }
 
-static inline struct topic *topic_of_timer(struct wheel_timer *timer)
-{
-    return (struct topic *)(void *)((char *)timer - offsetof(struct topic, timer));
-}
-
-struct topic *topic_new(struct dueq_slice name, uint64_t id); /* NULL: out of memory */
+struct topic *topic_new(uint64_t id); /* NULL: out of memory */
 void topic_free(struct topic *topic);
 
 /* NULL: no such lane. */
@@ -84,15 +74,14 @@ struct lane *topic_lane(struct topic *topic, uint8_t priority, uint8_t clock,
 /* Removes lanes without jobs. */
 void topic_drop_empty_lanes(struct topic *topic);
 
-/* The record: numbers, then lanes, of which there are at most two a priority. Version 1 has the
- * first TOPIC_NUMBERS_1 numbers. */
+/* The record: numbers, bounds, then lanes, of which there are at most two a priority. */
 enum {
-    TOPIC_NUMBERS_1 = 13,
-    TOPIC_NUMBERS = 20,
-    TOPIC_HEAD_SIZE = 4 + TOPIC_NUMBERS * 8,
-    TOPIC_LANE_SIZE = 2 + 4 * 8,
     TOPIC_LANES_MAX = 2 * 256,
-    TOPIC_RECORD_MAX = TOPIC_HEAD_SIZE + TOPIC_LANES_MAX * TOPIC_LANE_SIZE
+    TOPIC_NUMBERS = 20,
+    TOPIC_BOUNDS = 4,
+    TOPIC_HEAD_MAX = 2 + (TOPIC_NUMBERS + TOPIC_BOUNDS + 1) * NUMBERS_MAX,
+    TOPIC_LANE_MAX = 2 + 5 * NUMBERS_MAX,
+    TOPIC_RECORD_MAX = TOPIC_HEAD_MAX + TOPIC_LANES_MAX * TOPIC_LANE_MAX
 };
 /* bytes: TOPIC_RECORD_MAX of them. Returns how many were written. */
 size_t topic_write(struct topic *topic, uint8_t *bytes);
@@ -100,8 +89,11 @@ size_t topic_write(struct topic *topic, uint8_t *bytes);
 uint64_t topic_read_id(struct dueq_slice record);
 /* True: it is of version 1, which does not know the bytes of the bodies. */
 bool topic_lacks_bytes(struct dueq_slice record);
-/* NULL: malformed, or out of memory. */
-struct topic *topic_read(struct dueq_slice name, struct dueq_slice record);
+/* topic: as topic_new returned it, or read before. All but its entry and its lists is as the
+ * record says. DUEQ_CORRUPT: malformed. DUEQ_NOMEM. */
+enum dueq_status topic_read(struct topic *topic, struct dueq_slice record);
+/* True: earlier versions wrote it, with less in it. */
+bool topic_record_is_old(struct dueq_slice record);
 
 struct job_counts topic_counts(const struct topic *topic);
 static inline uint64_t job_count(const struct job_counts *counts, enum dueq_state state)

@@ -34,14 +34,25 @@ static void check_directory(const char *dir, bool replays)
     assert_int_equal(dueq_close(store), DUEQ_OK);
 }
 
-static void a_directory_of_format_1_is_read(void **state)
+static void check_archive(const char *archive)
 {
     char *dir = temp_dir_new();
 
-    (void)state;
-    unpack("format-1.tar.gz", dir);
+    unpack(archive, dir);
     check_directory(dir, true);
     temp_dir_remove(dir);
+}
+
+static void a_directory_of_format_1_is_read(void **state)
+{
+    (void)state;
+    check_archive("format-1.tar.gz");
+}
+
+static void topics_of_version_2_are_read(void **state)
+{
+    (void)state;
+    check_archive("format-1-topic-2.tar.gz");
 }
 
 static void a_directory_made_now_is_read_the_same(void **state)
@@ -58,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_of_format_1_is_read),
+        cmocka_unit_test(topics_of_version_2_are_read),
         cmocka_unit_test(a_directory_made_now_is_read_the_same),
     };
 

@@ -1,6 +1,8 @@
 /* The wheel's promises, one by one; tests/model/test_wheel_random.c has random use. */
 #include "storage/wheel.h"
 
+#include <stdlib.h>
+
 #include "tests/support/cmocka.h"
 
 enum { START = 1000 };
@@ -175,6 +177,39 @@ static void a_jump_far_beyond_the_horizon_fires_everything(void **state)
     check(wheel);
 }
 
+/* A slot far away may have very many timers: none of the calls moves them all. */
+static void a_full_slot_is_taken_apart_in_several_calls(void **state)
+{
+    enum { MANY = 20 * WHEEL_MOVES_MOST, AHEAD = 1 << 24 };
+    struct wheel_timer *timers = calloc(MANY, sizeof(*timers)), *timer;
+    struct wheel *wheel = *state;
+    int fired = 0, calls = 0, first = 0;
+
+    for (int i = 0; i < MANY; i++)
+        assert_true(wheel_arm(wheel, &timers[i], START + AHEAD + i % 7));
+    for (int i = 0; i < MANY - 2; i++)
+        first += i % 7 == 0;
+    while (wheel_next(wheel) <= START + AHEAD) {
+        timer = wheel_expire(wheel, START + AHEAD);
+        calls++;
+        assert_true(timer == NULL || timer->due == START + AHEAD);
+        fired += timer != NULL;
+        check(wheel);
+        if (calls == 1) { /* changes in the middle of it */
+            wheel_cancel(wheel, &timers[MANY - 1]);
+            assert_true(wheel_arm(wheel, &timers[MANY - 2], START + AHEAD + 100));
+        }
+    }
+    assert_int_equal(fired, first);
+    assert_in_range(calls, MANY / WHEEL_MOVES_MOST, MANY);
+    while (wheel_next(wheel) <= START + AHEAD + 7)
+        fired += wheel_expire(wheel, START + AHEAD + 7) != NULL;
+    assert_int_equal(fired, MANY - 2);
+    assert_ptr_equal(wheel_expire(wheel, START + AHEAD + 100), &timers[MANY - 2]);
+    assert_int_equal(wheel_next(wheel), WHEEL_NEVER);
+    free(timers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +225,7 @@ int main(void)
         cmocka_unit_test_setup(a_timer_armed_by_one_that_fires_keeps_its_turn, start),
         cmocka_unit_test_setup(time_that_goes_back_is_ignored, start),
         cmocka_unit_test_setup(a_jump_far_beyond_the_horizon_fires_everything, start),
+        cmocka_unit_test_setup(a_full_slot_is_taken_apart_in_several_calls, start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
