@@ -27,7 +27,9 @@
 #include <utlist.h>
 
 enum {
-    TICK_BUDGET = 2000, /* steps of background work in a turn */
+    PART_USEC = 3000,   /* after that a part of a turn leaves the rest to the next turn */
+    TICK_BUDGET = 2000, /* steps of background work in a turn at most */
+    TICK_STEPS = 20,    /* of these, between two looks at the clock */
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
@@ -194,6 +196,17 @@ void server_begin_turn(struct server *server)
         turn_watch_begin(&server->turn, clock_usec(), clock_cpu_usec());
 }
 
+bool server_part_is_long(const struct server *server)
+{
+    return turn_watch_runs(&server->turn) && clock_usec() - server->turn.marked >= PART_USEC;
+}
+
+void server_end_event(struct server *server)
+{
+    if (server_part_is_long(server))
+        event_base_loopbreak(server->base);
+}
+
 static void end_part(struct server *server, enum turn_part part)
 {
     turn_watch_mark(&server->turn, part, clock_usec());
@@ -272,8 +285,13 @@ static bool may_tick(const struct server *server)
 static bool tick(struct server *server)
 {
     uint64_t began = clock_usec();
-    bool more = dueq_tick(server->store, server->now, TICK_BUDGET);
+    unsigned steps = 0;
+    bool more;
 
+    do {
+        more = dueq_tick(server->store, server->now, TICK_STEPS);
+        steps += TICK_STEPS;
+    } while (more && steps < TICK_BUDGET && !server_part_is_long(server));
     note_latency(server, LATENCY_TICK, began);
     return more;
 }
@@ -334,8 +352,8 @@ static void resume_held(struct server *server)
     }
 }
 
-/* Runs requests of connections that have read more than they could run; each connection
- * once. */
+/* Runs requests of connections that have read more than they could run; each connection once,
+ * and not all of them when it takes long. */
 static void resume_some(struct server *server)
 {
     struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev;
@@ -346,7 +364,7 @@ static void resume_some(struct server *server)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
         connection->is_resumed = false;
         connection_resume(connection);
-        if (connection == last)
+        if (connection == last || server_part_is_long(server))
             break;
     }
 }

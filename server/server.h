@@ -118,6 +118,12 @@ void server_add_session(struct server *server, struct session *session);
 void server_remove_session(struct server *server, struct session *session);
 /* To be called by each event of the loop, so that the time of the turn is known. O(1). */
 void server_begin_turn(struct server *server);
+/* To be called at the end of an event that has run requests: when the turn is long, events that
+ * are left come in the next one. */
+void server_end_event(struct server *server);
+/* Has the present part of the turn taken so long that the rest is for the next turn? Each part
+ * does at least something. */
+bool server_part_is_long(const struct server *server);
 /* Reads the clocks: after each wait of the loop, and before due work is done. */
 void server_update_clock(struct server *server);
 /* Commits a batch that has grown large before the end of the turn. Does nothing within a

@@ -428,6 +428,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     (void)what;
     server_begin_turn(connection->server);
     connection_read(connection);
+    server_end_event(connection->server);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)

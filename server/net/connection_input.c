@@ -10,7 +10,11 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-enum { READ_SIZE = 64 * 1024, BUSY_PATIENCE_MS = 60 * 1000 };
+enum {
+    READ_SIZE = 64 * 1024,
+    BUSY_PATIENCE_MS = 60 * 1000,
+    LOOK_AFTER = 8 /* requests, at the clock */
+};
 
 /* ---- running */
 
@@ -226,12 +230,22 @@ static void note_backlog(struct connection *connection)
                                resp_reader_unread(connection->reader) > 0);
 }
 
+/* Does it leave the next request to another turn? */
+static bool has_run_enough(const struct connection *connection, int64_t run)
+{
+    const struct server *server = connection->server;
+
+    return run >= server->config.pipeline_limit ||
+           (run > 0 && run % LOOK_AFTER == 0 && server_part_is_long(server));
+}
+
 void connection_resume(struct connection *connection)
 {
-    int64_t left = connection->server->config.pipeline_limit;
+    int64_t run = 0;
 
-    while (connection_may_run(connection) && left > 0 && take_next_request(connection))
-        left--;
+    while (connection_may_run(connection) && !has_run_enough(connection, run) &&
+           take_next_request(connection))
+        run++;
     note_backlog(connection);
     connection_account(connection);
     connection_update_events(connection);

@@ -4,7 +4,7 @@
 #include "server/net/connection.h"
 
 enum {
-    RUN_MOST = 200,         /* held requests in one turn: a millisecond or two */
+    RUN_MOST = 200,         /* held requests in one turn */
     CREDIT_USEC = 20000,    /* of time in which nothing grew; a turn may take that long */
     LOOK_AGAIN_MS = 10,     /* when those who may run do not read their replies */
     ADDS_LITTLE = 16 * 1024 /* bytes of an argument: an ack with a longer result grows */
@@ -110,8 +110,8 @@ static void run_held(struct server *server, enum hold kind, unsigned *left)
 {
     struct connection *connection;
 
-    while (*left > 0 && server->held[kind].count > 0 && admits(server, kind) &&
-           (connection = first_that_runs(server, kind)) != NULL) {
+    while (*left > 0 && !server_part_is_long(server) && server->held[kind].count > 0 &&
+           admits(server, kind) && (connection = first_that_runs(server, kind)) != NULL) {
         --*left;
         connection_resume(connection);
     }
@@ -123,7 +123,7 @@ void throttle_turn(struct server *server)
 
     run_held(server, HOLD_WORK, &left);
     run_held(server, HOLD_GROWTH, &left);
-    server->throttle.has_more = left == 0;
+    server->throttle.has_more = left == 0 || server_part_is_long(server);
 }
 
 int64_t throttle_next(const struct server *server)

@@ -463,6 +463,21 @@ static void info_tells_of_the_longest_turn(void **state)
     free(text);
 }
 
+/* A turn ends after some milliseconds, also within a pipeline. */
+static void a_long_pipeline_of_slow_commands_lets_others_in(void **state)
+{
+    enum { SLOW = 64 };
+    (void)state;
+    struct server_process *server = server_process_start("enable-debug-command yes");
+    redisContext *slow = client_open(server), *client = client_open(server);
+    for (int i = 0; i < SLOW; i++)
+        redisAppendCommand(slow, "DEBUG SLEEP 0.05");
+    say(slow, "DEBUG SLEEP 0.05");
+    expect_reply(slow, "OK"); /* they run now */
+    expect(client, "PONG", "PING");
+    assert_in_range(ask_info(client, "stats", "total_commands_processed"), 2, SLOW - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +492,7 @@ int main(void)
         served_test(info_counts_commands),
         served_test(info_sums_over_topics),
         serving_test(info_tells_of_the_longest_turn),
+        serving_test(a_long_pipeline_of_slow_commands_lets_others_in),
         served_test(config_get_takes_names_and_globs),
         served_test(config_set_is_all_or_nothing),
         served_test(time_is_seconds_and_microseconds),
