@@ -1,7 +1,5 @@
 #include "storage/kv/data_dir.h"
 
-#include "storage/io.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,44 +11,51 @@
 
 static const char format[] = "dueq 1\n";
 
+/* Unless the parent can be written but not read. -1: errno. */
+static int sync_name(const char *dir, const struct dueq_io *io)
+{
+    char parent[PATH_MAX];
+
+    snprintf(parent, sizeof(parent), "%.*s/..", PATH_MAX - 4, dir);
+    return io->fsync_dir(io->arg, parent) == 0 || errno == EACCES ? 0 : -1;
+}
+
+/* A process that made the directory may have been killed before it synced its name: FORMAT is
+ * written after that. */
+static enum dueq_status write_format(int fd, const char *dir, const struct dueq_io *io,
+                                     struct dueq_error *error)
+{
+    if (sync_name(dir, io) != 0)
+        return dueq_fail(error, DUEQ_IO, "cannot sync the name of %s: %s", dir,
+                         strerror(errno));
+    if (pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||
+        fsync(fd) != 0)
+        return dueq_fail(error, DUEQ_IO, "cannot write %s/FORMAT: %s", dir, strerror(errno));
+    return DUEQ_OK;
+}
+
 /* The lock is on the FORMAT file: the kernel releases it however the process ends. */
-static enum dueq_status check_format(int fd, const char *path, struct dueq_error *error)
+static enum dueq_status check_format(int fd, const char *dir, const struct dueq_io *io,
+                                     struct dueq_error *error)
 {
     char found[64] = "";
     ssize_t size = pread(fd, found, sizeof(found) - 1, 0);
 
     if (size < 0)
-        return dueq_fail(error, DUEQ_IO, "cannot read %s: %s", path, strerror(errno));
-    if (size == 0 || found[0] == '\0') { /* new, or a power cut came before the write */
-        if (pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||
-            fsync(fd) != 0)
-            return dueq_fail(error, DUEQ_IO, "cannot write %s: %s", path, strerror(errno));
-        return DUEQ_OK;
-    }
+        return dueq_fail(error, DUEQ_IO, "cannot read %s/FORMAT: %s", dir, strerror(errno));
+    if (size == 0 || found[0] == '\0') /* new, or a power cut came before the write */
+        return write_format(fd, dir, io, error);
     if (strcmp(found, format) == 0)
         return DUEQ_OK;
     found[strcspn(found, "\n")] = '\0';
     return dueq_fail(
         error, DUEQ_FORMAT,
-        "%s says \"%s\", this version reads \"dueq 1\": use the dueq that wrote it", path,
+        "%s/FORMAT says \"%s\", this version reads \"dueq 1\": use the dueq that wrote it", dir,
         found);
 }
 
-/* Creates the directory and syncs its name, unless the parent can be written but not read. -1:
- * errno. */
-static int make_directory(const char *dir)
-{
-    char parent[PATH_MAX];
-
-    if (mkdir(dir, 0700) != 0)
-        return errno == EEXIST ? 0 : -1;
-    snprintf(parent, sizeof(parent), "%.*s/..", PATH_MAX - 4, dir);
-    if (io_system.fsync_dir(io_system.arg, parent) != 0 && errno != EACCES)
-        return -1;
-    return 0;
-}
-
-enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *error)
+enum dueq_status data_dir_lock(const char *dir, const struct dueq_io *io, int *ret_fd,
+                               struct dueq_error *error)
 {
     char path[PATH_MAX];
     enum dueq_status status;
@@ -58,7 +63,7 @@ enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *
 
     if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    if (make_directory(dir) != 0)
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
         return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", dir, strerror(errno));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -67,7 +72,7 @@ enum dueq_status data_dir_lock(const char *dir, int *ret_fd, struct dueq_error *
         close(fd);
         return dueq_fail(error, DUEQ_LOCKED, "%s is in use by another process", dir);
     }
-    status = check_format(fd, path, error);
+    status = check_format(fd, dir, io, error);
     if (status != DUEQ_OK) {
         close(fd);
         return status;

@@ -162,7 +162,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->active = memtable_new();
     status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
                  ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
-                 : data_dir_lock(dir, &kv->lock_fd, error);
+                 : data_dir_lock(dir, kv->io, &kv->lock_fd, error);
     if (status == DUEQ_OK)
         status = open_lmdb(kv, error);
     if (status == DUEQ_OK)

@@ -1,7 +1,9 @@
 /* A data directory belongs to one process and has one format. */
 #include "storage/kv/data_dir.h"
+#include "tests/support/faults/fake_disk.h"
 #include "tests/support/temp_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -57,7 +59,7 @@ static void expect_lock(void)
     struct dueq_error error = {""};
     int fd = -1;
 
-    if (data_dir_lock(dir, &fd, &error) != DUEQ_OK)
+    if (data_dir_lock(dir, &io_system, &fd, &error) != DUEQ_OK)
         fail_msg("%s", error.text);
     assert_true(fd >= 0);
     data_dir_unlock(fd);
@@ -68,7 +70,7 @@ static void expect_refusal(enum dueq_status status, const char *words)
     struct dueq_error error = {""};
     int fd = -7;
 
-    assert_int_equal(data_dir_lock(dir, &fd, &error), status);
+    assert_int_equal(data_dir_lock(dir, &io_system, &fd, &error), status);
     assert_int_equal(fd, -7);
     if (strstr(error.text, words) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", error.text, words);
@@ -93,12 +95,32 @@ static void a_directory_that_is_there_is_taken(void **state)
     expect_format();
 }
 
+/* The one that made it may have been killed right after. */
+static void the_name_is_synced_before_the_directory_counts_as_made(void **state)
+{
+    struct fake_disk *disk = fake_disk_new();
+    int fd = -7;
+
+    (void)state;
+    for (int tries = 0; tries < 2; tries++) {
+        fake_disk_fail(disk, DISK_SYNC_NAMES, 0, 1, EIO);
+        assert_int_equal(data_dir_lock(dir, fake_disk_io(disk), &fd, NULL), DUEQ_IO);
+    }
+    assert_int_equal(data_dir_lock(dir, fake_disk_io(disk), &fd, NULL), DUEQ_OK);
+    data_dir_unlock(fd);
+    assert_int_equal(fake_disk_count(disk, DISK_SYNC_NAMES), 3);
+    assert_int_equal(data_dir_lock(dir, fake_disk_io(disk), &fd, NULL), DUEQ_OK);
+    data_dir_unlock(fd);
+    assert_int_equal(fake_disk_count(disk, DISK_SYNC_NAMES), 3);
+    fake_disk_free(disk);
+}
+
 static void a_directory_in_use_is_refused_until_it_is_let_go(void **state)
 {
     int fd;
 
     (void)state;
-    assert_int_equal(data_dir_lock(dir, &fd, NULL), DUEQ_OK);
+    assert_int_equal(data_dir_lock(dir, &io_system, &fd, NULL), DUEQ_OK);
     expect_refusal(DUEQ_LOCKED, "in use");
     data_dir_unlock(fd);
     expect_lock();
@@ -162,7 +184,7 @@ static void a_path_too_long_is_refused(void **state)
     (void)state;
     memset(path, 'p', PATH_MAX);
     path[PATH_MAX] = '\0';
-    assert_int_equal(data_dir_lock(path, &fd, NULL), DUEQ_INVALID);
+    assert_int_equal(data_dir_lock(path, &io_system, &fd, NULL), DUEQ_INVALID);
 }
 
 int main(void)
@@ -171,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_missing_directory_is_made),
         TEST(a_directory_that_is_there_is_taken),
+        TEST(the_name_is_synced_before_the_directory_counts_as_made),
         TEST(a_directory_in_use_is_refused_until_it_is_let_go),
         TEST(another_format_is_refused_and_left_alone),
         TEST(a_format_never_written_is_written),
