@@ -131,7 +131,7 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-sanitize soak
+.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-sanitize soak test-powercut
 check: check-unit check-model check-integration check-docs check-embed ## unit, model, integration, documents, embedding
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
@@ -139,6 +139,9 @@ check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STE
 	@tools/run-tests $^
 soak: $(MODEL) ## the model tests with new seeds, repeated until one fails
 	@while tools/run-tests $^ >$(BUILD)/soak.log; do printf .; done; cat $(BUILD)/soak.log; false
+test-powercut: $(BUILD)/tests/model/test_power_cut ## 10,000 power cuts and kills (SEED=, STEPS=), then each sync removed in turn
+	@STEPS=$${STEPS:-10000} tools/run-tests $<
+	@tests/powercut/run
 check-integration: $(INTEGRATION) ## the real server with real clients
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
 check-docs: $(BUILD)/dueq ## every example in README.md and docs/commands.md, with redis-cli

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/cmocka.h"
 
@@ -225,13 +226,15 @@ static bool open_space(void)
 
 static void end_life(void)
 {
-    if (dice_once_in(&test.dice, 2))
+    if (!fake_disk_is_dead(test.disk) && dice_once_in(&test.dice, 2))
         fake_disk_cut_after(test.disk, 0);
     if (test.kv != NULL && dice_once_in(&test.dice, 3))
         kv_close(test.kv); /* a power cut may interrupt it */
     else
         kv_abandon(test.kv);
     test.kv = NULL;
+    if (fake_disk_is_killed(test.disk))
+        fake_disk_revive(test.disk);
     if (fake_disk_is_dead(test.disk))
         fake_disk_restart(test.disk, &test.dice);
     fake_disk_fail(test.disk, DISK_DATA_SYNC, 0, 0, 0);
@@ -241,9 +244,12 @@ static void end_life(void)
 static void live_once(void)
 {
     int steps = (int)dice_roll(&test.dice, 120);
+    uint64_t end = 1 + dice_roll(&test.dice, 400);
 
     if (dice_once_in(&test.dice, 2))
-        fake_disk_cut_after(test.disk, 1 + dice_roll(&test.dice, 400));
+        fake_disk_cut_after(test.disk, end);
+    else if (dice_once_in(&test.dice, 2))
+        fake_disk_kill_after(test.disk, end);
     if (dice_once_in(&test.dice, 3))
         fake_disk_fail(test.disk, DISK_DATA_SYNC, (unsigned)dice_roll(&test.dice, 40), 1,
                        dice_once_in(&test.dice, 3) ? ENOSPC : EIO);
@@ -309,29 +315,87 @@ static void a_new_space_survives_a_cut_at_once(void **state)
     tear_down_test();
 }
 
+/* Returns whether the creation ended before. */
+static bool cut_in_creation(unsigned long calls)
+{
+    struct dueq_error error = {""};
+    bool whole;
+
+    set_up_test();
+    fake_disk_cut_after(test.disk, calls);
+    whole = try_to_open(&error) == DUEQ_OK && !fake_disk_is_dead(test.disk);
+    if (error.text[0] != '\0')
+        test.kv = NULL;
+    cut_and_restart();
+    error.text[0] = '\0';
+    if (try_to_open(&error) != DUEQ_OK)
+        fail_msg("after a cut at call %lu: %s", calls, error.text);
+    assert_int_equal(kv_wait(test.kv, commit_one("k")), DUEQ_OK);
+    kv_abandon(test.kv);
+    test.kv = NULL;
+    tear_down_test();
+    return whole;
+}
+
 /* Wherever a power cut interrupts the creation, the next opening completes the directory. */
 static void a_cut_at_any_point_of_creation_leaves_a_directory_that_opens(void **state)
 {
-    struct dueq_error error = {""};
-    bool whole = false;
-
     (void)state;
-    for (unsigned long calls = 1; !whole; calls++) {
-        set_up_test();
-        fake_disk_cut_after(test.disk, calls);
-        whole = try_to_open(&error) == DUEQ_OK && !fake_disk_is_dead(test.disk);
-        if (error.text[0] != '\0')
-            test.kv = NULL;
-        cut_and_restart();
-        error.text[0] = '\0';
-        if (try_to_open(&error) != DUEQ_OK)
-            fail_msg("after a cut at call %lu: %s", calls, error.text);
-        assert_int_equal(kv_wait(test.kv, commit_one("k")), DUEQ_OK);
-        kv_abandon(test.kv);
-        test.kv = NULL;
-        tear_down_test();
-        assert_true(calls < 500);
+    for (int round = 0; round < 8; round++)
+        for (unsigned long calls = 1; !cut_in_creation(calls); calls++)
+            assert_true(calls < 500);
+}
+
+/* Fills some segments, so that an opening has some to remove. */
+enum { LARGE = 40000, LARGE_KEYS = 6 };
+
+static struct dueq_slice large_value(int at)
+{
+    static uint8_t value[LARGE];
+
+    memset(value, 'a' + at, sizeof(value));
+    return dueq_slice(value, sizeof(value));
+}
+
+static void commit_segments(void)
+{
+    uint64_t lsn;
+
+    for (int i = 0; i < LARGE_KEYS; i++) {
+        char key = (char)('a' + i);
+
+        kv_put(test.kv, dueq_slice(&key, 1), large_value(i), false);
+        assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+        assert_int_equal(kv_wait(test.kv, lsn), DUEQ_OK);
     }
+}
+
+static void check_segments(void)
+{
+    struct dueq_slice value;
+
+    for (int i = 0; i < LARGE_KEYS; i++) {
+        char key = (char)('a' + i);
+
+        assert_int_equal(kv_get(test.kv, dueq_slice(&key, 1), &value), DUEQ_OK);
+        assert_true(dueq_slice_equal(value, large_value(i)));
+    }
+}
+
+/* The power goes right after an opening. Another one finds everything. */
+static void open_cut_and_check(const char *when, unsigned long nth)
+{
+    struct dueq_error error = {""};
+
+    if (try_to_open(&error) != DUEQ_OK) /* an opening syncs, too */
+        assert_int_equal(try_to_open(&error), DUEQ_OK);
+    check_segments();
+    cut_and_restart();
+    if (try_to_open(&error) != DUEQ_OK)
+        fail_msg("%s %lu: %s", when, nth, error.text);
+    check_segments();
+    kv_abandon(test.kv);
+    test.kv = NULL;
 }
 
 /* After a failed sync Linux counts the pages as written. What the store reads then may not be
@@ -339,23 +403,45 @@ static void a_cut_at_any_point_of_creation_leaves_a_directory_that_opens(void **
 static void lose_nth_data_sync(unsigned nth, int error_number)
 {
     struct dueq_error error = {""};
-    struct dueq_slice value;
 
     set_up_test();
     assert_int_equal(try_to_open(&error), DUEQ_OK);
-    assert_int_equal(kv_wait(test.kv, commit_one("a")), DUEQ_OK);
+    commit_segments();
     fake_disk_fail(test.disk, DISK_DATA_SYNC, nth, 1, error_number);
     kv_checkpoint(test.kv);
     kv_abandon(test.kv);
-    if (try_to_open(&error) != DUEQ_OK) /* an opening syncs, too */
-        assert_int_equal(try_to_open(&error), DUEQ_OK);
-    assert_int_equal(kv_get(test.kv, dueq_slice("a", 1), &value), DUEQ_OK);
-    cut_and_restart();
-    if (try_to_open(&error) != DUEQ_OK)
-        fail_msg("sync %u: %s", nth, error.text);
-    assert_int_equal(kv_get(test.kv, dueq_slice("a", 1), &value), DUEQ_OK);
-    kv_abandon(test.kv);
+    open_cut_and_check("sync", nth);
     tear_down_test();
+}
+
+/* What a killed process has written and not synced is read by the next one, which must sync it
+ * before it relies on it, on a full disk too. Returns whether the checkpoint ended before. */
+static bool kill_in_checkpoint(unsigned long calls, bool full)
+{
+    struct dueq_error error = {""};
+    bool whole;
+
+    set_up_test();
+    assert_int_equal(try_to_open(&error), DUEQ_OK);
+    commit_segments();
+    fake_disk_kill_after(test.disk, calls);
+    whole = kv_checkpoint(test.kv) == DUEQ_OK;
+    kv_abandon(test.kv);
+    whole = whole && !fake_disk_is_killed(test.disk);
+    fake_disk_revive(test.disk);
+    if (full)
+        fake_disk_fail(test.disk, DISK_DATA_WRITE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    open_cut_and_check("kill", calls);
+    tear_down_test();
+    return whole;
+}
+
+static void a_kill_at_any_point_of_a_checkpoint_loses_nothing_to_a_later_cut(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 8; round++)
+        for (unsigned long calls = 1; !kill_in_checkpoint(calls, round % 2 == 0); calls++)
+            assert_true(calls < 500);
 }
 
 static void what_a_failed_sync_of_data_lost_is_not_believed(void **state)
@@ -384,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_new_space_survives_a_cut_at_once),
         cmocka_unit_test(a_cut_at_any_point_of_creation_leaves_a_directory_that_opens),
         cmocka_unit_test(what_a_failed_sync_of_data_lost_is_not_believed),
+        cmocka_unit_test(a_kill_at_any_point_of_a_checkpoint_loses_nothing_to_a_later_cut),
         cmocka_unit_test(a_space_comes_back_as_it_was_after_some_commit)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

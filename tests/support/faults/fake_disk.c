@@ -35,6 +35,7 @@ struct fake_disk {
     bool hold_syncs;
     unsigned held_syncs; /* of files that have a name */
     bool dead;
+    bool kills;              /* the cut ends the process, not the power */
     unsigned long until_cut; /* 0: no cut is planned */
     uint64_t free_bytes;
 };
@@ -273,7 +274,7 @@ ssize_t fake_disk_data_write(struct fake_disk *disk, const char *path, int fd,
     pthread_mutex_lock(&disk->lock);
     if (!fails(disk, DISK_DATA_WRITE))
         put = write_cache(find(disk, path), fd, parts, count, offset);
-    else if (disk->dead) /* the write will be lost */
+    else if (disk->dead && !disk->kills) /* the write will be lost */
         put = write_cache(NULL, fd, parts, count, offset);
     leave(disk, 0);
     return put;
@@ -508,7 +509,41 @@ void fake_disk_cut_after(struct fake_disk *disk, unsigned long calls)
     pthread_mutex_lock(&disk->lock);
     disk->until_cut = calls;
     disk->dead = calls == 0;
+    disk->kills = false;
     pthread_cond_broadcast(&disk->released);
+    pthread_mutex_unlock(&disk->lock);
+}
+
+void fake_disk_kill_after(struct fake_disk *disk, unsigned long calls)
+{
+    pthread_mutex_lock(&disk->lock);
+    disk->until_cut = calls;
+    disk->kills = true;
+    pthread_mutex_unlock(&disk->lock);
+}
+
+bool fake_disk_is_killed(struct fake_disk *disk)
+{
+    bool killed;
+
+    pthread_mutex_lock(&disk->lock);
+    killed = disk->dead && disk->kills;
+    pthread_mutex_unlock(&disk->lock);
+    return killed;
+}
+
+/* Under the lock. */
+static void begin_anew(struct fake_disk *disk)
+{
+    memset(disk->faults, 0, sizeof(disk->faults));
+    disk->dead = disk->kills = disk->hold_syncs = false;
+    disk->most = disk->until_cut = 0;
+}
+
+void fake_disk_revive(struct fake_disk *disk)
+{
+    pthread_mutex_lock(&disk->lock);
+    begin_anew(disk);
     pthread_mutex_unlock(&disk->lock);
 }
 
@@ -547,9 +582,7 @@ void fake_disk_restart(struct fake_disk *disk, struct dice *dice)
     disk_image_each(disk->image, remove_real, NULL);
     disk_image_cut(disk->image, dice);
     disk_image_each(disk->image, restore_real, NULL);
-    memset(disk->faults, 0, sizeof(disk->faults));
-    disk->dead = disk->hold_syncs = false;
-    disk->most = disk->until_cut = 0;
+    begin_anew(disk);
     disk->dice = *dice;
     pthread_mutex_unlock(&disk->lock);
 }

@@ -50,6 +50,12 @@ unsigned fake_disk_held_syncs(struct fake_disk *disk);
  * of open files. */
 void fake_disk_cut_after(struct fake_disk *disk, unsigned long calls);
 bool fake_disk_is_dead(struct fake_disk *disk);
+/* Kills the process after `calls` more calls: from then on every call fails, and what was
+ * written before is in the page cache, where the next process finds it after fake_disk_revive.
+ */
+void fake_disk_kill_after(struct fake_disk *disk, unsigned long calls);
+bool fake_disk_is_killed(struct fake_disk *disk);
+void fake_disk_revive(struct fake_disk *disk);
 /* The power returns: the files become what the cut has left. No file may be open. */
 void fake_disk_restart(struct fake_disk *disk, struct dice *dice);
 

@@ -386,6 +386,33 @@ static bool is_blank(const char *name)
 }
 
 /* Otherwise its records would be valid under the number that it gets next time. */
+static void remove_reserve(void)
+{
+    const struct dueq_io *io = fake_disk_io(rig.disk);
+    char *path = rig_path(&rig, "reserve.seg");
+
+    assert_int_equal(io->unlink(io->arg, path), 0);
+    free(path);
+}
+
+/* It is set aside for a full disk, on which none can be made after a power cut. */
+static void the_reserve_outlives_a_power_cut(void **state)
+{
+    struct dice dice = {12};
+
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        journal_prepare(rig.journal);
+        assert_int_equal(rig_files(&rig, "reserve"), 1);
+        fake_disk_cut_after(rig.disk, 0);
+        rig_close(&rig);
+        fake_disk_restart(rig.disk, &dice);
+        assert_int_equal(rig_files(&rig, "reserve"), 1);
+        remove_reserve();
+        rig_reopen(&rig);
+    }
+}
+
 static void the_reserve_does_not_come_back_written_to(void **state)
 {
     struct dice dice = {11};
@@ -509,6 +536,7 @@ int main(void)
         TEST(room_that_ends_while_files_are_made_has_ended),
         TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
         TEST(the_reserve_outlives_a_reopening),
+        TEST(the_reserve_outlives_a_power_cut),
         TEST(the_reserve_does_not_come_back_written_to),
         TEST(a_reserve_that_cannot_be_taken_fails_the_journal),
         TEST(a_spare_becomes_the_reserve_that_is_missing),

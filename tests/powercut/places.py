@@ -1,0 +1,82 @@
+"""The syncs of the source, each with the change that removes it."""
+
+# The name of a sync, and the changes that remove it: file, text that stands there once, what takes
+# its place. Where a second sync covers for the first, both are removed: the test of one without the
+# other could not fail.
+PLACES = {
+    "the name of a new data directory": [
+        ("storage/kv/data_dir.c",
+         "return io->fsync_dir(io->arg, parent) == 0 || errno == EACCES ? 0 : -1;",
+         "(void)io;\n    return 0;")],
+    "a new data.mdb": [
+        ("storage/kv/lmdb_store.c",
+         "return error == MDB_SUCCESS ? mdb_env_sync(store->env, 1) : error;",
+         "return error;")],
+    "the names of data.mdb and of the journal's directory": [
+        ("storage/kv/lmdb_store.c",
+         "if (error == 0 && io->fsync_dir(io->arg, dir) != 0)",
+         "(void)dir;\n    if (0)"),
+        ("storage/kv/journal/journal_files.c",
+         "if (io->fsync_dir(io->arg, dir) !=\n        0)",
+         "if (0)")],
+    "data.mdb at an opening: when it is read, when its mark has no room, when the mark is written": [
+        ("storage/kv/lmdb_store.c",
+         "if (store->fd < 0 || io->fdatasync(io->arg, store->fd) != 0)",
+         "if (store->fd < 0)"),
+        ("storage/kv/checkpoint.c",
+         "return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_sync(lmdb) : status;",
+         "return status == DUEQ_FULL ? DUEQ_OK : status;"),
+        ("storage/kv/lmdb_store.c",
+         "if (store->io->fdatasync(store->io->arg, store->fd) != 0)\n        return DUEQ_IO;",
+         "")],
+    "data.mdb is read off the disk, and its mark written twice": [
+        ("storage/kv/lmdb_store.c",
+         "io->forget(io->arg, store->fd);",
+         ""),
+        ("storage/kv/checkpoint.c",
+         "    if (status == DUEQ_OK)\n        status = commit_mark(lmdb, mark);\n"
+         "    return status == DUEQ_OK || status == DUEQ_FULL",
+         "    return status == DUEQ_OK || status == DUEQ_FULL")],
+    "a checkpoint": [
+        ("storage/kv/lmdb_store.c",
+         "enum dueq_status status = status_of(store, mdb_env_sync(store->env, 1));",
+         "enum dueq_status status = status_of(store, 0);")],
+    "the records of a commit": [
+        ("storage/kv/journal/journal.c",
+         "result = io->fdatasync(io->arg, segment->fd);",
+         "result = 0;")],
+    "the name of a segment": [
+        ("storage/kv/journal/journal.c",
+         "result = io->fsync_dir(io->arg, journal->files.path);",
+         "result = 0;")],
+    "a segment at an opening": [
+        ("storage/kv/journal/journal_files.c",
+         "if (io->fdatasync(io->arg, fd) != 0 || fstat(fd, &stats) != 0)",
+         "if (fstat(fd, &stats) != 0)")],
+    "a segment is read off the disk": [
+        ("storage/kv/journal/journal_files.c",
+         "io->forget(io->arg, fd);",
+         "")],
+    "the zeros of a new file": [
+        ("storage/kv/journal/journal_files.c",
+         "return io->fdatasync(io->arg, fd);",
+         "return 0;")],
+    "the new name of the reserve": [
+        ("storage/kv/journal/journal_files.c",
+         "if (fd < 0 || io->fsync_dir(io->arg, files->path) == 0)",
+         "if (fd < 0 || 1)")],
+    "the names of spare and reserve": [
+        ("storage/kv/journal/journal_files.c",
+         "return !made || files->io->fsync_dir(files->io->arg, files->path) == 0;",
+         "return true;")],
+    "the removal of segments at an opening": [
+        ("storage/kv/journal/journal_replay.c",
+         "if (io->fsync_dir(io->arg, reading->files->path) != 0)",
+         "if (0)")],
+}
+
+# Syncs on which nothing relies, and what they are for.
+OTHERS = {
+    ("storage/kv/journal/journal.c", "if (io->fdatasync(io->arg, fd) != 0)"):
+        "a large record in steps, so that others wait less; the sync of its segment follows",
+}
