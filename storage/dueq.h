@@ -220,7 +220,8 @@ enum dueq_status dueq_push_unique(struct dueq *store, const struct dueq_push *pu
  * earliest due time, then the one that was pushed first. lease: ms, or DUEQ_DEFAULT for the
  * job's own. DUEQ_NOTFOUND: no job is due. DUEQ_BUSY: the call met a thousand jobs whose ttl
  * had run out, or tens of thousands of records that were removed just now, and stopped; call
- * again, or after dueq_tick. The token of a claim is greater than all earlier ones of the
+ * again, or after dueq_tick. DUEQ_FULL: the disk is full, and of what is set aside only the
+ * part is left that removals need. The token of a claim is greater than all earlier ones of the
  * topic. O(log n). */
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job);
@@ -230,6 +231,10 @@ enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t
 enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int64_t lease,
                                struct dueq_slice worker, struct dueq_time time,
                                struct dueq_job *ret_job);
+
+/* The same for a caller that acks the job before the next commit. Never DUEQ_FULL. */
+enum dueq_status dueq_claim_to_ack(struct dueq *store, struct dueq_slice topic,
+                                   struct dueq_time time, struct dueq_job *ret_job);
 
 /* Removes a finished job, or keeps it as done when its window or its topic says so; then
  * another ack with the same token is accepted too. DUEQ_CANCELLED: the job was cancelled; it is
@@ -269,8 +274,9 @@ enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
  * that dead jobs go to another topic: there they are ready, and have no end of their ttl.)
  * *ret_state: its new state, that of the follow-up when there is one; DUEQ_DEAD also when the
  * job is removed or in another topic. After the end of the lease, when nobody has claimed the
- * job again, the nack takes the place of the crash that was counted. DUEQ_NOTFOUND, DUEQ_STALE,
- * DUEQ_CANCELLED: as dueq_ack. */
+ * job again, the nack takes the place of the crash that was counted. When the disk is full and
+ * half of what is set aside is used, the attempt is counted, but its texts are not kept.
+ * DUEQ_NOTFOUND, DUEQ_STALE, DUEQ_CANCELLED: as dueq_ack. */
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                            enum dueq_state *ret_state);
@@ -291,7 +297,7 @@ enum dueq_status dueq_extend_with(struct dueq *store, struct dueq_slice topic,
 /* Changes when a delayed or ready job is due: `when` ms from now, or at `when` (absolute, unix
  * ms; a past time means now). *ret_due: when that is, unix ms. Its ttl counts from there. A job
  * that is ready keeps its place when it is to be due now (0).
- * DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is claimed, dead or done. */
+ * DUEQ_NOTFOUND. DUEQ_WRONGSTATE: it is claimed, dead or done. DUEQ_FULL: as dueq_claim. */
 enum dueq_status dueq_reschedule(struct dueq *store, struct dueq_slice topic,
                                  struct dueq_slice id, bool absolute, int64_t when,
                                  struct dueq_time time, int64_t *ret_due);

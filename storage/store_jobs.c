@@ -32,14 +32,21 @@ enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *push
 enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
                             struct dueq_time time, struct dueq_job *ret_job)
 {
-    return queue_claim(store->queue, topic, lease, dueq_slice(NULL, 0), time, ret_job);
+    return queue_claim(store->queue, topic, lease, dueq_slice(NULL, 0), false, time, ret_job);
 }
 
 enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int64_t lease,
                                struct dueq_slice worker, struct dueq_time time,
                                struct dueq_job *ret_job)
 {
-    return queue_claim(store->queue, topic, lease, worker, time, ret_job);
+    return queue_claim(store->queue, topic, lease, worker, false, time, ret_job);
+}
+
+enum dueq_status dueq_claim_to_ack(struct dueq *store, struct dueq_slice topic,
+                                   struct dueq_time time, struct dueq_job *ret_job)
+{
+    return queue_claim(store->queue, topic, DUEQ_DEFAULT, dueq_slice(NULL, 0), true, time,
+                       ret_job);
 }
 
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

@@ -374,6 +374,16 @@ static void freeze_when_full(struct kv *kv)
     kv_freeze(kv);
 }
 
+/* On a full disk: what the changes so far take is measured before more of them come. */
+static void merge_when_tight(struct kv *kv)
+{
+    if (!kv_room_is_tight(kv))
+        return;
+    kv_freeze(kv);
+    if (wait_for_checkpoint(kv, 0))
+        release_frozen(kv);
+}
+
 /* ---- the batch */
 
 size_t kv_batch_bytes(const struct kv *kv)
@@ -471,6 +481,7 @@ static void note_commit(struct kv *kv, size_t size, int64_t now)
     if (journal_wants_trim(kv->journal))
         kv_freeze(kv);
     freeze_when_full(kv);
+    merge_when_tight(kv);
 }
 
 enum dueq_status kv_commit(struct kv *kv, int64_t now, uint64_t *ret_lsn)

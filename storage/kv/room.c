@@ -83,6 +83,23 @@ static bool map_is_full(const struct kv *kv, uint64_t bytes)
     return kv->room.data.used + pending(kv, bytes) + headroom(kv) > kv->options.map_bytes;
 }
 
+/* What removals alone may use: the last part of what is reserved for what drains. */
+static uint64_t last_room(const struct kv *kv)
+{
+    return drain_room(kv) / 4;
+}
+
+/* What is left of so many bytes after the checkpoints of what is in memory. */
+static uint64_t left_of(const struct kv *kv, uint64_t bytes)
+{
+    return difference(bytes, kv->room.data.used + pending(kv, 0));
+}
+
+static bool is_left(const struct kv *kv, uint64_t bytes)
+{
+    return left_of(kv, kv->room.data.file) >= bytes;
+}
+
 /* ---- reserving it */
 
 /* Makes data.mdb longer by at least `bytes`, if `reserve` bytes of the disk stay free. */
@@ -184,6 +201,25 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
         bytes <= MODEST) /* small requests fail too, not only large ones */
         set_full(kv, true);
     return status;
+}
+
+enum dueq_status kv_room_moves(struct kv *kv, bool with_text)
+{
+    uint64_t kept = with_text ? drain_room(kv) / 2 : last_room(kv);
+
+    if (kv_failed(kv))
+        return kv->status;
+    if (is_left(kv, kept) || (grow(kv, kept, 0) == DUEQ_OK && is_left(kv, kept)))
+        return DUEQ_OK;
+    set_full(kv, true);
+    return DUEQ_FULL;
+}
+
+bool kv_room_is_tight(const struct kv *kv)
+{
+    uint64_t limit = kv->state == KV_FULL ? kv->room.data.file : kv->options.map_bytes;
+
+    return left_of(kv, limit) < drain_room(kv) / 2 && pending(kv, 0) >= last_room(kv) / 2;
 }
 
 enum dueq_status kv_room_drains(struct kv *kv)

@@ -7,6 +7,7 @@
 
 #include "storage/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct kv;
@@ -27,6 +28,13 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes);
 /* The same for several changes of which all or none are made: after DUEQ_OK each kv_room within
  * these bytes answers DUEQ_OK until the commit. A greater grant of the same batch stays. */
 enum dueq_status kv_room_grant(struct kv *kv, size_t bytes);
+
+/* May what adds a little to records, or moves them, be written? A claim does, and a nack with
+ * its texts (with_text). When the store is full they use what is set aside for what drains:
+ * texts one half of it, claims another quarter. The last quarter is kept for what removes
+ * records, because a removal copies pages too. DUEQ_FULL: no more of it is left. O(1), but
+ * sometimes the file grows. */
+enum dueq_status kv_room_moves(struct kv *kv, bool with_text);
 
 /* May changes that drain the store be written? DUEQ_FULL: the disk is full and the space that
  * is reserved for them is used up; only reads are possible. O(1). */

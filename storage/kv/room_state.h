@@ -4,6 +4,7 @@
 
 #include "storage/kv/lmdb_store.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,9 @@ struct room_state {
 void kv_room_open(struct kv *kv);
 /* Checks, every 200 ms at most, whether room was lost or has returned. */
 void kv_room_check(struct kv *kv);
+/* Is the store full, and the room for moves so small that what the memtable takes must be known
+ * and not estimated? Then a checkpoint should follow at once. */
+bool kv_room_is_tight(const struct kv *kv);
 /* Call it when a checkpoint has ended. */
 void kv_room_measure(struct kv *kv);
 /* Call them when the active memtable becomes the frozen one, and when the frozen one is

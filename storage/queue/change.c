@@ -44,7 +44,9 @@ enum dueq_status queue_reschedule(struct queue *queue, struct dueq_slice topic,
         *ret_due = queue_wall_of(queue, job.state.clock, job.state.due);
         return DUEQ_OK;
     }
-    status = job_set_due(queue, found, &job, clock, due, time);
+    status = kv_room_moves(queue->kv, false);
+    if (status == DUEQ_OK)
+        status = job_set_due(queue, found, &job, clock, due, time);
     if (status == DUEQ_OK)
         *ret_due = queue_wall_of(queue, clock, due);
     return status;

@@ -132,7 +132,7 @@ static int64_t choose_lease(struct queue *queue, struct topic *topic, const stru
 }
 
 enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
-                             struct dueq_slice worker, struct dueq_time time,
+                             struct dueq_slice worker, bool leaves, struct dueq_time time,
                              struct dueq_job *ret_job)
 {
     struct topic *found;
@@ -147,6 +147,8 @@ enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
         status = pick_unexpired(queue, found, time, &job);
+    if (status == DUEQ_OK && !leaves)
+        status = kv_room_moves(queue->kv, false);
     if (status != DUEQ_OK)
         return status;
     QUEUE_COUNT(queue, found, claimed);
@@ -427,7 +429,7 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
     if (wait == DUEQ_DEFAULT)
         wait = nack->outcome == DUEQ_SILENT ? 0 : job_backoff(queue, found, &job);
     job.state.token_valid = false;
-    if (nack->progress.size > 0)
+    if (nack->progress.size > 0 && kv_room_moves(queue->kv, true) == DUEQ_OK)
         job.state.progress = nack->progress; /* job_reschedule cuts it */
     status = job_give_back(queue, found, &job, queue_after(time, wait),
                            nack->unseen ? JOB_UNSEEN : (int)nack->outcome, nack->error, time,
@@ -445,7 +447,7 @@ static enum dueq_status extend(struct queue *queue, struct topic *topic, struct 
 
     (void)job_has_expired(queue, topic, job, time);
     state = job->state;
-    if (progress.size > 0)
+    if (progress.size > 0 && kv_room_moves(queue->kv, true) == DUEQ_OK)
         state.progress = progress; /* job_reschedule cuts it */
     if (state.state != PHASE_CLAIMED)
         state.since = time.now;

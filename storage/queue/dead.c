@@ -122,7 +122,7 @@ static enum dueq_status redrive_here(struct walk *walk, struct job *job)
 static enum dueq_status redrive_to(struct walk *walk, struct job *job)
 {
     struct job_move move = {.from = walk->topic, .job = job};
-    enum dueq_status status = topics_open(walk->queue, walk->query->to, &move.to);
+    enum dueq_status status = job_move_open(walk->queue, job, walk->query->to, &move.to);
 
     spend(walk, job->body.body.size / BYTES_WRITTEN);
     if (status == DUEQ_OK)

@@ -1,5 +1,6 @@
 #include "storage/queue/job_end.h"
 
+#include "storage/kv/room.h"
 #include "storage/queue/job_move.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ static bool goes_to_dead_topic(struct queue *queue, struct topic *topic, struct 
         return false;
     name = dueq_slice(settings->dead_topic, settings->dead_topic_size);
     if (dueq_slice_equal(name, topic_name(topic)) ||
-        topics_open(queue, name, &move.to) != DUEQ_OK)
+        job_move_open(queue, job, name, &move.to) != DUEQ_OK)
         return false;
     job_move_anew(&move, time.now, time);
     if (job_move_plan(queue, &move, JOB_MOVE_RENAMES, time) != DUEQ_OK)
@@ -60,8 +61,9 @@ void job_expire(struct queue *queue, struct topic *topic, struct job *job,
 
 /* ---- the end of a claim */
 
+/* Without room only the counters remember it. */
 static void remember_attempt(struct queue *queue, struct job_state *state, int outcome,
-                             struct dueq_time time)
+                             bool has_room, struct dueq_time time)
 {
     struct dueq_attempt attempt = {.ended = queue_wall_of(queue, CLOCK_QUEUE, time.now),
                                    .duration = time.now - state->since,
@@ -72,7 +74,8 @@ static void remember_attempt(struct queue *queue, struct job_state *state, int o
         state->attempt -= state->attempt > 0;
         return;
     }
-    state->history = job_record_append_attempt(queue->history, state->history, &attempt);
+    if (has_room)
+        state->history = job_record_append_attempt(queue->history, state->history, &attempt);
     state->failures += outcome == DUEQ_FAILED || outcome == DUEQ_FATAL;
     state->crashes += outcome == DUEQ_CRASHED;
 }
@@ -124,6 +127,7 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
 {
     struct job_options options;
     struct job_state state = job->state;
+    bool has_room = kv_room_moves(queue->kv, true) == DUEQ_OK;
 
     if (state.cancelled) {
         enum dueq_status status = job_end_cancelled(queue, topic, job, time);
@@ -135,8 +139,8 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
     options = job_options(queue, topic, &job->body);
     if (state.state == PHASE_PENDING)
         forget_crash(&state);
-    remember_attempt(queue, &state, outcome, time);
-    if (error.size > 0)
+    remember_attempt(queue, &state, outcome, has_room, time);
+    if (error.size > 0 && has_room)
         state.error = error;
     *ret_state = DUEQ_DEAD;
     job->state.attempt = state.attempt;

@@ -12,6 +12,14 @@ size_t job_move_room(const struct job *job)
            job->state.history.size + job->state.progress.size + job->state.worker.size;
 }
 
+enum dueq_status job_move_open(struct queue *queue, const struct job *job,
+                               struct dueq_slice name, struct topic **ret_to)
+{
+    enum dueq_status status = kv_room(queue->kv, job_move_room(job));
+
+    return status == DUEQ_OK ? topics_open(queue, name, ret_to) : status;
+}
+
 enum dueq_status job_move_check(struct queue *queue, const struct job *job, struct topic *to)
 {
     char text[GIVEN_ID_SIZE];

@@ -7,6 +7,11 @@
 /* The room that a move needs, bytes. */
 size_t job_move_room(const struct job *job);
 
+/* The topic that it moves to, which is made when missing: not without room for the job, so that
+ * a move that is refused makes no topic. DUEQ_FULL, DUEQ_TOOBIG, DUEQ_NOMEM. */
+enum dueq_status job_move_open(struct queue *queue, const struct job *job,
+                               struct dueq_slice name, struct topic **ret_to);
+
 /* Is there a job in the other topic with the id that this one has? DUEQ_DUPLICATE. An id that
  * the store gave counts there as one of a caller. */
 enum dueq_status job_move_check(struct queue *queue, const struct job *job, struct topic *to);

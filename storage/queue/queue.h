@@ -14,8 +14,9 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
 enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
                                  size_t count, struct dueq_time time,
                                  struct dueq_pushed *ret_pushed);
+/* leaves: the caller acks the job before the commit. */
 enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
-                             struct dueq_slice worker, struct dueq_time time,
+                             struct dueq_slice worker, bool leaves, struct dueq_time time,
                              struct dueq_job *ret_job);
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, struct dueq_time time);

@@ -1,9 +1,9 @@
 /* A full disk: the server refuses pushes, what drains the queue still works, and pushes are
  * accepted again without a restart when there is room. */
 #include "tests/support/faults/faulty_disk.h"
+#include "tests/support/faults/full_disk.h"
 #include "tests/support/models/job_load.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,41 +15,6 @@
 
 #include <setjmp.h>
 #include <cmocka.h>
-
-enum { BODY = 1000, PUSHES_MAX = 2000000 };
-
-/* Pushes until the server answers -FULL. Returns how many jobs it accepted. Ids are numbers
- * from 0 on. */
-static int push_until_full(redisContext *client)
-{
-    char body[BODY];
-    memset(body, 'b', sizeof(body));
-    for (int i = 0; i < PUSHES_MAX; i++) {
-        redisReply *reply = redisCommand(client, "Q.PUSH mail %b ID %d", body, sizeof(body), i);
-        if (!reply)
-            fail_at(__FILE__, __LINE__, "push %d: %s", i, client->errstr);
-        bool full = reply->type == REDIS_REPLY_ERROR;
-        if (full && strncmp(reply->str, "FULL ", 5) != 0)
-            fail_at(__FILE__, __LINE__, "push %d: %s", i, reply->str);
-        freeReplyObject(reply);
-        if (full)
-            return i;
-    }
-    fail_at(__FILE__, __LINE__, "never full");
-}
-
-static void await_room(redisContext *client)
-{
-    for (int waited = 0; waited < 12000; waited++) {
-        redisReply *reply = redisCommand(client, "Q.PUSH fresh body");
-        bool taken = reply && reply->type == REDIS_REPLY_STRING;
-        freeReplyObject(reply);
-        if (taken)
-            return;
-        sleep_ms(5);
-    }
-    fail_at(__FILE__, __LINE__, "pushes are refused for ever");
-}
 
 /* Claims, nacks, extends, acks and deletes so many of the first jobs. */
 static void drain(redisContext *client, int count)
@@ -68,22 +33,6 @@ static void drain(redisContext *client, int count)
     }
 }
 
-/* Waits until the server has made its spare segment and its reserve; then the disk can fill. */
-static void await_spare(const struct server_process *server)
-{
-    char pattern[PATH_MAX];
-    bool there = false;
-    snprintf(pattern, sizeof(pattern), "%s/journal/spare-*", server->data);
-    for (int waited = 0; waited < 12000 && !there; waited++) {
-        glob_t found;
-        there = glob(pattern, 0, NULL, &found) == 0;
-        globfree(&found);
-        if (!there)
-            sleep_ms(5);
-    }
-    assert_true(there);
-}
-
 static void a_full_disk_refuses_pushes_and_can_be_drained(void **state)
 {
     (void)state;
@@ -95,7 +44,7 @@ static void a_full_disk_refuses_pushes_and_can_be_drained(void **state)
         expect(client, "*", "Q.PUSH early body ID %d", i);
     await_spare(server);
     faulty_disk_break(server, "grow ENOSPC");
-    int pushed = push_until_full(client);
+    int pushed = push_until_full(client, 0);
     assert_true(pushed > 0);
     expect(client, "!FULL *", "Q.PUSH mail body");
     drain(client, pushed < 300 ? pushed : 300);
@@ -122,7 +71,7 @@ static void a_kill_on_a_full_disk_loses_nothing(void **state)
         expect(client, "*", "Q.PUSH early body ID %d", i);
     await_spare(server);
     faulty_disk_break(server, "grow ENOSPC");
-    int pushed = push_until_full(client), drained = pushed < 50 ? pushed : 50;
+    int pushed = push_until_full(client, 0), drained = pushed < 50 ? pushed : 50;
     assert_true(pushed > 0);
     drain(client, drained);
     server_process_kill(server);
@@ -148,7 +97,7 @@ static void the_disk_reserve_is_kept(void **state)
     server_process_option(server, "disk-reserve", "1024gb");
     server_process_run(server);
     client = client_open(server);
-    int pushed = push_until_full(client);
+    int pushed = push_until_full(client, 0);
     assert_true(pushed < 20000);
     expect(client, "!FULL *", "Q.PUSH mail body");
     drain(client, pushed);
@@ -180,7 +129,7 @@ static void live_without_a_byte(struct server_process *server, const char *hog)
     redisContext *client = client_open(server);
     for (int i = 0; i < 10; i++)
         expect(client, "*", "Q.PUSH early body ID %d", i);
-    int pushed = push_until_full(client);
+    int pushed = push_until_full(client, 0);
     assert_true(pushed > 1000);
     take_what_is_left(hog);
     statvfs(server->data, &disk);
@@ -231,7 +180,7 @@ static void a_full_map_can_be_drained_whole(void **state)
         server_process_start("map-size 16mb, memtable-size 1mb, journal-size 4mb");
     redisContext *client = client_open(server);
     for (int round = 0; round < 2; round++) {
-        int pushed = push_until_full(client);
+        int pushed = push_until_full(client, 0);
         assert_true(pushed > 1000);
         server_process_kill(server); /* it starts, full or not */
         client_cleanup();

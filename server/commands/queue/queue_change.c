@@ -64,6 +64,8 @@ static enum outcome run_q_run(struct context *context)
                             context_slice(context, i), false, 0, context->now, &due);
 
         moved += status == DUEQ_OK;
+        if (status == DUEQ_FULL && moved > 0)
+            break;
         if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_WRONGSTATE)
             return context_status(context, status);
     }

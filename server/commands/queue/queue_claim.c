@@ -150,8 +150,9 @@ static enum dueq_status claim_checked(struct context *context, const struct clai
 
     if (context->may_wait)
         dueq_begin_slices(context->store);
-    status = dueq_claim_as(context->store, topic, claim->lease, worker_of(context),
-                           context->now, job);
+    status = claim->pops ? dueq_claim_to_ack(context->store, topic, context->now, job)
+                         : dueq_claim_as(context->store, topic, claim->lease,
+                                         worker_of(context), context->now, job);
     dueq_end_slices(context->store);
     return status;
 }
@@ -246,6 +247,20 @@ static enum outcome wait_for_jobs(struct context *context, const struct claim *c
     return outcome;
 }
 
+/* A command that has acknowledged jobs has not failed: it brings none. */
+static enum outcome refuse(struct context *context, const struct claim *claim,
+                           enum dueq_status status)
+{
+    if (status != DUEQ_FULL)
+        return context_status(context, status);
+    if (claim->acks.first > 0)
+        resp_array(context->reply, 0);
+    else
+        resp_error(context->reply, "FULL there is no room for claims: ack, pop or delete jobs, "
+                                   "or free some of the disk");
+    return OUTCOME_DONE;
+}
+
 static enum outcome claim_or_wait(struct context *context, struct claim *claim)
 {
     size_t mark;
@@ -260,7 +275,7 @@ static enum outcome claim_or_wait(struct context *context, struct claim *claim)
     status = claim_jobs(context, claim, mark, &taken);
     if (status != DUEQ_OK) {
         buffer_truncate(context->reply->out, mark);
-        return context_status(context, status);
+        return refuse(context, claim, status);
     }
     if (taken == 0 && (claim->block != DUEQ_DEFAULT || claim->put_off)) {
         if (context->may_wait)

@@ -479,6 +479,74 @@ static void what_is_drained_is_room_again_for_large_bodies(void **state)
     fill_and_drain(10000);
 }
 
+static enum dueq_status claim_and_nack(const char *error)
+{
+    struct dueq_nack nack = {.delay = 1000000, .error = dueq_slice(error, strlen(error))};
+    char id[DUEQ_NAME_MAX];
+    enum dueq_state state;
+    struct dueq_job job;
+    enum dueq_status status =
+        dueq_claim(test.store, dueq_slice("topic", 5), 1000000, test.time, &job);
+
+    if (status != DUEQ_OK || error[0] == '\0')
+        return status;
+    memcpy(id, job.id.data, job.id.size);
+    return dueq_nack(test.store, dueq_slice("topic", 5), dueq_slice(id, job.id.size), job.token,
+                     &nack, test.time, &state);
+}
+
+/* Claims, and gives back with that error, until no job is left or no more of it is accepted. */
+static void claim_all(const char *error)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (int claimed = 0; status == DUEQ_OK; claimed++) {
+        status = claim_and_nack(error);
+        if (claimed % 100 == 0) {
+            assert_int_equal(commit(), DUEQ_OK);
+            dueq_maintain(test.store, false);
+        }
+    }
+    assert_true(status == DUEQ_NOTFOUND || status == DUEQ_FULL);
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
+static void empty_topic(void)
+{
+    assert_int_equal(dueq_drop(test.store, dueq_slice("topic", 5), test.time), DUEQ_OK);
+    for (int turns = 0; turns < 10000 && (dueq_tick(test.store, test.time, 1000) ||
+                                          store_fixture_stats(&test).full);
+         turns++) {
+        assert_int_equal(commit(), DUEQ_OK);
+        dueq_maintain(test.store, true);
+        usleep(100);
+    }
+    assert_int_equal(commit(), DUEQ_OK);
+    await_full(false);
+}
+
+/* Small jobs grow most when they are claimed and given back: the room for it comes to an end,
+ * but never the room for their removal. */
+static void what_grew_on_a_full_store_can_be_removed(void **state)
+{
+    static const char *const errors[] = {"",
+                                         "451 a long error of the usual kind, with the name "
+                                         "of the host and what else it has to tell"};
+
+    (void)state;
+    use_small_tables();
+    test.options.map_bytes = 8 * MIB;
+    open_store();
+    for (int round = 0; round < 4; round++) {
+        push_until_full(1);
+        claim_all(errors[round % 2]);
+        if (round >= 2)
+            store_fixture_crash(&test);
+        empty_topic();
+        assert_int_equal(push(1), DUEQ_OK);
+    }
+}
+
 /* Whatever happens to the disk after an accepted push, its checkpoint has room. */
 static void what_was_taken_is_checkpointed_on_a_full_disk(void **state)
 {
@@ -628,6 +696,7 @@ int main(void)
         test_of(a_moment_without_descriptors_passes),
         test_of(what_is_drained_is_room_again),
         test_of(what_is_drained_is_room_again_for_large_bodies),
+        test_of(what_grew_on_a_full_store_can_be_removed),
         test_of(what_was_taken_is_checkpointed_on_a_full_disk),
         test_of(a_checkpoint_without_room_is_tried_again),
         test_of(a_short_write_on_a_full_disk_is_no_broken_disk),
