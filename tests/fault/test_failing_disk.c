@@ -153,20 +153,119 @@ static void a_kill_on_a_failing_disk_loses_nothing_replied(void **state)
         expect_field(client, "body", "\"body\"", "Q.GET mail %d", i);
 }
 
-static void a_waiter_does_not_hang_when_the_disk_fails(void **state)
+/* "ok", the first word of the error, or "closed". */
+static const char *outcome_of(redisContext *client)
 {
+    static char word[32];
+    redisReply *reply = NULL;
+    if (redisGetReply(client, (void **)&reply) != REDIS_OK)
+        return "closed";
+    snprintf(word, sizeof(word), "%.*s",
+             reply->type == REDIS_REPLY_ERROR ? (int)strcspn(reply->str, " ") : 2,
+             reply->type == REDIS_REPLY_ERROR ? reply->str : "ok");
+    freeReplyObject(reply);
+    return word;
+}
+
+/* Jobs of a topic, all of the batch or none. */
+static bool is_whole(redisContext *client, const char *topic, int batch)
+{
+    int64_t jobs = ask_integer(client, "Q.LEN %s", topic);
+    assert_true(jobs == 0 || jobs == batch);
+    return jobs > 0;
+}
+
+static void fail_batches(const char *failure, bool kills)
+{
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *client = client_open(server), *batch = client_open(server),
+                 *exec = client_open(server);
+    int number = 1;
+    expect(client, "*", "Q.PUSH work body ID a");
+    long long token = claim(client, "work", "a");
+    faulty_disk_break(server, failure);
+    say(client, "Q.ACK work a %lld THEN PUSH next one THEN PUSH next two", token);
+    say(batch, "Q.MPUSH many 3 one two three");
+    for (int i = 0; i < 3; i++) {
+        static const char *const lines[] = {"MULTI", "Q.MPUSH other 2 one two", "EXEC"};
+        say(exec, lines[i]);
+    }
+    assert_string_not_equal(outcome_of(client), "ok");
+    assert_string_not_equal(outcome_of(batch), "ok");
+    outcome_of(exec);
+    outcome_of(exec);
+    assert_string_not_equal(outcome_of(exec), "ok");
+    if (kills)
+        server_process_kill(server);
+    faulty_disk_repair(server);
+    if (kills)
+        server_process_run(server);
+    else
+        await_push(server, "ok", &number);
+    client = client_open(server);
+    bool handed_over = is_whole(client, "next", 2);
+    expect(client, handed_over ? "0" : "1", "Q.LEN work");
+    is_whole(client, "many", 3);
+    is_whole(client, "other", 2);
+    client_cleanup();
+    server_process_cleanup();
+}
+
+/* Nothing of it is acknowledged, and what is found later is there as a whole. */
+static void batches_whose_sync_fails_are_not_acknowledged(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        fail_batches(failures[i], i % 2);
+}
+
+/* Killed before the sync of what is written: no reply has left. */
+static void batches_that_wait_for_their_sync_are_whole_after_a_kill(void **state)
+{
+    (void)state;
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *client = client_open(server), *batch = client_open(server);
+    expect(client, "*", "Q.PUSH work body ID a");
+    long long token = claim(client, "work", "a");
+    faulty_disk_break(server, "fdatasync HOLD");
+    say(batch, "Q.MPUSH many 3 one two three");
+    say(client, "Q.ACK work a %lld THEN PUSH next one THEN PUSH next two", token);
+    expect_silence(batch, 50);
+    expect_silence(client, 50);
+    server_process_kill(server);
+    faulty_disk_repair(server);
+    server_process_run(server);
+    client = client_open(server);
+    bool handed_over = is_whole(client, "next", 2);
+    expect(client, handed_over ? "0" : "1", "Q.LEN work");
+    is_whole(client, "many", 3);
+}
+
+static void waiters_do_not_hang_when_the_disk_fails(void **state)
+{
+    enum { WAITERS = 3 };
+    static const char *const waits[WAITERS] = {"Q.CLAIM mail BLOCK 0", "Q.POP mail BLOCK 0",
+                                               "Q.WAIT other a none BLOCK 0"};
     int number = 1;
     (void)state;
     struct server_process *server = server_on_faulty_disk(0);
-    redisContext *waiting = client_open(server);
-    say(waiting, "Q.CLAIM mail BLOCK 0");
+    redisContext *client = client_open(server), *waiting[WAITERS];
+    expect(client, "*", "Q.PUSH other body ID a DELAY 1h");
+    for (int i = 0; i < WAITERS; i++) {
+        waiting[i] = client_open(server);
+        say(waiting[i], waits[i]);
+    }
+    await_blocked(client, WAITERS);
     faulty_disk_break(server, "fdatasync EIO");
     await_push(server, "MISCONF", &number);
     faulty_disk_repair(server);
     await_push(server, "ok", &number);
-    void *reply = NULL; /* it may be closed or served */
-    (void)redisGetReply(waiting, &reply);
-    freeReplyObject(reply);
+    for (int i = 0; i < WAITERS; i++) {
+        void *reply = NULL; /* it may be closed or served */
+        (void)redisGetReply(waiting[i], &reply);
+        freeReplyObject(reply);
+    }
+    await_blocked(client_open(server), 0);
 }
 
 /* A reply that shows no stored data does not wait for a sync. */
@@ -224,7 +323,9 @@ int main(void)
         serving_test(a_failing_disk_is_said_and_survived),
         serving_test(a_disk_that_fails_at_any_call_loses_nothing_replied),
         serving_test(a_kill_on_a_failing_disk_loses_nothing_replied),
-        serving_test(a_waiter_does_not_hang_when_the_disk_fails),
+        serving_test(batches_whose_sync_fails_are_not_acknowledged),
+        serving_test(batches_that_wait_for_their_sync_are_whole_after_a_kill),
+        serving_test(waiters_do_not_hang_when_the_disk_fails),
         serving_test(a_ping_is_answered_while_the_disk_takes_its_time),
         serving_test(a_store_that_stays_closed_is_said_once),
     };
