@@ -145,6 +145,26 @@ static enum dueq_status walk_list(const struct keys_view *view, struct long_read
     return status;
 }
 
+static enum dueq_status walk_topics(struct long_read *read)
+{
+    struct long_read_progress *at = &read->at;
+    enum dueq_status status = DUEQ_OK;
+    bool goes_on = true;
+
+    while (goes_on && status == DUEQ_OK) {
+        struct long_read_element element = {.name = {NULL, 0}};
+
+        status = dueq_topic_after(read->context->store, dueq_slice(at->name, at->name_size),
+                                  &element.name);
+        if (status != DUEQ_OK)
+            break;
+        memcpy(at->name, element.name.data, element.name.size);
+        at->name_size = element.name.size;
+        goes_on = take(read, &element);
+    }
+    return status;
+}
+
 /* Walks until the budget is spent or is_over is set. */
 static enum dueq_status walk(struct long_read *read)
 {
@@ -155,6 +175,8 @@ static enum dueq_status walk(struct long_read *read)
         status = walk_order(&view, read);
     else if (read->source == LONG_READ_LIST)
         status = walk_list(&view, read);
+    else if (read->source == LONG_READ_TOPICS)
+        status = walk_topics(read);
     else
         status = walk_members(&view, read);
     if (status != DUEQ_NOTFOUND)
@@ -190,6 +212,11 @@ struct reading {
     struct long_read_progress at;
 };
 
+static bool is_of_key(const struct long_read *read)
+{
+    return read->source != LONG_READ_NAMES && read->source != LONG_READ_TOPICS;
+}
+
 static enum outcome later(struct context *context, const struct long_read *read)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
@@ -198,21 +225,20 @@ static enum outcome later(struct context *context, const struct long_read *read)
     if (reading == NULL)
         return context_status(context, DUEQ_NOMEM);
     outcome = long_work_continue(context, reading, free,
-                                 read->source == LONG_READ_NAMES ? LONG_HOLDS_NOTHING
-                                                                 : LONG_HOLDS_KEYS);
+                                 is_of_key(read) ? LONG_HOLDS_KEYS : LONG_HOLDS_NOTHING);
     if (outcome == OUTCOME_WAIT)
         long_work_set_reply_aside(context);
     return outcome;
 }
 
-/* Must the walk begin again? Never for LONG_READ_NAMES. A key that has expired is marked as
+/* Must the walk begin again? Never for all names. A key that has expired is marked as
  * changed only when it is reclaimed, so it is looked up. */
 static bool begins_again(const struct long_read *read, const struct reading *reading)
 {
     struct keys_view view = database_view(read->context);
     struct keys_info info;
 
-    if (!reading->begun || read->source == LONG_READ_NAMES)
+    if (!reading->begun || !is_of_key(read))
         return !reading->begun;
     return long_work_keys_changed(read->context) ||
            keys_info(&view, read->key, &info) != DUEQ_OK;

@@ -1,7 +1,7 @@
 /* Commands whose reply or search grows with what is stored. Each is one walk over a key or over
- * all keys. A short walk is done at once; a long one goes on in later turns, a slice each
+ * all names. A short walk is done at once; a long one goes on in later turns, a slice each
  * (long_work.h). The reply shows the key as it was at one time: when the key changes, the walk
- * begins again. Only a walk over all keys does not notice changes; it gives the guarantee of
+ * begins again. Only a walk over all names does not notice changes; it gives the guarantee of
  * SCAN.
  *
  * A handler reads its arguments each time it runs, describes the walk in a struct long_read and
@@ -21,7 +21,8 @@ enum long_read_source {
     LONG_READ_ZSET,  /* members, in the order of ZSCAN */
     LONG_READ_ORDER, /* entries of a range of a sorted set, by score */
     LONG_READ_LIST,  /* elements of a list, from an index on */
-    LONG_READ_NAMES  /* names of all keys of the database */
+    LONG_READ_NAMES, /* names of all keys of the database */
+    LONG_READ_TOPICS /* names of all topics, in order */
 };
 
 struct long_read_element {
@@ -33,6 +34,8 @@ struct long_read_element {
 struct long_read_progress {
     uint64_t place; /* LONG_READ_LIST: index of the next element; others: cursor */
     struct zset_position order;
+    uint8_t name[DUEQ_NAME_MAX]; /* LONG_READ_TOPICS: the last one */
+    size_t name_size;
     uint64_t skip; /* LONG_READ_ORDER: entries to skip first ... */
     bool turns;    /* ... against the direction of the range, which then turns */
     /* for the command */

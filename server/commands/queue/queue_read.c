@@ -1,6 +1,7 @@
 /* Reads jobs and topics: Q.GET, Q.LEN, Q.STATS, Q.TOPICS. */
 #include "server/dispatch/command_list.h"
 
+#include "server/commands/long_read.h"
 #include "server/commands/queue/reply_fields.h"
 #include "server/commands/queue/state_words.h"
 #include "server/dispatch/arguments.h"
@@ -161,25 +162,39 @@ static enum outcome run_q_stats(struct context *context)
 
 /* ---- Q.TOPICS */
 
+static bool take_topic(struct long_read *read, const struct long_read_element *element)
+{
+    const struct argument *pattern = read->arg;
+    struct dueq_slice name = element->name;
+
+    if (glob_match(pattern->data, pattern->size, name.data, name.size, false)) {
+        resp_slice(read->reply, name);
+        read->at.found++;
+    }
+    return true;
+}
+
+static void end_topics(struct long_read *read)
+{
+    long_read_end_array(read, read->at.found);
+}
+
 static enum outcome run_q_topics(struct context *context)
 {
-    size_t mark = resp_deferred(context->reply), found = 0;
     struct argument pattern = {"*", 1};
-    struct dueq_slice name = {NULL, 0};
+    struct long_read read = {.source = LONG_READ_TOPICS,
+                             .steps = dueq_topic_count(context->store),
+                             .arg = &pattern,
+                             .begin = long_read_begin_array,
+                             .take = take_topic,
+                             .end = end_topics};
 
     if (context_count(context) != 1) {
         if (context_count(context) != 3 || !arguments_is(context, 1, "match"))
             return context_syntax_error(context);
         pattern = context_argument(context, 2);
     }
-    while (dueq_topic_after(context->store, name, &name) == DUEQ_OK) {
-        if (!glob_match(pattern.data, pattern.size, name.data, name.size, false))
-            continue;
-        resp_bulk(context->reply, name.data, name.size);
-        found++;
-    }
-    resp_deferred_array(context->reply, mark, found);
-    return OUTCOME_DONE;
+    return long_read_run(context, &read);
 }
 
 /* ---- commands */

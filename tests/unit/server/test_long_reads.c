@@ -50,6 +50,22 @@ static void fill(struct command_runner *runner, enum keys_type type, const char 
     runner_commit(runner);
 }
 
+static void fill_topics(struct command_runner *runner)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+    char name[16];
+
+    dueq_push_init(&push);
+    for (int i = 0; i < MANY; i++) {
+        push.topic = dueq_slice(name, (size_t)snprintf(name, sizeof(name), "t%05d", i));
+        push.delay = 1000;
+        assert_int_equal(dueq_push(runner->server.store, &push, runner->server.now, &id),
+                         DUEQ_OK);
+    }
+    runner_commit(runner);
+}
+
 /* Of each type one, under the first letter of its name; "lex" has one score for all. */
 static void fill_all(struct command_runner *runner)
 {
@@ -58,6 +74,7 @@ static void fill_all(struct command_runner *runner)
     fill(runner, KEYS_SET, "s");
     fill(runner, KEYS_ZSET, "z");
     fill(runner, KEYS_ZSET, "lex");
+    fill_topics(runner);
 }
 
 /* One that has nothing to do. */
@@ -154,6 +171,8 @@ static const struct {
     {"ZREVRANK z e15000", SLICES / 4},
     {"ZRANK z e03000", 0},
     {"ZRANK z none", 0},
+    {"Q.TOPICS", SLICES},
+    {"Q.TOPICS MATCH t1*9", SLICES},
 };
 
 static void what_is_large_is_read_in_slices(void **state)
