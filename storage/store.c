@@ -217,7 +217,6 @@ enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
 {
     time = queue_time(store->queue, time);
-    store_settle(store);
     queue_tick(store->queue, time, &budget);
     store_settle(store);
     if (budget > 0)

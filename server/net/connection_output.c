@@ -308,7 +308,8 @@ void connection_reply_error(struct connection *connection, const char *text)
     size_t before = buffer_size(&connection->output);
 
     resp_error(&connection->writer, text);
-    connection_count_reply(connection, before, ASKS_MODE);
+    connection_count_reply(connection, before, ASKS_MODE | connection->reply_asks);
+    connection->reply_asks = 0;
 }
 
 /* ---- gates */

@@ -186,11 +186,14 @@ static void what_moves_between_topics_waits_for_both(void **state)
 static void an_always_topic_waits_for_a_sync_on_any_server(void **state)
 {
     static const char *const modes[] = {"interval 3600000", "none"};
+    static const char *const shown[] = {"[\"durability\" [\"interval\" \"server\"]]",
+                                        "[\"durability\" [\"none\" \"server\"]]"};
     const char *const replies[] = {"\"s\"", "[\"0\" [[\"id\" \"s\" *]]]", "*", "1"};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct server_process *server = start(modes[i]);
         redisContext *client = client_open(server), *waiting[4];
+        expect(client, shown[i], "Q.CONFIG GET other durability");
         hold(server);
         expect(client, "\"a\"", "Q.PUSH other body ID a");
         expect(client, "\"b\"", "Q.PUSH loose body ID b");

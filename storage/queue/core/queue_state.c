@@ -36,14 +36,6 @@ void queue_unsignal(struct queue *queue, struct topic *topic)
     DL_DELETE2(queue->signals, topic, signal_prev, signal_next);
 }
 
-unsigned queue_take_asks(struct queue *queue)
-{
-    unsigned asks = queue->asked;
-
-    queue->asked = 0;
-    return asks;
-}
-
 void queue_event_at(struct queue *queue, struct topic *topic, int64_t at)
 {
     topics_event_at(queue, topic->entry, at);

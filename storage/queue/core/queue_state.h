@@ -66,7 +66,13 @@ void queue_free(struct queue *queue);
 
 /* What the topics that were read or changed since the last call ask for: a sum of enum asks; 0:
  * there were none. */
-unsigned queue_take_asks(struct queue *queue);
+static inline unsigned queue_take_asks(struct queue *queue)
+{
+    unsigned asks = queue->asked;
+
+    queue->asked = 0;
+    return asks;
+}
 
 /* Returns the time that the queue works with, and remembers it: `now` never goes backward, all
  * three are clamped (safe_time.h), `ceiling` is `now` or later. The offset between the clocks

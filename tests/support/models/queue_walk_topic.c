@@ -162,7 +162,7 @@ static void choose_settings(struct dueq_settings *settings)
         [DUEQ_SET_KEEP] = 3000,         [DUEQ_SET_DEAD_KEEP] = 9000,
         [DUEQ_SET_DEAD_MAX] = 8,        [DUEQ_SET_MAX_LENGTH] = 150,
         [DUEQ_SET_MAX_BYTES] = 2000,    [DUEQ_SET_OVERFLOW] = 2,
-        [DUEQ_SET_MAX_BODY] = 24};
+        [DUEQ_SET_MAX_BODY] = 24,       [DUEQ_SET_DURABILITY] = 2};
 
     dueq_settings_init(settings);
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)

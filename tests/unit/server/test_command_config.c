@@ -58,6 +58,8 @@ static void values_that_get_shows_are_values_that_set_takes(void **state)
         {"[\"backoff\" * \"ttl-action\" [\"drop\" \"topic\"] \"dead-keep\" [\"604800000\" "
          "\"topic\"] \"dead-topic\" [\"graves\" \"topic\"]]",
          "Q.CONFIG GET t dead-topic dead-keep ttl-action backoff"},
+        {"OK", "Q.CONFIG SET t DURABILITY Interval"},
+        {"[\"durability\" [\"interval\" \"topic\"]]", "Q.CONFIG GET t durability"},
         {"OK", "Q.CONFIG RESET t backoff dead-topic"},
         {"[\"backoff\" [\"exp 1000 3600000\" \"server\"] \"dead-topic\" [nil \"server\"]]",
          "Q.CONFIG GET t dead-topic backoff"},
@@ -77,6 +79,8 @@ static void a_refused_setting_names_itself_and_changes_nothing(void **state)
         {"!ERR ttl must be a duration from 0 to 100 years: *",
          "Q.CONFIG SET t ttl 99999999999999999999"},
         {"!ERR ttl-action must be dead or drop", "Q.CONFIG SET t ttl-action or"},
+        {"!ERR durability must be always or interval",
+         "Q.CONFIG SET t lease 1s durability none"},
         {"!ERR backoff must be one argument: *", "Q.CONFIG SET t backoff \"\""},
         {"!ERR backoff must be one argument: *", "Q.CONFIG SET t backoff \"5s retries 3\""},
         {"!ERR backoff must be one argument: *", "Q.CONFIG SET t backoff \"EXP 5s\""},
