@@ -36,7 +36,7 @@ static int compare_index(const void *a, const void *b)
 }
 
 /* Makes keys that share prefixes, are prefixes of each other, and contain zeros and runs of
- * 0xff. */
+ * 0xff. Half of them have one size, as the keys of one table have. */
 static void make_universe(struct dice *dice)
 {
     static int order[UNIVERSE];
@@ -46,6 +46,8 @@ static void make_universe(struct dice *dice)
     for (int i = 0; i < UNIVERSE; i++) {
         size_t size = 1 + dice_roll(dice, i % 10 == 0 ? 511 : 24);
 
+        if (i % 2 == 1)
+            size = 12;
         for (size_t at = 0; at < size; at++)
             keys.bytes[i][at] = (uint8_t[]){0, 1, 0xff, 'k'}[dice_roll(dice, 4)];
         if (i % 3 == 0)

@@ -11,7 +11,7 @@ enum {
     MAX_DEPTH = 24,
     MERGE_BELOW = NODE_KEYS / 4,
     MERGE_FILL = NODE_KEYS * 3 / 4,
-    RECENT_LEAVES = 16
+    RECENT_KINDS = 16
 };
 
 struct leaf {
@@ -27,13 +27,19 @@ struct inner {
     void *children[NODE_KEYS + 1];
 };
 
+/* Where searches for keys of one kind ended. NULL: nowhere yet. */
+struct recent {
+    struct leaf *found;
+    struct leaf *removed; /* those of removals */
+};
+
 struct memtable {
     struct arena arena;
     void *root; /* a leaf at depth 0, else an inner node */
     unsigned depth;
     size_t entries;
     uint64_t version;
-    struct leaf *recent[RECENT_LEAVES]; /* where searches ended (see recent_of); may be NULL */
+    struct recent recent[RECENT_KINDS];
     bool frozen;
     struct large_value *large;
     size_t large_bytes;
@@ -236,12 +242,13 @@ struct place {
 };
 
 /* Keys of one kind begin with the same byte and have much the same size, and one is often the
- * neighbour of the one before: of a queue's jobs, the last and the first. */
-static struct leaf **recent_of(const struct memtable *table, struct dueq_slice key)
+ * neighbour of the one before. Removals have a place of their own: a queue's jobs are acked
+ * elsewhere than they are claimed. */
+static struct recent *recent_of(const struct memtable *table, struct dueq_slice key)
 {
-    size_t kind = key.size == 0 ? 0 : *(const uint8_t *)key.data + key.size;
+    size_t kind = key.size == 0 ? 0 : *(const uint8_t *)key.data * 5U + key.size;
 
-    return &((struct memtable *)(uintptr_t)table)->recent[kind % RECENT_LEAVES];
+    return &((struct memtable *)(uintptr_t)table)->recent[kind % RECENT_KINDS];
 }
 
 /* Whether the key, of which the place in the leaf is `slot`, belongs to that leaf. */
@@ -262,21 +269,38 @@ static struct place place_in(struct leaf *leaf, struct dueq_slice key)
     return place;
 }
 
+static bool is_in(struct leaf *leaf, struct dueq_slice key, struct place *ret_place)
+{
+    if (leaf == NULL)
+        return false;
+    *ret_place = place_in(leaf, key);
+    return ret_place->equal || is_within(leaf, ret_place->slot, key);
+}
+
 /* Tries the leaf where a search for a key of this kind ended before. */
 static struct place find(const struct memtable *table, struct dueq_slice key)
 {
-    struct leaf **recent = recent_of(table, key), *leaf;
+    struct recent *recent = recent_of(table, key);
     struct place place;
 
-    if (*recent != NULL) {
-        place = place_in(*recent, key);
-        if (place.equal || is_within(place.leaf, place.slot, key))
-            return place;
-    }
-    leaf = find_leaf(table, key);
+    if (is_in(recent->found, key, &place))
+        return place;
+    place = place_in(find_leaf(table, key), key);
     if (!table->frozen)
-        *recent = leaf;
-    return place_in(leaf, key);
+        recent->found = place.leaf;
+    return place;
+}
+
+static struct place find_to_remove(struct memtable *table, struct dueq_slice key)
+{
+    struct recent *recent = recent_of(table, key);
+    struct place place;
+
+    if (is_in(recent->removed, key, &place))
+        return place;
+    place = find(table, key);
+    recent->removed = place.leaf;
+    return place;
 }
 
 static struct memtable_entry show(const struct node_entry *entry)
@@ -568,9 +592,14 @@ static void unhang(struct memtable *table, struct path *path)
 
 static void free_leaf(struct memtable *table, struct leaf *leaf)
 {
-    for (unsigned i = 0; i < RECENT_LEAVES; i++)
-        if (table->recent[i] == leaf)
-            table->recent[i] = NULL;
+    for (unsigned i = 0; i < RECENT_KINDS; i++) {
+        struct recent *recent = &table->recent[i];
+
+        if (recent->found == leaf)
+            recent->found = NULL;
+        if (recent->removed == leaf)
+            recent->removed = NULL;
+    }
     if (leaf->prev != NULL)
         leaf->prev->next = leaf->next;
     if (leaf->next != NULL)
@@ -671,7 +700,7 @@ enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice ke
 
 enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key)
 {
-    struct place place = find(table, key);
+    struct place place = find_to_remove(table, key);
     struct node_entry *entry;
 
     assert(!table->frozen);
