@@ -1,6 +1,7 @@
 #include "storage/kv/checkpoint.h"
 
 #include "storage/bytes.h"
+#include "storage/kv/memtable/chunk_pool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,6 +23,7 @@ enum {
 struct checkpoint {
     struct lmdb_store *lmdb;
     struct journal *journal;
+    struct chunk_pool *chunks;
     const struct dueq_io *io;
     void (*notify)(void *arg);
     void *notify_arg;
@@ -243,6 +245,11 @@ static void pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
     pthread_mutex_unlock(&checkpoint->lock);
 }
 
+static bool wants_tending(const struct checkpoint *checkpoint)
+{
+    return checkpoint->chunks != NULL && chunk_pool_wants_tending(checkpoint->chunks);
+}
+
 /* Merges the whole table; on a full disk it tries until there is room. After any status but
  * DUEQ_OK the thread has failed for good. */
 static enum dueq_status merge_all(struct checkpoint *checkpoint)
@@ -254,6 +261,8 @@ static enum dueq_status merge_all(struct checkpoint *checkpoint)
     do {
         bool least = merge.limit <= TXN_LEAST;
 
+        if (wants_tending(checkpoint))
+            chunk_pool_tend(checkpoint->chunks);
         status = merge_step(&merge);
         if (status == DUEQ_OK) {
             atomic_fetch_add(&checkpoint->commits, 1);
@@ -342,15 +351,32 @@ static void free_merged(struct checkpoint *checkpoint)
     pthread_mutex_lock(&checkpoint->lock);
 }
 
-/* Waits for a table, and frees the last one and makes files for the journal meanwhile. */
+/* Under the lock, which is released meanwhile. */
+static void tend_chunks(struct checkpoint *checkpoint)
+{
+    pthread_mutex_unlock(&checkpoint->lock);
+    chunk_pool_tend(checkpoint->chunks);
+    pthread_mutex_lock(&checkpoint->lock);
+}
+
+/* Waits for a table. Meanwhile frees the last one, makes memory ready for the next ones, and
+ * files for the journal. */
 static void wait_for_table(struct checkpoint *checkpoint)
 {
+    bool tended = false;
+
     while (!atomic_load(&checkpoint->stop) &&
            (checkpoint->table == NULL || checkpoint->merged != NULL || failed(checkpoint))) {
         if (checkpoint->merged != NULL) {
             free_merged(checkpoint);
             continue;
         }
+        if (!tended && wants_tending(checkpoint)) {
+            tend_chunks(checkpoint);
+            tended = true; /* without memory it still wants it */
+            continue;
+        }
+        tended = false;
         if (!journal_wants_files(checkpoint->journal)) {
             pthread_cond_wait(&checkpoint->work, &checkpoint->lock);
             continue;
@@ -400,8 +426,9 @@ static void init_sync(struct checkpoint *checkpoint)
 }
 
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
-                                const struct dueq_io *io, void (*notify)(void *arg),
-                                void *notify_arg, struct checkpoint **ret_checkpoint)
+                                struct chunk_pool *chunks, const struct dueq_io *io,
+                                void (*notify)(void *arg), void *notify_arg,
+                                struct checkpoint **ret_checkpoint)
 {
     struct checkpoint *checkpoint = calloc(1, sizeof(*checkpoint));
 
@@ -409,6 +436,7 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
         return DUEQ_NOMEM;
     checkpoint->lmdb = lmdb;
     checkpoint->journal = journal;
+    checkpoint->chunks = chunks;
     checkpoint->io = io;
     checkpoint->notify = notify;
     checkpoint->notify_arg = notify_arg;

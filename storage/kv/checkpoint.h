@@ -31,11 +31,13 @@ enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
                                          const struct checkpoint_mark *mark);
 
 /* Starts the thread. It calls notify when a checkpoint has ended or checkpoint_has_room has
- * changed. lmdb, journal and io are the caller's and must outlive the checkpoint.
+ * changed. It tends the chunks of memtables. lmdb, journal, chunks (NULL: none) and io are the
+ * caller's and must outlive the checkpoint.
  * DUEQ_NOMEM. */
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
-                                const struct dueq_io *io, void (*notify)(void *arg),
-                                void *notify_arg, struct checkpoint **ret_checkpoint);
+                                struct chunk_pool *chunks, const struct dueq_io *io,
+                                void (*notify)(void *arg), void *notify_arg,
+                                struct checkpoint **ret_checkpoint);
 /* Ends the thread after its present transaction. NULL is fine. */
 void checkpoint_free(struct checkpoint *checkpoint);
 

@@ -1,5 +1,6 @@
 #include "storage/kv/kv_internal.h"
 
+#include "storage/kv/memtable/chunk_pool.h"
 #include "storage/kv/memtable/large_value.h"
 
 #include <assert.h>
@@ -286,7 +287,7 @@ void kv_freeze(struct kv *kv)
     release_frozen(kv);
     if (kv->frozen != NULL || kv->since_freeze == 0 || kv_batch_bytes(kv) > 0)
         return;
-    fresh = memtable_new();
+    fresh = memtable_new(kv->chunks);
     if (fresh == NULL)
         return; /* a later call tries again */
     kv->frozen = kv->active;
@@ -560,6 +561,15 @@ static bool worth_a_checkpoint(const struct kv *kv)
     return memtable_reserved(kv->active) >= IDLE_MEMTABLE || kv->since_freeze >= IDLE_JOURNAL;
 }
 
+/* What an idle store has kept for the next load goes back to the system. */
+static void tend_chunks(struct kv *kv)
+{
+    if (kv->idle_turns == IDLE_TURNS)
+        chunk_pool_trim(kv->chunks);
+    if (chunk_pool_wants_tending(kv->chunks))
+        checkpoint_wake(kv->checkpoint);
+}
+
 void kv_maintain(struct kv *kv, bool idle)
 {
     if (kv_failed(kv))
@@ -570,6 +580,7 @@ void kv_maintain(struct kv *kv, bool idle)
     kv_room_check(kv);
     kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
+    tend_chunks(kv);
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
         journal_wants_trim(kv->journal))
         kv_freeze(kv);
@@ -628,6 +639,7 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     ret_stats->mapped_bytes = memtable_mapped(kv->active);
     if (kv->frozen != NULL)
         ret_stats->mapped_bytes += memtable_mapped(kv->frozen);
+    ret_stats->mapped_bytes += chunk_pool_bytes(kv->chunks);
     ret_stats->checkpoints = checkpoint.count;
     ret_stats->checkpoint_usec_last = checkpoint.usec_last;
     ret_stats->checkpoint_failures = checkpoint.failures;

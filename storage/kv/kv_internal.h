@@ -28,6 +28,7 @@ struct kv {
     struct journal *journal;
     struct checkpoint *checkpoint;
     struct memtable *active, *frozen; /* frozen: NULL, or being merged into LMDB */
+    struct chunk_pool *chunks;        /* of both */
     uint64_t levels;                  /* grows when `active` or `frozen` changes */
     uint64_t commits_seen;          /* checkpoint_commits at the last renewal of the snapshot */
     struct dead_ranges dead_ranges; /* of the merged view */

@@ -2,6 +2,7 @@
 #include "storage/kv/data_dir.h"
 #include "storage/kv/kv_internal.h"
 #include "storage/kv/kv_options.h"
+#include "storage/kv/memtable/chunk_pool.h"
 #include "storage/kv/memtable/large_value.h"
 
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static enum dueq_status merge_replayed(struct kv *kv)
     if (status != DUEQ_OK)
         return kv->replay_full ? DUEQ_OK : status; /* the journal still contains all of it */
     memtable_free(kv->active);
-    kv->active = memtable_new();
+    kv->active = memtable_new(kv->chunks);
     kv->room.active = (struct room_values){0, 0};
     kv->since_freeze = 0;
     return kv->active == NULL ? DUEQ_NOMEM : DUEQ_OK;
@@ -159,7 +160,8 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->io = options->io != NULL ? options->io : &io_system;
     kv->lock_fd = -1;
     kv->dir = strdup(dir);
-    kv->active = memtable_new();
+    kv->chunks = chunk_pool_new(kv->options.memtable_bytes);
+    kv->active = kv->chunks == NULL ? NULL : memtable_new(kv->chunks);
     status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
                  ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
                  : data_dir_lock(dir, kv->io, &kv->lock_fd, error);
@@ -168,8 +170,8 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     if (status == DUEQ_OK)
         status = open_journal(kv, error);
     if (status == DUEQ_OK) {
-        status =
-            checkpoint_new(kv->lmdb, kv->journal, kv->io, kv_on_notice, kv, &kv->checkpoint);
+        status = checkpoint_new(kv->lmdb, kv->journal, kv->chunks, kv->io, kv_on_notice, kv,
+                                &kv->checkpoint);
         if (status != DUEQ_OK)
             dueq_fail(error, status, "cannot start the checkpoint thread");
     }
@@ -195,6 +197,7 @@ void kv_abandon(struct kv *kv)
     lmdb_store_close(kv->lmdb);
     memtable_free(kv->active);
     memtable_free(kv->frozen);
+    chunk_pool_free(kv->chunks);
     batch_release(&kv->batch);
     dead_ranges_release(&kv->dead_ranges);
     data_dir_unlock(kv->lock_fd);

@@ -178,7 +178,7 @@ static void change_at_random(uint64_t absent)
 {
     struct dice dice;
     long steps = dice_setting("STEPS", 400000);
-    struct memtable *table = memtable_new();
+    struct memtable *table = memtable_new(NULL);
     uint64_t put_share = 50;
     size_t i = 0;
 
@@ -224,7 +224,7 @@ enum { RUN = 10000 };
 /* A table with ascending keys, and one key after all of them if that is not empty. */
 static size_t bytes_of_run(struct dueq_slice after)
 {
-    struct memtable *table = memtable_new();
+    struct memtable *table = memtable_new(NULL);
     struct dueq_slice nothing = dueq_slice(NULL, 0);
     size_t bytes;
 

@@ -1,5 +1,7 @@
 #include "storage/kv/memtable/arena.h"
 
+#include "storage/kv/memtable/chunk_pool.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@ enum {
     SMALL_CLASSES = SMALL / STEP,
     PER_OCTAVE = 8, /* above, eight classes for each power of two */
     FIRST_CHUNK = 4 * 1024,
-    LAST_CHUNK = 2 * 1024 * 1024, /* a huge page of most machines */
+    LAST_CHUNK = CHUNK_SIZE,
     CHUNK_HEADER = 16,
     LARGE_HEADER = 24
 };
@@ -67,9 +69,10 @@ size_t arena_room(size_t size)
 
 /* ---- life */
 
-void arena_init(struct arena *arena)
+void arena_init(struct arena *arena, struct chunk_pool *pool)
 {
     memset(arena, 0, sizeof(*arena));
+    arena->pool = pool;
     arena->next_chunk = FIRST_CHUNK;
 }
 
@@ -80,34 +83,19 @@ static void *map(size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Maps a huge page, if the system has one, at an aligned address: address translation then
- * takes less time in searches of a large table. */
-static void *map_huge(size_t size)
-{
-    uint8_t *memory = map(2 * size), *begin;
-    size_t before;
-
-    if (memory == NULL)
-        return NULL;
-    before = (size - (uintptr_t)memory % size) % size;
-    begin = memory + before;
-    if (before > 0)
-        munmap(memory, before);
-    munmap(begin + size, size - before);
-    madvise(begin, size, MADV_HUGEPAGE);
-    return begin;
-}
-
 /* Chunks are mapped, not malloc'ed, so that freeing returns them to the system at once. */
-static void *map_chunk(size_t size)
+static void *take_chunk(struct arena *arena, size_t size)
 {
-    return size == LAST_CHUNK ? map_huge(size) : map(size);
+    return size == LAST_CHUNK ? chunk_pool_take(arena->pool) : map(size);
 }
 
-static void unmap_chunk(struct arena_chunk *chunk)
+static void give_chunk(struct arena *arena, struct arena_chunk *chunk)
 {
     ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size);
-    munmap(chunk, chunk->size);
+    if (chunk->size == LAST_CHUNK)
+        chunk_pool_give(arena->pool, chunk);
+    else
+        munmap(chunk, chunk->size);
 }
 
 void arena_release(struct arena *arena)
@@ -116,7 +104,7 @@ void arena_release(struct arena *arena)
         struct arena_chunk *chunk = arena->chunks;
 
         arena->chunks = chunk->older;
-        unmap_chunk(chunk);
+        give_chunk(arena, chunk);
     }
     while (arena->large != NULL) {
         struct arena_large *large = arena->large;
@@ -124,7 +112,7 @@ void arena_release(struct arena *arena)
         arena->large = large->next;
         free(large);
     }
-    arena_init(arena);
+    arena_init(arena, arena->pool);
 }
 
 /* ---- large pieces */
@@ -220,7 +208,7 @@ static bool add_chunk(struct arena *arena, size_t wanted)
 
     while (size < wanted + CHUNK_HEADER)
         size *= 2;
-    chunk = map_chunk(size);
+    chunk = take_chunk(arena, size);
     if (chunk == NULL)
         return false;
     retire_chunk(arena);

@@ -13,9 +13,11 @@ enum {
 };
 
 struct arena_chunk;
+struct chunk_pool;
 struct arena_large;
 
 struct arena {
+    struct chunk_pool *pool;
     struct arena_chunk *chunks; /* newest first */
     struct arena_large *large;  /* pieces above ARENA_LARGE, each malloc'ed by itself */
     uint8_t *next, *end;        /* the free rest of the newest chunk */
@@ -26,7 +28,8 @@ struct arena {
     size_t next_chunk; /* size of the next chunk: 4 KiB doubling to 2 MiB */
 };
 
-void arena_init(struct arena *arena);
+/* pool: where chunks of CHUNK_SIZE come from; NULL: the system. */
+void arena_init(struct arena *arena, struct chunk_pool *pool);
 void arena_release(struct arena *arena); /* frees everything */
 
 /* 8-byte aligned; NULL: out of memory. O(1). */

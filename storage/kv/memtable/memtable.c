@@ -67,13 +67,13 @@ static struct leaf *new_leaf(struct memtable *table)
     return leaf;
 }
 
-struct memtable *memtable_new(void)
+struct memtable *memtable_new(struct chunk_pool *pool)
 {
     struct memtable *table = calloc(1, sizeof(*table));
 
     if (table == NULL)
         return NULL;
-    arena_init(&table->arena);
+    arena_init(&table->arena, pool);
     table->root = new_leaf(table);
     if (table->root == NULL) {
         memtable_free(table);

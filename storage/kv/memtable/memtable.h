@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct chunk_pool;
 struct memtable;
 struct large_value;
 
@@ -26,7 +27,9 @@ struct memtable_entry {
     bool tombstone;      /* the key is deleted, also in lower levels */
 };
 
-struct memtable *memtable_new(void); /* NULL: out of memory */
+/* pool: for its memory; it must live longer. NULL: the system. Returns NULL when out of memory.
+ */
+struct memtable *memtable_new(struct chunk_pool *pool);
 void memtable_free(struct memtable *table);
 
 /* From now on it does not change, and several threads may read it. Until then one thread uses

@@ -11,7 +11,7 @@ static int start(void **state)
 {
     static struct arena arena;
 
-    arena_init(&arena);
+    arena_init(&arena, NULL);
     *state = &arena;
     return 0;
 }

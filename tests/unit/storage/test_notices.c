@@ -92,7 +92,7 @@ static int set_up(void **state)
         lmdb_store_open(test.rig.dir, MAP_BYTES, test.rig.options.io, &test.lmdb, &error),
         DUEQ_OK);
     rig_reopen(&test.rig);
-    test.table = memtable_new();
+    test.table = memtable_new(NULL);
     assert_non_null(test.table);
     return 0;
 }
@@ -113,8 +113,8 @@ static int tear_down(void **state)
 static void start_thread(void)
 {
     pthread_mutex_lock(&test.lock);
-    assert_int_equal(checkpoint_new(test.lmdb, test.rig.journal, test.rig.options.io, on_notice,
-                                    NULL, &test.checkpoint),
+    assert_int_equal(checkpoint_new(test.lmdb, test.rig.journal, NULL, test.rig.options.io,
+                                    on_notice, NULL, &test.checkpoint),
                      DUEQ_OK);
     pthread_mutex_unlock(&test.lock);
 }
