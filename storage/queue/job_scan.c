@@ -115,9 +115,9 @@ static struct span span_of_times(const struct kv_key *head, int64_t from, int64_
  * that it is. */
 static int64_t on_clock(const struct walk *walk, uint8_t clock, int64_t time)
 {
-    if (time <= SAFE_TIME_MIN)
+    if (time <= 2 * SAFE_TIME_MIN)
         return INT64_MIN;
-    if (time >= SAFE_TIME_MAX)
+    if (time >= 2 * SAFE_TIME_MAX)
         return INT64_MAX;
     return clock == CLOCK_WALL ? time : queue_clock_of(walk->look.queue, CLOCK_WALL, time);
 }

@@ -151,6 +151,8 @@ static void random_step(void)
         walk_pause();
     if (walk_once_in(60))
         walk_dead();
+    if (walk_once_in(50))
+        walk_holds();
     if (walk_once_in(25))
         walk_look();
     if (walk_once_in(600))

@@ -25,6 +25,13 @@ enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack
     return job->cancelled ? DUEQ_CANCELLED : DUEQ_OK;
 }
 
+enum dueq_status model_first_held(const struct model_job *job, int64_t token)
+{
+    enum dueq_status status = model_held(job, token, true);
+
+    return status == DUEQ_OK && job->state == MODEL_DONE ? DUEQ_STALE : status;
+}
+
 bool model_lease_over(const struct model_job *job, struct dueq_time time)
 {
     return job->there && job->state == MODEL_CLAIMED && job->due <= time.now;

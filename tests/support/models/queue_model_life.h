@@ -6,6 +6,8 @@
 
 /* What ack, nack and extend must answer; ack: dead and done jobs may be acked. */
 enum dueq_status model_held(const struct model_job *job, int64_t token, bool ack);
+/* The same for an ack that must be the first one. */
+enum dueq_status model_first_held(const struct model_job *job, int64_t token);
 
 /* The lease of the job has ended, and no call has noticed it yet. */
 bool model_lease_over(const struct model_job *job, struct dueq_time time);

@@ -90,6 +90,7 @@ void walk_choose_done(struct walk_done *ret_done);
 void walk_finish(void);
 void walk_nack(void);
 void walk_extend(void);
+void walk_holds(void);
 
 /* ---- changes by id (queue_walk_change.c) */
 
@@ -116,7 +117,7 @@ void walk_drop(void);
 void walk_clear_topic(int topic);
 void walk_put_settings(void);
 void walk_set_defaults(void);
-/* Each setting comes from the right scope. */
+/* Each setting comes from the right scope, and no other scope has any. */
 void walk_check_settings(void);
 
 /* ---- dead jobs (queue_walk_dead.c) */

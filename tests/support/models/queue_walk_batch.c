@@ -83,13 +83,6 @@ static void follow_hand_over(struct walk_target *target, const struct walk_done 
         walk.model = before;
 }
 
-static enum dueq_status held_status(const struct walk_target *target)
-{
-    enum dueq_status status = model_held(target->job, target->token, true);
-
-    return status == DUEQ_OK && target->job->state == MODEL_DONE ? DUEQ_STALE : status;
-}
-
 void walk_hand_over(void)
 {
     struct walk_target target;
@@ -101,7 +94,7 @@ void walk_hand_over(void)
         return;
     walk_choose_done(&done);
     choose_batch(&batch, 1 + (size_t)walk_roll(MANY), &target);
-    held = held_status(&target);
+    held = model_first_held(target.job, target.token);
     status = dueq_hand_over(walk.fixture.store, target.topic, target.id, target.token,
                             done.is_plain ? NULL : &done.done, batch.given, batch.count,
                             walk.fixture.time, batch.pushed);

@@ -232,6 +232,15 @@ void walk_nack(void)
         follow_nack(&target, &nack, state);
 }
 
+void walk_holds(void)
+{
+    struct walk_target target;
+
+    if (walk_choose_held(&target))
+        assert_int_equal(dueq_holds(walk.fixture.store, target.topic, target.id, target.token),
+                         model_first_held(target.job, target.token));
+}
+
 void walk_extend(void)
 {
     struct dueq_time time = walk.fixture.time;

@@ -228,8 +228,25 @@ void walk_set_defaults(void)
     dueq_set_defaults(walk.fixture.store, defaults);
 }
 
+/* They are listed in the order of their names. */
+static void check_scopes(void)
+{
+    struct dueq_slice scope = dueq_slice(NULL, 0), next;
+    int wanted = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_SCOPES; i++)
+        wanted += !is_empty(&walk.model.settings[i]);
+    while (dueq_settings_after(walk.fixture.store, scope, &next) == DUEQ_OK) {
+        assert_true(dueq_slice_compare(scope, next) < 0);
+        scope = next;
+        wanted--;
+    }
+    assert_int_equal(wanted, 0);
+}
+
 void walk_check_settings(void)
 {
+    check_scopes();
     for (int scope = 0; scope < QUEUE_MODEL_SCOPES; scope++)
         check_scope(scope);
     for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)

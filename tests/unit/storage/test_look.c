@@ -185,6 +185,24 @@ static void a_range_of_due_times_follows_a_wall_clock_that_was_set(void **state)
     assert_string_equal(scanned(scan), "c ");
 }
 
+/* Such a job is as late as it can be; its due time is shown, and is asked for. */
+static void the_latest_due_time_is_in_the_range_that_begins_there(void **state)
+{
+    struct dueq_scan scan = scan_of(DUEQ_DEFAULT);
+    struct dueq_job job;
+
+    (void)state;
+    test.time.wall += 50000;
+    push("never", INT64_MAX);
+    assert_int_equal(dueq_get(test.store, text("t"), text("never"), test.time, &job), DUEQ_OK);
+    scan.by_due = true;
+    scan.from = scan.to = job.due;
+    assert_string_equal(scanned(scan), "never ");
+    scan.from = job.due + 1;
+    scan.to = INT64_MAX;
+    assert_string_equal(scanned(scan), "");
+}
+
 static void done_jobs_are_found_by_when_they_were_done(void **state)
 {
     struct dueq_settings settings;
@@ -411,6 +429,7 @@ int main(void)
         store_fixture_test(a_scan_finds_each_state, test),
         store_fixture_test(a_range_of_due_times_has_both_its_ends, test),
         store_fixture_test(a_range_of_due_times_follows_a_wall_clock_that_was_set, test),
+        store_fixture_test(the_latest_due_time_is_in_the_range_that_begins_there, test),
         store_fixture_test(done_jobs_are_found_by_when_they_were_done, test),
         store_fixture_test(a_cursor_outlives_a_restart, test),
         store_fixture_test(a_cursor_of_another_scan_is_refused, test),
