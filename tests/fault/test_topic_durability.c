@@ -151,6 +151,30 @@ static void the_end_of_a_job_is_told_when_it_is_durable(void **state)
     expect_released(server, waiting, replies, 2);
 }
 
+/* The acks of its claim are done, and are durable when it is told that the wait is over. */
+static void a_wait_that_is_ended_has_its_acks_synced(void **state)
+{
+    static const char *const ends[] = {"TIMEOUT", "ERROR"};
+    static const char *const replies[] = {"nil", "!UNBLOCKED *"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct server_process *server = start("none");
+        redisContext *client = client_open(server), *worker = client_open(server);
+        int64_t id = ask_integer(worker, "CLIENT ID");
+        expect(client, "\"s\"", "Q.PUSH strict body ID s");
+        expect(client, "[[\"s\" 1 \"body\" 1]]", "Q.CLAIM strict");
+        hold(server);
+        say(worker, "Q.CLAIM strict BLOCK 0 ACK s 1");
+        await_blocked(client, 1);
+        expect(client, "1", "CLIENT UNBLOCK %lld %s", (long long)id, ends[i]);
+        expect_silence(worker, SILENCE_MS);
+        faulty_disk_repair(server);
+        expect_reply(worker, replies[i]);
+        client_cleanup();
+        server_process_cleanup();
+    }
+}
+
 /* The strictest of the topics that a command is about. */
 static void what_moves_between_topics_waits_for_both(void **state)
 {
@@ -329,6 +353,7 @@ int main(void)
         serving_test(a_transaction_waits_as_its_strictest_command),
         serving_test(a_waiter_is_answered_as_its_topic_says),
         serving_test(the_end_of_a_job_is_told_when_it_is_durable),
+        serving_test(a_wait_that_is_ended_has_its_acks_synced),
         serving_test(what_moves_between_topics_waits_for_both),
         serving_test(an_always_topic_waits_for_a_sync_on_any_server),
         serving_test(each_command_has_the_setting_of_its_moment),
