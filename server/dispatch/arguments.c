@@ -116,9 +116,11 @@ bool arguments_duration(struct context *context, size_t index, int64_t *ret_ms)
 
     if (number_parse_duration(argument.data, argument.size, ret_ms))
         return true;
-    resp_errorf(context->reply,
-                "ERR invalid duration '%.64s': milliseconds, or a number with ms, s, m, h or d",
-                argument.data);
+    resp_errorf(
+        context->reply,
+        "ERR invalid duration '%.64s': from 0 to 100 years, milliseconds or a number with "
+        "ms, s, m, h or d",
+        argument.data);
     return false;
 }
 

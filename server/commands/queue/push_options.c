@@ -54,12 +54,21 @@ static bool has_more(struct context *context, size_t at, size_t count)
     return false;
 }
 
+static bool read_maximum(struct context *context, size_t *at, struct dueq_push *push)
+{
+    if (!arguments_duration(context, (*at)++, &push->backoff_max))
+        return false;
+    if (push->backoff_max >= push->backoff)
+        return true;
+    resp_error(context->reply, "ERR BACKOFF waits longer at first than at most");
+    return false;
+}
+
 /* A second duration, the maximum, may follow. */
 static bool read_doubling(struct context *context, size_t *at, struct dueq_push *push)
 {
     return arguments_duration(context, (*at)++, &push->backoff) &&
-           (!is_duration(context, *at) ||
-            arguments_duration(context, (*at)++, &push->backoff_max));
+           (!is_duration(context, *at) || read_maximum(context, at, push));
 }
 
 /* A wait that never doubles and that varies by nothing. */
@@ -75,7 +84,7 @@ static bool read_fixed(struct context *context, size_t *at, struct dueq_push *pu
 static bool read_exponential(struct context *context, size_t *at, struct dueq_push *push)
 {
     if (!has_more(context, *at, 2) || !arguments_duration(context, (*at)++, &push->backoff) ||
-        !arguments_duration(context, (*at)++, &push->backoff_max))
+        !read_maximum(context, at, push))
         return false;
     if (*at >= context_count(context) || !arguments_is(context, *at, "jitter"))
         return true;
@@ -145,9 +154,11 @@ static const struct argument_option options[] = {
     {"priority", OPTION_CUSTOM, .values = 1, .read = read_priority},
     {"lease", OPTION_DURATION(struct dueq_push, lease)},
     {"retries", OPTION_INTEGER(struct dueq_push, retries),
-     .rule = INTEGER_BOUND(0, INT32_MAX, "ERR value is out of range")},
+     .rule = INTEGER_BOUND(0, INT32_MAX,
+                           "ERR RETRIES is out of range, must be between 0 and 2147483647")},
     {"crashes", OPTION_INTEGER(struct dueq_push, crashes),
-     .rule = INTEGER_BOUND(0, INT32_MAX, "ERR value is out of range")},
+     .rule = INTEGER_BOUND(0, INT32_MAX,
+                           "ERR CRASHES is out of range, must be between 0 and 2147483647")},
     {"backoff", OPTION_CUSTOM, .values = 1, .read = read_backoff},
     {"ttl", OPTION_DURATION(struct dueq_push, ttl)},
     {.name = NULL}};

@@ -91,6 +91,15 @@ static enum outcome run_finish(struct context *context)
                : OUTCOME_DONE;
 }
 
+/* Only one job can. */
+static bool several_hand_over(const struct context *context)
+{
+    for (size_t at = FIRST_FINISH + 2; at < context_count(context); at += 2)
+        if (ack_then_push_is_meant(context, at))
+            return true;
+    return false;
+}
+
 static enum outcome run_q_ack(struct context *context)
 {
     struct job_acks acks = {.topic = 1, .first = 2};
@@ -99,6 +108,8 @@ static enum outcome run_q_ack(struct context *context)
         return ack_then_push_run(context, FIRST_FINISH, NULL);
     if (finish_is_meant(context))
         return run_finish(context);
+    if (several_hand_over(context))
+        return context_syntax_error(context);
     if (context_count(context) % 2 != 0)
         return context_arity_error(context);
     if (!arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
@@ -143,6 +154,14 @@ static const struct argument_option nack_options[] = {
      .group = OUTCOME_WORD}, /* the name that FATAL had at first */
     {.name = NULL}};
 
+static bool nack_fits(struct context *context, const struct dueq_nack *nack)
+{
+    if (nack->outcome != DUEQ_FATAL || nack->delay == DUEQ_DEFAULT)
+        return true;
+    resp_error(context->reply, "ERR DELAY is for a job that is tried again, not for FATAL");
+    return false;
+}
+
 static enum outcome run_q_nack(struct context *context)
 {
     struct dueq_nack nack = {.delay = DUEQ_DEFAULT};
@@ -151,7 +170,7 @@ static enum outcome run_q_nack(struct context *context)
     int64_t token;
 
     if (!read_claimed(context, &token) ||
-        !argument_options_read(context, 4, nack_options, &nack))
+        !argument_options_read(context, 4, nack_options, &nack) || !nack_fits(context, &nack))
         return OUTCOME_DONE;
     status = dueq_nack(context->store, context_slice(context, 1), context_slice(context, 2),
                        token, &nack, context->now, &state);

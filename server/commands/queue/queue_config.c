@@ -64,7 +64,7 @@ static const struct setting *read_setting(struct context *context, size_t index)
 static bool is_pattern(struct dueq_slice scope)
 {
     for (size_t i = 0; i < scope.size; i++)
-        if (strchr("*?[", ((const char *)scope.data)[i]) != NULL)
+        if (memchr("*?[", ((const char *)scope.data)[i], 3) != NULL)
             return true;
     return false;
 }
@@ -180,7 +180,8 @@ static bool read_backoff(struct context *context, size_t index, struct dueq_sett
     if (!parse_backoff(context, context_argument(context, index), &push)) {
         resp_errorf(context->reply,
                     "ERR backoff must be one argument: 'duration [max]', 'FIXED duration', "
-                    "'EXP base max [JITTER 0-100]' or 'STEPS' with 1 to %d durations",
+                    "'EXP base max [JITTER 0-100]', max not less than base, or 'STEPS' with 1 "
+                    "to %d durations",
                     DUEQ_STEPS_MAX);
         return false;
     }

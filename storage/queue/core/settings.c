@@ -37,7 +37,7 @@ static struct dueq_slice scope_name(const struct scope *scope)
 static bool is_pattern(struct dueq_slice name)
 {
     for (size_t i = 0; i < name.size; i++)
-        if (strchr("*?[", ((const char *)name.data)[i]) != NULL)
+        if (memchr("*?[", ((const char *)name.data)[i], 3) != NULL)
             return true;
     return false;
 }

@@ -329,8 +329,10 @@ static void bad_options_push_nothing(void **state)
          "Q.PUSH topic body BACKOFF EXP 1s 2s JITTER 101"},
         {"!ERR value is not an integer or out of range",
          "Q.PUSH topic body BACKOFF EXP 1s 2s JITTER 99999999999999999999"},
-        {"!ERR value is out of range", "Q.PUSH topic body CRASHES -1"},
-        {"!ERR value is out of range", "Q.PUSH topic body CRASHES 9223372036854775807"},
+        {"!ERR CRASHES is out of range, must be between 0 and 2147483647",
+         "Q.PUSH topic body CRASHES -1"},
+        {"!ERR CRASHES is out of range, must be between 0 and 2147483647",
+         "Q.PUSH topic body CRASHES 9223372036854775807"},
         {"!ERR syntax error", "Q.PUSH topic body CRASHES"},
         {"[]", "Q.TOPICS"},
     };

@@ -100,7 +100,8 @@ static void bad_options_push_nothing(void **state)
          "Q.PUSH topic body PRIORITY -1"},
         {"ERR value is out of range, must be between 0 and 255",
          "Q.PUSH topic body PRIORITY 256"},
-        {"ERR value is out of range", "Q.PUSH topic body RETRIES -1"},
+        {"ERR RETRIES is out of range, must be between 0 and 2147483647",
+         "Q.PUSH topic body RETRIES -1"},
         {"ERR value is not an integer or out of range", "Q.PUSH topic body RETRIES 1.5"},
     };
     struct command_runner *runner = *state;
