@@ -219,6 +219,8 @@ static enum dueq_status move_to(struct queue *queue, struct topic *from, struct 
         limits_apply(queue, &drops);
         job_move_do(queue, &move, time);
         QUEUE_COUNT(queue, from, deleted);
+    } else {
+        topics_take_back(queue, to);
     }
     limits_release(&drops);
     return status;

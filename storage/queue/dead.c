@@ -119,20 +119,31 @@ static enum dueq_status redrive_here(struct walk *walk, struct job *job)
     return status;
 }
 
-static enum dueq_status redrive_to(struct walk *walk, struct job *job)
+static enum dueq_status move_to(struct walk *walk, struct job *job, struct topic *to)
 {
-    struct job_move move = {.from = walk->topic, .job = job};
-    enum dueq_status status = job_move_open(walk->queue, job, walk->query->to, &move.to);
+    struct job_move move = {.from = walk->topic, .to = to, .job = job};
+    enum dueq_status status = fit_there(walk, to, job, (struct limits_change){.jobs = 1});
 
-    spend(walk, job->body.body.size / BYTES_WRITTEN);
-    if (status == DUEQ_OK)
-        status = fit_there(walk, move.to, job, (struct limits_change){.jobs = 1});
     if (status != DUEQ_OK)
         return status;
     job_move_anew(&move, due_of(walk), walk->time);
     status = job_move_plan(walk->queue, &move, JOB_MOVE_REFUSES, walk->time);
     if (status == DUEQ_OK)
         job_move_do(walk->queue, &move, walk->time);
+    return status;
+}
+
+static enum dueq_status redrive_to(struct walk *walk, struct job *job)
+{
+    struct topic *to;
+    enum dueq_status status = job_move_open(walk->queue, job, walk->query->to, &to);
+
+    spend(walk, job->body.body.size / BYTES_WRITTEN);
+    if (status != DUEQ_OK)
+        return status;
+    status = move_to(walk, job, to);
+    if (status != DUEQ_OK)
+        topics_take_back(walk->queue, to);
     return status;
 }
 

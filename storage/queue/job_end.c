@@ -23,8 +23,10 @@ static bool goes_to_dead_topic(struct queue *queue, struct topic *topic, struct 
         job_move_open(queue, job, name, &move.to) != DUEQ_OK)
         return false;
     job_move_anew(&move, time.now, time);
-    if (job_move_plan(queue, &move, JOB_MOVE_RENAMES, time) != DUEQ_OK)
+    if (job_move_plan(queue, &move, JOB_MOVE_RENAMES, time) != DUEQ_OK) {
+        topics_take_back(queue, move.to);
         return false;
+    }
     job_move_do(queue, &move, time);
     return true;
 }

@@ -220,11 +220,14 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
         return status;
     time = queue_time(queue, time);
     status = topics_open(queue, push->topic, &topic);
-    if (status == DUEQ_OK)
-        status = push_refusal(topic);
+    if (status != DUEQ_OK)
+        return status;
+    status = push_refusal(topic);
     if (status == DUEQ_OK)
         status = push_to(queue, topic, push, time, &outcome);
     if (status == DUEQ_OK)
         tell(queue, push, outcome, ret_pushed);
+    else
+        topics_take_back(queue, topic);
     return status;
 }

@@ -333,13 +333,26 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
 
 void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
 {
+    batch->added = true;
     limits_apply(batch->queue, &batch->drops);
     for (size_t i = 0; i < batch->count; i++)
         add_one(batch, i, &ret_pushed[i]);
 }
 
+/* By name: several pushes may have one topic. */
+static void take_back_topics(const struct push_batch *batch)
+{
+    struct topic *topic;
+
+    for (size_t i = 0; i < batch->count; i++)
+        if (topics_find(batch->queue, batch->pushes[i].topic, &topic) == DUEQ_OK)
+            topics_take_back(batch->queue, topic);
+}
+
 void push_batch_release(struct push_batch *batch)
 {
+    if (!batch->added && batch->planned != NULL)
+        take_back_topics(batch);
     free(batch->planned);
     free(batch->names);
     limits_release(&batch->drops);

@@ -20,12 +20,14 @@ struct push_batch {
     const struct leaving_job *leaving; /* NULL: none */
     struct planned_push *planned;
     struct limits_drops drops;
+    bool added;
     uint32_t *names; /* hash table: index + 1 of the pushes with ids of the caller */
     size_t name_slots;
 };
 
 /* Checks everything, reserves room on the disk, memory and ids, and adds nothing. Statuses: as
- * queue_push. Whatever it answers, push_batch_release follows. O(count). */
+ * queue_push. Whatever it answers, push_batch_release follows: without push_batch_add it takes
+ * back the topics that were made. O(count). */
 enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pushes,
                                  size_t count, const struct leaving_job *leaving,
                                  struct dueq_time time, struct push_batch *ret_batch);

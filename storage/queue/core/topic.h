@@ -50,6 +50,7 @@ struct topic {
     bool put_off;    /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
     bool unsaved; /* its record counts less as ready, or has earlier bounds */
+    bool fresh;   /* made in this batch: it has no record yet */
     struct topic *dirty_next, *signal_next, *signal_prev;
     struct dueq_watch *watches; /* of its jobs, see endings.h; NULL: none */
     struct topic *next, *prev;  /* among those without jobs, when is_empty, or those awake */

@@ -146,6 +146,7 @@ static enum dueq_status make(struct queue *queue, struct dueq_slice name,
     counters->dirty = true;
     topic->next_seq = counters->next_seq;
     topic->next_token = counters->next_token;
+    topic->fresh = true;
     topics_adopt(queue, entry, topic, false);
     queue_mark_dirty(queue, topic);
     *ret_topic = topic;
@@ -198,7 +199,7 @@ static void save_topic(struct queue *queue, struct topic *topic)
     settings_note_use(queue, topic);
     topic_drop_empty_lanes(topic);
     kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, topic_write(topic, bytes)), false);
-    topic->unsaved = false;
+    topic->unsaved = topic->fresh = false;
     unlist(queue, topic);
     list(queue, topic, !topics_has_jobs(topic)); /* its lanes are there for their jobs only */
 }
@@ -260,6 +261,30 @@ void topics_prepare_commit(struct queue *queue)
         drop(queue, queue->empty);
     put_some_to_sleep(queue);
     counters_save(queue);
+}
+
+/* ---- one that was made for nothing */
+
+static void forget_change(struct queue *queue, struct topic *topic)
+{
+    struct topic **link = &queue->dirty;
+
+    while (*link != topic)
+        link = &(*link)->dirty_next;
+    *link = topic->dirty_next;
+}
+
+/* No record knows it. Its lanes have no jobs. */
+void topics_take_back(struct queue *queue, struct topic *topic)
+{
+    if (!topic->fresh || topic->totals.pushed > 0 || topic->paused != 0)
+        return;
+    forget_change(queue, topic);
+    queue_unsignal(queue, topic);
+    wheel_cancel(&queue->wheel, &topic->entry->timer);
+    unlist(queue, topic);
+    topic_table_remove(&queue->topics, topic->entry);
+    topic_free(topic);
 }
 
 /* ---- one that has jobs */

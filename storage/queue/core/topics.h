@@ -26,6 +26,9 @@ enum dueq_status topics_find(struct queue *queue, struct dueq_slice name,
  * topic of that name may have given. */
 enum dueq_status topics_open(struct queue *queue, struct dueq_slice name,
                              struct topic **ret_topic);
+/* Takes back a topic that was made in this batch and has had no job: what was asked of it is
+ * refused. Any other one stays. O(topics changed in the batch). */
+void topics_take_back(struct queue *queue, struct topic *topic);
 /* Writes the records of changed topics into the batch. */
 void topics_save(struct queue *queue);
 /* To be called before each commit: saves, drops empty topics and puts others to sleep above the
