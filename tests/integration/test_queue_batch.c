@@ -1,6 +1,7 @@
 /* Commands that do several things at once, on the real server: with clients that go away and
  * servers that are killed in between. */
 #include "tests/support/client/client.h"
+#include "tests/support/client/reply_text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -39,18 +40,40 @@ static redisReply *ask_many(redisContext *client, const char *head, const char *
     return reply;
 }
 
-/* ---- Q.CLAIM ... ACK */
+/* ---- how many jobs */
 
-static void a_claim_acknowledges_at_most_10000(void **state)
+/* More are refused before anything happens. */
+static void a_command_takes_at_most_4000_jobs(void **state)
 {
+    enum { MOST = 4000 };
+    static const char *const cases[][3] = {{"[]", "Q.CLAIM mail ACK", "b 1"},
+                                           {"[]", "Q.MCLAIM 1 mail ACK", "mail b 1"},
+                                           {"0", "Q.ACK mail", "b 1"},
+                                           {"0", "Q.DEL mail", "b"},
+                                           {"0", "Q.RUN mail", "b"},
+                                           {"[[\"b\" nil nil]*", "Q.WAIT mail", "b"},
+                                           {"!*", "Q.CLAIM mail BLOCK 0 ACK", "a 1"},
+                                           {"!*", "Q.MCLAIM 1 mail ACK", "mail a 1"},
+                                           {"!*", "Q.ACK mail", "a 1"},
+                                           {"!*", "Q.DEL mail", "a"},
+                                           {"!*", "Q.RUN mail", "a"},
+                                           {"!*", "Q.WAIT mail", "a"}};
     redisContext *client = served_client(state);
-    redisReply *reply = ask_many(client, "Q.CLAIM mail ACK", "a 1", 10000);
-    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
-    freeReplyObject(reply);
-    reply = ask_many(client, "Q.MCLAIM 1 mail BLOCK 0 ACK", "mail a 1", 10001);
-    assert_string_equal(reply->str, "ERR ACK takes 1 to 10000 jobs");
-    freeReplyObject(reply);
+    push_and_claim(client, "a");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool fits = cases[i][0][0] != '!';
+        redisReply *reply = ask_many(client, cases[i][1], cases[i][2], fits ? MOST : MOST + 1);
+        char *text = reply_text(reply);
+        if (!reply_text_matches(fits ? cases[i][0] : "!ERR a command takes at most 4000 jobs",
+                                text))
+            fail_at(__FILE__, __LINE__, "%s: %.200s", cases[i][1], text);
+        free(text);
+        freeReplyObject(reply);
+        expect(client, "1", "Q.LEN mail claimed");
+    }
 }
+
+/* ---- Q.CLAIM ... ACK */
 
 static void what_a_blocked_claim_acknowledged_survives_kill(void **state)
 {
@@ -201,7 +224,7 @@ static void two_workers_with_one_job_produce_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        served_test(a_claim_acknowledges_at_most_10000),
+        served_test(a_command_takes_at_most_4000_jobs),
         serving_test(what_a_blocked_claim_acknowledged_survives_kill),
         served_test(a_client_that_goes_has_acknowledged_and_takes_nothing),
         served_test(two_workers_that_acknowledge_the_same_job_both_go_on),

@@ -165,10 +165,13 @@ static void paused_again_before_anybody_went_on(void **state)
 
 static void waiting(void **state)
 {
-    static const char *const waits[] = {"BLPOP none 0", "BZPOPMIN none 0",
-                                        "Q.CLAIM none BLOCK 0", "Q.CLAIM none BLOCK 1h"};
+    static const char *const waits[] = {
+        "BLPOP none 0",       "BZPOPMIN none 0",        "Q.CLAIM none BLOCK 0",
+        "Q.POP none BLOCK 0", "Q.WAIT jobs a BLOCK 1h", "Q.WAIT jobs a b none BLOCK 0"};
     enum { WAITS = sizeof(waits) / sizeof(waits[0]) };
     struct raw_client raw[2 * WAITS];
+    redisContext *client = served_client(state);
+    expect(client, "*", "Q.MPUSH jobs EACH 2 %s 1h %s x %s 1h %s x", "a", "", "b", "");
     for (size_t i = 0; i < WAITS; i++) {
         raw_open(&raw[2 * i], served_server(state));
         raw_open(&raw[2 * i + 1], served_server(state));
@@ -177,9 +180,31 @@ static void waiting(void **state)
         raw_say(&raw[2 * i + 1], "PING");
         send_without_reading(&raw[2 * i + 1], "PING\r\n", 300000);
     }
-    expect_rest(served_server(state), served_client(state));
+    expect_rest(served_server(state), client);
     for (size_t i = 0; i < 2 * WAITS; i++)
         raw_close(&raw[i]);
+}
+
+/* Topics are paused, purged, dropped and flushed under those who wait. */
+static void waiting_for_what_has_gone(void **state)
+{
+    static const char *const waits[] = {"Q.CLAIM none BLOCK 0", "Q.MCLAIM 2 none jobs BLOCK 0",
+                                        "Q.POP none BLOCK 1h", "Q.WAIT jobs a b BLOCK 0"};
+    redisContext *client = served_client(state);
+    expect(client, "*", "Q.MPUSH jobs EACH 2 %s 1h %s x %s 1h %s x", "a", "", "b", "");
+    for (int i = 0; i < 4; i++)
+        served_waiter(state, i + 1, waits[i]);
+    expect(client, "OK", "Q.PAUSE none");
+    expect(client, "OK", "Q.PAUSE jobs OUT");
+    expect(client, "*", "Q.PUSH jobs body ID c");
+    expect(client, "1", "Q.PURGE jobs MATCH a");
+    expect_rest(served_server(state), client);
+    expect(client, "1", "Q.DROP none");
+    expect(client, "1", "Q.DROP jobs"); /* it ends the wait for b */
+    await_blocked(client, 3);
+    expect(client, "OK", "FLUSHALL");
+    expect_rest(served_server(state), client);
+    await_blocked(client, 3);
 }
 
 static void listening(void **state)
@@ -288,6 +313,7 @@ int main(void)
         served_test(paused),
         served_test(paused_again_before_anybody_went_on),
         served_test(waiting),
+        served_test(waiting_for_what_has_gone),
         served_test(listening),
         serving_test(before_login),
         served_test(halves_of_requests),

@@ -141,15 +141,54 @@ static redisReply *wait_for_many(redisContext *client, int ids)
     return reply;
 }
 
-static void one_wait_takes_10000_ids(void **state)
+/* Many clients that wait for many jobs, and go without a word. */
+static void nothing_of_many_who_go_is_kept(void **state)
+{
+    enum { CLIENTS = 50, IDS = 1000 };
+    redisContext *client = served_client(state), *waiters[CLIENTS];
+    const char **words = calloc(IDS + 4, sizeof(*words));
+    static char ids[IDS][8];
+    int64_t before;
+    for (int i = 0; i < IDS; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%d", i);
+        words[i + 2] = ids[i];
+        freeReplyObject(ask(client, "Q.PUSH mail x ID %d DELAY 1h", i));
+    }
+    words[0] = "Q.WAIT";
+    words[1] = "mail";
+    words[IDS + 2] = "BLOCK";
+    words[IDS + 3] = "0";
+    before = ask_info(client, "memory", "mem_clients_normal");
+    for (int i = 0; i < CLIENTS; i++) {
+        int done = 0;
+        waiters[i] = client_open(served_server(state));
+        redisAppendCommandArgv(waiters[i], IDS + 4, words, NULL);
+        while (!done)
+            assert_int_equal(redisBufferWrite(waiters[i], &done), REDIS_OK);
+    }
+    await_blocked(client, CLIENTS);
+    assert_true(ask_info(client, "memory", "mem_clients_normal") > before + CLIENTS * IDS);
+    for (int i = 0; i < CLIENTS; i++)
+        client_close(waiters[i]);
+    await_blocked(client, 0);
+    for (int waited = 0;
+         waited < 60000 && ask_info(client, "memory", "mem_clients_normal") > 2 * before;
+         waited++)
+        sleep_ms(1);
+    assert_true(ask_info(client, "memory", "mem_clients_normal") <= 2 * before);
+    expect(client, "1", "Q.DROP mail");
+    free(words);
+}
+
+static void one_wait_takes_4000_ids(void **state)
 {
     redisContext *client = served_client(state);
     push_and_claim(client, "a");
-    redisReply *reply = wait_for_many(client, 10000);
-    assert_int_equal(reply->elements, 10000);
+    redisReply *reply = wait_for_many(client, 4000);
+    assert_int_equal(reply->elements, 4000);
     freeReplyObject(reply);
-    reply = wait_for_many(client, 10001);
-    assert_string_equal(reply->str, "ERR there are more than 10000 ids");
+    reply = wait_for_many(client, 4001);
+    assert_string_equal(reply->str, "ERR a command takes at most 4000 jobs");
     freeReplyObject(reply);
 }
 
@@ -164,7 +203,8 @@ int main(void)
         served_test(who_goes_away_while_waiting_leaves_no_trace),
         served_test(a_wait_ends_by_client_unblock),
         served_test(what_follows_in_the_pipeline_comes_later),
-        served_test(one_wait_takes_10000_ids),
+        served_test(nothing_of_many_who_go_is_kept),
+        served_test(one_wait_takes_4000_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

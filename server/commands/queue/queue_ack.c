@@ -4,6 +4,7 @@
 #include "protocol/number.h"
 #include "server/commands/queue/ack_then_push.h"
 #include "server/commands/queue/job_acks.h"
+#include "server/commands/queue/job_ids.h"
 #include "server/dispatch/argument_options.h"
 
 /* Reads topic, id and token, with which every command on a claimed job begins. */
@@ -112,7 +113,8 @@ static enum outcome run_q_ack(struct context *context)
         return context_syntax_error(context);
     if (context_count(context) % 2 != 0)
         return context_arity_error(context);
-    if (!arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
+    if (!job_ids_fit(context, (context_count(context) - acks.first) / job_acks_width(&acks)) ||
+        !arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
         return OUTCOME_DONE;
     return context_count(context) == 4 ? ack_one(context, &acks) : ack_several(context, &acks);
 }
@@ -212,7 +214,7 @@ static enum outcome run_q_del(struct context *context)
     size_t count = context_count(context);
     int64_t removed = 0;
 
-    if (!arguments_name(context, 1, "topic"))
+    if (!job_ids_fit(context, count - 2) || !arguments_name(context, 1, "topic"))
         return OUTCOME_DONE;
     for (size_t i = 2; i < count; i++)
         if (!arguments_name(context, i, "id"))

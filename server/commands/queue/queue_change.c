@@ -1,6 +1,7 @@
 /* Changes jobs: Q.RESCHEDULE, Q.RUN, Q.UPDATE, Q.MOVE, Q.CANCEL. */
 #include "server/dispatch/command_list.h"
 
+#include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_options.h"
 
 static bool read_job(struct context *context)
@@ -53,7 +54,7 @@ static enum outcome run_q_run(struct context *context)
     size_t count = context_count(context);
     int64_t moved = 0, due;
 
-    if (!arguments_name(context, 1, "topic"))
+    if (!job_ids_fit(context, count - 2) || !arguments_name(context, 1, "topic"))
         return OUTCOME_DONE;
     for (size_t i = 2; i < count; i++)
         if (!arguments_name(context, i, "id"))

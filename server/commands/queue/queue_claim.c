@@ -2,6 +2,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/job_acks.h"
+#include "server/commands/queue/job_ids.h"
 #include "server/dispatch/argument_options.h"
 #include "server/session/session.h"
 #include "server/session/waiters.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 enum {
-    COUNT_MAX = 10000, /* jobs that one command claims, and jobs that it acknowledges */
+    COUNT_MAX = JOB_IDS_MAX, /* jobs that one command claims */
     /* A reply of more bytes takes no more jobs. Otherwise large bodies could overflow the
      * output buffer: the client would be dropped and its jobs would wait until their leases
      * end. */
@@ -38,11 +39,7 @@ static bool check_acks(struct context *context, const struct job_acks *acks)
         context_syntax_error(context);
         return false;
     }
-    if (size / width > COUNT_MAX) {
-        resp_error(context->reply, "ERR ACK takes 1 to 10000 jobs");
-        return false;
-    }
-    return job_acks_check(context, acks);
+    return job_ids_fit(context, size / width) && job_acks_check(context, acks);
 }
 
 /* ACK is the last option. A claim that has waited does not look at them again. */
@@ -58,12 +55,12 @@ static bool read_acks(struct context *context, size_t *at, const struct argument
 }
 
 #define COUNT_RULE                                                                             \
-    INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 10000")
+    INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")
 
 static const struct argument_option options[] = {
     {"count", OPTION_INTEGER(struct claim, count),
      .rule =
-         INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 10000")},
+         INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")},
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},

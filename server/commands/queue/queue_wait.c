@@ -1,10 +1,11 @@
 /* Waits for the end of jobs: Q.WAIT. */
 #include "server/dispatch/command_list.h"
 
+#include "server/commands/queue/job_ids.h"
 #include "server/dispatch/arguments.h"
 #include "server/session/waiters.h"
 
-enum { FIRST_ID = 2, IDS_MAX = 10000 };
+enum { FIRST_ID = 2 };
 
 struct wait {
     size_t count;  /* of ids, from FIRST_ID on */
@@ -23,11 +24,7 @@ static bool read_wait(struct context *context, struct wait *ret_wait)
             return false;
     }
     ret_wait->count = end - FIRST_ID;
-    if (ret_wait->count > IDS_MAX) {
-        resp_error(context->reply, "ERR there are more than 10000 ids");
-        return false;
-    }
-    if (!arguments_name(context, 1, "topic"))
+    if (!job_ids_fit(context, ret_wait->count) || !arguments_name(context, 1, "topic"))
         return false;
     for (size_t at = FIRST_ID; at < end; at++)
         if (!arguments_name(context, at, "id"))
