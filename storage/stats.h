@@ -27,6 +27,8 @@ struct dueq_stats {
     uint64_t stalls, stall_usec_total; /* commits that waited for a checkpoint */
     uint64_t tombstones_passed; /* deleted records that cursors stepped over, since open */
     bool full;
+    uint64_t runs;           /* of data.mdb, which are not folded into its tables yet */
+    uint64_t folded_records; /* since open */
 };
 
 #endif

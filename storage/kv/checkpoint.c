@@ -1,7 +1,8 @@
 #include "storage/kv/checkpoint.h"
 
-#include "storage/bytes.h"
+#include "storage/kv/fold.h"
 #include "storage/kv/memtable/chunk_pool.h"
+#include "storage/kv/merge.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,13 +12,11 @@
 #include <time.h>
 
 enum {
-    TXN_OPERATIONS = 4096, /* a random one dirties two or three pages of 4 KiB */
-    TXN_LEAST = 16,        /* the smallest transaction, when the map is nearly full */
-    TXN_BYTES = 16 * 1024 * 1024,
     RETRY_USEC = 200 * 1000,
     RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
-    MARK_SIZE = 24
+    FOLD_RECORDS = 8192, /* of a transaction: neighbours share pages */
+    FOLD_LEAST = MERGE_LEAST
 };
 
 struct checkpoint {
@@ -33,6 +32,15 @@ struct checkpoint {
     const struct memtable *table; /* NULL: no checkpoint runs */
     struct memtable *merged;      /* to be freed; NULL: none */
     struct checkpoint_mark mark;
+    /* the thread's own */
+    struct merge merge;
+    struct fold *fold;
+    struct checkpoint_mark written; /* the mark in LMDB */
+    uint64_t fold_end;              /* runs before it are being folded; 0: none are */
+    size_t fold_limit;              /* records of a transaction */
+    size_t fold_debt;               /* records to be folded before the next table */
+    bool fold_full;                 /* there was no room; try again after the next table */
+    bool tight;                     /* nor was there for the last table */
     struct checkpoint_stats stats;
     _Atomic(bool) running, stop;
     _Atomic(uint64_t) commits, refusals;
@@ -40,175 +48,63 @@ struct checkpoint {
     _Atomic(bool) room;
 };
 
-/* ---- the mark, under a key that users of the key space cannot use */
+/* ---- in the caller's thread */
 
-static const uint8_t mark_key[] = {0};
-
-enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb, struct checkpoint_mark *ret_mark)
+/* Folds the oldest run. An opening does no more of it, and only for want of another number. */
+static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_mark *mark)
 {
-    struct dueq_slice value;
-    enum dueq_status status = lmdb_get(lmdb, dueq_slice(mark_key, sizeof(mark_key)), &value);
-    const uint8_t *bytes;
+    struct fold *fold = fold_new(lmdb);
+    uint64_t end = mark->runs.first + 1;
+    enum dueq_status status = fold == NULL ? DUEQ_NOMEM : DUEQ_OK;
+    size_t limit = FOLD_RECORDS, moved;
 
-    if (status != DUEQ_OK)
-        return status;
-    if (value.size != MARK_SIZE)
-        return DUEQ_CORRUPT;
-    bytes = value.data;
-    *ret_mark = (struct checkpoint_mark){
-        bytes_read_u64(bytes), (int64_t)bytes_read_u64(bytes + 8), bytes_read_u64(bytes + 16)};
-    return DUEQ_OK;
-}
-
-static struct dueq_slice write_mark(const struct checkpoint_mark *mark, uint8_t *bytes)
-{
-    bytes_write_u64(bytes, mark->lsn);
-    bytes_write_u64(bytes + 8, (uint64_t)mark->time);
-    bytes_write_u64(bytes + 16, mark->seed);
-    return dueq_slice(bytes, MARK_SIZE);
-}
-
-static enum dueq_status put_mark(struct lmdb_txn *txn, const struct checkpoint_mark *mark)
-{
-    uint8_t bytes[MARK_SIZE];
-
-    return lmdb_put(txn, dueq_slice(mark_key, sizeof(mark_key)), write_mark(mark, bytes));
-}
-
-enum dueq_status checkpoint_create(const char *dir, const struct dueq_io *io,
-                                   const struct checkpoint_mark *mark, struct dueq_error *error)
-{
-    uint8_t bytes[MARK_SIZE];
-
-    return lmdb_store_create(dir, io, dueq_slice(mark_key, sizeof(mark_key)),
-                             write_mark(mark, bytes), error);
-}
-
-static enum dueq_status commit_mark(struct lmdb_store *lmdb, const struct checkpoint_mark *mark)
-{
-    struct lmdb_txn *txn;
-    enum dueq_status status = lmdb_begin(lmdb, &txn);
-
-    if (status != DUEQ_OK)
-        return status;
-    status = put_mark(txn, mark);
-    if (status == DUEQ_OK)
-        return lmdb_commit(txn);
-    lmdb_abort(txn);
+    while (status == DUEQ_OK && mark->runs.first < end) {
+        status = fold_step(fold, mark, end, limit, &moved);
+        if (status == DUEQ_OK) {
+            status = lmdb_renew(lmdb);
+        } else if (status == DUEQ_FULL && limit > FOLD_LEAST) {
+            limit /= 2;
+            status = DUEQ_OK;
+        }
+    }
+    fold_free(fold);
     return status;
 }
 
-enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
-                                         const struct checkpoint_mark *mark)
+static enum dueq_status merge_whole(struct merge *merge)
 {
-    enum dueq_status status = commit_mark(lmdb, mark);
+    enum dueq_status status;
+    bool again;
 
-    if (status == DUEQ_OK)
-        status = commit_mark(lmdb, mark);
-    return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_sync(lmdb) : status;
-}
+    do {
+        bool least = merge->limit <= MERGE_LEAST;
 
-/* ---- merging */
-
-static enum dueq_status apply(struct lmdb_txn *txn, const struct memtable_entry *entry)
-{
-    struct dueq_slice key = dueq_slice(entry->key, entry->key_size);
-
-    return entry->tombstone ? lmdb_del(txn, key)
-                            : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
-}
-
-/* A walk through a table. A transaction copies each page that it changes. If there is no room
- * for the copies, smaller transactions follow, each of which can use pages that earlier ones
- * have freed. */
-struct merge {
-    struct lmdb_store *lmdb;
-    struct memtable_cursor at;
-    bool more;
-    size_t limit; /* operations of a transaction at most */
-    const struct checkpoint_mark *mark;
-};
-
-/* Applies entries from the cursor on, as many as one transaction may contain. On success the
- * cursor is at the next entry; *more: there is one. */
-static enum dueq_status apply_some(struct lmdb_txn *txn, struct memtable_cursor *at, bool *more,
-                                   size_t limit)
-{
-    enum dueq_status status = DUEQ_OK;
-    size_t operations = 0, bytes = 0;
-
-    while (*more && status == DUEQ_OK && operations < limit && bytes < TXN_BYTES) {
-        struct memtable_entry entry = memtable_at(at);
-
-        status = apply(txn, &entry);
-        operations++;
-        bytes += entry.value_size;
-        *more = memtable_next(at);
-    }
-    return status;
-}
-
-static void merge_init(struct merge *merge, struct lmdb_store *lmdb,
-                       const struct memtable *table, const struct checkpoint_mark *mark)
-{
-    static const uint8_t least[] = {0};
-
-    *merge = (struct merge){.lmdb = lmdb, .limit = TXN_OPERATIONS, .mark = mark};
-    merge->more = memtable_seek(&merge->at, table, dueq_slice(least, sizeof(least)));
-}
-
-static enum dueq_status run_transaction(struct merge *merge, struct memtable_cursor *at,
-                                        bool *more)
-{
-    struct lmdb_txn *txn;
-    enum dueq_status status = lmdb_begin(merge->lmdb, &txn);
-
-    if (status != DUEQ_OK)
-        return status;
-    status = apply_some(txn, at, more, merge->limit);
-    if (status == DUEQ_OK && !*more)
-        status = put_mark(txn, merge->mark);
-    if (status != DUEQ_OK) {
-        lmdb_abort(txn);
-        return status;
-    }
-    return lmdb_commit(txn);
-}
-
-/* Runs one transaction; the last one writes the mark. The walk advances after the commit. */
-static enum dueq_status merge_step(struct merge *merge)
-{
-    struct memtable_cursor at = merge->at;
-    bool more = merge->more;
-    enum dueq_status status = run_transaction(merge, &at, &more);
-
-    if (status == DUEQ_OK) {
-        merge->at = at;
-        merge->more = more;
-        if (merge->limit < TXN_OPERATIONS)
-            merge->limit *= 2;
-    } else if (status == DUEQ_FULL && merge->limit > TXN_LEAST) {
-        merge->limit /= 2;
-    }
+        status = merge_step(merge);
+        again = status == DUEQ_FULL && !least;
+        if (status == DUEQ_OK)
+            status = lmdb_renew(merge->lmdb);
+    } while (again || (status == DUEQ_OK && merge->more));
     return status;
 }
 
 enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
                                   const struct checkpoint_mark *mark)
 {
+    struct checkpoint_mark now;
+    enum dueq_status status = mark_read(lmdb, &now);
     struct merge merge;
-    enum dueq_status status;
-    bool again;
 
-    merge_init(&merge, lmdb, table, mark);
-    do {
-        bool least = merge.limit <= TXN_LEAST;
-
-        status = merge_step(&merge);
-        again = status == DUEQ_FULL && !least;
-        if (status == DUEQ_OK)
-            status = lmdb_renew(lmdb);
-    } while (again || (status == DUEQ_OK && merge.more));
+    if (status == DUEQ_OK && run_list_count(&now.runs) == RUNS_MOST)
+        status = fold_oldest(lmdb, &now);
+    if (status != DUEQ_OK)
+        return status;
+    now.lsn = mark->lsn;
+    now.time = mark->time;
+    status = merge_init(&merge, lmdb, table, &now);
+    if (status != DUEQ_OK)
+        return status;
+    status = merge_whole(&merge);
+    merge_release(&merge);
     return status;
 }
 
@@ -250,35 +146,168 @@ static bool wants_tending(const struct checkpoint *checkpoint)
     return checkpoint->chunks != NULL && chunk_pool_wants_tending(checkpoint->chunks);
 }
 
-/* Merges the whole table; on a full disk it tries until there is room. After any status but
- * DUEQ_OK the thread has failed for good. */
-static enum dueq_status merge_all(struct checkpoint *checkpoint)
+static void count_runs(struct checkpoint *checkpoint, size_t folded)
 {
-    struct merge merge;
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->stats.runs = run_list_count(&checkpoint->written.runs);
+    checkpoint->stats.folded += folded;
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
+static void note_commit(struct checkpoint *checkpoint)
+{
+    atomic_fetch_add(&checkpoint->commits, 1);
+    lmdb_renew_released(checkpoint->lmdb);
+}
+
+/* ---- folding runs */
+
+static bool wants_fold(const struct checkpoint *checkpoint)
+{
+    return checkpoint->fold_end != 0 && !checkpoint->fold_full;
+}
+
+/* Runs one transaction. DUEQ_FULL never comes out: then there is no fold until the next table.
+ */
+static enum dueq_status fold_some(struct checkpoint *checkpoint)
+{
+    size_t moved = 0;
+    enum dueq_status status = fold_step(checkpoint->fold, &checkpoint->written,
+                                        checkpoint->fold_end, checkpoint->fold_limit, &moved);
+
+    if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
+        checkpoint->fold_full = checkpoint->fold_limit == FOLD_LEAST;
+        checkpoint->fold_limit =
+            checkpoint->fold_limit / 2 > FOLD_LEAST ? checkpoint->fold_limit / 2 : FOLD_LEAST;
+        return DUEQ_OK;
+    }
+    if (status != DUEQ_OK)
+        return status;
+    note_commit(checkpoint);
+    count_runs(checkpoint, moved);
+    checkpoint->fold_limit = FOLD_RECORDS;
+    checkpoint->fold_debt -= moved < checkpoint->fold_debt ? moved : checkpoint->fold_debt;
+    if (checkpoint->written.runs.first == checkpoint->fold_end)
+        checkpoint->fold_end = 0;
+    return DUEQ_OK;
+}
+
+/* After each table as many records are folded as the table has brought and half of that again,
+ * so a fold ends before the runs are too many. */
+static void plan_fold(struct checkpoint *checkpoint)
+{
+    const struct run_list *runs = &checkpoint->written.runs;
+
+    checkpoint->fold_full = false;
+    checkpoint->fold_limit = FOLD_RECORDS;
+    checkpoint->fold_debt = checkpoint->merge.in_run + checkpoint->merge.in_run / 2;
+    if (checkpoint->fold_end == 0 &&
+        run_list_count(runs) >=
+            fold_from(checkpoint->lmdb, memtable_reserved(checkpoint->table)))
+        checkpoint->fold_end = runs->next;
+}
+
+/* ---- one table */
+
+/* A step was refused room or memory; it is tried again. */
+static void be_refused(struct checkpoint *checkpoint, bool least)
+{
+    if (least) {
+        atomic_fetch_add(&checkpoint->refusals, 1);
+        set_room(checkpoint, false);
+    }
+    pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
+}
+
+/* So many runs that there cannot be another. */
+static enum dueq_status make_place(struct checkpoint *checkpoint)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    while (run_list_count(&checkpoint->written.runs) == RUNS_MOST && status == DUEQ_OK &&
+           !atomic_load(&checkpoint->stop)) {
+        if (checkpoint->fold_end == 0)
+            checkpoint->fold_end = checkpoint->written.runs.next;
+        status = fold_some(checkpoint);
+        if (checkpoint->fold_full)
+            be_refused(checkpoint, true);
+        checkpoint->fold_full = false;
+    }
+    return status;
+}
+
+static enum dueq_status begin_merge(struct checkpoint *checkpoint)
+{
+    struct checkpoint_mark mark = checkpoint->mark;
     enum dueq_status status;
 
-    merge_init(&merge, checkpoint->lmdb, checkpoint->table, &checkpoint->mark);
+    mark.runs = checkpoint->written.runs;
+    while ((status = merge_init(&checkpoint->merge, checkpoint->lmdb, checkpoint->table,
+                                &mark)) == DUEQ_NOMEM &&
+           !atomic_load(&checkpoint->stop))
+        be_refused(checkpoint, true);
+    checkpoint->merge.frugal = checkpoint->tight;
+    return status;
+}
+
+/* A fold may set pages free for the merge: a tombstone takes a record with it. */
+static enum dueq_status fold_for_room(struct checkpoint *checkpoint)
+{
+    struct run_list *runs = &checkpoint->written.runs;
+    enum dueq_status status;
+
+    if (run_list_count(runs) == 0)
+        return DUEQ_OK;
+    if (checkpoint->fold_end == 0)
+        checkpoint->fold_end = runs->next;
+    status = fold_some(checkpoint);
+    checkpoint->merge.mark.runs.first = runs->first;
+    return status;
+}
+
+/* On a full disk it tries until there is room. */
+static enum dueq_status merge_steps(struct checkpoint *checkpoint)
+{
+    struct merge *merge = &checkpoint->merge;
+    enum dueq_status status;
+
     do {
-        bool least = merge.limit <= TXN_LEAST;
+        bool least = merge->limit <= MERGE_LEAST;
 
         if (wants_tending(checkpoint))
             chunk_pool_tend(checkpoint->chunks);
-        status = merge_step(&merge);
+        status = merge_step(merge);
         if (status == DUEQ_OK) {
-            atomic_fetch_add(&checkpoint->commits, 1);
-            lmdb_renew_released(checkpoint->lmdb);
+            note_commit(checkpoint);
             set_room(checkpoint, true);
-            if (!merge.more)
+            if (!merge->more)
                 break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
-            if (least) {
-                atomic_fetch_add(&checkpoint->refusals, 1);
-                set_room(checkpoint, false);
-            }
-            pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
-            status = DUEQ_OK;
+            be_refused(checkpoint, least);
+            status = least ? fold_for_room(checkpoint) : DUEQ_OK;
         }
     } while (status == DUEQ_OK && !atomic_load(&checkpoint->stop));
+    return status;
+}
+
+/* Merges the whole table. After any status but DUEQ_OK the thread has failed for good. */
+static enum dueq_status merge_all(struct checkpoint *checkpoint)
+{
+    enum dueq_status status = make_place(checkpoint);
+
+    if (status != DUEQ_OK || atomic_load(&checkpoint->stop))
+        return status;
+    status = begin_merge(checkpoint);
+    if (status != DUEQ_OK)
+        return status;
+    status = merge_steps(checkpoint);
+    if (status == DUEQ_OK && !checkpoint->merge.more) {
+        checkpoint->written = checkpoint->merge.mark;
+        checkpoint->tight = checkpoint->merge.refused;
+        count_runs(checkpoint, 0);
+        plan_fold(checkpoint);
+    }
+    merge_release(&checkpoint->merge);
     return status;
 }
 
@@ -352,6 +381,22 @@ static void free_merged(struct checkpoint *checkpoint)
 }
 
 /* Under the lock, which is released meanwhile. */
+static void fold_unlocked(struct checkpoint *checkpoint)
+{
+    enum dueq_status status;
+
+    pthread_mutex_unlock(&checkpoint->lock);
+    status = fold_some(checkpoint);
+    if (status != DUEQ_OK) {
+        atomic_store(&checkpoint->status, (int)status);
+        tell(checkpoint);
+    }
+    pthread_mutex_lock(&checkpoint->lock);
+    if (status != DUEQ_OK)
+        pthread_cond_broadcast(&checkpoint->ended);
+}
+
+/* Under the lock, which is released meanwhile. */
 static void tend_chunks(struct checkpoint *checkpoint)
 {
     pthread_mutex_unlock(&checkpoint->lock);
@@ -359,14 +404,21 @@ static void tend_chunks(struct checkpoint *checkpoint)
     pthread_mutex_lock(&checkpoint->lock);
 }
 
-/* Waits for a table. Meanwhile frees the last one, makes memory ready for the next ones, and
- * files for the journal. */
+/* Must the table wait? */
+static bool has_other_work(const struct checkpoint *checkpoint)
+{
+    return checkpoint->merged != NULL || failed(checkpoint) ||
+           (wants_fold(checkpoint) && checkpoint->fold_debt > 0);
+}
+
+/* Waits for a table. Meanwhile frees the last one, makes memory ready for the next ones, folds
+ * runs, and makes files for the journal. */
 static void wait_for_table(struct checkpoint *checkpoint)
 {
     bool tended = false;
 
     while (!atomic_load(&checkpoint->stop) &&
-           (checkpoint->table == NULL || checkpoint->merged != NULL || failed(checkpoint))) {
+           (checkpoint->table == NULL || has_other_work(checkpoint))) {
         if (checkpoint->merged != NULL) {
             free_merged(checkpoint);
             continue;
@@ -377,6 +429,12 @@ static void wait_for_table(struct checkpoint *checkpoint)
             continue;
         }
         tended = false;
+        if (wants_fold(checkpoint) && !failed(checkpoint)) {
+            fold_unlocked(checkpoint);
+            if (journal_wants_files(checkpoint->journal))
+                prepare_journal(checkpoint);
+            continue;
+        }
         if (!journal_wants_files(checkpoint->journal)) {
             pthread_cond_wait(&checkpoint->work, &checkpoint->lock);
             continue;
@@ -431,6 +489,7 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
                                 struct checkpoint **ret_checkpoint)
 {
     struct checkpoint *checkpoint = calloc(1, sizeof(*checkpoint));
+    enum dueq_status status;
 
     if (checkpoint == NULL)
         return DUEQ_NOMEM;
@@ -440,10 +499,19 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
     checkpoint->io = io;
     checkpoint->notify = notify;
     checkpoint->notify_arg = notify_arg;
+    checkpoint->fold = fold_new(lmdb);
+    status = checkpoint->fold == NULL ? DUEQ_NOMEM : mark_read(lmdb, &checkpoint->written);
+    if (status != DUEQ_OK) {
+        fold_free(checkpoint->fold);
+        free(checkpoint);
+        return status;
+    }
     lmdb_get_room(lmdb, &checkpoint->stats.room);
+    checkpoint->stats.runs = run_list_count(&checkpoint->written.runs);
     atomic_store(&checkpoint->room, true);
     init_sync(checkpoint);
     if (pthread_create(&checkpoint->thread, NULL, run_thread, checkpoint) != 0) {
+        fold_free(checkpoint->fold);
         free(checkpoint);
         return DUEQ_NOMEM;
     }
@@ -461,6 +529,7 @@ void checkpoint_free(struct checkpoint *checkpoint)
     pthread_mutex_unlock(&checkpoint->lock);
     pthread_join(checkpoint->thread, NULL);
     memtable_free(checkpoint->merged);
+    fold_free(checkpoint->fold);
     pthread_cond_destroy(&checkpoint->work);
     pthread_cond_destroy(&checkpoint->ended);
     pthread_mutex_destroy(&checkpoint->lock);

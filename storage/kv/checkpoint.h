@@ -1,39 +1,21 @@
 /* The checkpoint thread: merges a frozen memtable into LMDB, in transactions of bounded size,
- * and then recycles the journal segments that are no longer needed. Private to storage/kv.
+ * and then recycles the journal segments that are no longer needed. In between it folds runs
+ * (fold.h). Private to storage/kv.
  *
  * Functions are called by the owner's thread. */
 #ifndef DUEQ_CHECKPOINT_H
 #define DUEQ_CHECKPOINT_H
 
 #include "storage/kv/journal/journal.h"
-#include "storage/kv/lmdb_store.h"
+#include "storage/kv/mark.h"
 #include "storage/kv/memtable/memtable.h"
 
 struct checkpoint;
 
-/* How much LMDB contains; the last transaction of a checkpoint stores it. */
-struct checkpoint_mark {
-    uint64_t lsn; /* LMDB contains every record up to this one */
-    int64_t time; /* the greatest time of those records, unix ms */
-    uint64_t seed;
-};
-/* DUEQ_NOTFOUND: data.mdb has no mark. DUEQ_CORRUPT, DUEQ_IO. */
-enum dueq_status checkpoint_read_mark(struct lmdb_store *lmdb,
-                                      struct checkpoint_mark *ret_mark);
-/* Creates DIR/data.mdb with that mark if there is none. */
-enum dueq_status checkpoint_create(const char *dir, const struct dueq_io *io,
-                                   const struct checkpoint_mark *mark,
-                                   struct dueq_error *error);
-/* Writes the mark twice, so that both meta pages of LMDB lead to it, and syncs. Then the mark
- * is certainly on the disk, and losing the younger meta page loses nothing. On a full disk it
- * only syncs. */
-enum dueq_status checkpoint_rewrite_mark(struct lmdb_store *lmdb,
-                                         const struct checkpoint_mark *mark);
-
 /* Starts the thread. It calls notify when a checkpoint has ended or checkpoint_has_room has
  * changed. It tends the chunks of memtables. lmdb, journal, chunks (NULL: none) and io are the
  * caller's and must outlive the checkpoint.
- * DUEQ_NOMEM. */
+ * DUEQ_NOMEM, or why the mark cannot be read. */
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
                                 struct chunk_pool *chunks, const struct dueq_io *io,
                                 void (*notify)(void *arg), void *notify_arg,
@@ -41,8 +23,8 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
 /* Ends the thread after its present transaction. NULL is fine. */
 void checkpoint_free(struct checkpoint *checkpoint);
 
-/* Starts a checkpoint; none may be running. The caller keeps the table, and does not change or
- * free it until checkpoint_running is false. */
+/* Starts a checkpoint; none may be running. mark->runs is not used. The caller keeps the table,
+ * and does not change or free it until checkpoint_running is false. */
 void checkpoint_start(struct checkpoint *checkpoint, const struct memtable *frozen,
                       const struct checkpoint_mark *mark);
 /* Frees the table in the thread, before its next checkpoint: to free 500 MB takes 40 ms. The
@@ -69,6 +51,7 @@ bool checkpoint_has_room(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
     uint64_t count, usec_last, failures, lsn;
+    uint64_t runs, folded; /* folded: records */
     struct lmdb_room room; /* at the end of the last checkpoint */
 };
 void checkpoint_get_stats(const struct checkpoint *checkpoint,

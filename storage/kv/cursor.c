@@ -1,10 +1,16 @@
-/* The merged cursor: the active memtable hides the frozen one, and both hide LMDB. */
+/* The merged cursor: the active memtable hides the frozen one, both hide the runs of LMDB, of
+ * which the newer hide the older, and these hide its tables. */
 #include "storage/kv/kv_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { LEVEL_ACTIVE, LEVEL_FROZEN, LEVEL_LMDB, LEVELS };
+enum {
+    LEVEL_ACTIVE,
+    LEVEL_FROZEN,
+    LEVEL_RUN, /* the newest; the tables follow after the oldest */
+    LEVELS_MOST = LEVEL_RUN + RUNS_MOST + 1
+};
 enum direction { FORWARD, BACKWARD };
 
 /* One level's next candidate in the cursor's direction. */
@@ -12,7 +18,10 @@ struct level {
     bool found; /* the fields below are the level's position; false: seek again */
     bool there; /* false: past the end */
     bool tombstone;
+    bool vague; /* a run that was not searched yet: it has nothing before `key`, or after it */
+    uint8_t edge[RUNS_KEY_MAX]; /* this key */
     struct memtable_cursor table;
+    struct lmdb_cursor *lmdb; /* from LEVEL_RUN on; NULL: not used yet */
     struct dueq_slice key, value;
     /* forward: the level has no key from `lower` on (open: after `lower`) up to `key` */
     uint8_t lower[KV_KEY_MAX];
@@ -30,8 +39,8 @@ struct passage {
 
 struct kv_cursor {
     struct kv *kv;
-    struct lmdb_cursor *lmdb;
-    struct level levels[LEVELS];
+    struct level levels[LEVELS_MOST];
+    int bottom; /* the level of LMDB's tables, the last one */
     enum direction direction;
     uint64_t levels_seen, version_seen, generation_seen;
     uint8_t key[KV_KEY_MAX];
@@ -47,11 +56,8 @@ struct kv_cursor *kv_cursor_new(struct kv *kv)
     if (cursor == NULL)
         return NULL;
     cursor->kv = kv;
-    cursor->lmdb = lmdb_cursor_new(kv->lmdb);
-    if (cursor->lmdb == NULL) {
-        free(cursor);
-        return NULL;
-    }
+    cursor->bottom = LEVEL_RUN;
+    cursor->generation_seen = UINT64_MAX;
     return cursor;
 }
 
@@ -59,7 +65,8 @@ void kv_cursor_free(struct kv_cursor *cursor)
 {
     if (cursor == NULL)
         return;
-    lmdb_cursor_free(cursor->lmdb);
+    for (int i = LEVEL_RUN; i < LEVELS_MOST; i++)
+        lmdb_cursor_free(cursor->levels[i].lmdb);
     free(cursor);
 }
 
@@ -101,36 +108,135 @@ static void take_table(struct level *level, bool there)
     level->value = dueq_slice(entry.value, entry.value_size);
 }
 
+/* Runs and the mark are not part of the tables. */
 static enum dueq_status take_lmdb(struct kv_cursor *cursor, enum dueq_status status)
 {
-    struct level *level = &cursor->levels[LEVEL_LMDB];
+    struct level *level = &cursor->levels[cursor->bottom];
+    uint8_t table;
 
     level->found = true;
     level->there = status == DUEQ_OK;
     if (level->there) {
-        level->key = lmdb_key(cursor->lmdb);
-        level->value = lmdb_value(cursor->lmdb);
-        /* the checkpoint's mark is not part of the space */
-        if (*(const uint8_t *)level->key.data == 0) {
-            if (cursor->direction == FORWARD)
-                return take_lmdb(cursor, lmdb_next(cursor->lmdb));
-            level->there = false;
-        }
+        level->key = lmdb_key(level->lmdb);
+        level->value = lmdb_value(level->lmdb);
+        table = *(const uint8_t *)level->key.data;
+        if (table == 0 && cursor->direction == FORWARD)
+            return take_lmdb(cursor, lmdb_next(level->lmdb));
+        level->there = table != 0 && table != RUNS_LEAD;
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
+/* The last record before the key. */
+static enum dueq_status seek_before(struct lmdb_cursor *lmdb, struct dueq_slice key)
+{
+    enum dueq_status status = lmdb_seek(lmdb, key);
+
+    if (status == DUEQ_OK)
+        return lmdb_prev(lmdb);
+    return status == DUEQ_NOTFOUND ? lmdb_last(lmdb) : status;
+}
+
 static enum dueq_status seek_lmdb(struct kv_cursor *cursor, struct dueq_slice key)
 {
-    enum dueq_status status = lmdb_seek(cursor->lmdb, key);
+    static const uint8_t runs = RUNS_LEAD;
+    struct lmdb_cursor *lmdb = cursor->levels[cursor->bottom].lmdb;
 
     if (cursor->direction == FORWARD)
-        return take_lmdb(cursor, status);
-    if (status == DUEQ_OK)
-        status = lmdb_prev(cursor->lmdb);
-    else if (status == DUEQ_NOTFOUND)
-        status = lmdb_last(cursor->lmdb);
-    return take_lmdb(cursor, status);
+        return take_lmdb(cursor, lmdb_seek(lmdb, key));
+    if (*(const uint8_t *)key.data == RUNS_LEAD)
+        key = dueq_slice(&runs, 1);
+    return take_lmdb(cursor, seek_before(lmdb, key));
+}
+
+/* ---- a run */
+
+static uint64_t run_of(const struct kv_cursor *cursor, int index)
+{
+    return cursor->kv->runs.next - 1 - (uint64_t)(index - LEVEL_RUN);
+}
+
+static enum dueq_status take_run(struct kv_cursor *cursor, int index, struct run_key *run,
+                                 enum dueq_status status)
+{
+    struct level *level = &cursor->levels[index];
+
+    level->found = true;
+    level->vague = false;
+    level->there = status == DUEQ_OK && run_key_read(run, lmdb_key(level->lmdb), &level->key);
+    if (level->there &&
+        !run_value_read(lmdb_value(level->lmdb), &level->tombstone, &level->value))
+        return DUEQ_CORRUPT;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+static enum dueq_status search_run(struct kv_cursor *cursor, int index, struct dueq_slice key)
+{
+    struct level *level = &cursor->levels[index];
+    bool forward = cursor->direction == FORWARD;
+    struct run_key run;
+    struct dueq_slice whole;
+    enum dueq_status status;
+
+    run_key_start(&run, run_of(cursor, index));
+    whole = run_key_of(&run, key);
+    key = dueq_slice((const uint8_t *)whole.data + run.head, key.size);
+    status =
+        take_run(cursor, index, &run,
+                 forward ? lmdb_seek(level->lmdb, whole) : seek_before(level->lmdb, whole));
+    if (status == DUEQ_OK && forward)
+        gaps_note(&cursor->kv->gaps, run_of(cursor, index), key,
+                  level->there ? level->key : dueq_slice(NULL, 0));
+    return status;
+}
+
+/* The run has something from that key on at the earliest (backward: before it). Size 0: it has
+ * nothing. */
+static void be_vague(struct level *level, struct dueq_slice key)
+{
+    level->found = true;
+    level->there = level->vague = key.size > 0;
+    if (key.size > 0)
+        memcpy(level->edge, key.data, key.size);
+    level->key = dueq_slice(level->edge, key.size);
+}
+
+static enum dueq_status step_run(struct kv_cursor *cursor, int index)
+{
+    struct lmdb_cursor *lmdb = cursor->levels[index].lmdb;
+    struct run_key run;
+
+    run_key_start(&run, run_of(cursor, index));
+    return take_run(cursor, index, &run,
+                    cursor->direction == FORWARD ? lmdb_next(lmdb) : lmdb_prev(lmdb));
+}
+
+/* For a key of another table than runs have. */
+static void seek_table(const struct kv_cursor *cursor, struct level *level, uint8_t table)
+{
+    bool forward = cursor->direction == FORWARD;
+    uint8_t next = forward ? runs_table_after(table) : runs_table_before(table);
+
+    next += next != 0 && !forward;
+    be_vague(level, dueq_slice(&next, next != 0));
+}
+
+/* Searches the run only if it is not known where its next record is. */
+static enum dueq_status seek_run(struct kv_cursor *cursor, int index, struct dueq_slice key)
+{
+    struct level *level = &cursor->levels[index];
+    uint8_t table = *(const uint8_t *)key.data;
+    struct dueq_slice end;
+
+    if (!runs_take_table(table)) {
+        seek_table(cursor, level, table);
+        return DUEQ_OK;
+    }
+    if (cursor->direction == BACKWARD ||
+        !gaps_find(&cursor->kv->gaps, run_of(cursor, index), key, &end))
+        return search_run(cursor, index, key);
+    be_vague(level, end);
+    return DUEQ_OK;
 }
 
 static void set_lower(struct level *level, struct dueq_slice key, bool open)
@@ -160,8 +266,10 @@ static enum dueq_status seek_level(struct kv_cursor *cursor, int index, struct d
 
     if (cursor->direction == FORWARD)
         set_lower(level, key, false);
-    if (index == LEVEL_LMDB)
+    if (index == cursor->bottom)
         return seek_lmdb(cursor, key);
+    if (index >= LEVEL_RUN)
+        return seek_run(cursor, index, key);
     table = table_of(cursor, index);
     if (table == NULL)
         take_table(level, false);
@@ -179,16 +287,52 @@ static enum dueq_status step_level(struct kv_cursor *cursor, int index)
 
     if (forward)
         set_lower(level, level->key, true);
-    if (index == LEVEL_LMDB)
-        return take_lmdb(cursor, forward ? lmdb_next(cursor->lmdb) : lmdb_prev(cursor->lmdb));
+    if (index == cursor->bottom)
+        return take_lmdb(cursor, forward ? lmdb_next(level->lmdb) : lmdb_prev(level->lmdb));
+    if (index >= LEVEL_RUN)
+        return step_run(cursor, index);
     take_table(level, forward ? memtable_next(&level->table) : memtable_prev(&level->table));
     return DUEQ_OK;
 }
 
 /* ---- all levels */
 
+static enum dueq_status open_levels(struct kv_cursor *cursor)
+{
+    for (int i = LEVEL_RUN; i <= cursor->bottom; i++) {
+        struct level *level = &cursor->levels[i];
+
+        level->found = level->tombstone = level->vague = false;
+        if (level->lmdb == NULL)
+            level->lmdb = lmdb_cursor_new(cursor->kv->lmdb);
+        if (level->lmdb == NULL)
+            return DUEQ_NOMEM;
+    }
+    return DUEQ_OK;
+}
+
+/* The runs of another snapshot may be others. */
+static enum dueq_status notice_snapshot(struct kv_cursor *cursor)
+{
+    struct kv *kv = cursor->kv;
+    uint64_t generation = lmdb_generation(kv->lmdb);
+    enum dueq_status status;
+
+    if (cursor->generation_seen == generation)
+        return DUEQ_OK;
+    cursor->generation_seen = UINT64_MAX;
+    status = kv_see_runs(kv);
+    if (status != DUEQ_OK)
+        return status;
+    cursor->bottom = LEVEL_RUN + (int)run_list_count(&kv->runs);
+    status = open_levels(cursor);
+    if (status == DUEQ_OK)
+        cursor->generation_seen = generation;
+    return status;
+}
+
 /* Forgets the positions that writes or checkpoints have made invalid. */
-static void notice_changes(struct kv_cursor *cursor)
+static enum dueq_status notice_changes(struct kv_cursor *cursor)
 {
     const struct kv *kv = cursor->kv;
 
@@ -196,11 +340,9 @@ static void notice_changes(struct kv_cursor *cursor)
         cursor->levels[LEVEL_ACTIVE].found = cursor->levels[LEVEL_FROZEN].found = false;
     if (cursor->version_seen != memtable_version(kv->active))
         cursor->levels[LEVEL_ACTIVE].found = false;
-    if (cursor->generation_seen != lmdb_generation(kv->lmdb))
-        cursor->levels[LEVEL_LMDB].found = false;
     cursor->levels_seen = kv->levels;
     cursor->version_seen = memtable_version(kv->active);
-    cursor->generation_seen = lmdb_generation(kv->lmdb);
+    return notice_snapshot(cursor);
 }
 
 static bool ahead_of(const struct kv_cursor *cursor, const struct level *a,
@@ -211,33 +353,59 @@ static bool ahead_of(const struct kv_cursor *cursor, const struct level *a,
     return cursor->direction == FORWARD ? order < 0 : order > 0;
 }
 
-/* The upper level wins among equals. */
-static const struct level *nearest(const struct kv_cursor *cursor)
+/* The upper level wins among equals, but first a vague one that might come before. */
+static int nearest_of(const struct kv_cursor *cursor)
 {
-    const struct level *best = NULL;
+    int best = -1;
 
-    for (int i = 0; i < LEVELS; i++) {
+    for (int i = 0; i <= cursor->bottom; i++) {
         const struct level *level = &cursor->levels[i];
 
-        if (level->there && (best == NULL || ahead_of(cursor, level, best)))
-            best = level;
+        if (!level->there)
+            continue;
+        if (best < 0 || ahead_of(cursor, level, &cursor->levels[best]) ||
+            (level->vague && !cursor->levels[best].vague &&
+             dueq_slice_equal(level->key, cursor->levels[best].key)))
+            best = i;
     }
     return best;
+}
+
+/* *ret_level: NULL: there is no record any more. */
+static enum dueq_status nearest(struct kv_cursor *cursor, const struct level **ret_level)
+{
+    int best;
+
+    while ((best = nearest_of(cursor)) >= 0 && cursor->levels[best].vague) {
+        enum dueq_status status = search_run(cursor, best, cursor->levels[best].key);
+
+        if (status != DUEQ_OK)
+            return status;
+    }
+    *ret_level = best < 0 ? NULL : &cursor->levels[best];
+    return DUEQ_OK;
+}
+
+static bool is_at(const struct level *level, struct dueq_slice key)
+{
+    return level->there && dueq_slice_equal(level->key, key);
 }
 
 /* Moves every level that is at the cursor's key past it. */
 static enum dueq_status pass_key(struct kv_cursor *cursor)
 {
     struct dueq_slice key = kv_cursor_key(cursor);
+    enum dueq_status status = DUEQ_OK;
 
-    for (int i = 0; i < LEVELS; i++)
-        if (cursor->levels[i].there && dueq_slice_equal(cursor->levels[i].key, key)) {
-            enum dueq_status status = step_level(cursor, i);
+    for (int i = 0; i <= cursor->bottom && status == DUEQ_OK; i++) {
+        struct level *level = &cursor->levels[i];
 
-            if (status != DUEQ_OK)
-                return status;
-        }
-    return DUEQ_OK;
+        if (level->vague && is_at(level, key))
+            status = search_run(cursor, i, key);
+        if (status == DUEQ_OK && is_at(level, key))
+            status = step_level(cursor, i);
+    }
+    return status;
 }
 
 /* ---- the passed range */
@@ -284,7 +452,7 @@ static void note_passage(struct kv_cursor *cursor, bool stopped)
 static enum dueq_status seek_levels(struct kv_cursor *cursor, struct dueq_slice key,
                                     bool onward)
 {
-    for (int i = 0; i < LEVELS; i++) {
+    for (int i = 0; i <= cursor->bottom; i++) {
         enum dueq_status status =
             onward && covers(&cursor->levels[i], key) ? DUEQ_OK : seek_level(cursor, i, key);
 
@@ -341,10 +509,13 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
 static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
 {
     for (;;) {
-        const struct level *level = nearest(cursor);
-        bool stopped = level != NULL && cursor->passage.passed > limit;
-        enum dueq_status status;
+        const struct level *level;
+        enum dueq_status status = nearest(cursor, &level);
+        bool stopped;
 
+        if (status != DUEQ_OK)
+            return status;
+        stopped = level != NULL && cursor->passage.passed > limit;
         if (level == NULL || stopped) {
             cursor->key_size = 0;
             note_passage(cursor, stopped);
@@ -353,7 +524,7 @@ static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
         memcpy(cursor->key, level->key.data, level->key.size);
         cursor->key_size = level->key.size;
         cursor->value = level->value;
-        if (level == &cursor->levels[LEVEL_LMDB] || !level->tombstone) {
+        if (!level->tombstone) {
             note_passage(cursor, false);
             return DUEQ_OK;
         }
@@ -382,10 +553,10 @@ static void begin_passage(struct kv_cursor *cursor)
     cursor->passage.passed = 0;
 }
 
-static void begin_move(struct kv_cursor *cursor)
+static enum dueq_status begin_move(struct kv_cursor *cursor)
 {
     begin_passage(cursor);
-    notice_changes(cursor);
+    return notice_changes(cursor);
 }
 
 /* After a move that failed in the middle no position is reliable: the next move seeks in all
@@ -393,7 +564,7 @@ static void begin_move(struct kv_cursor *cursor)
 static enum dueq_status end_move(struct kv_cursor *cursor, enum dueq_status status)
 {
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
-        for (int i = 0; i < LEVELS; i++)
+        for (int i = 0; i <= cursor->bottom; i++)
             cursor->levels[i].found = false;
     return status;
 }
@@ -401,15 +572,16 @@ static enum dueq_status end_move(struct kv_cursor *cursor, enum dueq_status stat
 static enum dueq_status seek(struct kv_cursor *cursor, struct dueq_slice key,
                              enum direction direction, unsigned *budget)
 {
-    bool onward = direction == FORWARD && cursor->direction == FORWARD, around;
+    bool onward = direction == FORWARD && cursor->direction == FORWARD, around = false;
     enum dueq_status status;
 
     assert(key.size > 0 && key.size <= KV_KEY_MAX);
     if (kv_failed(cursor->kv))
         return cursor->kv->status;
     cursor->direction = direction;
-    begin_move(cursor);
-    status = go_around(cursor, key, onward, &around);
+    status = begin_move(cursor);
+    if (status == DUEQ_OK)
+        status = go_around(cursor, key, onward, &around);
     if (status == DUEQ_OK && !around)
         status = seek_levels(cursor, key, onward);
     if (status == DUEQ_OK)
@@ -443,18 +615,18 @@ enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct due
 static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
                              unsigned *budget)
 {
-    enum dueq_status status = DUEQ_OK;
+    enum dueq_status status;
 
     if (kv_failed(cursor->kv))
         return cursor->kv->status;
     if (cursor->key_size == 0)
         return DUEQ_NOTFOUND;
-    begin_move(cursor);
+    status = begin_move(cursor);
     if (cursor->direction != direction)
-        for (int i = 0; i < LEVELS; i++)
+        for (int i = 0; i <= cursor->bottom; i++)
             cursor->levels[i].found = false;
     cursor->direction = direction;
-    for (int i = 0; i < LEVELS && status == DUEQ_OK; i++)
+    for (int i = 0; i <= cursor->bottom && status == DUEQ_OK; i++)
         if (!cursor->levels[i].found)
             status = seek_level(cursor, i, kv_cursor_key(cursor));
     if (status == DUEQ_OK)
@@ -486,17 +658,17 @@ enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budge
 static enum dueq_status count_page(struct kv_cursor *cursor, struct dueq_slice end,
                                    uint64_t *count)
 {
-    struct level *lmdb = &cursor->levels[LEVEL_LMDB];
+    struct level *lmdb = &cursor->levels[cursor->bottom];
     uint64_t passed = 0;
     enum dueq_status status;
 
-    for (int i = 0; i < LEVEL_LMDB; i++) {
+    for (int i = 0; i < cursor->bottom; i++) {
         const struct level *level = &cursor->levels[i];
 
         if (level->there && dueq_slice_compare(level->key, end) < 0)
             end = level->key;
     }
-    status = take_lmdb(cursor, lmdb_skip(cursor->lmdb, end, &passed));
+    status = take_lmdb(cursor, lmdb_skip(lmdb->lmdb, end, &passed));
     set_lower(lmdb, lmdb->there ? lmdb->key : end, false);
     *count += passed;
     return status;
@@ -506,11 +678,11 @@ static enum dueq_status count_page(struct kv_cursor *cursor, struct dueq_slice e
 static enum dueq_status count_nearest(struct kv_cursor *cursor, const struct level *level,
                                       struct dueq_slice end, uint64_t *count)
 {
-    bool in_lmdb = level == &cursor->levels[LEVEL_LMDB];
+    bool in_lmdb = level == &cursor->levels[cursor->bottom];
 
     memcpy(cursor->key, level->key.data, level->key.size);
     cursor->key_size = level->key.size;
-    if (!in_lmdb && level->tombstone)
+    if (level->tombstone)
         return pass_tombstone(cursor);
     note_passage(cursor, false);
     begin_passage(cursor);
@@ -524,9 +696,11 @@ static enum dueq_status count_levels(struct kv_cursor *cursor, struct kv_key *fr
                                      struct dueq_slice end, unsigned *budget, uint64_t *count)
 {
     for (;;) {
-        const struct level *level = nearest(cursor);
-        enum dueq_status status;
+        const struct level *level;
+        enum dueq_status status = nearest(cursor, &level);
 
+        if (status != DUEQ_OK)
+            return status;
         if (level == NULL || dueq_slice_compare(level->key, end) >= 0)
             return DUEQ_OK;
         kv_key_copy(from, level->key);
@@ -543,20 +717,21 @@ enum dueq_status kv_cursor_count(struct kv_cursor *cursor, struct kv_key *from,
                                  struct dueq_slice end, unsigned *budget, uint64_t *count)
 {
     enum dueq_status status;
-    bool around;
+    bool around = false;
 
     if (kv_failed(cursor->kv))
         return cursor->kv->status;
     cursor->direction = FORWARD;
-    begin_move(cursor);
-    status = go_around(cursor, kv_key_slice(from), false, &around);
+    status = begin_move(cursor);
+    if (status == DUEQ_OK)
+        status = go_around(cursor, kv_key_slice(from), false, &around);
     if (status == DUEQ_OK && !around)
         status = seek_levels(cursor, kv_key_slice(from), false);
     if (status == DUEQ_OK)
         status = count_levels(cursor, from, end, budget, count);
     note_passage(cursor, status == DUEQ_BUSY);
     cursor->key_size = 0;
-    for (int i = 0; i < LEVELS; i++)
+    for (int i = 0; i <= cursor->bottom; i++)
         cursor->levels[i].found = false;
     return status;
 }

@@ -5,7 +5,9 @@
  * open; all belong to the owner's thread and are freed before the store is closed. A move
  * answers DUEQ_OK, DUEQ_NOTFOUND (there is no such key; the position is lost) or the error of a
  * read. Cost: O(log n) for a seek, O(1) amortised for a step, and one step more for each
- * deleted record that the move meets and that dead_ranges.h does not know yet. */
+ * deleted record that the move meets and that dead_ranges.h does not know yet. In tables that
+ * have runs (runs.h) a seek also searches those runs of which gaps.h does not know where their
+ * next record is. */
 #ifndef DUEQ_CURSOR_H
 #define DUEQ_CURSOR_H
 
@@ -48,9 +50,9 @@ enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct due
 enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budget);
 
 /* Counts the records from *from on that come before `end`, without looking at each: a step of
- * *budget pays for a page of LMDB, or for a record of a memtable. *count grows. DUEQ_BUSY: the
- * budget ended first; *from has moved to where to go on. Only for records with small values.
- * The cursor's position is lost. */
+ * *budget pays for a page of LMDB, or for a record of a memtable or run. *count grows.
+ * DUEQ_BUSY: the budget ended first; *from has moved to where to go on. Only for records with
+ * small values. The cursor's position is lost. */
 enum dueq_status kv_cursor_count(struct kv_cursor *cursor, struct kv_key *from,
                                  struct dueq_slice end, unsigned *budget, uint64_t *count);
 

@@ -72,6 +72,71 @@ const char *kv_failure(const struct kv *kv)
 
 /* ---- reading */
 
+enum dueq_status kv_see_runs(struct kv *kv)
+{
+    uint64_t generation = lmdb_generation(kv->lmdb);
+    struct checkpoint_mark mark;
+    enum dueq_status status;
+
+    if (generation == kv->runs_seen)
+        return DUEQ_OK;
+    status = mark_read(kv->lmdb, &mark);
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    kv->runs = mark.runs;
+    kv->runs_seen = generation;
+    return DUEQ_OK;
+}
+
+/* Filters of runs that are gone make place for those of new ones; the last ones stay. */
+static bool run_may_have(struct kv *kv, uint64_t run, struct dueq_slice key)
+{
+    struct run_filter *filter = &kv->filters[run % RUNS_MOST];
+
+    if (!run_filter_covers(key))
+        return true;
+    if (filter->run != run) {
+        run_filter_release(filter);
+        run_filter_read(filter, kv->lmdb, run, kv->seed);
+    }
+    return run_filter_may_have(filter, key);
+}
+
+/* DUEQ_NOTFOUND: the run does not say. *ret_tombstone: it says that there is none. */
+static enum dueq_status get_in_run(struct kv *kv, uint64_t run, struct dueq_slice key,
+                                   bool *ret_tombstone, struct dueq_slice *ret_value)
+{
+    struct run_key whole;
+    struct dueq_slice value;
+    enum dueq_status status;
+
+    run_key_start(&whole, run);
+    status = lmdb_get(kv->lmdb, run_key_of(&whole, key), &value);
+    if (status == DUEQ_OK && !run_value_read(value, ret_tombstone, ret_value))
+        return DUEQ_CORRUPT;
+    return status;
+}
+
+static enum dueq_status get_checkpointed(struct kv *kv, struct dueq_slice key,
+                                         struct dueq_slice *ret_value)
+{
+    enum dueq_status status;
+    bool tombstone;
+
+    if (!runs_take(key))
+        return lmdb_get(kv->lmdb, key, ret_value);
+    status = kv_see_runs(kv);
+    if (status != DUEQ_OK)
+        return status;
+    for (uint64_t run = kv->runs.next; run-- > kv->runs.first;) {
+        status = run_may_have(kv, run, key) ? get_in_run(kv, run, key, &tombstone, ret_value)
+                                            : DUEQ_NOTFOUND;
+        if (status != DUEQ_NOTFOUND)
+            return status == DUEQ_OK && tombstone ? DUEQ_NOTFOUND : status;
+    }
+    return lmdb_get(kv->lmdb, key, ret_value);
+}
+
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value)
 {
     const struct memtable *levels[] = {kv->active, kv->frozen};
@@ -88,7 +153,7 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
         *ret_value = dueq_slice(entry.value, entry.value_size);
         return DUEQ_OK;
     }
-    return lmdb_get(kv->lmdb, key, ret_value);
+    return get_checkpointed(kv, key, ret_value);
 }
 
 void kv_begin_slices(struct kv *kv)
@@ -141,6 +206,13 @@ void kv_let_go(struct dueq_hold *hold)
 }
 
 /* ---- writing */
+
+static bool is_key(struct dueq_slice key)
+{
+    const uint8_t *table = key.data;
+
+    return key.size > 0 && key.size <= KV_KEY_MAX && *table != 0 && *table != RUNS_LEAD;
+}
 
 static bool put_small(struct kv *kv, struct dueq_slice key, const struct dueq_slice *parts,
                       size_t count, size_t size, bool absent)
@@ -210,7 +282,7 @@ void kv_putv(struct kv *kv, struct dueq_slice key, const struct dueq_slice *part
     size_t size = 0;
 
     assert(count <= KV_PUT_PARTS_MAX);
-    assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    assert(is_key(key));
     if (kv_failed(kv))
         return;
     for (size_t i = 0; i < count; i++)
@@ -234,7 +306,7 @@ void kv_put(struct kv *kv, struct dueq_slice key, struct dueq_slice value, bool 
 
 void kv_del(struct kv *kv, struct dueq_slice key)
 {
-    assert(key.size > 0 && key.size <= KV_KEY_MAX && *(const uint8_t *)key.data != 0);
+    assert(is_key(key));
     if (kv_failed(kv))
         return;
     kv_end_slices(kv);
@@ -276,7 +348,7 @@ static void renew_snapshot(struct kv *kv)
 
 struct checkpoint_mark kv_mark(const struct kv *kv)
 {
-    return (struct checkpoint_mark){kv->lsn, kv->time_floor, kv->seed};
+    return (struct checkpoint_mark){.lsn = kv->lsn, .time = kv->time_floor, .seed = kv->seed};
 }
 
 void kv_freeze(struct kv *kv)
@@ -643,6 +715,8 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     ret_stats->checkpoints = checkpoint.count;
     ret_stats->checkpoint_usec_last = checkpoint.usec_last;
     ret_stats->checkpoint_failures = checkpoint.failures;
+    ret_stats->runs = checkpoint.runs;
+    ret_stats->folded_records = checkpoint.folded;
     ret_stats->checkpoint_running = checkpoint_running(kv->checkpoint);
     ret_stats->map_bytes = kv->options.map_bytes;
     ret_stats->map_used_bytes = checkpoint.room.used;

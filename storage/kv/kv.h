@@ -72,7 +72,7 @@ struct dueq_hold *kv_hold(struct kv *kv, const void *byte);
 void kv_let_go(struct dueq_hold *hold);
 
 /* ---- writing; room.h says what may be written. Key: 1 to KV_KEY_MAX bytes, the first not
- * 0. */
+ * 0 and not 255. */
 
 /* Key and value are copied. `absent`: the caller knows that the key is not present now (kv_get
  * would answer DUEQ_NOTFOUND). A kv_del before the next checkpoint then leaves nothing, not

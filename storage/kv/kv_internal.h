@@ -6,9 +6,11 @@
 #include "storage/kv/checkpoint.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/dead_ranges.h"
+#include "storage/kv/gaps.h"
 #include "storage/kv/kv.h"
 #include "storage/kv/pressure.h"
 #include "storage/kv/room_state.h"
+#include "storage/kv/run_filter.h"
 
 #include <stdatomic.h>
 
@@ -30,6 +32,10 @@ struct kv {
     struct memtable *active, *frozen; /* frozen: NULL, or being merged into LMDB */
     struct chunk_pool *chunks;        /* of both */
     uint64_t levels;                  /* grows when `active` or `frozen` changes */
+    struct run_list runs;             /* of the LMDB snapshot of generation runs_seen */
+    uint64_t runs_seen;
+    struct gaps gaps;                     /* of runs */
+    struct run_filter filters[RUNS_MOST]; /* that of a run is at its number modulo RUNS_MOST */
     uint64_t commits_seen;          /* checkpoint_commits at the last renewal of the snapshot */
     struct dead_ranges dead_ranges; /* of the merged view */
     struct batch batch;
@@ -72,7 +78,9 @@ static inline bool kv_failed(struct kv *kv)
     return kv->state == KV_FAILED;
 }
 
-/* What a checkpoint of the store as it is now writes into LMDB. */
+/* Makes kv->runs those of the present LMDB snapshot. DUEQ_CORRUPT, DUEQ_IO. O(1). */
+enum dueq_status kv_see_runs(struct kv *kv);
+/* What a checkpoint of the store as it is now writes into LMDB, without its runs. */
 struct checkpoint_mark kv_mark(const struct kv *kv);
 /* Freezes the active memtable and starts its checkpoint. No-op if a checkpoint still runs,
  * nothing has changed, or there is a batch: LMDB must only get what is in the journal. */

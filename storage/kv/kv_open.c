@@ -84,24 +84,24 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
  * disk the mark that was read from the disk is enough. */
 static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
 {
-    enum dueq_status status = checkpoint_rewrite_mark(kv->lmdb, mark);
+    enum dueq_status status = mark_rewrite(kv->lmdb, mark);
 
     return status == DUEQ_OK ? lmdb_renew(kv->lmdb) : status;
 }
 
 static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
 {
-    struct checkpoint_mark mark = {0};
+    struct checkpoint_mark mark = {.runs = {1, 1}};
     enum dueq_status status = kv_options_seed(&kv->options, &mark.seed);
 
     if (status != DUEQ_OK)
         return dueq_fail(error, status, "the system gives no random numbers");
-    status = checkpoint_create(kv->dir, kv->io, &mark, error);
+    status = mark_create(kv->dir, kv->io, &mark, error);
     if (status == DUEQ_OK)
         status = lmdb_store_open(kv->dir, kv->options.map_bytes, kv->io, &kv->lmdb, error);
     if (status != DUEQ_OK)
         return status;
-    status = checkpoint_read_mark(kv->lmdb, &mark);
+    status = mark_read(kv->lmdb, &mark);
     if (status == DUEQ_NOTFOUND)
         return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no mark",
                          kv->dir);
@@ -159,6 +159,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->options = *options;
     kv->io = options->io != NULL ? options->io : &io_system;
     kv->lock_fd = -1;
+    kv->runs_seen = UINT64_MAX;
     kv->dir = strdup(dir);
     kv->chunks = chunk_pool_new(kv->options.memtable_bytes);
     kv->active = kv->chunks == NULL ? NULL : memtable_new(kv->chunks);
@@ -200,6 +201,9 @@ void kv_abandon(struct kv *kv)
     chunk_pool_free(kv->chunks);
     batch_release(&kv->batch);
     dead_ranges_release(&kv->dead_ranges);
+    gaps_release(&kv->gaps);
+    for (unsigned i = 0; i < RUNS_MOST; i++)
+        run_filter_release(&kv->filters[i]);
     data_dir_unlock(kv->lock_fd);
     free(kv->dir);
     free(kv);

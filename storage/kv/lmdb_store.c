@@ -133,16 +133,23 @@ static int open_environment(struct lmdb_store *store, const char *path, size_t m
 
 /* ---- creation */
 
-static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
+static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key,
+                        const struct dueq_slice *parts, size_t count)
 {
-    MDB_val k = val_of(key), room = {.mv_size = value.size + PAGES_SUM_SIZE};
-    int error = mdb_cursor_put(txn->cursor, &k, &room, MDB_RESERVE);
+    MDB_val k = val_of(key), room = {.mv_size = PAGES_SUM_SIZE};
+    uint8_t *at;
+    int error;
 
+    for (size_t i = 0; i < count; i++)
+        room.mv_size += parts[i].size;
+    error = mdb_cursor_put(txn->cursor, &k, &room, MDB_RESERVE);
     if (error != MDB_SUCCESS)
         return error;
-    if (value.size > 0)
-        memcpy(room.mv_data, value.data, value.size);
-    pages_write_sum((uint8_t *)room.mv_data + value.size, key, value);
+    at = room.mv_data;
+    for (size_t i = 0; i < count; at += parts[i].size, i++)
+        if (parts[i].size > 0)
+            memcpy(at, parts[i].data, parts[i].size);
+    pages_write_sum(at, key, dueq_slice(room.mv_data, room.mv_size - PAGES_SUM_SIZE));
     return MDB_SUCCESS;
 }
 
@@ -161,7 +168,7 @@ static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slic
     if (error == MDB_SUCCESS)
         error = mdb_cursor_open(txn.txn, store->dbi, &txn.cursor);
     if (error == MDB_SUCCESS) {
-        error = put_with_sum(&txn, key, value);
+        error = put_with_sum(&txn, key, &value, 1);
         mdb_cursor_close(txn.cursor);
     }
     if (error != MDB_SUCCESS) {
@@ -500,15 +507,25 @@ void lmdb_let_go(struct lmdb_store *store, struct lmdb_hold *hold)
     free(hold);
 }
 
-struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
+static struct lmdb_cursor *cursor_new(struct lmdb_store *store, struct pages *pages)
 {
     struct lmdb_cursor *cursor = calloc(1, sizeof(*cursor));
 
     if (cursor == NULL)
         return NULL;
     cursor->store = store;
-    cursor->position.pages = store->reader;
+    cursor->position.pages = pages;
     return cursor;
+}
+
+struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
+{
+    return cursor_new(store, store->reader);
+}
+
+struct lmdb_cursor *lmdb_writer_cursor_new(struct lmdb_store *store)
+{
+    return cursor_new(store, store->writer);
 }
 
 void lmdb_cursor_free(struct lmdb_cursor *cursor)
@@ -520,37 +537,44 @@ static enum dueq_status take(struct lmdb_cursor *cursor, enum dueq_status status
 {
     if (status == DUEQ_OK)
         status = pages_record(&cursor->position, &cursor->key, &cursor->value);
-    return seen_by(cursor->store, cursor->store->reader, status);
+    return seen_by(cursor->store, cursor->position.pages, status);
+}
+
+/* The writer's cursors need no snapshot. */
+static void pin_for(const struct lmdb_cursor *cursor)
+{
+    if (cursor->position.pages == cursor->store->reader)
+        pin(cursor->store);
 }
 
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key)
 {
-    pin(cursor->store);
+    pin_for(cursor);
     return take(cursor, pages_seek(&cursor->position, key));
 }
 
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor)
 {
-    pin(cursor->store);
+    pin_for(cursor);
     return take(cursor, pages_last(&cursor->position));
 }
 
 enum dueq_status lmdb_next(struct lmdb_cursor *cursor)
 {
-    pin(cursor->store);
+    pin_for(cursor);
     return take(cursor, pages_next(&cursor->position));
 }
 
 enum dueq_status lmdb_prev(struct lmdb_cursor *cursor)
 {
-    pin(cursor->store);
+    pin_for(cursor);
     return take(cursor, pages_prev(&cursor->position));
 }
 
 enum dueq_status lmdb_skip(struct lmdb_cursor *cursor, struct dueq_slice end,
                            uint64_t *ret_count)
 {
-    pin(cursor->store);
+    pin_for(cursor);
     return take(cursor, pages_skip(&cursor->position, end, ret_count));
 }
 
@@ -608,11 +632,18 @@ static enum dueq_status allow(struct lmdb_txn *txn, struct dueq_slice key)
 }
 
 /* Keys come in order, so the cursor finds the next key near the last one. */
-enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
+enum dueq_status lmdb_putv(struct lmdb_txn *txn, struct dueq_slice key,
+                           const struct dueq_slice *parts, size_t count)
 {
     enum dueq_status status = allow(txn, key);
 
-    return status == DUEQ_OK ? status_of(txn->store, put_with_sum(txn, key, value)) : status;
+    return status == DUEQ_OK ? status_of(txn->store, put_with_sum(txn, key, parts, count))
+                             : status;
+}
+
+enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value)
+{
+    return lmdb_putv(txn, key, &value, 1);
 }
 
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
@@ -764,6 +795,14 @@ static uint64_t allocated_bytes(struct lmdb_store *store)
     if ((uint64_t)stats.st_size > atomic_load(&store->allocated))
         allocate_up_to(store, (uint64_t)stats.st_size);
     return atomic_load(&store->allocated);
+}
+
+uint64_t lmdb_tree_bytes(struct lmdb_store *store)
+{
+    MDB_stat stat;
+
+    mdb_env_stat(store->env, &stat);
+    return (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * stat.ms_psize;
 }
 
 void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room)

@@ -59,7 +59,7 @@ struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte);
 void lmdb_let_go(struct lmdb_store *store, struct lmdb_hold *hold);
 
 struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store); /* NULL: out of memory */
-void lmdb_cursor_free(struct lmdb_cursor *cursor);
+void lmdb_cursor_free(struct lmdb_cursor *cursor);             /* NULL is fine */
 /* The first seek after a renewal moves the cursor to the new snapshot. */
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key); /* >= */
 enum dueq_status lmdb_last(struct lmdb_cursor *cursor);
@@ -79,6 +79,9 @@ void lmdb_renew_released(struct lmdb_store *store);
 
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn);
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);
+/* The same for a value given in parts. */
+enum dueq_status lmdb_putv(struct lmdb_txn *txn, struct dueq_slice key,
+                           const struct dueq_slice *parts, size_t count);
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
 /* Frees txn, also on failure. A power cut may undo the last commit, as a whole, and only that
  * one. DUEQ_FULL: the commit has not happened (also when LMDB says EIO for a short write on a
@@ -89,6 +92,12 @@ enum dueq_status lmdb_commit(struct lmdb_txn *txn);
  * because the kernel reports the failure only once. */
 enum dueq_status lmdb_sync(struct lmdb_store *store);
 void lmdb_abort(struct lmdb_txn *txn);
+
+/* A cursor of the checkpoint thread: it shows the file as it was when the present transaction
+ * began, and its slices live until that ends. NULL: out of memory. */
+struct lmdb_cursor *lmdb_writer_cursor_new(struct lmdb_store *store);
+/* Bytes of the pages of all records. Any thread. O(1). */
+uint64_t lmdb_tree_bytes(struct lmdb_store *store);
 
 /* ---- space */
 

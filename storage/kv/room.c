@@ -44,6 +44,13 @@ static uint64_t drain_room(const struct kv *kv)
     return least(least(share, DRAIN_MOST), headroom(kv));
 }
 
+/* What tables will take more than runs did when these are folded: a run's pages are full, and
+ * it has a quarter of a memtable. */
+static uint64_t folding(const struct kv *kv)
+{
+    return least(kv->room.runs * (kv->options.memtable_bytes / 8), kv->room.data.used / 4);
+}
+
 /* The most bytes of data.mdb that the memtables and `bytes` more will take: pages may be only
  * half full. */
 static uint64_t pending(const struct kv *kv, uint64_t bytes)
@@ -52,7 +59,7 @@ static uint64_t pending(const struct kv *kv, uint64_t bytes)
 
     if (kv->frozen != NULL)
         held += memtable_bytes(kv->frozen);
-    return 2 * (held + bytes);
+    return 2 * (held + bytes) + folding(kv);
 }
 
 static uint64_t lacking(const struct kv *kv, uint64_t bytes)
@@ -260,6 +267,7 @@ void kv_room_measure(struct kv *kv)
 
     checkpoint_get_stats(kv->checkpoint, &stats);
     kv->room.data = stats.room;
+    kv->room.runs = stats.runs;
     if (file > stats.room.file)
         kv->room.data.file = file;
 }

@@ -21,6 +21,7 @@ struct room_values {
 
 struct room_state {
     struct lmdb_room data;             /* after the last checkpoint; `file` is kept current */
+    uint64_t runs;                     /* then */
     struct room_values active, frozen; /* of the memtables */
     uint64_t checked;                  /* monotonic usec of the last check */
     size_t granted; /* bytes that the batch may reach (kv_room_grant); 0: no grant */

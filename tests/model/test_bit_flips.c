@@ -35,10 +35,12 @@ static struct {
     unsigned long found, harmless;
 } test;
 
-/* Keys of all lengths, so that the tree is deep; ascending with i. */
+/* Keys of all lengths, so that the tree is deep; ascending with i. In tables that have runs
+ * (Q, U) and in another. */
 static struct dueq_slice key_of(int i, char *space)
 {
-    size_t size = (size_t)sprintf(space, "k%05d", i), longer = i % 7 == 0 ? KV_KEY_MAX : 40;
+    size_t size = (size_t)sprintf(space, "%c%05d", "QUk"[i / (KEYS / 3 + 1)], i),
+           longer = i % 7 == 0 ? KV_KEY_MAX : 40;
 
     memset(space + size, 'x', longer - size);
     return dueq_slice(space, i % 3 == 0 ? longer : size);
@@ -111,21 +113,31 @@ static void load_file(void)
     close(fd);
 }
 
+static void change_some(struct kv *kv, unsigned one_in)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (dice_once_in(&test.dice, one_in)) {
+            test.present[i] = !dice_once_in(&test.dice, 3);
+            change(kv, i, test.present[i]);
+        }
+    assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+}
+
+/* Few changes make a run; the file has some. */
 static void make_file(void)
 {
+    struct dueq_stats stats;
     struct kv *kv;
 
     test.dir = temp_dir_new();
     snprintf(test.path, sizeof(test.path), "%s/data.mdb", test.dir);
     assert_int_equal(open_space(&kv), DUEQ_OK);
-    for (int round = 0; round < 4; round++) {
-        for (int i = 0; i < KEYS; i++)
-            if (dice_once_in(&test.dice, 2)) {
-                test.present[i] = !dice_once_in(&test.dice, 3);
-                change(kv, i, test.present[i]);
-            }
-        assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
-    }
+    for (int round = 0; round < 4; round++)
+        change_some(kv, 2);
+    for (int round = 0; round < 3; round++)
+        change_some(kv, 40);
+    kv_get_stats(kv, &stats);
+    assert_true(stats.runs > 1);
     assert_int_equal(kv_close(kv), DUEQ_OK);
     load_file();
 }

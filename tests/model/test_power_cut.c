@@ -47,9 +47,10 @@ static struct {
 
 /* ---- keys and values */
 
+/* In tables that have runs (Q, U) and in another. */
 static struct dueq_slice key_of(int key, char *space)
 {
-    return dueq_slice(space, (size_t)sprintf(space, "k%06d", key));
+    return dueq_slice(space, (size_t)sprintf(space, "%c%06d", "QUk"[key / (KEYS / 3)], key));
 }
 
 /* Sometimes a large value, which the batch does not copy and which fills segments. */

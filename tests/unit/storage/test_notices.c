@@ -86,8 +86,7 @@ static int set_up(void **state)
     pthread_mutex_init(&test.lock, NULL);
     pthread_cond_init(&test.told, NULL);
     rig_init(&test.rig);
-    assert_int_equal(checkpoint_create(test.rig.dir, test.rig.options.io, &mark, &error),
-                     DUEQ_OK);
+    assert_int_equal(mark_create(test.rig.dir, test.rig.options.io, &mark, &error), DUEQ_OK);
     assert_int_equal(
         lmdb_store_open(test.rig.dir, MAP_BYTES, test.rig.options.io, &test.lmdb, &error),
         DUEQ_OK);

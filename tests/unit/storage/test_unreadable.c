@@ -9,6 +9,7 @@
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
+#include "tests/support/store/record_count.h"
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -266,6 +267,7 @@ static uint64_t records_after_flush(int fault, bool *ret_met)
     tick_away();
     store_fixture_checkpoint(&test);
     assert_int_equal(dueq_check(test.store, &records), DUEQ_OK);
+    records = record_count(test.store, "BFGMPQRSTUcdeghklvyz");
     store_fixture_abandon(&test);
     tear_down(NULL);
     return records;

@@ -1,0 +1,275 @@
+#include "storage/kv/merge.h"
+
+enum {
+    TXN_BYTES = 16 * 1024 * 1024,
+    RUN_SHARE = 16, /* records of a run that count as one operation: they fill whole pages */
+    SMALL_TREE =
+        4 /* tables, by the size of the memtable, in which records share pages anyway */
+};
+
+/* ---- one record */
+
+static enum dueq_status find_in_run(struct merge_probe *probe, struct dueq_slice key)
+{
+    enum dueq_status status = lmdb_seek(probe->cursor, run_key_of(&probe->run, key));
+
+    probe->sought = true;
+    probe->there =
+        status == DUEQ_OK && run_key_read(&probe->run, lmdb_key(probe->cursor), &probe->key);
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+/* Keys come in order, so a run is searched again when a key is after the one found last. */
+static enum dueq_status del_in_run(struct merge_probe *probe, struct lmdb_txn *txn,
+                                   struct dueq_slice key)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (!probe->sought || (probe->there && dueq_slice_compare(key, probe->key) > 0))
+        status = find_in_run(probe, key);
+    if (status != DUEQ_OK || !probe->there || !dueq_slice_equal(key, probe->key))
+        return status;
+    return lmdb_del(txn, run_key_of(&probe->run, key));
+}
+
+static enum dueq_status del_everywhere(struct merge *merge, struct lmdb_txn *txn,
+                                       struct dueq_slice key)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (unsigned i = 0; i < merge->probe_count && status == DUEQ_OK; i++)
+        status = del_in_run(&merge->probes[i], txn, key);
+    return status == DUEQ_OK ? lmdb_del(txn, key) : status;
+}
+
+static enum dueq_status apply_to_table(struct lmdb_txn *txn, const struct memtable_entry *entry)
+{
+    struct dueq_slice key = dueq_slice(entry->key, entry->key_size);
+
+    return entry->tombstone ? lmdb_del(txn, key)
+                            : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
+}
+
+static enum dueq_status apply_to_run(struct merge *merge, struct lmdb_txn *txn,
+                                     const struct memtable_entry *entry)
+{
+    struct dueq_slice key = dueq_slice(entry->key, entry->key_size), parts[2];
+    uint8_t kind = entry->tombstone ? RUN_TOMBSTONE : RUN_VALUE;
+
+    if (entry->tombstone && (merge->frugal || runs_delete_at_once(entry->key[0])))
+        return del_everywhere(merge, txn, key);
+    parts[0] = dueq_slice(&kind, 1);
+    parts[1] = dueq_slice(entry->value, entry->tombstone ? 0 : entry->value_size);
+    return lmdb_putv(txn, run_key_of(&merge->run, key), parts, 2);
+}
+
+/* ---- a transaction */
+
+/* Applies entries from the cursor on, as many as one transaction may contain. On success the
+ * cursor is at the next entry; *more: there is one. */
+static enum dueq_status apply_some(struct merge *merge, struct lmdb_txn *txn,
+                                   struct memtable_cursor *at, bool *more, size_t *in_run)
+{
+    enum dueq_status status = DUEQ_OK;
+    size_t limit = merge->limit * RUN_SHARE, spent = 0, bytes = 0;
+
+    while (*more && status == DUEQ_OK && spent < limit && bytes < TXN_BYTES) {
+        struct memtable_entry entry = memtable_at(at);
+        bool to_run = merge->to_run && runs_take(dueq_slice(entry.key, entry.key_size));
+
+        status = to_run ? apply_to_run(merge, txn, &entry) : apply_to_table(txn, &entry);
+        *in_run += to_run;
+        spent += to_run && !entry.tombstone ? 1 : RUN_SHARE;
+        bytes += entry.value_size;
+        *more = memtable_next(at);
+    }
+    return status;
+}
+
+/* What a crash has left of a run with this number would come to life with it. *ret_cleared:
+ * nothing of it is left. */
+static enum dueq_status clear_some(struct merge *merge, struct lmdb_txn *txn, bool *ret_cleared)
+{
+    struct lmdb_cursor *left = merge->probes[merge->probe_count].cursor;
+    enum dueq_status status = lmdb_seek(left, run_key_head(&merge->run));
+
+    for (size_t i = 0; status == DUEQ_OK && run_key_has_head(&merge->run, lmdb_key(left));
+         i++) {
+        if (i == merge->limit)
+            return DUEQ_OK;
+        status = lmdb_del(txn, lmdb_key(left));
+        if (status == DUEQ_OK)
+            status = lmdb_next(left);
+    }
+    *ret_cleared = status == DUEQ_OK || status == DUEQ_NOTFOUND;
+    return *ret_cleared ? DUEQ_OK : status;
+}
+
+/* Where the walk will be after the transaction. */
+struct stride {
+    struct memtable_cursor at;
+    bool more, cleared;
+    size_t in_run;
+    unsigned filter_put;
+};
+
+/* The filter comes first: so a run that is complete has it. */
+static enum dueq_status put_filter(struct merge *merge, struct lmdb_txn *txn, unsigned *put)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (size_t i = 0; i < merge->limit && *put < merge->filter.chunks && status == DUEQ_OK;
+         i++, ++*put)
+        status = lmdb_put(txn, run_filter_key(&merge->run, *put),
+                          run_filter_chunk(&merge->filter, *put));
+    return status;
+}
+
+static enum dueq_status fill(struct merge *merge, struct lmdb_txn *txn, struct stride *stride)
+{
+    struct checkpoint_mark mark = merge->mark;
+    enum dueq_status status = DUEQ_OK;
+
+    for (unsigned i = 0; i < merge->probe_count; i++)
+        merge->probes[i].sought = false;
+    if (!stride->cleared)
+        status = clear_some(merge, txn, &stride->cleared);
+    if (status == DUEQ_OK && stride->cleared)
+        status = put_filter(merge, txn, &stride->filter_put);
+    if (status != DUEQ_OK || stride->filter_put < merge->filter.chunks)
+        return status;
+    status = apply_some(merge, txn, &stride->at, &stride->more, &stride->in_run);
+    if (status != DUEQ_OK || stride->more)
+        return status;
+    mark.runs.next += merge->to_run && stride->in_run > 0;
+    return mark_put(txn, &mark);
+}
+
+static enum dueq_status run_transaction(struct merge *merge, struct stride *stride)
+{
+    struct lmdb_txn *txn;
+    enum dueq_status status = lmdb_begin(merge->lmdb, &txn);
+
+    if (status != DUEQ_OK)
+        return status;
+    status = fill(merge, txn, stride);
+    if (status == DUEQ_OK)
+        return lmdb_commit(txn);
+    lmdb_abort(txn);
+    return status;
+}
+
+enum dueq_status merge_step(struct merge *merge)
+{
+    struct stride stride = {merge->at, merge->more, merge->cleared, merge->in_run,
+                            merge->filter_put};
+    enum dueq_status status = run_transaction(merge, &stride);
+
+    if (status == DUEQ_OK) {
+        merge->at = stride.at;
+        merge->more = stride.more || stride.filter_put < merge->filter.chunks;
+        merge->cleared = stride.cleared;
+        merge->filter_put = stride.filter_put;
+        merge->in_run = stride.in_run;
+        if (!merge->more)
+            merge->mark.runs.next += merge->to_run && merge->in_run > 0;
+        if (merge->limit < MERGE_OPERATIONS)
+            merge->limit *= 2;
+    } else if (status == DUEQ_FULL) {
+        merge->frugal = merge->refused = true;
+        if (merge->limit > MERGE_LEAST)
+            merge->limit /= 2;
+    }
+    return status;
+}
+
+/* ---- life */
+
+/* While the tables are small, many records share each page, and a run would only be written
+ * besides. With runs there is no choice, because they would hide what is in the tables. */
+static bool wants_run(const struct merge *merge, const struct memtable *table)
+{
+    return run_list_count(&merge->mark.runs) > 0 ||
+           lmdb_tree_bytes(merge->lmdb) > SMALL_TREE * memtable_reserved(table);
+}
+
+static bool add_probe(struct merge *merge, unsigned index, uint64_t run)
+{
+    struct merge_probe *probe = &merge->probes[index];
+
+    *probe = (struct merge_probe){.cursor = lmdb_writer_cursor_new(merge->lmdb)};
+    run_key_start(&probe->run, run);
+    return probe->cursor != NULL;
+}
+
+/* One more than there are runs: the last is for the new run. */
+static bool add_probes(struct merge *merge)
+{
+    unsigned count = run_list_count(&merge->mark.runs);
+    bool done = true;
+
+    for (unsigned i = 0; i <= count && done; i++)
+        done = add_probe(merge, i, merge->mark.runs.first + i);
+    merge->probe_count = count;
+    return done;
+}
+
+/* Two walks: the first one counts. */
+static bool make_filter(struct merge *merge, const struct memtable *table, uint64_t run)
+{
+    static const uint8_t from[] = {'U'};
+    struct memtable_cursor at;
+    size_t keys = 0;
+
+    for (int walk = 0; walk < 2; walk++) {
+        bool more = memtable_seek(&at, table, dueq_slice(from, sizeof(from)));
+
+        if (walk == 1 && !run_filter_init(&merge->filter, run, merge->mark.seed, keys))
+            return false;
+        for (; more; more = memtable_next(&at)) {
+            struct memtable_entry entry = memtable_at(&at);
+            struct dueq_slice key = dueq_slice(entry.key, entry.key_size);
+
+            if (!run_filter_covers(key))
+                break;
+            if (walk == 0)
+                keys++;
+            else
+                run_filter_add(&merge->filter, key);
+        }
+    }
+    return true;
+}
+
+enum dueq_status merge_init(struct merge *merge, struct lmdb_store *lmdb,
+                            const struct memtable *table, const struct checkpoint_mark *mark)
+{
+    static const uint8_t least[] = {0};
+
+    merge->lmdb = lmdb;
+    merge->mark = *mark;
+    merge->limit = MERGE_OPERATIONS;
+    merge->in_run = 0;
+    merge->frugal = merge->refused = false;
+    merge->probe_count = 0;
+    merge->filter = (struct run_filter){0};
+    merge->filter_put = 0;
+    for (unsigned i = 0; i < RUNS_MOST; i++)
+        merge->probes[i].cursor = NULL;
+    merge->to_run = wants_run(merge, table);
+    merge->cleared = !merge->to_run;
+    run_key_start(&merge->run, mark->runs.next);
+    if (merge->to_run && (!add_probes(merge) || !make_filter(merge, table, mark->runs.next))) {
+        merge_release(merge);
+        return DUEQ_NOMEM;
+    }
+    merge->more = memtable_seek(&merge->at, table, dueq_slice(least, sizeof(least)));
+    return DUEQ_OK;
+}
+
+void merge_release(struct merge *merge)
+{
+    for (unsigned i = 0; i < RUNS_MOST; i++)
+        lmdb_cursor_free(merge->probes[i].cursor);
+    run_filter_release(&merge->filter);
+}

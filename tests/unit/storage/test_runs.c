@@ -1,0 +1,387 @@
+/* Runs: tables that are written to LMDB in parts, left incomplete and written again, and folds
+ * in between; what they cost; and a map without room for them. */
+#include "storage/dueq.h"
+#include "storage/kv/fold.h"
+#include "storage/kv/kv.h"
+#include "storage/kv/merge.h"
+#include "storage/kv/room.h"
+#include "tests/support/dice.h"
+#include "tests/support/temp_dir.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/support/cmocka.h"
+
+enum { KEYS = 900, MIB = 1 << 20 };
+
+/* ---- merges and folds, step by step */
+
+static struct {
+    struct dice dice;
+    char *dir;
+    struct lmdb_store *lmdb;
+    struct fold *fold;
+    struct memtable *table; /* the changes since the last mark */
+    struct merge merge;
+    struct checkpoint_mark mark;
+    unsigned cells[KEYS];   /* what the last mark stands for; 0: absent */
+    unsigned changed[KEYS]; /* the same with the changes of the table */
+    bool unsure[KEYS];      /* a merge that was left may have written it */
+    unsigned serial;
+} test;
+
+static struct dueq_slice key_of(int i, char *space)
+{
+    return dueq_slice(space, (size_t)sprintf(space, "%c%04d", "BQSUk"[i / (KEYS / 5)], i));
+}
+
+static int open_pages(void **state)
+{
+    struct checkpoint_mark mark = {.seed = 5, .runs = {1, 1}};
+    struct dueq_error error = {""};
+
+    (void)state;
+    memset(&test, 0, sizeof(test));
+    dice_begin(&test.dice);
+    test.dir = temp_dir_new();
+    assert_int_equal(mark_create(test.dir, &io_system, &mark, &error), DUEQ_OK);
+    assert_int_equal(lmdb_store_open(test.dir, 64 * MIB, &io_system, &test.lmdb, &error),
+                     DUEQ_OK);
+    assert_int_equal(mark_read(test.lmdb, &test.mark), DUEQ_OK);
+    test.fold = fold_new(test.lmdb);
+    test.table = memtable_new(NULL);
+    assert_true(test.fold != NULL && test.table != NULL);
+    return 0;
+}
+
+static int close_pages(void **state)
+{
+    (void)state;
+    memtable_free(test.table);
+    fold_free(test.fold);
+    lmdb_store_close(test.lmdb);
+    temp_dir_remove(test.dir);
+    return 0;
+}
+
+static void change(int i)
+{
+    char space[16];
+    struct dueq_slice key = key_of(i, space);
+
+    test.changed[i] = dice_once_in(&test.dice, 3) ? 0 : ++test.serial;
+    if (test.changed[i] == 0) {
+        assert_int_equal(memtable_del(test.table, key), DUEQ_OK);
+    } else {
+        struct dueq_slice value = dueq_slice(&test.changed[i], sizeof(test.changed[i]));
+
+        assert_int_equal(memtable_put(test.table, key, &value, 1, false, NULL), DUEQ_OK);
+    }
+}
+
+/* What the file says of a key, as readers put it together. */
+static unsigned find(int i)
+{
+    char space[16];
+    struct dueq_slice key = key_of(i, space), value;
+    struct run_key whole;
+    unsigned serial = 0;
+    bool tombstone = false;
+    enum dueq_status status = DUEQ_NOTFOUND;
+
+    for (uint64_t run = test.mark.runs.next; run-- > test.mark.runs.first;) {
+        run_key_start(&whole, run);
+        status = lmdb_get(test.lmdb, run_key_of(&whole, key), &value);
+        if (status == DUEQ_OK) {
+            assert_true(runs_take(key));
+            assert_true(run_value_read(value, &tombstone, &value));
+            break;
+        }
+    }
+    if (status != DUEQ_OK)
+        status = lmdb_get(test.lmdb, key, &value);
+    if (status == DUEQ_OK && !tombstone)
+        memcpy(&serial, value.data, sizeof(serial));
+    return serial;
+}
+
+/* The state of the mark, except for what a merge that was left may have written. */
+static void check_file(void)
+{
+    struct checkpoint_mark mark;
+
+    assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
+    assert_int_equal(mark_read(test.lmdb, &mark), DUEQ_OK);
+    assert_int_equal(run_list_count(&mark.runs), run_list_count(&test.mark.runs));
+    for (int i = 0; i < KEYS; i++)
+        if (!test.unsure[i])
+            assert_int_equal(find(i), test.cells[i]);
+}
+
+static void fold_some(void)
+{
+    const struct run_list *runs = &test.mark.runs;
+    uint64_t end = runs->first + 1 + dice_roll(&test.dice, RUNS_MOST);
+    size_t moved;
+
+    if (end <= runs->next)
+        assert_int_equal(
+            fold_step(test.fold, &test.mark, end, 1 + dice_roll(&test.dice, 200), &moved),
+            DUEQ_OK);
+    check_file();
+}
+
+/* True: the table is written as a whole. */
+static bool merge_some(void)
+{
+    bool ends = dice_once_in(&test.dice, 2);
+
+    assert_int_equal(merge_init(&test.merge, test.lmdb, test.table, &test.mark), DUEQ_OK);
+    while (test.merge.more && (ends || !dice_once_in(&test.dice, 6))) {
+        test.merge.limit = 1 + dice_roll(&test.dice, 4);
+        assert_int_equal(merge_step(&test.merge), DUEQ_OK);
+    }
+    merge_release(&test.merge);
+    if (test.merge.more)
+        return false;
+    test.mark = test.merge.mark;
+    return true;
+}
+
+static void leave_merge(void)
+{
+    for (int i = 0; i < KEYS; i++)
+        test.unsure[i] = test.unsure[i] || test.changed[i] != test.cells[i];
+}
+
+static void end_merge(void)
+{
+    memcpy(test.cells, test.changed, sizeof(test.cells));
+    memset(test.unsure, 0, sizeof(test.unsure));
+    memtable_free(test.table);
+    test.table = memtable_new(NULL);
+    assert_non_null(test.table);
+}
+
+/* As a checkpoint after a crash: the table has the same changes, and more. */
+static void a_run_may_be_left_incomplete(void **state)
+{
+    uint64_t most = 0;
+
+    (void)state;
+    for (int round = 0; round < 800; round++) {
+        int changes = round < 4 ? KEYS * 2 : (int)dice_roll(&test.dice, 60);
+
+        for (int i = 0; i < changes; i++)
+            change((int)dice_roll(&test.dice, KEYS));
+        while (run_list_count(&test.mark.runs) == RUNS_MOST)
+            fold_some();
+        if (merge_some())
+            end_merge();
+        else
+            leave_merge();
+        check_file();
+        if (dice_once_in(&test.dice, 3))
+            fold_some();
+        if (run_list_count(&test.mark.runs) > most)
+            most = run_list_count(&test.mark.runs);
+    }
+    assert_true(most > 4);
+}
+
+/* ---- a store */
+
+static struct kv *kv;
+static char *dir;
+
+static void open_store(uint64_t map_bytes)
+{
+    struct dueq_options options;
+    struct dueq_error error = {""};
+
+    dueq_options_init(&options);
+    options.durability = DUEQ_SYNC_NONE;
+    options.memtable_bytes = 256 * 1024;
+    options.map_bytes = map_bytes;
+    options.disk_reserve_bytes = 0;
+    options.seed = 42;
+    if (kv_open(dir, &options, &kv, &error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    dir = temp_dir_new();
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    kv_abandon(kv);
+    kv = NULL;
+    temp_dir_remove(dir);
+    return 0;
+}
+
+static struct dueq_slice random_key(char table, uint64_t number, char *space)
+{
+    return dueq_slice(space, (size_t)sprintf(space, "%c%016" PRIx64, table, dice_hash(number)));
+}
+
+static void commit(void)
+{
+    uint64_t lsn;
+
+    assert_int_equal(kv_commit(kv, 1, &lsn), DUEQ_OK);
+    kv_maintain(kv, false);
+}
+
+static uint64_t written_bytes(void)
+{
+    struct dueq_stats stats;
+    unsigned long long bytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/self/io", "r");
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL && sscanf(line, "wchar: %llu", &bytes) != 1)
+        ;
+    fclose(file);
+    kv_get_stats(kv, &stats);
+    return bytes - stats.journal_written_bytes;
+}
+
+/* Bytes of data.mdb that are written for each of the last records. */
+static uint64_t cost_of(char table)
+{
+    enum { RECORDS = 240000, LAST = 120000 };
+    uint64_t before = 0;
+    char space[32];
+
+    open_store(256 * (uint64_t)MIB);
+    for (int i = 0; i < RECORDS; i++) {
+        kv_put(kv, random_key(table, (uint64_t)i, space), dueq_slice("12345", 5), true);
+        if (i % 100 == 0)
+            commit();
+        if (i == RECORDS - LAST)
+            before = written_bytes();
+    }
+    commit();
+    assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+    return (written_bytes() - before) / LAST;
+}
+
+static void records_in_random_order_cost_few_pages(void **state)
+{
+    uint64_t with_runs, without;
+
+    (void)state;
+    with_runs = cost_of('U');
+    kv_abandon(kv);
+    temp_dir_remove(dir);
+    dir = temp_dir_new();
+    without = cost_of('k');
+    print_message("%" PRIu64 " bytes a record, without runs %" PRIu64 "\n", with_runs, without);
+    assert_true(with_runs * 3 < without);
+}
+
+static void expect_present(uint64_t from, uint64_t to, bool present)
+{
+    char space[32];
+    struct dueq_slice value;
+
+    for (uint64_t i = from; i < to; i++)
+        assert_int_equal(kv_get(kv, random_key("QU"[i % 2], i, space), &value),
+                         present ? DUEQ_OK : DUEQ_NOTFOUND);
+}
+
+static void a_full_map_is_drained_and_filled_again(void **state)
+{
+    char space[32];
+
+    (void)state;
+    open_store(24 * (uint64_t)MIB);
+    for (int round = 0; round < 3; round++) {
+        uint64_t end = 0, records = 0;
+
+        for (; kv_room(kv, 1000) == DUEQ_OK; end++) {
+            kv_put(kv, random_key("QU"[end % 2], end, space), dueq_slice("12345", 5), true);
+            if (end % 50 == 0)
+                commit();
+        }
+        commit();
+        assert_true(end > 10000);
+        expect_present(0, end, true);
+        for (uint64_t i = 0; i < end; i++) {
+            kv_del(kv, random_key("QU"[i % 2], i, space));
+            if (i % 50 == 0)
+                commit();
+        }
+        commit();
+        assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+        expect_present(0, end, false);
+        assert_int_equal(kv_check(kv, &records), DUEQ_OK);
+        assert_int_equal(kv_close(kv), DUEQ_OK);
+        open_store(24 * (uint64_t)MIB);
+        expect_present(0, end, false);
+    }
+}
+
+static uint64_t used_bytes(void)
+{
+    struct dueq_stats stats;
+
+    assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+    kv_maintain(kv, false);
+    kv_get_stats(kv, &stats);
+    return stats.map_used_bytes;
+}
+
+/* As many records go as come, in random places. */
+static void a_steady_store_does_not_grow(void **state)
+{
+    enum { LIVE = 40000, ROUNDS = 8 };
+    uint64_t first = 0, most = 0;
+    char space[32];
+
+    (void)state;
+    open_store(256 * (uint64_t)MIB);
+    for (uint64_t i = 0; i < (uint64_t)LIVE * ROUNDS; i++) {
+        kv_put(kv, random_key("QU"[i % 2], i, space), dueq_slice("12345", 5), true);
+        if (i >= LIVE)
+            kv_del(kv, random_key("QU"[i % 2], i - LIVE, space));
+        if (i % 50 == 0)
+            commit();
+        if (i % LIVE == LIVE - 1) {
+            uint64_t used;
+
+            commit();
+            used = used_bytes();
+            if (i / LIVE < 3)
+                first = used > first ? used : first;
+            most = used > most ? used : most;
+        }
+    }
+    print_message("%" PRIu64 " bytes, later %" PRIu64 "\n", first, most);
+    assert_true(most < first + first / 2);
+    expect_present((uint64_t)LIVE * (ROUNDS - 1), (uint64_t)LIVE * ROUNDS, true);
+    expect_present(0, (uint64_t)LIVE * (ROUNDS - 1), false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
+        cmocka_unit_test_setup_teardown(records_in_random_order_cost_few_pages, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_steady_store_does_not_grow, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_full_map_is_drained_and_filled_again, make_dir,
+                                        remove_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
