@@ -155,7 +155,7 @@ static void random_step(void)
         walk_holds();
     if (walk_once_in(25))
         walk_look();
-    if (walk_once_in(600))
+    if (walk_once_in(walk.purge.runs ? 15 : 600))
         walk_purge();
     if (walk_once_in(1500))
         walk_drop();

@@ -42,6 +42,7 @@ struct model_job {
     bool wall; /* due is on the wall clock */
     bool token_valid, cancelled;
     bool followed; /* `next` takes its place when the claim ends */
+    bool purged;   /* every slice of the running purge so far would have removed it */
     bool spared;   /* no push drops it at present */
     bool arrived;  /* it died in another topic; its seq, and its id if that was taken here, are
                       still to be read from the store */

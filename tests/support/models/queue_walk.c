@@ -53,6 +53,7 @@ void walk_forget(void)
     model_forget(&walk.model);
     memset(walk.waiting, 0, sizeof(walk.waiting));
     memset(walk.watches, 0, sizeof(walk.watches));
+    walk.purge.runs = false;
     dueq_get_defaults(walk.fixture.store, &defaults);
     assert_memory_equal(&defaults, &walk.model.defaults, sizeof(defaults));
 }

@@ -8,6 +8,15 @@
 #include "tests/support/models/queue_model_push.h"
 #include "tests/support/store/store_fixture.h"
 
+/* A purge that goes on in later steps. */
+struct walk_purge {
+    bool runs;
+    int topic;
+    uint64_t last_seq; /* later jobs came after it began */
+    struct dueq_purge what;
+    struct dueq_purge_progress progress;
+};
+
 struct queue_walk {
     struct store_fixture fixture;
     struct dice dice;
@@ -16,6 +25,7 @@ struct queue_walk {
                                          claim finds a job */
     uint64_t bodies;                  /* made so far */
     struct dueq_watch *watches[QUEUE_MODEL_WATCHES + 1]; /* NULL: that number is free */
+    struct walk_purge purge;
     bool drops;    /* a topic is dropped as soon as it is empty */
     bool is_split; /* the store has committed a part of this step: a commit is to follow it */
 };
@@ -111,7 +121,6 @@ void walk_look(void);
 /* Has the store a topic of that name? */
 bool walk_has_topic(int topic);
 void walk_pause(void);
-void walk_purge(void);
 void walk_drop(void);
 /* Nothing of the topic is left in the model; its tokens and ids are not given again. */
 void walk_clear_topic(int topic);
@@ -119,6 +128,11 @@ void walk_put_settings(void);
 void walk_set_defaults(void);
 /* Each setting comes from the right scope, and no other scope has any. */
 void walk_check_settings(void);
+
+/* ---- purge (queue_walk_purge.c) */
+
+/* Begins one, or goes on with it. */
+void walk_purge(void);
 
 /* ---- dead jobs (queue_walk_dead.c) */
 

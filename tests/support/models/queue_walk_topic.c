@@ -1,6 +1,5 @@
 #include "tests/support/models/queue_walk.h"
 
-#include "storage/glob.h"
 #include "tests/support/models/queue_model_life.h"
 #include "tests/support/models/queue_model_settings.h"
 
@@ -45,76 +44,7 @@ void walk_pause(void)
         wait == DUEQ_DEFAULT ? DUEQ_NEVER : model_after(walk.fixture.time, wait);
 }
 
-/* ---- purge, drop */
-
-static const char *const globs[] = {NULL, NULL, "*", "[!0]*", "0*", "?*[a-z]*"};
-
-static void choose_purge(int topic, struct dueq_purge *purge)
-{
-    static const int states[] = {DUEQ_DEFAULT, DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD, DUEQ_DONE};
-    const char *glob = globs[walk_roll(sizeof(globs) / sizeof(globs[0]))];
-
-    *purge = (struct dueq_purge){.topic = model_topic_name(topic),
-                                 .state = states[walk_roll(sizeof(states) / sizeof(states[0]))],
-                                 .match = dueq_slice(glob, glob == NULL ? 0 : strlen(glob))};
-}
-
-static bool is_purged(const struct model_job *job, int topic, const struct dueq_purge *purge)
-{
-    enum dueq_state state = model_state(job, walk.fixture.time);
-    struct dueq_slice id = model_id(job);
-
-    return job->there && job->topic == topic && state != DUEQ_CLAIMED &&
-           (purge->state == DUEQ_DEFAULT || purge->state == (int)state) &&
-           (purge->match.data == NULL ||
-            glob_match(purge->match.data, purge->match.size, id.data, id.size, false));
-}
-
-/* Returns how many. */
-static uint64_t follow_purge(int topic, const struct dueq_purge *purge)
-{
-    uint64_t count = 0;
-
-    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
-        struct model_job *job = &walk.model.jobs[i];
-
-        if (!is_purged(job, topic, purge))
-            continue;
-        model_remove(&walk.model, job, DUEQ_END_GONE);
-        walk.model.topics[topic].totals.deleted++;
-        count++;
-    }
-    return count;
-}
-
-static void check_purge(int topic, const struct dueq_purge_progress *progress)
-{
-    struct dueq_topic_stats stats;
-
-    if (dueq_topic_stats(walk.fixture.store, model_topic_name(topic), walk.fixture.time,
-                         &stats) != DUEQ_OK)
-        return;
-    assert_int_equal(stats.purging, !progress->is_over);
-    assert_int_equal(stats.purged, progress->removed);
-}
-
-/* In slices. */
-void walk_purge(void)
-{
-    int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
-    struct dueq_purge_progress progress = {.removed = 0};
-    struct dueq_purge purge;
-
-    choose_purge(topic, &purge);
-    while (!progress.is_over) {
-        assert_int_equal(dueq_purge(walk.fixture.store, &purge, walk.fixture.time,
-                                    1 + (unsigned)walk_roll(20), &progress),
-                         DUEQ_OK);
-        check_purge(topic, &progress);
-        walk_commit_part();
-    }
-    assert_int_equal(progress.removed, follow_purge(topic, &purge));
-}
+/* ---- drop */
 
 void walk_clear_topic(int topic)
 {
