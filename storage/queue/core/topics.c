@@ -215,14 +215,15 @@ void topics_save(struct queue *queue)
     }
 }
 
-/* One whose record must be written first waits for room: it does not matter, and does not take
- * what is left on a full disk. */
-static bool may_sleep(struct queue *queue, const struct topic *topic)
+/* A signal, a put-off claim and a watch are in RAM only. */
+static bool may_sleep(const struct topic *topic)
 {
-    if (topic->signalled || topic->put_off || topic->watches != NULL)
-        return false;
-    return !topic->unsaved ||
-           kv_room(queue->kv, TOPIC_HEAD_MAX + topic->lane_count * TOPIC_LANE_MAX +
+    return !topic->signalled && !topic->put_off && topic->watches == NULL;
+}
+
+static bool has_room(struct queue *queue, const struct topic *topic)
+{
+    return kv_room(queue->kv, TOPIC_HEAD_MAX + topic->lane_count * TOPIC_LANE_MAX +
                                   topic->entry->name_size) == DUEQ_OK;
 }
 
@@ -238,16 +239,23 @@ static void put_to_sleep(struct queue *queue, struct topic *topic)
     topic_free(topic);
 }
 
-/* Those used first. */
+/* Those used first. One whose record must be written before waits for room: that does not
+ * matter, and must not take what is left on a full disk. After the first refusal nobody asks
+ * again. */
 static void put_some_to_sleep(struct queue *queue)
 {
+    bool room = true;
+
     for (unsigned tries = SLEEPS_MOST; tries > 0 && queue->awake_count > queue->awake_kept;
          tries--) {
         struct topic *topic = queue->awake;
 
-        if (may_sleep(queue, topic)) {
-            put_to_sleep(queue, topic);
-            continue;
+        if (may_sleep(topic)) {
+            room = room && (!topic->unsaved || has_room(queue, topic));
+            if (room || !topic->unsaved) {
+                put_to_sleep(queue, topic);
+                continue;
+            }
         }
         DL_DELETE(queue->awake, topic);
         DL_APPEND(queue->awake, topic);

@@ -1,7 +1,8 @@
 /* What a store accepts and refuses: a change that does not fit is refused before it changes
  * anything, and a store that failed returns no DUEQ_OK and does not grow. */
 #include "storage/dueq.h"
-#include "storage/queue/core/queue_state.h"
+#include "storage/queue/queue.h"
+#include "storage/store.h"
 #include "tests/support/faults/fake_disk.h"
 #include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/store/store_fixture.h"
@@ -140,6 +141,52 @@ static void what_was_granted_stays_so_until_the_commit(void **state)
     assert_int_equal(commit(), DUEQ_OK);
     assert_int_equal(dueq_status(test.store), DUEQ_OK);
     give_room();
+}
+
+static void push_to_topics(int count)
+{
+    struct dueq_push job;
+    struct dueq_slice id;
+
+    dueq_push_init(&job);
+    job.delay = 1000;
+    for (int i = 0; i < count; i++) {
+        char name[2] = {'t', (char)('a' + i)};
+
+        job.topic = dueq_slice(name, 2);
+        assert_int_equal(dueq_push(test.store, &job, test.time, &id), DUEQ_OK);
+    }
+    assert_int_equal(commit(), DUEQ_OK);
+}
+
+/* What ticks have counted is to be written before a topic sleeps; it can wait. */
+static void topics_stay_awake_while_there_is_no_room(void **state)
+{
+    struct dueq_topic_stats stats;
+    struct dueq_slice name;
+
+    (void)state;
+    open_store();
+    push_to_topics(20);
+    fill_disk();
+    for (size_t size = 100000; size > 0; size /= 10)
+        while (push(size) == DUEQ_OK)
+            assert_int_equal(commit(), DUEQ_OK);
+    assert_int_equal(commit(), DUEQ_OK);
+    store_fixture_pass(&test, 1000);
+    store_fixture_tick(&test, 100);
+    while (dueq_next_signal(test.store, &name) == DUEQ_OK)
+        continue;
+    test.store->queue->awake_kept = 0;
+    assert_int_equal(commit(), DUEQ_OK);
+    assert_in_range(test.store->queue->awake_count, 20, 21);
+    give_room();
+    while (test.store->queue->awake_count > 0) /* room is looked for now and then */
+        assert_int_equal(commit(), DUEQ_OK);
+    store_fixture_crash(&test);
+    assert_int_equal(dueq_total_stats(test.store, test.time, &stats), DUEQ_OK);
+    assert_true(stats.counts[DUEQ_READY] > 20);
+    assert_null(queue_check(test.store->queue));
 }
 
 /* A result grows the store, an ack does not. */
@@ -686,6 +733,7 @@ int main(void)
         test_of(a_failed_store_answers_no_ok_and_does_not_grow),
         test_of(what_one_record_cannot_hold_is_refused),
         test_of(what_was_granted_stays_so_until_the_commit),
+        test_of(topics_stay_awake_while_there_is_no_room),
         test_of(a_result_without_room_leaves_the_job_claimed),
         test_of(a_grant_holds_although_other_room_is_used_up),
         test_of(heartbeats_go_on_for_ever_on_a_full_disk),
