@@ -13,13 +13,12 @@ enum { SLEEPS_MOST = 4000 }; /* of one commit */
 
 /* ---- records */
 
-static struct kv_key name_key(struct dueq_slice name)
+/* Writes the key and returns its bytes. */
+static struct dueq_slice name_key(struct kv_key *key, struct dueq_slice name)
 {
-    struct kv_key key;
-
-    kv_key_start(&key, TABLE_TOPIC);
-    kv_key_name(&key, name, 0); /* 255 bytes at most: never folded */
-    return key;
+    kv_key_start(key, TABLE_TOPIC);
+    kv_key_name(key, name, 0); /* 255 bytes at most: never folded */
+    return kv_key_slice(key);
 }
 
 /* ---- those that are awake, and empty ones: each is in one of the two lists */
@@ -79,12 +78,12 @@ static enum dueq_status read_awake(struct queue *queue, struct topic_entry *entr
 enum dueq_status topics_wake(struct queue *queue, struct topic_entry *entry,
                              struct topic **ret_topic)
 {
-    struct kv_key key = name_key(topic_entry_name(entry));
+    struct kv_key key;
     enum dueq_status status = DUEQ_OK;
     struct dueq_slice record;
 
     if (entry->topic == NULL) {
-        status = kv_get(queue->kv, kv_key_slice(&key), &record);
+        status = kv_get(queue->kv, name_key(&key, topic_entry_name(entry)), &record);
         status = status == DUEQ_OK ? read_awake(queue, entry, record) : status;
     } else if (!entry->topic->is_empty) {
         DL_DELETE(queue->awake, entry->topic);
@@ -176,9 +175,9 @@ static void outlive(struct counters *counters, uint64_t next_seq, uint64_t next_
 /* It is saved, and may have no job that is still counted. */
 static void drop(struct queue *queue, struct topic *topic)
 {
-    struct kv_key key = name_key(topic_name(topic));
+    struct kv_key key;
 
-    kv_del(queue->kv, kv_key_slice(&key));
+    kv_del(queue->kv, name_key(&key, topic_name(topic)));
     outlive(&queue->counters, topic->next_seq, topic->next_token);
     topic_add_totals(&queue->counters.totals, &topic->totals);
     queue_unsignal(queue, topic);
@@ -193,12 +192,13 @@ static void drop(struct queue *queue, struct topic *topic)
 
 static void save_topic(struct queue *queue, struct topic *topic)
 {
-    struct kv_key key = name_key(topic_name(topic));
+    struct kv_key key;
     uint8_t bytes[TOPIC_RECORD_MAX];
 
     settings_note_use(queue, topic);
     topic_drop_empty_lanes(topic);
-    kv_put(queue->kv, kv_key_slice(&key), dueq_slice(bytes, topic_write(topic, bytes)), false);
+    kv_put(queue->kv, name_key(&key, topic_name(topic)),
+           dueq_slice(bytes, topic_write(topic, bytes)), false);
     topic->unsaved = topic->fresh = false;
     unlist(queue, topic);
     list(queue, topic, !topics_has_jobs(topic)); /* its lanes are there for their jobs only */
@@ -407,12 +407,13 @@ static enum dueq_status name_here(struct queue *queue, struct dueq_slice *ret_na
 enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
                                    struct dueq_slice *ret_name)
 {
-    struct kv_key table, key = name_key(after);
+    struct kv_key table, key;
     enum dueq_status status;
 
     topics_save(queue);
     settings_note_use_of_all(queue);
     kv_key_start(&table, TABLE_TOPIC);
+    name_key(&key, after);
     key.bytes[key.size++] = 0; /* the least name above; below any when `after` is empty */
     for (status = kv_cursor_seek(queue->cursor, kv_key_slice(&key)); status == DUEQ_OK;
          status = kv_cursor_next(queue->cursor)) {
