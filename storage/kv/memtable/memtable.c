@@ -627,12 +627,20 @@ static void merge_right(struct memtable *table, struct path *path)
     shrink_root(table);
 }
 
-/* A leaf that stays well filled needs no change above it. The key may lie in the entry. */
+/* Whether the leaf, when it has `left` entries, is to be removed, or may be merged with its
+ * right neighbour. */
+static bool is_sparse(const struct leaf *leaf, unsigned left)
+{
+    return left == 0 || (left < MERGE_BELOW && leaf->next != NULL &&
+                         left + leaf->next->keys.count <= MERGE_FILL);
+}
+
+/* A leaf that does not become sparse needs no change above it. The key may lie in the entry. */
 static void remove_entry(struct memtable *table, const struct place *place,
                          struct dueq_slice key)
 {
     struct leaf *leaf = place->leaf;
-    bool sparse = table->depth > 0 && leaf->keys.count <= MERGE_BELOW;
+    bool sparse = table->depth > 0 && is_sparse(leaf, leaf->keys.count - 1U);
     struct path path;
 
     assert(table->entries > 0);
