@@ -137,7 +137,8 @@ enum { DUEQ_PRESSURE_FULL = 1000, DUEQ_PRESSURE_MOST = 2000 };
  * work sets options.heeds_pressure and makes no growing change from DUEQ_PRESSURE_FULL on, and
  * no change at all at DUEQ_PRESSURE_MOST: then no commit waits for a checkpoint (each change
  * that is made all the same takes memory). It falls when options.notify was called. While the
- * disk is full it is 0: dueq_room refuses growth. O(1). */
+ * disk is full it is 0, as dueq_room refuses growth, and a commit may wait all the same. O(1).
+ */
 unsigned dueq_pressure(const struct dueq *store);
 /* Call it after each growing change: how many microseconds to put off the next one, so that the
  * memory for changes is full when the checkpoint ends, and not before. 0 without pressure.

@@ -4,7 +4,7 @@
  * pressure; from DUEQ_PRESSURE_FULL on they are parked. Both are held as they are read, and run
  * in order of arrival when their time has come. What is not growth goes on and has a reserve;
  * when that is used up (DUEQ_PRESSURE_MOST), other writes are parked as well. Reads never are.
- * No commit of the server waits for a checkpoint. */
+ * No commit of the server waits for a checkpoint, unless the disk is full. */
 #ifndef DUEQ_THROTTLE_H
 #define DUEQ_THROTTLE_H
 
