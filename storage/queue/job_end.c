@@ -82,12 +82,12 @@ static void remember_attempt(struct queue *queue, struct job_state *state, int o
     state->crashes += outcome == DUEQ_CRASHED;
 }
 
-/* The lease had ended before, and the attempt was remembered as a crash: what its worker says
- * now is told instead, so that no claim counts twice. */
+/* The lease had ended before, and the attempt was remembered as a crash, if there was room:
+ * what its worker says now is told instead, so that no claim counts twice. */
 static void forget_crash(struct job_state *state)
 {
     state->crashes -= state->crashes > 0;
-    state->history = job_record_forget_attempt(state->history);
+    state->history = job_record_forget_crash(state->history);
 }
 
 static void quarantine(struct queue *queue, struct topic *topic, struct job *job,

@@ -332,15 +332,17 @@ struct dueq_slice job_record_append_attempt(uint8_t *bytes, struct dueq_slice hi
     return dueq_slice(bytes, (size_t)(at - bytes) + attempt->worker.size);
 }
 
-struct dueq_slice job_record_forget_attempt(struct dueq_slice history)
+struct dueq_slice job_record_forget_crash(struct dueq_slice history)
 {
     const uint8_t *at = history.data, *end = at + history.size, *last = at;
-    struct dueq_attempt attempt;
+    struct dueq_attempt attempt = {.outcome = DUEQ_FAILED};
 
     while (at != NULL && at < end) {
         last = at;
         at = read_attempt(at, end, &attempt);
     }
+    if (attempt.outcome != DUEQ_CRASHED)
+        return history;
     return dueq_slice(history.data, (size_t)(last - (const uint8_t *)history.data));
 }
 

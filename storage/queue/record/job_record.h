@@ -74,7 +74,7 @@ bool job_record_read_state(struct dueq_slice record, struct job_state *ret_state
  * JOB_RECORD_HISTORY_MAX of them, not those of `history`. Returns the new history. */
 struct dueq_slice job_record_append_attempt(uint8_t *bytes, struct dueq_slice history,
                                             const struct dueq_attempt *attempt);
-/* The history without its last attempt; one without any stays as it is. */
-struct dueq_slice job_record_forget_attempt(struct dueq_slice history);
+/* The history without its last attempt, when that was a crash. */
+struct dueq_slice job_record_forget_crash(struct dueq_slice history);
 
 #endif

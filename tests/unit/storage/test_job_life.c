@@ -161,6 +161,22 @@ static void a_late_nack_is_as_long_after_the_claim_as_it_says(void **state)
     assert_int_equal(attempts[0].duration, LEASE + 50);
 }
 
+/* On a full disk a crash is counted and not remembered: the attempt before it stays. */
+static void only_a_crash_is_forgotten(void **state)
+{
+    uint8_t bytes[2][JOB_RECORD_HISTORY_MAX];
+    struct dueq_attempt failed = {.outcome = DUEQ_FAILED, .worker = text("w")},
+                        crashed = {.outcome = DUEQ_CRASHED};
+    struct dueq_slice none = {NULL, 0}, one, two;
+
+    (void)state;
+    one = job_record_append_attempt(bytes[0], none, &failed);
+    two = job_record_append_attempt(bytes[1], one, &crashed);
+    assert_int_equal(job_record_forget_crash(none).size, 0);
+    assert_int_equal(job_record_forget_crash(one).size, one.size);
+    assert_true(dueq_slice_equal(job_record_forget_crash(two), one));
+}
+
 /* ---- the end of the ttl */
 
 /* Set forward, it makes the job due earlier and shortens no life. */
@@ -297,6 +313,7 @@ int main(void)
         life_test(a_lease_that_ends_counts_when_its_job_is_cancelled),
         life_test(a_claim_that_no_worker_has_seen_is_no_attempt_of_a_dead_job),
         life_test(a_late_nack_is_as_long_after_the_claim_as_it_says),
+        life_test(only_a_crash_is_forgotten),
         life_test(a_replaced_job_lives_as_long_as_a_new_one),
         life_test(a_ttl_after_an_endless_one_counts_from_the_claim),
         life_test(a_late_extension_follows_a_wall_clock_set_back),
