@@ -207,7 +207,7 @@ static void a_claim_gets_what_comes_from_elsewhere(void **state)
         {'b', "", "Q.CLAIM t BLOCK 0 LEASE 1h"},
         {'a', "\"dead\"", "Q.NACK t a 1 FATAL"},
         {'b', "", NULL},
-        {'a', "1", "Q.DEAD t REDRIVE"},
+        {'a', "[1 0]", "Q.DEAD t REDRIVE"},
         {'b', "[[\"a\" 2 *]]", NULL},
         {'a', "\"dead\"", "Q.NACK t a 2 FATAL"},
         {'b', "", "Q.CLAIM u BLOCK 0 LEASE 1h"},
