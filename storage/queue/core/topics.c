@@ -350,7 +350,7 @@ static void set_aside(struct queue *queue)
 /* The timers are the topics' only: a wheel that is begun anew has none of them. */
 static void forget_topics(struct queue *queue)
 {
-    if (queue->topics.count > 0)
+    if (queue->topics.buckets > 0)
         set_aside(queue);
     queue->topics = (struct topic_table){.seed = kv_seed(queue->kv)};
     wheel_init(&queue->wheel, queue->wheel.now);
