@@ -178,6 +178,19 @@ static bool is_wanted(const struct seen_job *job, struct dueq_job *ret_found)
            in_range(ret_found);
 }
 
+/* A topic may be gone when its last job is. */
+static bool may_be_absent(void)
+{
+    for (size_t i = 0; i < test.count; i++) {
+        struct dueq_job found;
+
+        if (dueq_get(fixture.store, text("t"), id_of(&test.jobs[i]), fixture.time, &found) ==
+            DUEQ_OK)
+            return false;
+    }
+    return true;
+}
+
 static void begin_scan(void)
 {
     dueq_scan_init(&test.scan);
@@ -232,7 +245,7 @@ static void scan_all(void)
         enum dueq_status status = dueq_scan(fixture.store, &test.scan, text(cursor),
                                             fixture.time, take, &taken, cursor);
 
-        assert_true(status == DUEQ_OK || (status == DUEQ_NOTFOUND && test.count == 0));
+        assert_true(status == DUEQ_OK || (status == DUEQ_NOTFOUND && may_be_absent()));
         assert_true(taken <= test.scan.count);
         for (int64_t i = roll(CHANGES); i > 0 && test.calls < changing; i--) {
             change();
@@ -367,7 +380,7 @@ static void check_forecast(int64_t bucket, bool at_once)
 
         status = dueq_forecast(fixture.store, &forecast, fixture.time, &budget);
     } while (status == DUEQ_BUSY);
-    assert_true(status == DUEQ_OK || (status == DUEQ_NOTFOUND && test.count == 0));
+    assert_true(status == DUEQ_OK || (status == DUEQ_NOTFOUND && may_be_absent()));
     assert_memory_equal(counts, wanted, sizeof(counts));
 }
 
