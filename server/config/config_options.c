@@ -91,8 +91,8 @@ const struct option config_options[] = {
     OF_KIND(config_kind_durability, "durability", durability, "always", CHANGE_FREELY,
             "always | interval MS | none"),
     BYTES("memtable-size", memtable_size, "48mb", 64 * 1024, 4 * GIB, CHANGE_NEVER,
-          "changes held in RAM before a checkpoint; 2.5 times that at most, with the filter of "
-          "ids"),
+          "changes held in RAM before a checkpoint; as a rule 2.5 times that at most is used, "
+          "with the filter of ids; 4 times while one is late"),
     BYTES("segment-size", segment_size, "64mb", MIB, GIB, CHANGE_NEVER,
           "of the journal's files"),
     BYTES("journal-size", journal_size, "512mb", 2 * MIB, TIB, CHANGE_NEVER,
