@@ -97,12 +97,29 @@ static void follow_pause(int topic, bool done)
         model->paused_in = model->paused_out = false;
 }
 
+/* The next dead job that retention has removed. A tick that stops half way may have removed one
+ * before another died in the same ms that would have been first. NULL: none. */
+static struct model_job *removed_dead(int topic, bool done)
+{
+    struct model_job *worst = model_worst_dead(&walk.model, topic, walk.fixture.time);
+
+    if (worst == NULL || done || is_gone(worst))
+        return worst;
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (job->there && job->topic == topic && job->state == MODEL_DEAD &&
+            job->due == worst->due && is_gone(job))
+            return job;
+    }
+    return NULL;
+}
+
 static void follow_retention(int topic, bool done)
 {
     struct model_job *job;
 
-    while ((job = model_worst_dead(&walk.model, topic, walk.fixture.time)) != NULL &&
-           (done || is_gone(job))) {
+    while ((job = removed_dead(topic, done)) != NULL) {
         model_remove(&walk.model, job, DUEQ_END_GONE);
         walk.model.topics[topic].totals.dead_removed++;
     }
