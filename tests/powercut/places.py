@@ -23,7 +23,7 @@ PLACES = {
         ("storage/kv/lmdb_store.c",
          "if (store->fd < 0 || io->fdatasync(io->arg, store->fd) != 0)",
          "if (store->fd < 0)"),
-        ("storage/kv/checkpoint.c",
+        ("storage/kv/mark.c",
          "return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_sync(lmdb) : status;",
          "return status == DUEQ_FULL ? DUEQ_OK : status;"),
         ("storage/kv/lmdb_store.c",
@@ -33,7 +33,7 @@ PLACES = {
         ("storage/kv/lmdb_store.c",
          "io->forget(io->arg, store->fd);",
          ""),
-        ("storage/kv/checkpoint.c",
+        ("storage/kv/mark.c",
          "    if (status == DUEQ_OK)\n        status = commit_mark(lmdb, mark);\n"
          "    return status == DUEQ_OK || status == DUEQ_FULL",
          "    return status == DUEQ_OK || status == DUEQ_FULL")],
