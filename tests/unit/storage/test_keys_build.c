@@ -224,7 +224,7 @@ static void a_crash_in_the_middle_leaves_the_old_state(void **state)
             for (int step = 0; step < 20; step++)
                 keys_build_step(build, &test.view, STEP, &finished);
         turn();
-        dueq_abandon(test.store);
+        store_fixture_abandon(&test);
         keys_build_free(build); /* its store does not exist any more */
         store_fixture_open(&test);
         assert_int_equal(keys_info(&test.view, text("to"), &info), DUEQ_NOTFOUND);
@@ -446,7 +446,7 @@ static void what_is_made_from_nothing_and_given_up_is_reclaimed(void **state)
         turn();
         assert_true(records() > MANY);
         if (crash)
-            dueq_abandon(test.store);
+            store_fixture_abandon(&test);
         keys_build_free(build);
         if (crash)
             store_fixture_open(&test);
