@@ -653,32 +653,189 @@ enum dueq_status kv_cursor_next_within(struct kv_cursor *cursor, unsigned *budge
 
 /* ---- counting */
 
-/* Counts what LMDB has before `end` and before the next change of it in a memtable, as far as
- * one page goes. */
-static enum dueq_status count_page(struct kv_cursor *cursor, struct dueq_slice end,
-                                   uint64_t *count)
+/* LMDB's levels, the runs and the tables, are counted apart, each by its pages, up to a key
+ * that all of them reach: a slab. That is right where no two of them have one key, as in a
+ * table whose deletions are carried out in all of them at once. */
+enum {
+    SLAB_PAGES = 32,   /* of the level that sets the end of a slab */
+    SLAB_MOST = 256,   /* of the others together; beyond that the slab is made smaller */
+    SLAB_FRESH = 4096, /* entries of a memtable */
+    FRESH_SHARE = 32   /* of them cost as much as a page */
+};
+
+struct slab {
+    struct kv_key from, end; /* no memtable has a key between them that hides one of LMDB */
+    int lead;                /* the level that sets its end */
+    unsigned pages, spent;
+    uint64_t count;
+};
+
+static bool can_skip(uint8_t table)
 {
-    struct level *lmdb = &cursor->levels[cursor->bottom];
-    uint64_t passed = 0;
-    enum dueq_status status;
+    return !runs_take_table(table) || runs_delete_at_once(table);
+}
 
-    for (int i = 0; i < cursor->bottom; i++) {
-        const struct level *level = &cursor->levels[i];
+static bool is_before(const struct level *level, struct dueq_slice end)
+{
+    return level->there && dueq_slice_compare(level->key, end) < 0;
+}
 
-        if (level->there && dueq_slice_compare(level->key, end) < 0)
-            end = level->key;
+/* Counts at most so many pages of one level. */
+static enum dueq_status skip_pages(struct kv_cursor *cursor, int index, struct dueq_slice end,
+                                   unsigned pages, struct slab *slab)
+{
+    struct level *level = &cursor->levels[index];
+    enum dueq_status status = DUEQ_OK;
+    struct run_key run;
+    uint64_t passed;
+
+    if (level->vague && is_before(level, end))
+        status = search_run(cursor, index, level->key);
+    for (; pages > 0 && status == DUEQ_OK && is_before(level, end); pages--, slab->spent++) {
+        passed = 0;
+        if (index == cursor->bottom) {
+            status = take_lmdb(cursor, lmdb_skip(level->lmdb, end, &passed));
+        } else {
+            run_key_start(&run, run_of(cursor, index));
+            status = lmdb_skip(level->lmdb, run_key_of(&run, end), &passed);
+            status = take_run(cursor, index, &run, status);
+        }
+        set_lower(level, level->there ? level->key : end, false);
+        slab->count += passed;
     }
-    status = take_lmdb(cursor, lmdb_skip(lmdb->lmdb, end, &passed));
-    set_lower(lmdb, lmdb->there ? lmdb->key : end, false);
-    *count += passed;
     return status;
 }
 
-/* Counts the nearest record, and those that follow it in its page of LMDB. */
-static enum dueq_status count_nearest(struct kv_cursor *cursor, const struct level *level,
-                                      struct dueq_slice end, uint64_t *count)
+/* *ret_whole: false: the others have too much of it; *slab->lead is now the one with most. */
+static enum dueq_status try_slab(struct kv_cursor *cursor, struct slab *slab, bool *ret_whole)
 {
-    bool in_lmdb = level == &cursor->levels[cursor->bottom];
+    struct level *lead = &cursor->levels[slab->lead];
+    unsigned before, most = 0, limit = slab->spent + slab->pages + SLAB_MOST;
+    enum dueq_status status;
+    struct kv_key end;
+
+    *ret_whole = true;
+    slab->count = 0;
+    status = skip_pages(cursor, slab->lead, kv_key_slice(&slab->end), slab->pages, slab);
+    end = slab->end;
+    if (is_before(lead, kv_key_slice(&end)))
+        kv_key_copy(&end, lead->key);
+    kv_key_copy(&slab->end, kv_key_slice(&end));
+    for (int i = LEVEL_RUN; i <= cursor->bottom && status == DUEQ_OK; i++) {
+        before = slab->spent;
+        if (&cursor->levels[i] != lead && before < limit)
+            status = skip_pages(cursor, i, kv_key_slice(&end), limit - before, slab);
+        if (slab->spent - before > most) {
+            most = slab->spent - before;
+            slab->lead = i;
+        }
+        *ret_whole = *ret_whole && !is_before(&cursor->levels[i], kv_key_slice(&end));
+    }
+    return status;
+}
+
+/* Does the entry hide nothing of LMDB? A checkpoint may have written it there already; of a run
+ * nothing is seen before all of it is there. */
+static bool is_alone(const struct kv_cursor *cursor, int index,
+                     const struct memtable_entry *entry)
+{
+    const struct kv *kv = cursor->kv;
+
+    if (!entry->fresh)
+        return false;
+    return index == LEVEL_ACTIVE ||
+           (run_list_count(&kv->runs) > 0 && kv->runs.next == kv->frozen_run &&
+            runs_take(dueq_slice(entry->key, entry->key_size)));
+}
+
+/* Moves the slab's end to the first entry of a memtable that is not alone. */
+static void end_slab(const struct kv_cursor *cursor, int index, struct slab *slab)
+{
+    struct memtable_cursor at = cursor->levels[index].table;
+    unsigned left = SLAB_FRESH;
+
+    for (bool more = cursor->levels[index].there; more; more = memtable_next(&at)) {
+        struct memtable_entry entry = memtable_at(&at);
+        struct dueq_slice key = dueq_slice(entry.key, entry.key_size);
+
+        if (dueq_slice_compare(key, kv_key_slice(&slab->end)) >= 0)
+            return;
+        if (left-- == 0 || !is_alone(cursor, index, &entry)) {
+            kv_key_copy(&slab->end, key);
+            return;
+        }
+    }
+}
+
+static int first_lead(const struct kv_cursor *cursor, struct dueq_slice end)
+{
+    int lead = cursor->bottom;
+
+    while (lead > LEVEL_RUN && !is_before(&cursor->levels[lead], end))
+        lead--;
+    return lead;
+}
+
+static void begin_slab(const struct kv_cursor *cursor, struct dueq_slice from,
+                       struct dueq_slice end, struct slab *slab)
+{
+    uint8_t next = *(const uint8_t *)from.data + 1;
+
+    slab->pages = SLAB_PAGES;
+    slab->spent = 0;
+    kv_key_copy(&slab->from, from);
+    kv_key_copy(&slab->end, end);
+    if (dueq_slice_compare(dueq_slice(&next, 1), end) < 0)
+        kv_key_copy(&slab->end, dueq_slice(&next, 1));
+    for (int i = LEVEL_ACTIVE; i < LEVEL_RUN; i++)
+        end_slab(cursor, i, slab);
+    slab->lead = first_lead(cursor, kv_key_slice(&slab->end));
+}
+
+static void count_fresh(struct level *level, struct slab *slab)
+{
+    struct dueq_slice end = kv_key_slice(&slab->end);
+    uint64_t before = slab->count;
+
+    if (!is_before(level, end))
+        return;
+    for (; is_before(level, end); slab->count++)
+        take_table(level, memtable_next(&level->table));
+    set_lower(level, end, false);
+    slab->spent += (unsigned)(slab->count - before) / FRESH_SHARE;
+}
+
+/* Counts what follows, up to a memtable's entry that may hide something. *ret_whole: false:
+ * nothing was counted. */
+static enum dueq_status count_slab(struct kv_cursor *cursor, struct dueq_slice end,
+                                   unsigned *budget, bool *ret_whole, uint64_t *count)
+{
+    enum dueq_status status = DUEQ_OK;
+    struct slab slab;
+
+    *ret_whole = false;
+    begin_slab(cursor, dueq_slice(cursor->key, cursor->key_size), end, &slab);
+    if (dueq_slice_compare(kv_key_slice(&slab.end), kv_key_slice(&slab.from)) <= 0)
+        return DUEQ_OK;
+    while (slab.pages > 0 && status == DUEQ_OK && !*ret_whole) {
+        status = try_slab(cursor, &slab, ret_whole);
+        slab.pages /= 2;
+        for (int i = LEVEL_RUN; !*ret_whole && i <= cursor->bottom && status == DUEQ_OK; i++)
+            status = seek_level(cursor, i, kv_key_slice(&slab.from));
+    }
+    for (int i = LEVEL_ACTIVE; i < LEVEL_RUN && *ret_whole; i++)
+        count_fresh(&cursor->levels[i], &slab);
+    *count += *ret_whole ? slab.count : 0;
+    *budget -= slab.spent < *budget ? slab.spent : *budget;
+    return status;
+}
+
+/* Counts the nearest record, and what follows it without a memtable's change. */
+static enum dueq_status count_nearest(struct kv_cursor *cursor, const struct level *level,
+                                      struct dueq_slice end, unsigned *budget, uint64_t *count)
+{
+    enum dueq_status status;
+    bool whole;
 
     memcpy(cursor->key, level->key.data, level->key.size);
     cursor->key_size = level->key.size;
@@ -686,8 +843,11 @@ static enum dueq_status count_nearest(struct kv_cursor *cursor, const struct lev
         return pass_tombstone(cursor);
     note_passage(cursor, false);
     begin_passage(cursor);
-    if (in_lmdb)
-        return count_page(cursor, end, count);
+    if (can_skip(cursor->key[0])) {
+        status = count_slab(cursor, end, budget, &whole, count);
+        if (status != DUEQ_OK || whole)
+            return status;
+    }
     ++*count;
     return pass_key(cursor);
 }
@@ -707,7 +867,7 @@ static enum dueq_status count_levels(struct kv_cursor *cursor, struct kv_key *fr
         if (*budget == 0)
             return DUEQ_BUSY;
         --*budget;
-        status = count_nearest(cursor, level, end, count);
+        status = count_nearest(cursor, level, end, budget, count);
         if (status != DUEQ_OK)
             return status;
     }

@@ -362,6 +362,7 @@ void kv_freeze(struct kv *kv)
     fresh = memtable_new(kv->chunks);
     if (fresh == NULL)
         return; /* a later call tries again */
+    kv->frozen_run = kv_see_runs(kv) == DUEQ_OK ? kv->runs.next : 0;
     kv->frozen = kv->active;
     memtable_freeze(kv->frozen);
     kv->active = fresh;

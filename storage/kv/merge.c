@@ -50,14 +50,21 @@ static enum dueq_status apply_to_table(struct lmdb_txn *txn, const struct memtab
                             : lmdb_put(txn, key, dueq_slice(entry->value, entry->value_size));
 }
 
+/* Where deletions are carried out at once no two levels have one key (cursor.c counts on it).
+ */
 static enum dueq_status apply_to_run(struct merge *merge, struct lmdb_txn *txn,
                                      const struct memtable_entry *entry)
 {
     struct dueq_slice key = dueq_slice(entry->key, entry->key_size), parts[2];
     uint8_t kind = entry->tombstone ? RUN_TOMBSTONE : RUN_VALUE;
+    enum dueq_status status = DUEQ_OK;
 
     if (entry->tombstone && (merge->frugal || runs_delete_at_once(entry->key[0])))
         return del_everywhere(merge, txn, key);
+    if (!entry->fresh && runs_delete_at_once(entry->key[0]))
+        status = del_everywhere(merge, txn, key);
+    if (status != DUEQ_OK)
+        return status;
     parts[0] = dueq_slice(&kind, 1);
     parts[1] = dueq_slice(entry->value, entry->tombstone ? 0 : entry->value_size);
     return lmdb_putv(txn, run_key_of(&merge->run, key), parts, 2);

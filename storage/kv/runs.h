@@ -35,7 +35,8 @@ bool runs_take_table(uint8_t table);
 /* Can a record with this key be in a run? */
 bool runs_take(struct dueq_slice key);
 /* Are its tombstones carried out at once, in runs and table? The schedule's are: it is walked
- * from its head, where they gather, and there they cost few pages. So no run has any. */
+ * from its head, where they gather, and there they cost few pages. So no run has any, and no
+ * two of runs and table have one key. */
 bool runs_delete_at_once(uint8_t table);
 /* How many bytes of the key name the lane of the schedule, or what else is walked in order. */
 size_t runs_lane_size(struct dueq_slice key);

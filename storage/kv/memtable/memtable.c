@@ -305,8 +305,8 @@ static struct place find_to_remove(struct memtable *table, struct dueq_slice key
 
 static struct memtable_entry show(const struct node_entry *entry)
 {
-    return (struct memtable_entry){entry->bytes, value_of(entry), entry->key_size,
-                                   entry->value_size, entry->tombstone};
+    return (struct memtable_entry){entry->bytes,      value_of(entry),  entry->key_size,
+                                   entry->value_size, entry->tombstone, entry->fresh};
 }
 
 bool memtable_get(const struct memtable *table, struct dueq_slice key,

@@ -25,6 +25,7 @@ struct memtable_entry {
     uint32_t key_size;
     uint32_t value_size; /* values are below 4 GiB */
     bool tombstone;      /* the key is deleted, also in lower levels */
+    bool fresh;          /* it was put as absent: no lower level shows the key */
 };
 
 /* pool: for its memory; it must live longer. NULL: the system. Returns NULL when out of memory.

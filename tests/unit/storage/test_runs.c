@@ -1,6 +1,7 @@
 /* Runs: tables that are written to LMDB in parts, left incomplete and written again, and folds
  * in between; what they cost; and a map without room for them. */
 #include "storage/dueq.h"
+#include "storage/kv/cursor.h"
 #include "storage/kv/fold.h"
 #include "storage/kv/kv.h"
 #include "storage/kv/merge.h"
@@ -289,6 +290,55 @@ static void records_in_random_order_cost_few_pages(void **state)
     assert_true(with_runs * 3 < without);
 }
 
+/* Returns how many steps the count has taken, in slices of 250. */
+static uint64_t count_all(uint64_t wanted)
+{
+    struct kv_cursor *cursor = kv_cursor_new(kv);
+    uint64_t count = 0, steps = 0;
+    struct kv_key from;
+    enum dueq_status status;
+
+    assert_non_null(cursor);
+    kv_key_copy(&from, dueq_slice("Q", 1));
+    do {
+        unsigned budget = 250;
+
+        status = kv_cursor_count(cursor, &from, dueq_slice("R", 1), &budget, &count);
+        steps += 250 - budget;
+    } while (status == DUEQ_BUSY);
+    assert_int_equal(status, DUEQ_OK);
+    assert_int_equal(count, wanted);
+    kv_cursor_free(cursor);
+    return steps;
+}
+
+/* Some records are put again after they were deleted: each is in one level only. */
+static void records_in_many_runs_are_counted_by_the_page(void **state)
+{
+    enum { RECORDS = 100000 };
+    struct dueq_stats stats;
+    char space[32];
+
+    (void)state;
+    open_store(256 * (uint64_t)MIB);
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        kv_put(kv, random_key('Q', i, space), dueq_slice("12345", 5), true);
+        if (i % 100 == 0) {
+            uint64_t old = dice_hash(i) % (i + 1);
+
+            kv_del(kv, random_key('Q', old, space));
+            kv_put(kv, random_key('Q', old, space), dueq_slice("1", 1), true);
+            commit();
+        }
+    }
+    commit();
+    assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+    kv_maintain(kv, false);
+    kv_get_stats(kv, &stats);
+    assert_true(stats.runs > 1);
+    assert_true(count_all(RECORDS) * 10 < RECORDS);
+}
+
 static void expect_present(uint64_t from, uint64_t to, bool present)
 {
     char space[32];
@@ -377,6 +427,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
         cmocka_unit_test_setup_teardown(records_in_random_order_cost_few_pages, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(records_in_many_runs_are_counted_by_the_page, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_steady_store_does_not_grow, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_full_map_is_drained_and_filled_again, make_dir,
