@@ -54,6 +54,26 @@ static bool reply_not_integer(struct context *context, const struct integer_rule
     return false;
 }
 
+/* Digits, with or without a sign: how many does not matter. */
+static bool is_number(struct argument argument)
+{
+    size_t sign = argument.size > 0 && argument.data[0] == '-';
+
+    for (size_t i = sign; i < argument.size; i++)
+        if (argument.data[i] < '0' || argument.data[i] > '9')
+            return false;
+    return argument.size > sign;
+}
+
+static bool reply_no_such_integer(struct context *context, struct argument argument,
+                                  const struct integer_rule *rule)
+{
+    if (rule == NULL || rule->beyond == NULL || !is_number(argument))
+        return reply_not_integer(context, rule);
+    resp_error(context->reply, rule->beyond);
+    return false;
+}
+
 static bool reply_outside(struct context *context, const struct integer_rule *rule)
 {
     if (rule->outside != NULL)
@@ -73,7 +93,7 @@ bool arguments_integer(struct context *context, size_t index, const struct integ
 
     assert(rule == NULL || rule->least <= rule->most);
     if (!number_parse_integer(argument.data, argument.size, &number))
-        return reply_not_integer(context, rule);
+        return reply_no_such_integer(context, argument, rule);
     if (rule != NULL && (number < rule->least || number > rule->most))
         return reply_outside(context, rule);
     *ret_number = number;
@@ -185,7 +205,7 @@ bool arguments_name(struct context *context, size_t index, const char *what)
 bool arguments_database(struct context *context, size_t index, const char *not_integer,
                         unsigned *ret_database)
 {
-    const struct integer_rule rule = {INT32_MIN, INT32_MAX, not_integer, not_integer};
+    const struct integer_rule rule = {INT32_MIN, INT32_MAX, not_integer, not_integer, NULL};
     int64_t number;
 
     if (!arguments_integer(context, index, &rule, &number))

@@ -32,14 +32,17 @@ struct integer_rule {
     int64_t least, most;
     const char *not_integer; /* NULL: "ERR value is not an integer or out of range" */
     const char *outside;     /* NULL: "ERR value is out of range, value must between ..." */
+    const char *beyond;      /* for a number of more than 64 bits; NULL: as not_integer */
 };
 #define ARGUMENTS_SYNTAX_ERROR "ERR syntax error"
 
 /* Rules that are written where they are used, as an argument of arguments_integer. */
 #define INTEGER_RULE(...)                 (&(const struct integer_rule){__VA_ARGS__})
-#define INTEGER_WITHIN(least, most)       INTEGER_RULE(least, most, NULL, NULL)
-#define INTEGER_OR(least, most, error)    INTEGER_RULE(least, most, error, error)
-#define INTEGER_BOUND(least, most, error) INTEGER_RULE(least, most, NULL, error)
+#define INTEGER_WITHIN(least, most)       INTEGER_RULE(least, most, NULL, NULL, NULL)
+#define INTEGER_OR(least, most, error)    INTEGER_RULE(least, most, error, error, NULL)
+#define INTEGER_BOUND(least, most, error) INTEGER_RULE(least, most, NULL, error, NULL)
+/* A range that every number outside is told, also one of more than 64 bits. */
+#define INTEGER_RANGE(least, most, error) INTEGER_RULE(least, most, NULL, error, error)
 
 /* rule NULL: any integer of 64 bits. */
 bool arguments_integer(struct context *context, size_t index, const struct integer_rule *rule,

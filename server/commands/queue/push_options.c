@@ -18,7 +18,7 @@ bool push_options_priority(struct context *context, size_t index, int *ret_prior
 
     if (!arguments_integer(
             context, index,
-            INTEGER_BOUND(0, 255, "ERR value is out of range, must be between 0 and 255"),
+            INTEGER_RANGE(0, 255, "ERR value is out of range, must be between 0 and 255"),
             &number))
         return false;
     *ret_priority = (int)number;
@@ -92,7 +92,7 @@ static bool read_exponential(struct context *context, size_t *at, struct dueq_pu
     return has_more(context, *at, 1) &&
            arguments_integer(
                context, (*at)++,
-               INTEGER_BOUND(0, 100, "ERR JITTER is out of range, must be between 0 and 100"),
+               INTEGER_RANGE(0, 100, "ERR JITTER is out of range, must be between 0 and 100"),
                &push->jitter);
 }
 
@@ -154,10 +154,10 @@ static const struct argument_option options[] = {
     {"priority", OPTION_CUSTOM, .values = 1, .read = read_priority},
     {"lease", OPTION_DURATION(struct dueq_push, lease)},
     {"retries", OPTION_INTEGER(struct dueq_push, retries),
-     .rule = INTEGER_BOUND(0, INT32_MAX,
+     .rule = INTEGER_RANGE(0, INT32_MAX,
                            "ERR RETRIES is out of range, must be between 0 and 2147483647")},
     {"crashes", OPTION_INTEGER(struct dueq_push, crashes),
-     .rule = INTEGER_BOUND(0, INT32_MAX,
+     .rule = INTEGER_RANGE(0, INT32_MAX,
                            "ERR CRASHES is out of range, must be between 0 and 2147483647")},
     {"backoff", OPTION_CUSTOM, .values = 1, .read = read_backoff},
     {"ttl", OPTION_DURATION(struct dueq_push, ttl)},

@@ -46,7 +46,7 @@ static const struct argument_option finish_options[] = {
     {"keep", OPTION_DURATION(struct finish, keep)},
     {.name = NULL}};
 
-/* An id of that name can only stand at the first place, or be acknowledged alone. */
+/* An id of that name can only stand at the first place. */
 static bool finish_is_meant(const struct context *context)
 {
     return context_count(context) > FIRST_FINISH &&
@@ -92,13 +92,21 @@ static enum outcome run_finish(struct context *context)
                : OUTCOME_DONE;
 }
 
-/* Only one job can. */
-static bool several_hand_over(const struct context *context)
+/* Only a single job is handed over, or has a result: after several, the words of an option
+ * would else be the id and the token of one more. False: the error is written. */
+static bool are_ids(struct context *context)
 {
-    for (size_t at = FIRST_FINISH + 2; at < context_count(context); at += 2)
-        if (ack_then_push_is_meant(context, at))
-            return true;
-    return false;
+    for (size_t at = FIRST_FINISH + 2; at < context_count(context); at += 2) {
+        if (ack_then_push_is_meant(context, at)) {
+            context_syntax_error(context);
+            return false;
+        }
+        if (arguments_is(context, at, "result") || arguments_is(context, at, "keep")) {
+            resp_error(context->reply, "ERR RESULT and KEEP are for an ack of one job");
+            return false;
+        }
+    }
+    return true;
 }
 
 static enum outcome run_q_ack(struct context *context)
@@ -109,8 +117,8 @@ static enum outcome run_q_ack(struct context *context)
         return ack_then_push_run(context, FIRST_FINISH, NULL);
     if (finish_is_meant(context))
         return run_finish(context);
-    if (several_hand_over(context))
-        return context_syntax_error(context);
+    if (!are_ids(context))
+        return OUTCOME_DONE;
     if (context_count(context) % 2 != 0)
         return context_arity_error(context);
     if (!job_ids_fit(context, (context_count(context) - acks.first) / job_acks_width(&acks)) ||

@@ -55,12 +55,12 @@ static bool read_acks(struct context *context, size_t *at, const struct argument
 }
 
 #define COUNT_RULE                                                                             \
-    INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")
+    INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")
 
 static const struct argument_option options[] = {
     {"count", OPTION_INTEGER(struct claim, count),
      .rule =
-         INTEGER_BOUND(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")},
+         INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")},
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},

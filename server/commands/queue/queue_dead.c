@@ -29,7 +29,7 @@ static bool read_rate(struct context *context, size_t *at, const struct argument
     (void)option;
     return arguments_integer(
                context, (*at)++,
-               INTEGER_BOUND(1, DUEQ_RATE_MAX,
+               INTEGER_RANGE(1, DUEQ_RATE_MAX,
                              "ERR RATE is out of range, must be between 1 and 1000000"),
                &dead->query.rate) &&
            arguments_duration(context, (*at)++, &dead->query.period);

@@ -17,7 +17,7 @@ struct buckets {
 static const struct argument_option options[] = {
     {"bucket", OPTION_DURATION(struct buckets, length)},
     {"count", OPTION_INTEGER(struct buckets, count),
-     .rule = INTEGER_BOUND(1, BUCKETS_MOST,
+     .rule = INTEGER_RANGE(1, BUCKETS_MOST,
                            "ERR value is out of range, must be between 1 and 1000")},
     {.name = NULL}};
 

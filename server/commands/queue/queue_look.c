@@ -110,7 +110,7 @@ static const struct argument_option peek_options[] = {
     {"state", OPTION_CHOICE(struct look, state), .words = state_words},
     {"count", OPTION_INTEGER(struct look, count),
      .rule =
-         INTEGER_BOUND(1, PEEK_MOST, "ERR value is out of range, must be between 1 and 1000")},
+         INTEGER_RANGE(1, PEEK_MOST, "ERR value is out of range, must be between 1 and 1000")},
     {"withbody", OPTION_FLAG(struct look, with_body)},
     {.name = NULL}};
 

@@ -29,7 +29,7 @@ static bool read_count(struct context *context, size_t at, struct many *many)
 
     if (!arguments_integer(
             context, at,
-            INTEGER_BOUND(1, JOBS_MAX,
+            INTEGER_RANGE(1, JOBS_MAX,
                           "ERR number of jobs is out of range, must be between 1 and 4000"),
             &count))
         return false;

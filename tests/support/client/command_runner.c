@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 64, LINE_SIZE = 4096 };
+enum { WORDS = 64, LINE_SIZE = 80 * 1024 };
 
 /* ---- set-up */
 

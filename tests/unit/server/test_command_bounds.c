@@ -1,5 +1,8 @@
 /* Q. commands as a stranger might send them: numbers at and beyond their bounds, options that
  * contradict each other, odd names. What is refused says why, and changes nothing. */
+#include <stdio.h>
+#include <string.h>
+
 #include "tests/support/cmocka.h"
 #include "tests/support/client/command_runner.h"
 
@@ -22,8 +25,18 @@ static void a_number_out_of_its_range_is_told_the_range(void **state)
          "Q.PUSH t b RETRIES 9223372036854775807"},
         {"!ERR CRASHES is out of range, must be between 0 and 2147483647",
          "Q.PUSH t b CRASHES 2147483648"},
-        {"!ERR value is not an integer or out of range",
+        {"!ERR CRASHES is out of range, must be between 0 and 2147483647",
          "Q.PUSH t b CRASHES 9223372036854775808"},
+        {"!ERR RETRIES is out of range, must be between 0 and 2147483647",
+         "Q.PUSH t b RETRIES -18446744073709551616"},
+        {"!ERR value is out of range, must be between 0 and 255",
+         "Q.PUSH t b PRIORITY 18446744073709551616"},
+        {"!ERR JITTER is out of range, *0 and 100",
+         "Q.PUSH t b BACKOFF EXP 1 2 JITTER 9223372036854775808"},
+        {"!ERR value is out of range, must be between 1 and 4000",
+         "Q.CLAIM t COUNT 9223372036854775808"},
+        {"!ERR numtopics should be greater than 0", "Q.MCLAIM 0 t"},
+        {"!ERR value is not an integer or out of range", "Q.PUSH t b CRASHES -"},
         {"!ERR value is out of range, must be between 0 and 255", "Q.PUSH t b PRIORITY -1"},
         {"!ERR value is not an integer or out of range", "Q.PUSH t b AT 9223372036854775808"},
         {"!ERR JITTER is out of range, *0 and 100", "Q.PUSH t b BACKOFF EXP 1 2 JITTER 101"},
@@ -77,6 +90,9 @@ static void options_that_contradict_are_refused(void **state)
         {"!ERR syntax error", "Q.NACK t a 1 SILENT FAIL"},
         {"!ERR KEEP must be greater than 0 with RESULT", "Q.ACK t a 1 RESULT x KEEP 0"},
         {"!ERR syntax error", "Q.ACK t a 1 b 2 THEN PUSH t x"},
+        {"!ERR RESULT and KEEP are for an ack of one job", "Q.ACK t a 1 b 2 KEEP 5"},
+        {"!ERR RESULT and KEEP are for an ack of one job", "Q.ACK t a 1 b 2 RESULT x"},
+        {"!ERR RESULT and KEEP are for an ack of one job", "Q.ACK t a 1 b 2 keep 1 c 3"},
         {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH t x KEEP 1s"},
         {"!ERR syntax error", "Q.UPDATE t a DELAY 5"},
         {"!ERR syntax error", "Q.UPDATE t a ONDUP REPLACE"},
@@ -137,6 +153,82 @@ static void names_are_any_bytes(void **state)
     runner_expect_all(*state, cases);
 }
 
+/* What stands before the name and what after it. */
+static void a_name_of_64_kib_is_refused_wherever_it_stands(void **state)
+{
+    enum { LONG = 64 * 1024 };
+    static const char *const forms[][2] = {
+        {"Q.PUSH ", " body"},
+        {"Q.PUSH t body ID ", ""},
+        {"Q.MPUSH ", " 1 body"},
+        {"Q.MPUSH t EACH 2 a 0 0 body ", " 0 0 body"},
+        {"Q.CLAIM ", ""},
+        {"Q.CLAIM t ACK a 1 ", " 2"},
+        {"Q.MCLAIM 2 t ", ""},
+        {"Q.MCLAIM 1 t ACK t a 1 ", " a 2"},
+        {"Q.MCLAIM 1 t ACK t ", " 2"},
+        {"Q.POP ", ""},
+        {"Q.ACK ", " a 1"},
+        {"Q.ACK t a 1 ", " 1"},
+        {"Q.ACK t ", " 1 RESULT r"},
+        {"Q.ACK t a 1 THEN PUSH ", " body"},
+        {"Q.ACK t a 1 THEN PUSH t body ID ", ""},
+        {"Q.NACK ", " a 1"},
+        {"Q.NACK t ", " 1"},
+        {"Q.EXTEND ", " a 1 1s"},
+        {"Q.EXTEND t ", " 1 1s"},
+        {"Q.RESCHEDULE ", " a DELAY 1s"},
+        {"Q.RESCHEDULE t ", " DELAY 1s"},
+        {"Q.RUN ", " a"},
+        {"Q.RUN t a ", ""},
+        {"Q.UPDATE ", " a RETRIES 1"},
+        {"Q.UPDATE t ", " RETRIES 1"},
+        {"Q.MOVE ", " a u"},
+        {"Q.MOVE t ", " u"},
+        {"Q.MOVE t a ", ""},
+        {"Q.CANCEL ", " a"},
+        {"Q.CANCEL t ", ""},
+        {"Q.DEL ", " a"},
+        {"Q.DEL t a ", ""},
+        {"Q.GET ", " a"},
+        {"Q.GET t ", ""},
+        {"Q.WAIT ", " a"},
+        {"Q.WAIT t a ", ""},
+        {"Q.WAIT t ", " BLOCK 1s"},
+        {"Q.EXPLAIN ", " a"},
+        {"Q.EXPLAIN t ", ""},
+        {"Q.SCAN ", " 0"},
+        {"Q.PEEK ", ""},
+        {"Q.FORECAST ", ""},
+        {"Q.DEAD ", " LIST"},
+        {"Q.DEAD ", " REDRIVE"},
+        {"Q.DEAD t REDRIVE TO ", ""},
+        {"Q.CONFIG SET ", " lease 1s"},
+        {"Q.CONFIG SET t dead-topic ", ""},
+        {"Q.CONFIG GET ", ""},
+        {"Q.CONFIG RESET ", ""},
+        {"Q.PAUSE ", ""},
+        {"Q.RESUME ", ""},
+        {"Q.PURGE ", ""},
+        {"Q.DROP ", ""},
+        {"Q.LEN ", ""},
+        {"Q.STATS ", ""},
+    };
+    static const int sizes[] = {256, LONG};
+    static char name[LONG], line[LONG + 64];
+    struct command_runner *runner = *state;
+
+    memset(name, 'n', sizeof(name));
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+            snprintf(line, sizeof(line), "%s\"%.*s\"%s", forms[i][0], sizes[j], name,
+                     forms[i][1]);
+            runner_expect(runner, "!ERR * must be 1 to 255 bytes long", line);
+        }
+    runner_expect(runner, "[]", "Q.TOPICS");
+    runner_expect(runner, "[]", "Q.CONFIG LIST");
+}
+
 /* ---- settings */
 
 static void the_longest_pattern_wins_then_the_first(void **state)
@@ -165,6 +257,7 @@ int main(void)
         runner_test(options_that_contradict_are_refused),
         runner_test(a_refused_push_makes_no_topic),
         runner_test(names_are_any_bytes),
+        runner_test(a_name_of_64_kib_is_refused_wherever_it_stands),
         runner_test(the_longest_pattern_wins_then_the_first),
     };
 
