@@ -439,7 +439,7 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
     return status;
 }
 
-/* Claims a job again whose lease has ended, when nobody else has claimed it since. */
+/* A claim whose lease has ended goes on, when nobody else has claimed the job since. */
 static enum dueq_status extend(struct queue *queue, struct topic *topic, struct job *job,
                                int64_t lease, struct dueq_slice progress, struct dueq_time time)
 {
@@ -449,8 +449,7 @@ static enum dueq_status extend(struct queue *queue, struct topic *topic, struct 
     state = job->state;
     if (progress.size > 0 && kv_room_moves(queue->kv, true) == DUEQ_OK)
         state.progress = progress; /* job_reschedule cuts it */
-    if (state.state != PHASE_CLAIMED)
-        state.since = time.now;
+    job_forget_crash(&state);
     state.state = PHASE_CLAIMED;
     state.due = queue_after(time, lease);
     return job_reschedule(queue, topic, job, state, time);

@@ -82,10 +82,11 @@ static void remember_attempt(struct queue *queue, struct job_state *state, int o
     state->crashes += outcome == DUEQ_CRASHED;
 }
 
-/* The lease had ended before, and the attempt was remembered as a crash, if there was room:
- * what its worker says now is told instead, so that no claim counts twice. */
-static void forget_crash(struct job_state *state)
+/* The attempt was remembered as a crash, if there was room. */
+void job_forget_crash(struct job_state *state)
 {
+    if (state->state != PHASE_PENDING)
+        return;
     state->crashes -= state->crashes > 0;
     state->history = job_record_forget_crash(state->history);
 }
@@ -139,8 +140,7 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
     if (state.followed)
         return follow(queue, topic, job, time, ret_state);
     options = job_options(queue, topic, &job->body);
-    if (state.state == PHASE_PENDING)
-        forget_crash(&state);
+    job_forget_crash(&state);
     remember_attempt(queue, &state, outcome, has_room, time);
     if (error.size > 0 && has_room)
         state.error = error;

@@ -18,6 +18,11 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
                                int64_t due, int outcome, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);
 
+/* Before its worker is heard, late, of a claim whose token still counts: when the lease has
+ * ended, what the worker says takes the place of the crash that was counted, so that no claim
+ * counts twice. */
+void job_forget_crash(struct job_state *state);
+
 /* Makes a job whose ttl has run out dead, or removes it when the topic says so. */
 void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time);

@@ -50,7 +50,7 @@ struct model_job {
     int watch;     /* its number; 0: nobody waits for the end */
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
-    int64_t since;      /* of the claim, or of the extension that claimed it again */
+    int64_t since;      /* of the claim */
     const char *worker; /* this and the next two: NULL: none */
     const char *progress;
     const char *result;

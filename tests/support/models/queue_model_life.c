@@ -112,8 +112,6 @@ static void follow(struct model_job *job, struct dueq_time time)
 
 static void hold(struct model_job *job, int64_t lease, struct dueq_time time)
 {
-    if (job->state != MODEL_CLAIMED)
-        job->since = time.now;
     job->expires = model_life_end(job, time);
     job->state = MODEL_CLAIMED;
     job->wall = false;
@@ -124,14 +122,24 @@ void model_claim(struct queue_model *model, struct model_job *job, const char *w
                  int64_t lease, struct dueq_time time)
 {
     hold(job, lease, time);
+    job->since = time.now;
     job->worker = worker;
     job->token_valid = true;
     job->attempt++;
     totals_of(model, job)->claimed++;
 }
 
+/* Its lease ended before: the crash is forgotten. */
+static void forget_crash(struct model_job *job)
+{
+    job->crashes--;
+    job->attempts--;
+}
+
 void model_extend(struct model_job *job, int64_t lease, struct dueq_time time)
 {
+    if (job->state == MODEL_PENDING)
+        forget_crash(job);
     hold(job, lease, time);
 }
 
@@ -282,10 +290,8 @@ void model_give_back(struct queue_model *model, struct model_job *job, int64_t d
         follow(job, time);
         return;
     }
-    if (job->state == MODEL_PENDING) { /* its lease ended before: the crash is forgotten */
-        job->crashes--;
-        job->attempts--;
-    }
+    if (job->state == MODEL_PENDING)
+        forget_crash(job);
     remember(job, outcome, time);
     if (outcome == DUEQ_FATAL || job->failures > options.retries) {
         die(model, job, time);

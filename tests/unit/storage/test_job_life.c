@@ -161,6 +161,45 @@ static void a_late_nack_is_as_long_after_the_claim_as_it_says(void **state)
     assert_int_equal(attempts[0].duration, LEASE + 50);
 }
 
+/* The worker lives: the claim goes on, and its lease did not end for want of a worker. */
+static void a_late_extension_forgets_the_crash(void **state)
+{
+    struct dueq_push push = push_of("a");
+    struct dueq_job job;
+    int64_t token, end, claimed_at = test.time.wall;
+
+    (void)state;
+    push.crashes = 0;
+    add(&push, DUEQ_CREATED);
+    token = claim(LEASE);
+    pass(5);
+    assert_int_equal(
+        dueq_extend(test.store, text("t"), text("a"), token, LEASE, test.time, &end), DUEQ_OK);
+    push.crashes = 1;
+    assert_int_equal(dueq_update(test.store, &push, false, test.time), DUEQ_OK);
+    for (int i = 0; i < 3; i++) {
+        pass(LEASE);
+        job = get("a");
+        assert_int_equal(job.leases_expired, 1);
+        assert_int_equal(dueq_job_attempts(&job, (struct dueq_attempt[DUEQ_ATTEMPTS_KEPT]){0}),
+                         1);
+        assert_int_equal(
+            dueq_extend(test.store, text("t"), text("a"), token, LEASE, test.time, &end),
+            DUEQ_OK);
+        store_fixture_reopen(&test);
+        job = get("a");
+        assert_int_equal(job.state, DUEQ_CLAIMED);
+        assert_int_equal(job.leases_expired, 0);
+        assert_int_equal(job.attempt, 1);
+        assert_int_equal(job.claimed_at, claimed_at);
+        assert_int_equal(dueq_job_attempts(&job, (struct dueq_attempt[DUEQ_ATTEMPTS_KEPT]){0}),
+                         0);
+    }
+    nack("a", token);
+    assert_int_equal(get("a").failures, 1);
+    assert_int_equal(get("a").leases_expired, 0);
+}
+
 /* On a full disk a crash is counted and not remembered: the attempt before it stays. */
 static void only_a_crash_is_forgotten(void **state)
 {
@@ -313,6 +352,7 @@ int main(void)
         life_test(a_lease_that_ends_counts_when_its_job_is_cancelled),
         life_test(a_claim_that_no_worker_has_seen_is_no_attempt_of_a_dead_job),
         life_test(a_late_nack_is_as_long_after_the_claim_as_it_says),
+        life_test(a_late_extension_forgets_the_crash),
         life_test(only_a_crash_is_forgotten),
         life_test(a_replaced_job_lives_as_long_as_a_new_one),
         life_test(a_ttl_after_an_endless_one_counts_from_the_claim),
