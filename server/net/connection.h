@@ -32,6 +32,8 @@ struct connection {
     size_t gate_count, gate_capacity;
     unsigned asks;       /* by output that has no gate yet: sum of enum asks; 0: nothing */
     unsigned reply_asks; /* by the reply that is not finished yet */
+    uint64_t prompt;    /* of the output that has no gate yet, `written` up to here waits for no
+                           sync, though the rest does; 0: there is no such part */
     int64_t soft_since; /* monotonic ms: when the output passed the soft limit; 0: it has not */
     bool awaits_input;  /* `readable` is added to the loop */
     bool awaits_output; /* `writable` is: the socket was full */

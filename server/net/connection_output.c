@@ -195,9 +195,23 @@ static void count_written(struct connection *connection, size_t before)
         account_if_changed(connection);
 }
 
+/* Must what asks for that be durable before it leaves, or is it enough that it is written? */
+static bool needs_durable(const struct connection *connection)
+{
+    return (connection->asks & ASKS_ALWAYS) ||
+           ((connection->asks & ASKS_MODE) &&
+            connection->server->config.durability == DUEQ_SYNC_ALWAYS);
+}
+
+/* In front of the first output of a turn that must be durable there may be some about topics
+ * with the durability `interval`: that leaves before it. */
 static void count_output(struct connection *connection, size_t before, unsigned asks)
 {
+    bool was_prompt = (connection->asks & ASKS_INTERVAL) && !needs_durable(connection);
+
     connection->asks |= asks;
+    if (was_prompt && needs_durable(connection))
+        connection->prompt = connection->written;
     count_written(connection, before);
 }
 
@@ -330,32 +344,40 @@ static bool push_gate(struct connection *connection, struct gate gate)
     return true;
 }
 
-/* Must what asks for that be durable before it leaves, or is it enough that it is written? */
-static bool needs_durable(const struct connection *connection)
+static struct gate *last_gate(struct connection *connection)
 {
-    return (connection->asks & ASKS_ALWAYS) ||
-           ((connection->asks & ASKS_MODE) &&
-            connection->server->config.durability == DUEQ_SYNC_ALWAYS);
+    return connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
+}
+
+/* False: there is no memory. */
+static bool gate_upto(struct connection *connection, struct gate gate)
+{
+    struct gate *last = last_gate(connection);
+
+    if (last == NULL || last->lsn != gate.lsn || (gate.durable && !last->durable))
+        return push_gate(connection, gate);
+    last->upto = gate.upto;
+    return true;
 }
 
 void connection_gate(struct connection *connection, uint64_t lsn)
 {
-    struct gate *last =
-        connection->gate_count > 0 ? &connection->gates[connection->gate_count - 1] : NULL;
+    const struct gate *last = last_gate(connection);
     bool durable = needs_durable(connection);
+    uint64_t prompt = connection->prompt;
 
     if (connection->asks == 0)
         lsn = last != NULL ? last->lsn : 0;
     assert(connection->is_touched);
     assert(last == NULL || (last->lsn <= lsn && last->upto <= connection->written));
     connection->asks = 0;
+    connection->prompt = 0;
     DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
     connection->is_touched = false;
     if (connection->session.life == SESSION_GONE)
         return;
-    if (last != NULL && last->lsn == lsn && (last->durable || !durable))
-        last->upto = connection->written;
-    else if (!push_gate(connection, (struct gate){connection->written, lsn, durable})) {
+    if ((prompt > 0 && !gate_upto(connection, (struct gate){prompt, lsn, false})) ||
+        !gate_upto(connection, (struct gate){connection->written, lsn, durable})) {
         connection_doom(connection);
         return;
     }

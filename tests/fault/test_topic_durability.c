@@ -86,6 +86,29 @@ static void what_follows_on_a_connection_keeps_its_order(void **state)
     expect_reply(client, "\"b\"");
 }
 
+/* They come in one write, so that they run in one turn. */
+static void what_precedes_in_a_pipeline_does_not_wait(void **state)
+{
+    (void)state;
+    struct server_process *server = start("always");
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 2; i++) {
+        hold(server);
+        redisAppendCommand(client, "Q.PUSH loose body ID a%d", i);
+        redisAppendCommand(client, "PING");
+        redisAppendCommand(client, "Q.LEN loose");
+        redisAppendCommand(client, "Q.PUSH %s body ID s%d", i == 0 ? "strict" : "other", i);
+        say(client, "Q.PUSH loose body ID b%d", i);
+        expect_reply(client, i == 0 ? "\"a0\"" : "\"a1\"");
+        expect_reply(client, "PONG");
+        expect_reply(client, i == 0 ? "1" : "3");
+        expect_silence(client, SILENCE_MS);
+        faulty_disk_repair(server);
+        expect_reply(client, i == 0 ? "\"s0\"" : "\"s1\"");
+        expect_reply(client, i == 0 ? "\"b0\"" : "\"b1\"");
+    }
+}
+
 static void a_transaction_waits_as_its_strictest_command(void **state)
 {
     (void)state;
@@ -350,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         serving_test(an_interval_topic_is_answered_before_the_sync),
         serving_test(what_follows_on_a_connection_keeps_its_order),
+        serving_test(what_precedes_in_a_pipeline_does_not_wait),
         serving_test(a_transaction_waits_as_its_strictest_command),
         serving_test(a_waiter_is_answered_as_its_topic_says),
         serving_test(the_end_of_a_job_is_told_when_it_is_durable),
