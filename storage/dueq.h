@@ -284,7 +284,8 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
 
 /* The lease ends `lease` ms from now. *ret_end: when that is. After the end of the lease, when
  * nobody has claimed the job again, the claim goes on, and the crash that was counted is
- * forgotten. DUEQ_NOTFOUND, DUEQ_STALE: as dueq_ack. DUEQ_CANCELLED: the job was cancelled; the lease ends when it would have. */
+ * forgotten. DUEQ_NOTFOUND, DUEQ_STALE: as dueq_ack. DUEQ_CANCELLED: the job was cancelled; the
+ * lease ends when it would have. */
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
