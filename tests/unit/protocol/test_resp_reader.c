@@ -56,6 +56,41 @@ static void requests_are_read_whole_and_in_pieces(void **state)
     expect("PING\r\nECHO \"a b\"\nSET k 'it\\'s'\r\n", "[PING][ECHO|a b][SET|k|it's]");
 }
 
+/* Sizes around each change in how they are read, with the byte after each argument a NUL. */
+static void arguments_of_every_size_are_read(void **state)
+{
+    static const size_t sizes[] = {0, 1, 9, 10, 99, 100, 999, 1000, 9999, 10000, 99999};
+    static char bytes[3 * 100032];
+    struct resp_reader *reader = resp_reader_new(&usual);
+    struct request request;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t used = (size_t)sprintf(bytes, "*3\r\n");
+
+        for (int part = 0; part < 3; part++) {
+            used += (size_t)sprintf(bytes + used, "$%zu\r\n", sizes[i]);
+            memset(bytes + used, 'a' + part, sizes[i]);
+            used += sizes[i];
+            used += (size_t)sprintf(bytes + used, "\r\n");
+        }
+        for (size_t at = 0; at < used; at += 65536) {
+            assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+            resp_reader_feed(reader, bytes + at, used - at < 65536 ? used - at : 65536);
+        }
+        assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+        assert_int_equal(request.count, 3);
+        assert_int_equal(request.bytes, 3 * sizes[i]);
+        for (int part = 0; part < 3; part++) {
+            assert_int_equal(request.arguments[part].size, sizes[i]);
+            assert_int_equal(strlen(request.arguments[part].data), sizes[i]);
+            assert_true(sizes[i] == 0 ||
+                        request.arguments[part].data[sizes[i] - 1] == 'a' + part);
+        }
+    }
+    resp_reader_free(reader);
+}
+
 static void nonsense_gets_redis_own_words(void **state)
 {
     (void)state;
@@ -237,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_read_whole_and_in_pieces),
+        cmocka_unit_test(arguments_of_every_size_are_read),
         cmocka_unit_test(nonsense_gets_redis_own_words),
         cmocka_unit_test(endless_lines_are_cut_off),
         cmocka_unit_test(limits_are_low_before_login),
