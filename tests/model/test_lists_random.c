@@ -169,8 +169,7 @@ static void nothing_else_is_left(void)
 {
     uint64_t elements = 0;
 
-    while (dueq_tick(fixture.store, fixture.time, 100))
-        continue;
+    store_fixture_tick(&fixture, 100);
     for (size_t list = 0; list < LISTS; list++)
         elements += test.lists[list].packed ? 0 : test.lists[list].count;
     assert_int_equal(record_count(fixture.store, "l"), elements);

@@ -125,8 +125,7 @@ static void flush(void)
 static void check_empty(void)
 {
     flush();
-    while (dueq_tick(walk.fixture.store, walk.fixture.time, 100))
-        ;
+    store_fixture_tick(&walk.fixture, 100);
     assert_int_equal(record_count(walk.fixture.store, "BFGQRSTU"), 0);
 }
 

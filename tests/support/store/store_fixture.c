@@ -118,6 +118,11 @@ void store_fixture_pass(struct store_fixture *fixture, int64_t ms)
 
 void store_fixture_tick(struct store_fixture *fixture, unsigned budget)
 {
-    while (dueq_tick(fixture->store, fixture->time, budget))
-        continue;
+    for (;;) {
+        while (dueq_tick(fixture->store, fixture->time, budget))
+            continue;
+        if (dueq_pressure(fixture->store) == 0)
+            return;
+        store_fixture_checkpoint(fixture);
+    }
 }

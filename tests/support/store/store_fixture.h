@@ -64,7 +64,8 @@ struct dueq_stats store_fixture_stats(const struct store_fixture *fixture);
 
 /* Moves both clocks; does not do what falls due. */
 void store_fixture_pass(struct store_fixture *fixture, int64_t ms);
-/* Runs ticks of `budget` steps each until nothing is left to do. */
+/* Runs ticks of `budget` steps each until nothing is left to do. Nothing is erased while a
+ * checkpoint is late; then it commits, and waits for the checkpoint. */
 void store_fixture_tick(struct store_fixture *fixture, unsigned budget);
 
 #endif
