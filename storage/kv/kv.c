@@ -643,6 +643,18 @@ static void tend_chunks(struct kv *kv)
         checkpoint_wake(kv->checkpoint);
 }
 
+/* On a full disk the journal may have a single file that is full. When everything in it is in
+ * data.mdb it can begin anew; before that a checkpoint is needed. */
+static void free_last_segment(struct kv *kv)
+{
+    if (kv_batch_bytes(kv) > 0 || !journal_leave(kv->journal, kv_room_slack(kv)))
+        return;
+    if (kv->frozen != NULL || kv->since_freeze > 0)
+        return;
+    journal_trim(kv->journal, kv->lsn);
+    checkpoint_wake(kv->checkpoint);
+}
+
 void kv_maintain(struct kv *kv, bool idle)
 {
     if (kv_failed(kv))
@@ -654,6 +666,7 @@ void kv_maintain(struct kv *kv, bool idle)
     kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
     tend_chunks(kv);
+    free_last_segment(kv);
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
         journal_wants_trim(kv->journal))
         kv_freeze(kv);

@@ -136,7 +136,7 @@ static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
 }
 
 /* What drains the store goes into the same record as the requested change. */
-static size_t drain_slack(const struct kv *kv)
+size_t kv_room_slack(const struct kv *kv)
 {
     return kv->options.segment_bytes / 16;
 }
@@ -147,7 +147,7 @@ static enum dueq_status reserve(struct kv *kv, size_t bytes)
 
     if (!checkpoint_has_room(kv->checkpoint))
         return DUEQ_FULL;
-    status = journal_reserve(kv->journal, kv_batch_bytes(kv) + bytes + drain_slack(kv));
+    status = journal_reserve(kv->journal, kv_batch_bytes(kv) + bytes + kv_room_slack(kv));
     return status == DUEQ_OK ? reserve_data(kv, bytes) : status;
 }
 
@@ -186,7 +186,7 @@ static bool fits_record(const struct kv *kv, size_t bytes)
 static bool is_granted(const struct kv *kv, size_t bytes)
 {
     return kv->room.granted > 0 &&
-           kv_batch_bytes(kv) + bytes <= kv->room.granted + drain_slack(kv);
+           kv_batch_bytes(kv) + bytes <= kv->room.granted + kv_room_slack(kv);
 }
 
 enum dueq_status kv_room(struct kv *kv, size_t bytes)
@@ -233,8 +233,8 @@ enum dueq_status kv_room_drains(struct kv *kv)
 {
     if (kv_failed(kv))
         return kv->status;
-    return journal_drains(kv->journal, kv_batch_bytes(kv) + drain_slack(kv)) ? DUEQ_OK
-                                                                             : DUEQ_FULL;
+    return journal_drains(kv->journal, kv_batch_bytes(kv) + kv_room_slack(kv)) ? DUEQ_OK
+                                                                               : DUEQ_FULL;
 }
 
 enum dueq_status kv_room_grant(struct kv *kv, size_t bytes)

@@ -34,6 +34,8 @@ void kv_room_check(struct kv *kv);
 /* Is the store full, and the room for moves so small that what the memtable takes must be known
  * and not estimated? Then a checkpoint should follow at once. */
 bool kv_room_is_tight(const struct kv *kv);
+/* Bytes that a record must have for what drains the store, beside the requested change. */
+size_t kv_room_slack(const struct kv *kv);
 /* Call it when a checkpoint has ended. */
 void kv_room_measure(struct kv *kv);
 /* Call them when the active memtable becomes the frozen one, and when the frozen one is

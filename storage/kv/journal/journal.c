@@ -336,8 +336,8 @@ static void wait_interval(struct journal *journal)
     journal->pauses = false;
 }
 
-/* Syncs one segment and, when it is new, its name. Releases the lock meanwhile; the segment
- * stays, because journal_trim removes only synced ones. */
+/* Syncs one segment and, when it is new, its name. Releases the lock meanwhile; journal_trim
+ * does not remove the segment. */
 static bool sync_segment(struct journal *journal, struct segment_file *segment)
 {
     const struct dueq_io *io = journal->io;
@@ -346,6 +346,7 @@ static bool sync_segment(struct journal *journal, struct segment_file *segment)
     int result, error;
 
     segment->dirty = false;
+    segment->syncing = true;
     pthread_mutex_unlock(&journal->lock);
     result = io->fdatasync(io->arg, segment->fd);
     if (result == 0 && !named) {
@@ -354,6 +355,7 @@ static bool sync_segment(struct journal *journal, struct segment_file *segment)
     }
     error = errno;
     pthread_mutex_lock(&journal->lock);
+    segment->syncing = false;
     if (result != 0)
         fail_locked(journal, call, segment->number, error);
     segment->named = true;
@@ -791,6 +793,32 @@ bool journal_drains(const struct journal *journal, size_t size)
            !journal_is_bare(journal);
 }
 
+/* Under the lock. */
+static bool is_synced(const struct journal *journal)
+{
+    const struct segment_file *segment = journal->current;
+
+    return !segment->dirty && !segment->syncing && segment->pending == 0 &&
+           journal_synced_lsn(journal) == journal->appended;
+}
+
+bool journal_leave(struct journal *journal, size_t size)
+{
+    bool leaves;
+
+    if (journal->current == NULL || journal_status(journal) != DUEQ_OK ||
+        journal_drains(journal, size))
+        return false;
+    pthread_mutex_lock(&journal->lock);
+    leaves = is_synced(journal);
+    if (leaves) {
+        journal->noted = journal->appended; /* no note comes into a file that has been left */
+        journal->current = NULL;
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return leaves;
+}
+
 enum dueq_status journal_reserve(struct journal *journal, size_t size)
 {
     size_t space = record_space(size);
@@ -996,7 +1024,7 @@ static struct segment_file *unlink_below(struct journal *journal, uint64_t lsn)
 
     assert(lsn <= journal->appended);
     if (segment == NULL || segment == journal->current || segment->last_lsn > lsn ||
-        segment->dirty)
+        segment->dirty || segment->syncing)
         return NULL;
     journal->oldest = segment->next;
     if (journal->oldest == NULL)

@@ -143,6 +143,11 @@ bool journal_has_room(const struct journal *journal);
  * when that is not certain. */
 bool journal_drains(const struct journal *journal, size_t size);
 
+/* When journal_drains is false and everything is synced: the next record begins another
+ * segment, so that a trim can free the one that is current now, which may be the only file on a
+ * full disk. True: so it is. */
+bool journal_leave(struct journal *journal, size_t size);
+
 /* True: there is neither spare nor reserve, so on a full disk nothing can be appended. */
 bool journal_is_bare(const struct journal *journal);
 

@@ -399,6 +399,21 @@ void journal_files_tidy(struct journal_files *files)
         closedir(dir);
 }
 
+int journal_files_put_away(struct journal_files *files, uint64_t number)
+{
+    const struct dueq_io *io = files->io;
+    char path[PATH_MAX], spare[PATH_MAX];
+    struct stat stats;
+
+    journal_files_live_path(files, number, path);
+    spare_path(files, number, spare);
+    if (files->stale != 0 || stat(path, &stats) != 0 ||
+        (size_t)stats.st_size != files->segment_bytes || io->rename(io->arg, path, spare) != 0)
+        return io->unlink(io->arg, path);
+    files->stale = number;
+    return 0;
+}
+
 /* ---- taking and retiring files */
 
 static uint64_t new_number(struct journal_files *files)
@@ -421,6 +436,18 @@ static uint64_t pick_spare(struct journal_files *files)
         number = files->spares[i];
         files->spares[i] = 0;
     }
+    pthread_mutex_unlock(&files->lock);
+    return number;
+}
+
+/* The same for the spare of an earlier opening, which must be overwritten before use. */
+static uint64_t pick_stale(struct journal_files *files)
+{
+    uint64_t number;
+
+    pthread_mutex_lock(&files->lock);
+    number = files->stale;
+    files->stale = 0;
     pthread_mutex_unlock(&files->lock);
     return number;
 }
@@ -616,13 +643,9 @@ static int prepare_reserve(struct journal_files *files)
  * none, or it failed. */
 static int wash_stale(struct journal_files *files)
 {
-    uint64_t number;
+    uint64_t number = pick_stale(files);
     char path[PATH_MAX];
 
-    pthread_mutex_lock(&files->lock);
-    number = files->stale;
-    files->stale = 0;
-    pthread_mutex_unlock(&files->lock);
     if (number == 0)
         return -1;
     spare_path(files, number, path);
@@ -678,6 +701,8 @@ static int turn_spare_into_reserve(struct journal_files *files)
     uint64_t number = pick_spare(files);
     char spare[PATH_MAX], reserve[PATH_MAX];
 
+    if (number == 0)
+        number = pick_stale(files);
     errno = ENOSPC;
     if (number == 0)
         return -1;

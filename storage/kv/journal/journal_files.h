@@ -26,6 +26,7 @@ struct segment_file {
     uint64_t size, used;          /* bytes */
     int fd;                       /* -1: closed */
     bool dirty;                   /* has bytes that are not on disk */
+    bool syncing;                 /* a sync is under way */
     bool named;                   /* the directory is synced with its name */
     unsigned pending;             /* records not yet written into it */
 };
@@ -68,6 +69,10 @@ void journal_files_live_path(const struct journal_files *files, uint64_t number,
  * reserve. journal_files_prepare overwrites another, which needs no room on a disk that may be
  * full. The others are removed. */
 void journal_files_tidy(struct journal_files *files);
+/* Takes a segment of an earlier opening out of the journal: it becomes such an old spare, when
+ * there is none, because a disk that is full may have no room for another file. Else it is
+ * removed. The caller syncs the directory. -1: errno. */
+int journal_files_put_away(struct journal_files *files, uint64_t number);
 
 /* Reads the first bytes of a live segment, `most` at the most, from the disk. The caller frees
  * *ret_bytes. */

@@ -330,7 +330,7 @@ static enum dueq_status read_all(struct reading *reading, struct segment_file **
                                            : begin_missing(reading);
 }
 
-/* Removes the segments that are not needed: below the checkpoint, or after the end. Records
+/* Puts away the segments that are not needed: below the checkpoint, or after the end. Records
  * that were read count as durable from now on. So the names that stay must be on disk, and a
  * power cut must not bring removed segments back after later ones are written. */
 static enum dueq_status remove_others(const struct reading *reading,
@@ -346,10 +346,11 @@ static enum dueq_status remove_others(const struct reading *reading,
             kept = kept->next;
             continue;
         }
-        journal_files_live_path(reading->files, number, path);
-        if (io->unlink(io->arg, path) != 0)
+        if (journal_files_put_away(reading->files, number) != 0) {
+            journal_files_live_path(reading->files, number, path);
             return dueq_fail(reading->error, DUEQ_IO, "cannot remove %s: %s", path,
                              strerror(errno));
+        }
     }
     if (io->fsync_dir(io->arg, reading->files->path) != 0)
         return dueq_fail(reading->error, DUEQ_IO, "cannot sync %s: %s", reading->files->path,

@@ -7,8 +7,10 @@
 #include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/store/store_fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -446,6 +448,67 @@ static void a_moment_without_descriptors_passes(void **state)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
+/* What was killed while it made its files has a segment and neither spare nor reserve. */
+static void leave_one_file(void)
+{
+    char path[4096];
+    struct dirent *found;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%s/journal", test.dir);
+    dir = opendir(path);
+    assert_non_null(dir);
+    while ((found = readdir(dir)) != NULL)
+        if (strncmp(found->d_name, "spare", 5) == 0 ||
+            strcmp(found->d_name, "reserve.seg") == 0)
+            assert_int_equal(unlinkat(dirfd(dir), found->d_name, 0), 0);
+    closedir(dir);
+}
+
+/* As the server asks before each command that drains. */
+static void await_drains(void)
+{
+    for (int waited = 0; waited < 10000 && dueq_drains(test.store) != DUEQ_OK; waited++) {
+        dueq_maintain(test.store, false);
+        usleep(1000);
+    }
+    assert_int_equal(dueq_drains(test.store), DUEQ_OK);
+}
+
+/* The only file of the journal is used again and again. */
+static void one_segment_is_enough_to_drain_for_ever(void **state)
+{
+    uint64_t before, written;
+    int64_t token;
+
+    (void)state;
+    open_store();
+    assert_int_equal(push_job(), DUEQ_OK);
+    claim_one(&token);
+    store_fixture_checkpoint(&test);
+    await_files();
+    fill_disk();
+    dueq_abandon(test.store);
+    test.store = NULL;
+    leave_one_file();
+    open_store();
+    before = store_fixture_stats(&test).journal_written_bytes;
+    for (written = 0; written < 10 * MIB;
+         written = store_fixture_stats(&test).journal_written_bytes - before) {
+        await_drains();
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(extend(token), DUEQ_OK);
+        commit_patiently();
+        dueq_maintain(test.store, false);
+    }
+    store_fixture_crash(&test);
+    await_drains();
+    assert_int_equal(extend(token), DUEQ_OK);
+    commit_patiently();
+    give_room();
+    await_room(1);
+}
+
 static void use_small_tables(void)
 {
     test.options.memtable_bytes = 256 * 1024;
@@ -742,6 +805,7 @@ int main(void)
         test_of(a_result_without_room_leaves_the_job_claimed),
         test_of(a_grant_holds_although_other_room_is_used_up),
         test_of(heartbeats_go_on_for_ever_on_a_full_disk),
+        test_of(one_segment_is_enough_to_drain_for_ever),
         test_of(a_checkpoint_that_comes_too_early_is_followed_by_another),
         test_of(a_checkpoint_is_waited_for_by_its_tries_and_not_by_the_clock),
         test_of(room_that_returns_is_noticed_without_traffic),
