@@ -175,20 +175,26 @@ static const struct rates *sample_rates(const struct server *server)
     return &rates;
 }
 
+static void write_turn(const char *name, const struct turn *turn, struct buffer *text)
+{
+    enum turn_part part = turn_longest_part(turn);
+
+    info_line(text, "%s_turn_usec:%" PRIu64, name, turn->usec);
+    info_line(text, "%s_turn_cpu_usec:%" PRIu64, name, turn->cpu_usec);
+    info_line(text, "%s_turn_part:%s", name, turn_part_name(part));
+    info_line(text, "%s_turn_part_usec:%" PRIu64, name, turn->parts[part]);
+    info_line(text, "%s_turn_commands:%" PRIu64, name, turn->commands);
+    info_line(text, "%s_turn_command:%s", name,
+              turn->command == NULL ? "" : command_full_name(turn->command));
+    info_line(text, "%s_turn_command_usec:%" PRIu64, name, turn->command_usec);
+}
+
 static void write_turns(const struct turn_watch *turns, struct buffer *text)
 {
-    const struct turn *longest = &turns->longest;
-    enum turn_part part = turn_longest_part(longest);
-
     info_line(text, "long_turns:%" PRIu64, turns->long_turns);
-    info_line(text, "longest_turn_usec:%" PRIu64, longest->usec);
-    info_line(text, "longest_turn_cpu_usec:%" PRIu64, longest->cpu_usec);
-    info_line(text, "longest_turn_part:%s", turn_part_name(part));
-    info_line(text, "longest_turn_part_usec:%" PRIu64, longest->parts[part]);
-    info_line(text, "longest_turn_commands:%" PRIu64, longest->commands);
-    info_line(text, "longest_turn_command:%s",
-              longest->command == NULL ? "" : command_full_name(longest->command));
-    info_line(text, "longest_turn_command_usec:%" PRIu64, longest->command_usec);
+    write_turn("longest", &turns->longest, text);
+    info_line(text, "busy_turns:%" PRIu64, turns->busy_turns);
+    write_turn("busiest", &turns->busiest, text);
 }
 
 static void write_stats(struct context *context, struct buffer *text)

@@ -28,8 +28,11 @@ void turn_watch_end(struct turn_watch *watch, uint64_t cpu)
     watch->now.cpu_usec = cpu - watch->cpu_began;
     watch->now.usec = watch->marked - watch->began;
     watch->long_turns += watch->now.usec >= TURN_LONG_USEC;
+    watch->busy_turns += watch->now.cpu_usec >= TURN_LONG_USEC;
     if (watch->now.usec > watch->longest.usec)
         watch->longest = watch->now;
+    if (watch->now.cpu_usec > watch->busiest.cpu_usec)
+        watch->busiest = watch->now;
     memset(&watch->now, 0, sizeof(watch->now));
     watch->began = 0;
 }
@@ -37,7 +40,8 @@ void turn_watch_end(struct turn_watch *watch, uint64_t cpu)
 void turn_watch_reset(struct turn_watch *watch)
 {
     memset(&watch->longest, 0, sizeof(watch->longest));
-    watch->long_turns = 0;
+    memset(&watch->busiest, 0, sizeof(watch->busiest));
+    watch->long_turns = watch->busy_turns = 0;
 }
 
 enum turn_part turn_longest_part(const struct turn *turn)

@@ -1,5 +1,6 @@
 /* How long turns of the loop take, and what the longest one did: a client waits at least as
- * long as the turn in which its request arrives. `now`: microseconds of any one clock; `cpu`:
+ * long as the turn in which its request arrives. The busiest one took the most of the processor:
+ * on a machine with other work that is what the server can answer for. `now`: microseconds of any one clock; `cpu`:
  * of the loop's thread. */
 #ifndef DUEQ_TURN_WATCH_H
 #define DUEQ_TURN_WATCH_H
@@ -39,8 +40,9 @@ struct turn_watch {
     uint64_t began; /* 0: the turn has not begun, the loop waits */
     uint64_t marked;
     uint64_t cpu_began;
-    struct turn now, longest;
+    struct turn now, longest, busiest;
     uint64_t long_turns; /* of TURN_LONG_USEC and more */
+    uint64_t busy_turns; /* with so much of it on the processor */
 };
 
 /* The loop has something to do; no turn has begun. */
@@ -53,7 +55,7 @@ static inline bool turn_watch_runs(const struct turn_watch *watch)
 void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now);
 void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec);
 void turn_watch_end(struct turn_watch *watch, uint64_t cpu);
-/* Forgets the longest turn. */
+/* Forgets the longest and the busiest turn. */
 void turn_watch_reset(struct turn_watch *watch);
 
 /* The part of the turn that took the longest. */

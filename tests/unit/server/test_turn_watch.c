@@ -58,6 +58,27 @@ static void the_longest_turn_is_kept_with_what_it_did(void **state)
     assert_int_equal(watch.longest.usec, 3);
 }
 
+/* Of two turns the one that waits longer for the disk is the longest, and the one that computes
+ * longer the busiest. */
+static void the_busiest_turn_is_kept_beside_the_longest(void **state)
+{
+    struct turn_watch watch = {0};
+    uint64_t now = 1000;
+
+    (void)state;
+    now = run_turn(&watch, now, 100, 50000); /* 50 of it on the processor */
+    now = run_turn(&watch, now, 2 * TURN_LONG_USEC, 0);
+    run_turn(&watch, now, 2, 1);
+    assert_int_equal(watch.longest.usec, 50100);
+    assert_int_equal(watch.longest.cpu_usec, 50);
+    assert_int_equal(watch.busiest.cpu_usec, TURN_LONG_USEC);
+    assert_int_equal(watch.busiest.parts[TURN_EVENTS], 2 * TURN_LONG_USEC);
+    assert_int_equal(watch.long_turns, 2);
+    assert_int_equal(watch.busy_turns, 1);
+    turn_watch_reset(&watch);
+    assert_int_equal(watch.busiest.cpu_usec + watch.busy_turns, 0);
+}
+
 static void each_part_has_a_name(void **state)
 {
     (void)state;
@@ -71,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_turn_is_kept_with_what_it_did),
+        cmocka_unit_test(the_busiest_turn_is_kept_beside_the_longest),
         cmocka_unit_test(each_part_has_a_name),
     };
 
