@@ -28,8 +28,14 @@
 
 enum {
     PART_USEC = 3000,   /* after that a part of a turn leaves the rest to the next turn */
+    TURN_USEC = 4000,   /* after that of the whole turn, too, */
+    PART_LEAST = 200,   /* as soon as it has had so much for itself */
     TICK_BUDGET = 2000, /* steps of background work in a turn at most */
     TICK_STEPS = 20,    /* of these, between two looks at the clock */
+    SENDS_MOST = 128,   /* connections that get what became durable, in a turn: a millisecond */
+    CLOSES_MOST = 64,   /* that are closed: as long */
+    CHECKS_MOST = 256,  /* that are looked at for what is done once a second */
+    LOOK_AFTER = 8,     /* of these, at the clock */
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
@@ -198,7 +204,19 @@ void server_begin_turn(struct server *server)
 
 bool server_part_is_long(const struct server *server)
 {
-    return turn_watch_runs(&server->turn) && clock_usec() - server->turn.marked >= PART_USEC;
+    uint64_t now, used;
+
+    if (!turn_watch_runs(&server->turn))
+        return false;
+    now = clock_usec();
+    used = now - server->turn.marked;
+    return used >= PART_USEC || (used >= PART_LEAST && now - server->turn.began >= TURN_USEC);
+}
+
+/* May a part that has done `done` of `most` steps do one more? */
+static bool may_go_on(const struct server *server, unsigned done, unsigned most)
+{
+    return done < most && (done == 0 || done % LOOK_AFTER != 0 || !server_part_is_long(server));
 }
 
 void server_end_event(struct server *server)
@@ -224,20 +242,44 @@ void server_update_clock(struct server *server)
         dueq_keep_timeline(server->store, &server->clock.line);
 }
 
+/* Ten thousand peers can go in one moment, and to close a socket takes 15 us. */
+static void close_some(struct server *server)
+{
+    for (unsigned closed = 0; server->doomed != NULL && may_go_on(server, closed, CLOSES_MOST);
+         closed++)
+        connection_free(server->doomed);
+}
+
 static void close_doomed(struct server *server)
 {
     while (server->doomed != NULL)
         connection_free(server->doomed);
 }
 
-static void release_durable(struct server *server)
+/* A record may open the gates of ten thousand connections. Those that are left are the first
+ * ones of the next turn, which begins at once. */
+static void release_some(struct server *server)
 {
     uint64_t durable = server->store == NULL ? UINT64_MAX : dueq_durable_lsn(server->store);
     uint64_t written = server->store == NULL ? UINT64_MAX : dueq_written_lsn(server->store);
     struct connection *connection, *next;
 
-    DL_FOREACH_SAFE2(server->gated, connection, next, gated_next)
-        connection_release(connection, written, durable);
+    server->releases_more = false;
+    DL_FOREACH_SAFE2(server->gated, connection, next, gated_next) {
+        if (!may_go_on(server, server->releases, SENDS_MOST)) {
+            server->releases_more = true;
+            return;
+        }
+        server->releases += connection_release(connection, written, durable);
+    }
+}
+
+static void release_durable(struct server *server)
+{
+    do {
+        server->releases = 0;
+        release_some(server);
+    } while (server->releases_more);
 }
 
 /* A commit that finds no room, or no descriptor, changes nothing and is tried again. Clients
@@ -393,12 +435,16 @@ static void check_session(struct server *server, struct connection *connection)
         connection_doom(connection);
 }
 
+/* Some of those that have not been looked at in this second. */
 static void check_sessions(struct server *server)
 {
-    struct session *session;
+    for (unsigned checked = 0;
+         server->unchecked != NULL && may_go_on(server, checked, CHECKS_MOST); checked++) {
+        struct session *session = server->unchecked;
 
-    DL_FOREACH(server->sessions, session)
+        server->unchecked = session->next;
         check_session(server, connection_of(session));
+    }
 }
 
 /* Logs one line when room ends and one when there is room again. */
@@ -426,10 +472,12 @@ static void log_room_change(struct server *server)
 
 static void do_each_second(struct server *server)
 {
+    check_sessions(server);
     if (server->clock.last.monotonic - server->last_second < CRON_MS)
         return;
     server->last_second = server->clock.last.monotonic;
-    check_sessions(server);
+    if (server->unchecked == NULL)
+        server->unchecked = server->sessions;
     client_memory_tick(server);
     log_report_omitted(false);
     server_last_save(server);
@@ -480,11 +528,11 @@ static void finish_turn(struct server *server)
     end_part(server, TURN_COMMIT);
     if (committed) {
         gate_touched(server, lsn);
-        release_durable(server);
+        release_some(server);
     }
     end_part(server, TURN_RELEASE);
     connections_fill(server);
-    close_doomed(server);
+    close_some(server);
     end_part(server, TURN_FILL);
     check_store(server);
     start_checkpoint(server);
@@ -493,6 +541,7 @@ static void finish_turn(struct server *server)
     end_part(server, TURN_STORE);
     turn_watch_end(&server->turn, clock_cpu_usec());
     server->work_done = false;
+    server->releases = 0;
 }
 
 /* ms until a turn must begin without an event. */
@@ -500,7 +549,8 @@ static int64_t next_turn(struct server *server)
 {
     int64_t wait = CRON_MS, next;
 
-    if (server->resumed != NULL || server->filling != NULL || server->awaits_check)
+    if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
+        server->releases_more || server->doomed != NULL || server->unchecked != NULL)
         return 0;
     if (may_tick(server)) {
         next = dueq_next_tick(server->store, server->now);
@@ -558,7 +608,7 @@ static void on_store_notice(evutil_socket_t fd, short what, void *arg)
      * after it writes again. In the other order a write could be lost while the flag is set,
      * and no notice would ever come. */
     atomic_store(&server->notice_pending, false);
-    release_durable(server);
+    release_some(server);
 }
 
 static void on_hangup(evutil_socket_t signal, short what, void *arg)
@@ -656,6 +706,8 @@ void server_add_session(struct server *server, struct session *session)
 void server_remove_session(struct server *server, struct session *session)
 {
     assert(server->session_count > 0);
+    if (server->unchecked == session)
+        server->unchecked = session->next;
     DL_DELETE(server->sessions, session);
     if (session->by_id.tbl != NULL)
         HASH_DELETE(by_id, server->sessions_by_id, session);

@@ -57,7 +57,11 @@ struct server {
     struct connection *gated;   /* with output that waits for an LSN */
     struct connection *resumed; /* with requests that may run */
     struct connection *filling; /* with large values that are yet to be copied into replies */
-    struct connection *doomed;  /* to be closed at the end of the turn */
+    struct connection *doomed;  /* to be closed at the ends of turns */
+    struct session
+        *unchecked;     /* the next to be looked at in this second; NULL: all have been */
+    unsigned releases;  /* connections whose gates this turn has opened */
+    bool releases_more; /* others may be open, too */
     struct waiters *waiters;
     struct long_works *long_works;
     struct watches *watches;
@@ -121,8 +125,8 @@ void server_begin_turn(struct server *server);
 /* To be called at the end of an event that has run requests: when the turn is long, events that
  * are left come in the next one. */
 void server_end_event(struct server *server);
-/* Has the present part of the turn taken so long that the rest is for the next turn? Each part
- * does at least something. */
+/* Has the present part of the turn, or the turn, taken so long that the rest is for the next
+ * turn? Each part does at least something. */
 bool server_part_is_long(const struct server *server);
 /* Reads the clocks: after each wait of the loop, and before due work is done. */
 void server_update_clock(struct server *server);

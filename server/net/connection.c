@@ -242,7 +242,7 @@ void connection_doom(struct connection *connection)
     if (connection->session.life == SESSION_GONE)
         return;
     connection->session.life = SESSION_GONE;
-    LL_PREPEND2(server->doomed, connection, doomed_next);
+    DL_APPEND2(server->doomed, connection, doomed_prev, doomed_next);
     client_memory_forget(connection);
     connection_update_events(connection);
     if (connection->awaits_output)
@@ -325,7 +325,7 @@ static void leave_lists(struct connection *connection)
     if (connection->is_resumed)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
     if (connection->session.life == SESSION_GONE)
-        LL_DELETE2(server->doomed, connection, doomed_next);
+        DL_DELETE2(server->doomed, connection, doomed_prev, doomed_next);
     client_memory_forget(connection);
     server_remove_session(server, &connection->session);
 }

@@ -60,7 +60,7 @@ struct connection {
     struct connection *resumed_prev, *resumed_next;
     struct connection *filling_prev, *filling_next;
     struct connection *held_prev, *held_next;
-    struct connection *doomed_next;
+    struct connection *doomed_prev, *doomed_next;
     struct client_share share; /* of the memory of all clients */
     size_t counted_output;     /* capacity of its output when that was counted last */
 };
@@ -86,8 +86,9 @@ void connection_accept(struct server *server, int fd, const char *address,
 /* Runs and sends nothing new for the client: ends its waits, subscriptions and watches at once,
  * and closes when the replies that are written have left. */
 void connection_close(struct connection *connection);
-/* Sends nothing more, ends the client's wait at once, and closes at the end of the turn. Its
- * buffers are freed now, or when its running command has ended. May be called again. */
+/* Sends nothing more, ends the client's wait at once, and closes at the end of this turn or a
+ * later one. Its buffers are freed now, or when its running command has ended. May be called
+ * again. */
 void connection_doom(struct connection *connection);
 /* Frees the buffers of a doomed connection, whose command has ended. `waits_on`: the caller
  * ends the client's wait; else it ends here. */
@@ -197,8 +198,8 @@ void connection_push_end(struct connection *connection);
  * more, or at once if it does not depend on the store; but not before earlier output. Dooms the
  * connection when there is no memory. */
 void connection_gate(struct connection *connection, uint64_t lsn);
-/* Sends the output whose LSNs are written or durable, as it needs. */
-void connection_release(struct connection *connection, uint64_t written_lsn,
+/* Sends the output whose LSNs are written or durable, as it needs. False: there is none. */
+bool connection_release(struct connection *connection, uint64_t written_lsn,
                         uint64_t durable_lsn);
 /* Sends output that may leave, as much as the socket takes. */
 void connection_send(struct connection *connection);

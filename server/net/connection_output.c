@@ -398,7 +398,7 @@ static bool is_open(const struct gate *gate, uint64_t written_lsn, uint64_t dura
     return gate->lsn <= (gate->durable ? durable_lsn : written_lsn);
 }
 
-void connection_release(struct connection *connection, uint64_t written_lsn,
+bool connection_release(struct connection *connection, uint64_t written_lsn,
                         uint64_t durable_lsn)
 {
     size_t passed = 0;
@@ -408,7 +408,7 @@ void connection_release(struct connection *connection, uint64_t written_lsn,
         connection->released = connection->gates[passed++].upto;
     assert(connection->released <= connection->written);
     if (passed == 0)
-        return;
+        return false;
     connection->gate_count -= passed;
     memmove(connection->gates, connection->gates + passed,
             connection->gate_count * sizeof(struct gate));
@@ -416,6 +416,7 @@ void connection_release(struct connection *connection, uint64_t written_lsn,
         leave_gated(connection);
     if (!connection->awaits_output)
         connection_send(connection);
+    return true;
 }
 
 /* ---- sending */
