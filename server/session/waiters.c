@@ -23,7 +23,8 @@ enum { SPACE_TOPICS = KEYS_DATABASES_MAX, SPACES };
 enum {
     TYPES = KEYS_HASH + 1,
     SWEEP_QUEUES = 256, /* served in one call, after a whole database has changed */
-    ANSWERS = 4000      /* lines that ended waits are answered with in one turn: some 5 ms */
+    SERVES = 256,       /* commands that run again for topics, in one turn: a millisecond */
+    ANSWERS = 1000      /* lines that ended waits are answered with: as long */
 };
 
 /* A waiter's entry in the queue of one name. */
@@ -68,23 +69,11 @@ struct waiters {
     bool put_off[SPACES]; /* one of its waiters would write a key that a long work holds */
     struct job_watches jobs;
     struct wheel wheel;
-    size_t count, answers; /* answers: of this turn */
+    struct wait_queue *cut; /* of a topic: it is pinned, and is served on in the next turn */
+    size_t count, answers, serves; /* answers, serves: of this turn */
+    bool is_cut;                   /* more is left than a turn may do */
     uint64_t steps;
 };
-
-struct waiters *waiters_new(int64_t now)
-{
-    struct waiters *waiters = calloc(1, sizeof(*waiters));
-
-    if (waiters != NULL)
-        wheel_init(&waiters->wheel, now);
-    return waiters;
-}
-
-void waiters_free(struct waiters *waiters)
-{
-    free(waiters);
-}
 
 size_t waiters_count(const struct waiters *waiters)
 {
@@ -113,6 +102,29 @@ static void free_queue_if_unused(struct waiters *waiters, struct wait_queue *que
         waiters->sweep[queue->space] = queue->hh.next;
     HASH_DEL(waiters->queues[queue->space], queue);
     free(queue);
+}
+
+static void unpin(struct waiters *waiters, struct wait_queue *queue)
+{
+    queue->next = NULL;
+    queue->pinned = false;
+    free_queue_if_unused(waiters, queue);
+}
+
+struct waiters *waiters_new(int64_t now)
+{
+    struct waiters *waiters = calloc(1, sizeof(*waiters));
+
+    if (waiters != NULL)
+        wheel_init(&waiters->wheel, now);
+    return waiters;
+}
+
+void waiters_free(struct waiters *waiters)
+{
+    if (waiters != NULL && waiters->cut != NULL)
+        unpin(waiters, waiters->cut);
+    free(waiters);
 }
 
 static struct wait_queue *find_queue(struct waiters *waiters, unsigned space,
@@ -400,8 +412,6 @@ static struct wait_entry *entries_to_serve(struct server *server,
     struct keys_view view = {store_keys(server->store), queue->space, server->now};
     struct keys_info info;
 
-    if (queue->space == SPACE_TOPICS)
-        return queue->entries[KEYS_NONE];
     if (keys_info(&view, dueq_slice(queue->name, queue->name_size), &info) != DUEQ_OK)
         return NULL;
     return queue->entries[info.type];
@@ -432,25 +442,59 @@ static bool serve_entry(struct server *server, struct wait_entry *entry)
     return false;
 }
 
-/* Serves the waiters in order. One that finds nothing keeps its entry; of a topic it shows that
- * the next ones would find nothing either. One that is served has left the queue. */
-static void serve_queue(struct server *server, struct wait_queue *queue)
+/* May a command of a topic's waiter run again in this turn? A thousand jobs may fall due for as
+ * many waiters; each of them may take a thousand. */
+static bool may_serve(struct server *server)
+{
+    struct waiters *waiters = server->waiters;
+
+    waiters->is_cut =
+        waiters->serves >= SERVES || (waiters->serves > 0 && server_part_is_long(server));
+    return !waiters->is_cut;
+}
+
+/* One that finds nothing shows that the next ones would find nothing either. */
+static void serve_topic(struct server *server, struct wait_queue *queue)
+{
+    struct waiters *waiters = server->waiters;
+    struct wait_entry *entry;
+
+    while ((entry = queue->entries[KEYS_NONE]) != NULL) {
+        if (!may_serve(server)) {
+            waiters->cut = queue;
+            return;
+        }
+        waiters->serves++;
+        if (!serve_entry(server, entry))
+            break;
+    }
+    unpin(waiters, queue);
+}
+
+static void serve_key(struct server *server, struct wait_queue *queue)
 {
     struct wait_entry *entry;
 
-    server->waiters->steps++;
-    queue->pinned = true;
     queue->next = entries_to_serve(server, queue);
     while ((entry = queue->next) != NULL) {
         queue->next = entry->next;
-        if (!serve_entry(server, entry) && queue->space == SPACE_TOPICS)
-            break;
-        if (queue->space != SPACE_TOPICS && entries_to_serve(server, queue) == NULL)
+        serve_entry(server, entry);
+        if (entries_to_serve(server, queue) == NULL)
             break;
     }
-    queue->next = NULL;
-    queue->pinned = false;
-    free_queue_if_unused(server->waiters, queue);
+    unpin(server->waiters, queue);
+}
+
+/* Serves the waiters in order. One that finds nothing keeps its entry; one that is served has
+ * left the queue. */
+static void serve_queue(struct server *server, struct wait_queue *queue)
+{
+    server->waiters->steps++;
+    queue->pinned = true;
+    if (queue->space == SPACE_TOPICS)
+        serve_topic(server, queue);
+    else
+        serve_key(server, queue);
 }
 
 static void serve_name(struct server *server, unsigned space, struct dueq_slice name)
@@ -460,6 +504,37 @@ static void serve_name(struct server *server, unsigned space, struct dueq_slice 
 
     if (queue != NULL && !queue->pinned)
         serve_queue(server, queue);
+}
+
+/* What the reserve of a full disk, or that of a memtable, has no room for waits. */
+static bool may_write(const struct server *server)
+{
+    return server->store != NULL && dueq_drains(server->store) != DUEQ_FULL &&
+           dueq_pressure(server->store) < DUEQ_PRESSURE_MOST;
+}
+
+/* A claim writes, so jobs that become ready in a pause of writes are claimed after it. */
+static bool may_claim(const struct server *server)
+{
+    return may_write(server) && !server_pauses(server, COMMAND_WRITE);
+}
+
+/* False: there is no more to serve, or not in this turn. */
+static bool serve_next_topic(struct server *server)
+{
+    struct wait_queue *queue = server->waiters->cut;
+    struct dueq_slice topic;
+
+    if (!may_claim(server) || !may_serve(server))
+        return false;
+    server->waiters->cut = NULL;
+    if (queue != NULL)
+        serve_topic(server, queue);
+    else if (dueq_next_signal(server->store, &topic) == DUEQ_OK)
+        serve_name(server, SPACE_TOPICS, topic);
+    else
+        return false;
+    return true;
 }
 
 /* All keys of the database may have changed: its waiters are served again, a few queues a call.
@@ -542,19 +617,6 @@ static bool serve_changes(struct server *server)
     return any;
 }
 
-/* What the reserve of a full disk, or that of a memtable, has no room for waits. */
-static bool may_write(const struct server *server)
-{
-    return server->store != NULL && dueq_drains(server->store) != DUEQ_FULL &&
-           dueq_pressure(server->store) < DUEQ_PRESSURE_MOST;
-}
-
-/* A claim writes, so jobs that become ready in a pause of writes are claimed after it. */
-static bool may_claim(const struct server *server)
-{
-    return may_write(server) && !server_pauses(server, COMMAND_WRITE);
-}
-
 /* Answers a wait that has ended: with a line for each job, or with one. */
 static void answer(struct server *server, struct waiter *waiter, bool timed_out)
 {
@@ -562,9 +624,12 @@ static void answer(struct server *server, struct waiter *waiter, bool timed_out)
     rerun_command(server, waiter, timed_out);
 }
 
-static bool may_answer(const struct waiters *waiters)
+static bool may_answer(const struct server *server)
 {
-    return waiters->answers < ANSWERS;
+    const struct waiters *waiters = server->waiters;
+
+    return waiters->answers < ANSWERS &&
+           (waiters->answers == 0 || !server_part_is_long(server));
 }
 
 /* All ends are noted before the first command runs: it may wait for another job with the id of
@@ -575,17 +640,15 @@ static void serve_ends(struct server *server)
     struct session *session;
 
     job_watches_note_ends(&waiters->jobs, server->store);
-    while (may_answer(waiters) && (session = job_watches_next(&waiters->jobs)) != NULL)
+    while (may_answer(server) && (session = job_watches_next(&waiters->jobs)) != NULL)
         answer(server, session->waiter, false);
 }
 
 void waiters_serve(struct server *server)
 {
-    struct dueq_slice topic;
-
     do
-        while (may_claim(server) && dueq_next_signal(server->store, &topic) == DUEQ_OK)
-            serve_name(server, SPACE_TOPICS, topic);
+        while (serve_next_topic(server))
+            ;
     while (serve_changes(server));
     if (may_write(server))
         sweep_databases(server);
@@ -597,7 +660,7 @@ void waiters_expire(struct server *server)
 {
     struct waiters *waiters = server->waiters;
 
-    while (may_answer(waiters)) {
+    while (may_answer(server)) {
         struct wheel_timer *timer = wheel_expire(&waiters->wheel, server->now.now);
         struct waiter *waiter;
 
@@ -611,7 +674,7 @@ void waiters_expire(struct server *server)
         else
             answer(server, waiter, true);
     }
-    waiters->answers = 0;
+    waiters->answers = waiters->serves = 0;
 }
 
 void waiters_unblock(struct server *server, struct session *session, bool with_error)
@@ -629,7 +692,7 @@ int64_t waiters_next(const struct waiters *waiters, int64_t now)
 {
     int64_t next = wheel_next(&waiters->wheel);
 
-    if (is_sweeping(waiters) || job_watches_any(&waiters->jobs))
+    if (is_sweeping(waiters) || waiters->is_cut || job_watches_any(&waiters->jobs))
         return 0;
     if (next == WHEEL_NEVER)
         return DUEQ_NEVER;

@@ -5,7 +5,7 @@
 
 #include "server/net/connection.h"
 
-enum { RUNNER_CLIENTS = 32 };
+enum { RUNNER_CLIENTS = 512 };
 
 struct command_runner {
     struct server server;

@@ -362,6 +362,64 @@ static void many_deadlines_pass_in_turns(void **state)
     nothing_is_left(runner);
 }
 
+static void push_many(struct command_runner *runner, int count)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    dueq_push_init(&push);
+    push.topic = dueq_slice("t", 1);
+    push.body = dueq_slice("x", 1);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(dueq_push(runner->server.store, &push, runner->server.now, &id),
+                         DUEQ_OK);
+    runner_commit(runner);
+}
+
+/* A command gives jobs to so many: some get theirs in the next turn, in order, and one of them
+ * that has gone meanwhile gets none. */
+static void many_claims_are_served_in_turns(void **state)
+{
+    enum { CLAIMS = 500, MOST = 256 };
+    struct command_runner *runner = *state;
+    struct waiters *waiters = runner->server.waiters;
+
+    for (int i = 0; i < CLAIMS; i++)
+        runner_waiting(runner, "Q.CLAIM t BLOCK 0");
+    push_many(runner, CLAIMS);
+    waiters_serve(&runner->server); /* after another command of the same turn */
+    assert_int_equal(waiters_count(waiters), CLAIMS - MOST);
+    assert_int_equal(waiters_next(waiters, runner->server.now.now), 0);
+    for (int i = 1; i <= MOST; i++)
+        runner_expect_reply(runner->clients[i], "[[*]]");
+    waiters_cancel(&runner->server, &runner->clients[MOST + 1]->session);
+    waiters_expire(&runner->server);
+    waiters_serve(&runner->server);
+    waiters_expire(&runner->server);
+    for (int i = MOST + 2; i <= CLAIMS; i++)
+        runner_expect_reply(runner->clients[i], "[[*]]");
+    runner_expect(runner, "1", "Q.LEN t ready");
+    nothing_is_left(runner);
+}
+
+/* All that are left have gone: nobody is served, and nothing is kept. */
+static void nobody_is_left_for_the_next_turn(void **state)
+{
+    enum { CLAIMS = 300 };
+    struct command_runner *runner = *state;
+
+    for (int i = 0; i < CLAIMS; i++)
+        runner_waiting(runner, "Q.POP t BLOCK 0");
+    push_many(runner, CLAIMS);
+    assert_in_range(waiters_count(runner->server.waiters), 1, CLAIMS - 1);
+    for (int i = 1; i <= CLAIMS; i++)
+        waiters_cancel(&runner->server, &runner->clients[i]->session);
+    waiters_expire(&runner->server);
+    waiters_serve(&runner->server);
+    waiters_expire(&runner->server);
+    nothing_is_left(runner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +436,8 @@ int main(void)
         runner_test(nothing_waits_in_an_exec),
         runner_test(many_that_end_at_once_are_answered_in_turns),
         runner_test(many_deadlines_pass_in_turns),
+        runner_test(many_claims_are_served_in_turns),
+        runner_test(nobody_is_left_for_the_next_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
