@@ -3,17 +3,15 @@
 #include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
-#include "server/commands/clients/client_filter.h"
+#include "server/commands/clients/client_walk.h"
 #include "server/commands/database.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_help.h"
 #include "server/net/client_line.h"
-#include "server/net/connection.h"
 #include "server/server.h"
 #include "server/session/waiters.h"
 
 #include <string.h>
-#include <utlist.h>
 
 static enum outcome run_client_id(struct context *context)
 {
@@ -68,84 +66,6 @@ static enum outcome run_client_info(struct context *context)
     buffer_append(&text, "\n", 1);
     resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
     buffer_release(&text);
-    return OUTCOME_DONE;
-}
-
-static void write_list(struct context *context, const struct client_filter *filter)
-{
-    struct buffer text;
-    struct session *session;
-
-    buffer_init(&text, (size_t)64 << 20);
-    DL_FOREACH(context->server->sessions, session) {
-        if (!client_filter_passes(filter, session))
-            continue;
-        client_line_write(context->server, session, &text);
-        buffer_append(&text, "\n", 1);
-    }
-    resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
-    buffer_release(&text);
-}
-
-/* A client that kills itself gets its reply first. Another one stops waiting and listening at
- * once, so that later commands of this pipeline do not reach it. */
-static void end_client(struct context *context, struct session *session)
-{
-    if (session == context->session) {
-        connection_close(connection_of(session));
-        return;
-    }
-    connection_doom(connection_of(session));
-    session_leave(context->server, session);
-}
-
-static int64_t kill_all(struct context *context, const struct client_filter *filter)
-{
-    struct session *session;
-    int64_t killed = 0;
-
-    DL_FOREACH(context->server->sessions, session) {
-        if (!client_filter_passes(filter, session) ||
-            (session == context->session && filter->skip_me))
-            continue;
-        killed++;
-        end_client(context, session);
-    }
-    return killed;
-}
-
-static enum outcome run_client_list(struct context *context)
-{
-    struct client_filter filter = {0};
-
-    if (!client_filter_read_list(context, &filter))
-        return OUTCOME_DONE;
-    write_list(context, &filter);
-    client_filter_release(&filter);
-    return OUTCOME_DONE;
-}
-
-static enum outcome run_client_kill(struct context *context)
-{
-    struct client_filter filter = {.skip_me = true};
-    int64_t killed;
-    bool old_form = context_count(context) == 3;
-
-    if (old_form) {
-        filter.address = context_slice(context, 2);
-        filter.skip_me = false;
-    } else if (!client_filter_read_kill(context, &filter)) {
-        return OUTCOME_DONE;
-    }
-    killed = kill_all(context, &filter);
-    client_filter_release(&filter);
-    if (!old_form) {
-        resp_integer(context->reply, killed);
-        return OUTCOME_DONE;
-    }
-    if (killed > 0)
-        return context_ok(context);
-    resp_error(context->reply, "ERR No such client");
     return OUTCOME_DONE;
 }
 
@@ -311,10 +231,10 @@ static const struct command client_subcommands[] = {
     CLIENT_COMMAND("kill", -3, OTHERS, "2.4.0", BY_CLIENTS, NULL,
                    "<ip:port|[ID client-id] [TYPE <NORMAL|MASTER|SLAVE|REPLICA|PUBSUB>] [USER "
                    "username] [ADDR ip:port] [LADDR ip:port] [SKIPME yes/no]>",
-                   "Kill the connection of a client", run_client_kill),
+                   "Kill the connection of a client", client_kill),
     CLIENT_COMMAND("list", -2, OTHERS, "2.4.0", BY_CLIENTS, "nondeterministic_output",
                    "[TYPE <NORMAL|MASTER|REPLICA|PUBSUB>] [ID client-id [client-id ...]]",
-                   "Get the list of client connections", run_client_list),
+                   "Get the list of client connections", client_list),
     CLIENT_COMMAND("no-evict", 3, OTHERS, "7.0.0", "O(1)", NULL, "<ON|OFF>",
                    "Set client eviction mode for the current connection", run_client_on_off),
     CLIENT_COMMAND("no-touch", 3, OWN, "7.2.0", "O(1)", NULL, "<ON|OFF>",

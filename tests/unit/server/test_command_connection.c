@@ -1,6 +1,8 @@
 /* Login, HELLO, CLIENT and the like. The texts are those of redis-server 7.0.15. */
 #include "tests/support/client/command_runner.h"
 
+#include "server/dispatch/long_work.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +247,106 @@ static void bad_kills_kill_nobody(void **state)
     assert_true(other->session.life == SESSION_OPEN);
 }
 
+/* ---- many clients */
+
+enum { CLIENTS = 450, LINES = 200, KILLS = 100 };
+
+static void connect_many(struct command_runner *runner)
+{
+    for (int i = 1; i < CLIENTS; i++)
+        runner_connect(runner);
+    runner->by_slices = true;
+}
+
+static int open_clients(const struct command_runner *runner)
+{
+    int open = 0;
+
+    for (size_t i = 0; i < runner->client_count; i++)
+        open += runner->clients[i]->session.life == SESSION_OPEN;
+    return open;
+}
+
+static int lines_of(char *reply)
+{
+    int lines = 0;
+
+    for (const char *at = reply; (at = strstr(at, "id=")) != NULL; at++)
+        lines += at[-1] == '\n';
+    free(reply);
+    return lines;
+}
+
+static char *bytes_of(struct connection *client)
+{
+    return strndup(buffer_content(&client->output), buffer_size(&client->output));
+}
+
+/* One that leaves meanwhile is passed over, one that comes is not in the list. */
+static void a_long_list_is_made_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "", "CLIENT LIST");
+    runner->clients[CLIENTS - 1]->session.life = SESSION_GONE;
+    runner_connect(runner);
+    assert_int_equal(runner_finish(runner, 0), CLIENTS / LINES);
+    assert_int_equal(lines_of(bytes_of(runner->clients[0])), CLIENTS - 1);
+    runner->clients[CLIENTS - 1]->session.life = SESSION_OPEN;
+}
+
+static void who_leaves_while_its_list_is_made_leaves_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "", "CLIENT LIST");
+    assert_true(runner_slice(runner));
+    session_leave(&runner->server, &runner->clients[0]->session);
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+    assert_false(runner_slice(runner));
+}
+
+static void many_clients_are_killed_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "", "CLIENT KILL TYPE normal");
+    assert_int_equal(open_clients(runner), CLIENTS - KILLS);
+    assert_int_equal(runner_finish(runner, 0), CLIENTS / KILLS);
+    runner_expect_reply(runner->clients[0], "449");
+    assert_int_equal(open_clients(runner), 1);
+}
+
+/* Two at once, each about all others and the second about the first: who is killed gets no
+ * reply, and its work ends. */
+static void killers_kill_each_other(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect_of(runner, runner->clients[440], "", "CLIENT KILL TYPE normal");
+    runner_expect_of(runner, runner->clients[449], "", "CLIENT KILL TYPE normal");
+    runner_finish(runner, 0);
+    assert_int_equal(open_clients(runner), 1);
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+}
+
+static void in_an_exec_or_with_itself_all_are_done_at_once(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "CLIENT LIST");
+    runner_expect(runner, "QUEUED", "CLIENT LIST ID 7");
+    assert_int_equal(lines_of(runner_bytes(runner, "EXEC")), CLIENTS + 1);
+    runner_expect(runner, "450", "CLIENT KILL TYPE normal SKIPME no");
+    assert_int_equal(open_clients(runner), 0);
+}
+
 static void replies_can_be_switched_off(void **state)
 {
     struct command_runner *runner = *state;
@@ -309,6 +411,11 @@ int main(void)
         runner_test(clients_are_killed_by_what_they_are),
         runner_test(a_client_kills_itself_only_when_it_says_so),
         runner_test(bad_kills_kill_nobody),
+        runner_test(a_long_list_is_made_in_slices),
+        runner_test(who_leaves_while_its_list_is_made_leaves_nothing),
+        runner_test(many_clients_are_killed_in_slices),
+        runner_test(killers_kill_each_other),
+        runner_test(in_an_exec_or_with_itself_all_are_done_at_once),
         runner_test(replies_can_be_switched_off),
         runner_test(a_waiting_client_is_unblocked),
         runner_test(no_evict_and_no_touch_are_switches),

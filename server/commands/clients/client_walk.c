@@ -1,0 +1,187 @@
+#include "server/commands/clients/client_walk.h"
+
+#include "server/commands/clients/client_filter.h"
+#include "server/dispatch/long_work.h"
+#include "server/net/client_line.h"
+#include "server/net/connection.h"
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+/* A line takes 2 us, to end a client 5 us. */
+enum { LINES = 200, KILLS = 100, TEXT_MOST = 64 << 20 };
+
+struct client_walk {
+    size_t count, done;
+    bool with_self;
+    int64_t killed;
+    struct buffer text;
+    uint64_t ids[]; /* `count` of them */
+};
+
+struct walk_form {
+    size_t slice; /* clients */
+    void (*step)(struct context *context, struct client_walk *walk, struct session *session);
+    void (*finish)(struct context *context, const struct client_walk *walk);
+    bool ends_clients;
+};
+
+static void free_walk(void *state)
+{
+    struct client_walk *walk = state;
+
+    buffer_release(&walk->text);
+    free(walk);
+}
+
+/* NULL: out of memory. */
+static struct client_walk *choose(struct context *context, const struct client_filter *filter)
+{
+    struct server *server = context->server;
+    struct client_walk *walk =
+        calloc(1, sizeof(*walk) + (size_t)server->session_count * sizeof(walk->ids[0]));
+    struct session *session;
+
+    if (walk == NULL)
+        return NULL;
+    buffer_init(&walk->text, TEXT_MOST);
+    DL_FOREACH(server->sessions, session) {
+        if (!client_filter_passes(filter, session) ||
+            (session == context->session && filter->skip_me))
+            continue;
+        walk->ids[walk->count++] = session->id;
+        walk->with_self |= session == context->session;
+    }
+    return walk;
+}
+
+/* True: all is done, and the reply is written. */
+static bool walk_on(struct context *context, struct client_walk *walk,
+                    const struct walk_form *form, size_t most)
+{
+    for (; walk->done < walk->count && most > 0; most--) {
+        struct session *session = server_find_session(context->server, walk->ids[walk->done++]);
+
+        if (session != NULL && session->life != SESSION_GONE)
+            form->step(context, walk, session);
+    }
+    if (walk->done < walk->count)
+        return false;
+    form->finish(context, walk);
+    return true;
+}
+
+/* It would end its own wait for the next slice. */
+static bool ends_itself(const struct client_walk *walk, const struct walk_form *form)
+{
+    return form->ends_clients && walk->with_self;
+}
+
+static enum outcome begin(struct context *context, const struct client_filter *filter,
+                          const struct walk_form *form)
+{
+    struct client_walk *walk = choose(context, filter);
+    bool whole;
+
+    if (walk == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    whole = !context->may_wait || ends_itself(walk, form);
+    if (!walk_on(context, walk, form, whole ? SIZE_MAX : form->slice))
+        return long_work_continue(context, walk, free_walk, LONG_HOLDS_NOTHING);
+    free_walk(walk);
+    return OUTCOME_DONE;
+}
+
+static enum outcome go_on(struct context *context, const struct walk_form *form)
+{
+    struct client_walk *walk = long_work_state(context);
+
+    if (walk_on(context, walk, form, form->slice))
+        return OUTCOME_DONE;
+    long_work_state_holds(context, sizeof(*walk) + walk->count * sizeof(walk->ids[0]) +
+                                       walk->text.capacity);
+    return OUTCOME_WAIT;
+}
+
+/* ---- LIST */
+
+static void write_line(struct context *context, struct client_walk *walk,
+                       struct session *session)
+{
+    client_line_write(context->server, session, &walk->text);
+    buffer_append(&walk->text, "\n", 1);
+}
+
+static void reply_list(struct context *context, const struct client_walk *walk)
+{
+    resp_verbatim(context->reply, "txt", buffer_content(&walk->text), buffer_size(&walk->text));
+}
+
+static const struct walk_form list_form = {LINES, write_line, reply_list, false};
+
+enum outcome client_list(struct context *context)
+{
+    struct client_filter filter = {0};
+    enum outcome outcome;
+
+    if (long_work_state(context) != NULL)
+        return go_on(context, &list_form);
+    if (!client_filter_read_list(context, &filter))
+        return OUTCOME_DONE;
+    outcome = begin(context, &filter, &list_form);
+    client_filter_release(&filter);
+    return outcome;
+}
+
+/* ---- KILL */
+
+/* A client that kills itself gets its reply first. Another one stops waiting and listening at
+ * once, so that later commands of this pipeline do not reach it. */
+static void end_client(struct context *context, struct client_walk *walk,
+                       struct session *session)
+{
+    walk->killed++;
+    if (session == context->session) {
+        connection_close(connection_of(session));
+        return;
+    }
+    connection_doom(connection_of(session));
+    session_leave(context->server, session);
+}
+
+/* CLIENT KILL ip:port */
+static bool is_old_form(const struct context *context)
+{
+    return context_count(context) == 3;
+}
+
+static void reply_kill(struct context *context, const struct client_walk *walk)
+{
+    if (!is_old_form(context))
+        resp_integer(context->reply, walk->killed);
+    else if (walk->killed > 0)
+        context_ok(context);
+    else
+        resp_error(context->reply, "ERR No such client");
+}
+
+static const struct walk_form kill_form = {KILLS, end_client, reply_kill, true};
+
+enum outcome client_kill(struct context *context)
+{
+    struct client_filter filter = {.skip_me = true};
+    enum outcome outcome;
+
+    if (long_work_state(context) != NULL)
+        return go_on(context, &kill_form);
+    if (is_old_form(context)) {
+        filter.address = context_slice(context, 2);
+        filter.skip_me = false;
+    } else if (!client_filter_read_kill(context, &filter)) {
+        return OUTCOME_DONE;
+    }
+    outcome = begin(context, &filter, &kill_form);
+    client_filter_release(&filter);
+    return outcome;
+}
