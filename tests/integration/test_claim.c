@@ -88,7 +88,7 @@ static void count_limits_what_is_given(void **state)
         expect(client, "*", "Q.PUSH mail body ID job%d", i);
     expect(client, "[[\"job0\" *]]", "Q.CLAIM mail");
     expect(client, "[[\"job1\" *] [\"job2\" *] [\"job3\" *]]", "Q.CLAIM mail COUNT 3");
-    redisReply *reply = ask(client, "Q.CLAIM mail COUNT 4000");
+    redisReply *reply = ask(client, "Q.CLAIM mail COUNT 1000");
     assert_int_equal(reply->elements, 6);
     freeReplyObject(reply);
 }

@@ -43,9 +43,9 @@ static redisReply *ask_many(redisContext *client, const char *head, const char *
 /* ---- how many jobs */
 
 /* More are refused before anything happens. */
-static void a_command_takes_at_most_4000_jobs(void **state)
+static void a_command_takes_at_most_1000_jobs(void **state)
 {
-    enum { MOST = 4000 };
+    enum { MOST = 1000 };
     static const char *const cases[][3] = {{"[]", "Q.CLAIM mail ACK", "b 1"},
                                            {"[]", "Q.MCLAIM 1 mail ACK", "mail b 1"},
                                            {"0", "Q.ACK mail", "b 1"},
@@ -64,7 +64,7 @@ static void a_command_takes_at_most_4000_jobs(void **state)
         bool fits = cases[i][0][0] != '!';
         redisReply *reply = ask_many(client, cases[i][1], cases[i][2], fits ? MOST : MOST + 1);
         char *text = reply_text(reply);
-        if (!reply_text_matches(fits ? cases[i][0] : "!ERR a command takes at most 4000 jobs",
+        if (!reply_text_matches(fits ? cases[i][0] : "!ERR a command takes at most 1000 jobs",
                                 text))
             fail_at(__FILE__, __LINE__, "%s: %.200s", cases[i][1], text);
         free(text);
@@ -131,19 +131,19 @@ static void two_workers_that_acknowledge_the_same_job_both_go_on(void **state)
 static void what_was_pushed_together_survives_kill(void **state)
 {
     (void)state;
-    enum { JOBS = 4000 };
+    enum { JOBS = 1000 };
     struct server_process *server = server_process_start("");
     redisContext *client = client_open(server);
-    redisReply *reply = ask_many(client, "Q.MPUSH mail 4000", "body", JOBS);
+    redisReply *reply = ask_many(client, "Q.MPUSH mail 1000", "body", JOBS);
     assert_int_equal(reply->elements, JOBS);
     server_process_kill(server);
     client_close(client);
     server_process_run(server);
     client = client_open(server);
-    expect(client, "4000", "Q.LEN mail ready");
+    expect(client, "1000", "Q.LEN mail ready");
     expect_field(client, "body", "\"body\"", "Q.GET mail %s", reply->element[JOBS - 1]->str);
     freeReplyObject(reply);
-    reply = ask_many(client, "Q.MPUSH mail 4001", "body", JOBS + 1);
+    reply = ask_many(client, "Q.MPUSH mail 1001", "body", JOBS + 1);
     assert_int_equal(reply->type, REDIS_REPLY_ERROR);
     freeReplyObject(reply);
 }
@@ -224,7 +224,7 @@ static void two_workers_with_one_job_produce_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        served_test(a_command_takes_at_most_4000_jobs),
+        served_test(a_command_takes_at_most_1000_jobs),
         serving_test(what_a_blocked_claim_acknowledged_survives_kill),
         served_test(a_client_that_goes_has_acknowledged_and_takes_nothing),
         served_test(two_workers_that_acknowledge_the_same_job_both_go_on),

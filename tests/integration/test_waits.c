@@ -180,15 +180,15 @@ static void nothing_of_many_who_go_is_kept(void **state)
     free(words);
 }
 
-static void one_wait_takes_4000_ids(void **state)
+static void one_wait_takes_1000_ids(void **state)
 {
     redisContext *client = served_client(state);
     push_and_claim(client, "a");
-    redisReply *reply = wait_for_many(client, 4000);
-    assert_int_equal(reply->elements, 4000);
+    redisReply *reply = wait_for_many(client, 1000);
+    assert_int_equal(reply->elements, 1000);
     freeReplyObject(reply);
-    reply = wait_for_many(client, 4001);
-    assert_string_equal(reply->str, "ERR a command takes at most 4000 jobs");
+    reply = wait_for_many(client, 1001);
+    assert_string_equal(reply->str, "ERR a command takes at most 1000 jobs");
     freeReplyObject(reply);
 }
 
@@ -204,7 +204,7 @@ int main(void)
         served_test(a_wait_ends_by_client_unblock),
         served_test(what_follows_in_the_pipeline_comes_later),
         served_test(nothing_of_many_who_go_is_kept),
-        served_test(one_wait_takes_4000_ids),
+        served_test(one_wait_takes_1000_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

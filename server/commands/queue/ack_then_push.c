@@ -1,11 +1,9 @@
 #include "server/commands/queue/ack_then_push.h"
 
+#include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_options.h"
-#include "server/dispatch/long_work.h"
 
 #include <stdlib.h>
-
-enum { PUSHES_MAX = LONG_ENOUGH };
 
 struct hand_over {
     int64_t token;
@@ -27,8 +25,8 @@ static struct dueq_push *add_push(struct context *context, struct hand_over *han
     size_t capacity = hand_over->capacity == 0 ? 4 : hand_over->capacity * 2;
     struct dueq_push *grown;
 
-    if (hand_over->count == PUSHES_MAX) {
-        resp_error(context->reply, "ERR there are more than 4000 pushes");
+    if (hand_over->count == JOB_IDS_MAX) {
+        resp_error(context->reply, "ERR there are more than 1000 pushes");
         return NULL;
     }
     if (hand_over->count < hand_over->capacity)

@@ -55,12 +55,12 @@ static bool read_acks(struct context *context, size_t *at, const struct argument
 }
 
 #define COUNT_RULE                                                                             \
-    INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")
+    INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 1000")
 
 static const struct argument_option options[] = {
     {"count", OPTION_INTEGER(struct claim, count),
      .rule =
-         INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 4000")},
+         INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 1000")},
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},
@@ -313,6 +313,10 @@ static enum outcome run_q_mclaim(struct context *context)
         return OUTCOME_DONE;
     if ((uint64_t)topics > context_count(context) - 2)
         return context_syntax_error(context);
+    if (topics > JOB_IDS_MAX) {
+        resp_error(context->reply, "ERR a command takes at most 1000 topics");
+        return OUTCOME_DONE;
+    }
     claim.topics = (size_t)topics;
     return read_claim(context, &claim) ? ack_and_claim(context, &claim) : OUTCOME_DONE;
 }

@@ -2,14 +2,13 @@
  * wait for so long. */
 #include "server/dispatch/command_list.h"
 
+#include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_options.h"
-#include "server/dispatch/long_work.h"
 
 #include <stdlib.h>
 
 enum {
-    JOBS_MAX = LONG_ENOUGH, /* some 8 ms */
-    EACH_WIDTH = 4          /* arguments of a job after EACH: id, delay, priority, body */
+    EACH_WIDTH = 4 /* arguments of a job after EACH: id, delay, priority, body */
 };
 
 struct many {
@@ -29,8 +28,8 @@ static bool read_count(struct context *context, size_t at, struct many *many)
 
     if (!arguments_integer(
             context, at,
-            INTEGER_RANGE(1, JOBS_MAX,
-                          "ERR number of jobs is out of range, must be between 1 and 4000"),
+            INTEGER_RANGE(1, JOB_IDS_MAX,
+                          "ERR number of jobs is out of range, must be between 1 and 1000"),
             &count))
         return false;
     many->first = at + 1;

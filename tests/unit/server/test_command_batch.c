@@ -145,9 +145,9 @@ static void bad_pushes_of_many_push_none(void **state)
 {
     static const char *const lines[][2] = {
         {"!ERR wrong number of arguments for 'q.mpush' command", "Q.MPUSH t 1"},
-        {"!ERR number of jobs is out of range, must be between 1 and 4000", "Q.MPUSH t 0 a"},
-        {"!ERR number of jobs is out of range, must be between 1 and 4000", "Q.MPUSH t 4001 a"},
-        {"!ERR number of jobs is out of range, must be between 1 and 4000", "Q.MPUSH t -1 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 1000", "Q.MPUSH t 0 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 1000", "Q.MPUSH t 1001 a"},
+        {"!ERR number of jobs is out of range, must be between 1 and 1000", "Q.MPUSH t -1 a"},
         {"!ERR value is not an integer or out of range", "Q.MPUSH t x a"},
         {"!ERR value is not an integer or out of range", "Q.MPUSH t 18446744073709551617 a"},
         {"!ERR there are fewer jobs than their number says", "Q.MPUSH t 2 a"},

@@ -174,8 +174,8 @@ static void bad_claims_claim_nothing(void **state)
     static const char *const lines[][2] = {
         {"ERR syntax error", "Q.CLAIM topic COUNT"},
         {"ERR syntax error", "Q.CLAIM topic FOO 1"},
-        {"ERR value is out of range, must be between 1 and 4000", "Q.CLAIM topic COUNT 0"},
-        {"ERR value is out of range, must be between 1 and 4000", "Q.CLAIM topic COUNT 4001"},
+        {"ERR value is out of range, must be between 1 and 1000", "Q.CLAIM topic COUNT 0"},
+        {"ERR value is out of range, must be between 1 and 1000", "Q.CLAIM topic COUNT 1001"},
         {"ERR value is not an integer or out of range", "Q.CLAIM topic COUNT x"},
         {"ERR invalid duration 'x': *", "Q.CLAIM topic LEASE x"},
         {"ERR invalid duration '-1': *", "Q.CLAIM topic BLOCK -1"},
