@@ -801,9 +801,11 @@ static void limit_clients(struct config *config)
 }
 
 /* Large buffers go back to the system when they are freed, and threads share two arenas: memory
- * does not grow under a load that comes and goes. */
+ * does not grow under a load that comes and goes. Freed blocks are joined at once: those of a
+ * quarter of a million topics, joined by the next large allocation, took 50 ms of one turn. */
 static void tune_malloc(void)
 {
+    mallopt(M_MXFAST, 0);
     mallopt(M_ARENA_MAX, 2);
     mallopt(M_MMAP_THRESHOLD, 128 * 1024);
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);

@@ -1,7 +1,7 @@
 /* How long turns of the loop take, and what the longest one did: a client waits at least as
- * long as the turn in which its request arrives. The busiest one took the most of the processor:
- * on a machine with other work that is what the server can answer for. `now`: microseconds of any one clock; `cpu`:
- * of the loop's thread. */
+ * long as the turn in which its request arrives. The busiest one took the most of the
+ * processor: on a machine with other work that is what the server can answer for. `now`:
+ * microseconds of any one clock; `cpu`: of the loop's thread. */
 #ifndef DUEQ_TURN_WATCH_H
 #define DUEQ_TURN_WATCH_H
 
