@@ -33,7 +33,7 @@ static void a_number_out_of_its_range_is_told_the_range(void **state)
          "Q.PUSH t b PRIORITY 18446744073709551616"},
         {"!ERR JITTER is out of range, *0 and 100",
          "Q.PUSH t b BACKOFF EXP 1 2 JITTER 9223372036854775808"},
-        {"!ERR value is out of range, must be between 1 and 4000",
+        {"!ERR value is out of range, must be between 1 and 1000",
          "Q.CLAIM t COUNT 9223372036854775808"},
         {"!ERR numtopics should be greater than 0", "Q.MCLAIM 0 t"},
         {"!ERR value is not an integer or out of range", "Q.PUSH t b CRASHES -"},
