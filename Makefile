@@ -8,6 +8,7 @@ BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 PORT       ?= 6379
 DIR        ?= ./data
 VERSION    := $(shell cat VERSION)
@@ -16,7 +17,7 @@ OPTIMISE   ?= -O2
 CFLAGS     ?= $(OPTIMISE) -g
 WARNINGS   := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
               -Wformat=2 -Wundef -Wvla -Wwrite-strings -Wpointer-arith
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -DDUEQ_VERSION='"$(VERSION)"' -pthread $(WARNINGS) $(CFLAGS)
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -DDUEQ_VERSION='"$(VERSION)"' -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
 ifdef DEVELOPER
 ALL_CFLAGS += -Werror
 endif
@@ -132,7 +133,7 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
 .PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-sanitize soak test-powercut
-check: check-unit check-model check-integration check-docs check-embed ## unit, model, integration, documents, embedding
+check: check-unit check-model check-integration check-docs check-embed check-packaging ## unit, model, integration, documents, embedding, packaging
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
@@ -193,28 +194,7 @@ format: ## rewrite the code with clang-format
 format-check: ## fail when clang-format would change something
 	clang-format --dry-run -Werror $(CODE)
 
-# Files below DESTDIR, at the paths where they are used later.
-INSTALLED_HEADERS := $(addprefix $(DESTDIR)$(INCLUDEDIR)/dueq/,$(LIBDUEQ_HEADERS))
-INSTALLED_LIBRARIES := $(addprefix $(DESTDIR)$(LIBDIR)/,libdueq.a $(LIBDUEQ_SHARED) \
-                       $(LIBDUEQ_SONAME) libdueq.so pkgconfig/dueq.pc)
-
-.PHONY: install uninstall
-install: all ## install server, man page and libdueq under PREFIX (then ldconfig)
-	install -D -m 755 $(BUILD)/dueq $(DESTDIR)$(BINDIR)/dueq
-	install -D -m 644 server/dueq.1 $(DESTDIR)$(MANDIR)/man1/dueq.1
-	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(BUILD)/libdueq.a $(BUILD)/$(LIBDUEQ_SHARED)
-	ln -sf $(LIBDUEQ_SHARED) $(DESTDIR)$(LIBDIR)/$(LIBDUEQ_SONAME)
-	ln -sf $(LIBDUEQ_SONAME) $(DESTDIR)$(LIBDIR)/libdueq.so
-	for header in $(LIBDUEQ_HEADERS); do \
-	    install -D -m 644 storage/$$header $(DESTDIR)$(INCLUDEDIR)/dueq/$$header || exit; done
-	@mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' storage/libdueq.pc.in \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/dueq.pc
-uninstall: ## remove what install put under PREFIX
-	rm -f $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(MANDIR)/man1/dueq.1 \
-	    $(INSTALLED_LIBRARIES) $(INSTALLED_HEADERS)
-	-@rmdir $(DESTDIR)$(INCLUDEDIR)/dueq/kv $(DESTDIR)$(INCLUDEDIR)/dueq 2>/dev/null
+include tools/packaging/packaging.mk
 
 .PHONY: clean
 clean: ## remove build/
@@ -222,7 +202,7 @@ clean: ## remove build/
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(filter %file %.mk,$(MAKEFILE_LIST))
 
 # Keep objects of tests; include dependencies.
 .SECONDARY:

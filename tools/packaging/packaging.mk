@@ -1,0 +1,35 @@
+# What makes dueq ready to be installed: included by the Makefile. Scripts and files: this folder.
+
+# Files below DESTDIR, at the paths where they are used later.
+INSTALLED_HEADERS := $(addprefix $(DESTDIR)$(INCLUDEDIR)/dueq/,$(LIBDUEQ_HEADERS))
+INSTALLED_LIBRARIES := $(addprefix $(DESTDIR)$(LIBDIR)/,libdueq.a $(LIBDUEQ_SHARED) \
+                       $(LIBDUEQ_SONAME) libdueq.so pkgconfig/dueq.pc)
+INSTALLED_PROGRAM := $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(MANDIR)/man1/dueq.1 \
+                     $(DESTDIR)$(MANDIR)/man5/dueq.conf.5 $(DESTDIR)$(BASHDIR)/dueq
+
+.PHONY: install uninstall
+install: all ## install server, man pages, completion and libdueq under PREFIX, below DESTDIR (then ldconfig)
+	install -D -m 755 $(BUILD)/dueq $(DESTDIR)$(BINDIR)/dueq
+	install -D -m 644 server/dueq.1 $(DESTDIR)$(MANDIR)/man1/dueq.1
+	install -D -m 644 tools/packaging/dueq.conf.5 $(DESTDIR)$(MANDIR)/man5/dueq.conf.5
+	install -D -m 644 tools/packaging/dueq.bash $(DESTDIR)$(BASHDIR)/dueq
+	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(BUILD)/libdueq.a $(BUILD)/$(LIBDUEQ_SHARED)
+	ln -sf $(LIBDUEQ_SHARED) $(DESTDIR)$(LIBDIR)/$(LIBDUEQ_SONAME)
+	ln -sf $(LIBDUEQ_SONAME) $(DESTDIR)$(LIBDIR)/libdueq.so
+	for header in $(LIBDUEQ_HEADERS); do \
+	    install -D -m 644 storage/$$header $(DESTDIR)$(INCLUDEDIR)/dueq/$$header || exit; done
+	@mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' storage/libdueq.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/dueq.pc
+uninstall: ## remove what install put under PREFIX
+	rm -f $(INSTALLED_PROGRAM) $(INSTALLED_LIBRARIES) $(INSTALLED_HEADERS)
+	-@rmdir $(DESTDIR)$(INCLUDEDIR)/dueq 2>/dev/null
+
+.PHONY: dist
+dist: ## the last commit as build/dueq-VERSION.tar.gz: the same bytes each time
+	@tools/packaging/dist $(BUILD)
+
+.PHONY: check-packaging
+check-packaging: $(BUILD)/dueq ## manual, completion, `make dist`, scripts of init systems
+	@MAKE='$(MAKE)' BUILD='$(BUILD)' tools/run-tests tests/packaging/run
