@@ -29,7 +29,7 @@ endif
 ALL_LDFLAGS += $(LDFLAGS) -pthread
 
 STORAGE_LIBS  := -llmdb
-PROTOCOL_LIBS := -lm
+PROTOCOL_LIBS := -lhiredis -lm
 SERVER_LIBS   := -levent_core -lm
 CLIENT_LIBS   := -lhiredis -lcmocka -lm
 
@@ -125,7 +125,7 @@ $(UNIT_PROTOCOL): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(BUILD)/libpro
 $(UNIT_STORAGE) $(MODEL): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(BUILD)/libstorage.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(STORAGE_LIBS) -lcmocka -lm
 $(UNIT_SERVER): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(SERVER_ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK) $(CLIENT_LIBS)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK) -lcmocka
 $(INTEGRATION) $(FAULT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libsupport.a $(BUILD)/dueq $(PRELOADS)
 	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(CLIENT_LIBS)
 $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c

@@ -4,24 +4,31 @@
 #include "protocol/number.h"
 #include "protocol/tokens.h"
 
+#include <hiredis/hiredis.h>
+#include <hiredis/read.h>
+#include <hiredis/sds.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Each header line is checked against Redis' rules and the limits before any memory is taken
- * for what it announces. As in Redis, the two bytes after an argument count as CRLF, whatever
- * they are. The scanned bytes of a request move into the block at once, and the arguments are
- * slices of it. */
+/* hiredis trusts what it parses. So this file checks each header line against Redis' rules and
+ * the limits before hiredis gets it; hiredis then parses only bytes that are known to be a
+ * request. As in Redis, the two bytes after an argument count as CRLF, whatever they are. */
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t element_count;
+#else
+typedef int element_count;
+#endif
 
 enum {
     FIRST_ARGUMENTS = 8,
+    FEED_STEP = 64 * 1024,  /* bytes of an incomplete request that hiredis gets at once */
     KEEP_BYTES = 16 * 1024, /* bytes of memory kept between requests */
     KEEP_ARGUMENTS = 64,
-    SHORT_HEADER = 7, /* bytes: "$9999" and CRLF */
     HEADER_LINE_MAX = 64 * 1024,
-    MOVE_STEP = 64 * 1024, /* scanned bytes of an incomplete request that move at once */
     PAGE = 4096,
     HUGE_PAGE = 2 * 1024 * 1024,
     SMALL_PAGES = 4 * HUGE_PAGE /* first bytes of a large argument, in small pages */
@@ -35,30 +42,26 @@ struct span {
 
 struct resp_reader {
     struct resp_limits limits;
+    redisReader *redis;
     struct buffer input;
     enum scan_state state;
     size_t scanned;      /* bytes of input known to belong to the current request */
     size_t expected;     /* arguments not yet scanned */
-    size_t payload;      /* bytes of the current argument, CRLF included */
-    struct buffer block; /* the bytes of the last request */
-    struct span *spans;  /* where its arguments are in the block */
+    size_t payload;      /* bytes of the current argument not yet received, CRLF included */
+    size_t taken;        /* bytes of the current request already given to hiredis */
+    struct buffer block; /* the arguments' bytes */
+    struct span *spans;  /* where they are in the block */
     struct argument *arguments;
     size_t count, capacity;
-    size_t taken;             /* bytes of the current request that left the input */
     struct resp_large *large; /* of the current request; the last one may be incomplete */
     size_t large_count;
+    bool whole; /* hiredis has seen the end of the current request */
+    bool out_of_memory;
     bool failed;
     char error[192];
 };
 
-/* ---- arguments */
-
-static enum resp_read fail(struct resp_reader *reader, const char *why)
-{
-    snprintf(reader->error, sizeof(reader->error), "ERR Protocol error: %s", why);
-    reader->failed = true;
-    return RESP_ERROR;
-}
+/* ---- hiredis' objects: arguments in the block */
 
 static bool make_room_for_argument(struct resp_reader *reader)
 {
@@ -80,31 +83,69 @@ static bool make_room_for_argument(struct resp_reader *reader)
     return true;
 }
 
-/* The argument that begins so many bytes after the scanned ones; they move together. */
-static bool add_argument(struct resp_reader *reader, size_t ahead, size_t size)
+static bool add_argument(struct resp_reader *reader, const char *data, size_t size)
 {
-    size_t offset = buffer_size(&reader->block) + reader->scanned + ahead;
+    char *space = buffer_reserve(&reader->block, size + 1);
 
-    if (!make_room_for_argument(reader)) {
-        fail(reader, "out of memory");
+    if (space == NULL || !make_room_for_argument(reader)) {
+        reader->out_of_memory = true;
         return false;
     }
-    reader->spans[reader->count++] = (struct span){offset, size};
+    memcpy(space, data, size);
+    space[size] = '\0';
+    reader->spans[reader->count++] = (struct span){buffer_size(&reader->block), size};
+    buffer_commit(&reader->block, size + 1);
     return true;
 }
 
-/* Moves the scanned bytes into the block. */
-static bool move_scanned(struct resp_reader *reader)
+static void *create_string(const redisReadTask *task, char *data, size_t size)
 {
-    buffer_append(&reader->block, buffer_content(&reader->input), reader->scanned);
-    if (reader->block.overflowed) {
-        fail(reader, "out of memory");
-        return false;
+    struct resp_reader *reader = task->privdata;
+
+    return add_argument(reader, data, size) ? reader : NULL;
+}
+
+static void *create_array(const redisReadTask *task, element_count count)
+{
+    (void)count;
+    return task->parent == NULL ? task->privdata : NULL;
+}
+
+/* Never called: the scanner accepts only arrays of bulk strings. */
+static void *create_integer(const redisReadTask *task, long long number)
+{
+    (void)task;
+    (void)number;
+    return NULL;
+}
+
+static void *create_nil(const redisReadTask *task)
+{
+    (void)task;
+    return NULL;
+}
+
+static void free_object(void *object)
+{
+    (void)object; /* the block is the reader's */
+}
+
+static redisReplyObjectFunctions object_functions = {
+    .createString = create_string,
+    .createArray = create_array,
+    .createInteger = create_integer,
+    .createNil = create_nil,
+    .freeObject = free_object,
+};
+
+static redisReader *redis_reader(struct resp_reader *reader)
+{
+    if (reader->redis == NULL) {
+        reader->redis = redisReaderCreateWithFunctions(&object_functions);
+        if (reader->redis != NULL)
+            reader->redis->privdata = reader;
     }
-    reader->taken += reader->scanned;
-    buffer_consume(&reader->input, reader->scanned);
-    reader->scanned = 0;
-    return true;
+    return reader->redis;
 }
 
 /* ---- large arguments */
@@ -207,6 +248,8 @@ void resp_reader_free(struct resp_reader *reader)
 {
     if (reader == NULL)
         return;
+    if (reader->redis != NULL)
+        redisReaderFree(reader->redis);
     release_large(reader);
     buffer_release(&reader->input);
     buffer_release(&reader->block);
@@ -232,6 +275,8 @@ size_t resp_reader_unread(const struct resp_reader *reader)
 
 void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *ret_memory)
 {
+    size_t taken = reader->redis == NULL ? 0 : reader->redis->len - reader->redis->pos;
+    size_t space = reader->redis == NULL ? 0 : sdsalloc(reader->redis->buf);
     size_t input = buffer_size(&reader->input);
     size_t large = large_held(reader), coming = 0, coming_held = 0;
 
@@ -239,13 +284,22 @@ void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *r
         coming = reader->large[reader->large_count - 1].got;
         coming_held = held_by(&reader->large[reader->large_count - 1]);
     }
-    ret_memory->input = input + coming;
-    ret_memory->input_free = reader->input.capacity - input + coming_held - coming;
+    ret_memory->input = input + taken + coming;
+    ret_memory->input_free =
+        reader->input.capacity - input + space - taken + coming_held - coming;
     ret_memory->arguments = buffer_size(&reader->block) + large - coming_held;
     ret_memory->total =
         sizeof(*reader) + large + reader->large_count * sizeof(*reader->large) +
-        reader->input.capacity + reader->block.capacity +
+        (space == 0 ? 0 : sizeof(*reader->redis) + space) + reader->input.capacity +
+        reader->block.capacity +
         reader->capacity * (sizeof(*reader->spans) + sizeof(*reader->arguments));
+}
+
+static enum resp_read fail(struct resp_reader *reader, const char *why)
+{
+    snprintf(reader->error, sizeof(reader->error), "ERR Protocol error: %s", why);
+    reader->failed = true;
+    return RESP_ERROR;
 }
 
 bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
@@ -258,7 +312,7 @@ bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
         fail(reader, "query buffer limit exceeded");
         return false;
     }
-    if (reader->state == SCAN_LARGE && buffer_size(&reader->input) == reader->scanned) {
+    if (reader->state == SCAN_LARGE && buffer_size(&reader->input) == 0) {
         size_t used = take_large(reader, data, size);
 
         data += used;
@@ -270,6 +324,16 @@ bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
         return false;
     }
     return true;
+}
+
+/* hiredis frees its buffer only when it gets the next bytes. */
+static void shrink_redis(struct resp_reader *reader, size_t keep)
+{
+    if (reader->redis == NULL || reader->redis->pos < reader->redis->len ||
+        sdsalloc(reader->redis->buf) <= keep)
+        return;
+    redisReaderFree(reader->redis);
+    reader->redis = NULL;
 }
 
 static void shrink_arguments(struct resp_reader *reader, size_t keep)
@@ -293,6 +357,7 @@ static void clear(struct resp_reader *reader)
     shrink_arguments(reader, KEEP_ARGUMENTS);
     reader->count = 0;
     reader->taken = 0;
+    reader->whole = false;
 }
 
 void resp_reader_shrink(struct resp_reader *reader)
@@ -300,6 +365,7 @@ void resp_reader_shrink(struct resp_reader *reader)
     if (reader->state != SCAN_START || buffer_size(&reader->input) > 0)
         return;
     clear(reader);
+    shrink_redis(reader, 0);
     buffer_release(&reader->block);
     buffer_release(&reader->input);
     shrink_arguments(reader, 0);
@@ -353,34 +419,68 @@ static void scan_count(struct resp_reader *reader)
     reader->state = SCAN_ARGUMENT;
 }
 
+static bool feed_redis(struct resp_reader *reader, const char *bytes, size_t size)
+{
+    redisReader *redis = redis_reader(reader);
+
+    if (redis != NULL && redisReaderFeed(redis, bytes, size) == REDIS_OK)
+        return true;
+    fail(reader, "out of memory");
+    return false;
+}
+
+/* Gives the scanned bytes to hiredis. */
+static bool parse_redis(struct resp_reader *reader)
+{
+    void *object = NULL;
+
+    if (!feed_redis(reader, buffer_content(&reader->input), reader->scanned))
+        return false;
+    reader->taken += reader->scanned;
+    buffer_consume(&reader->input, reader->scanned);
+    reader->scanned = 0;
+    if (!reader->whole && redisReaderGetReply(reader->redis, &object) != REDIS_OK) {
+        fail(reader,
+             reader->out_of_memory ? "out of memory" : redisReaderGetError(reader->redis));
+        return false;
+    }
+    reader->whole = reader->whole || object != NULL;
+    if (reader->whole)
+        shrink_redis(reader, KEEP_BYTES);
+    return true;
+}
+
+/* hiredis gets an empty argument instead. */
+static void begin_large(struct resp_reader *reader, size_t header, size_t length)
+{
+    static const char empty[] = "$0\r\n\r\n";
+
+    if (!parse_redis(reader))
+        return;
+    if (!add_large(reader, length)) {
+        fail(reader, "out of memory");
+        return;
+    }
+    buffer_consume(&reader->input, header);
+    if (feed_redis(reader, empty, sizeof(empty) - 1) && parse_redis(reader))
+        reader->state = SCAN_LARGE;
+}
+
 static void end_argument(struct resp_reader *reader)
 {
     reader->expected--;
     reader->state = reader->expected == 0 ? SCAN_START : SCAN_ARGUMENT;
 }
 
-/* In the block the argument is empty. */
-static void begin_large(struct resp_reader *reader, size_t header, size_t length)
-{
-    if (!add_large(reader, length)) {
-        fail(reader, "out of memory");
-        return;
-    }
-    if (!add_argument(reader, 0, 0) || !move_scanned(reader))
-        return;
-    buffer_append(&reader->block, "", 1); /* an overflow shows at the next move */
-    buffer_consume(&reader->input, header);
-    reader->taken += header;
-    reader->state = SCAN_LARGE;
-}
-
 static void scan_payload(struct resp_reader *reader)
 {
-    if (buffer_size(&reader->input) - reader->scanned < reader->payload ||
-        !add_argument(reader, 0, reader->payload - 2))
-        return;
-    reader->scanned += reader->payload;
-    end_argument(reader);
+    size_t left = buffer_size(&reader->input) - reader->scanned;
+    size_t step = left < reader->payload ? left : reader->payload;
+
+    reader->scanned += step;
+    reader->payload -= step;
+    if (reader->payload == 0)
+        end_argument(reader);
 }
 
 static void scan_large(struct resp_reader *reader)
@@ -395,48 +495,13 @@ static void scan_large(struct resp_reader *reader)
     end_argument(reader);
 }
 
-static void begin_argument(struct resp_reader *reader, size_t header, size_t length)
-{
-    if (reader->limits.large_bytes > 0 && length >= reader->limits.large_bytes) {
-        begin_large(reader, header, length);
-        return;
-    }
-    reader->scanned += header;
-    reader->payload = length + 2;
-    reader->state = SCAN_PAYLOAD;
-    scan_payload(reader);
-}
-
-/* Reads the header of a short argument, as most are. Returns its bytes; 0: it is another one,
- * or a wrong one. */
-static size_t short_header(const char *line, size_t left, size_t *ret_length)
-{
-    size_t length, at = 2;
-
-    if (left < SHORT_HEADER || line[0] != '$' || line[1] < '1' || line[1] > '9')
-        return 0;
-    for (length = (size_t)(line[1] - '0'); line[at] >= '0' && line[at] <= '9'; at++) {
-        if (at == SHORT_HEADER - 2)
-            return 0;
-        length = length * 10 + (size_t)(line[at] - '0');
-    }
-    *ret_length = length;
-    return line[at] == '\r' ? at + 2 : 0;
-}
-
 static void scan_argument(struct resp_reader *reader)
 {
     const char *text;
-    size_t size, short_length;
+    size_t size;
     int64_t length;
     char why[64];
 
-    size = short_header(buffer_content(&reader->input) + reader->scanned,
-                        buffer_size(&reader->input) - reader->scanned, &short_length);
-    if (size > 0 && short_length <= reader->limits.bulk_bytes) {
-        begin_argument(reader, size, short_length);
-        return;
-    }
     if (!header_line(reader, "too big bulk count string", &text, &size))
         return;
     if (text[-1] != '$') {
@@ -450,22 +515,25 @@ static void scan_argument(struct resp_reader *reader)
                                                                : "invalid bulk length");
         return;
     }
-    begin_argument(reader, size + 3, (size_t)length);
+    if (reader->limits.large_bytes > 0 && (size_t)length >= reader->limits.large_bytes) {
+        begin_large(reader, size + 3, (size_t)length);
+        return;
+    }
+    reader->scanned += size + 3;
+    reader->payload = (size_t)length + 2;
+    reader->state = SCAN_PAYLOAD;
 }
 
 /* ---- the finished request */
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)
 {
-    char *block = buffer_content(&reader->block);
     size_t bytes = 0;
 
     for (size_t i = 0; i < reader->count; i++) {
-        const struct span *span = &reader->spans[i];
-
-        block[span->offset + span->size] = '\0'; /* its CR */
-        reader->arguments[i] = (struct argument){block + span->offset, span->size};
-        bytes += span->size;
+        reader->arguments[i] = (struct argument){
+            buffer_content(&reader->block) + reader->spans[i].offset, reader->spans[i].size};
+        bytes += reader->spans[i].size;
     }
     for (size_t i = 0; i < reader->large_count; i++) {
         const struct resp_large *large = &reader->large[i];
@@ -479,31 +547,13 @@ static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_r
 
 /* ---- inline commands */
 
-/* Splits the line into words in the block. Returns how many; -1: quotes are unbalanced; -2: out
- * of memory. */
-static int split_inline(struct resp_reader *reader, const char *line, size_t size)
-{
-    char *space = buffer_reserve(&reader->block, size * 2 + 1);
-    struct argument *words = malloc((size / 2 + 1) * sizeof(*words));
-    int count = -2;
-
-    if (space != NULL && words != NULL)
-        count = tokens_split(line, size, space, words, size / 2 + 1);
-    for (int i = 0; i < count; i++)
-        if (!add_argument(reader, (size_t)(words[i].data - space), words[i].size))
-            count = -2;
-    if (count > 0)
-        buffer_commit(&reader->block,
-                      (size_t)(words[count - 1].data - space) + words[count - 1].size + 1);
-    free(words);
-    return count;
-}
-
 static enum resp_read read_inline(struct resp_reader *reader, struct request *ret_request)
 {
     const char *line = buffer_content(&reader->input);
     size_t left = buffer_size(&reader->input), size;
     const char *end = memchr(line, '\n', left);
+    struct argument *words;
+    char *space;
     int count;
 
     if (end == NULL)
@@ -512,8 +562,18 @@ static enum resp_read read_inline(struct resp_reader *reader, struct request *re
     size = (size_t)(end - line);
     if (size > 0 && line[size - 1] == '\r')
         size--;
-    count = split_inline(reader, line, size);
+    space = malloc(size * 2 + 1);
+    words = malloc((size / 2 + 1) * sizeof(*words));
+    count = space == NULL || words == NULL
+                ? 0
+                : tokens_split(line, size, space, words, size / 2 + 1);
+    for (int i = 0; i < count; i++)
+        add_argument(reader, words[i].data, words[i].size);
     buffer_consume(&reader->input, (size_t)(end - line) + 1);
+    if (space == NULL || words == NULL || reader->out_of_memory)
+        count = -2;
+    free(space);
+    free(words);
     if (count < 0)
         return fail(reader, count == -2 ? "out of memory" : "unbalanced quotes in request");
     return count == 0 ? RESP_MORE : hand_out(reader, ret_request);
@@ -551,7 +611,7 @@ static bool scan(struct resp_reader *reader)
         scan_one(reader);
         if (reader->failed || (state == SCAN_START && reader->state == SCAN_START))
             return false;
-        if (reader->state == SCAN_START)
+        if (state >= SCAN_PAYLOAD && reader->state == SCAN_START)
             return true;
         if (reader->scanned == scanned && buffer_size(&reader->input) == left &&
             reader->state == state)
@@ -565,12 +625,13 @@ static enum resp_read read_resp(struct resp_reader *reader, struct request *ret_
 
     if (reader->failed)
         return RESP_ERROR;
-    if ((complete || reader->scanned >= MOVE_STEP) && !move_scanned(reader))
+    if ((complete || reader->scanned >= FEED_STEP) && !parse_redis(reader))
         return RESP_ERROR;
     if (!complete)
         return RESP_MORE;
     reader->taken = 0;
-    return hand_out(reader, ret_request);
+    return reader->whole ? hand_out(reader, ret_request)
+                         : fail(reader, "unexpected end of request");
 }
 
 enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_request)

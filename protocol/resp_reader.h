@@ -1,7 +1,8 @@
 /* Reads requests (RESP arrays of bulk strings, and inline commands) from a stream of bytes.
- * The arguments of a request are slices of one memory block per reader, into which its bytes
- * are moved at once. A large argument gets memory of its own, which the caller can take over:
- * its bytes are copied once.
+ * hiredis' redisReader parses RESP and calls our object functions, which put the arguments into
+ * one memory block per reader, without an allocation per argument. A large argument bypasses
+ * hiredis and gets memory of its own, which the caller can take over: its bytes are copied
+ * once.
  *
  * The reader checks each number that a client sends against the limits before it touches
  * memory. After an error it stays in error: send resp_reader_error() and close the connection.
