@@ -54,7 +54,8 @@ struct dueq_watch; /* a watched job: dueq_watch_end */
  *
  * DUEQ_INVALID: an option is out of its range, or options->size is less than that of the first
  * version (dueq_options_init was not called). DUEQ_LOCKED: another process has the directory
- * open. DUEQ_FORMAT: a newer version wrote it. Cost: replays the journal since the last
+ * open. DUEQ_FORMAT: a newer version wrote it. DUEQ_STOPPED:
+ * options->on_progress said so. Cost: replays the journal since the last
  * checkpoint, and reads all topics, but no jobs. */
 enum dueq_status dueq_open(const char *dir, const struct dueq_options *options,
                            struct dueq_time time, struct dueq **ret_store,

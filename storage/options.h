@@ -18,6 +18,14 @@ enum dueq_durability {
     DUEQ_SYNC_NONE      /* counts as durable when written; no syncs */
 };
 
+/* How far an opening is. */
+struct dueq_progress {
+    uint64_t journal_bytes;    /* of the files to be replayed; the last one counts in full */
+    uint64_t replayed_bytes;   /* of these */
+    uint64_t replayed_records; /* that the last checkpoint does not contain */
+    uint64_t topics;           /* loaded: they come after the journal */
+};
+
 #define DUEQ_RECORD_MAX ((size_t)3 << 30) /* bytes that one batch may hold at most */
 
 /* With DUEQ_SYNC_INTERVAL and DUEQ_SYNC_NONE a power cut can lose commits that count as
@@ -45,6 +53,11 @@ struct dueq_options {
     void *notify_arg;
     bool heeds_pressure; /* the caller asks dueq_pressure before it makes changes: then no
                             commit waits for a checkpoint */
+    /* Called by dueq_open in its thread: for each record of the journal, each topic and each
+     * transaction of a merge, so it must be quick. False: dueq_open answers DUEQ_STOPPED, and
+     * the directory has what it had. NULL: nobody asks. */
+    bool (*on_progress)(void *arg, const struct dueq_progress *progress);
+    void *progress_arg;
 };
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which

@@ -21,7 +21,8 @@
     X(DUEQ_CORRUPT, "the data on disk is damaged")                                             \
     X(DUEQ_BUSY, "other work comes first: try again")                                          \
     X(DUEQ_IO, "the disk failed")                                                              \
-    X(DUEQ_NOMEM, "out of memory")
+    X(DUEQ_NOMEM, "out of memory")                                                             \
+    X(DUEQ_STOPPED, "the opening was stopped")
 
 enum dueq_status {
 #define DUEQ_STATUS_ENUM(code, text) code,

@@ -111,6 +111,7 @@ const char *context_status_text(enum dueq_status status)
     case DUEQ_LOCKED:
     case DUEQ_FORMAT:
     case DUEQ_IO:
+    case DUEQ_STOPPED:
         break;
     }
     return "MISCONF the store failed: see the log";

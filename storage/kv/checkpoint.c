@@ -51,7 +51,8 @@ struct checkpoint {
 /* ---- in the caller's thread */
 
 /* Folds the oldest run. An opening does no more of it, and only for want of another number. */
-static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_mark *mark)
+static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_mark *mark,
+                                    checkpoint_asks_fn asks, void *arg)
 {
     struct fold *fold = fold_new(lmdb);
     uint64_t end = mark->runs.first + 1;
@@ -62,6 +63,8 @@ static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_m
         status = fold_step(fold, mark, end, limit, &moved);
         if (status == DUEQ_OK) {
             status = lmdb_renew(lmdb);
+            if (status == DUEQ_OK)
+                status = asks(arg);
         } else if (status == DUEQ_FULL && limit > FOLD_LEAST) {
             limit /= 2;
             status = DUEQ_OK;
@@ -71,7 +74,7 @@ static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_m
     return status;
 }
 
-static enum dueq_status merge_whole(struct merge *merge)
+static enum dueq_status merge_whole(struct merge *merge, checkpoint_asks_fn asks, void *arg)
 {
     enum dueq_status status;
     bool again;
@@ -83,19 +86,22 @@ static enum dueq_status merge_whole(struct merge *merge)
         again = status == DUEQ_FULL && !least;
         if (status == DUEQ_OK)
             status = lmdb_renew(merge->lmdb);
+        if (status == DUEQ_OK)
+            status = asks(arg);
     } while (again || (status == DUEQ_OK && merge->more));
     return status;
 }
 
 enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
-                                  const struct checkpoint_mark *mark)
+                                  const struct checkpoint_mark *mark, checkpoint_asks_fn asks,
+                                  void *arg)
 {
     struct checkpoint_mark now;
     enum dueq_status status = mark_read(lmdb, &now);
     struct merge merge;
 
     if (status == DUEQ_OK && run_list_count(&now.runs) == RUNS_MOST)
-        status = fold_oldest(lmdb, &now);
+        status = fold_oldest(lmdb, &now, asks, arg);
     if (status != DUEQ_OK)
         return status;
     now.lsn = mark->lsn;
@@ -103,7 +109,7 @@ enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable
     status = merge_init(&merge, lmdb, table, &now);
     if (status != DUEQ_OK)
         return status;
-    status = merge_whole(&merge);
+    status = merge_whole(&merge, asks, arg);
     merge_release(&merge);
     return status;
 }

@@ -57,9 +57,13 @@ struct checkpoint_stats {
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);
 
-/* Merges in the caller's thread: for replay, before the checkpoint thread exists. DUEQ_FULL:
- * LMDB contains a part of the table, and the old mark. O(table). */
+/* Asked after each transaction: DUEQ_OK, or the status with which the merge ends. */
+typedef enum dueq_status (*checkpoint_asks_fn)(void *arg);
+
+/* Merges in the caller's thread: for replay, before the checkpoint thread exists. DUEQ_FULL, or
+ * a status of `asks`: LMDB contains a part of the table, and the old mark. O(table). */
 enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable *table,
-                                  const struct checkpoint_mark *mark);
+                                  const struct checkpoint_mark *mark, checkpoint_asks_fn asks,
+                                  void *arg);
 
 #endif

@@ -33,10 +33,14 @@ enum { KV_PUT_PARTS_MAX = 4 }; /* slices of one value given to kv_putv */
 /* Opens or creates DIR (data.mdb, lock.mdb, FORMAT, journal/), takes its lock, replays the
  * journal. Cuts off a torn tail. DUEQ_CORRUPT: damage up to a record that is known to be
  * durable; the directory does not change. Others: DUEQ_INVALID (an option, or the length of
- * dir), DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM. On failure *ret_kv is
- * untouched and error says why. O(journal). */
+ * dir), DUEQ_LOCKED, DUEQ_FORMAT, DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM, DUEQ_STOPPED. On failure
+ * *ret_kv is untouched and error says why. O(journal). */
 enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
                          struct kv **ret_kv, struct dueq_error *error);
+
+/* For those who load what they need after kv_open: so many topics are loaded. DUEQ_STOPPED:
+ * options.on_progress wants no more of it. O(1). */
+enum dueq_status kv_report_topics(struct kv *kv, uint64_t topics);
 
 /* Makes all commits durable, checkpoints them so that the next opening replays nothing, and
  * frees everything. Does not commit: a batch is dropped, and then there is no checkpoint and

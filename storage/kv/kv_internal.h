@@ -63,7 +63,8 @@ struct kv {
     size_t
         check_left; /* bytes of large values that may be checked in slices until kv_maintain */
     bool in_slices; /* kv_begin_slices was called, and nothing has changed since */
-    struct dueq_stats stats; /* only the counters that kv.c itself keeps */
+    struct dueq_progress progress; /* of the opening */
+    struct dueq_stats stats;       /* only the counters that kv.c itself keeps */
 };
 
 /* Called by the threads. arg: the struct kv. */

@@ -10,6 +10,25 @@
 
 enum { NOTE_MS = 100 }; /* without work, before the journal notes what is durable */
 
+/* ---- progress */
+
+static enum dueq_status report(void *arg)
+{
+    const struct kv *kv = arg;
+    const struct dueq_options *options = &kv->options;
+
+    if (options->on_progress == NULL ||
+        options->on_progress(options->progress_arg, &kv->progress))
+        return DUEQ_OK;
+    return DUEQ_STOPPED;
+}
+
+enum dueq_status kv_report_topics(struct kv *kv, uint64_t topics)
+{
+    kv->progress.topics = topics;
+    return report(kv);
+}
+
 /* ---- replay */
 
 static enum dueq_status replay_large(struct kv *kv, const struct batch_operation *operation)
@@ -51,7 +70,7 @@ static enum dueq_status replay_operations(struct kv *kv, const struct journal_re
 static enum dueq_status merge_replayed(struct kv *kv)
 {
     struct checkpoint_mark mark = kv_mark(kv);
-    enum dueq_status status = checkpoint_merge(kv->lmdb, kv->active, &mark);
+    enum dueq_status status = checkpoint_merge(kv->lmdb, kv->active, &mark, report, kv);
 
     kv->replay_full = status == DUEQ_FULL;
     if (status != DUEQ_OK)
@@ -68,6 +87,9 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     struct kv *kv = arg;
     enum dueq_status status = replay_operations(kv, record);
 
+    kv->progress.journal_bytes = record->total;
+    kv->progress.replayed_bytes = record->end < record->total ? record->end : record->total;
+    kv->progress.replayed_records++;
     kv->lsn = record->lsn;
     kv->since_freeze += record->size;
     if (record->time > kv->time_floor)
@@ -75,7 +97,7 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
     if (status == DUEQ_OK && memtable_reserved(kv->active) >= kv->options.memtable_bytes &&
         !kv->replay_full)
         status = merge_replayed(kv);
-    return status;
+    return status == DUEQ_OK ? report(kv) : status;
 }
 
 /* ---- opening */
@@ -142,7 +164,8 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
     kv->lsn = result.last_lsn;
     kv->stats.replayed_records = result.records;
     kv->stats.cut_bytes = result.cut_bytes;
-    return DUEQ_OK;
+    kv->progress.replayed_bytes = kv->progress.journal_bytes;
+    return report(kv);
 }
 
 enum dueq_status kv_open(const char *dir, const struct dueq_options *options,

@@ -45,6 +45,7 @@ struct journal_record {
     int64_t time; /* unix ms given to journal_append */
     const uint8_t *payload;
     size_t size;
+    uint64_t end, total; /* of the replay: bytes up to the record's end, of all segments */
 };
 typedef enum dueq_status (*journal_replay_fn)(void *arg, const struct journal_record *record);
 

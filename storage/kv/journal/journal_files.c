@@ -196,6 +196,15 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
     return DUEQ_OK;
 }
 
+uint64_t journal_files_size(const struct journal_files *files, uint64_t number)
+{
+    char path[PATH_MAX];
+    struct stat stats;
+
+    journal_files_live_path(files, number, path);
+    return stat(path, &stats) == 0 ? (uint64_t)stats.st_size : 0;
+}
+
 /* ---- making */
 
 static bool is_no_room(int error)

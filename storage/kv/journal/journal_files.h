@@ -80,6 +80,9 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
                                     size_t most, uint8_t **ret_bytes, size_t *ret_size,
                                     struct dueq_error *error);
 
+/* Bytes of a live segment; 0: it is not to be found out. */
+uint64_t journal_files_size(const struct journal_files *files, uint64_t number);
+
 /* A file for a new segment of at least `size` bytes: a spare, else a new one, else the reserve.
  * Its name is not synced yet (fsync_dir). DUEQ_FULL: no room; DUEQ_NOMEM: no descriptor or
  * memory now; after both, nothing has changed. DUEQ_IO: errno says why. */

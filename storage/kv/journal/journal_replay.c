@@ -16,7 +16,8 @@ struct reading {
     void *arg;
     struct dueq_error *error;
     struct journal_replay *replay;
-    uint64_t expected; /* the next LSN; 0: not known yet */
+    uint64_t expected;      /* the next LSN; 0: not known yet */
+    uint64_t before, total; /* bytes: of the segments before this one, of all */
     /* of the segment that is being read */
     uint64_t number, salt;
     uint8_t *bytes;
@@ -64,11 +65,13 @@ static enum dueq_status read_records(struct reading *reading)
            record_read(reading->bytes + reading->offset, reading->size - reading->offset,
                        reading->salt, &header) &&
            header.lsn == reading->expected) {
-        struct journal_record record = {.lsn = header.lsn,
-                                        .time = header.time,
-                                        .payload = reading->bytes + reading->offset +
-                                                   RECORD_HEADER_SIZE,
-                                        .size = header.size};
+        struct journal_record record = {
+            .lsn = header.lsn,
+            .time = header.time,
+            .payload = reading->bytes + reading->offset + RECORD_HEADER_SIZE,
+            .size = header.size,
+            .end = reading->before + reading->offset + record_space(header.size),
+            .total = reading->total};
         enum dueq_status status = DUEQ_OK;
 
         if (header.lsn > reading->after) {
@@ -287,6 +290,7 @@ static enum dueq_status go_on(struct reading *reading, size_t *index, bool *ret_
     *ret_on = status == DUEQ_OK && reading->header_sound &&
               reading->header.first_lsn == reading->expected;
     if (*ret_on) {
+        reading->before += before.size;
         free(before.bytes);
         *index = next;
         return DUEQ_OK;
@@ -302,6 +306,8 @@ static enum dueq_status read_from(struct reading *reading, size_t index,
     enum dueq_status status = load(reading, index);
     bool on = true;
 
+    for (size_t i = index; i < reading->listing->count; i++)
+        reading->total += journal_files_size(reading->files, reading->listing->numbers[i]);
     reading->expected = reading->header.first_lsn;
     while (status == DUEQ_OK && on) {
         status = read_records(reading);

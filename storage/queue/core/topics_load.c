@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 
-/* Counts the bytes of all bodies of a topic that was saved without their sum. O(jobs), once. */
-static enum dueq_status count_bytes(struct queue *queue, struct topic *topic)
+/* Counts the bytes of all bodies of a topic that was saved without their sum, one of `count`.
+ * O(jobs), once. */
+static enum dueq_status count_bytes(struct queue *queue, struct topic *topic, uint64_t count)
 {
     struct kv_key prefix;
     enum dueq_status status =
@@ -19,19 +20,21 @@ static enum dueq_status count_bytes(struct queue *queue, struct topic *topic)
 
         if (job_record_read_body(kv_cursor_value(queue->cursor), &body))
             topic->bytes += body.body.size;
-        status = kv_cursor_next(queue->cursor);
+        status = kv_report_topics(queue->kv, count);
+        if (status == DUEQ_OK)
+            status = kv_cursor_next(queue->cursor);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 /* Those without a sum are the only ones to be saved so far. */
-static enum dueq_status count_missing_bytes(struct queue *queue)
+static enum dueq_status count_missing_bytes(struct queue *queue, uint64_t count)
 {
     enum dueq_status status = DUEQ_OK;
 
     for (struct topic *topic = queue->dirty; topic != NULL && status == DUEQ_OK;
          topic = topic->dirty_next) {
-        status = count_bytes(queue, topic);
+        status = count_bytes(queue, topic, count);
         queue->bytes += topic->bytes;
     }
     return status;
@@ -157,6 +160,8 @@ static enum dueq_status load_topics(struct loader *loader)
     while (status == DUEQ_OK && kv_key_begins(kv_cursor_key(cursor), &table)) {
         status = load_topic(loader, kv_cursor_key(cursor), kv_cursor_value(cursor));
         if (status == DUEQ_OK)
+            status = kv_report_topics(loader->queue->kv, loader->count);
+        if (status == DUEQ_OK)
             status = kv_cursor_next(cursor);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -182,5 +187,5 @@ enum dueq_status topics_load(struct queue *queue)
     topic_free(loader.topic);
     if (status == DUEQ_OK)
         status = filled;
-    return status == DUEQ_OK ? count_missing_bytes(queue) : status;
+    return status == DUEQ_OK ? count_missing_bytes(queue, loader.count) : status;
 }

@@ -1,0 +1,179 @@
+/* What an opening reports, and that it can be stopped at each report: nothing is lost. */
+#include "storage/dueq.h"
+#include "storage/queue/queue.h"
+#include "storage/store.h"
+#include "tests/support/store/store_fixture.h"
+#include "tests/support/text.h"
+
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TOPICS = 5, JOBS = 300, BODY = 1000 };
+
+static struct store_fixture test;
+
+/* ---- what is to be replayed */
+
+static struct dueq_slice number(int value)
+{
+    static char name[16];
+
+    snprintf(name, sizeof(name), "%d", value);
+    return text(name);
+}
+
+static void push(int job)
+{
+    static char body[BODY];
+    char topic[16];
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    snprintf(topic, sizeof(topic), "topic%d", job % TOPICS);
+    dueq_push_init(&push);
+    push.topic = text(topic);
+    push.id = number(job);
+    push.body = dueq_slice(body, sizeof(body));
+    assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
+    store_fixture_commit(&test);
+}
+
+/* A journal of many records. The next opening has small memtables, and merges many times. */
+static int set_up(void **state)
+{
+    *state = &test;
+    store_fixture_init(&test);
+    test.options.segment_bytes = 64 << 10;
+    store_fixture_open(&test);
+    for (int job = 0; job < JOBS; job++)
+        push(job);
+    store_fixture_abandon(&test);
+    test.options.memtable_bytes = 32 << 10;
+    return 0;
+}
+
+/* ---- reports */
+
+struct watcher {
+    struct dueq_progress last;
+    unsigned reports, until; /* until: the report that stops the opening; 0: none */
+};
+
+static bool watch(void *arg, const struct dueq_progress *progress)
+{
+    struct watcher *watcher = arg;
+
+    assert_true(progress->journal_bytes >= progress->replayed_bytes);
+    assert_true(progress->replayed_bytes >= watcher->last.replayed_bytes);
+    assert_true(progress->replayed_records >= watcher->last.replayed_records);
+    assert_true(progress->topics >= watcher->last.topics);
+    watcher->last = *progress;
+    return ++watcher->reports != watcher->until;
+}
+
+static enum dueq_status open_watched(struct watcher *watcher, struct dueq_error *error)
+{
+    enum dueq_status status;
+
+    test.options.on_progress = watch;
+    test.options.progress_arg = watcher;
+    status = dueq_open(test.dir, &test.options, test.time, &test.store, error);
+    test.options.on_progress = NULL;
+    return status;
+}
+
+static void an_opening_tells_how_far_it_is(void **state)
+{
+    struct watcher watcher = {.until = 0};
+
+    (void)state;
+    assert_int_equal(open_watched(&watcher, NULL), DUEQ_OK);
+    assert_true(watcher.reports > JOBS + TOPICS);
+    assert_true(watcher.last.journal_bytes > JOBS * BODY);
+    assert_int_equal(watcher.last.replayed_bytes, watcher.last.journal_bytes);
+    assert_int_equal(watcher.last.replayed_records,
+                     store_fixture_stats(&test).replayed_records);
+    assert_true(watcher.last.replayed_records >= JOBS);
+    assert_int_equal(watcher.last.topics, TOPICS);
+}
+
+static void a_new_store_has_nothing_to_replay(void **state)
+{
+    struct watcher watcher = {.until = 0};
+
+    (void)state;
+    store_fixture_release(&test);
+    store_fixture_init(&test);
+    assert_int_equal(open_watched(&watcher, NULL), DUEQ_OK);
+    assert_int_equal(watcher.last.journal_bytes, 0);
+    assert_int_equal(watcher.last.topics, 0);
+}
+
+/* ---- stopping */
+
+static void check_all(void)
+{
+    assert_null(queue_check(test.store->queue));
+    for (int job = 0; job < JOBS; job++) {
+        struct dueq_job found;
+        char topic[16];
+
+        snprintf(topic, sizeof(topic), "topic%d", job % TOPICS);
+        assert_int_equal(dueq_get(test.store, text(topic), number(job), test.time, &found),
+                         DUEQ_OK);
+    }
+    assert_int_equal(dueq_topic_count(test.store), TOPICS);
+}
+
+/* Between records, in the middle of a merge, between topics: each later than the one before. */
+static void an_opening_that_is_stopped_loses_nothing(void **state)
+{
+    unsigned stopped = 0;
+
+    (void)state;
+    for (unsigned until = 1;; until += 3) {
+        struct watcher watcher = {.until = until};
+        struct dueq_error error = {""};
+        enum dueq_status status = open_watched(&watcher, &error);
+
+        if (status == DUEQ_OK)
+            break;
+        assert_int_equal(status, DUEQ_STOPPED);
+        assert_non_null(strstr(error.text, "the opening was stopped"));
+        assert_null(test.store);
+        assert_int_equal(watcher.reports, until);
+        stopped++;
+    }
+    assert_true(stopped > 10);
+    check_all();
+    store_fixture_reopen(&test);
+    check_all();
+}
+
+/* Without the records that a stopped opening has merged, it is as far as before. */
+static void what_was_merged_is_not_merged_again(void **state)
+{
+    struct watcher first = {.until = JOBS}, second = {.until = 0};
+
+    (void)state;
+    assert_int_equal(open_watched(&first, NULL), DUEQ_STOPPED);
+    assert_int_equal(open_watched(&second, NULL), DUEQ_OK);
+    assert_true(second.last.replayed_records < JOBS);
+    check_all();
+}
+
+#define opening_test(function)                                                                 \
+    cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        opening_test(an_opening_tells_how_far_it_is),
+        opening_test(a_new_store_has_nothing_to_replay),
+        opening_test(an_opening_that_is_stopped_loses_nothing),
+        opening_test(what_was_merged_is_not_merged_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
