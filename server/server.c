@@ -3,6 +3,7 @@
 #include "server/dispatch/long_work.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
+#include "server/opening.h"
 #include "server/process/pidfile.h"
 #include "server/process/stop_signals.h"
 #include "server/session/pubsub.h"
@@ -39,6 +40,7 @@ enum {
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
+    OPEN_PATIENCE_MS = 200,    /* an opening that is done by then costs no client an error */
     DRAIN_MS = 20,             /* between checks whether clients have taken their replies */
     COMMIT_PATIENCE_MS = 5000, /* a slow disk may need that long to free a segment */
     COMMIT_RETRY_MS = 20,
@@ -89,20 +91,32 @@ static void set_defaults(struct server *server)
     set_limits(server);
 }
 
-/* The queue's clock goes on where the store stopped; a later reopening does not set it. */
+/* While the first opening runs nobody knows where the queue's clock has stopped: it runs from
+ * the wall clock. */
 static void begin_clock(struct server *server)
+{
+    uint8_t boot[DUEQ_BOOT_SIZE];
+
+    clock_read_boot(boot);
+    clock_init(&server->clock, clock_read(), boot, NULL, 0);
+    server_update_clock(server);
+}
+
+/* The queue's clock goes on where the store stopped; a later reopening does not set it. All
+ * that is measured by it so far is a pause. */
+static void continue_clock(struct server *server)
 {
     struct dueq_timeline line;
     bool kept = dueq_get_timeline(server->store, &line);
-    int64_t floor = dueq_time_floor(server->store);
-    struct clock_reading reading = clock_read();
+    int64_t floor = dueq_time_floor(server->store), before = server->now.now;
     uint8_t boot[DUEQ_BOOT_SIZE];
 
-    if (server->clock_runs)
-        return;
     clock_read_boot(boot);
-    clock_init(&server->clock, reading, boot, kept ? &line : NULL, floor);
-    server->clock_runs = true;
+    clock_init(&server->clock, clock_read(), boot, kept ? &line : NULL, floor);
+    server_update_clock(server);
+    waiters_start_clock(server->waiters, server->now.now);
+    if (server->pause_until > 0)
+        server->pause_until += server->now.now - before;
     if (kept && server->clock.last.wall < floor + line.ahead)
         log_write(LOG_WARNING,
                   "The wall clock is behind the last time this store knew: delays, "
@@ -121,27 +135,38 @@ static void log_open_failure(struct server *server, const char *why)
     memcpy(server->failure, failure, sizeof(failure));
 }
 
-static bool open_store(struct server *server)
+static void write_pidfile(struct server *server)
 {
-    struct dueq_time unknown = {.now = DUEQ_DEFAULT, .wall = clock_read().wall / 1000};
+    const char *path = server->config.pidfile;
+
+    if (path[0] == '\0' || server->pidfile_written)
+        return;
+    server->pidfile_written = pidfile_write(path);
+    if (!server->pidfile_written)
+        log_write(LOG_WARNING, "Cannot write the pid file %s: %s", path, strerror(errno));
+}
+
+static bool begin_opening(struct server *server)
+{
+    struct dueq_time unknown = {.now = DUEQ_DEFAULT, .wall = server->now.wall};
     struct dueq_options options;
-    struct dueq_stats stats;
-    struct dueq_error error;
 
     config_store_options(&server->config, &options);
     options.notify = on_notice;
     options.notify_arg = server;
     options.heeds_pressure = true;
-    if (dueq_open(server->config.dir, &options, server->clock_runs ? server->now : unknown,
-                  &server->store, &error) != DUEQ_OK) {
-        log_open_failure(server, error.text);
-        return false;
-    }
-    begin_clock(server);
-    server_update_clock(server);
-    set_defaults(server);
-    changes_enable(store_keys(server->store), true);
-    server->failure[0] = '\0';
+    server->opening_since = server->now.wall;
+    server->opening =
+        opening_start(server->config.dir, &options, server->loading ? unknown : server->now);
+    if (server->opening == NULL)
+        log_open_failure(server, "no memory, or no thread");
+    return server->opening != NULL;
+}
+
+static void log_opened(struct server *server)
+{
+    struct dueq_stats stats;
+
     dueq_get_stats(server->store, &stats);
     log_write(
         LOG_NOTICE, "Store open in %s: %zu topics, %" PRIu64 " journal records replayed%s",
@@ -149,7 +174,57 @@ static bool open_store(struct server *server)
         stats.cut_bytes > 0 ? "; its end was torn and is cut: what was under way when power or "
                               "process went, or a last record that was damaged right after"
                             : "");
-    return true;
+}
+
+static void use_store(struct server *server, struct dueq *store)
+{
+    server->store = store;
+    server->failure[0] = '\0';
+    if (server->loading)
+        continue_clock(server);
+    server_update_clock(server);
+    server_apply_config(server); /* it may have changed since the opening began */
+    changes_enable(store_keys(store), true);
+    log_opened(server);
+    if (server->loading) {
+        write_pidfile(server);
+        log_write(LOG_NOTICE, "Ready to accept connections on port %" PRId64,
+                  server->config.port);
+    }
+    server->loading = false;
+}
+
+/* At the start a failure ends the server, as one of the configuration does. */
+static void end_opening(struct server *server)
+{
+    struct dueq_error error;
+    struct dueq *store;
+    enum dueq_status status = opening_finish(server->opening, &store, &error);
+
+    server->opening = NULL;
+    if (status == DUEQ_OK) {
+        use_store(server, store);
+        return;
+    }
+    log_open_failure(server, error.text);
+    server->reopen_at = server->clock.last.monotonic + REOPEN_MS;
+    if (server->loading) {
+        server_shutdown(server, false, true);
+        server->exit_status = 1;
+    }
+}
+
+/* After opening_stop. What was replayed is in the journal still. */
+static void give_up_opening(struct server *server)
+{
+    struct dueq_error error;
+    struct dueq *store;
+
+    if (server->opening == NULL)
+        return;
+    opening_finish(server->opening, &store, &error);
+    server->opening = NULL;
+    dueq_abandon(store);
 }
 
 /* Replies whose records are not durable must not leave: their clients are cut off, and learn by
@@ -185,13 +260,26 @@ const char *server_failure(const struct server *server)
     return server->failure;
 }
 
+bool server_opening(const struct server *server, struct dueq_progress *ret_progress)
+{
+    if (server->opening == NULL)
+        return false;
+    opening_get_progress(server->opening, ret_progress);
+    return true;
+}
+
 static void check_store(struct server *server)
 {
     if (server->store != NULL && dueq_status(server->store) != DUEQ_OK)
         fail_store(server, dueq_failure(server->store));
-    if (server->store == NULL && server->clock.last.monotonic >= server->reopen_at &&
-        !open_store(server))
+    if (server->store != NULL)
+        return;
+    if (server->opening != NULL) {
+        if (opening_has_ended(server->opening))
+            end_opening(server);
+    } else if (server->clock.last.monotonic >= server->reopen_at && !begin_opening(server)) {
         server->reopen_at = server->clock.last.monotonic + REOPEN_MS;
+    }
 }
 
 /* ---- the turn */
@@ -470,6 +558,19 @@ static void log_room_change(struct server *server)
         log_write(LOG_NOTICE, "There is room again: pushes are taken");
 }
 
+static void log_loading(struct server *server)
+{
+    struct dueq_progress progress;
+
+    if (!server->loading || server->opening == NULL)
+        return;
+    opening_get_progress(server->opening, &progress);
+    log_write(LOG_NOTICE,
+              "Loading: %" PRIu64 " of %" PRIu64 " bytes of the journal replayed, %" PRIu64
+              " topics loaded",
+              progress.replayed_bytes, progress.journal_bytes, progress.topics);
+}
+
 static void do_each_second(struct server *server)
 {
     check_sessions(server);
@@ -482,6 +583,7 @@ static void do_each_second(struct server *server)
     log_report_omitted(false);
     server_last_save(server);
     log_room_change(server);
+    log_loading(server);
 }
 
 /* Waits while a checkpoint runs: that one does not contain what this turn has committed. */
@@ -811,17 +913,6 @@ static void tune_malloc(void)
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
 }
 
-static void write_pidfile(struct server *server)
-{
-    const char *path = server->config.pidfile;
-
-    if (path[0] == '\0')
-        return;
-    server->pidfile_written = pidfile_write(path);
-    if (!server->pidfile_written)
-        log_write(LOG_WARNING, "Cannot write the pid file %s: %s", path, strerror(errno));
-}
-
 static bool start(struct server *server)
 {
     log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
@@ -830,18 +921,28 @@ static bool start(struct server *server)
         log_write(LOG_WARNING, "Cannot start the event loop: %s", strerror(errno));
         return false;
     }
-    if (!listeners_open(server) || !open_store(server))
+    if (!listeners_open(server))
         return false;
+    begin_clock(server);
     server->waiters = waiters_new(server->now.now);
     server->watches = watches_new();
     server->long_works = long_works_new();
     server->pubsub = pubsub_new();
     server->stats.start_wall = server->clock.last.wall;
     server->stats.start_monotonic = server->clock.last.monotonic;
-    write_pidfile(server);
+    server->loading = true;
+    if (server->waiters == NULL || server->watches == NULL || server->pubsub == NULL ||
+        server->long_works == NULL || !begin_opening(server))
+        return false;
     listeners_warn(&server->config);
-    return server->waiters != NULL && server->watches != NULL && server->pubsub != NULL &&
-           server->long_works != NULL;
+    if (opening_await(server->opening, OPEN_PATIENCE_MS))
+        end_opening(server);
+    if (server->opening != NULL) {
+        write_pidfile(server); /* no other server has the directory, or it had ended */
+        log_loading(server);
+        server->last_second = server->clock.last.monotonic;
+    }
+    return true;
 }
 
 /* Reads nothing more. Closes connections that have no output left. */
@@ -906,10 +1007,13 @@ static void close_store(struct server *server)
 static void stop(struct server *server)
 {
     listeners_close(server);
+    if (server->opening != NULL)
+        opening_stop(server->opening);
     if (server->waiters != NULL)
         finish_output(server);
     while (server->sessions != NULL)
         connection_free(connection_of(server->sessions));
+    give_up_opening(server);
     if (server->store != NULL && server->checkpoint_on_exit) {
         close_store(server);
     } else {
@@ -949,7 +1053,6 @@ int server_run(struct config *config)
     if (!start(&server)) {
         server.exit_status = 1;
     } else {
-        log_write(LOG_NOTICE, "Ready to accept connections on port %" PRId64, config->port);
         while (!server.stopping) {
             arm_timer(&server);
             event_base_loop(server.base, EVLOOP_ONCE);

@@ -27,6 +27,7 @@ struct waiters;
 struct watches;
 struct pubsub;
 struct listener;
+struct opening;
 
 struct held {
     struct connection *first; /* the longest wait first */
@@ -41,13 +42,15 @@ struct server {
     int notice_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
-    struct dueq *store;   /* NULL while it is being reopened */
-    char failure[320];    /* why the store is closed; "" while it is sound */
-    bool full_logged;     /* the last line about room says that there is none */
-    int64_t reopen_at;    /* monotonic ms */
-    int64_t commit_until; /* monotonic ms: end of the retries of a commit; 0: none fails */
+    struct dueq *store;      /* NULL while it is opened */
+    struct opening *opening; /* NULL: none runs */
+    int64_t opening_since;   /* unix ms */
+    bool loading;            /* until the first opening has ended: commands get -LOADING */
+    char failure[320];       /* why the store is closed; "" while it is sound */
+    bool full_logged;        /* the last line about room says that there is none */
+    int64_t reopen_at;       /* monotonic ms */
+    int64_t commit_until;    /* monotonic ms: end of the retries of a commit; 0: none fails */
     struct clock clock;
-    bool clock_runs;     /* since the first opening of the store */
     int64_t last_second; /* monotonic ms */
     struct dueq_time now;
     struct session *sessions;       /* all, oldest first (utlist) */
@@ -112,8 +115,10 @@ bool server_pauses(const struct server *server, unsigned command_flags);
 /* Updates `checkpoints` and returns when the last one ended, unix s; before the first one: when
  * the server started. */
 int64_t server_last_save(struct server *server);
-/* Why the store is closed; "" while it is open. */
+/* Why the store is closed; "" while it is open, and before it was. */
 const char *server_failure(const struct server *server);
+/* How far the store is opened. False: it is not being opened. */
+bool server_opening(const struct server *server, struct dueq_progress *ret_progress);
 
 /* ---- for the loop's own files */
 

@@ -34,7 +34,7 @@ enum command_flag {
     COMMAND_PUBSUB = 1 << 4,
     COMMAND_NOSCRIPT = 1 << 5,
     COMMAND_BLOCKING = 1 << 6,
-    COMMAND_LOADING = 1 << 7, /* works while the store is not available */
+    COMMAND_LOADING = 1 << 7, /* works while the store is opened or not available */
     COMMAND_STALE = 1 << 8,
     COMMAND_SKIP_MONITOR = 1 << 9,
     COMMAND_SKIP_SLOWLOG = 1 << 10,

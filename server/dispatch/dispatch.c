@@ -76,6 +76,14 @@ static bool find_command(struct context *context)
     return true;
 }
 
+/* Redis' text, which clients look for: they try again. */
+static const char loading_error[] = "LOADING Redis is loading the dataset in memory";
+
+static bool fails_for_loading(const struct server *server, unsigned flags)
+{
+    return server->loading && !(flags & COMMAND_LOADING);
+}
+
 /* The flags of what the request runs, with those of the queued commands for an EXEC. 0: it will
  * fail for its form or before login. */
 static unsigned request_flags(const struct session *session, const struct request *request)
@@ -95,7 +103,7 @@ bool dispatch_is_paused(const struct server *server, const struct session *sessi
 {
     unsigned flags = request_flags(session, request);
 
-    return flags != 0 && server_pauses(server, flags);
+    return flags != 0 && !fails_for_loading(server, flags) && server_pauses(server, flags);
 }
 
 unsigned dispatch_write_flags(const struct session *session, const struct request *request)
@@ -192,7 +200,7 @@ static bool finds_room(struct context *context)
 /* Can the store run the command? False: the error is written. */
 static bool store_allows(struct context *context)
 {
-    if (context->store == NULL && wants_store(context)) {
+    if (context->store == NULL && wants_store(context) && !context->server->loading) {
         resp_errorf(context->reply,
                     "MISCONF dueq cannot use its store (%s). It is reopened every second; "
                     "nothing that was acknowledged is lost",
@@ -238,6 +246,10 @@ static bool admit(struct context *context)
             "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
             "/ RESET are allowed in this context",
             command_full_name(command));
+        return false;
+    }
+    if (fails_for_loading(context->server, command->flags)) {
+        resp_error(context->reply, loading_error);
         return false;
     }
     return true;

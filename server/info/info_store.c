@@ -8,10 +8,30 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Redis' own arithmetic. */
+static void show_loading(const struct server *server, const struct dueq_progress *progress,
+                         struct buffer *text)
+{
+    uint64_t total = progress->journal_bytes, loaded = progress->replayed_bytes;
+    int64_t start = server->opening_since / 1000, elapsed = server->now.wall / 1000 - start;
+    uint64_t left = total > 0 ? total - loaded : 1;
+
+    info_line(text, "loading_start_time:%" PRId64, start);
+    info_line(text, "loading_total_bytes:%" PRIu64, total);
+    info_line(text, "loading_loaded_bytes:%" PRIu64, loaded);
+    info_line(text, "loading_loaded_perc:%.2f",
+              total > 0 ? (double)loaded * 100 / (double)total : 0.0);
+    info_line(text, "loading_eta_seconds:%" PRIu64,
+              elapsed <= 0 ? 1 : (uint64_t)elapsed * left / (loaded + 1));
+    info_line(text, "loading_topics:%" PRIu64, progress->topics);
+}
+
 void info_store_persistence(struct context *context, struct buffer *text)
 {
     const struct checkpoint_watch *checkpoints = &context->server->checkpoints;
-    bool sound = context->store != NULL && dueq_status(context->store) == DUEQ_OK;
+    bool sound = context->store == NULL ? context->server->loading
+                                        : dueq_status(context->store) == DUEQ_OK;
+    struct dueq_progress progress;
     struct dueq_stats stats = {0};
 
     if (context->store != NULL)
@@ -27,6 +47,8 @@ void info_store_persistence(struct context *context, struct buffer *text)
     info_line(text, "aof_enabled:1");
     info_line(text, "aof_rewrite_in_progress:0");
     info_line(text, "aof_last_write_status:%s", sound ? "ok" : "err");
+    if (server_opening(context->server, &progress))
+        show_loading(context->server, &progress, text);
 }
 
 void info_store_journal(struct context *context, struct buffer *text)
@@ -34,7 +56,8 @@ void info_store_journal(struct context *context, struct buffer *text)
     struct dueq_stats stats;
 
     if (context->store == NULL) {
-        info_line(text, "store_status:%s", server_failure(context->server));
+        info_line(text, "store_status:%s",
+                  context->server->loading ? "loading" : server_failure(context->server));
         return;
     }
     dueq_get_stats(context->store, &stats);

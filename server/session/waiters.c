@@ -127,6 +127,12 @@ void waiters_free(struct waiters *waiters)
     free(waiters);
 }
 
+void waiters_start_clock(struct waiters *waiters, int64_t now)
+{
+    assert(waiters->count == 0);
+    wheel_init(&waiters->wheel, now);
+}
+
 static struct wait_queue *find_queue(struct waiters *waiters, unsigned space,
                                      struct dueq_slice name)
 {

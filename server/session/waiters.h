@@ -14,6 +14,8 @@ struct waiters;
 
 struct waiters *waiters_new(int64_t now); /* NULL: out of memory */
 void waiters_free(struct waiters *waiters);
+/* The queue's clock begins at another time. Nobody must wait. */
+void waiters_start_clock(struct waiters *waiters, int64_t now);
 
 /* ---- for handlers */
 

@@ -103,9 +103,11 @@ class Server:
         while time.monotonic() < deadline and self.alive():
             try:
                 connection = self.connect()
-                connection.call("PING")
+                reply = connection.call("PING")
                 connection.close()
-                return
+                if not reply[1].startswith(b"LOADING "):
+                    return
             except (OSError, NoReply):
-                time.sleep(0.02)
+                pass
+            time.sleep(0.02)
         raise SystemExit(f"{self.binary} does not start:\n{self.last_words()}")

@@ -10,6 +10,8 @@
  *
  * `datasync` means those calls on data.mdb: checkpoints.
  *
+ * `replay` means the reading of a whole segment of the journal.
+ *
  * HOLD instead of an errno: the call waits until the switch changes.
  *
  * FAULTY_DISK_COUNTDOWN: so many calls of the failing kind succeed first. */
@@ -60,10 +62,10 @@ static int look(const char *kind)
         const char *code = strtok_r(NULL, " \n", &rest);
         if (!code || strcmp(word, kind) != 0)
             continue;
-        if (strcmp(code, "HOLD") == 0)
-            return HELD;
         if (countdown && atomic_fetch_add(&passed, 1) < atol(countdown))
             return 0;
+        if (strcmp(code, "HOLD") == 0)
+            return HELD;
         return errno_of(code);
     }
     return 0;
@@ -106,6 +108,15 @@ static bool is_data_file(int fd)
     char path[PATH_MAX];
     const char *name = path_of(fd, path) ? strrchr(path, '/') : NULL;
     return name != NULL && strcmp(name, "/data.mdb") == 0;
+}
+
+enum { HEADER_MOST = 4096 }; /* a longer read is not of a header */
+
+static bool is_replay(int fd, size_t size)
+{
+    char path[PATH_MAX];
+    size_t length = path_of(fd, path) ? strlen(path) : 0;
+    return size > HEADER_MOST && length > 4 && strcmp(path + length - 4, ".seg") == 0;
 }
 
 static bool fails(int fd, const char *kind)
@@ -151,6 +162,12 @@ int fdatasync(int fd)
 int fsync(int fd)
 {
     return fails(fd, "fdatasync") ? -1 : NEXT(fsync)(fd);
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+    return is_replay(fd, size) && fails(fd, "replay") ? -1
+                                                      : NEXT(pread)(fd, data, size, offset);
 }
 
 ssize_t write(int fd, const void *data, size_t size)

@@ -167,18 +167,42 @@ void server_process_launch(struct server_process *server)
         become_server(server, parent);
 }
 
-/* Sends a PING. Any reply counts, also an error (NOAUTH). */
-static bool answers(int port)
+static const char *option_of(const struct server_process *server, const char *name)
 {
-    struct sockaddr_in address = local_address(port);
+    for (const struct server_setting *option = server->options; option->name; option++)
+        if (strcmp(option->name, name) == 0)
+            return option->value;
+    return NULL;
+}
+
+/* Any reply counts, also an error (NOAUTH, when a file has the password), but not -LOADING. */
+static bool is_ready(int fd)
+{
+    char reply[2];
+    return send(fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6 &&
+           recv(fd, reply, sizeof(reply), MSG_WAITALL) == sizeof(reply) &&
+           memcmp(reply, "-L", 2) != 0;
+}
+
+static bool log_in(int fd, const char *password)
+{
+    char request[256], reply[5];
+    int size = snprintf(request, sizeof(request), "AUTH %s\r\n", password);
+    return send(fd, request, (size_t)size, MSG_NOSIGNAL) == size &&
+           recv(fd, reply, sizeof(reply), MSG_WAITALL) == sizeof(reply);
+}
+
+static bool answers(const struct server_process *server)
+{
+    struct sockaddr_in address = local_address(server->port);
     struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
-    char reply;
+    const char *password = option_of(server, "requirepass");
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     bool answered = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-                    send(fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6 && recv(fd, &reply, 1, 0) == 1;
+                    (!password || !*password || log_in(fd, password)) && is_ready(fd);
     close(fd);
     return answered;
 }
@@ -186,7 +210,7 @@ static bool answers(int port)
 static bool answers_in_time(struct server_process *server)
 {
     for (int waited = 0; waited < PATIENCE_MS; waited += 2) {
-        if (answers(server->port))
+        if (answers(server))
             return server_process_alive(server); /* else another program has answered */
         if (!server_process_alive(server))
             return false;

@@ -40,7 +40,7 @@ void server_process_option(struct server_process *server, const char *name, cons
 void server_process_environment(struct server_process *server, const char *name,
                                 const char *value);
 
-/* Starts the server and returns when it answers. It may have run before. */
+/* Starts the server and returns when its data is loaded. It may have run before. */
 void server_process_run(struct server_process *server);
 
 /* Starts the server and does not wait. */
