@@ -26,7 +26,7 @@ void bytes_write_u64(void *bytes, uint64_t number)
 
 size_t bytes_write_number(void *bytes, uint64_t number)
 {
-    uint8_t *at = bytes, whole[8];
+    uint8_t *at = bytes;
     size_t size;
 
     if (number < NUMBER_LONG) {
@@ -35,8 +35,8 @@ size_t bytes_write_number(void *bytes, uint64_t number)
     }
     size = 8 - (size_t)__builtin_clzll(number) / 8;
     *at = (uint8_t)(NUMBER_LONG - 1 + size);
-    bytes_write_u64(whole, number);
-    memcpy(at + 1, whole + 8 - size, size);
+    for (size_t i = size; i > 0; i--, number >>= 8)
+        at[i] = (uint8_t)number;
     return 1 + size;
 }
 

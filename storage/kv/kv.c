@@ -137,23 +137,43 @@ static enum dueq_status get_checkpointed(struct kv *kv, struct dueq_slice key,
     return lmdb_get(kv->lmdb, key, ret_value);
 }
 
-enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value)
+/* Looks into so many memtables, from the active one on. *ret_levels: into how many it looked
+ * when the key was put there as absent, else KV_ALL_LEVELS. */
+static bool find_in_memory(const struct kv *kv, struct dueq_slice key, unsigned levels,
+                           struct memtable_entry *ret_entry, unsigned *ret_levels)
 {
-    const struct memtable *levels[] = {kv->active, kv->frozen};
+    const struct memtable *tables[] = {kv->active, kv->frozen};
+
+    for (unsigned i = 0; i < 2 && i < levels && tables[i] != NULL; i++)
+        if (memtable_get(tables[i], key, ret_entry)) {
+            *ret_levels = ret_entry->fresh ? i + 1 : KV_ALL_LEVELS;
+            return true;
+        }
+    *ret_levels = KV_ALL_LEVELS;
+    return false;
+}
+
+enum dueq_status kv_get_within(struct kv *kv, struct dueq_slice key, unsigned *levels,
+                               struct dueq_slice *ret_value)
+{
     struct memtable_entry entry;
+    unsigned most = *levels;
 
     assert(key.size > 0 && key.size <= KV_KEY_MAX);
     if (kv_failed(kv))
         return kv->status;
-    for (size_t i = 0; i < 2 && levels[i] != NULL; i++) {
-        if (!memtable_get(levels[i], key, &entry))
-            continue;
-        if (entry.tombstone)
-            return DUEQ_NOTFOUND;
+    if (find_in_memory(kv, key, most, &entry, levels)) {
         *ret_value = dueq_slice(entry.value, entry.value_size);
-        return DUEQ_OK;
+        return entry.tombstone ? DUEQ_NOTFOUND : DUEQ_OK;
     }
-    return get_checkpointed(kv, key, ret_value);
+    return most < KV_ALL_LEVELS ? DUEQ_NOTFOUND : get_checkpointed(kv, key, ret_value);
+}
+
+enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value)
+{
+    unsigned levels = KV_ALL_LEVELS;
+
+    return kv_get_within(kv, key, &levels, ret_value);
 }
 
 void kv_begin_slices(struct kv *kv)

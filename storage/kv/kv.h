@@ -58,6 +58,14 @@ void kv_abandon(struct kv *kv);
  * kv_commit or kv_maintain. DUEQ_NOTFOUND: there is no such key. */
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
 
+/* As kv_get, in the newest *levels levels (KV_ALL_LEVELS: in all). Sets *levels to how many of
+ * them contain whatever was written since a key that was found was first put; KV_ALL_LEVELS
+ * when that is not known. So a record that is never written before another one is not searched
+ * on the disk while the other one is only in memory. */
+enum { KV_ALL_LEVELS = 3 };
+enum dueq_status kv_get_within(struct kv *kv, struct dueq_slice key, unsigned *levels,
+                               struct dueq_slice *ret_value);
+
 /* Between these two calls a read that meets a large value of data.mdb which was not checked yet
  * checks a part of it and answers DUEQ_BUSY; the same read goes on from there. The parts are
  * KV_CHECK_BYTES between two calls of kv_maintain. After a change there are no parts any more,

@@ -3,19 +3,37 @@
 #include <assert.h>
 #include <endian.h>
 
+enum { HINT = 8 };
+
+/* Calls of memcpy and memcmp with sizes that the compiler does not know cost more than all else
+ * here: so eight bytes are read at once wherever a key has them. */
+static inline uint64_t eight_bytes(const uint8_t *bytes)
+{
+    uint64_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
 /* The eight bytes from `offset` on, zeros after the end of the key. Different hints are in the
  * order of their keys; equal ones say nothing. */
-static uint64_t hint_of(struct dueq_slice key, size_t offset)
+static inline uint64_t hint_of(struct dueq_slice key, size_t offset)
 {
     const uint8_t *bytes = key.data;
     uint64_t hint = 0;
     size_t left = key.size > offset ? key.size - offset : 0;
 
-    if (left >= sizeof(hint))
-        memcpy(&hint, bytes + offset, sizeof(hint));
-    else if (left > 0)
-        memcpy(&hint, bytes + offset, left);
-    return be64toh(hint);
+    if (left >= HINT)
+        return be64toh(eight_bytes(bytes + offset));
+    if (left == 0)
+        return 0;
+    if (key.size >= HINT) {
+        hint = be64toh(eight_bytes(bytes + key.size - HINT));
+    } else {
+        for (size_t at = offset; at < key.size; at++)
+            hint = hint << 8 | bytes[at];
+    }
+    return hint << (64 - 8 * left);
 }
 
 static size_t common_prefix(struct dueq_slice a, struct dueq_slice b, size_t limit)
@@ -53,17 +71,44 @@ static void renew_prefix(struct node_keys *keys)
                                       : common_prefix(first, last, first.size));
 }
 
+/* Whether the key begins with the first `count` bytes of the head. */
+static inline bool begins_with(struct dueq_slice key, const uint8_t *head, size_t count)
+{
+    const uint8_t *bytes = key.data;
+    size_t at = 0;
+
+    for (; at + 8 <= count; at += 8)
+        if (eight_bytes(bytes + at) != eight_bytes(head + at))
+            return false;
+    if (at > 0 && at < count)
+        return eight_bytes(bytes + count - 8) == eight_bytes(head + count - 8);
+    while (at < count && bytes[at] == head[at])
+        at++;
+    return at == count;
+}
+
 /* Compares the key with the node's prefix; 0: it begins with it. */
 static int compare_prefix(const struct node_keys *keys, struct dueq_slice key)
 {
     size_t shared = key.size < keys->prefix ? key.size : keys->prefix;
     size_t head = shared < NODE_HEAD ? shared : NODE_HEAD;
     const uint8_t *bytes = key.data;
-    int order = memcmp(bytes, keys->head, head);
+    int order = begins_with(key, keys->head, head) ? 0 : memcmp(bytes, keys->head, head);
 
     if (order == 0 && shared > head)
         order = memcmp(bytes + head, keys->entries[0]->bytes + head, shared - head);
     return order == 0 && key.size < keys->prefix ? -1 : order;
+}
+
+/* Compares two keys with the same hint, which says all when no byte comes after it. */
+static int compare_alike(const struct node_keys *keys, unsigned slot, struct dueq_slice key)
+{
+    struct dueq_slice other = node_entry_key(keys->entries[slot]);
+    size_t most = (size_t)keys->prefix + HINT;
+
+    if (key.size <= most && other.size <= most)
+        return (other.size > key.size) - (other.size < key.size);
+    return dueq_slice_compare(other, key);
 }
 
 unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *ret_equal)
@@ -85,7 +130,7 @@ unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *re
         if (keys->hints[middle] != hint)
             order = keys->hints[middle] < hint ? -1 : 1;
         else
-            order = dueq_slice_compare(node_entry_key(keys->entries[middle]), key);
+            order = compare_alike(keys, middle, key);
         if (order == 0) {
             *ret_equal = true;
             return middle;

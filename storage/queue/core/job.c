@@ -11,15 +11,37 @@ enum { JITTER = 20 }; /* percent, of a backoff that doubles */
 
 /* ---- records */
 
-enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_t seq,
-                               struct job_body *ret_body)
+/* levels: as that of kv_get_within. */
+static enum dueq_status load_body(struct queue *queue, struct topic *topic, uint64_t seq,
+                                  unsigned *levels, struct job_body *ret_body)
 {
     struct kv_key key;
     struct dueq_slice record;
-    enum dueq_status status =
-        kv_get(queue->kv, queue_key_job(&key, TABLE_BODY, topic->id, seq), &record);
+    enum dueq_status status = kv_get_within(
+        queue->kv, queue_key_job(&key, TABLE_BODY, topic->id, seq), levels, &record);
 
     if (status == DUEQ_OK && !job_record_read_body(record, ret_body))
+        status = DUEQ_CORRUPT;
+    return status;
+}
+
+enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_t seq,
+                               struct job_body *ret_body)
+{
+    unsigned levels = KV_ALL_LEVELS;
+
+    return load_body(queue, topic, seq, &levels, ret_body);
+}
+
+static enum dueq_status load_state(struct queue *queue, struct topic *topic, uint64_t seq,
+                                   unsigned levels, struct job_state *ret_state)
+{
+    struct kv_key key;
+    struct dueq_slice record;
+    enum dueq_status status = kv_get_within(
+        queue->kv, queue_key_job(&key, TABLE_STATE, topic->id, seq), &levels, &record);
+
+    if (status == DUEQ_OK && !job_record_read_state(record, ret_state))
         status = DUEQ_CORRUPT;
     return status;
 }
@@ -27,26 +49,21 @@ enum dueq_status job_load_body(struct queue *queue, struct topic *topic, uint64_
 enum dueq_status job_load_state(struct queue *queue, struct topic *topic, uint64_t seq,
                                 struct job_state *ret_state)
 {
-    struct kv_key key;
-    struct dueq_slice record;
-    enum dueq_status status =
-        kv_get(queue->kv, queue_key_job(&key, TABLE_STATE, topic->id, seq), &record);
-
-    if (status == DUEQ_OK && !job_record_read_state(record, ret_state))
-        status = DUEQ_CORRUPT;
-    return status;
+    return load_state(queue, topic, seq, KV_ALL_LEVELS, ret_state);
 }
 
-/* The body of a job tells whether there is one. */
+/* The body of a job tells whether there is one. The state of a job is never written before its
+ * body: while that is only in memory, a state that is not there is not searched on the disk. */
 enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq,
                           struct job *ret_job)
 {
-    enum dueq_status status = job_load_body(queue, topic, seq, &ret_job->body);
+    unsigned levels = KV_ALL_LEVELS;
+    enum dueq_status status = load_body(queue, topic, seq, &levels, &ret_job->body);
 
     if (status != DUEQ_OK)
         return status;
     ret_job->seq = seq;
-    status = job_load_state(queue, topic, seq, &ret_job->state);
+    status = load_state(queue, topic, seq, levels, &ret_job->state);
     ret_job->moved = status == DUEQ_OK;
     if (status != DUEQ_NOTFOUND)
         return status;
