@@ -11,7 +11,9 @@ enum {
     MAX_DEPTH = 24,
     MERGE_BELOW = NODE_KEYS / 4,
     MERGE_FILL = NODE_KEYS * 3 / 4,
-    RECENT_KINDS = 16
+    RECENT_KINDS = 16,
+    MISSES_MOST = 8, /* then only each TRY_EACH searches look there first */
+    TRY_EACH = 32
 };
 
 struct leaf {
@@ -31,6 +33,7 @@ struct inner {
 struct recent {
     struct leaf *found;
     struct leaf *removed; /* those of removals */
+    unsigned misses;      /* searches since the last one that ended in one of the two */
 };
 
 struct memtable {
@@ -277,28 +280,43 @@ static bool is_in(struct leaf *leaf, struct dueq_slice key, struct place *ret_pl
     return ret_place->equal || is_within(leaf, ret_place->slot, key);
 }
 
-/* Tries the leaf where a search for a key of this kind ended before. */
+/* Keys without any order, as random ids, are hardly ever where the last one was. */
+static bool is_scattered(const struct recent *recent)
+{
+    return recent->misses >= MISSES_MOST && recent->misses % TRY_EACH != 0;
+}
+
+/* Tries the leaves where searches for keys of this kind ended before. What is found among the
+ * removals leaves the other place as it is: a queue's claims and acks take turns. */
 static struct place find(const struct memtable *table, struct dueq_slice key)
 {
     struct recent *recent = recent_of(table, key);
     struct place place;
 
-    if (is_in(recent->found, key, &place))
+    if (!is_scattered(recent) &&
+        (is_in(recent->found, key, &place) || is_in(recent->removed, key, &place))) {
+        if (!table->frozen)
+            recent->misses = 0;
         return place;
+    }
     place = place_in(find_leaf(table, key), key);
-    if (!table->frozen)
+    if (!table->frozen) {
         recent->found = place.leaf;
+        recent->misses++;
+    }
     return place;
 }
 
+/* A scattered key was mostly searched right before. */
 static struct place find_to_remove(struct memtable *table, struct dueq_slice key)
 {
     struct recent *recent = recent_of(table, key);
     struct place place;
 
-    if (is_in(recent->removed, key, &place))
+    if ((!is_scattered(recent) && is_in(recent->removed, key, &place)) ||
+        is_in(recent->found, key, &place))
         return place;
-    place = find(table, key);
+    place = place_in(find_leaf(table, key), key);
     recent->removed = place.leaf;
     return place;
 }
