@@ -30,6 +30,7 @@
 enum {
     PART_USEC = 3000,   /* after that a part of a turn leaves the rest to the next turn */
     TURN_USEC = 4000,   /* after that of the whole turn, too, */
+    SHORT_USEC = 500,   /* so long a part does what could also wait */
     PART_LEAST = 200,   /* as soon as it has had so much for itself */
     TICK_BUDGET = 2000, /* steps of background work in a turn at most */
     TICK_STEPS = 20,    /* of these, between two looks at the clock */
@@ -299,6 +300,14 @@ bool server_part_is_long(const struct server *server)
     now = clock_usec();
     used = now - server->turn.marked;
     return used >= PART_USEC || (used >= PART_LEAST && now - server->turn.began >= TURN_USEC);
+}
+
+bool server_has_time(const struct server *server)
+{
+    uint64_t now = clock_usec();
+
+    return turn_watch_runs(&server->turn) && now - server->turn.marked < SHORT_USEC &&
+           now - server->turn.began < PART_USEC;
 }
 
 /* May a part that has done `done` of `most` steps do one more? */

@@ -133,6 +133,9 @@ void server_end_event(struct server *server);
 /* Has the present part of the turn, or the turn, taken so long that the rest is for the next
  * turn? Each part does at least something. */
 bool server_part_is_long(const struct server *server);
+/* Is the present part of the turn, and the turn, still so short that it may do more than it
+ * must? False outside of the loop. */
+bool server_has_time(const struct server *server);
 /* Reads the clocks: after each wait of the loop, and before due work is done. */
 void server_update_clock(struct server *server);
 /* Commits a batch that has grown large before the end of the turn. Does nothing within a

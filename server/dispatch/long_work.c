@@ -431,18 +431,26 @@ static void unbar(struct long_works *works)
         move(works, works->lists[WORK_BARRED], WORK_WRITING);
 }
 
-void long_works_turn(struct server *server)
+static void run_slices(struct server *server)
 {
     struct long_works *works = server->long_works;
 
-    if (works->count == 0)
-        return;
     unbar(works);
     run_first_work(server, WORK_WRITING);
     while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
         move(works, works->lists[WORK_QUEUED], WORK_STORING);
     if (!is_behind(server))
         run_first_work(server, WORK_STORING);
+}
+
+/* Slices are short enough for a disk that is slow, so several fit into most turns. */
+void long_works_turn(struct server *server)
+{
+    if (server->long_works->count == 0)
+        return;
+    do
+        run_slices(server);
+    while (long_works_next(server) == 0 && server_has_time(server));
 }
 
 int64_t long_works_next(const struct server *server)

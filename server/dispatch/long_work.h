@@ -80,7 +80,7 @@ bool long_work_fits_transaction(struct context *context, uint64_t steps);
 
 /* ---- for the loop */
 
-/* One slice of one of them, in turn. */
+/* One slice of one of them, in turn; more while the turn of the loop is short. */
 void long_works_turn(struct server *server);
 /* ms until there is a slice to run; DUEQ_NEVER. */
 int64_t long_works_next(const struct server *server);

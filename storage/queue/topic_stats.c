@@ -3,7 +3,8 @@
 /* A purge whose client has gone is not called any more. */
 enum { PURGE_SEEN_MS = 1000 };
 
-enum { STEPS_MAX = 5000 }; /* of one call: what has fallen due is counted so far */
+/* Of one call: what has fallen due is counted so far. */
+enum { TOPIC_STEPS = 1000, ALL_STEPS = 5000 };
 
 /* *budget is spent: there may be more to count or find. */
 static enum dueq_status look_at_lane(struct queue *queue, struct topic *topic,
@@ -57,7 +58,7 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
     struct topic *found;
     struct dueq_topic_stats stats;
     struct job_counts counts;
-    unsigned budget = STEPS_MAX;
+    unsigned budget = TOPIC_STEPS;
     enum dueq_status status = topics_find(queue, topic, &found);
 
     if (status != DUEQ_OK)
@@ -89,7 +90,7 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
 static enum dueq_status look_at_all(struct queue *queue, struct dueq_time time,
                                     struct dueq_topic_stats *stats)
 {
-    unsigned budget = STEPS_MAX;
+    unsigned budget = ALL_STEPS;
     enum dueq_status status = DUEQ_OK;
 
     stats->oldest_ready_age = 0;
