@@ -302,6 +302,13 @@ bool server_part_is_long(const struct server *server)
     return used >= PART_USEC || (used >= PART_LEAST && now - server->turn.began >= TURN_USEC);
 }
 
+bool server_part_was_long(const struct server *server)
+{
+    const struct turn_watch *turn = &server->turn;
+
+    return turn_watch_runs(turn) && turn->seen > turn->marked + PART_USEC;
+}
+
 bool server_has_time(const struct server *server)
 {
     uint64_t now = clock_usec();

@@ -133,6 +133,8 @@ void server_end_event(struct server *server);
 /* Has the present part of the turn, or the turn, taken so long that the rest is for the next
  * turn? Each part does at least something. */
 bool server_part_is_long(const struct server *server);
+/* Had it taken so long at the end of the last command? Costs nothing. */
+bool server_part_was_long(const struct server *server);
 /* Is the present part of the turn, and the turn, still so short that it may do more than it
  * must? False outside of the loop. */
 bool server_has_time(const struct server *server);

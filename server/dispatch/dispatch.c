@@ -306,14 +306,15 @@ static bool replied_error(const struct context *context, size_t mark)
 }
 
 /* A command that waits is one call, which is recorded when it ends. */
-static void note_run(const struct context *context, struct command_stats *stats, uint64_t usec,
+static void note_run(const struct context *context, struct command_stats *stats, uint64_t began,
                      enum outcome outcome)
 {
+    uint64_t now = clock_usec(), usec = now - began;
     bool fast = context->command->flags & COMMAND_FAST;
 
     stats->calls += context->waiter == NULL;
     stats->usec += usec;
-    turn_watch_command(&context->server->turn, context->command, usec);
+    turn_watch_command(&context->server->turn, context->command, usec, now);
     if (outcome == OUTCOME_WAIT)
         return;
     command_stats_time(stats, usec);
@@ -440,7 +441,7 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
     outcome = run(context, mark);
     if (outcome == OUTCOME_AGAIN)
         return outcome;
-    note_run(context, stats, clock_usec() - began, outcome);
+    note_run(context, stats, began, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;
 }

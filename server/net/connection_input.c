@@ -235,7 +235,7 @@ static bool has_run_enough(const struct connection *connection, int64_t run)
 {
     const struct server *server = connection->server;
 
-    return run >= server->config.pipeline_limit ||
+    return run >= server->config.pipeline_limit || (run > 0 && server_part_was_long(server)) ||
            (run > 0 && run % LOOK_AFTER == 0 && server_part_is_long(server));
 }
 

@@ -14,8 +14,10 @@ void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now
     watch->marked = now;
 }
 
-void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec)
+void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec,
+                        uint64_t now)
 {
+    watch->seen = now;
     watch->now.commands++;
     if (watch->now.command != NULL && usec <= watch->now.command_usec)
         return;

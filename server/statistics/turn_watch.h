@@ -39,6 +39,7 @@ struct turn {
 struct turn_watch {
     uint64_t began; /* 0: the turn has not begun, the loop waits */
     uint64_t marked;
+    uint64_t seen; /* the end of its last command: a look at the clock that costs nothing */
     uint64_t cpu_began;
     struct turn now, longest, busiest;
     uint64_t long_turns; /* of TURN_LONG_USEC and more */
@@ -53,7 +54,9 @@ static inline bool turn_watch_runs(const struct turn_watch *watch)
 }
 /* The part has ended, and the next one begins. */
 void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now);
-void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec);
+/* The command has ended at `now`, and took so long. */
+void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec,
+                        uint64_t now);
 void turn_watch_end(struct turn_watch *watch, uint64_t cpu);
 /* Forgets the longest and the busiest turn. */
 void turn_watch_reset(struct turn_watch *watch);

@@ -35,12 +35,13 @@ static void the_longest_turn_is_kept_with_what_it_did(void **state)
     now = run_turn(&watch, now, 10, 20);
     assert_int_equal(watch.longest.usec, 30);
     now += 100000; /* waiting is no turn */
-    turn_watch_command(&watch, command(0), 5);
-    turn_watch_command(&watch, command(1), 40);
-    turn_watch_command(&watch, command(2), 7);
+    turn_watch_command(&watch, command(0), 5, now);
+    turn_watch_command(&watch, command(1), 40, now);
+    turn_watch_command(&watch, command(2), 7, now);
     now = run_turn(&watch, now, 300, 200);
     now = run_turn(&watch, now, 100, 20);
     assert_int_equal(watch.longest.usec, 500);
+    assert_int_equal(watch.seen, now - 120 - 500);
     assert_int_equal(turn_longest_part(&watch.longest), TURN_EVENTS);
     assert_int_equal(watch.longest.parts[TURN_EVENTS], 300);
     assert_int_equal(watch.longest.cpu_usec, 150);
