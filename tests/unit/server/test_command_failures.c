@@ -327,7 +327,7 @@ static void bad_options_push_nothing(void **state)
         {"!ERR invalid duration '-1': *", "Q.PUSH topic body BACKOFF FIXED -1"},
         {"!ERR JITTER is out of range, must be between 0 and 100",
          "Q.PUSH topic body BACKOFF EXP 1s 2s JITTER 101"},
-        {"!ERR value is not an integer or out of range",
+        {"!ERR JITTER is out of range, must be between 0 and 100",
          "Q.PUSH topic body BACKOFF EXP 1s 2s JITTER 99999999999999999999"},
         {"!ERR CRASHES is out of range, must be between 0 and 2147483647",
          "Q.PUSH topic body CRASHES -1"},
