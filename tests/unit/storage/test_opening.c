@@ -1,5 +1,6 @@
 /* What an opening reports, and that it can be stopped at each report: nothing is lost. */
 #include "storage/dueq.h"
+#include "storage/queue/core/queue_state.h"
 #include "storage/queue/queue.h"
 #include "storage/store.h"
 #include "tests/support/store/store_fixture.h"
@@ -164,6 +165,72 @@ static void what_was_merged_is_not_merged_again(void **state)
     check_all();
 }
 
+/* ---- what has happened meanwhile */
+
+enum { DUE = 20000, LEASED = 2000, STEPS = 20, AT_ONCE = 5000 };
+
+static void push_one(const char *topic, int64_t delay)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    dueq_push_init(&push);
+    push.topic = text(topic);
+    push.delay = delay;
+    assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
+}
+
+/* Without a look at what has fallen due since the last tick. */
+static uint64_t counted(enum dueq_state state)
+{
+    return job_count(&test.store->queue->jobs, state);
+}
+
+/* A new store with jobs that fall due and leases that end while it is closed. */
+static void go_down_for_long(void)
+{
+    struct dueq_job job;
+
+    store_fixture_release(&test);
+    store_fixture_init(&test);
+    store_fixture_open(&test);
+    for (int i = 0; i < DUE; i++)
+        push_one("due", 1000 + i % 100);
+    for (int i = 0; i < LEASED; i++)
+        push_one("leased", 0);
+    for (int i = 0; i < LEASED; i++)
+        assert_int_equal(dueq_claim(test.store, text("leased"), 1000, test.time, &job),
+                         DUEQ_OK);
+    store_fixture_commit(&test);
+    store_fixture_abandon(&test);
+    store_fixture_pass(&test, 100000);
+}
+
+/* The opening does none of it, a look some thousand steps, a tick as many as it may. */
+static void what_fell_due_meanwhile_is_taken_in_slices(void **state)
+{
+    struct dueq_topic_stats seen;
+    bool more = true;
+
+    (void)state;
+    go_down_for_long();
+    store_fixture_open(&test);
+    assert_int_equal(counted(DUEQ_CLAIMED), LEASED);
+    assert_int_equal(counted(DUEQ_DELAYED), DUE);
+    assert_int_equal(dueq_topic_stats(test.store, text("due"), test.time, &seen), DUEQ_OK);
+    assert_in_range(seen.counts[DUEQ_READY], 1, AT_ONCE);
+    assert_true(seen.counting);
+    while (more) {
+        uint64_t claimed = counted(DUEQ_CLAIMED), ready = counted(DUEQ_READY);
+
+        more = dueq_tick(test.store, test.time, STEPS);
+        assert_in_range(claimed - counted(DUEQ_CLAIMED), 0, STEPS);
+        assert_in_range(counted(DUEQ_READY) - ready, 0, STEPS);
+    }
+    assert_int_equal(counted(DUEQ_READY), DUE + LEASED);
+    assert_null(queue_check(test.store->queue));
+}
+
 #define opening_test(function)                                                                 \
     cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
@@ -174,6 +241,7 @@ int main(void)
         opening_test(a_new_store_has_nothing_to_replay),
         opening_test(an_opening_that_is_stopped_loses_nothing),
         opening_test(what_was_merged_is_not_merged_again),
+        opening_test(what_fell_due_meanwhile_is_taken_in_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
