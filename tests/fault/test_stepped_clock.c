@@ -53,10 +53,51 @@ static int64_t machine_ms(const struct machine *machine)
     return unix_ms() + machine->clock->wall_ahead * 1000;
 }
 
+static void put_dead(redisContext *client, const char *topic, const char *id)
+{
+    expect(client, "*", "Q.PUSH %s body ID %s", topic, id);
+    expect(client, "\"dead\"", "Q.NACK %s %s %lld FATAL", topic, id,
+           (long long)claim(client, topic, id));
+}
+
+/* The same for what is kept, paused, or spread over time. */
+static void put_kept_things(redisContext *client)
+{
+    expect(client, "\"windowed\"", "Q.PUSH once body ID windowed WINDOW 2h");
+    expect(client, "[[\"windowed\" 1 *]]", "Q.CLAIM once");
+    expect(client, "1", "Q.ACK once windowed 1");
+    expect(client, "\"result\"", "Q.PUSH kept body ID result");
+    expect(client, "[[\"result\" 1 *]]", "Q.CLAIM kept");
+    expect(client, "1", "Q.ACK kept result 1 RESULT 42 KEEP 2h");
+    expect(client, "OK", "Q.CONFIG SET grave dead-keep 2h");
+    put_dead(client, "grave", "dead");
+    put_dead(client, "slow", "first");
+    put_dead(client, "slow", "second");
+    expect(client, "[2 0]", "Q.DEAD slow REDRIVE RATE 1 2h");
+    expect(client, "\"mortal\"", "Q.PUSH paused body ID mortal TTL 2h");
+    expect(client, "OK", "Q.PAUSE paused OUT FOR 2h");
+}
+
+static void expect_kept_things(redisContext *client, bool there)
+{
+    expect(client, there ? "[\"windowed\" \"ignored\"]" : "[\"windowed\" \"created\"]",
+           "Q.PUSH once body ID windowed ONDUP IGNORE WITHSTATUS");
+    expect(client, there ? "[[\"result\" \"done\" \"42\"]]" : "[[\"result\" nil nil]]",
+           "Q.WAIT kept result");
+    expect(client, there ? "1" : "0", "Q.LEN grave dead");
+    expect(client, "0", "Q.DEAD grave COUNT OLDER 1h");
+    expect(client, there ? "1" : "0", "Q.LEN slow delayed");
+    expect_field(client, "paused", there ? "\"out\"" : "nil", "Q.STATS paused");
+    expect_field(client, "state", there ? "\"ready\"" : "\"dead\"", "Q.GET paused mortal");
+    expect_field(client, "reason", there ? "\"paused\"" : "\"dead\"",
+                 "Q.EXPLAIN paused mortal");
+}
+
 /* Starts waits of two hours of each kind. */
 static void put_long_things(const struct machine *machine)
 {
     redisContext *client = machine->client;
+    put_kept_things(client);
     expect(client, "\"delayed\"", "Q.PUSH mail body ID delayed DELAY 2h");
     expect(client, "\"claimed\"", "Q.PUSH other body ID claimed");
     expect(client, "[[\"claimed\" 1 *]]", "Q.CLAIM other LEASE 2h");
@@ -66,6 +107,7 @@ static void put_long_things(const struct machine *machine)
 static void expect_things(const struct machine *machine, bool there)
 {
     redisContext *client = machine->client;
+    expect_kept_things(client, there);
     expect_field(client, "state", there ? "\"delayed\"" : "\"ready\"", "Q.GET mail delayed");
     expect_field(client, "state", there ? "\"claimed\"" : "\"ready\"", "Q.GET other claimed");
     expect(client, there ? "1" : "0", "EXISTS ttl");
