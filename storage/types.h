@@ -207,6 +207,7 @@ struct dueq_job {
     const int64_t *steps;                                  /* valid as long as the slices */
     size_t step_count;
     int64_t ttl;                /* DUEQ_DEFAULT: none */
+    int64_t window;             /* ms for which the id stays taken; DUEQ_DEFAULT: none */
     int64_t claimed_at;         /* claimed: since when; else 0 */
     int64_t kept_until;         /* done: when it is removed; else 0 */
     struct dueq_slice worker;   /* of the last claim; size 0: not named */

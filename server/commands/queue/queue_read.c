@@ -27,6 +27,7 @@ static void write_options(struct resp_writer *reply, const struct dueq_job *job)
     write_number(reply, "jitter", job->jitter);
     write_steps(reply, job);
     write_number_or_nil(reply, "ttl", job->ttl, job->ttl != DUEQ_DEFAULT);
+    write_number_or_nil(reply, "window", job->window, job->window != DUEQ_DEFAULT);
 }
 
 static void write_result(struct resp_writer *reply, const struct dueq_job *job)
@@ -40,7 +41,7 @@ static void write_result(struct resp_writer *reply, const struct dueq_job *job)
 
 static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
-    resp_map(reply, 27);
+    resp_map(reply, 28);
     write_bytes(reply, "id", job->id);
     write_state(reply, job->state);
     write_bytes(reply, "body", job->body);

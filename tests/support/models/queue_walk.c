@@ -81,6 +81,7 @@ static void check_options(const struct dueq_job *found, const struct model_job *
 
     assert_int_equal(found->priority, job->content.options.priority);
     assert_int_equal(found->ttl, job->content.options.ttl);
+    assert_int_equal(found->window, job->content.options.window);
     assert_int_equal(found->lease, options.lease);
     assert_int_equal(found->retries, options.retries);
     assert_int_equal(found->crashes, options.crashes);

@@ -39,13 +39,14 @@ static void every_option_is_kept(void **state)
     runner_expect(
         runner, "\"a\"",
         "Q.PUSH topic body ttl 1d backoff 2s 3m retries 4 lease 5h priority 6 delay 7 "
-        "id a");
+        "id a window 3h");
     runner_expect(runner,
                   "[\"id\" \"a\" \"state\" \"delayed\" \"body\" \"body\" \"due\" 1700000000007 "
                   "\"attempt\" 0 \"token\" nil \"priority\" 6 \"pushed\" 1700000000000 "
                   "\"lease\" 18000000 \"retries\" 4 \"crashes\" 3 \"backoff\" 2000 "
                   "\"backoff-max\" 180000 "
-                  "\"jitter\" 20 \"steps\" [] \"ttl\" 86400000 \"failures\" 0 *\"error\" nil]",
+                  "\"jitter\" 20 \"steps\" [] \"ttl\" 86400000 \"window\" 10800000 "
+                  "\"failures\" 0 *\"error\" nil]",
                   "Q.GET topic a");
 }
 
