@@ -1,28 +1,8 @@
 #include "storage/bytes.h"
 
-#include <endian.h>
 #include <string.h>
 
 enum { NUMBER_LONG = 248 }; /* a first byte from here on is a length */
-
-uint64_t bytes_read_u64(const void *bytes)
-{
-    uint64_t number;
-
-    memcpy(&number, bytes, sizeof(number));
-    return be64toh(number);
-}
-
-int64_t bytes_read_time(const void *bytes)
-{
-    return (int64_t)(bytes_read_u64(bytes) ^ ((uint64_t)1 << 63));
-}
-
-void bytes_write_u64(void *bytes, uint64_t number)
-{
-    number = htobe64(number);
-    memcpy(bytes, &number, sizeof(number));
-}
 
 size_t bytes_write_number(void *bytes, uint64_t number)
 {

@@ -3,16 +3,32 @@
 #ifndef DUEQ_BYTES_H
 #define DUEQ_BYTES_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* 8 bytes; `bytes` needs no alignment. */
-uint64_t bytes_read_u64(const void *bytes);
-void bytes_write_u64(void *bytes, uint64_t number);
+static inline uint64_t bytes_read_u64(const void *bytes)
+{
+    uint64_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return be64toh(number);
+}
+
+static inline void bytes_write_u64(void *bytes, uint64_t number)
+{
+    number = htobe64(number);
+    memcpy(bytes, &number, sizeof(number));
+}
 
 /* A time in 8 bytes, its sign bit inverted: negative times sort first. kv_key_time writes
  * it. */
-int64_t bytes_read_time(const void *bytes);
+static inline int64_t bytes_read_time(const void *bytes)
+{
+    return (int64_t)(bytes_read_u64(bytes) ^ ((uint64_t)1 << 63));
+}
 
 /* A number in 1 to 9 bytes, of which the order is that of the numbers: below 248 one byte, the
  * number itself; from 248 on a byte that says how many bytes follow (248: one, 255: eight),

@@ -8,35 +8,10 @@
 
 enum { FOLD_HASH = 16 };
 
-void kv_key_start(struct kv_key *key, uint8_t table)
-{
-    key->bytes[0] = table;
-    key->size = 1;
-    key->folded = false;
-}
-
-void kv_key_u8(struct kv_key *key, uint8_t number)
-{
-    assert(key->size < KV_KEY_MAX);
-    key->bytes[key->size++] = number;
-}
-
-void kv_key_u64(struct kv_key *key, uint64_t number)
-{
-    assert(key->size + 8 <= KV_KEY_MAX);
-    bytes_write_u64(key->bytes + key->size, number);
-    key->size += 8;
-}
-
 void kv_key_number(struct kv_key *key, uint64_t number)
 {
     assert(key->size + BYTES_NUMBER_MAX <= KV_KEY_MAX);
     key->size = (uint16_t)(key->size + bytes_write_number(key->bytes + key->size, number));
-}
-
-void kv_key_time(struct kv_key *key, int64_t time)
-{
-    kv_key_u64(key, (uint64_t)time ^ ((uint64_t)1 << 63));
 }
 
 /* A name that would make a key of KV_KEY_MAX bytes is folded, too. So whole keys are shorter

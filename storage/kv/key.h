@@ -9,8 +9,10 @@
 #ifndef DUEQ_KEY_H
 #define DUEQ_KEY_H
 
+#include "storage/bytes.h"
 #include "storage/slice.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,11 +35,34 @@ static inline bool kv_key_begins(struct dueq_slice key, const struct kv_key *hea
     return key.size >= head->size && memcmp(key.data, head->bytes, head->size) == 0;
 }
 
-void kv_key_start(struct kv_key *key, uint8_t table);
-void kv_key_u8(struct kv_key *key, uint8_t number);
-void kv_key_u64(struct kv_key *key, uint64_t number);    /* 8 bytes, big-endian */
+static inline void kv_key_start(struct kv_key *key, uint8_t table)
+{
+    key->bytes[0] = table;
+    key->size = 1;
+    key->folded = false;
+}
+
+static inline void kv_key_u8(struct kv_key *key, uint8_t number)
+{
+    assert(key->size < KV_KEY_MAX);
+    key->bytes[key->size++] = number;
+}
+
+/* 8 bytes, big-endian. */
+static inline void kv_key_u64(struct kv_key *key, uint64_t number)
+{
+    assert(key->size + 8 <= KV_KEY_MAX);
+    bytes_write_u64(key->bytes + key->size, number);
+    key->size = (uint16_t)(key->size + 8);
+}
+
+/* 8 bytes; bytes_read_time. */
+static inline void kv_key_time(struct kv_key *key, int64_t time)
+{
+    kv_key_u64(key, (uint64_t)time ^ ((uint64_t)1 << 63));
+}
+
 void kv_key_number(struct kv_key *key, uint64_t number); /* as bytes_write_number */
-void kv_key_time(struct kv_key *key, int64_t time);      /* 8 bytes; bytes_read_time */
 void kv_key_name(struct kv_key *key, struct dueq_slice name, uint64_t seed); /* the last part */
 
 /* `bytes`: a whole key, KV_KEY_MAX bytes at most. */

@@ -12,8 +12,9 @@ uint64_t name_hash(const struct keys *keys, struct dueq_slice name)
 
 void name_hash_append(struct kv_key *key, uint64_t hash)
 {
-    for (int shift = 40; shift >= 0; shift -= 8)
-        kv_key_u8(key, (uint8_t)(hash >> shift));
+    assert(key->size + sizeof(hash) <= KV_KEY_MAX);
+    bytes_write_u64(key->bytes + key->size, hash << 16); /* and two zeros, which do not count */
+    key->size = (uint16_t)(key->size + NAME_HASH_BYTES);
 }
 
 uint64_t name_hash_read(const uint8_t *bytes)
