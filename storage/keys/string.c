@@ -18,12 +18,10 @@ enum dueq_status string_get(const struct keys_view *view, struct dueq_slice name
 {
     struct keys_entry *entry;
     struct kv_key key;
-    enum dueq_status status = key_index_find(view, name, KEYS_STRING, &entry);
+    enum dueq_status status = key_index_read(view, name, KEYS_STRING, &entry, ret_value);
 
-    if (status != DUEQ_OK)
+    if (status != DUEQ_OK || entry->packed)
         return status;
-    if (entry->packed)
-        return entry_value_get(view->keys, entry, ret_value);
     key = value_key(entry);
     return kv_get(view->keys->kv, kv_key_slice(&key), ret_value);
 }

@@ -91,7 +91,7 @@ static enum outcome run_set(struct context *context)
     struct keys_info info;
     int64_t expires;
     bool found = false;
-    enum dueq_status status;
+    enum dueq_status status = DUEQ_OK;
 
     if (!argument_options_read(context, 3, set_table, &options) ||
         !read_expiry(context, &options, &expires))
@@ -104,7 +104,8 @@ static enum outcome run_set(struct context *context)
         else
             resp_null(context->reply);
     }
-    status = keys_info(&view, name, &info);
+    if (options.nx || options.xx)
+        status = keys_info(&view, name, &info);
     if ((options.nx && status == DUEQ_OK) || (options.xx && status == DUEQ_NOTFOUND)) {
         if (!options.get)
             resp_null(context->reply);

@@ -14,7 +14,7 @@ static enum dueq_status stored_value(struct keys *keys, const struct keys_entry 
     struct kv_key key;
     enum dueq_status status;
 
-    entry_record_key(keys, entry->physical, keys_entry_name(entry), &key);
+    entry_record_own_key(keys, entry, &key);
     status = kv_get(keys->kv, kv_key_slice(&key), &record);
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;

@@ -13,62 +13,98 @@
 
 /* ---- finding */
 
+/* A key to find. */
+struct sought {
+    struct dueq_slice name;
+    uint64_t hash;
+    struct dueq_slice value; /* packed, of an entry that was not open; data NULL: not known */
+};
+
+static struct sought sought(const struct keys *keys, struct dueq_slice name)
+{
+    return (struct sought){.name = name, .hash = name_hash(keys, name)};
+}
+
 /* Opens the key's entry, which is not open. */
-static enum dueq_status open_stored(const struct keys_view *view, struct dueq_slice name,
+static enum dueq_status open_stored(const struct keys_view *view, struct sought *sought,
                                     struct keys_entry **ret_entry)
 {
     struct keys *keys = view->keys;
     uint64_t physical = keys->databases[view->database].physical;
-    struct keys_entry *entry;
+    struct entry_record read;
     struct dueq_slice record;
     struct kv_key key;
     enum dueq_status status;
 
-    entry_record_key(keys, physical, name, &key);
+    entry_record_key(keys, physical, sought->name, sought->hash, &key);
     status = kv_get(keys->kv, kv_key_slice(&key), &record);
     if (status != DUEQ_OK)
         return status;
-    entry = open_entries_add(keys, view->database, physical, name);
-    if (entry == NULL)
-        return DUEQ_NOMEM;
-    if (!entry_record_load(entry, kv_key_slice(&key), record)) {
-        open_entries_close(keys, entry);
+    if (!entry_record_read(kv_key_slice(&key), record, &read))
         return DUEQ_CORRUPT;
-    }
-    *ret_entry = entry;
+    *ret_entry = open_entries_add(keys, view->database, physical, sought->name, sought->hash);
+    if (*ret_entry == NULL)
+        return DUEQ_NOMEM;
+    entry_record_load(*ret_entry, &read);
+    if (read.packed)
+        sought->value = read.value;
     return DUEQ_OK;
 }
 
-static enum dueq_status find_any(const struct keys_view *view, struct dueq_slice name,
+static enum dueq_status find_any(const struct keys_view *view, struct sought *sought,
                                  struct keys_entry **ret_entry)
 {
     struct keys *keys = view->keys;
     uint64_t physical = keys->databases[view->database].physical;
-    enum dueq_status status = open_entries_find(keys, physical, name, ret_entry);
+    enum dueq_status status =
+        open_entries_find(keys, physical, sought->name, sought->hash, ret_entry);
 
     if (status == DUEQ_NOTFOUND)
-        return open_stored(view, name, ret_entry);
+        return open_stored(view, sought, ret_entry);
     if (status == DUEQ_OK)
         (*ret_entry)->logical = (uint16_t)view->database;
     return status;
 }
 
-enum dueq_status key_index_find(const struct keys_view *view, struct dueq_slice name,
-                                enum keys_type wanted, struct keys_entry **ret_entry)
+static enum dueq_status find(const struct keys_view *view, struct sought *sought,
+                             enum keys_type wanted, struct keys_entry **ret_entry)
 {
     struct keys_entry *entry;
-    enum dueq_status status = find_any(view, name, &entry);
+    enum dueq_status status = find_any(view, sought, &entry);
 
     if (status == DUEQ_OK && expiry_is_over(entry->expires, view->time))
         status = DUEQ_NOTFOUND;
     if (status == DUEQ_NOTFOUND)
-        access_miss(view->keys, name);
+        access_miss(view->keys, sought->hash);
     if (status != DUEQ_OK)
         return status;
     access_hit(view->keys, entry);
     if (wanted != KEYS_NONE && entry->type != wanted)
         return DUEQ_WRONGTYPE;
     *ret_entry = entry;
+    return DUEQ_OK;
+}
+
+enum dueq_status key_index_find(const struct keys_view *view, struct dueq_slice name,
+                                enum keys_type wanted, struct keys_entry **ret_entry)
+{
+    struct sought key = sought(view->keys, name);
+
+    return find(view, &key, wanted, ret_entry);
+}
+
+enum dueq_status key_index_read(const struct keys_view *view, struct dueq_slice name,
+                                enum keys_type wanted, struct keys_entry **ret_entry,
+                                struct dueq_slice *ret_value)
+{
+    struct sought key = sought(view->keys, name);
+    enum dueq_status status = find(view, &key, wanted, ret_entry);
+
+    if (status != DUEQ_OK || !(*ret_entry)->packed)
+        return status;
+    if (key.value.data == NULL)
+        return entry_value_get(view->keys, *ret_entry, ret_value);
+    *ret_value = key.value;
     return DUEQ_OK;
 }
 
@@ -92,8 +128,9 @@ enum dueq_status key_index_open(const struct keys_view *view, struct dueq_slice 
 {
     struct keys *keys = view->keys;
     struct keys_database *database = &keys->databases[view->database];
+    struct sought key = sought(keys, name);
     struct keys_entry *entry;
-    enum dueq_status status = find_any(view, name, &entry);
+    enum dueq_status status = find_any(view, &key, &entry);
 
     if (status == DUEQ_OK && expiry_is_over(entry->expires, view->time)) {
         key_index_remove(keys, entry, true);
@@ -104,7 +141,7 @@ enum dueq_status key_index_open(const struct keys_view *view, struct dueq_slice 
     if (status == DUEQ_OK && entry->type != type)
         return DUEQ_WRONGTYPE;
     if (status == DUEQ_NOTFOUND) {
-        entry = open_entries_add(keys, view->database, database->physical, name);
+        entry = open_entries_add(keys, view->database, database->physical, name, key.hash);
         if (entry == NULL)
             return DUEQ_NOMEM;
         entry->type = type;
@@ -184,7 +221,7 @@ static void unlist(struct keys *keys, struct keys_entry *entry)
 
     drop_expiry(keys, entry);
     if (entry->stored) {
-        entry_record_key(keys, entry->physical, keys_entry_name(entry), &key);
+        entry_record_own_key(keys, entry, &key);
         kv_del(keys->kv, kv_key_slice(&key));
     }
     database->count--;
@@ -232,8 +269,8 @@ enum dueq_status key_index_make_free(const struct keys_view *view, struct dueq_s
 enum dueq_status key_index_relink(struct keys *keys, struct keys_entry *from, unsigned database,
                                   struct dueq_slice name)
 {
-    struct keys_entry *to =
-        open_entries_add(keys, database, keys->databases[database].physical, name);
+    struct keys_entry *to = open_entries_add(keys, database, keys->databases[database].physical,
+                                             name, name_hash(keys, name));
     int64_t expires = from->expires;
     enum dueq_status status = to == NULL ? DUEQ_NOMEM : entry_value_copy(keys, to, from);
 

@@ -13,6 +13,11 @@
  * DUEQ_WRONGTYPE: it has another one. */
 enum dueq_status key_index_find(const struct keys_view *view, struct dueq_slice name,
                                 enum keys_type wanted, struct keys_entry **ret_entry);
+/* As key_index_find, and gets the value of a packed key, which is valid until the next change.
+ */
+enum dueq_status key_index_read(const struct keys_view *view, struct dueq_slice name,
+                                enum keys_type wanted, struct keys_entry **ret_entry,
+                                struct dueq_slice *ret_value);
 /* As key_index_find; an absent key is created, empty. */
 enum dueq_status key_index_open(const struct keys_view *view, struct dueq_slice name,
                                 enum keys_type type, struct keys_entry **ret_entry);

@@ -4,8 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 /* ---- order of use */
 
@@ -48,18 +46,17 @@ static size_t write_identity(uint8_t *bytes, uint64_t physical, struct dueq_slic
     return identity_size(name.size);
 }
 
-static unsigned identity_hash(const struct keys *keys, uint64_t physical,
-                              struct dueq_slice name)
+/* The hash of the name has 48 random bits. */
+static unsigned identity_hash(uint64_t physical, uint64_t hash)
 {
-    return (unsigned)XXH3_64bits_withSeed(name.data, name.size, keys->seed ^ physical);
+    return (unsigned)hash ^ (unsigned)(physical * 0x9e3779b1);
 }
 
 /* ---- the table */
 
 enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct dueq_slice name,
-                                   struct keys_entry **ret_entry)
+                                   uint64_t hash, struct keys_entry **ret_entry)
 {
-    unsigned hash = identity_hash(keys, physical, name);
     struct keys_entry *entry = NULL;
     uint8_t small[256], *identity = small;
     size_t size = identity_size(name.size);
@@ -69,7 +66,8 @@ enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct 
     if (identity == NULL)
         return DUEQ_NOMEM;
     write_identity(identity, physical, name);
-    HASH_FIND_BYHASHVALUE(hh, keys->entries, identity, size, hash, entry);
+    HASH_FIND_BYHASHVALUE(hh, keys->entries, identity, size, identity_hash(physical, hash),
+                          entry);
     if (identity != small)
         free(identity);
     if (entry == NULL)
@@ -84,7 +82,7 @@ enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct 
 
 /* The identity is kept after the name in the same allocation. */
 struct keys_entry *open_entries_add(struct keys *keys, unsigned logical, uint64_t physical,
-                                    struct dueq_slice name)
+                                    struct dueq_slice name, uint64_t hash)
 {
     size_t size = identity_size(name.size);
     struct keys_entry *entry = calloc(1, sizeof(*entry) + name.size + size);
@@ -94,6 +92,7 @@ struct keys_entry *open_entries_add(struct keys *keys, unsigned logical, uint64_
         return NULL;
     entry->logical = (uint16_t)logical;
     entry->physical = physical;
+    entry->hash = hash;
     entry->expires = DUEQ_NEVER;
     entry->used = keys->access.effects & ACCESS_TOUCH ? keys->access.now : keys->access.closed;
     entry->name_size = name.size;
@@ -102,7 +101,7 @@ struct keys_entry *open_entries_add(struct keys *keys, unsigned logical, uint64_
     identity = entry->name + name.size;
     write_identity(identity, physical, name);
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, keys->entries, identity, size,
-                                identity_hash(keys, physical, name), entry);
+                                identity_hash(physical, hash), entry);
     if (entry->hh.tbl == NULL) {
         free(entry);
         return NULL;

@@ -8,13 +8,19 @@
 /* ---- keys */
 
 void entry_record_key(const struct keys *keys, uint64_t physical, struct dueq_slice name,
-                      struct kv_key *ret_key)
+                      uint64_t hash, struct kv_key *ret_key)
 {
     kv_key_start(ret_key, TABLE_KEY);
     kv_key_u64(ret_key, physical);
-    name_hash_append(ret_key, name_hash(keys, name));
+    name_hash_append(ret_key, hash);
     if (name.size > 0)
         kv_key_name(ret_key, name, keys->seed);
+}
+
+void entry_record_own_key(const struct keys *keys, const struct keys_entry *entry,
+                          struct kv_key *ret_key)
+{
+    entry_record_key(keys, entry->physical, keys_entry_name(entry), entry->hash, ret_key);
 }
 
 void entry_record_expiry_key(const struct keys *keys, const struct keys_entry *entry,
@@ -23,7 +29,7 @@ void entry_record_expiry_key(const struct keys *keys, const struct keys_entry *e
     kv_key_start(ret_key, TABLE_EXPIRY);
     kv_key_time(ret_key, entry->expires);
     kv_key_u64(ret_key, entry->physical);
-    name_hash_append(ret_key, name_hash(keys, keys_entry_name(entry)));
+    name_hash_append(ret_key, entry->hash);
     if (entry->name_size > 0)
         kv_key_name(ret_key, keys_entry_name(entry), keys->seed);
 }
@@ -123,22 +129,16 @@ bool entry_record_read(struct dueq_slice key, struct dueq_slice record,
     return true;
 }
 
-bool entry_record_load(struct keys_entry *entry, struct dueq_slice key,
-                       struct dueq_slice record)
+void entry_record_load(struct keys_entry *entry, const struct entry_record *record)
 {
-    struct entry_record read;
-
-    if (!entry_record_read(key, record, &read))
-        return false;
-    entry->type = read.type;
-    entry->encoding = read.encoding;
-    entry->packed = read.packed;
-    entry->object = read.object;
-    entry->count = read.count;
-    entry->expires = read.expires;
-    entry->head = read.head;
+    entry->type = record->type;
+    entry->encoding = record->encoding;
+    entry->packed = record->packed;
+    entry->object = record->object;
+    entry->count = record->count;
+    entry->expires = record->expires;
+    entry->head = record->head;
     entry->stored = true;
-    return true;
 }
 
 void entry_record_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)
@@ -148,7 +148,7 @@ void entry_record_put(struct keys *keys, struct keys_entry *entry, struct dueq_s
     struct kv_key key;
     size_t count = 1;
 
-    entry_record_key(keys, entry->physical, keys_entry_name(entry), &key);
+    entry_record_own_key(keys, entry, &key);
     parts[0] = dueq_slice(head, write_head(head, entry, key.folded));
     assert(parts[0].size <= sizeof(head));
     if (key.folded)

@@ -25,9 +25,12 @@ struct entry_record {
     struct dueq_slice name, value; /* value: packed */
 };
 
-/* Builds the key of the record. */
+/* Builds the key of the record. hash: name_hash() of the name. */
 void entry_record_key(const struct keys *keys, uint64_t physical, struct dueq_slice name,
-                      struct kv_key *ret_key);
+                      uint64_t hash, struct kv_key *ret_key);
+/* Builds the key of the entry's record. */
+void entry_record_own_key(const struct keys *keys, const struct keys_entry *entry,
+                          struct kv_key *ret_key);
 /* Builds the key of the expiry record, for the entry's present expiry. */
 void entry_record_expiry_key(const struct keys *keys, const struct keys_entry *entry,
                              struct kv_key *ret_key);
@@ -37,9 +40,8 @@ struct dueq_slice entry_record_expiring_name(struct dueq_slice key, struct dueq_
 /* False: the record is damaged. */
 bool entry_record_read(struct dueq_slice key, struct dueq_slice record,
                        struct entry_record *ret_record);
-/* Fills a new entry from its record; not the packed value. False: the record is damaged. */
-bool entry_record_load(struct keys_entry *entry, struct dueq_slice key,
-                       struct dueq_slice record);
+/* Fills a new entry; not the packed value. */
+void entry_record_load(struct keys_entry *entry, const struct entry_record *record);
 /* Writes the record. value: the packed value, or empty. */
 void entry_record_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value);
 

@@ -31,14 +31,12 @@ void access_hit(struct keys *keys, struct keys_entry *entry)
     access->lookups.hits++;
 }
 
-void access_miss(struct keys *keys, struct dueq_slice name)
+void access_miss(struct keys *keys, uint64_t hash)
 {
     struct access_state *access = &keys->access;
-    uint64_t hash;
 
     if (!(access->effects & ACCESS_COUNT))
         return;
-    hash = name_hash(keys, name);
     access->lookups.misses += access->missed_by != access->serial || access->missed != hash;
     access->missed_by = access->serial;
     access->missed = hash;

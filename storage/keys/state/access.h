@@ -41,6 +41,6 @@ struct access_state {
 };
 
 void access_hit(struct keys *keys, struct keys_entry *entry);
-void access_miss(struct keys *keys, struct dueq_slice name);
+void access_miss(struct keys *keys, uint64_t hash);
 
 #endif

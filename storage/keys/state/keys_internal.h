@@ -34,6 +34,7 @@ struct keys_entry {
     bool dirty;       /* differs from the record on disk */
     bool stored;      /* has a record on disk */
     uint16_t logical; /* database at the last lookup, for change events */
+    uint64_t hash;    /* of the name (name_hash.h) */
     uint64_t physical;
     size_t name_size;
     uint8_t name[];
