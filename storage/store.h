@@ -19,6 +19,9 @@ struct dueq {
  * for ASKS_MODE. O(1). */
 unsigned store_settle(struct dueq *store);
 
+/* Does dueq_next_signal have a topic? O(1). */
+bool store_has_signal(const struct dueq *store);
+
 static inline struct keys *store_keys(const struct dueq *store)
 {
     return store->keys;

@@ -185,6 +185,11 @@ size_t dueq_topic_count(const struct dueq *store)
     return queue_topic_count(store->queue);
 }
 
+bool store_has_signal(const struct dueq *store)
+{
+    return queue_has_signal(store->queue);
+}
+
 enum dueq_status dueq_next_signal(struct dueq *store, struct dueq_slice *ret_topic)
 {
     return queue_next_signal(store->queue, ret_topic);

@@ -21,6 +21,25 @@ struct entry {
 static const struct command *(*const lists[])(void) = {COMMAND_LIST(ENTRIES_OF)};
 
 static struct entry *names, *addresses;
+
+/* Entries that were found last, in places that their names and addresses give: clients send the
+ * same few commands again and again. */
+enum { RECENT = 64 };
+static struct {
+    struct entry *entry;
+    size_t size;
+    char name[NAME_MAX_SIZE]; /* as it was sent */
+} recent_names[RECENT];
+static struct entry *recent_addresses[RECENT];
+
+static unsigned place_of_name(struct argument name)
+{
+    const unsigned char *bytes = (const unsigned char *)name.data;
+
+    return (bytes[0] * 5U + bytes[name.size / 2] * 3U + bytes[name.size - 1] +
+            (unsigned)name.size * 7U) %
+           RECENT;
+}
 static const struct command *all[COMMANDS_MAX];
 static size_t count, total; /* without subcommands, and with them */
 
@@ -62,25 +81,44 @@ static void build(void)
 
 static struct entry *entry_of(const struct command *command)
 {
-    struct entry *entry;
+    struct entry **recent = &recent_addresses[(uintptr_t)command / sizeof(*command) % RECENT];
 
     build();
-    HASH_FIND(by_address, addresses, &command, sizeof(command), entry);
-    return entry;
+    if (*recent == NULL || (*recent)->command != command)
+        HASH_FIND(by_address, addresses, &command, sizeof(command), *recent);
+    return *recent;
 }
 
-const struct command *command_find(struct argument name)
+static struct entry *find_by_name(struct argument name)
 {
     char lower[NAME_MAX_SIZE];
     struct entry *entry;
 
     build();
-    if (name.size >= sizeof(lower))
-        return NULL;
     for (size_t i = 0; i < name.size; i++)
         lower[i] = (char)tolower((unsigned char)name.data[i]);
     HASH_FIND(by_name, names, lower, name.size, entry);
-    return entry == NULL ? NULL : entry->command;
+    return entry;
+}
+
+const struct command *command_find(struct argument name)
+{
+    unsigned place;
+    struct entry *entry;
+
+    if (name.size == 0 || name.size >= NAME_MAX_SIZE)
+        return NULL;
+    place = place_of_name(name);
+    if (recent_names[place].size == name.size &&
+        memcmp(recent_names[place].name, name.data, name.size) == 0)
+        return recent_names[place].entry->command;
+    entry = find_by_name(name);
+    if (entry == NULL)
+        return NULL;
+    recent_names[place].entry = entry;
+    recent_names[place].size = name.size;
+    memcpy(recent_names[place].name, name.data, name.size);
+    return entry->command;
 }
 
 const struct command *command_find_sub(const struct command *container, struct argument name)

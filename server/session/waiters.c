@@ -531,7 +531,8 @@ static bool serve_next_topic(struct server *server)
     struct wait_queue *queue = server->waiters->cut;
     struct dueq_slice topic;
 
-    if (!may_claim(server) || !may_serve(server))
+    if (server->store == NULL || (queue == NULL && !store_has_signal(server->store)) ||
+        !may_claim(server) || !may_serve(server))
         return false;
     server->waiters->cut = NULL;
     if (queue != NULL)
@@ -656,7 +657,7 @@ void waiters_serve(struct server *server)
         while (serve_next_topic(server))
             ;
     while (serve_changes(server));
-    if (may_write(server))
+    if (server->waiters->count > 0 && may_write(server))
         sweep_databases(server);
     if (server->store != NULL)
         serve_ends(server);

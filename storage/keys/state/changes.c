@@ -48,6 +48,7 @@ static void append(struct keys *keys, const struct change_header *header,
     memcpy(log->bytes + log->size, header, sizeof(*header));
     if (name.size > 0)
         memcpy(log->bytes + log->size + sizeof(*header), name.data, name.size);
+    log->shown += header->kind == CHANGE_EXPIRED || header->kind == CHANGE_CREATED;
     log->last = log->size;
     log->size += size;
 }
@@ -63,7 +64,7 @@ void changes_enable(struct keys *keys, bool on)
     struct change_log *log = &keys->changes;
 
     log->on = on;
-    log->size = log->read = log->peeked = 0;
+    log->size = log->read = log->peeked = log->shown = 0;
     log->lost = 0;
 }
 
@@ -94,7 +95,7 @@ enum dueq_status changes_next(struct keys *keys, struct keys_change *ret_change)
         *ret_change = (struct keys_change){.database = --log->lost, .flushed = true};
         return DUEQ_OK;
     }
-    log->read = log->size = log->peeked = 0;
+    log->read = log->size = log->peeked = log->shown = 0;
     return DUEQ_NOTFOUND;
 }
 
@@ -105,9 +106,10 @@ enum dueq_status changes_peek(struct keys *keys, struct keys_change *ret_change)
 
     if (log->peeked < log->read)
         log->peeked = log->read;
-    while (take(log, &log->peeked, &change)) {
+    while (log->shown > 0 && take(log, &log->peeked, &change)) {
         if (!change.expired && !change.created)
             continue;
+        log->shown--;
         *ret_change = change;
         return DUEQ_OK;
     }

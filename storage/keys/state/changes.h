@@ -32,6 +32,7 @@ struct change_log {
     size_t size, capacity;
     size_t read;   /* where changes_next continues */
     size_t peeked; /* where changes_peek continues */
+    size_t shown;  /* changes after `peeked` that changes_peek returns, at the most */
     size_t last;   /* where the newest record begins, if there is one */
     unsigned lost; /* databases to report as flushed, because a change was lost */
     bool on;

@@ -169,6 +169,11 @@ void queue_set_defaults(struct queue *queue, const struct dueq_defaults *default
     queue->defaults = *defaults;
 }
 
+bool queue_has_signal(const struct queue *queue)
+{
+    return queue->signals != NULL;
+}
+
 enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_topic)
 {
     struct topic *topic = queue->signals;

@@ -86,6 +86,7 @@ void queue_keep_timeline(struct queue *queue, const struct dueq_timeline *line);
 void queue_get_defaults(const struct queue *queue, struct dueq_defaults *ret_defaults);
 void queue_set_defaults(struct queue *queue, const struct dueq_defaults *defaults);
 enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_topic);
+bool queue_has_signal(const struct queue *queue); /* has queue_next_signal a topic? */
 
 /* The end of a wait that begins now. wait: ms, 0 or more. */
 static inline int64_t queue_after(struct dueq_time time, int64_t wait)
