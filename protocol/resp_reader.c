@@ -378,9 +378,9 @@ void resp_reader_shrink(struct resp_reader *reader)
 static bool header_line(struct resp_reader *reader, const char *too_big, const char **ret_text,
                         size_t *ret_size)
 {
-    const char *line = buffer_content(&reader->input) + reader->scanned;
+    char *line = buffer_content(&reader->input) + reader->scanned;
     size_t left = buffer_size(&reader->input) - reader->scanned;
-    const char *end = memchr(line, '\r', left);
+    char *end = memchr(line, '\r', left);
 
     if (end == NULL) {
         if (left > HEADER_LINE_MAX)
@@ -389,6 +389,7 @@ static bool header_line(struct resp_reader *reader, const char *too_big, const c
     }
     if ((size_t)(end - line) + 2 > left)
         return false;
+    end[1] = '\n'; /* Redis skips it unread, hiredis looks for it */
     *ret_text = line + 1;
     *ret_size = end == line ? 0 : (size_t)(end - line) - 1;
     return true;

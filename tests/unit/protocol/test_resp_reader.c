@@ -53,6 +53,7 @@ static void requests_are_read_whole_and_in_pieces(void **state)
     expect("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", "[GET|a][PING]");
     expect("*2\r\n$3\r\nGET\r\n$0\r\n\r\n", "[GET|]");
     expect("*0\r\n*-1\r\n\r\n*1\r\n$4\r\nPING\r\n", "[PING]");
+    expect("*1\rx$4\ryPINGab*1\r\n$4\r\nPING\r\n", "[PING][PING]"); /* Redis skips them */
     expect("PING\r\nECHO \"a b\"\nSET k 'it\\'s'\r\n", "[PING][ECHO|a b][SET|k|it's]");
 }
 
