@@ -178,6 +178,19 @@ void dueq_set_durability(struct dueq *store, enum dueq_durability durability,
                          unsigned interval_ms);
 /* Starts a checkpoint of all commits so far, in the background. */
 void dueq_start_checkpoint(struct dueq *store);
+/* Copies data.mdb without its free pages, in the background; the copy takes its place. First
+ * comes a checkpoint. Calls of dueq_maintain start it, and see its end (struct dueq_stats).
+ * Reads and changes go on; growth has to wait when the memory for changes is full before the
+ * copy is complete (dueq_pressure). No-op when one runs, or next to nothing would come back.
+ * DUEQ_FULL: besides disk_reserve_bytes the disk has no room for what is in use. On failure,
+ * also of a running one, data.mdb stays as it is. O(1). */
+enum dueq_status dueq_compact(struct dueq *store);
+/* When dueq_maintain does that by itself: data.mdb has more than `bytes`, and its free pages
+ * are more than `percent` of those in use (100: more than half of the file); 0: never. It waits
+ * until no checkpoint has run for 5 s, or the file was like that after eight in a row. After a
+ * failure it waits for a minute, then for two, and so on. options: auto_compact_percent (100),
+ * auto_compact_bytes (64 MiB). */
+void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes);
 /* size: sizeof(*ret_stats) as the caller knows it; no byte after it is written. O(1). */
 void dueq_get_stats_sized(const struct dueq *store, struct dueq_stats *ret_stats, size_t size);
 static inline void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats)

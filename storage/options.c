@@ -17,6 +17,8 @@ void dueq_options_init_sized(struct dueq_options *options, size_t size)
         .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 1024 * MIB,
         .disk_reserve_bytes = 256 * MIB,
         .high_water_percent = 90,
+        .auto_compact_percent = 100,
+        .auto_compact_bytes = 64 * MIB,
     };
 
     memset(options, 0, size);

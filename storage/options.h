@@ -58,6 +58,8 @@ struct dueq_options {
      * the directory has what it had. NULL: nobody asks. */
     bool (*on_progress)(void *arg, const struct dueq_progress *progress);
     void *progress_arg;
+    unsigned auto_compact_percent; /* dueq_set_auto_compact */
+    uint64_t auto_compact_bytes;
 };
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which

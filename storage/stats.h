@@ -3,6 +3,8 @@
 #ifndef DUEQ_STATS_H
 #define DUEQ_STATS_H
 
+#include "status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +31,15 @@ struct dueq_stats {
     bool full;
     uint64_t runs;           /* of data.mdb, which are not folded into its tables yet */
     uint64_t folded_records; /* since open */
+    /* data.mdb: dueq_compact. Of the running one, or else of the last one, unless it says
+     * since open. */
+    bool compaction_running;
+    uint64_t compactions, compaction_failures; /* since open */
+    enum dueq_status compaction_status;        /* of the last one; DUEQ_OK before the first */
+    uint64_t compaction_copied_bytes, compaction_used_bytes;  /* so many of so many */
+    uint64_t compaction_before_bytes, compaction_after_bytes; /* of the file */
+    uint64_t compaction_usec_last;
+    uint64_t compaction_returned_bytes; /* to the disk, since open */
 };
 
 #endif

@@ -323,6 +323,16 @@ enum dueq_durability dueq_get_durability(const struct dueq *store)
     return kv_durability(store->kv);
 }
 
+enum dueq_status dueq_compact(struct dueq *store)
+{
+    return kv_compact(store->kv);
+}
+
+void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes)
+{
+    kv_set_auto_compact(store->kv, percent, bytes);
+}
+
 void dueq_set_durability(struct dueq *store, enum dueq_durability durability,
                          unsigned interval_ms)
 {

@@ -42,8 +42,9 @@ struct checkpoint {
     bool fold_full;                 /* there was no room; try again after the next table */
     bool tight;                     /* nor was there for the last table */
     struct checkpoint_stats stats;
+    struct checkpoint_compaction compaction;
     _Atomic(bool) running, stop;
-    _Atomic(uint64_t) commits, refusals;
+    _Atomic(uint64_t) commits, refusals, compactions;
     _Atomic(int) status; /* never DUEQ_FULL */
     _Atomic(bool) room;
 };
@@ -361,17 +362,22 @@ static bool failed(const struct checkpoint *checkpoint)
     return atomic_load(&checkpoint->status) != DUEQ_OK;
 }
 
-/* Makes the files that the journal wants, and notifies when its room has changed. Under the
- * lock, which is released meanwhile. */
-static void prepare_journal(struct checkpoint *checkpoint)
+/* Makes the files that the journal wants, and notifies when its room has changed. */
+static void prepare_files(struct checkpoint *checkpoint)
 {
     struct journal *journal = checkpoint->journal;
     bool had_room = journal_has_room(journal);
 
-    pthread_mutex_unlock(&checkpoint->lock);
     journal_prepare(journal);
     if (journal_has_room(journal) != had_room)
         tell(checkpoint);
+}
+
+/* Under the lock, which is released meanwhile. */
+static void prepare_journal(struct checkpoint *checkpoint)
+{
+    pthread_mutex_unlock(&checkpoint->lock);
+    prepare_files(checkpoint);
     pthread_mutex_lock(&checkpoint->lock);
 }
 
@@ -410,10 +416,119 @@ static void tend_chunks(struct checkpoint *checkpoint)
     pthread_mutex_lock(&checkpoint->lock);
 }
 
+/* ---- compaction */
+
+/* A long copy must not keep the journal from its files. */
+static bool goes_on(void *arg, uint64_t copied)
+{
+    struct checkpoint *checkpoint = arg;
+
+    if (journal_wants_files(checkpoint->journal))
+        prepare_files(checkpoint);
+    if (wants_tending(checkpoint))
+        chunk_pool_tend(checkpoint->chunks);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->compaction.copied = copied;
+    pthread_mutex_unlock(&checkpoint->lock);
+    return !atomic_load(&checkpoint->stop);
+}
+
+static enum dueq_status copy_and_switch(struct checkpoint *checkpoint, bool *ret_lost)
+{
+    enum dueq_status status = lmdb_copy(checkpoint->lmdb, goes_on, checkpoint);
+
+    if (status == DUEQ_OK)
+        status = lmdb_take_copy(checkpoint->lmdb, ret_lost);
+    if (status == DUEQ_OK) {
+        note_commit(checkpoint);
+        checkpoint->tight = false;
+    }
+    return status;
+}
+
+static void end_compaction(struct checkpoint *checkpoint, enum dueq_status status,
+                           uint64_t usec)
+{
+    struct checkpoint_compaction *compaction = &checkpoint->compaction;
+    struct lmdb_room room;
+
+    lmdb_get_room(checkpoint->lmdb, &room);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->stats.room = room;
+    compaction->running = false;
+    compaction->ended++;
+    compaction->status = status;
+    compaction->usec = usec;
+    compaction->after = room.file;
+    pthread_mutex_unlock(&checkpoint->lock);
+    atomic_fetch_add(&checkpoint->compactions, 1);
+}
+
+static void compact(struct checkpoint *checkpoint)
+{
+    const struct dueq_io *io = checkpoint->io;
+    uint64_t began = io->monotonic_usec(io->arg);
+    enum dueq_status status;
+    struct lmdb_room room;
+    bool lost = false;
+
+    lmdb_get_room(checkpoint->lmdb, &room);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->compaction.before = room.file;
+    checkpoint->compaction.used = room.used;
+    checkpoint->compaction.copied = 0;
+    pthread_mutex_unlock(&checkpoint->lock);
+    status = copy_and_switch(checkpoint, &lost);
+    if (lost)
+        atomic_store(&checkpoint->status, (int)status);
+    end_compaction(checkpoint, status, io->monotonic_usec(io->arg) - began);
+    tell(checkpoint);
+}
+
+/* Under the lock, which is released meanwhile. */
+static void compact_unlocked(struct checkpoint *checkpoint)
+{
+    pthread_mutex_unlock(&checkpoint->lock);
+    compact(checkpoint);
+    pthread_mutex_lock(&checkpoint->lock);
+    if (failed(checkpoint))
+        pthread_cond_broadcast(&checkpoint->ended);
+}
+
+/* What is in runs may hide what is in the tables, or other runs: a copy of both is larger. But
+ * no table waits for that. */
+static bool folds_before_copy(const struct checkpoint *checkpoint)
+{
+    return checkpoint->table == NULL && !checkpoint->fold_full &&
+           run_list_count(&checkpoint->written.runs) > 0;
+}
+
+/* Under the lock, which is released meanwhile. */
+static void fold_or_compact(struct checkpoint *checkpoint)
+{
+    if (!folds_before_copy(checkpoint)) {
+        compact_unlocked(checkpoint);
+        return;
+    }
+    if (checkpoint->fold_end == 0)
+        checkpoint->fold_end = checkpoint->written.runs.next;
+    fold_unlocked(checkpoint);
+}
+
+/* Under the lock, which is released meanwhile. */
+static void close_unused(struct checkpoint *checkpoint)
+{
+    pthread_mutex_unlock(&checkpoint->lock);
+    lmdb_close_unused(checkpoint->lmdb);
+    pthread_mutex_lock(&checkpoint->lock);
+}
+
+/* ---- what the thread does in which order */
+
 /* Must the table wait? */
 static bool has_other_work(const struct checkpoint *checkpoint)
 {
-    return checkpoint->merged != NULL || failed(checkpoint) ||
+    return checkpoint->merged != NULL || failed(checkpoint) || checkpoint->compaction.running ||
            (wants_fold(checkpoint) && checkpoint->fold_debt > 0);
 }
 
@@ -435,6 +550,14 @@ static void wait_for_table(struct checkpoint *checkpoint)
             continue;
         }
         tended = false;
+        if (checkpoint->compaction.running && !failed(checkpoint)) {
+            fold_or_compact(checkpoint);
+            continue;
+        }
+        if (lmdb_has_unused(checkpoint->lmdb) && !failed(checkpoint)) {
+            close_unused(checkpoint);
+            continue;
+        }
         if (wants_fold(checkpoint) && !failed(checkpoint)) {
             fold_unlocked(checkpoint);
             if (journal_wants_files(checkpoint->journal))
@@ -570,6 +693,15 @@ void checkpoint_wake(struct checkpoint *checkpoint)
     pthread_mutex_unlock(&checkpoint->lock);
 }
 
+void checkpoint_compact(struct checkpoint *checkpoint)
+{
+    pthread_mutex_lock(&checkpoint->lock);
+    assert(!checkpoint->compaction.running);
+    checkpoint->compaction.running = true;
+    pthread_cond_signal(&checkpoint->work);
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
 bool checkpoint_running(const struct checkpoint *checkpoint)
 {
     return atomic_load(&checkpoint->running);
@@ -615,4 +747,19 @@ void checkpoint_get_stats(const struct checkpoint *checkpoint,
     pthread_mutex_lock(&locked->lock);
     *ret_stats = checkpoint->stats;
     pthread_mutex_unlock(&locked->lock);
+}
+
+void checkpoint_get_compaction(const struct checkpoint *checkpoint,
+                               struct checkpoint_compaction *ret_compaction)
+{
+    struct checkpoint *locked = (struct checkpoint *)(uintptr_t)checkpoint;
+
+    pthread_mutex_lock(&locked->lock);
+    *ret_compaction = checkpoint->compaction;
+    pthread_mutex_unlock(&locked->lock);
+}
+
+uint64_t checkpoint_compactions(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->compactions);
 }

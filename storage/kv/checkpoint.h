@@ -1,6 +1,6 @@
 /* The checkpoint thread: merges a frozen memtable into LMDB, in transactions of bounded size,
  * and then recycles the journal segments that are no longer needed. In between it folds runs
- * (fold.h). Private to storage/kv.
+ * (fold.h), and copies data.mdb when that is asked for. Private to storage/kv.
  *
  * Functions are called by the owner's thread. */
 #ifndef DUEQ_CHECKPOINT_H
@@ -56,6 +56,23 @@ struct checkpoint_stats {
 };
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);
+
+/* Starts a compaction, which comes before the next table; none may be running. The caller has
+ * begun a promise (lmdb_store.h), and ends it when the compaction has ended. */
+void checkpoint_compact(struct checkpoint *checkpoint);
+
+/* Of the running compaction, or of the last one. */
+struct checkpoint_compaction {
+    bool running;
+    uint64_t ended;               /* how many have, also those that failed */
+    enum dueq_status status;      /* of the last one. DUEQ_BUSY: it was not possible then */
+    uint64_t usec, before, after; /* bytes of the file */
+    uint64_t copied, used;        /* bytes of pages: how many of how many */
+};
+void checkpoint_get_compaction(const struct checkpoint *checkpoint,
+                               struct checkpoint_compaction *ret_compaction);
+/* As `ended`. O(1). */
+uint64_t checkpoint_compactions(const struct checkpoint *checkpoint);
 
 /* Asked after each transaction: DUEQ_OK, or the status with which the merge ends. */
 typedef enum dueq_status (*checkpoint_asks_fn)(void *arg);

@@ -353,6 +353,7 @@ static void release_frozen(struct kv *kv)
     kv->frozen = NULL;
     kv->levels++;
     kv_room_release(kv);
+    kv_compaction_measured(kv);
 }
 
 static void renew_snapshot(struct kv *kv)
@@ -694,6 +695,7 @@ void kv_maintain(struct kv *kv, bool idle)
         kv->idle_turns = 0;
         kv_freeze(kv);
     }
+    kv_compaction_turn(kv);
     lmdb_release_snapshot(kv->lmdb);
 }
 
@@ -758,6 +760,7 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     if (kv->io->free_bytes(kv->io->arg, kv->dir, &ret_stats->disk_free_bytes) != 0)
         ret_stats->disk_free_bytes = 0;
     ret_stats->full = kv->state == KV_FULL;
+    kv_compaction_get_stats(kv, ret_stats);
 }
 
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records)

@@ -180,6 +180,10 @@ void kv_checkpoint_start(struct kv *kv);
  * still has everything. */
 enum dueq_status kv_checkpoint(struct kv *kv);
 
+/* As dueq_compact and dueq_set_auto_compact; kv_maintain starts it. */
+enum dueq_status kv_compact(struct kv *kv);
+void kv_set_auto_compact(struct kv *kv, unsigned percent, uint64_t bytes);
+
 enum dueq_durability kv_durability(const struct kv *kv);
 /* Changes the sync mode of a running store. */
 void kv_set_durability(struct kv *kv, enum dueq_durability durability, unsigned interval_ms);

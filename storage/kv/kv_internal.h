@@ -1,9 +1,10 @@
-/* The inside of struct kv. Private to kv.c, kv_open.c, cursor.c and room.c. */
+/* The inside of struct kv. Private to storage/kv. */
 #ifndef DUEQ_KV_INTERNAL_H
 #define DUEQ_KV_INTERNAL_H
 
 #include "storage/kv/batch.h"
 #include "storage/kv/checkpoint.h"
+#include "storage/kv/compaction.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/dead_ranges.h"
 #include "storage/kv/gaps.h"
@@ -56,6 +57,7 @@ struct kv {
     uint64_t segment_seen; /* journal_segment when the checkpoint thread was last woken */
     unsigned idle_turns;
     struct room_state room;
+    struct kv_compaction compaction;
     enum kv_state state;
     enum dueq_status status; /* KV_FAILED: why */
     char failure[320];

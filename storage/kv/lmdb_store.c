@@ -1,69 +1,42 @@
-#include "storage/kv/lmdb_store.h"
-
-#include "storage/kv/pages/pages.h"
+#include "storage/kv/lmdb_internal.h"
 #include "storage/kv/pages/pages_census.h"
 #include "storage/kv/pages/pages_cursor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <lmdb.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     PROBE_BYTES = 256 * 1024, /* a short write on a full disk leaves less than this */
-    RUN_WORDS = 4,            /* 1 MiB of pages */
-    LOCK_FILE_BYTES = 16 * 1024,
-    HELD_MOST = 32 /* snapshots; LMDB has 126 places for readers */
+    HELD_MOST = 32            /* snapshots; LMDB has 126 places for readers */
 };
 
 /* The map of a new file: room for its meta pages and a record. */
 #define NEW_MAP_BYTES ((size_t)1 << 20)
-
-/* A snapshot that somebody holds. */
-struct lmdb_hold {
-    MDB_txn *txn;
-    unsigned holders;
-};
-
-struct lmdb_store {
-    const struct dueq_io *io;
-    int fd;                      /* of data.mdb, besides LMDB's own; -1: none */
-    _Atomic(uint64_t) allocated; /* bytes of data.mdb that certainly have blocks on the disk */
-    MDB_env *env;
-    MDB_dbi dbi;
-    MDB_txn *snapshot, *other; /* reads use `snapshot`; `other` replaces it */
-    struct pages *reader;      /* the owner's */
-    struct pages *writer;      /* the checkpoint thread's */
-    struct lmdb_hold *held;    /* the snapshot, if it is held */
-    unsigned held_count;       /* snapshots that are held, older ones included */
-    uint64_t generation;
-    _Atomic(int) snapshot_use; /* enum snapshot_use: which thread may renew the snapshot */
-    _Atomic(int) last_error;
-    _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
-};
 
 /* The owner has the snapshot; no thread has it; the checkpoint thread is renewing it. */
 enum snapshot_use { PINNED, RELEASED, RENEWING };
 
 struct lmdb_cursor {
     struct lmdb_store *store;
+    bool writer;
+    uint64_t file; /* number of that of the position */
     struct pages_cursor position;
     struct dueq_slice key, value;
 };
 
 struct lmdb_txn {
     struct lmdb_store *store;
+    struct lmdb_file *file;
     MDB_txn *txn;
     MDB_cursor *cursor;
 };
 
-static enum dueq_status status_of(struct lmdb_store *store, int error)
+enum dueq_status lmdb_status_of(struct lmdb_store *store, int error)
 {
     if (error == MDB_SUCCESS)
         return DUEQ_OK;
@@ -112,25 +85,6 @@ static MDB_val val_of(struct dueq_slice slice)
     return (MDB_val){.mv_size = slice.size, .mv_data = (void *)(uintptr_t)slice.data};
 }
 
-static int open_database(struct lmdb_store *store)
-{
-    int error = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->snapshot);
-
-    return error == MDB_SUCCESS ? mdb_dbi_open(store->snapshot, NULL, 0, &store->dbi) : error;
-}
-
-static int open_environment(struct lmdb_store *store, const char *path, size_t map_bytes,
-                            unsigned flags)
-{
-    int error = mdb_env_create(&store->env);
-
-    if (error == MDB_SUCCESS)
-        error = mdb_env_set_mapsize(store->env, map_bytes);
-    if (error == MDB_SUCCESS)
-        error = mdb_env_open(store->env, path, MDB_NOTLS | MDB_NORDAHEAD | flags, 0600);
-    return error;
-}
-
 /* ---- creation */
 
 static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key,
@@ -153,30 +107,38 @@ static int put_with_sum(struct lmdb_txn *txn, struct dueq_slice key,
     return MDB_SUCCESS;
 }
 
-/* Writes a file with one record. No other process knows the file. */
-static int fill_new(struct lmdb_store *store, const char *path, struct dueq_slice key,
+static int fill_txn(struct lmdb_file *file, struct lmdb_txn *txn, struct dueq_slice key,
                     struct dueq_slice value)
 {
-    struct lmdb_txn txn = {.store = store};
-    int error = open_environment(store, path, NEW_MAP_BYTES, MDB_NOSUBDIR | MDB_NOLOCK);
+    int error = mdb_dbi_open(txn->txn, NULL, 0, &file->dbi);
 
     if (error == MDB_SUCCESS)
-        error = mdb_txn_begin(store->env, NULL, 0, &txn.txn);
+        error = mdb_cursor_open(txn->txn, file->dbi, &txn->cursor);
+    if (error == MDB_SUCCESS) {
+        error = put_with_sum(txn, key, &value, 1);
+        mdb_cursor_close(txn->cursor);
+    }
+    return error;
+}
+
+/* Writes a file with one record. No other process knows the file. */
+static int fill_new(struct lmdb_file *file, const char *path, struct dueq_slice key,
+                    struct dueq_slice value)
+{
+    struct lmdb_txn txn = {.file = file};
+    int error = lmdb_file_open(file, path, NEW_MAP_BYTES, MDB_NOSUBDIR | MDB_NOLOCK);
+
+    if (error == MDB_SUCCESS)
+        error = mdb_txn_begin(file->env, NULL, 0, &txn.txn);
     if (error != MDB_SUCCESS)
         return error;
-    error = mdb_dbi_open(txn.txn, NULL, 0, &store->dbi);
-    if (error == MDB_SUCCESS)
-        error = mdb_cursor_open(txn.txn, store->dbi, &txn.cursor);
-    if (error == MDB_SUCCESS) {
-        error = put_with_sum(&txn, key, &value, 1);
-        mdb_cursor_close(txn.cursor);
-    }
+    error = fill_txn(file, &txn, key, value);
     if (error != MDB_SUCCESS) {
         mdb_txn_abort(txn.txn);
         return error;
     }
     error = mdb_txn_commit(txn.txn);
-    return error == MDB_SUCCESS ? mdb_env_sync(store->env, 1) : error;
+    return error == MDB_SUCCESS ? mdb_env_sync(file->env, 1) : error;
 }
 
 static int make_empty(const struct dueq_io *io, const char *path)
@@ -189,16 +151,17 @@ static int make_empty(const struct dueq_io *io, const char *path)
 static int make_data_file(const char *dir, const char *path, const struct dueq_io *io,
                           struct dueq_slice key, struct dueq_slice value)
 {
-    struct lmdb_store store = {.io = io};
+    struct lmdb_file *file = lmdb_file_new(io);
     char beside[PATH_MAX];
     int error;
 
-    snprintf(beside, sizeof(beside), "%.*s.new", PATH_MAX - 8, path);
+    if (file == NULL)
+        return ENOMEM;
+    snprintf(beside, sizeof(beside), "%.*s.new", PATH_MAX - 16, path);
     error = make_empty(io, beside); /* overwrites the rest of a failed creation */
     if (error == 0)
-        error = fill_new(&store, beside, key, value);
-    if (store.env != NULL)
-        mdb_env_close(store.env);
+        error = fill_new(file, beside, key, value);
+    lmdb_file_free(file);
     if (error == 0 && io->rename(io->arg, beside, path) != 0)
         error = errno;
     if (error == 0 && io->fsync_dir(io->arg, dir) != 0)
@@ -206,9 +169,10 @@ static int make_data_file(const char *dir, const char *path, const struct dueq_i
     return error;
 }
 
+/* Leaves place for what is added to it for other files. */
 static bool data_path(const char *dir, char *path)
 {
-    return snprintf(path, PATH_MAX, "%s/data.mdb", dir) < PATH_MAX - 8;
+    return snprintf(path, PATH_MAX, "%s/data.mdb", dir) < PATH_MAX - 16;
 }
 
 enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
@@ -228,109 +192,94 @@ enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
     }
     result = errno == ENOENT ? make_data_file(dir, path, io, key, value) : errno;
     return result == 0 ? DUEQ_OK
-                       : dueq_fail(error, status_of(&store, result), "cannot create %s: %s",
-                                   path, mdb_strerror(result));
+                       : dueq_fail(error, lmdb_status_of(&store, result),
+                                   "cannot create %s: %s", path, mdb_strerror(result));
 }
 
 /* ---- life */
 
 /* Syncs data.mdb, also for a process that crashed before its sync, and drops it from the page
  * cache. 0, or errno. */
-static int read_off_disk(struct lmdb_store *store, const char *path)
+static int read_off_disk(struct lmdb_file *file, const char *path)
 {
-    const struct dueq_io *io = store->io;
+    const struct dueq_io *io = file->io;
 
-    store->fd = io->open(io->arg, path, O_RDWR, 0);
-    if (store->fd < 0 || io->fdatasync(io->arg, store->fd) != 0)
+    file->fd = io->open(io->arg, path, O_RDWR, 0);
+    if (file->fd < 0 || io->fdatasync(io->arg, file->fd) != 0)
         return errno;
-    io->forget(io->arg, store->fd);
+    io->forget(io->arg, file->fd);
     return 0;
-}
-
-/* LMDB writes its table of readers through a map: if the file had no blocks there, a full disk
- * would end the process by a signal. 0, or errno. */
-static int allocate_lock_file(const struct dueq_io *io, const char *dir)
-{
-    char path[PATH_MAX + 16];
-    int fd, error = 0;
-
-    snprintf(path, sizeof(path), "%s/lock.mdb", dir);
-    fd = io->open(io->arg, path, O_RDWR | O_CREAT, 0600);
-    if (fd < 0)
-        return errno;
-    if (io->fallocate(io->arg, fd, 0, LOCK_FILE_BYTES) != 0)
-        error = errno;
-    io->close(io->arg, fd);
-    return error;
-}
-
-/* A lock file that has the right size and all its blocks is not touched: a full disk may refuse
- * an allocation of blocks that exist. */
-static int prepare_lock_file(const struct dueq_io *io, const char *dir)
-{
-    char path[PATH_MAX + 16];
-    struct stat stats;
-
-    snprintf(path, sizeof(path), "%s/lock.mdb", dir);
-    if (stat(path, &stats) == 0 && stats.st_size >= LOCK_FILE_BYTES &&
-        (int64_t)stats.st_blocks * 512 >= stats.st_size)
-        return 0;
-    return allocate_lock_file(io, dir);
 }
 
 static enum dueq_status renew(struct lmdb_store *store);
 
-static enum dueq_status look_at_file(struct lmdb_store *store, struct dueq_error *error)
+static enum dueq_status look_at_file(struct lmdb_store *store, struct lmdb_file *file,
+                                     struct dueq_error *error)
 {
+    int result = lmdb_file_look(file);
     enum dueq_status status;
-    MDB_envinfo info;
 
-    mdb_env_info(store->env,
-                 &info); /* LMDB maps a file that is larger than asked for as a whole */
-    store->reader = pages_new(store->io, store->fd, info.me_mapsize, false);
-    store->writer = pages_new(store->io, store->fd, info.me_mapsize, true);
-    if (store->reader == NULL || store->writer == NULL)
-        return dueq_fail(error, DUEQ_NOMEM, "out of memory");
+    if (result != MDB_SUCCESS)
+        return dueq_fail(error, lmdb_status_of(store, result), "cannot open data.mdb: %s",
+                         mdb_strerror(result));
+    pages_limit(file->reader, &store->limit);
     status = renew(store);
     return status == DUEQ_OK ? DUEQ_OK
                              : dueq_fail(error, status, "data.mdb: %s. Restore a backup",
                                          lmdb_error_text(store));
 }
 
-static enum dueq_status open_store(struct lmdb_store *store, const char *dir,
-                                   uint64_t map_bytes, struct dueq_error *error)
+static enum dueq_status open_store(struct lmdb_store *store, struct dueq_error *error)
 {
-    char path[PATH_MAX];
+    struct lmdb_file *file = atomic_load(&store->file);
+    char path[PATH_MAX], lock[PATH_MAX];
     enum dueq_status status;
-    int result = data_path(dir, path) ? read_off_disk(store, path) : ENAMETOOLONG;
+    int result = data_path(store->dir, path) ? read_off_disk(file, path) : ENAMETOOLONG;
 
-    if (result == MDB_SUCCESS)
-        result = prepare_lock_file(store->io, dir);
     if (result == MDB_SUCCESS) {
-        status = pages_check_metas(store->io, store->fd, error);
+        lmdb_remove_copy(store);
+        snprintf(lock, sizeof(lock), "%.*s/lock.mdb", PATH_MAX - 16, store->dir);
+        result = lmdb_file_prepare_lock(store->io, lock);
+    }
+    if (result == MDB_SUCCESS) {
+        status = pages_check_metas(store->io, file->fd, error);
         if (status != DUEQ_OK)
             return status;
-        result = open_environment(store, dir, map_bytes, MDB_NOMETASYNC);
+        result = lmdb_file_open(file, store->dir, store->map_bytes, MDB_NOMETASYNC);
     }
-    if (result == MDB_SUCCESS)
-        result = open_database(store);
     if (result != MDB_SUCCESS)
-        return dueq_fail(error, status_of(store, result), "cannot open %s/data.mdb: %s", dir,
-                         mdb_strerror(result));
-    return look_at_file(store, error);
+        return dueq_fail(error, lmdb_status_of(store, result), "cannot open %s/data.mdb: %s",
+                         store->dir, mdb_strerror(result));
+    return look_at_file(store, file, error);
+}
+
+static struct lmdb_store *store_new(const char *dir, uint64_t map_bytes,
+                                    const struct dueq_io *io)
+{
+    struct lmdb_store *store = calloc(1, sizeof(*store));
+
+    if (store == NULL)
+        return NULL;
+    pthread_mutex_init(&store->lock, NULL);
+    store->io = io;
+    store->map_bytes = map_bytes;
+    store->dir = strdup(dir);
+    atomic_store(&store->file, lmdb_file_new(io));
+    if (store->dir != NULL && atomic_load(&store->file) != NULL)
+        return store;
+    lmdb_store_close(store);
+    return NULL;
 }
 
 enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct dueq_io *io,
                                  struct lmdb_store **ret_store, struct dueq_error *error)
 {
-    struct lmdb_store *store = calloc(1, sizeof(*store));
+    struct lmdb_store *store = store_new(dir, map_bytes, io);
     enum dueq_status status;
 
     if (store == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
-    store->io = io;
-    store->fd = -1;
-    status = open_store(store, dir, map_bytes, error);
+    status = open_store(store, error);
     if (status != DUEQ_OK) {
         lmdb_store_close(store);
         return status;
@@ -341,68 +290,112 @@ enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const stru
 
 void lmdb_store_close(struct lmdb_store *store)
 {
+    struct lmdb_file *file;
+
     if (store == NULL)
         return;
-    pages_free(store->reader);
-    pages_free(store->writer);
+    file = atomic_load(&store->file);
     if (store->snapshot != NULL)
         mdb_txn_abort(store->snapshot);
     if (store->other != NULL)
         mdb_txn_abort(store->other);
-    if (store->env != NULL)
-        mdb_env_close(store->env);
-    if (store->fd >= 0)
-        store->io->close(store->io->arg, store->fd);
+    lmdb_close_unused(store);
+    if (store->shown != file)
+        lmdb_file_free(store->shown);
+    lmdb_file_free(file);
+    pthread_mutex_destroy(&store->lock);
+    free(store->dir);
     free(store);
 }
 
 /* ---- reading */
 
+/* The file before is the checkpoint thread's when nobody reads it any more: to unmap and close
+ * it takes time. */
+static void leave_file(struct lmdb_store *store, struct lmdb_file *file)
+{
+    if (--file->uses == 0 && file != atomic_load(&store->file))
+        atomic_store(&store->unused, file);
+}
+
 /* The new snapshot begins before the old one ends. So a page that only the old one uses is on
  * the list of free pages and not yet used again. */
-static int begin_other(struct lmdb_store *store)
+static int begin_other(struct lmdb_store *store, struct lmdb_file *file)
 {
-    if (store->other == NULL)
-        return mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->other);
-    return mdb_txn_renew(store->other);
+    if (store->other != NULL && file == store->shown)
+        return mdb_txn_renew(store->other);
+    if (store->other != NULL)
+        mdb_txn_abort(store->other);
+    store->other = NULL;
+    return mdb_txn_begin(file->env, NULL, MDB_RDONLY, &store->other);
+}
+
+static void drop_other(struct lmdb_store *store, const struct lmdb_file *file)
+{
+    if (file == store->shown) {
+        mdb_txn_reset(store->other);
+        return;
+    }
+    mdb_txn_abort(store->other);
+    store->other = NULL;
 }
 
 /* DUEQ_NOTFOUND: two commits came in between, and another try gets a later transaction. If it
  * does not, the meta page is damaged. */
-static enum dueq_status show_other(struct lmdb_store *store)
+static enum dueq_status show_other(struct lmdb_store *store, struct lmdb_file *file)
 {
     uint64_t tried = 0, txnid;
     enum dueq_status status;
 
     for (;; tried = txnid) {
-        status = status_of(store, begin_other(store));
+        status = lmdb_status_of(store, begin_other(store, file));
         if (status != DUEQ_OK)
             return status;
         txnid = mdb_txn_id(store->other);
-        status = pages_show(store->reader, txnid);
+        status = pages_show(file->reader, txnid);
         if (status == DUEQ_OK)
             return DUEQ_OK;
-        mdb_txn_reset(store->other);
+        drop_other(store, file);
         if (status != DUEQ_NOTFOUND || txnid <= tried)
             break;
     }
-    return seen_by(store, store->reader, status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status);
+    return seen_by(store, file->reader, status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status);
+}
+
+/* Of the old snapshot only its place among the readers is kept; a held one is kept as a whole.
+ */
+static void retire_snapshot(struct lmdb_store *store, struct lmdb_file *file)
+{
+    MDB_txn *old = store->snapshot;
+
+    if (store->held != NULL || old == NULL)
+        return; /* the last holder ends it */
+    if (file != store->shown) {
+        mdb_txn_abort(old);
+        return;
+    }
+    mdb_txn_reset(old);
+    store->other = old;
 }
 
 static enum dueq_status renew(struct lmdb_store *store)
 {
-    enum dueq_status status = show_other(store);
-    MDB_txn *old = store->snapshot;
+    struct lmdb_file *file = atomic_load(&store->file), *before = store->shown;
+    enum dueq_status status = show_other(store, file);
+    MDB_txn *fresh = store->other;
 
     if (status != DUEQ_OK)
         return status;
-    store->snapshot = store->other;
     store->other = NULL;
-    if (store->held == NULL) {
-        mdb_txn_reset(old);
-        store->other = old;
-    }
-    store->held = NULL; /* the last holder ends it */
+    retire_snapshot(store, file);
+    store->snapshot = fresh;
+    store->held = NULL;
+    if (file == before)
+        return DUEQ_OK;
+    store->shown = file;
+    file->uses++;
+    if (before != NULL)
+        leave_file(store, before);
     return DUEQ_OK;
 }
 
@@ -454,32 +447,36 @@ uint64_t lmdb_generation(struct lmdb_store *store)
 const char *lmdb_damage(struct lmdb_store *store)
 {
     pin(store);
-    return pages_damage(store->reader);
+    return pages_damage(store->shown->reader);
 }
 
 void lmdb_forget_damage(struct lmdb_store *store)
 {
     pin(store);
-    pages_forget_damage(store->reader);
+    pages_forget_damage(store->shown->reader);
 }
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value)
 {
     pin(store);
-    return seen_by(store, store->reader, pages_get(store->reader, key, ret_value));
+    return seen_by(store, store->shown->reader,
+                   pages_get(store->shown->reader, key, ret_value));
 }
 
 /* Needs no snapshot: the checkpoint thread's renewals read no values. */
 bool lmdb_limit_checks(struct lmdb_store *store, size_t *allowance)
 {
-    return pages_limit_checks(store->reader, allowance);
+    bool was_busy = store->limit.was_busy;
+
+    store->limit = (struct pages_limit){allowance, false};
+    return was_busy;
 }
 
 struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte)
 {
     pin(store);
-    if (!pages_contain(store->reader, byte))
+    if (!pages_contain(store->shown->reader, byte))
         return NULL;
     if (store->held == NULL) {
         if (store->held_count == HELD_MOST)
@@ -488,6 +485,8 @@ struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte)
         if (store->held == NULL)
             return NULL;
         store->held->txn = store->snapshot;
+        store->held->file = store->shown;
+        store->shown->uses++;
         store->held_count++;
     }
     store->held->holders++;
@@ -503,29 +502,30 @@ void lmdb_let_go(struct lmdb_store *store, struct lmdb_hold *hold)
         store->held = NULL;
     else
         mdb_txn_abort(hold->txn);
+    leave_file(store, hold->file);
     store->held_count--;
     free(hold);
 }
 
-static struct lmdb_cursor *cursor_new(struct lmdb_store *store, struct pages *pages)
+static struct lmdb_cursor *cursor_new(struct lmdb_store *store, bool writer)
 {
     struct lmdb_cursor *cursor = calloc(1, sizeof(*cursor));
 
     if (cursor == NULL)
         return NULL;
     cursor->store = store;
-    cursor->position.pages = pages;
+    cursor->writer = writer;
     return cursor;
 }
 
 struct lmdb_cursor *lmdb_cursor_new(struct lmdb_store *store)
 {
-    return cursor_new(store, store->reader);
+    return cursor_new(store, false);
 }
 
 struct lmdb_cursor *lmdb_writer_cursor_new(struct lmdb_store *store)
 {
-    return cursor_new(store, store->writer);
+    return cursor_new(store, true);
 }
 
 void lmdb_cursor_free(struct lmdb_cursor *cursor)
@@ -540,11 +540,20 @@ static enum dueq_status take(struct lmdb_cursor *cursor, enum dueq_status status
     return seen_by(cursor->store, cursor->position.pages, status);
 }
 
-/* The writer's cursors need no snapshot. */
-static void pin_for(const struct lmdb_cursor *cursor)
+/* A position in a file is void in the next one. The writer's cursors need no snapshot. */
+static void pin_for(struct lmdb_cursor *cursor)
 {
-    if (cursor->position.pages == cursor->store->reader)
-        pin(cursor->store);
+    struct lmdb_store *store = cursor->store;
+    struct lmdb_file *file;
+
+    if (!cursor->writer)
+        pin(store);
+    file = cursor->writer ? atomic_load(&store->file) : store->shown;
+    if (cursor->file == file->number && cursor->position.pages != NULL)
+        return;
+    cursor->file = file->number;
+    cursor->position =
+        (struct pages_cursor){.pages = cursor->writer ? file->writer : file->reader};
 }
 
 enum dueq_status lmdb_seek(struct lmdb_cursor *cursor, struct dueq_slice key)
@@ -575,6 +584,8 @@ enum dueq_status lmdb_skip(struct lmdb_cursor *cursor, struct dueq_slice end,
                            uint64_t *ret_count)
 {
     pin_for(cursor);
+    if (cursor->position.depth == 0)
+        return DUEQ_NOTFOUND;
     return take(cursor, pages_skip(&cursor->position, end, ret_count));
 }
 
@@ -594,14 +605,16 @@ struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor)
 static enum dueq_status open_txn(struct lmdb_txn *txn)
 {
     struct lmdb_store *store = txn->store;
-    enum dueq_status status = status_of(store, mdb_txn_begin(store->env, NULL, 0, &txn->txn));
+    struct lmdb_file *file = txn->file;
+    enum dueq_status status =
+        lmdb_status_of(store, mdb_txn_begin(file->env, NULL, 0, &txn->txn));
 
     if (status != DUEQ_OK)
         return status;
-    status = pages_show(store->writer, mdb_txn_id(txn->txn) - 1);
-    status = seen_by(store, store->writer, status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status);
+    status = pages_show(file->writer, mdb_txn_id(txn->txn) - 1);
+    status = seen_by(store, file->writer, status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status);
     if (status == DUEQ_OK)
-        status = status_of(store, mdb_cursor_open(txn->txn, store->dbi, &txn->cursor));
+        status = lmdb_status_of(store, mdb_cursor_open(txn->txn, file->dbi, &txn->cursor));
     if (status != DUEQ_OK)
         mdb_txn_abort(txn->txn);
     return status;
@@ -615,6 +628,7 @@ enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
     if (txn == NULL)
         return DUEQ_NOMEM;
     txn->store = store;
+    txn->file = atomic_load(&store->file);
     status = open_txn(txn);
     if (status != DUEQ_OK) {
         free(txn);
@@ -626,9 +640,9 @@ enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn)
 
 static enum dueq_status allow(struct lmdb_txn *txn, struct dueq_slice key)
 {
-    struct lmdb_store *store = txn->store;
+    struct pages *writer = txn->file->writer;
 
-    return seen_by(store, store->writer, pages_allow(store->writer, key));
+    return seen_by(txn->store, writer, pages_allow(writer, key));
 }
 
 /* Keys come in order, so the cursor finds the next key near the last one. */
@@ -637,7 +651,7 @@ enum dueq_status lmdb_putv(struct lmdb_txn *txn, struct dueq_slice key,
 {
     enum dueq_status status = allow(txn, key);
 
-    return status == DUEQ_OK ? status_of(txn->store, put_with_sum(txn, key, parts, count))
+    return status == DUEQ_OK ? lmdb_status_of(txn->store, put_with_sum(txn, key, parts, count))
                              : status;
 }
 
@@ -659,40 +673,43 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
         return DUEQ_OK;
     if (error == MDB_SUCCESS)
         error = mdb_cursor_del(txn->cursor, 0);
-    return status_of(txn->store, error);
+    return lmdb_status_of(txn->store, error);
 }
 
 /* Decides what a failure of LMDB means. LMDB returns ENOSPC when a write finds no room, which
  * does no harm, and when a sync fails for it, which loses what was written. The kernel reports
  * a failed sync once to every descriptor, also to ours. LMDB returns EIO for a short write; it
  * is ENOSPC if the file cannot grow by what was to be written. */
-static enum dueq_status doubt(struct lmdb_store *store, enum dueq_status status)
+static enum dueq_status doubt(struct lmdb_txn *txn, enum dueq_status status)
 {
-    uint64_t file;
+    struct lmdb_file *file = txn->file;
 
     if (status != DUEQ_FULL && status != DUEQ_IO)
         return status;
-    if (store->io->fdatasync(store->io->arg, store->fd) != 0)
+    if (file->io->fdatasync(file->io->arg, file->fd) != 0)
         return DUEQ_IO;
     if (status == DUEQ_FULL)
         return status;
-    return lmdb_grow(store, PROBE_BYTES, &file) == DUEQ_FULL ? DUEQ_FULL : DUEQ_IO;
+    return lmdb_status_of(txn->store, lmdb_file_allocate(file, atomic_load(&file->allocated) +
+                                                                   PROBE_BYTES)) == DUEQ_FULL
+               ? DUEQ_FULL
+               : DUEQ_IO;
 }
 
 enum dueq_status lmdb_commit(struct lmdb_txn *txn)
 {
-    struct lmdb_store *store = txn->store;
     enum dueq_status status;
 
     mdb_cursor_close(txn->cursor);
-    status = doubt(store, status_of(store, mdb_txn_commit(txn->txn)));
+    status = doubt(txn, lmdb_status_of(txn->store, mdb_txn_commit(txn->txn)));
     free(txn);
     return status;
 }
 
 enum dueq_status lmdb_sync(struct lmdb_store *store)
 {
-    enum dueq_status status = status_of(store, mdb_env_sync(store->env, 1));
+    struct lmdb_file *file = atomic_load(&store->file);
+    enum dueq_status status = lmdb_status_of(store, mdb_env_sync(file->env, 1));
 
     return status == DUEQ_FULL ? DUEQ_IO : status;
 }
@@ -706,124 +723,40 @@ void lmdb_abort(struct lmdb_txn *txn)
 
 /* ---- space */
 
-/* Makes a bitmap of pages, which the caller frees. NULL: out of memory. */
-static uint64_t *new_bitmap(uint64_t pages)
-{
-    return calloc(pages / 64 + 1, sizeof(uint64_t));
-}
-
-/* Reads the free list (dbi 0): each record is a count and so many page numbers. Returns the
- * number of free pages. */
-static uint64_t read_free_list(MDB_txn *txn, uint64_t *bitmap, uint64_t end)
-{
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    uint64_t pages = 0;
-
-    if (mdb_cursor_open(txn, 0, &cursor) != MDB_SUCCESS)
-        return 0;
-    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) {
-        const uint8_t *at = value.mv_data;
-        size_t count, page;
-
-        memcpy(&count, at, sizeof(count));
-        pages += count;
-        for (size_t i = 1; bitmap != NULL && i <= count && (i + 1) * 8 <= value.mv_size; i++) {
-            memcpy(&page, at + i * sizeof(page), sizeof(page));
-            if (page < end)
-                bitmap[page / 64] |= (uint64_t)1 << page % 64;
-        }
-    }
-    mdb_cursor_close(cursor);
-    return pages;
-}
-
-/* Counts free pages in runs of at least RUN_WORDS whole words of 64 pages. */
-static uint64_t count_runs(const uint64_t *bitmap, uint64_t end)
-{
-    uint64_t pages = 0, words = 0;
-
-    for (uint64_t i = 0; bitmap != NULL && i <= end / 64; i++) {
-        if (bitmap[i] == UINT64_MAX) {
-            words++;
-            continue;
-        }
-        pages += words >= RUN_WORDS ? words * 64 : 0;
-        words = 0;
-    }
-    return pages + (words >= RUN_WORDS ? words * 64 : 0);
-}
-
-/* Allocates the blocks that are not known to exist, up to `size`. 0, or errno. */
-static int allocate_up_to(struct lmdb_store *store, uint64_t size)
-{
-    const struct dueq_io *io = store->io;
-    uint64_t from = atomic_load(&store->allocated);
-    int result = 0;
-
-    while (from < size &&
-           (result = io->fallocate(io->arg, store->fd, (off_t)from, (off_t)(size - from))) !=
-               0 &&
-           errno == EINTR)
-        ;
-    while (result == 0 && from < size &&
-           !atomic_compare_exchange_weak(&store->allocated, &from, size))
-        ;
-    return result;
-}
-
+/* The snapshot is pinned because the checkpoint thread closes a file that nobody reads. */
 enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file)
 {
-    uint64_t size = atomic_load(&store->allocated) + bytes;
+    struct lmdb_file *file;
+    uint64_t size;
+    int error;
 
-    if (allocate_up_to(store, size) != 0)
-        return status_of(store, errno);
+    pin(store);
+    file = atomic_load(&store->file);
+    size = atomic_load(&file->allocated) + bytes;
+    error = lmdb_file_allocate(file, size);
+    if (error != 0)
+        return lmdb_status_of(store, error);
     *ret_file = size;
     return DUEQ_OK;
 }
 
-/* LMDB may have made the file longer, with holes: these get blocks, or do not count. */
-static uint64_t allocated_bytes(struct lmdb_store *store)
+uint64_t lmdb_allocated(struct lmdb_store *store)
 {
-    struct stat stats;
-
-    if (fstat(store->fd, &stats) != 0)
-        return 0;
-    if (atomic_load(&store->allocated) == 0 &&
-        (uint64_t)stats.st_blocks * 512 >= (uint64_t)stats.st_size)
-        atomic_store(&store->allocated, (uint64_t)stats.st_size);
-    if ((uint64_t)stats.st_size > atomic_load(&store->allocated))
-        allocate_up_to(store, (uint64_t)stats.st_size);
-    return atomic_load(&store->allocated);
+    pin(store);
+    return atomic_load(&atomic_load(&store->file)->allocated);
 }
 
 uint64_t lmdb_tree_bytes(struct lmdb_store *store)
 {
     MDB_stat stat;
 
-    mdb_env_stat(store->env, &stat);
+    mdb_env_stat(atomic_load(&store->file)->env, &stat);
     return (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * stat.ms_psize;
 }
 
 void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room)
 {
-    MDB_envinfo info;
-    MDB_stat stat;
-    MDB_txn *txn;
-    uint64_t end, *bitmap;
-
-    mdb_env_info(store->env, &info);
-    mdb_env_stat(store->env, &stat);
-    end = info.me_last_pgno + 1;
-    bitmap = new_bitmap(end);
-    *ret_room = (struct lmdb_room){.file = allocated_bytes(store), .end = end * stat.ms_psize};
-    ret_room->used = ret_room->end;
-    if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn) == MDB_SUCCESS) {
-        ret_room->used -= read_free_list(txn, bitmap, end) * stat.ms_psize;
-        mdb_txn_abort(txn);
-    }
-    ret_room->runs = count_runs(bitmap, end) * stat.ms_psize;
-    free(bitmap);
+    lmdb_file_room(atomic_load(&store->file), ret_room);
 }
 
 enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_census)
@@ -832,7 +765,7 @@ enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_ce
     enum dueq_status status;
 
     pin(store);
-    status = seen_by(store, store->reader, pages_check(store->reader, &census));
+    status = seen_by(store, store->shown->reader, pages_check(store->shown->reader, &census));
     if (status == DUEQ_OK)
         *ret_census = (struct lmdb_census){census.records, census.pages, census.free_pages,
                                            census.lost_pages};

@@ -1,4 +1,4 @@
-/* The checkpointed level: data.mdb, an LMDB file. Only lmdb_store.c calls LMDB, and translates
+/* The checkpointed level: data.mdb, an LMDB file. Only lmdb_*.c call LMDB, and translate
  * its errors; pages/ knows the format of its pages. Private to storage/kv.
  *
  * The owner reads through one snapshot, which it renews; the checkpoint thread writes. */
@@ -23,7 +23,9 @@ enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
                                    struct dueq_slice key, struct dueq_slice value,
                                    struct dueq_error *error);
 
-/* Syncs the file and drops it from the page cache first, so that what is read is on the disk: a
+/* Removes what a compaction has left that did not end.
+ *
+ * Syncs the file and drops it from the page cache first, so that what is read is on the disk: a
  * sync that failed earlier may have left pages that are only in the cache. DUEQ_CORRUPT,
  * DUEQ_IO, DUEQ_FULL, DUEQ_NOMEM. */
 enum dueq_status lmdb_store_open(const char *dir, uint64_t map_bytes, const struct dueq_io *io,
@@ -96,7 +98,7 @@ void lmdb_abort(struct lmdb_txn *txn);
 /* A cursor of the checkpoint thread: it shows the file as it was when the present transaction
  * began, and its slices live until that ends. NULL: out of memory. */
 struct lmdb_cursor *lmdb_writer_cursor_new(struct lmdb_store *store);
-/* Bytes of the pages of all records. Any thread. O(1). */
+/* Bytes of the pages of all records. O(1). */
 uint64_t lmdb_tree_bytes(struct lmdb_store *store);
 
 /* ---- space */
@@ -109,13 +111,43 @@ struct lmdb_room {
     uint64_t runs; /* free pages in long runs of consecutive ones */
 };
 
-/* Reads the free list: O(free). Allocates blocks for parts of the file that have none. Any
- * thread. */
+/* Reads the free list: O(free). Allocates blocks for parts of the file that have none. The
+ * checkpoint thread's, or the owner's while that does not run. */
 void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
 
 /* Makes the file longer by `bytes` and allocates their blocks, so the first *ret_file bytes can
- * be written even on a full disk. DUEQ_FULL, DUEQ_IO: nothing has changed. Any thread. */
+ * be written even on a full disk. DUEQ_FULL, DUEQ_IO: nothing has changed. The owner's. */
 enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file);
+/* The present length of the file as far as it has blocks. The owner's. O(1). */
+uint64_t lmdb_allocated(struct lmdb_store *store);
+
+/* ---- compaction: the checkpoint thread copies what is in use into a new file, which takes the
+ * place of data.mdb. Reads go on in the file before until the owner renews its snapshot, and
+ * what is held stays there. */
+
+/* The owner's, before the thread begins: how many bytes the copy must have besides its pages,
+ * for what the store has promised to take. lmdb_promise: so many, if that is more; until
+ * lmdb_end_promise, which the owner calls when the compaction has ended. DUEQ_FULL, DUEQ_IO:
+ * the disk has no room for that. O(1). */
+void lmdb_begin_promise(struct lmdb_store *store, uint64_t bytes);
+enum dueq_status lmdb_promise(struct lmdb_store *store, uint64_t bytes);
+void lmdb_end_promise(struct lmdb_store *store);
+
+/* The checkpoint thread's. Makes the copy, complete and synced, beside data.mdb. goes_on: as
+ * pages_copy. On failure nothing has changed, and nothing is left of the copy. DUEQ_BUSY: gave
+ * up, or lmdb_has_before. DUEQ_FULL, DUEQ_CORRUPT, DUEQ_IO, DUEQ_NOMEM. O(records). */
+enum dueq_status lmdb_copy(struct lmdb_store *store, bool (*goes_on)(void *arg, uint64_t bytes),
+                           void *arg);
+/* After lmdb_copy: the copy becomes data.mdb. DUEQ_IO: it does not; *ret_lost: or it may come
+ * to be after a restart, so nothing may be written to either file any more. */
+enum dueq_status lmdb_take_copy(struct lmdb_store *store, bool *ret_lost);
+
+/* Is the file before still there? Any thread. O(1). */
+bool lmdb_has_before(const struct lmdb_store *store);
+/* Does nobody read the file before any more? Any thread. The checkpoint thread then closes it,
+ * which gives its blocks back. */
+bool lmdb_has_unused(const struct lmdb_store *store);
+void lmdb_close_unused(struct lmdb_store *store);
 
 /* The last error of either thread, in words; lives as long as the store. */
 const char *lmdb_error_text(const struct lmdb_store *store);

@@ -124,11 +124,23 @@ static enum dueq_status grow(struct kv *kv, uint64_t bytes, uint64_t reserve)
     return lmdb_grow(kv->lmdb, least(most, bytes > step ? bytes : step), &data->file);
 }
 
+uint64_t kv_room_promised(const struct kv *kv)
+{
+    return pending(kv, 0) + drain_room(kv);
+}
+
+/* A copy that is to become data.mdb must have the room as well. */
+static enum dueq_status reserve_copy(struct kv *kv, uint64_t bytes)
+{
+    return kv->compaction.running ? lmdb_promise(kv->lmdb, pending(kv, bytes) + drain_room(kv))
+                                  : DUEQ_OK;
+}
+
 static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
 {
     uint64_t lacks = lacking(kv, bytes), in_a_row = lacking_in_a_row(kv, bytes);
 
-    if (map_is_full(kv, bytes))
+    if (map_is_full(kv, bytes) || reserve_copy(kv, bytes) != DUEQ_OK)
         return DUEQ_FULL;
     if (in_a_row > lacks)
         lacks = in_a_row;
@@ -263,13 +275,11 @@ void kv_room_open(struct kv *kv)
 void kv_room_measure(struct kv *kv)
 {
     struct checkpoint_stats stats;
-    uint64_t file = kv->room.data.file;
 
     checkpoint_get_stats(kv->checkpoint, &stats);
     kv->room.data = stats.room;
     kv->room.runs = stats.runs;
-    if (file > stats.room.file)
-        kv->room.data.file = file;
+    kv->room.data.file = lmdb_allocated(kv->lmdb);
 }
 
 void kv_room_freeze(struct kv *kv)

@@ -36,8 +36,11 @@ void kv_room_check(struct kv *kv);
 bool kv_room_is_tight(const struct kv *kv);
 /* Bytes that a record must have for what drains the store, beside the requested change. */
 size_t kv_room_slack(const struct kv *kv);
-/* Call it when a checkpoint has ended. */
+/* Call it when a checkpoint or a compaction has ended. */
 void kv_room_measure(struct kv *kv);
+/* The bytes of data.mdb, besides those in use, that what was accepted may take, and what drains
+ * the store. */
+uint64_t kv_room_promised(const struct kv *kv);
 /* Call them when the active memtable becomes the frozen one, and when the frozen one is
  * freed. */
 void kv_room_freeze(struct kv *kv);

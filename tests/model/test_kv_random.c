@@ -1,6 +1,6 @@
 /* Random changes of a key space, compared with an array in memory: puts, deletes, gets,
- * cursors, counts, commits, checkpoints, clean reopening, and reopening as after a crash. SEED=
- * reproduces, STEPS= scales. */
+ * cursors, counts, commits, checkpoints, compactions, clean reopening, and reopening as after a
+ * crash. SEED= reproduces, STEPS= scales. */
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
@@ -32,6 +32,7 @@ static struct {
     struct world now;       /* the present content */
     struct world committed; /* at the last commit */
     uint64_t folded;        /* records, in earlier openings */
+    uint64_t compactions;   /* likewise */
 } test;
 
 static uint8_t filler[70000];
@@ -215,9 +216,12 @@ static void check_all(void)
 static void reopen(bool crash)
 {
     struct dueq_stats stats;
+    uint64_t records;
 
     kv_get_stats(test.kv, &stats);
     test.folded += stats.folded_records;
+    test.compactions += stats.compactions;
+    assert_int_equal(stats.compaction_failures, 0);
     kv_cursor_free(test.cursor);
     if (crash) {
         assert_int_equal(kv_wait(test.kv, kv_last_lsn(test.kv)), DUEQ_OK);
@@ -229,6 +233,7 @@ static void reopen(bool crash)
     test.now = test.committed;
     open_space();
     check_all();
+    assert_int_equal(kv_check(test.kv, &records), DUEQ_OK);
 }
 
 static void random_step(void)
@@ -260,6 +265,8 @@ static void random_step(void)
         assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
     else if (face < 9982)
         reopen(face < 9981);
+    else if (face < 9992)
+        assert_int_equal(kv_compact(test.kv), DUEQ_OK);
 }
 
 static void a_space_is_the_map_it_claims_to_be_across_crashes(void **state)
@@ -276,6 +283,7 @@ static void a_space_is_the_map_it_claims_to_be_across_crashes(void **state)
     }
     reopen(false);
     assert_true(test.folded > 0 || steps < 100000);
+    assert_true(test.compactions > 0 || steps < 100000);
     kv_cursor_free(test.cursor);
     assert_int_equal(kv_close(test.kv), DUEQ_OK);
     temp_dir_remove(test.dir);

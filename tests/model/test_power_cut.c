@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -131,8 +132,10 @@ static void random_step(void)
 {
     uint64_t face = dice_roll(&test.dice, 100);
 
-    if (face < 60)
+    if (face < 57)
         commit_some();
+    else if (face < 60)
+        kv_compact(test.kv);
     else if (face < 75)
         kv_wait(test.kv, kv_last_lsn(test.kv));
     else if (face < 90)
@@ -383,6 +386,51 @@ static void commit_segments(void)
     }
 }
 
+static void put_others(int fill)
+{
+    uint64_t lsn;
+
+    for (int i = 'm'; i < 'z'; i++) {
+        char key = (char)i;
+
+        kv_put(test.kv, dueq_slice(&key, 1), large_value(fill), false);
+        assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+    }
+}
+
+/* Most of what data.mdb has had is deleted. */
+static void make_sparse(void)
+{
+    uint64_t lsn;
+
+    commit_segments();
+    for (int i = 0; i < 3; i++)
+        put_others(i);
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+    for (int i = 'm'; i < 'z'; i++) {
+        char key = (char)i;
+
+        kv_del(test.kv, dueq_slice(&key, 1));
+    }
+    assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+    assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+    kv_maintain(test.kv, false);
+}
+
+/* Until it has ended, or the store has failed. */
+static struct dueq_stats compact(void)
+{
+    struct dueq_stats stats;
+
+    kv_compact(test.kv);
+    do {
+        usleep(100);
+        kv_maintain(test.kv, false);
+        kv_get_stats(test.kv, &stats);
+    } while (stats.compaction_running && kv_status(test.kv) == DUEQ_OK);
+    return stats;
+}
+
 static void check_segments(void)
 {
     struct dueq_slice value;
@@ -457,6 +505,120 @@ static void a_kill_at_any_point_of_a_checkpoint_loses_nothing_to_a_later_cut(voi
             assert_true(calls < 500);
 }
 
+/* The power goes, or the process is killed and the power goes later. Returns whether all of it
+ * ended before. */
+static bool end_in_compaction(unsigned long calls, bool cut)
+{
+    struct dueq_error error = {""};
+    bool whole;
+
+    set_up_test();
+    assert_int_equal(try_to_open(&error), DUEQ_OK);
+    make_sparse();
+    if (cut)
+        fake_disk_cut_after(test.disk, calls);
+    else
+        fake_disk_kill_after(test.disk, calls);
+    compact();
+    whole = !fake_disk_is_dead(test.disk);
+    kv_abandon(test.kv);
+    test.kv = NULL;
+    if (fake_disk_is_killed(test.disk))
+        fake_disk_revive(test.disk);
+    else
+        fake_disk_restart(test.disk, &test.dice);
+    open_cut_and_check(cut ? "cut" : "kill", calls);
+    tear_down_test();
+    return whole;
+}
+
+static void a_compaction_that_ends_at_any_point_loses_nothing(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 4; round++)
+        for (unsigned long calls = 1; !end_in_compaction(calls, round % 2 == 0); calls++)
+            assert_true(calls < 500);
+}
+
+/* What the copy has taken over is not in the journal any more. */
+static void a_cut_after_a_compaction_and_a_checkpoint_loses_nothing(void **state)
+{
+    struct dueq_error error = {""};
+
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        set_up_test();
+        assert_int_equal(try_to_open(&error), DUEQ_OK);
+        make_sparse();
+        assert_int_equal(compact().compactions, 1);
+        if (round % 2 == 0)
+            commit_segments();
+        assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+        cut_and_restart();
+        open_cut_and_check("round", (unsigned long)round);
+        tear_down_test();
+    }
+}
+
+static bool is_there(const char *name)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s", test.dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* The disk refuses one call of the copying. Data.mdb stays, and the store goes on; only a name
+ * that could not be synced ends it. Returns whether the compaction came to its end. */
+static bool fail_in_compaction(enum disk_call call, unsigned nth, int error_number)
+{
+    struct dueq_error error = {""};
+    struct dueq_stats stats;
+    bool whole;
+
+    set_up_test();
+    assert_int_equal(try_to_open(&error), DUEQ_OK);
+    make_sparse();
+    fake_disk_fail(test.disk, call, nth, 1, error_number);
+    stats = compact();
+    fake_disk_fail(test.disk, call, 0, 0, 0);
+    whole = stats.compactions == 1;
+    if (kv_status(test.kv) == DUEQ_OK) {
+        assert_int_equal(stats.compaction_failures, !whole);
+        check_segments();
+        commit_segments();
+        assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
+        if (!whole)
+            assert_false(is_there("data.mdb.new"));
+    } else {
+        assert_int_equal(call, DISK_SYNC_NAMES);
+    }
+    cut_and_restart();
+    open_cut_and_check("call", nth);
+    assert_false(is_there("data.mdb.new"));
+    tear_down_test();
+    return whole;
+}
+
+static void a_disk_that_fails_during_a_compaction_ends_only_that(void **state)
+{
+    static const struct {
+        enum disk_call call;
+        int error;
+    } faults[] = {{DISK_OPEN, EMFILE},     {DISK_WRITE, EIO},     {DISK_WRITE, ENOSPC},
+                  {DISK_ALLOCATE, ENOSPC}, {DISK_SYNC, EIO},      {DISK_SYNC, ENOSPC},
+                  {DISK_RENAME, EIO},      {DISK_SYNC_NAMES, EIO}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        for (unsigned nth = 0; nth < 6; nth++) {
+            bool whole = fail_in_compaction(faults[i].call, nth, faults[i].error);
+
+            if (nth == 0)
+                assert_false(whole);
+        }
+}
+
 static void what_a_failed_sync_of_data_lost_is_not_believed(void **state)
 {
     (void)state;
@@ -484,6 +646,9 @@ int main(void)
         cmocka_unit_test(a_cut_at_any_point_of_creation_leaves_a_directory_that_opens),
         cmocka_unit_test(what_a_failed_sync_of_data_lost_is_not_believed),
         cmocka_unit_test(a_kill_at_any_point_of_a_checkpoint_loses_nothing_to_a_later_cut),
+        cmocka_unit_test(a_compaction_that_ends_at_any_point_loses_nothing),
+        cmocka_unit_test(a_cut_after_a_compaction_and_a_checkpoint_loses_nothing),
+        cmocka_unit_test(a_disk_that_fails_during_a_compaction_ends_only_that),
         cmocka_unit_test(a_space_comes_back_as_it_was_after_some_commit)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

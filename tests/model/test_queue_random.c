@@ -1,7 +1,7 @@
 /* Random use of topics, compared with a plain array of jobs: every claim must take exactly the
  * right job, tokens must grow, counts, times, options and histories must be exact, no signal
  * may be missed and no timer may be late; across commits, crashes, clean reopening, ticks that
- * stop half way and a wall clock that steps. SEED= reproduces, STEPS= scales. */
+ * stop half way, compactions and a wall clock that steps. SEED= reproduces, STEPS= scales. */
 #include "storage/queue/queue.h"
 #include "storage/store.h"
 #include "tests/support/models/queue_model_life.h"
@@ -168,6 +168,8 @@ static void random_step(void)
         change_timeline();
     if (walk_once_in(800))
         reopen();
+    if (walk_once_in(400))
+        assert_int_equal(dueq_compact(walk.fixture.store), DUEQ_OK);
     if (walk_once_in(10000))
         flush();
 }

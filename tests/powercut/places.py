@@ -10,7 +10,7 @@ PLACES = {
          "(void)io;\n    return 0;")],
     "a new data.mdb": [
         ("storage/kv/lmdb_store.c",
-         "return error == MDB_SUCCESS ? mdb_env_sync(store->env, 1) : error;",
+         "return error == MDB_SUCCESS ? mdb_env_sync(file->env, 1) : error;",
          "return error;")],
     "the names of data.mdb and of the journal's directory": [
         ("storage/kv/lmdb_store.c",
@@ -21,17 +21,17 @@ PLACES = {
          "if (0)")],
     "data.mdb at an opening: when it is read, when its mark has no room, when the mark is written": [
         ("storage/kv/lmdb_store.c",
-         "if (store->fd < 0 || io->fdatasync(io->arg, store->fd) != 0)",
-         "if (store->fd < 0)"),
+         "if (file->fd < 0 || io->fdatasync(io->arg, file->fd) != 0)",
+         "if (file->fd < 0)"),
         ("storage/kv/mark.c",
          "return status == DUEQ_OK || status == DUEQ_FULL ? lmdb_sync(lmdb) : status;",
          "return status == DUEQ_FULL ? DUEQ_OK : status;"),
         ("storage/kv/lmdb_store.c",
-         "if (store->io->fdatasync(store->io->arg, store->fd) != 0)\n        return DUEQ_IO;",
+         "if (file->io->fdatasync(file->io->arg, file->fd) != 0)\n        return DUEQ_IO;",
          "")],
     "data.mdb is read off the disk, and its mark written twice": [
         ("storage/kv/lmdb_store.c",
-         "io->forget(io->arg, store->fd);",
+         "io->forget(io->arg, file->fd);",
          ""),
         ("storage/kv/mark.c",
          "    if (status == DUEQ_OK)\n        status = commit_mark(lmdb, mark);\n"
@@ -39,8 +39,16 @@ PLACES = {
          "    return status == DUEQ_OK || status == DUEQ_FULL")],
     "a checkpoint": [
         ("storage/kv/lmdb_store.c",
-         "enum dueq_status status = status_of(store, mdb_env_sync(store->env, 1));",
-         "enum dueq_status status = status_of(store, 0);")],
+         "enum dueq_status status = lmdb_status_of(store, mdb_env_sync(file->env, 1));",
+         "enum dueq_status status = lmdb_status_of(store, file == NULL);")],
+    "the copy of a compaction": [
+        ("storage/kv/pages/pages_copy.c",
+         "if (io->fdatasync(io->arg, copying->copy->fd) != 0)",
+         "if (io == NULL)")],
+    "the name of a compacted data.mdb": [
+        ("storage/kv/lmdb_copy.c",
+         "} else if (io->fsync_dir(io->arg, store->dir) != 0) {",
+         "} else if (0) {")],
     "the records of a commit": [
         ("storage/kv/journal/journal.c",
          "result = io->fdatasync(io->arg, segment->fd);",

@@ -127,11 +127,12 @@ static enum dueq_status compare_sum(struct pages *pages)
 static size_t take_allowance(struct pages *pages)
 {
     size_t left = pages->under_check.size - pages->done, most;
+    size_t *allowance = pages_allowance(pages);
 
-    if (pages->allowance == NULL || pages->under_check.size <= PAGES_SLICED)
+    if (allowance == NULL || pages->under_check.size <= PAGES_SLICED)
         return left;
-    most = left < *pages->allowance ? left : *pages->allowance;
-    *pages->allowance -= most;
+    most = left < *allowance ? left : *allowance;
+    *allowance -= most;
     return most;
 }
 
@@ -141,7 +142,7 @@ static enum dueq_status check_on(struct pages *pages)
     enum dueq_status status = sum_some(pages, take_allowance(pages));
 
     if (status == DUEQ_OK && pages->done + PAGES_SUM_SIZE < pages->under_check.size) {
-        pages->was_busy = true;
+        pages->limit->was_busy = true;
         return DUEQ_BUSY;
     }
     if (status == DUEQ_OK)
@@ -168,7 +169,7 @@ static enum dueq_status check(struct pages *pages, const struct pages_checked *v
 {
     struct pages_checked *now = &pages->under_check;
 
-    if (now->page != 0 && !is_same(now, value) && pages->allowance != NULL &&
+    if (now->page != 0 && !is_same(now, value) && pages_allowance(pages) != NULL &&
         value->size > PAGES_SLICED && help(pages) == DUEQ_BUSY)
         return DUEQ_BUSY;
     if (!is_same(now, value)) {

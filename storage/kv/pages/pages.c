@@ -141,13 +141,9 @@ void pages_free(struct pages *pages)
     free(pages);
 }
 
-bool pages_limit_checks(struct pages *pages, size_t *allowance)
+void pages_limit(struct pages *pages, struct pages_limit *limit)
 {
-    bool was_busy = pages->was_busy;
-
-    pages->allowance = allowance;
-    pages->was_busy = false;
-    return was_busy;
+    pages->limit = limit;
 }
 
 bool pages_contain(const struct pages *pages, const void *byte)

@@ -50,11 +50,15 @@ void pages_forget_damage(struct pages *pages);
 
 /* Limits how many bytes of values above PAGES_SLICED pages_cursor.h checks: what it checks
  * is taken from *allowance, and when that is used up before a value is checked as a whole, it
- * answers DUEQ_BUSY. The same call goes on from there, unless the value has changed. NULL: no
- * limit. A value that was checked is not checked again while the file has it. Returns whether
- * there was such an answer since the last call. */
+ * answers DUEQ_BUSY and sets was_busy. The same call goes on from there, unless the value has
+ * changed. A value that was checked is not checked again while the file has it. */
 enum { PAGES_SLICED = 1024 * 1024 };
-bool pages_limit_checks(struct pages *pages, size_t *allowance);
+struct pages_limit {
+    size_t *allowance; /* NULL: no limit */
+    bool was_busy;
+};
+/* The limit is the caller's, and may change between calls; NULL, as at first: none. */
+void pages_limit(struct pages *pages, struct pages_limit *limit);
 
 /* Does the byte lie in the file's map? */
 bool pages_contain(const struct pages *pages, const void *byte);

@@ -42,8 +42,7 @@ struct pages {
     /* the leaf that was allowed last, and the keys that lie in it */
     bool allowed, allowed_last;
     struct pages_bound allowed_from, allowed_to;
-    bool was_busy;     /* the allowance was used up */
-    size_t *allowance; /* bytes of sliced values that may be checked; NULL: no limit */
+    struct pages_limit *limit; /* NULL: none */
     /* a ring; void without the bit in `sound` */
     struct pages_checked checked[PAGES_CHECKED_MOST];
     unsigned next_checked;
@@ -61,6 +60,12 @@ enum dueq_status pages_unreadable(struct pages *pages, uint64_t page, int error)
 /* 0, or errno; EILSEQ: the file is shorter. */
 int pages_read_file(const struct dueq_io *io, int fd, uint64_t offset, uint8_t *bytes,
                     size_t size);
+
+/* Bytes of sliced values that may be checked; NULL: no limit. */
+static inline size_t *pages_allowance(const struct pages *pages)
+{
+    return pages->limit == NULL ? NULL : pages->limit->allowance;
+}
 
 /* The page in the map. */
 static inline const uint8_t *pages_at(const struct pages *pages, uint64_t page)
