@@ -587,6 +587,41 @@ static void log_loading(struct server *server)
               progress.replayed_bytes, progress.journal_bytes, progress.topics);
 }
 
+static void log_compacted(const struct dueq_stats *stats)
+{
+    log_write(LOG_NOTICE,
+              "Compacted data.mdb: %" PRIu64 " MB, %" PRIu64 " before, in %" PRIu64 " ms",
+              stats->compaction_after_bytes >> 20, stats->compaction_before_bytes >> 20,
+              stats->compaction_usec_last / 1000);
+}
+
+/* One line for each that succeeds; the same failure is not logged again until one does. */
+static void log_compaction(struct server *server)
+{
+    struct dueq_stats stats;
+
+    if (server->store == NULL)
+        return;
+    dueq_get_stats(server->store, &stats);
+    if (stats.compactions > server->compactions) {
+        log_compacted(&stats);
+        server->compaction_logged = DUEQ_OK;
+    } else if (stats.compaction_failures > server->compaction_failures &&
+               stats.compaction_status != server->compaction_logged) {
+        log_write(LOG_WARNING,
+                  "data.mdb is not compacted, and stays as it is: %s. It has %" PRIu64
+                  " MB, %" PRIu64 " in use; the disk has %" PRIu64 " MB free",
+                  stats.compaction_status == DUEQ_FULL
+                      ? "besides disk-reserve there is no disk space for a copy"
+                      : dueq_status_text(stats.compaction_status),
+                  stats.data_file_bytes >> 20, stats.map_used_bytes >> 20,
+                  stats.disk_free_bytes >> 20);
+        server->compaction_logged = stats.compaction_status;
+    }
+    server->compactions = stats.compactions;
+    server->compaction_failures = stats.compaction_failures;
+}
+
 static void do_each_second(struct server *server)
 {
     check_sessions(server);
@@ -600,6 +635,7 @@ static void do_each_second(struct server *server)
     server_last_save(server);
     log_room_change(server);
     log_loading(server);
+    log_compaction(server);
 }
 
 /* Waits while a checkpoint runs: that one does not contain what this turn has committed. */
@@ -902,6 +938,8 @@ void server_apply_config(struct server *server)
     set_defaults(server);
     dueq_set_durability(server->store, (enum dueq_durability)server->config.durability,
                         (unsigned)server->config.durability_interval);
+    dueq_set_auto_compact(server->store, (unsigned)server->config.auto_compact_percentage,
+                          (uint64_t)server->config.auto_compact_min_size);
 }
 
 /* ---- starting and stopping */

@@ -48,8 +48,10 @@ struct server {
     bool loading;            /* until the first opening has ended: commands get -LOADING */
     char failure[320];       /* why the store is closed; "" while it is sound */
     bool full_logged;        /* the last line about room says that there is none */
-    int64_t reopen_at;       /* monotonic ms */
-    int64_t commit_until;    /* monotonic ms: end of the retries of a commit; 0: none fails */
+    uint64_t compactions, compaction_failures; /* of the store, as far as the log knows them */
+    enum dueq_status compaction_logged; /* the last line about one; DUEQ_OK: it succeeded */
+    int64_t reopen_at;                  /* monotonic ms */
+    int64_t commit_until; /* monotonic ms: end of the retries of a commit; 0: none fails */
     struct clock clock;
     int64_t last_second; /* monotonic ms */
     struct dueq_time now;

@@ -163,6 +163,8 @@ void config_store_options(const struct config *config, struct dueq_options *opti
     options->map_bytes = (uint64_t)config->map_size;
     options->disk_reserve_bytes = (uint64_t)config->disk_reserve;
     options->high_water_percent = (unsigned)config->high_water_percent;
+    options->auto_compact_percent = (unsigned)config->auto_compact_percentage;
+    options->auto_compact_bytes = (uint64_t)config->auto_compact_min_size;
 }
 
 void config_print_options(void)

@@ -46,6 +46,7 @@ struct config {
     int64_t durability_interval;    /* ms */
     int64_t memtable_size, segment_size, journal_size, map_size, disk_reserve;
     int64_t high_water_percent;
+    int64_t auto_compact_percentage, auto_compact_min_size;
     int64_t queue_lease, queue_retries, queue_crashes, queue_backoff, queue_backoff_max;
     /* The limits of Redis' small encodings. OBJECT ENCODING, DEBUG OBJECT and the scores of
      * ZSCAN follow them. A list with more elements than its limit is also not packed on

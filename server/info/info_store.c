@@ -51,6 +51,20 @@ void info_store_persistence(struct context *context, struct buffer *text)
         show_loading(context->server, &progress, text);
 }
 
+static void info_compaction(struct buffer *text, const struct dueq_stats *stats)
+{
+    info_line(text, "compaction_running:%d", stats->compaction_running);
+    info_line(text, "compactions:%" PRIu64, stats->compactions);
+    info_line(text, "compaction_failures:%" PRIu64, stats->compaction_failures);
+    info_line(text, "compaction_last_status:%s", dueq_status_text(stats->compaction_status));
+    info_line(text, "compaction_last_usec:%" PRIu64, stats->compaction_usec_last);
+    info_line(text, "compaction_copied_bytes:%" PRIu64, stats->compaction_copied_bytes);
+    info_line(text, "compaction_used_bytes:%" PRIu64, stats->compaction_used_bytes);
+    info_line(text, "compaction_before_bytes:%" PRIu64, stats->compaction_before_bytes);
+    info_line(text, "compaction_after_bytes:%" PRIu64, stats->compaction_after_bytes);
+    info_line(text, "compaction_returned_bytes:%" PRIu64, stats->compaction_returned_bytes);
+}
+
 void info_store_journal(struct context *context, struct buffer *text)
 {
     struct dueq_stats stats;
@@ -96,6 +110,7 @@ void info_store_journal(struct context *context, struct buffer *text)
     info_line(text, "map_used_bytes:%" PRIu64, stats.map_used_bytes);
     info_line(text, "data_file_bytes:%" PRIu64, stats.data_file_bytes);
     info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
+    info_compaction(text, &stats);
 }
 
 /* The store keeps these sums, so that the cost does not grow with the topics: monitoring

@@ -397,6 +397,97 @@ static void the_map_is_filled_up_to_its_high_water(void **state)
     assert_true(more < most);
 }
 
+/* Leaves one small key of 10 MB. */
+static void make_sparse_file(redisContext *client)
+{
+    static char body[100001];
+    memset(body, 'x', sizeof(body) - 1);
+    for (int i = 0; i < 100; i++)
+        expect(client, "OK", "SET k%d %s", i, body);
+    for (int i = 0; i < 100; i++)
+        expect(client, "1", "DEL k%d", i);
+    expect(client, "OK", "SET kept value");
+    expect(client, "OK", "SAVE");
+}
+
+/* Waits for the first one. */
+static void await_count(redisContext *client, const char *name)
+{
+    for (int i = 0; i < 3000 && ask_info(client, "journal", name) == 0; i++)
+        usleep(10000);
+    assert_int_equal(ask_info(client, "journal", name), 1);
+    expect(client, "\"value\"", "GET kept");
+}
+
+static int64_t lines_with(const struct server_process *server, const char *words)
+{
+    char output[256];
+    run_shell(output, sizeof(output), "grep -c '%s' %s || true", words, server->log);
+    return atoi(output);
+}
+
+static void await_line(const struct server_process *server, const char *words)
+{
+    for (int i = 0; i < 500 && lines_with(server, words) == 0; i++)
+        usleep(20000);
+    assert_int_equal(lines_with(server, words), 1);
+}
+
+static void a_sparse_file_is_compacted_by_itself(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start(
+        "memtable-size 256kb, auto-compact-min-size 1gb, auto-compact-percentage 0");
+    redisContext *client = client_open(server);
+    make_sparse_file(client);
+    expect(client, "OK", "CONFIG SET auto-compact-percentage 100");
+    usleep(300000);
+    expect(client, "OK", "CONFIG SET auto-compact-percentage 0 auto-compact-min-size 1mb");
+    usleep(300000);
+    assert_int_equal(ask_info(client, "journal", "compactions"), 0);
+    expect(client, "OK", "CONFIG SET auto-compact-percentage 50");
+    await_count(client, "compactions");
+    await_line(server, "Compacted data.mdb: ");
+}
+
+static void memory_purge_compacts_the_file(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("memtable-size 256kb");
+    redisContext *client = client_open(server);
+    make_sparse_file(client);
+    int64_t before = ask_info(client, "journal", "data_file_bytes");
+    expect(client, "OK", "MEMORY PURGE");
+    await_count(client, "compactions");
+    assert_true(ask_info(client, "journal", "data_file_bytes") < before / 2);
+    assert_true(ask_info(client, "journal", "compaction_returned_bytes") > before / 2);
+    expect(client, "OK", "MEMORY PURGE");
+    expect(client, "OK", "SET later value");
+    server_process_kill(server);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "\"value\"", "GET kept");
+    expect(client, "\"value\"", "GET later");
+}
+
+/* It says so to one who asks, and in the log once. */
+static void a_compaction_without_disk_space_is_refused(void **state)
+{
+    (void)state;
+    struct server_process *server =
+        server_process_start("memtable-size 256kb, auto-compact-min-size 1gb, disk-reserve 0");
+    redisContext *client = client_open(server);
+    make_sparse_file(client);
+    server_process_stop(server);
+    server_process_option(server, "disk-reserve", "1tb");
+    server_process_option(server, "auto-compact-min-size", "1mb");
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "!ERR the disk has no room for a compact copy of data.mdb", "MEMORY PURGE");
+    await_count(client, "compaction_failures");
+    await_line(server, "data.mdb is not compacted");
+}
+
 /* ---- jobs */
 
 static void jobs_take_the_configured_backoff(void **state)
@@ -425,6 +516,9 @@ int main(void)
         serving_test(a_long_journal_brings_a_checkpoint),
         serving_test(a_full_memtable_brings_a_checkpoint),
         serving_test(the_map_is_filled_up_to_its_high_water),
+        serving_test(a_sparse_file_is_compacted_by_itself),
+        serving_test(memory_purge_compacts_the_file),
+        serving_test(a_compaction_without_disk_space_is_refused),
         served_test(jobs_take_the_configured_backoff),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

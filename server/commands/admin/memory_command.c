@@ -40,9 +40,18 @@ static enum outcome run_memory_doctor(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* Freed memory goes back to the system by itself; what can be purged is on the disk. INFO
+ * journal shows how far it is. */
 static enum outcome run_memory_purge(struct context *context)
 {
-    return context_ok(context); /* freed memory goes back to the system by itself */
+    enum dueq_status status = dueq_compact(context->store);
+
+    if (status == DUEQ_OK)
+        return context_ok(context);
+    if (status != DUEQ_FULL)
+        return context_status(context, status);
+    resp_error(context->reply, "ERR the disk has no room for a compact copy of data.mdb");
+    return OUTCOME_DONE;
 }
 
 /* ---- commands */
