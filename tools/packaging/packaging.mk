@@ -26,10 +26,26 @@ uninstall: ## remove what install put under PREFIX
 	rm -f $(INSTALLED_PROGRAM) $(INSTALLED_LIBRARIES) $(INSTALLED_HEADERS)
 	-@rmdir $(DESTDIR)$(INCLUDEDIR)/dueq 2>/dev/null
 
+# Objects of its own, for size: -Os, no tables for a debugger, and what is not called is left out, which
+# is most of what the libraries bring. static-pie: no shared library, and still a random address.
+STATIC_CFLAGS  := -Os -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+STATIC_LDFLAGS := -static-pie -s -Wl,--gc-sections,-z,relro,-z,now,-z,pack-relative-relocs
+
+ifdef STATIC
+$(PROTOCOL_OBJECTS) $(STORAGE_OBJECTS) $(SERVER_OBJECTS) $(BENCH_OBJECTS): tools/packaging/packaging.mk
+endif
+
+.PHONY: static
+static: ## one program without shared libraries: build/static/dueq
+	@$(MAKE) --no-print-directory STATIC=1 BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
+	    LDFLAGS='$(STATIC_LDFLAGS)' $(BUILD)/static/dueq
+
 .PHONY: dist
 dist: ## the last commit as build/dueq-VERSION.tar.gz: the same bytes each time
 	@tools/packaging/dist $(BUILD)
 
-.PHONY: check-packaging
+.PHONY: check-packaging check-static
 check-packaging: $(BUILD)/dueq ## manual, completion, `make dist`, scripts of init systems
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' tools/run-tests tests/packaging/run
+check-static: static ## the static program starts, keeps a job, and is small
+	@BUILD='$(BUILD)' tools/run-tests tests/packaging/static
