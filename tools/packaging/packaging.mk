@@ -40,12 +40,18 @@ static: ## one program without shared libraries: build/static/dueq
 	@$(MAKE) --no-print-directory STATIC=1 BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
 	    LDFLAGS='$(STATIC_LDFLAGS)' $(BUILD)/static/dueq
 
-.PHONY: dist
+.PHONY: dist deb
 dist: ## the last commit as build/dueq-VERSION.tar.gz: the same bytes each time
 	@tools/packaging/dist $(BUILD)
+deb: ## Debian packages of the last commit in build/deb, checked with lintian
+	@tools/bootstrap packages
+	@tools/packaging/build-deb $(BUILD)
 
-.PHONY: check-packaging check-static
+# Not in `make check`: root, a download of some 100 MB, and minutes.
+.PHONY: check-packaging check-static check-deb
 check-packaging: $(BUILD)/dueq ## manual, completion, `make dist`, scripts of init systems
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' tools/run-tests tests/packaging/run
 check-static: static ## the static program starts, keeps a job, and is small
 	@BUILD='$(BUILD)' tools/run-tests tests/packaging/static
+check-deb: deb ## packages installed, started, upgraded and purged in a fresh Debian (root, network)
+	@BUILD='$(BUILD)' tools/run-tests tests/packaging/deb
