@@ -6,6 +6,7 @@
 #include "server/opening.h"
 #include "server/process/pidfile.h"
 #include "server/process/stop_signals.h"
+#include "server/process/supervisor.h"
 #include "server/session/pubsub.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
@@ -191,6 +192,7 @@ static void use_store(struct server *server, struct dueq *store)
         write_pidfile(server);
         log_write(LOG_NOTICE, "Ready to accept connections on port %" PRId64,
                   server->config.port);
+        supervisor_ready();
     }
     server->loading = false;
 }
@@ -636,6 +638,7 @@ static void do_each_second(struct server *server)
     log_room_change(server);
     log_loading(server);
     log_compaction(server);
+    supervisor_alive(server->last_second);
 }
 
 /* Waits while a checkpoint runs: that one does not contain what this turn has committed. */
@@ -970,6 +973,7 @@ static void tune_malloc(void)
 static bool start(struct server *server)
 {
     log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
+    supervisor_open();
     limit_clients(&server->config);
     if (!init_events(server)) {
         log_write(LOG_WARNING, "Cannot start the event loop: %s", strerror(errno));
@@ -1060,6 +1064,7 @@ static void close_store(struct server *server)
 
 static void stop(struct server *server)
 {
+    supervisor_stopping();
     listeners_close(server);
     if (server->opening != NULL)
         opening_stop(server->opening);

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -361,6 +363,34 @@ static void redis_cli_finds_its_way_about(void **state)
     output_says("PRIORITY");
 }
 
+/* A service manager's socket. The next message that it gets, or a failure after a minute. */
+static void hear(int manager, const char *expected)
+{
+    char message[64] = "";
+
+    assert_true(recv(manager, message, sizeof(message) - 1, 0) > 0);
+    assert_string_equal(message, expected);
+}
+
+static void a_service_manager_is_told_of_start_and_stop(void **state)
+{
+    struct server_process *server = server_process_new();
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval patience = {60, 0};
+    int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    (void)state;
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", server->directory);
+    assert_int_equal(bind(manager, (struct sockaddr *)&address, sizeof(address)), 0);
+    setsockopt(manager, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    server_process_environment(server, "NOTIFY_SOCKET", address.sun_path);
+    server_process_run(server);
+    hear(manager, "READY=1");
+    server_process_stop(server);
+    hear(manager, "STOPPING=1");
+    close(manager);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +404,7 @@ int main(void)
         serving_test(a_file_is_not_replaced_by_a_socket),
         serving_test(without_a_password_strangers_are_refused),
         serving_test(an_open_door_is_said_in_the_log),
+        serving_test(a_service_manager_is_told_of_start_and_stop),
         serving_test(a_directory_that_cannot_be_made_is_named),
         served_test(the_log_says_what_was_recovered),
         served_test(redis_cli_takes_the_tour),

@@ -1,0 +1,80 @@
+#include "server/process/supervisor.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct {
+    struct sockaddr_un address;
+    socklen_t address_size; /* 0: nobody listens */
+    int64_t interval;       /* ms between signs of life; 0: nobody wants any */
+    int64_t next;
+} supervisor;
+
+static void read_address(const char *path)
+{
+    struct sockaddr_un *address = &supervisor.address;
+    size_t length = path == NULL ? 0 : strlen(path);
+
+    supervisor.address_size = 0;
+    if (length < 2 || length >= sizeof(address->sun_path) || (path[0] != '/' && path[0] != '@'))
+        return;
+    memset(address, 0, sizeof(*address));
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, length);
+    if (path[0] == '@') /* an abstract name: it has no file */
+        address->sun_path[0] = '\0';
+    supervisor.address_size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+/* WATCHDOG_PID, if it is set, says which process is meant. */
+static void read_watchdog(const char *usec, const char *pid)
+{
+    supervisor.interval = supervisor.next = 0;
+    if (usec == NULL || (pid != NULL && strtoll(pid, NULL, 10) != (long long)getpid()))
+        return;
+    supervisor.interval = strtoll(usec, NULL, 10) / 2000;
+    if (supervisor.interval < 0)
+        supervisor.interval = 0;
+}
+
+void supervisor_open(void)
+{
+    read_address(getenv("NOTIFY_SOCKET"));
+    read_watchdog(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"));
+}
+
+static void tell(const char *what, int flags)
+{
+    int fd;
+
+    if (supervisor.address_size == 0)
+        return;
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)sendto(fd, what, strlen(what), MSG_NOSIGNAL | flags,
+                 (const struct sockaddr *)&supervisor.address, supervisor.address_size);
+    close(fd);
+}
+
+void supervisor_ready(void)
+{
+    tell("READY=1", 0);
+}
+
+void supervisor_stopping(void)
+{
+    tell("STOPPING=1", MSG_DONTWAIT);
+}
+
+void supervisor_alive(int64_t now)
+{
+    if (supervisor.interval == 0 || now < supervisor.next)
+        return;
+    supervisor.next = now + supervisor.interval;
+    tell("WATCHDOG=1", MSG_DONTWAIT);
+}

@@ -1,0 +1,20 @@
+/* The service manager that started the process is told how it is (the protocol of sd_notify:
+ * datagrams to the socket in NOTIFY_SOCKET). Without a manager that listens nothing happens. */
+#ifndef DUEQ_SUPERVISOR_H
+#define DUEQ_SUPERVISOR_H
+
+#include <stdint.h>
+
+/* Reads the environment. Before it, and when a variable makes no sense, nobody is told. */
+void supervisor_open(void);
+
+/* The store is loaded and clients are served. Waits while the manager's socket is full: a
+ * manager that misses this one would never take the service for started. */
+void supervisor_ready(void);
+void supervisor_stopping(void);
+
+/* The loop runs: to be called in each second. Tells it when half of WATCHDOG_USEC has passed
+ * since the last time; now is monotonic, in ms. */
+void supervisor_alive(int64_t now);
+
+#endif
