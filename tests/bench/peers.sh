@@ -20,9 +20,16 @@ peer_port() { # the first port from $1 on that nobody listens on
     echo "$port"
 }
 
+peer_answers() { # NAME: it is there, and not loading
+    case $1 in
+    beanstalkd) (exec 3<>"/dev/tcp/127.0.0.1/$PEER_PORT") 2>/dev/null ;;
+    *) [ "$(redis-cli -p "$PEER_PORT" ping 2>/dev/null)" = PONG ] ;;
+    esac
+}
+
 peer_wait() { # NAME
     for _ in $(seq 600); do
-        (exec 3<>"/dev/tcp/127.0.0.1/$PEER_PORT") 2>/dev/null && return 0
+        peer_answers "$1" && return 0
         sleep 0.02
     done
     echo "bench: $1 did not start" >&2
