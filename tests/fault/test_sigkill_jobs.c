@@ -344,14 +344,14 @@ static void commands_on_jobs_are_done_whole_or_not_at_all(void **state)
 
 static redisContext *push_many(const struct server_process *server, const char *topic)
 {
-    enum { BATCH = 2000 };
+    enum { BATCH = 1000 };
     static const char *words[BATCH + 3];
     redisContext *client = client_open(server);
     for (int i = 0; i < BATCH; i++)
         words[i + 3] = "body";
     words[0] = "Q.MPUSH";
     words[1] = topic;
-    words[2] = "2000";
+    words[2] = "1000";
     for (int i = 0; i < MANY / BATCH; i++)
         freeReplyObject(redisCommandArgv(client, BATCH + 3, words, NULL));
     assert_int_equal(ask_integer(client, "Q.LEN %s", topic), MANY);

@@ -83,7 +83,7 @@ static bool parse_option(struct load *load, const char *name, const char *value)
         return load->no_ids || strcmp(value, "random") == 0;
     }
     if (strcmp(name, "--batch") == 0)
-        return parse_unsigned(value, 10000, &load->batch);
+        return parse_unsigned(value, 1000, &load->batch);
     if (strcmp(name, "--every") == 0 && parse_number(value, 0, 86400, &number)) {
         load->every = (unsigned)number;
         return true;
