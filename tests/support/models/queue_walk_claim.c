@@ -44,40 +44,55 @@ static struct model_job *best_living(int topic)
     return best;
 }
 
-static enum dueq_status call_claim(int topic, int64_t lease, const char *worker,
-                                   struct dueq_job *ret_job)
+/* How a job is asked for. */
+struct wish {
+    bool to_ack;
+    int64_t lease;
+    const char *worker;
+};
+
+static struct wish make_wish(bool to_ack)
+{
+    if (to_ack)
+        return (struct wish){true, DUEQ_DEFAULT, NULL};
+    return (struct wish){false,
+                         walk_once_in(4)     ? DUEQ_DEFAULT
+                         : walk_once_in(100) ? INT64_MAX
+                                             : walk_roll(4000),
+                         choose_worker()};
+}
+
+static enum dueq_status call_claim(int topic, const struct wish *wish, struct dueq_job *ret_job)
 {
     struct dueq_slice name = model_topic_name(topic);
 
-    if (worker == NULL)
-        return dueq_claim(walk.fixture.store, name, lease, walk.fixture.time, ret_job);
-    return dueq_claim_as(walk.fixture.store, name, lease, slice_of(worker), walk.fixture.time,
-                         ret_job);
+    if (wish->to_ack)
+        return dueq_claim_to_ack(walk.fixture.store, name, walk.fixture.time, ret_job);
+    if (wish->worker == NULL)
+        return dueq_claim(walk.fixture.store, name, wish->lease, walk.fixture.time, ret_job);
+    return dueq_claim_as(walk.fixture.store, name, wish->lease, slice_of(wish->worker),
+                         walk.fixture.time, ret_job);
 }
 
 /* NULL: there was none. */
-static struct model_job *claim(void)
+static struct model_job *claim(bool to_ack)
 {
     int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
-    int64_t lease = walk_once_in(100) ? INT64_MAX : walk_roll(4000);
-    const char *worker = choose_worker();
+    struct wish wish = make_wish(to_ack);
     struct model_job *wanted = best_living(topic);
     struct dueq_job job;
 
-    if (walk_once_in(4))
-        lease = DUEQ_DEFAULT;
-    assert_int_equal(call_claim(topic, lease, worker, &job),
-                     wanted == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
+    assert_int_equal(call_claim(topic, &wish, &job), wanted == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
     if (wanted == NULL) {
         walk.waiting[topic] = true;
         walk_follow_arrivals(true);
         return NULL;
     }
-    if (lease == DUEQ_DEFAULT)
-        lease = model_options(&walk.model, wanted).lease;
+    if (wish.lease == DUEQ_DEFAULT)
+        wish.lease = model_options(&walk.model, wanted).lease;
     assert_true(job.token > walk.model.topics[topic].last_token);
     wanted->token = walk.model.topics[topic].last_token = job.token;
-    model_claim(&walk.model, wanted, worker, lease, walk.fixture.time);
+    model_claim(&walk.model, wanted, wish.worker, wish.lease, walk.fixture.time);
     walk_check_job(&job, wanted);
     walk_follow_arrivals(true);
     return wanted;
@@ -85,13 +100,13 @@ static struct model_job *claim(void)
 
 void walk_claim(void)
 {
-    (void)claim();
+    (void)claim(false);
 }
 
 /* For good: it is acked at once. */
 void walk_pop(void)
 {
-    struct model_job *job = claim();
+    struct model_job *job = claim(true);
 
     if (job == NULL)
         return;
