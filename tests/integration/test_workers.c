@@ -105,7 +105,8 @@ static void every_job_is_finished_exactly_once(void **state)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < JOBS; i++)
-        expect(client, "*", "Q.PUSH work body ID %d DELAY %d PRIORITY %d RETRIES 100000", i,
+        expect(client, "*",
+               "Q.PUSH work body ID %d DELAY %d PRIORITY %d RETRIES 100000 CRASHES 100000", i,
                (int)dice_roll(&dice, 100), (int)dice_roll(&dice, 3));
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
