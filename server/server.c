@@ -117,7 +117,7 @@ static void continue_clock(struct server *server)
     clock_init(&server->clock, clock_read(), boot, kept ? &line : NULL, floor);
     server_update_clock(server);
     waiters_start_clock(server->waiters, server->now.now);
-    if (server->pause_until > 0)
+    if (server->pause_until > 0 && server->pause_until != DUEQ_NEVER)
         server->pause_until += server->now.now - before;
     if (kept && server->clock.last.wall < floor + line.ahead)
         log_write(LOG_WARNING,
@@ -683,10 +683,9 @@ static void finish_turn(struct server *server)
     end_part(server, TURN_WAITERS);
     committed = commit(server, &lsn);
     end_part(server, TURN_COMMIT);
-    if (committed) {
+    if (committed)
         gate_touched(server, lsn);
-        release_some(server);
-    }
+    release_some(server); /* what is durable, also when there was no room to commit */
     end_part(server, TURN_RELEASE);
     connections_fill(server);
     close_some(server);

@@ -129,7 +129,7 @@ void waiters_free(struct waiters *waiters)
 
 void waiters_start_clock(struct waiters *waiters, int64_t now)
 {
-    assert(waiters->count == 0);
+    assert(wheel_next(&waiters->wheel) == WHEEL_NEVER); /* long work has no deadline */
     wheel_init(&waiters->wheel, now);
 }
 
@@ -531,6 +531,7 @@ static bool serve_next_topic(struct server *server)
     struct wait_queue *queue = server->waiters->cut;
     struct dueq_slice topic;
 
+    server->waiters->is_cut = false;
     if (server->store == NULL || (queue == NULL && !store_has_signal(server->store)) ||
         !may_claim(server) || !may_serve(server))
         return false;

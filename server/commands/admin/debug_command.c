@@ -47,9 +47,16 @@ static void write_object(struct context *context, const struct keys_info *info)
 /* As Redis replies, but without an address and with an estimated length. */
 static enum outcome describe_object(struct context *context)
 {
-    struct keys_view view = database_view(context);
+    struct keys_view view;
     struct keys_info info;
-    enum dueq_status status = keys_info(&view, context_slice(context, 2), &info);
+    enum dueq_status status;
+
+    if (context->store == NULL) {
+        resp_error(context->reply, "ERR the store is not open");
+        return OUTCOME_DONE;
+    }
+    view = database_view(context);
+    status = keys_info(&view, context_slice(context, 2), &info);
 
     if (status == DUEQ_NOTFOUND)
         resp_error(context->reply, "ERR no such key");

@@ -1,4 +1,5 @@
 /* Login, HELLO, CLIENT and the like. The texts are those of redis-server 7.0.15. */
+#include "server/session/waiters.h"
 #include "tests/support/client/command_runner.h"
 
 #include "server/dispatch/long_work.h"
@@ -296,6 +297,17 @@ static void a_long_list_is_made_in_slices(void **state)
     runner->clients[CLIENTS - 1]->session.life = SESSION_OPEN;
 }
 
+/* It may be asked for while the store is opened, whose clock is the server's from then on. */
+static void a_clock_may_start_while_a_list_is_made(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "", "CLIENT LIST");
+    waiters_start_clock(runner->server.waiters, runner->server.now.now + 1000);
+    assert_int_equal(runner_finish(runner, 0), CLIENTS / LINES);
+}
+
 static void who_leaves_while_its_list_is_made_leaves_nothing(void **state)
 {
     struct command_runner *runner = *state;
@@ -412,6 +424,7 @@ int main(void)
         runner_test(a_client_kills_itself_only_when_it_says_so),
         runner_test(bad_kills_kill_nobody),
         runner_test(a_long_list_is_made_in_slices),
+        runner_test(a_clock_may_start_while_a_list_is_made),
         runner_test(who_leaves_while_its_list_is_made_leaves_nothing),
         runner_test(many_clients_are_killed_in_slices),
         runner_test(killers_kill_each_other),
