@@ -428,7 +428,7 @@ static void wait_for_work(struct journal *journal)
         journal->idle = true;
         if (!note_wanted(journal))
             pthread_cond_wait(&journal->work, &journal->lock);
-        else if (wait_a_while(journal))
+        else if (wait_a_while(journal) && note_wanted(journal)) /* it may have been left */
             note_durable(journal);
         journal->idle = false;
     }
