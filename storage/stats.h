@@ -35,7 +35,9 @@ struct dueq_stats {
      * since open. */
     bool compaction_running;
     uint64_t compactions, compaction_failures; /* since open */
-    enum dueq_status compaction_status;        /* of the last one; DUEQ_OK before the first */
+    /* Of the last one; DUEQ_OK before the first. DUEQ_BUSY: it has given way to a checkpoint,
+     * and is no failure. */
+    enum dueq_status compaction_status;
     uint64_t compaction_copied_bytes, compaction_used_bytes;  /* so many of so many */
     uint64_t compaction_before_bytes, compaction_after_bytes; /* of the file */
     uint64_t compaction_usec_last;

@@ -44,6 +44,7 @@ struct checkpoint {
     struct checkpoint_stats stats;
     struct checkpoint_compaction compaction;
     _Atomic(bool) running, stop;
+    _Atomic(bool) urgent; /* the owner cannot go on without the table */
     _Atomic(uint64_t) commits, refusals, compactions;
     _Atomic(int) status; /* never DUEQ_FULL */
     _Atomic(bool) room;
@@ -223,6 +224,7 @@ static void be_refused(struct checkpoint *checkpoint, bool least)
         atomic_fetch_add(&checkpoint->refusals, 1);
         set_room(checkpoint, false);
     }
+    lmdb_close_unused(checkpoint->lmdb);
     pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
 }
 
@@ -422,6 +424,7 @@ static void tend_chunks(struct checkpoint *checkpoint)
 static bool goes_on(void *arg, uint64_t copied)
 {
     struct checkpoint *checkpoint = arg;
+    bool gives_way;
 
     if (journal_wants_files(checkpoint->journal))
         prepare_files(checkpoint);
@@ -429,8 +432,9 @@ static bool goes_on(void *arg, uint64_t copied)
         chunk_pool_tend(checkpoint->chunks);
     pthread_mutex_lock(&checkpoint->lock);
     checkpoint->compaction.copied = copied;
+    gives_way = checkpoint->table != NULL && atomic_load(&checkpoint->urgent);
     pthread_mutex_unlock(&checkpoint->lock);
-    return !atomic_load(&checkpoint->stop);
+    return !gives_way && !atomic_load(&checkpoint->stop);
 }
 
 static enum dueq_status copy_and_switch(struct checkpoint *checkpoint, bool *ret_lost)
@@ -513,6 +517,8 @@ static void fold_or_compact(struct checkpoint *checkpoint)
     if (checkpoint->fold_end == 0)
         checkpoint->fold_end = checkpoint->written.runs.next;
     fold_unlocked(checkpoint);
+    if (journal_wants_files(checkpoint->journal))
+        prepare_journal(checkpoint);
 }
 
 /* Under the lock, which is released meanwhile. */
@@ -529,6 +535,7 @@ static void close_unused(struct checkpoint *checkpoint)
 static bool has_other_work(const struct checkpoint *checkpoint)
 {
     return checkpoint->merged != NULL || failed(checkpoint) || checkpoint->compaction.running ||
+           lmdb_has_unused(checkpoint->lmdb) ||
            (wants_fold(checkpoint) && checkpoint->fold_debt > 0);
 }
 
@@ -588,6 +595,7 @@ static void *run_thread(void *arg)
         if (atomic_load(&checkpoint->stop))
             break;
         pthread_mutex_unlock(&checkpoint->lock);
+        atomic_store(&checkpoint->urgent, false);
         began = io->monotonic_usec(io->arg);
         status = run_one(checkpoint);
         if (!atomic_load(&checkpoint->stop))
@@ -684,6 +692,12 @@ void checkpoint_dispose(struct checkpoint *checkpoint, struct memtable *merged)
     checkpoint->merged = merged;
     pthread_cond_signal(&checkpoint->work);
     pthread_mutex_unlock(&checkpoint->lock);
+}
+
+void checkpoint_hurry(struct checkpoint *checkpoint)
+{
+    if (!atomic_load_explicit(&checkpoint->urgent, memory_order_relaxed))
+        atomic_store(&checkpoint->urgent, true);
 }
 
 void checkpoint_wake(struct checkpoint *checkpoint)

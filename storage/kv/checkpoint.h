@@ -34,6 +34,9 @@ void checkpoint_dispose(struct checkpoint *checkpoint, struct memtable *merged);
  * table. */
 void checkpoint_wake(struct checkpoint *checkpoint);
 bool checkpoint_running(const struct checkpoint *checkpoint);
+/* While a checkpoint runs: a compaction that goes on before it gives up, and is tried again
+ * later. */
+void checkpoint_hurry(struct checkpoint *checkpoint);
 /* Waits until the checkpoint has ended or failed for good, `usec` microseconds at the most. The
  * caller renews its snapshot between two waits: pages that its snapshot uses cannot be used
  * again. */

@@ -63,7 +63,8 @@ static void note_end(struct kv *kv, enum dueq_status status)
         compaction->wait_usec = 0;
         return;
     }
-    compaction->failed++;
+    if (status != DUEQ_BUSY) /* it has given way to a table */
+        compaction->failed++;
     compaction->wait_usec = compaction->wait_usec == 0 ? WAIT_USEC : compaction->wait_usec * 2;
     if (compaction->wait_usec > WAIT_MOST)
         compaction->wait_usec = WAIT_MOST;

@@ -438,6 +438,7 @@ static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
     while (checkpoint_running(kv->checkpoint)) {
         uint64_t commits = kv->commits_seen;
 
+        checkpoint_hurry(kv->checkpoint);
         if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) &&
                               checkpoint_refusals(kv->checkpoint) - before >= patience))
             return false;
@@ -687,6 +688,8 @@ void kv_maintain(struct kv *kv, bool idle)
     kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
     tend_chunks(kv);
+    if (kv_pressure(kv) >= KV_PRESSURE_FULL)
+        checkpoint_hurry(kv->checkpoint);
     free_last_segment(kv);
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
         journal_wants_trim(kv->journal))

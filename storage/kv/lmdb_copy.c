@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char data_name[] = "data.mdb", copy_name[] = "data.mdb.new",
@@ -217,16 +218,28 @@ enum dueq_status lmdb_copy(struct lmdb_store *store, bool (*goes_on)(void *arg, 
 
 /* ---- the switch */
 
+/* Is data.mdb the file that the store uses? A rename that reports an error may have happened.
+ */
+static bool has_name(const struct lmdb_store *store)
+{
+    struct stat named, used;
+    char path[PATH_MAX];
+    mdb_filehandle_t fd;
+
+    return mdb_env_get_fd(atomic_load(&store->file)->env, &fd) == MDB_SUCCESS &&
+           fstat(fd, &used) == 0 && stat(path_of(store, data_name, path), &named) == 0 &&
+           named.st_dev == used.st_dev && named.st_ino == used.st_ino;
+}
+
 /* Both files have the state of the same mark, so it does not matter which of them a power cut
  * leaves: until the name is synced nothing else is written. */
 static enum dueq_status change_names(struct lmdb_store *store, bool *ret_lost)
 {
     const struct dueq_io *io = store->io;
     int error = rename_file(store, copy_name, data_name);
-    char path[PATH_MAX];
 
-    if (error != 0) { /* has it happened all the same? */
-        *ret_lost = access(path_of(store, copy_name, path), F_OK) != 0 && errno == ENOENT;
+    if (error != 0) {
+        *ret_lost = !has_name(store);
     } else if (io->fsync_dir(io->arg, store->dir) != 0) {
         error = errno;
         *ret_lost = true;

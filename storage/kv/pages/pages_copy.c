@@ -255,6 +255,7 @@ enum dueq_status pages_copy(const struct pages_copy *copy, int *ret_error)
             *levels = malloc(pages->meta.main.depth * pages->page_size);
     enum dueq_status status = DUEQ_NOMEM;
 
+    memset(pages->sound, 0, pages->bits / 8); /* the disk may have lost what it had before */
     if (out != NULL && levels != NULL) {
         copying.out = out;
         copying.levels = levels;

@@ -590,6 +590,46 @@ static void damage_stops_a_compaction_and_not_the_store(void **state)
     assert_int_equal(kv_get(test.kv, key_of(500, space), &value), DUEQ_CORRUPT);
 }
 
+static int refuse_rename(void *arg, const char *from, const char *to)
+{
+    (void)arg;
+    (void)from;
+    (void)to;
+    errno = EIO;
+    return -1;
+}
+
+static int rename_and_fail(void *arg, const char *from, const char *to)
+{
+    io_system.rename(arg, from, to);
+    errno = EIO;
+    return -1;
+}
+
+/* A rename that fails may have happened: then the store must not go on in the old file. */
+static void a_name_that_may_have_changed_is_looked_at(void **state)
+{
+    int (*const renames[])(void *, const char *, const char *) = {refuse_rename,
+                                                                  rename_and_fail};
+
+    (void)state;
+    make_sparse();
+    open_lmdb();
+    for (int i = 0; i < 2; i++) {
+        bool lost = false;
+
+        assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_OK);
+        test.io.rename = renames[i];
+        assert_int_equal(lmdb_take_copy(lmdb, &lost), DUEQ_IO);
+        test.io.rename = io_system.rename;
+        assert_int_equal(lost, i == 1);
+        assert_false(is_there("data.mdb.new"));
+    }
+    lmdb_store_close(lmdb);
+    open_space();
+    check_kept();
+}
+
 #define compaction_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -611,6 +651,7 @@ int main(void)
         compaction_test(a_copy_has_the_room_that_is_promised),
         compaction_test(a_copy_without_room_is_dropped),
         compaction_test(damage_stops_a_compaction_and_not_the_store),
+        compaction_test(a_name_that_may_have_changed_is_looked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
