@@ -147,7 +147,7 @@ static void nothing_of_many_who_go_is_kept(void **state)
     enum { CLIENTS = 50, IDS = 1000 };
     redisContext *client = served_client(state), *waiters[CLIENTS];
     const char **words = calloc(IDS + 4, sizeof(*words));
-    static char ids[IDS][8];
+    static char ids[IDS][16];
     int64_t before;
     for (int i = 0; i < IDS; i++) {
         snprintf(ids[i], sizeof(ids[i]), "%d", i);
