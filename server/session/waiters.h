@@ -14,7 +14,7 @@ struct waiters;
 
 struct waiters *waiters_new(int64_t now); /* NULL: out of memory */
 void waiters_free(struct waiters *waiters);
-/* The queue's clock begins at another time. Nobody must wait. */
+/* The queue's clock begins at another time. Nobody must wait with a deadline. */
 void waiters_start_clock(struct waiters *waiters, int64_t now);
 
 /* ---- for handlers */

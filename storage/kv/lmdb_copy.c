@@ -16,7 +16,9 @@ static const char data_name[] = "data.mdb", copy_name[] = "data.mdb.new",
 
 static const char *path_of(const struct lmdb_store *store, const char *name, char *path)
 {
-    snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX - 32, store->dir, name);
+    enum { LONGEST = sizeof("/data.mdb.new-lock") }; /* a longer directory is not opened */
+
+    snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX - LONGEST, store->dir, name);
     return path;
 }
 
