@@ -915,16 +915,15 @@ static int64_t raise_descriptors(int64_t clients)
                                               : 1;
 }
 
-const char *server_check_config(const struct server *server, const struct config *changed,
+const char *server_check_config(struct server *server, const struct config *changed,
                                 struct config_error *error)
 {
-    int64_t most;
+    int64_t most = INT64_MAX;
 
-    if (changed->maxclients == server->config.maxclients)
-        return NULL;
-    most = raise_descriptors(changed->maxclients);
+    if (changed->maxclients != server->config.maxclients)
+        most = raise_descriptors(changed->maxclients);
     if (most >= changed->maxclients)
-        return NULL;
+        return listeners_change(server, changed, error);
     snprintf(error->text, sizeof(error->text),
              "The operating system is not able to handle the specified number of clients, try "
              "with %" PRId64,

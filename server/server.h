@@ -104,9 +104,10 @@ int server_run(struct config *config);
 struct session *server_find_session(struct server *server, uint64_t id); /* O(1) */
 /* Stops at the end of this turn. now: without waiting until clients have taken replies. */
 void server_shutdown(struct server *server, bool checkpoint, bool now);
-/* Can the running server take over these options? NULL: it can. Else the name of the option
- * that it cannot, and *error is Redis' text. */
-const char *server_check_config(const struct server *server, const struct config *changed,
+/* Takes over what can fail of these options: ports are opened and closed. NULL: they can all
+ * become those of the server. Else the name of the option that cannot, *error is Redis' text,
+ * and nothing has changed. */
+const char *server_check_config(struct server *server, const struct config *changed,
                                 struct config_error *error);
 /* Applies changed options that the store or the log must know. */
 void server_apply_config(struct server *server);

@@ -20,6 +20,7 @@ struct config {
     int64_t port;
     char *unixsocket;
     int64_t unixsocketperm;
+    char *unixsocketgroup;
     char *dir;
     char *requirepass;       /* any bytes, with a zero after them */
     size_t requirepass_size; /* 0: none */

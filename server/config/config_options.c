@@ -44,12 +44,13 @@
     }
 
 const struct option config_options[] = {
-    OF_KIND(config_kind_words, "bind", bind, "127.0.0.1 -::1", CHANGE_TO_SAME,
-            "addresses; - before: may fail"),
-    NUMBER("port", port, "6379", 0, 65535, CHANGE_TO_SAME, "TCP port; 0: none"),
+    {"bind", NULL, &config_kind_words, AT(bind), "127.0.0.1 -::1", 0, 16, CHANGE_FREELY,
+     "addresses; *: all of IPv4; ::*: all of IPv6; - before: may be missing"},
+    NUMBER("port", port, "6379", 0, 65535, CHANGE_FREELY, "TCP port; 0: none"),
     TEXT("unixsocket", unixsocket, "", CHANGE_NEVER, "path of a unix socket"),
     {"unixsocketperm", NULL, &config_kind_octal, AT(unixsocketperm), "0", 0, 0777, CHANGE_NEVER,
      "its mode, octal"},
+    TEXT("unixsocketgroup", unixsocketgroup, "", CHANGE_NEVER, "its group, name or number"),
     TEXT("dir", dir, "./data", CHANGE_TO_SAME, "data directory"),
     OF_KIND(config_kind_secret, "requirepass", requirepass, "", CHANGE_FREELY,
             "password of the default user"),

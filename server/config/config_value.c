@@ -106,8 +106,18 @@ static size_t format_text(const struct config *config, const struct option *opti
 }
 
 const struct option_kind config_kind_text = {.parse = parse_text, .format = format_text};
+
+/* The only option of this kind is bind. */
+static bool parse_words(struct config *config, const struct option *option,
+                        const struct argument *values, size_t count, struct config_error *error)
+{
+    if (count > (size_t)option->most)
+        return config_fail(error, "Too many bind addresses specified.");
+    return parse_text(config, option, values, count, error);
+}
+
 const struct option_kind config_kind_words = {
-    .several = true, .parse = parse_text, .format = format_text};
+    .several = true, .parse = parse_words, .format = format_text};
 
 /* A password may hold any byte. */
 static bool parse_secret(struct config *config, const struct option *option,

@@ -452,15 +452,21 @@ static bool open_events(struct connection *connection)
     return connection->readable != NULL && connection->writable != NULL;
 }
 
+/* The text is Redis': clients and their users know it. */
 static const char protected_mode_denied[] =
-    "-DENIED dueq is running in protected mode because protected mode is enabled and no "
+    "-DENIED Redis is running in protected mode because protected mode is enabled and no "
     "password is set for the default user. In this mode connections are only accepted from the "
-    "loopback interface. If you want to connect from external computers, do one of the "
-    "following: 1) set a password for the default user (requirepass); 2) send 'CONFIG SET "
-    "protected-mode no' from the machine the server runs on, and CONFIG REWRITE to keep it; 3) "
-    "set protected-mode to 'no' in the configuration file and restart; 4) restart with "
-    "'--protected-mode no'. Without a password make sure that the port cannot be reached from "
-    "the internet.\r\n";
+    "loopback interface. If you want to connect from external computers to Redis you may adopt "
+    "one of the following solutions: 1) Just disable protected mode sending the command "
+    "'CONFIG SET protected-mode no' from the loopback interface by connecting to Redis from "
+    "the same host the server is running, however MAKE SURE Redis is not publicly accessible "
+    "from internet if you do so. Use CONFIG REWRITE to make this change permanent. 2) "
+    "Alternatively you can just disable the protected mode by editing the Redis configuration "
+    "file, and setting the protected mode option to 'no', and then restarting the server. 3) "
+    "If you started the server manually just for testing, restart it with the "
+    "'--protected-mode no' option. 4) Setup a an authentication password for the default user. "
+    "NOTE: You only need to do one of the above things in order for the server to start "
+    "accepting connections from the outside.\r\n";
 
 /* protected-mode: while no password is set, only clients of this machine are served. */
 static bool is_remote_and_refused(const struct config *config, const char *address)

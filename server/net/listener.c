@@ -1,10 +1,12 @@
 #include "server/net/listener.h"
 
+#include "protocol/number.h"
 #include "server/net/connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <grp.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +18,25 @@
 
 enum { ACCEPT_AT_ONCE = 1000, PAUSE_MS = 100 };
 
+/* What the configuration asks for: one of its addresses, with a port. */
+struct place {
+    const char *host; /* without the '-' */
+    bool optional;    /* there was one: this machine may lack the address */
+    int port;
+};
+
 struct listener {
     struct listener *next;
     struct server *server;
     struct event *event;
     struct event *again; /* a timer, while no client is accepted */
     int fd;
+    char *host; /* as configured; NULL: a unix socket */
+    int port;
     char *path;   /* of a unix socket; NULL: TCP */
     dev_t device; /* of the socket file that was made at `path` */
     ino_t inode;
+    bool kept; /* the new configuration names it, too */
 };
 
 /* ---- accepting */
@@ -48,8 +60,7 @@ static void format_address(const struct sockaddr_storage *address, const char *p
 }
 
 /* Without descriptors or memory a client stays in the backlog, and the loop would report it
- * again and again: no client is accepted for
- * PAUSE_MS. */
+ * again and again: no client is accepted for PAUSE_MS. */
 static void pause_accepting(struct listener *listener)
 {
     struct timeval pause = {0, PAUSE_MS * 1000};
@@ -146,22 +157,48 @@ void listeners_warn(const struct config *config)
 
 /* ---- opening */
 
-static bool add_listener(struct server *server, int fd, const char *path)
+static void free_listener(struct listener *listener)
+{
+    if (listener->event != NULL)
+        event_free(listener->event);
+    if (listener->again != NULL)
+        event_free(listener->again);
+    close(listener->fd);
+    free(listener->host);
+    free(listener->path);
+    free(listener);
+}
+
+static char *copy_of(const char *text)
+{
+    return text == NULL ? NULL : strdup(text);
+}
+
+/* Takes `fd` over. NULL: out of memory, and it is closed. One of host and path is NULL. */
+static struct listener *add_listener(struct server *server, int fd, const char *host,
+                                     const char *path)
 {
     struct listener *listener = calloc(1, sizeof(*listener));
 
-    if (listener == NULL)
-        return false;
+    if (listener == NULL) {
+        close(fd);
+        return NULL;
+    }
     listener->server = server;
     listener->fd = fd;
-    listener->path = path == NULL ? NULL : strdup(path);
+    listener->host = copy_of(host);
+    listener->path = copy_of(path);
     listener->event =
         event_new(server->base, fd, EV_READ | EV_PERSIST, on_acceptable, listener);
     listener->again = evtimer_new(server->base, on_pause_over, listener);
+    if ((listener->host == NULL && listener->path == NULL) || listener->event == NULL ||
+        listener->again == NULL || event_add(listener->event, NULL) != 0) {
+        free_listener(listener);
+        return NULL;
+    }
     listener->next = server->listeners;
     server->listeners = listener;
-    return listener->event != NULL && listener->again != NULL &&
-           event_add(listener->event, NULL) == 0;
+    return listener;
 }
 
 static int listen_at(const struct addrinfo *where, int backlog)
@@ -182,43 +219,143 @@ static int listen_at(const struct addrinfo *where, int backlog)
     return -1;
 }
 
-static void explain(const char *host, int port, int error)
+static void explain(const struct place *place, int error)
 {
     if (error == EADDRINUSE)
         log_write(LOG_WARNING,
                   "Port %d on %s is taken by another program. Choose another: --port N "
                   "(make run PORT=N)",
-                  port, host);
+                  place->port, place->host);
     else
-        log_write(LOG_WARNING, "Cannot listen on %s port %d: %s", host, port, strerror(error));
+        log_write(LOG_WARNING, "Cannot listen on %s port %d: %s", place->host, place->port,
+                  strerror(error));
 }
 
-/* After a '-' the address may be missing on this machine, as in redis.conf. */
-static bool open_tcp(struct server *server, const char *host)
+/* Redis writes "*" for all addresses of IPv4 and "::*" for all of IPv6. */
+static const char *numeric_host(const char *host)
+{
+    if (strcmp(host, "*") == 0)
+        return "0.0.0.0";
+    return strcmp(host, "::*") == 0 ? "::" : host;
+}
+
+/* May the server do without the address? As in Redis, also where the kernel has no IPv6. */
+static bool may_lack(const struct place *place, int error)
+{
+    return (place->optional && error == EADDRNOTAVAIL) || error == EAFNOSUPPORT ||
+           error == EPFNOSUPPORT || error == EPROTONOSUPPORT || error == ESOCKTNOSUPPORT ||
+           error == ENOPROTOOPT;
+}
+
+static bool open_tcp(struct server *server, const struct place *place)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
-    bool optional = host[0] == '-';
+    struct listener *listener;
     struct addrinfo *found;
     char service[16];
     int fd, error;
 
-    host += optional;
-    snprintf(service, sizeof(service), "%d", (int)server->config.port);
-    if (getaddrinfo(strcmp(host, "*") == 0 ? "0.0.0.0" : host, service, &hints, &found) != 0) {
-        log_write(LOG_WARNING, "bind: '%s' is not an address", host);
-        return optional;
+    snprintf(service, sizeof(service), "%d", place->port);
+    if (getaddrinfo(numeric_host(place->host), service, &hints, &found) != 0) {
+        log_write(LOG_WARNING, "bind: '%s' is not an address", place->host);
+        return place->optional;
     }
     fd = listen_at(found, (int)server->config.tcp_backlog);
     error = errno;
     freeaddrinfo(found);
-    if (fd >= 0)
-        return add_listener(server, fd, NULL);
-    if (optional && (error == EADDRNOTAVAIL || error == EAFNOSUPPORT))
-        return true;
-    explain(host, (int)server->config.port, error);
-    return false;
+    if (fd < 0) {
+        explain(place, error);
+        return may_lack(place, error);
+    }
+    listener = add_listener(server, fd, place->host, NULL);
+    if (listener != NULL)
+        listener->port = place->port;
+    return listener != NULL;
 }
+
+/* ---- the addresses of a configuration */
+
+/* Calls `visit` for each address and port, until one returns false; then it is false. */
+static bool visit_places(struct server *server, const struct config *config,
+                         bool (*visit)(struct server *server, const struct place *place))
+{
+    char *hosts = strdup(config->bind), *rest = NULL;
+    bool good = hosts != NULL;
+
+    for (char *host = good ? strtok_r(hosts, " ", &rest) : NULL; host != NULL && good;
+         host = strtok_r(NULL, " ", &rest)) {
+        struct place place = {host + (host[0] == '-'), host[0] == '-', (int)config->port};
+
+        good = place.port == 0 || visit(server, &place);
+    }
+    free(hosts);
+    return good;
+}
+
+static bool is_at(const struct listener *listener, const struct place *place)
+{
+    return listener->host != NULL && listener->port == place->port &&
+           strcmp(listener->host, place->host) == 0;
+}
+
+static bool keep(struct server *server, const struct place *place)
+{
+    for (struct listener *at = server->listeners; at != NULL; at = at->next)
+        at->kept = at->kept || is_at(at, place);
+    return true;
+}
+
+static bool open_missing(struct server *server, const struct place *place)
+{
+    for (const struct listener *at = server->listeners; at != NULL; at = at->next)
+        if (is_at(at, place))
+            return true;
+    return open_tcp(server, place);
+}
+
+/* Closes the ports that the configuration does not name, and opens those that it names and that
+ * are not open: a socket that stays loses no client. All old ones are closed first, because one
+ * for all addresses cannot be opened beside one for a single address. */
+static bool follow(struct server *server, const struct config *config)
+{
+    struct listener **at = &server->listeners;
+
+    for (struct listener *each = *at; each != NULL; each = each->next)
+        each->kept = each->host == NULL;
+    visit_places(server, config, keep);
+    while (*at != NULL) {
+        struct listener *listener = *at;
+
+        if (listener->kept) {
+            at = &listener->next;
+            continue;
+        }
+        *at = listener->next;
+        free_listener(listener);
+    }
+    return visit_places(server, config, open_missing);
+}
+
+const char *listeners_change(struct server *server, const struct config *changed,
+                             struct config_error *error)
+{
+    const struct config *config = &server->config;
+    bool moved = strcmp(config->bind, changed->bind) != 0;
+
+    if (!moved && config->port == changed->port)
+        return NULL;
+    if (follow(server, changed))
+        return NULL;
+    if (!follow(server, config))
+        log_write(LOG_WARNING, "The ports of before could not be opened again");
+    snprintf(error->text, sizeof(error->text), "%s",
+             moved ? "Failed to bind to specified addresses."
+                   : "Unable to listen on this port. Check server logs.");
+    return moved ? "bind" : "port";
+}
+
+/* ---- unix sockets */
 
 /* Does a server answer there? The socket file of a killed server stays. */
 static bool is_served(const struct sockaddr_un *address)
@@ -243,62 +380,118 @@ static void remove_socket(const struct listener *listener)
         unlink(listener->path);
 }
 
-static bool add_unix_listener(struct server *server, int fd, const char *path)
+/* The group of unixsocketgroup, by name or number. False: there is none of that name. */
+static bool find_group(const char *name, gid_t *ret_group)
 {
+    const struct group *group = getgrnam(name);
+    int64_t number;
+
+    if (group != NULL)
+        *ret_group = group->gr_gid;
+    else if (number_parse_integer(name, strlen(name), &number) && number >= 0 &&
+             number < UINT32_MAX)
+        *ret_group = (gid_t)number;
+    else
+        return false;
+    return true;
+}
+
+static bool fail_unix(const char *path, const char *what, const char *why)
+{
+    log_write(LOG_WARNING, "The unix socket %s: %s: %s", path, what, why);
+    return false;
+}
+
+/* Gives the socket file its group and its mode. */
+static bool grant(const struct config *config, const char *path)
+{
+    const char *name = config->unixsocketgroup;
+    gid_t group;
+
+    if (name[0] != '\0') {
+        if (!find_group(name, &group))
+            return fail_unix(path, "unixsocketgroup: there is no such group", name);
+        if (chown(path, (uid_t)-1, group) != 0)
+            return fail_unix(path, "unixsocketgroup", strerror(errno));
+    }
+    if (config->unixsocketperm != 0 && chmod(path, (mode_t)config->unixsocketperm) != 0)
+        return fail_unix(path, "unixsocketperm", strerror(errno));
+    return true;
+}
+
+/* The file exists from bind(2) on: until it has its group and mode, nobody else connects. */
+static bool bind_privately(int fd, const struct sockaddr_un *address,
+                           const struct config *config)
+{
+    if ((config->unixsocketperm != 0 || config->unixsocketgroup[0] != '\0') &&
+        fchmod(fd, S_IRUSR | S_IWUSR) != 0)
+        return false;
+    return bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
+}
+
+static bool serve_unix(struct server *server, int fd, const char *path)
+{
+    struct listener *listener = add_listener(server, fd, NULL, path);
     struct stat made;
 
-    if (!add_listener(server, fd, path))
+    if (listener == NULL)
         return false;
     if (stat(path, &made) == 0) {
-        server->listeners->device = made.st_dev;
-        server->listeners->inode = made.st_ino;
+        listener->device = made.st_dev;
+        listener->inode = made.st_ino;
     }
+    return true;
+}
+
+/* A socket file that a killed server left is replaced. */
+static bool make_unix(struct server *server, int fd, const struct sockaddr_un *address)
+{
+    const char *path = address->sun_path;
+    struct stat found;
+
+    if (is_served(address))
+        return fail_unix(path, "cannot listen", "it is taken by another program");
+    if (lstat(path, &found) == 0 && S_ISSOCK(found.st_mode))
+        unlink(path);
+    if (!bind_privately(fd, address, &server->config))
+        return fail_unix(path, "cannot listen", strerror(errno));
+    if (!grant(&server->config, path)) {
+        unlink(path);
+        return false;
+    }
+    if (listen(fd, (int)server->config.tcp_backlog) != 0)
+        return fail_unix(path, "cannot listen", strerror(errno));
     return true;
 }
 
 static bool open_unix(struct server *server, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    struct stat found;
+    int fd;
 
-    if (strlen(path) >= sizeof(address.sun_path) || fd < 0) {
-        log_write(LOG_WARNING, "Cannot open the unix socket %s", path);
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
+    if (strlen(path) >= sizeof(address.sun_path))
+        return fail_unix(path, "cannot listen", "the path is too long");
     strcpy(address.sun_path, path);
-    if (is_served(&address)) {
-        log_write(LOG_WARNING, "The unix socket %s is taken by another program", path);
-        close(fd);
-        return false;
-    }
-    if (lstat(path, &found) == 0 && S_ISSOCK(found.st_mode))
-        unlink(path); /* a killed server left it */
-    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(fd, (int)server->config.tcp_backlog) != 0) {
-        log_write(LOG_WARNING, "Cannot listen on %s: %s", path, strerror(errno));
-        close(fd);
-        return false;
-    }
-    if (server->config.unixsocketperm != 0)
-        chmod(path, (mode_t)server->config.unixsocketperm);
-    return add_unix_listener(server, fd, path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return fail_unix(path, "cannot listen", strerror(errno));
+    if (make_unix(server, fd, &address))
+        return serve_unix(server, fd, path);
+    close(fd);
+    return false;
 }
+
+/* ---- all of them */
 
 bool listeners_open(struct server *server)
 {
-    char *hosts = strdup(server->config.bind), *rest = NULL;
-    bool good = hosts != NULL;
-
-    for (char *host = good && server->config.port > 0 ? strtok_r(hosts, " ", &rest) : NULL;
-         host != NULL && good; host = strtok_r(NULL, " ", &rest))
-        good = open_tcp(server, host);
-    free(hosts);
-    if (good && server->config.unixsocket[0] != '\0')
-        good = open_unix(server, server->config.unixsocket);
-    return good;
+    if (!follow(server, &server->config))
+        return false;
+    if (server->config.unixsocket[0] != '\0' && !open_unix(server, server->config.unixsocket))
+        return false;
+    if (server->listeners == NULL)
+        log_write(LOG_WARNING, "Configured to not listen anywhere, exiting.");
+    return server->listeners != NULL;
 }
 
 void listeners_close(struct server *server)
@@ -307,14 +500,8 @@ void listeners_close(struct server *server)
         struct listener *listener = server->listeners;
 
         server->listeners = listener->next;
-        if (listener->event != NULL)
-            event_free(listener->event);
-        if (listener->again != NULL)
-            event_free(listener->again);
-        close(listener->fd);
         if (listener->path != NULL)
             remove_socket(listener);
-        free(listener->path);
-        free(listener);
+        free_listener(listener);
     }
 }

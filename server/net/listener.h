@@ -6,6 +6,11 @@
 
 /* Opens the configured ports and the unix socket. False: the log says why. */
 bool listeners_open(struct server *server);
+/* Opens and closes ports until those of `changed` are open, and no others. NULL: done, or there
+ * was nothing to do. Else the name of the option that could not be followed, *error is Redis'
+ * text, the log says why, and the ports of before are open. Clients that are connected stay. */
+const char *listeners_change(struct server *server, const struct config *changed,
+                             struct config_error *error);
 /* Closes all of them, and removes the socket file unless another server replaced it. */
 void listeners_close(struct server *server);
 

@@ -164,6 +164,7 @@ static const struct sample {
     {"unixsocket", "/run/a b/dueq.sock", "integration/test_startup",
      "a_second_start_takes_nothing_from_the_first"},
     {"unixsocketperm", "770", "integration/test_options", "a_unix_socket_has_the_mode"},
+    {"unixsocketgroup", "adm", "integration/test_sockets", "the_unix_socket_has_its_group"},
     {"dir", "/var/lib/dueq", "integration/test_startup", "the_log_says_what_was_recovered"},
     {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
      "auth_compares_the_whole_password"},

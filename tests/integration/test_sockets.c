@@ -1,0 +1,162 @@
+/* Where the server listens: addresses, ports, the unix socket; and how that changes while it
+ * runs. */
+#include "tests/support/client/client.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#define BIND_FAILED                                                                            \
+    "!ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to "        \
+    "specified addresses."
+#define PORT_FAILED                                                                            \
+    "!ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen "         \
+    "on this port. Check server logs."
+
+static bool answers(const char *host, int port)
+{
+    char output[256];
+    run_shell(output, sizeof(output), "timeout 60 redis-cli -h %s -p %d PING 2>&1", host, port);
+    return strcmp(output, "PONG\n") == 0;
+}
+
+/* A socket that listens there, as another program's would. */
+static int take_port(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+static void the_port_changes_and_clients_stay(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    int port = free_port();
+    expect(client, "OK", "CONFIG SET port %d", port);
+    expect(client, "PONG", "PING");
+    assert_true(answers("127.0.0.1", port));
+    assert_false(answers("127.0.0.1", server->port));
+    expect(client, "OK", "CONFIG SET port 0");
+    assert_false(answers("127.0.0.1", port));
+    expect(client, "OK", "CONFIG SET port %d", server->port);
+    assert_true(answers("127.0.0.1", server->port));
+}
+
+static void a_port_that_is_taken_changes_nothing(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    int taken = free_port(), fd = take_port(taken);
+    char port[16];
+    expect(client, PORT_FAILED, "CONFIG SET maxclients 77 port %d", taken);
+    snprintf(port, sizeof(port), "[port %d]", server->port);
+    expect(client, port, "CONFIG GET port");
+    expect(client, "[maxclients 10000]", "CONFIG GET maxclients");
+    assert_true(answers("127.0.0.1", server->port));
+    close(fd);
+    expect(client, "OK", "CONFIG SET port %d", taken);
+    assert_true(answers("127.0.0.1", taken));
+}
+
+static void bind_changes_from_one_to_all_and_back(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    assert_false(answers("127.0.0.2", server->port));
+    expect(client, "OK", "CONFIG SET bind %s protected-mode no", "* -::*");
+    assert_true(answers("127.0.0.1", server->port));
+    assert_true(answers("127.0.0.2", server->port));
+    expect(client, "OK", "CONFIG SET bind %s", "127.0.0.1 127.0.0.2");
+    assert_true(answers("127.0.0.2", server->port));
+    assert_false(answers("127.0.0.3", server->port));
+    expect(client, "OK", "CONFIG SET bind %s", "");
+    assert_false(answers("127.0.0.1", server->port));
+    expect(client, "OK", "CONFIG SET bind 127.0.0.1");
+    assert_true(answers("127.0.0.1", server->port));
+}
+
+static void the_machine_may_lack_an_address_after_a_minus(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    expect(client, "OK", "CONFIG SET bind %s", "127.0.0.2 -192.0.2.1");
+    assert_true(answers("127.0.0.2", server->port));
+    expect(client, BIND_FAILED, "CONFIG SET bind %s", "127.0.0.3 192.0.2.1");
+    expect(client, BIND_FAILED, "CONFIG SET bind nosuch");
+    assert_true(answers("127.0.0.2", server->port));
+    assert_false(answers("127.0.0.3", server->port));
+    expect(client, "*'bind') - Too many bind addresses specified.", "CONFIG SET bind %s",
+           "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17");
+}
+
+static void it_listens_on_ipv6(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("bind 127.0.0.1 ::1");
+    if (access("/proc/net/if_inet6", F_OK) != 0)
+        skip();
+    assert_true(answers("::1", server->port));
+    assert_true(answers("127.0.0.1", server->port));
+}
+
+static void a_server_without_any_socket_ends(void **state)
+{
+    (void)state;
+    char output[4096];
+    struct server_process *server = server_process_new();
+    assert_int_equal(run_shell(output, sizeof(output), "timeout 60 %s server --port 0 --dir %s",
+                               server_binary(), server->data),
+                     1);
+    assert_non_null(strstr(output, "Configured to not listen anywhere, exiting."));
+}
+
+static void the_unix_socket_has_its_group(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    gid_t group = geteuid() == 0 ? 12345 : getegid();
+    char output[4096], number[16];
+    struct stat found;
+    snprintf(number, sizeof(number), "%u", (unsigned)group);
+    server_process_option(server, "unixsocket", server->unixsocket);
+    server_process_option(server, "unixsocketgroup", number);
+    server_process_option(server, "unixsocketperm", "760");
+    server_process_run(server);
+    assert_int_equal(stat(server->unixsocket, &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0760);
+    assert_int_equal(found.st_gid, group);
+    server_process_stop(server);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "timeout 60 %s server --port 0 --dir %s --unixsocket %s "
+                               "--unixsocketgroup no-such-group",
+                               server_binary(), server->data, server->unixsocket),
+                     1);
+    assert_non_null(strstr(output, "no-such-group"));
+    assert_int_not_equal(access(server->unixsocket, F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served_test(the_port_changes_and_clients_stay),
+        served_test(a_port_that_is_taken_changes_nothing),
+        served_test(bind_changes_from_one_to_all_and_back),
+        served_test(the_machine_may_lack_an_address_after_a_minus),
+        serving_test(it_listens_on_ipv6),
+        serving_test(a_server_without_any_socket_ends),
+        serving_test(the_unix_socket_has_its_group),
+    };
+    return cmocka_run_group_tests_name("sockets", tests, NULL, NULL);
+}
