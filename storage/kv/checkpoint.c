@@ -285,6 +285,8 @@ static enum dueq_status merge_steps(struct checkpoint *checkpoint)
 
         if (wants_tending(checkpoint))
             chunk_pool_tend(checkpoint->chunks);
+        if (lmdb_wants_growth(checkpoint->lmdb))
+            lmdb_grow_asked(checkpoint->lmdb);
         status = merge_step(merge);
         if (status == DUEQ_OK) {
             note_commit(checkpoint);
@@ -364,19 +366,28 @@ static bool failed(const struct checkpoint *checkpoint)
     return atomic_load(&checkpoint->status) != DUEQ_OK;
 }
 
-/* Makes the files that the journal wants, and notifies when its room has changed. */
+/* To grow takes so little time that it fits in between all other work. */
+static bool wants_files(const struct checkpoint *checkpoint)
+{
+    return journal_wants_files(checkpoint->journal) || lmdb_wants_growth(checkpoint->lmdb);
+}
+
+/* Makes the files that the journal wants, and notifies when its room has changed. Makes
+ * data.mdb longer, if it is asked to. */
 static void prepare_files(struct checkpoint *checkpoint)
 {
     struct journal *journal = checkpoint->journal;
     bool had_room = journal_has_room(journal);
 
+    if (lmdb_wants_growth(checkpoint->lmdb))
+        lmdb_grow_asked(checkpoint->lmdb);
     journal_prepare(journal);
     if (journal_has_room(journal) != had_room)
         tell(checkpoint);
 }
 
 /* Under the lock, which is released meanwhile. */
-static void prepare_journal(struct checkpoint *checkpoint)
+static void prepare_unlocked(struct checkpoint *checkpoint)
 {
     pthread_mutex_unlock(&checkpoint->lock);
     prepare_files(checkpoint);
@@ -426,7 +437,7 @@ static bool goes_on(void *arg, uint64_t copied)
     struct checkpoint *checkpoint = arg;
     bool gives_way;
 
-    if (journal_wants_files(checkpoint->journal))
+    if (wants_files(checkpoint))
         prepare_files(checkpoint);
     if (wants_tending(checkpoint))
         chunk_pool_tend(checkpoint->chunks);
@@ -517,8 +528,8 @@ static void fold_or_compact(struct checkpoint *checkpoint)
     if (checkpoint->fold_end == 0)
         checkpoint->fold_end = checkpoint->written.runs.next;
     fold_unlocked(checkpoint);
-    if (journal_wants_files(checkpoint->journal))
-        prepare_journal(checkpoint);
+    if (wants_files(checkpoint))
+        prepare_unlocked(checkpoint);
 }
 
 /* Under the lock, which is released meanwhile. */
@@ -567,15 +578,15 @@ static void wait_for_table(struct checkpoint *checkpoint)
         }
         if (wants_fold(checkpoint) && !failed(checkpoint)) {
             fold_unlocked(checkpoint);
-            if (journal_wants_files(checkpoint->journal))
-                prepare_journal(checkpoint);
+            if (wants_files(checkpoint))
+                prepare_unlocked(checkpoint);
             continue;
         }
-        if (!journal_wants_files(checkpoint->journal)) {
+        if (!wants_files(checkpoint)) {
             pthread_cond_wait(&checkpoint->work, &checkpoint->lock);
             continue;
         }
-        prepare_journal(checkpoint);
+        prepare_unlocked(checkpoint);
         if (checkpoint->table == NULL && journal_wants_files(checkpoint->journal))
             sleep_locked(checkpoint, ROOM_CHECK_USEC);
     }

@@ -685,6 +685,7 @@ void kv_maintain(struct kv *kv, bool idle)
     release_frozen(kv);
     renew_snapshot(kv);
     kv_room_check(kv);
+    kv_room_ahead(kv);
     kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
     tend_chunks(kv);

@@ -47,6 +47,7 @@ struct lmdb_store {
     _Atomic(int) snapshot_use; /* enum snapshot_use: which thread may renew the snapshot */
     _Atomic(int) last_error;
     _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
+    _Atomic(uint64_t) growth; /* bytes by which the checkpoint thread makes the file longer */
     /* a compaction */
     struct lmdb_file *copy;             /* is being made, or is the present one; NULL: none */
     _Atomic(struct lmdb_file *) unused; /* the file before, which nobody reads any more */

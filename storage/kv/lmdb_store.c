@@ -2,6 +2,7 @@
 #include "storage/kv/pages/pages_census.h"
 #include "storage/kv/pages/pages_cursor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -738,6 +739,25 @@ enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *r
         return lmdb_status_of(store, error);
     *ret_file = size;
     return DUEQ_OK;
+}
+
+void lmdb_ask_growth(struct lmdb_store *store, uint64_t bytes)
+{
+    assert(bytes > 0 && !lmdb_wants_growth(store));
+    atomic_store(&store->growth, bytes);
+}
+
+bool lmdb_wants_growth(const struct lmdb_store *store)
+{
+    return atomic_load(&store->growth) > 0;
+}
+
+void lmdb_grow_asked(struct lmdb_store *store)
+{
+    struct lmdb_file *file = atomic_load(&store->file);
+
+    lmdb_file_allocate(file, atomic_load(&file->allocated) + atomic_load(&store->growth));
+    atomic_store(&store->growth, 0);
 }
 
 uint64_t lmdb_allocated(struct lmdb_store *store)

@@ -118,6 +118,13 @@ void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
 /* Makes the file longer by `bytes` and allocates their blocks, so the first *ret_file bytes can
  * be written even on a full disk. DUEQ_FULL, DUEQ_IO: nothing has changed. The owner's. */
 enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *ret_file);
+/* The same later, by the checkpoint thread, because to allocate blocks may take the kernel
+ * milliseconds. One request at a time; nobody is told of a failure. */
+void lmdb_ask_growth(struct lmdb_store *store, uint64_t bytes);
+/* Is such a request open? Any thread. */
+bool lmdb_wants_growth(const struct lmdb_store *store);
+/* Carries it out. The checkpoint thread's. */
+void lmdb_grow_asked(struct lmdb_store *store);
 /* The present length of the file as far as it has blocks. The owner's. O(1). */
 uint64_t lmdb_allocated(struct lmdb_store *store);
 

@@ -6,7 +6,9 @@
 
 enum {
     CHECK_USEC = 200 * 1000,
-    MODEST = 16 * 1024 /* bytes; a store without room for this much is full */
+    MODEST = 16 * 1024, /* bytes; a store without room for this much is full */
+    AHEAD_USEC = 20 * 1000,
+    AHEAD_SHARE = 4 /* of a memtable, filled so far; and of the disk that is free */
 };
 
 #define MIB            ((uint64_t)1 << 20)
@@ -14,6 +16,7 @@ enum {
 #define DRAIN_MOST     (128 * MIB)
 #define STEP_LEAST     (MIB / 4)
 #define STEP_MOST      (32 * MIB)
+#define OWN_STEP       (4 * MIB) /* a millisecond where the kernel writes zeros into blocks */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -109,16 +112,30 @@ static bool is_left(const struct kv *kv, uint64_t bytes)
 
 /* ---- reserving it */
 
+/* Bytes by which data.mdb can become longer, if `reserve` bytes of the disk stay free. */
+static uint64_t most_growth(const struct kv *kv, uint64_t reserve)
+{
+    uint64_t available;
+
+    if (kv->io->free_bytes(kv->io->arg, kv->dir, &available) != 0)
+        available = 0;
+    return least(difference(available, reserve),
+                 difference(kv->options.map_bytes, kv->room.data.file));
+}
+
+static uint64_t step_of(const struct kv *kv)
+{
+    uint64_t step = kv->room.data.file / 8;
+
+    return step < STEP_LEAST ? STEP_LEAST : least(step, STEP_MOST);
+}
+
 /* Makes data.mdb longer by at least `bytes`, if `reserve` bytes of the disk stay free. */
 static enum dueq_status grow(struct kv *kv, uint64_t bytes, uint64_t reserve)
 {
     struct lmdb_room *data = &kv->room.data;
-    uint64_t step = data->file / 8, available, most;
+    uint64_t step = least(step_of(kv), OWN_STEP), most = most_growth(kv, reserve);
 
-    step = step < STEP_LEAST ? STEP_LEAST : least(step, STEP_MOST);
-    if (kv->io->free_bytes(kv->io->arg, kv->dir, &available) != 0)
-        available = 0;
-    most = least(difference(available, reserve), difference(kv->options.map_bytes, data->file));
     if (most < bytes)
         return DUEQ_FULL;
     return lmdb_grow(kv->lmdb, least(most, bytes > step ? bytes : step), &data->file);
@@ -136,14 +153,32 @@ static enum dueq_status reserve_copy(struct kv *kv, uint64_t bytes)
                                   : DUEQ_OK;
 }
 
-static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
+/* A compaction measures the file itself when it has ended. */
+static void see_growth(struct kv *kv)
+{
+    if (!kv->room.grows || kv->compaction.running)
+        return;
+    kv->room.grows = lmdb_wants_growth(kv->lmdb);
+    kv->room.data.file = lmdb_allocated(kv->lmdb);
+}
+
+static uint64_t lacking_at_all(const struct kv *kv, uint64_t bytes)
 {
     uint64_t lacks = lacking(kv, bytes), in_a_row = lacking_in_a_row(kv, bytes);
 
+    return in_a_row > lacks ? in_a_row : lacks;
+}
+
+static enum dueq_status reserve_data(struct kv *kv, uint64_t bytes)
+{
+    uint64_t lacks = lacking_at_all(kv, bytes);
+
     if (map_is_full(kv, bytes) || reserve_copy(kv, bytes) != DUEQ_OK)
         return DUEQ_FULL;
-    if (in_a_row > lacks)
-        lacks = in_a_row;
+    if (lacks > 0 && kv->room.grows) {
+        see_growth(kv);
+        lacks = lacking_at_all(kv, bytes);
+    }
     return lacks == 0 ? DUEQ_OK : grow(kv, lacks, kv->options.disk_reserve_bytes);
 }
 
@@ -161,6 +196,33 @@ static enum dueq_status reserve(struct kv *kv, size_t bytes)
         return DUEQ_FULL;
     status = journal_reserve(kv->journal, kv_batch_bytes(kv) + bytes + kv_room_slack(kv));
     return status == DUEQ_OK ? reserve_data(kv, bytes) : status;
+}
+
+/* ---- growing ahead */
+
+/* Only what grows: a store that rests keeps the length that a compaction gave it. */
+static bool is_growing(const struct kv *kv)
+{
+    return memtable_bytes(kv->active) >= kv->options.memtable_bytes / AHEAD_SHARE;
+}
+
+void kv_room_ahead(struct kv *kv)
+{
+    const struct lmdb_room *data = &kv->room.data;
+    uint64_t step = step_of(kv), now;
+
+    see_growth(kv);
+    if (kv->room.grows || kv->compaction.running || step <= OWN_STEP || !is_growing(kv) ||
+        difference(data->file, data->used) >= pending(kv, 0) + drain_room(kv) + step)
+        return;
+    now = kv->io->monotonic_usec(kv->io->arg);
+    if (now - kv->room.grown < AHEAD_USEC ||
+        most_growth(kv, kv->options.disk_reserve_bytes) / AHEAD_SHARE < step)
+        return;
+    kv->room.grown = now;
+    kv->room.grows = true;
+    lmdb_ask_growth(kv->lmdb, step);
+    checkpoint_wake(kv->checkpoint);
 }
 
 /* ---- the state */

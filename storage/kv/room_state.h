@@ -24,6 +24,8 @@ struct room_state {
     uint64_t runs;                     /* then */
     struct room_values active, frozen; /* of the memtables */
     uint64_t checked;                  /* monotonic usec of the last check */
+    uint64_t grown;                    /* and of the last request to grow ahead */
+    bool grows;                        /* the checkpoint thread makes the file longer */
     size_t granted; /* bytes that the batch may reach (kv_room_grant); 0: no grant */
 };
 
@@ -31,6 +33,9 @@ struct room_state {
 void kv_room_open(struct kv *kv);
 /* Checks, every 200 ms at most, whether room was lost or has returned. */
 void kv_room_check(struct kv *kv);
+/* Has the checkpoint thread make data.mdb longer before it is too short. Call it in each turn.
+ */
+void kv_room_ahead(struct kv *kv);
 /* Is the store full, and the room for moves so small that what the memtable takes must be known
  * and not estimated? Then a checkpoint should follow at once. */
 bool kv_room_is_tight(const struct kv *kv);

@@ -1,7 +1,6 @@
 #include "storage/queue/core/id_filter.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LINE_WORDS = 8,
@@ -21,16 +20,17 @@ bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t
            (lines * LINE_BYTES < least || lines * LINE_IDS < ids))
         lines *= 2;
     *filter = (struct id_filter){.lines = lines, .capacity = lines * LINE_IDS};
-    filter->words = aligned_alloc(LINE_BYTES, lines * LINE_BYTES);
-    if (filter->words == NULL)
+    filter->memory = calloc(lines + 1, LINE_BYTES);
+    if (filter->memory == NULL)
         return false;
-    memset(filter->words, 0, lines * LINE_BYTES);
+    filter->words = (uint64_t *)(((uintptr_t)filter->memory + LINE_BYTES - 1) &
+                                 ~(uintptr_t)(LINE_BYTES - 1));
     return true;
 }
 
 void id_filter_release(struct id_filter *filter)
 {
-    free(filter->words);
+    free(filter->memory);
     *filter = (struct id_filter){0};
 }
 

@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 struct id_filter {
+    void *memory;      /* in which the words are, aligned to lines */
     uint64_t *words;   /* NULL: there is no filter; any id may be present */
     uint64_t lines;    /* a power of two */
     uint64_t ids;      /* added since it was made */
     uint64_t capacity; /* up to so many ids at most 1 in 25 absent ids gets "maybe" */
 };
 
-/* Makes a filter for that many ids, of `least` to `most` bytes. False: out of memory. */
+/* Makes a filter for that many ids, of `least` to `most` bytes. False: out of memory. Does not
+ * touch its memory: the kernel gives it page by page when ids are added. */
 bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t most);
 void id_filter_release(struct id_filter *filter);
 

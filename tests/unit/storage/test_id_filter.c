@@ -2,6 +2,8 @@
 #include "storage/queue/core/id_filter.h"
 #include "tests/support/dice.h"
 
+#include <sys/mman.h>
+
 #include "tests/support/cmocka.h"
 
 enum { IDS = 20000, LEAST = 4096, MOST = 1 << 20 };
@@ -79,6 +81,24 @@ static void it_is_as_large_as_its_ids_want_within_limits(void **state)
     }
 }
 
+/* To clear 16 MiB at once takes milliseconds, which a client would wait for. */
+static void a_new_filter_touches_no_memory(void **state)
+{
+    enum { LARGE = 32 << 20, PAGE = 4096, PAGES = LARGE / PAGE };
+    unsigned char there[PAGES - 1];
+    unsigned touched = 0;
+
+    (void)state;
+    assert_true(id_filter_init(&filter, 0, LARGE, LARGE));
+    assert_int_equal(mincore((void *)(((uintptr_t)filter.words + PAGE - 1) / PAGE * PAGE),
+                             LARGE - PAGE, there),
+                     0);
+    for (int i = 0; i < PAGES - 1; i++)
+        touched += there[i] & 1;
+    assert_in_range(touched, 0, PAGES / 4); /* a huge page or two */
+    assert_int_equal((uintptr_t)filter.words % 64, 0);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
@@ -89,6 +109,7 @@ int main(void)
         TEST(what_was_added_is_never_denied),
         TEST(a_full_filter_denies_all_but_one_in_25_of_the_others),
         TEST(it_is_as_large_as_its_ids_want_within_limits),
+        TEST(a_new_filter_touches_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
