@@ -41,6 +41,7 @@ PROTOCOL_OBJECTS := $(call objects,protocol/*.c)
 STORAGE_OBJECTS  := $(call objects,storage/*.c storage/*/*.c storage/*/*/*.c)
 SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
+OFFLINE_OBJECTS  := $(call objects,tools/offline/*.c)
 SUPPORT_OBJECTS  := $(call objects,tests/support/*.c tests/support/*/*.c)
 PRELOADS         := $(patsubst %.c,$(BUILD)/%.so,$(call sources,tests/fault/preload/*.c))
 
@@ -86,13 +87,15 @@ $(BUILD)/libserver.a: $(SERVER_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libbench.a: $(BENCH_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
+$(BUILD)/liboffline.a: $(OFFLINE_OBJECTS)
+	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libsupport.a: $(SUPPORT_OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
 
 SERVER_ARCHIVES := $(BUILD)/libserver.a $(BUILD)/libstorage.a $(BUILD)/libprotocol.a
 SERVER_LINK     := $(SERVER_LIBS) $(STORAGE_LIBS) $(PROTOCOL_LIBS)
 
-$(BUILD)/dueq: $(BUILD)/server/main.o $(BUILD)/libbench.a $(SERVER_ARCHIVES)
+$(BUILD)/dueq: $(BUILD)/server/main.o $(BUILD)/libbench.a $(BUILD)/liboffline.a $(SERVER_ARCHIVES)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK)
 
 # ---- libdueq: storage/ as a library. Both forms export the functions of its headers only.

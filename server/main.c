@@ -3,15 +3,11 @@
 #include "server/process/log.h"
 #include "server/server.h"
 #include "server/subcommands.h"
-#include "storage/dueq.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -106,49 +102,9 @@ static int start_server(int argc, char **argv)
     return status;
 }
 
-/* A start makes a store where there is none. A check must not: the new one would be sound. */
-static bool holds_store(const char *dir)
+static int check_directory(int argc, char **argv)
 {
-    char path[PATH_MAX];
-
-    if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
-        errno = ENAMETOOLONG;
-    else if (access(path, F_OK) == 0)
-        return true;
-    fprintf(stderr, "dueq: %s holds no store: FORMAT: %s\n", dir, strerror(errno));
-    return false;
-}
-
-static const char *why(const struct dueq *store, enum dueq_status status)
-{
-    return dueq_damage(store)[0] == '\0' ? dueq_status_text(status) : dueq_damage(store);
-}
-
-/* Opens the directory as a start does, which checks the journal, and then checks everything. */
-static int check_store_at(int argc, char **argv)
-{
-    int64_t now = (int64_t)time(NULL) * 1000;
-    struct dueq_error error = {""};
-    struct dueq *store;
-    uint64_t records = 0;
-    enum dueq_status status;
-
-    if (argc != 1)
-        return fail_usage("check takes a directory", "");
-    if (!holds_store(argv[0]))
-        return 1;
-    if (dueq_open(argv[0], NULL, (struct dueq_time){now, now, now}, &store, &error) !=
-        DUEQ_OK) {
-        fprintf(stderr, "dueq: %s\n", error.text);
-        return 1;
-    }
-    status = dueq_check(store, &records);
-    if (status == DUEQ_OK)
-        printf("%s is sound: %" PRIu64 " records in data.mdb\n", argv[0], records);
-    else
-        fprintf(stderr, "dueq: %s/data.mdb: %s\n", argv[0], why(store, status));
-    dueq_abandon(store);
-    return status == DUEQ_OK ? 0 : 1;
+    return argc == 1 ? check_main(argv[0]) : fail_usage("check takes a directory", "");
 }
 
 static int print_help(int argc, char **argv)
@@ -168,7 +124,7 @@ int main(int argc, char **argv)
     if (strcmp(command, "server") == 0)
         return start_server(argc - 2, argv + 2);
     if (strcmp(command, "check") == 0)
-        return check_store_at(argc - 2, argv + 2);
+        return check_directory(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0)
         return bench_main(argc - 1, argv + 1);
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0 ||

@@ -9,4 +9,8 @@
  * or 2 (usage). */
 int bench_main(int argc, char **argv);
 
+/* `dueq check` (tools/offline/): checks a data directory that no server uses, and prints each
+ * finding. Returns the exit status: 0 sound, 1 damaged, 2 it could not be checked. */
+int check_main(const char *dir);
+
 #endif

@@ -201,6 +201,23 @@ static inline void dueq_get_stats(const struct dueq *store, struct dueq_stats *r
  * checked the journal). *ret_records: the number of values. DUEQ_CORRUPT: see dueq_damage.
  * O(data). */
 enum dueq_status dueq_check(struct dueq *store, uint64_t *ret_records);
+
+/* dueq_check, and then compares every index with every record: each job with its schedule, its
+ * id, its results and the counts of its topic; each key with its members, their orders, its
+ * size, its expiry and its database; and looks for what belongs to nothing. */
+struct dueq_verify {
+    /* Is told of each finding: where it is (topic and job, key, page of data.mdb) and what is
+     * wrong there. Both texts are valid until it returns. NULL: nobody is told. */
+    void (*on_finding)(void *arg, const char *where, const char *what);
+    /* Is called after each 10,000 records; false stops. NULL: nobody asks. */
+    bool (*on_progress)(void *arg, uint64_t records);
+    void *arg;                  /* of both */
+    uint64_t records, findings; /* set by dueq_verify: how many there were */
+};
+/* DUEQ_CORRUPT: there are findings. DUEQ_INVALID: there is a batch. DUEQ_STOPPED: on_progress
+ * said so. DUEQ_NOMEM. Changes nothing. Takes 8 bytes of memory for each topic and for each key
+ * that has records of its own. O(data * log n); it may take many minutes. */
+enum dueq_status dueq_verify(struct dueq *store, struct dueq_verify *verify);
 /* After a read that answered DUEQ_CORRUPT or DUEQ_IO: which page of data.mdb is damaged, and
  * how.
  * "": none since dueq_forget_damage. Valid until the next call. */

@@ -26,6 +26,10 @@ void keys_save(struct keys *keys); /* before each kv_commit: writes changed entr
 /* The limits of a new store are Redis' defaults: 512, 64, 512, 128, 64, UINT64_MAX. */
 void keys_set_limits(struct keys *keys, const struct keys_limits *limits);
 void keys_flush_all(struct keys *keys); /* keys_flush of every database */
+/* For dueq_verify: reports every record of keys that disagrees with another one. All changes
+ * are committed. (keys_check.c) */
+struct findings;
+void keys_verify(struct keys *keys, struct findings *findings);
 
 /* ---- keys of any type */
 

@@ -1,7 +1,9 @@
-/* The queue's self-check: what is counted equals what is there. For tests. */
+/* The queue's self-check: what is counted equals what is there. For tests and dueq_verify. */
 #include "storage/bytes.h"
-#include "storage/kv/cursor.h"
 #include "storage/queue/queue.h"
+#include "storage/verify.h"
+
+#include <inttypes.h>
 
 struct tally {
     uint64_t pending, ready;
@@ -10,16 +12,39 @@ struct tally {
 struct audit {
     struct queue *queue;
     struct topic *topic;
+    struct findings *findings;
+    uint64_t seq;    /* of the job that is looked at; 0: none */
+    bool unreadable; /* so that nothing is known of the counts */
     uint64_t jobs, entries, named, ids, ttls_of_jobs, ttl_entries; /* found */
     uint64_t claimed, dead, done, bytes;
     struct tally lanes[TOPIC_LANES_MAX]; /* as topic->lanes */
-    const char *wrong;
 };
 
+/* ---- what is wrong, and where */
+
+static void blame_topic(struct audit *audit, bool sound, const char *what)
+{
+    char name[FINDINGS_QUOTED_MAX];
+
+    if (!sound)
+        findings_add(audit->findings, what, "topic %s",
+                     findings_quote(name, topic_name(audit->topic)));
+}
+
+/* The job's id, when its body can be read: what callers know it by. */
 static void blame(struct audit *audit, bool sound, const char *what)
 {
-    if (!sound && audit->wrong == NULL)
-        audit->wrong = what;
+    struct job job = {.seq = audit->seq};
+    char topic[FINDINGS_QUOTED_MAX], id[FINDINGS_QUOTED_MAX], given[GIVEN_ID_SIZE];
+
+    if (sound)
+        return;
+    findings_quote(topic, topic_name(audit->topic));
+    if (job_load_body(audit->queue, audit->topic, audit->seq, &job.body) == DUEQ_OK)
+        findings_add(audit->findings, what, "topic %s, job %s (seq %" PRIu64 ")", topic,
+                     findings_quote(id, job_id(&job, given)), audit->seq);
+    else
+        findings_add(audit->findings, what, "topic %s, seq %" PRIu64, topic, audit->seq);
 }
 
 static bool exists(struct audit *audit, struct kv_key *prefix, struct position position)
@@ -109,13 +134,21 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
           "a life ends before the topic's next");
 }
 
-/* Behind the table and the topic. */
+/* After the table and the topic. */
 static const uint8_t *suffix_of(struct dueq_slice key)
 {
     const uint8_t *at = key.data;
     uint64_t topic;
 
     return bytes_read_number(at + 1, at + key.size, &topic);
+}
+
+/* The class of an entry of the schedule; 0: the key ends before it. */
+static uint8_t class_of(struct dueq_slice key)
+{
+    const uint8_t *suffix = suffix_of(key);
+
+    return suffix == (const uint8_t *)key.data + key.size ? 0 : *suffix;
 }
 
 /* 0: it is not the key of a job, which no job has. */
@@ -127,102 +160,184 @@ static uint64_t seq_of(struct dueq_slice key)
     return bytes_read_number(suffix_of(key), end, &seq) == end ? seq : 0;
 }
 
-static void at_body(struct audit *audit, struct dueq_slice key)
+static void audit_id(struct audit *audit, const struct job *job)
 {
-    uint64_t seq = seq_of(key);
-    struct job job, found;
+    struct job found;
 
-    if (job_load(audit->queue, audit->topic, seq, &job) != DUEQ_OK) {
-        blame(audit, false, "a job does not read");
-        return;
-    }
-    audit->jobs++;
-    blame(audit, seq < audit->topic->next_seq, "a seq comes from the future");
-    audit_state(audit, &job.state, seq);
-    audit->bytes += job.body.body.size;
-    blame(audit, job.state.size < 0 || (uint64_t)job.state.size == job.body.body.size,
-          "a state has another size than its body");
-    if (job.body.id.size == 0)
+    if (job->body.id.size == 0)
         return;
     audit->named++;
     blame(audit,
-          lookup_id(audit->queue, audit->topic, job.body.id, &found) == DUEQ_OK &&
-              found.seq == seq,
+          lookup_id(audit->queue, audit->topic, job->body.id, &found) == DUEQ_OK &&
+              found.seq == job->seq,
           "a job is not found by its id");
+}
+
+static bool at_body(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    struct job job;
+
+    (void)value;
+    audit->seq = seq_of(key);
+    if (job_load(audit->queue, audit->topic, audit->seq, &job) != DUEQ_OK) {
+        audit->unreadable = true;
+        blame(audit, false, "a job does not read");
+        return true;
+    }
+    audit->jobs++;
+    blame(audit, audit->seq < audit->topic->next_seq, "a seq comes from the future");
+    audit_state(audit, &job.state, audit->seq);
+    audit->bytes += job.body.body.size;
+    blame(audit, job.state.size < 0 || (uint64_t)job.state.size == job.body.body.size,
+          "a state has another size than its body");
+    audit_id(audit, &job);
+    return true;
 }
 
 /* ---- each record */
 
 /* Calls for every key of the table that belongs to the topic. */
-static void walk(struct audit *audit, uint8_t table,
-                 void (*fn)(struct audit *audit, struct dueq_slice key))
+static void walk(struct audit *audit, uint8_t table, findings_fn fn)
 {
-    struct kv_cursor *cursor = kv_cursor_new(audit->queue->kv);
     struct kv_key prefix;
-    enum dueq_status status;
 
     queue_key_topic(&prefix, table, audit->topic->id);
-    for (status = kv_cursor_seek(cursor, kv_key_slice(&prefix)); status == DUEQ_OK;
-         status = kv_cursor_next(cursor)) {
-        struct dueq_slice key = kv_cursor_key(cursor);
-
-        if (!kv_key_begins(key, &prefix))
-            break;
-        fn(audit, key);
-    }
-    kv_cursor_free(cursor);
+    if (!findings_walk(audit->findings, audit->queue->kv, &prefix, fn, audit))
+        audit->unreadable = true;
+    audit->seq = 0;
 }
 
-static void at_state(struct audit *audit, struct dueq_slice key)
+static bool at_state(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
+    struct audit *audit = arg;
     struct job_body body;
 
-    blame(audit, job_load_body(audit->queue, audit->topic, seq_of(key), &body) == DUEQ_OK,
+    (void)value;
+    audit->seq = seq_of(key);
+    blame(audit, job_load_body(audit->queue, audit->topic, audit->seq, &body) == DUEQ_OK,
           "a state has no body");
+    return true;
 }
 
-static void at_schedule(struct audit *audit, struct dueq_slice key)
+static bool at_schedule(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
-    if (*suffix_of(key) == CLASS_TTL)
+    struct audit *audit = arg;
+
+    (void)value;
+    if (class_of(key) == CLASS_TTL)
         audit->ttl_entries++;
     else
         audit->entries++;
+    return true;
 }
 
-static void at_follow_up(struct audit *audit, struct dueq_slice key)
+static bool at_follow_up(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
-    struct kv_key full;
-    struct dueq_slice record;
+    struct audit *audit = arg;
     struct job_state state;
     struct job_body body;
 
-    kv_key_copy(&full, key);
-    if (kv_get(audit->queue->kv, kv_key_slice(&full), &record) != DUEQ_OK ||
-        !job_record_read_body(record, &body)) {
+    audit->seq = seq_of(key);
+    if (!job_record_read_body(value, &body)) {
         blame(audit, false, "a follow-up does not read");
-        return;
+        return true;
     }
     audit->bytes += body.body.size;
     blame(audit,
-          job_load_state(audit->queue, audit->topic, seq_of(key), &state) == DUEQ_OK &&
+          job_load_state(audit->queue, audit->topic, audit->seq, &state) == DUEQ_OK &&
               state.followed && state.state == PHASE_CLAIMED,
           "a follow-up has no claimed job");
+    return true;
 }
 
-static void at_result(struct audit *audit, struct dueq_slice key)
+static bool at_result(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
+    struct audit *audit = arg;
     struct job_state state;
 
+    (void)value;
+    audit->seq = seq_of(key);
     blame(audit,
-          job_load_state(audit->queue, audit->topic, seq_of(key), &state) == DUEQ_OK &&
+          job_load_state(audit->queue, audit->topic, audit->seq, &state) == DUEQ_OK &&
               state.state == PHASE_DONE,
           "a result has no done job");
+    return true;
 }
 
-static void check_id(struct audit *audit, struct dueq_slice key)
+static bool at_id(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
+    struct audit *audit = arg;
+
     (void)key;
+    (void)value;
     audit->ids++;
+    return true;
+}
+
+/* ---- entries that no job has: looked for only when there are more entries than jobs, because
+ * this reads each job once more */
+
+/* Does an entry of the schedule of that class belong to the state? The jobs have said what
+ * their entries are, so the position alone is compared. */
+static bool entry_fits(const struct job_state *state, uint8_t class, struct position at)
+{
+    static const enum job_phase phases[] = {PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD,
+                                            PHASE_DONE};
+    static const uint8_t classes[] = {CLASS_PENDING, CLASS_CLAIMED, CLASS_DEAD, CLASS_DONE};
+
+    if (class == CLASS_TTL)
+        return state->expires == at.due && state->state != PHASE_DONE;
+    for (size_t i = 0; i < sizeof(classes); i++)
+        if (class == classes[i])
+            return state->state == phases[i] &&
+                   (class == CLASS_DONE ? state->expires : state->due) == at.due;
+    return false;
+}
+
+static bool blame_entry(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    const uint8_t *suffix = suffix_of(key);
+    uint8_t class = class_of(key);
+    size_t head =
+        (size_t)(suffix - (const uint8_t *)key.data) + (class == CLASS_PENDING ? 3 : 1);
+    struct position at;
+    struct job job;
+
+    (void)value;
+    audit->seq = 0;
+    if (class == 0 || !queue_key_read_position(key, head, &at.due, &at.seq)) {
+        blame(audit, false, "an entry of the schedule does not read");
+        return true;
+    }
+    audit->seq = at.seq;
+    blame(audit,
+          job_load(audit->queue, audit->topic, at.seq, &job) == DUEQ_OK &&
+              entry_fits(&job.state, class, at) &&
+              (class != CLASS_PENDING ||
+               (suffix[1] == job.state.priority && suffix[2] == job.state.clock)),
+          "an entry of the schedule belongs to no job");
+    return true;
+}
+
+static bool blame_id(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    const uint8_t *bytes = value.data, *end = bytes + value.size;
+    struct id_index_key own;
+    struct job_body body;
+
+    if (bytes_read_number(bytes, end, &audit->seq) != end)
+        audit->seq = 0;
+    if (job_load_body(audit->queue, audit->topic, audit->seq, &body) == DUEQ_OK &&
+        body.id.size > 0) {
+        id_index_key(&audit->queue->ids, audit->topic->id, body.id, &own);
+        if (dueq_slice_equal(kv_key_slice(&own.key), key))
+            return true;
+    }
+    blame(audit, false, "an id of the index belongs to no job");
+    return true;
 }
 
 /* ---- the topic */
@@ -231,18 +346,19 @@ static void audit_counts(struct audit *audit)
 {
     const struct topic *topic = audit->topic;
 
-    blame(audit, audit->entries == audit->jobs, "the schedule has an entry too many");
-    blame(audit, audit->ttl_entries == audit->ttls_of_jobs, "the schedule has a ttl too many");
-    blame(audit, audit->ids == audit->named, "the index of ids has an entry too many");
-    blame(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
-    blame(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
-    blame(audit, topic->done == audit->done, "the count of done jobs is wrong");
-    blame(audit, topic->bytes == audit->bytes, "the bytes of the bodies are wrong");
+    blame_topic(audit, audit->entries == audit->jobs, "the schedule has an entry too many");
+    blame_topic(audit, audit->ttl_entries == audit->ttls_of_jobs,
+                "the schedule has a ttl too many");
+    blame_topic(audit, audit->ids == audit->named, "the index of ids has an entry too many");
+    blame_topic(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
+    blame_topic(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
+    blame_topic(audit, topic->done == audit->done, "the count of done jobs is wrong");
+    blame_topic(audit, topic->bytes == audit->bytes, "the bytes of the bodies are wrong");
     for (size_t i = 0; i < topic->lane_count; i++)
-        blame(audit,
-              topic->lanes[i].pending == audit->lanes[i].pending &&
-                  topic->lanes[i].ready == audit->lanes[i].ready,
-              "the counts of a lane are wrong");
+        blame_topic(audit,
+                    topic->lanes[i].pending == audit->lanes[i].pending &&
+                        topic->lanes[i].ready == audit->lanes[i].ready,
+                    "the counts of a lane are wrong");
 }
 
 /* The timer comes first, or at once. */
@@ -256,35 +372,43 @@ static void audit_timer(struct audit *audit)
     struct queue *queue = audit->queue;
     struct topic *topic = audit->topic;
 
-    blame(audit,
-          in_time(queue, topic, topic->next_lease.due) &&
-              in_time(queue, topic, topic->next_ttl.due) &&
-              (queue->sweep.any || in_time(queue, topic, schedule_dead_end(queue, topic))),
-          "the topic's timer is late");
+    blame_topic(
+        audit,
+        in_time(queue, topic, topic->next_lease.due) &&
+            in_time(queue, topic, topic->next_ttl.due) &&
+            (queue->sweep.any || in_time(queue, topic, schedule_dead_end(queue, topic))),
+        "the topic's timer is late");
     for (size_t i = 0; i < topic->lane_count; i++) {
         const struct lane *lane = &topic->lanes[i];
 
-        blame(audit,
-              lane->pending == lane->ready || queue->sweep.any ||
-                  queue->offset != queue->timers_offset ||
-                  in_time(queue, topic, queue_clock_of(queue, lane->clock, lane->next_due)),
-              "the topic's timer is late for a lane");
+        blame_topic(
+            audit,
+            lane->pending == lane->ready || queue->sweep.any ||
+                queue->offset != queue->timers_offset ||
+                in_time(queue, topic, queue_clock_of(queue, lane->clock, lane->next_due)),
+            "the topic's timer is late for a lane");
     }
 }
 
-static const char *check_topic(struct queue *queue, struct topic *topic)
+static void audit_topic(struct findings *findings, struct queue *queue, struct topic *topic)
 {
-    struct audit audit = {.queue = queue, .topic = topic};
+    struct audit audit = {.queue = queue, .topic = topic, .findings = findings};
 
     walk(&audit, TABLE_STATE, at_state);
     walk(&audit, TABLE_BODY, at_body);
     walk(&audit, TABLE_SCHEDULE, at_schedule);
     walk(&audit, TABLE_FOLLOW, at_follow_up);
     walk(&audit, TABLE_RESULT, at_result);
-    walk(&audit, TABLE_ID, check_id);
-    audit_counts(&audit);
+    walk(&audit, TABLE_ID, at_id);
+    if (findings->stopped)
+        return;
+    if (audit.entries != audit.jobs || audit.ttl_entries != audit.ttls_of_jobs)
+        walk(&audit, TABLE_SCHEDULE, blame_entry);
+    if (audit.ids != audit.named)
+        walk(&audit, TABLE_ID, blame_id);
+    if (!audit.unreadable)
+        audit_counts(&audit);
     audit_timer(&audit);
-    return audit.wrong;
 }
 
 /* ---- all topics */
@@ -292,20 +416,29 @@ static const char *check_topic(struct queue *queue, struct topic *topic)
 struct sums {
     struct job_counts jobs;
     uint64_t bytes;
+    size_t topics;
+    bool unreadable;
 };
 
-static const char *check_entry(struct queue *queue, struct topic_entry *entry,
-                               struct sums *sums)
+static void audit_entry(struct findings *findings, struct queue *queue,
+                        struct topic_entry *entry, struct sums *sums)
 {
+    char name[FINDINGS_QUOTED_MAX];
     struct job_counts counts;
     struct topic *topic;
+    enum dueq_status status = topics_wake(queue, entry, &topic);
 
-    if (topics_wake(queue, entry, &topic) != DUEQ_OK)
-        return "a topic cannot be read";
+    sums->topics++;
+    if (status != DUEQ_OK) {
+        sums->unreadable = true;
+        findings_add(findings, "a topic cannot be read", "topic %s: %s",
+                     findings_quote(name, topic_entry_name(entry)), dueq_status_text(status));
+        return;
+    }
     counts = topic_counts(topic);
     topic_add_counts(&sums->jobs, &counts);
     sums->bytes += topic->bytes;
-    return check_topic(queue, topic);
+    audit_topic(findings, queue, topic);
 }
 
 static bool sums_agree(const struct queue *queue, const struct sums *sums)
@@ -315,17 +448,118 @@ static bool sums_agree(const struct queue *queue, const struct sums *sums)
            sums->jobs.done == queue->jobs.done && sums->bytes == queue->bytes;
 }
 
-const char *queue_check(struct queue *queue)
+static void audit_sums(struct findings *findings, const struct queue *queue,
+                       const struct sums *sums)
 {
-    const char *wrong = wheel_check(&queue->wheel);
-    struct sums sums = {.bytes = 0};
-    size_t count = 0;
+    if (sums->topics != queue->topics.count)
+        findings_add(findings, "the number of topics is wrong", "all topics");
+    if (!sums->unreadable && !sums_agree(queue, sums))
+        findings_add(findings, "the sums over topics are wrong", "all topics");
+}
 
+/* `ids`: gets those of the topics, and those that slept sleep again; NULL: all stay awake.
+ * False: out of memory. */
+static bool audit_topics(struct findings *findings, struct queue *queue, struct sums *sums,
+                         struct id_list *ids)
+{
     for (size_t bucket = 0; bucket < queue->topics.buckets; bucket++)
         for (struct topic_entry *entry = topic_table_bucket(&queue->topics, bucket);
-             entry != NULL && wrong == NULL; entry = entry->next, count++)
-            wrong = check_entry(queue, entry, &sums);
-    if (wrong == NULL && count != queue->topics.count)
-        wrong = "the number of topics is wrong";
-    return wrong != NULL || sums_agree(queue, &sums) ? wrong : "the sums over topics are wrong";
+             entry != NULL && !findings->stopped; entry = entry->next) {
+            bool slept = entry->topic == NULL;
+
+            audit_entry(findings, queue, entry, sums);
+            if (ids == NULL)
+                continue;
+            if (entry->topic != NULL && !id_list_add(ids, entry->topic->id))
+                return false;
+            if (slept)
+                topics_rest(queue, entry);
+        }
+    return true;
+}
+
+const char *queue_check(struct queue *queue)
+{
+    struct findings findings = {.first = wheel_check(&queue->wheel)};
+    struct sums sums = {.bytes = 0};
+
+    audit_topics(&findings, queue, &sums, NULL);
+    audit_sums(&findings, queue, &sums);
+    return findings.first;
+}
+
+/* ---- what belongs to no topic */
+
+struct orphans {
+    struct findings *findings;
+    struct queue *queue;
+    struct id_list topics;
+};
+
+static size_t topic_head(struct dueq_slice key)
+{
+    const uint8_t *suffix = suffix_of(key);
+
+    return suffix == NULL ? key.size : (size_t)(suffix - (const uint8_t *)key.data);
+}
+
+/* Ticks remove what flushed and dropped topics have left. */
+static bool is_garbage(const struct orphans *orphans, uint64_t topic)
+{
+    struct dueq_slice value;
+    struct kv_key mark;
+
+    kv_key_start(&mark, TABLE_GARBAGE);
+    kv_key_number(&mark, topic);
+    return topic < orphans->queue->counters.first_topic ||
+           kv_get(orphans->queue->kv, kv_key_slice(&mark), &value) == DUEQ_OK;
+}
+
+static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct orphans *orphans = arg;
+    const uint8_t *bytes = key.data;
+    uint64_t topic = 0;
+
+    (void)value;
+    bytes_read_number(bytes + 1, bytes + key.size, &topic);
+    if (topic == 0)
+        findings_add(orphans->findings, "a key does not read", "table %c", bytes[0]);
+    else if (!id_list_has(&orphans->topics, topic) && !is_garbage(orphans, topic))
+        findings_add(orphans->findings, "records belong to no topic",
+                     "table %c, topic number %" PRIu64, bytes[0], topic);
+    return true;
+}
+
+static void find_orphans(struct orphans *orphans)
+{
+    static const uint8_t tables[] = {TABLE_BODY, TABLE_STATE,  TABLE_SCHEDULE,
+                                     TABLE_ID,   TABLE_FOLLOW, TABLE_RESULT};
+    uint64_t twice = id_list_sort(&orphans->topics);
+
+    if (twice != 0)
+        findings_add(orphans->findings, "two topics have the same number",
+                     "topic number %" PRIu64, twice);
+    for (size_t i = 0; i < sizeof(tables) && !orphans->findings->stopped; i++) {
+        struct kv_key prefix;
+
+        kv_key_start(&prefix, tables[i]);
+        findings_walk_heads(orphans->findings, orphans->queue->kv, &prefix, topic_head,
+                            at_topic, orphans);
+    }
+}
+
+void queue_verify(struct queue *queue, struct findings *findings)
+{
+    struct orphans orphans = {.findings = findings, .queue = queue};
+    struct sums sums = {.bytes = 0};
+
+    if (!audit_topics(findings, queue, &sums, &orphans.topics)) {
+        findings_stop(findings, DUEQ_NOMEM);
+    } else if (!findings->stopped) {
+        audit_sums(findings, queue, &sums);
+        if (!sums.unreadable)
+            find_orphans(&orphans);
+    }
+    id_list_release(&orphans.topics);
 }

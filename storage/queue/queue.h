@@ -102,5 +102,9 @@ int64_t queue_next_tick(const struct queue *queue, struct dueq_time time);
 /* Compares all counts, entries, indexes and timers. Returns NULL when they agree, else what is
  * wrong (static text). For tests. O(jobs). (check.c) */
 const char *queue_check(struct queue *queue);
+/* The same, for dueq_verify: reports all that is wrong, and what belongs to no topic. Topics
+ * that sleep go on to sleep. */
+struct findings;
+void queue_verify(struct queue *queue, struct findings *findings);
 
 #endif

@@ -947,6 +947,7 @@ static void reopen(void)
     if (is_left) /* its store does not exist any more */
         give_up_build();
     open_store();
+    store_fixture_verify(&fixture);
     compare_keys(fixture.store, fixture.time, &test.model);
 }
 

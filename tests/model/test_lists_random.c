@@ -326,6 +326,7 @@ static void reopen(void)
         store_fixture_crash(&fixture);
     else
         store_fixture_reopen(&fixture);
+    store_fixture_verify(&fixture);
 }
 
 static void step(void)

@@ -103,6 +103,7 @@ static void reopen(void)
         walk_step_wall();
     open_store();
     check_store();
+    store_fixture_verify(&walk.fixture);
     check_timeline();
     walk_check_settings();
     walk_forget();

@@ -227,6 +227,7 @@ static void drop_or_crash(void)
         return;
     }
     store_fixture_crash(&fixture);
+    store_fixture_verify(&fixture);
     test.model = test.committed;
 }
 

@@ -562,6 +562,7 @@ static void crash(int set)
     if (!dice_once_in(&test.dice, 50))
         return;
     store_fixture_crash(&fixture);
+    store_fixture_verify(&fixture);
     memcpy(test.models, test.committed, sizeof(test.models));
 }
 

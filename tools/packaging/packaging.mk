@@ -32,7 +32,7 @@ STATIC_CFLAGS  := -Os -fPIE -ffunction-sections -fdata-sections -fno-asynchronou
 STATIC_LDFLAGS := -static-pie -s -Wl,--gc-sections,-z,relro,-z,now,-z,pack-relative-relocs
 
 ifdef STATIC
-$(PROTOCOL_OBJECTS) $(STORAGE_OBJECTS) $(SERVER_OBJECTS) $(BENCH_OBJECTS): tools/packaging/packaging.mk
+$(PROTOCOL_OBJECTS) $(STORAGE_OBJECTS) $(SERVER_OBJECTS) $(BENCH_OBJECTS) $(OFFLINE_OBJECTS): tools/packaging/packaging.mk
 endif
 
 .PHONY: static

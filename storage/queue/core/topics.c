@@ -239,6 +239,15 @@ static void put_to_sleep(struct queue *queue, struct topic *topic)
     topic_free(topic);
 }
 
+void topics_rest(struct queue *queue, struct topic_entry *entry)
+{
+    struct topic *topic = entry->topic;
+
+    if (topic != NULL && may_sleep(topic) && !topic->unsaved && !topic->dirty &&
+        !topic->is_empty)
+        put_to_sleep(queue, topic);
+}
+
 /* Those used first. One whose record must be written before waits for room: that does not
  * matter, and must not take what is left on a full disk. After the first refusal nobody asks
  * again. */

@@ -47,6 +47,8 @@ void topics_flush(struct queue *queue);
  * DUEQ_NOMEM. */
 enum dueq_status topics_wake(struct queue *queue, struct topic_entry *entry,
                              struct topic **ret_topic);
+/* Lets an awake topic sleep that has nothing to keep it awake. Pointers to it are invalid. */
+void topics_rest(struct queue *queue, struct topic_entry *entry);
 /* The topic is awake from now on. */
 void topics_adopt(struct queue *queue, struct topic_entry *entry, struct topic *topic,
                   bool is_empty);

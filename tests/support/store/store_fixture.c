@@ -100,6 +100,19 @@ void store_fixture_checkpoint(struct store_fixture *fixture)
     assert_int_equal(dueq_checkpoint(fixture->store, fixture->time), DUEQ_OK);
 }
 
+static void fail_with_finding(void *arg, const char *where, const char *what)
+{
+    (void)arg;
+    fail_msg("%s: %s", where, what);
+}
+
+void store_fixture_verify(struct store_fixture *fixture)
+{
+    struct dueq_verify verify = {.on_finding = fail_with_finding};
+
+    assert_int_equal(dueq_verify(fixture->store, &verify), DUEQ_OK);
+}
+
 struct dueq_stats store_fixture_stats(const struct store_fixture *fixture)
 {
     struct dueq_stats stats;

@@ -60,6 +60,9 @@ void store_fixture_crash(struct store_fixture *fixture);  /* after a crash */
 void store_fixture_commit(struct store_fixture *fixture);
 void store_fixture_checkpoint(struct store_fixture *fixture);
 
+/* Fails the test with the first finding of dueq_verify. There is no batch. */
+void store_fixture_verify(struct store_fixture *fixture);
+
 struct dueq_stats store_fixture_stats(const struct store_fixture *fixture);
 
 /* Moves both clocks; does not do what falls due. */
