@@ -135,12 +135,14 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-sanitize soak test-powercut
+.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-flips check-sanitize soak test-powercut
 check: check-unit check-model check-integration check-docs check-embed check-packaging ## unit, model, integration, documents, embedding, packaging
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
 	@tools/run-tests $^
+check-flips: $(BUILD)/tests/model/test_bit_flips $(BUILD)/tests/model/test_directory_flips ## thousands of flipped bits in a data directory (SEED=, STEPS=)
+	@SEED=$${SEED:-$$$$} STEPS=$${STEPS:-5000} TEST_VERBOSE=1 tools/run-tests $^
 soak: $(MODEL) ## the model tests with new seeds, repeated until one fails
 	@while tools/run-tests $^ >$(BUILD)/soak.log; do printf .; done; cat $(BUILD)/soak.log; false
 test-powercut: $(BUILD)/tests/model/test_power_cut ## 10,000 power cuts and kills (SEED=, STEPS=), then each sync removed in turn
