@@ -31,7 +31,12 @@ ALL_LDFLAGS += $(LDFLAGS) -pthread
 STORAGE_LIBS  := -llmdb
 PROTOCOL_LIBS := -lhiredis -lm
 SERVER_LIBS   := -levent_core -lm
-CLIENT_LIBS   := -lhiredis -lcmocka -lm
+# `make TLS=no`: no OpenSSL, for devices. tls-port is refused then.
+TLS           ?= yes
+ifneq ($(TLS),no)
+SERVER_LIBS   += -lssl -lcrypto
+endif
+CLIENT_LIBS   := -lhiredis -lcmocka -lm -lssl -lcrypto
 
 sources  = $(sort $(wildcard $(1)))
 objects  = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
@@ -39,7 +44,7 @@ programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 
 PROTOCOL_OBJECTS := $(call objects,protocol/*.c)
 STORAGE_OBJECTS  := $(call objects,storage/*.c storage/*/*.c storage/*/*/*.c)
-SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
+SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$(if $(filter no,$(TLS)),,_none).o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 OFFLINE_OBJECTS  := $(call objects,tools/offline/*.c)
 SUPPORT_OBJECTS  := $(call objects,tests/support/*.c tests/support/*/*.c)
@@ -49,7 +54,7 @@ UNIT_PROTOCOL := $(call programs,tests/unit/protocol/test_*.c)
 UNIT_STORAGE  := $(call programs,tests/unit/storage/test_*.c)
 UNIT_SERVER   := $(call programs,tests/unit/server/test_*.c)
 MODEL         := $(call programs,tests/model/test_*.c)
-INTEGRATION   := $(call programs,tests/integration/test_*.c)
+INTEGRATION   := $(filter-out $(if $(filter no,$(TLS)),%/test_tls),$(call programs,tests/integration/test_*.c))
 FAULT         := $(call programs,tests/fault/test_*.c)
 TESTS         := $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(MODEL) $(INTEGRATION) $(FAULT)
 EMBED         := tests/embed/run

@@ -3,6 +3,7 @@
 #include "server/dispatch/long_work.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
+#include "server/net/tls.h"
 #include "server/opening.h"
 #include "server/process/pidfile.h"
 #include "server/process/stop_signals.h"
@@ -178,6 +179,15 @@ static void log_opened(struct server *server)
                             : "");
 }
 
+static void log_ready(const struct config *config)
+{
+    if (config->port > 0 || config->tls_port == 0)
+        log_write(LOG_NOTICE, "Ready to accept connections on port %" PRId64, config->port);
+    if (config->tls_port > 0)
+        log_write(LOG_NOTICE, "Ready to accept connections with TLS on port %" PRId64,
+                  config->tls_port);
+}
+
 static void use_store(struct server *server, struct dueq *store)
 {
     server->store = store;
@@ -190,8 +200,7 @@ static void use_store(struct server *server, struct dueq *store)
     log_opened(server);
     if (server->loading) {
         write_pidfile(server);
-        log_write(LOG_NOTICE, "Ready to accept connections on port %" PRId64,
-                  server->config.port);
+        log_ready(&server->config);
         supervisor_ready();
     }
     server->loading = false;
@@ -633,6 +642,7 @@ static void do_each_second(struct server *server)
     if (server->unchecked == NULL)
         server->unchecked = server->sessions;
     client_memory_tick(server);
+    connections_end_handshakes(server);
     log_report_omitted(false);
     server_last_save(server);
     log_room_change(server);
@@ -767,12 +777,32 @@ static void on_store_notice(evutil_socket_t fd, short what, void *arg)
     release_some(server);
 }
 
+/* Certificates for new connections; those that are open keep theirs. False: the log says why,
+ * and nothing has changed. */
+static bool use_certificates(struct server *server, const struct config *config)
+{
+    struct config_error error;
+    struct tls_context *made = tls_context_new(config, &error);
+
+    if (made == NULL) {
+        log_write(LOG_WARNING, "Failed to configure TLS: %s%s", error.text,
+                  server->tls == NULL ? "" : " (the certificates of before stay in use)");
+        return false;
+    }
+    tls_context_free(server->tls);
+    server->tls = made;
+    return true;
+}
+
 static void on_hangup(evutil_socket_t signal, short what, void *arg)
 {
+    struct server *server = arg;
+
     (void)signal;
     (void)what;
-    (void)arg;
     log_reopen();
+    if (server->config.tls_port > 0 && use_certificates(server, &server->config))
+        log_write(LOG_NOTICE, "The certificates for TLS were read again");
 }
 
 static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
@@ -915,15 +945,27 @@ static int64_t raise_descriptors(int64_t clients)
                                               : 1;
 }
 
+/* The ports come last: when one cannot be opened, certificates that are newer do no harm. */
+static const char *follow_network(struct server *server, const struct config *changed,
+                                  bool reload, struct config_error *error)
+{
+    if (changed->tls_port == 0 || (server->tls != NULL && !reload) ||
+        use_certificates(server, changed))
+        return listeners_change(server, changed, error);
+    snprintf(error->text, sizeof(error->text),
+             "Unable to update TLS configuration. Check server logs.");
+    return "tls";
+}
+
 const char *server_check_config(struct server *server, const struct config *changed,
-                                struct config_error *error)
+                                bool reload, struct config_error *error)
 {
     int64_t most = INT64_MAX;
 
     if (changed->maxclients != server->config.maxclients)
         most = raise_descriptors(changed->maxclients);
     if (most >= changed->maxclients)
-        return listeners_change(server, changed, error);
+        return follow_network(server, changed, reload, error);
     snprintf(error->text, sizeof(error->text),
              "The operating system is not able to handle the specified number of clients, try "
              "with %" PRId64,
@@ -977,6 +1019,8 @@ static bool start(struct server *server)
         log_write(LOG_WARNING, "Cannot start the event loop: %s", strerror(errno));
         return false;
     }
+    if (server->config.tls_port > 0 && !use_certificates(server, &server->config))
+        return false;
     if (!listeners_open(server))
         return false;
     begin_clock(server);
@@ -1076,6 +1120,7 @@ static void stop(struct server *server)
     } else {
         dueq_abandon(server->store);
     }
+    tls_context_free(server->tls);
     waiters_free(server->waiters);
     watches_free(server->watches);
     long_works_free(server->long_works);

@@ -27,6 +27,7 @@ struct waiters;
 struct watches;
 struct pubsub;
 struct listener;
+struct tls_context;
 struct opening;
 
 struct held {
@@ -42,6 +43,7 @@ struct server {
     int notice_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
+    struct tls_context *tls; /* of new connections; NULL: there is no port for TLS */
     struct dueq *store;      /* NULL while it is opened */
     struct opening *opening; /* NULL: none runs */
     int64_t opening_since;   /* unix ms */
@@ -63,6 +65,8 @@ struct server {
     struct connection *resumed; /* with requests that may run */
     struct connection *filling; /* with large values that are yet to be copied into replies */
     struct connection *doomed;  /* to be closed at the ends of turns */
+    struct connection *shaking; /* whose handshake of TLS has not ended, oldest first */
+    uint64_t shaking_count;
     struct session
         *unchecked;     /* the next to be looked at in this second; NULL: all have been */
     unsigned releases;  /* connections whose gates this turn has opened */
@@ -104,11 +108,12 @@ int server_run(struct config *config);
 struct session *server_find_session(struct server *server, uint64_t id); /* O(1) */
 /* Stops at the end of this turn. now: without waiting until clients have taken replies. */
 void server_shutdown(struct server *server, bool checkpoint, bool now);
-/* Takes over what can fail of these options: ports are opened and closed. NULL: they can all
- * become those of the server. Else the name of the option that cannot, *error is Redis' text,
+/* Takes over what can fail of these options: ports are opened and closed, certificates are
+ * read; `reload`: also when their names are the same. NULL: they can all become those of the
+ * server. Else the name of the option that cannot ("tls": one of those), *error is Redis' text,
  * and nothing has changed. */
 const char *server_check_config(struct server *server, const struct config *changed,
-                                struct config_error *error);
+                                bool reload, struct config_error *error);
 /* Applies changed options that the store or the log must know. */
 void server_apply_config(struct server *server);
 /* Holds back commands (`writes`: only those that may write) until a time of the queue's clock,

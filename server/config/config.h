@@ -14,6 +14,9 @@
 
 enum { CONFIG_TEXT_MAX = 4096 };
 
+/* Must a client that comes by TLS have a certificate? */
+enum tls_clients { TLS_CLIENTS_NO, TLS_CLIENTS_YES, TLS_CLIENTS_OPTIONAL };
+
 /* The values of all options. The texts belong to it. Yes and no are 1 and 0. */
 struct config {
     char *bind; /* addresses, separated by spaces */
@@ -21,6 +24,15 @@ struct config {
     char *unixsocket;
     int64_t unixsocketperm;
     char *unixsocketgroup;
+    int64_t tls_port;
+    char *tls_cert_file, *tls_key_file, *tls_key_file_pass;
+    char *tls_ca_cert_file, *tls_ca_cert_dir;
+    int64_t tls_auth_clients;                             /* enum tls_clients */
+    char *tls_protocols, *tls_ciphers, *tls_ciphersuites; /* "": the default */
+    int64_t tls_prefer_server_ciphers;
+    int64_t tls_session_caching, tls_session_cache_size;
+    int64_t tls_session_cache_timeout; /* seconds */
+    char *tls_dh_params_file;
     char *dir;
     char *requirepass;       /* any bytes, with a zero after them */
     size_t requirepass_size; /* 0: none */

@@ -356,6 +356,31 @@ static size_t format_level(const struct config *config, const struct option *opt
 
 const struct option_kind config_kind_level = {.parse = parse_level, .format = format_level};
 
+/* By enum tls_clients. */
+static const char *const tls_clients_names[] = {"no", "yes", "optional", NULL};
+
+static bool parse_tls_clients(struct config *config, const struct option *option,
+                              const struct argument *values, size_t count,
+                              struct config_error *error)
+{
+    int found = find_name(tls_clients_names, values[0]);
+
+    (void)count;
+    if (found < 0)
+        return refuse_word(error, tls_clients_names);
+    *number_at(config, option) = found;
+    return true;
+}
+
+static size_t format_tls_clients(const struct config *config, const struct option *option,
+                                 char *text)
+{
+    return copy_text(text, tls_clients_names[*number_at(config, option)]);
+}
+
+const struct option_kind config_kind_tls_clients = {.parse = parse_tls_clients,
+                                                    .format = format_tls_clients};
+
 /* ---- durability */
 
 enum { INTERVAL_DEFAULT = 1000, INTERVAL_MAX = 3600000 };

@@ -19,7 +19,7 @@ static bool hello_hides(const struct request *request, size_t index)
 /* CONFIG SET name value [name value ...] */
 static bool config_set_hides(const struct request *request, size_t index)
 {
-    static const char *const secrets[] = {"requirepass", "masterauth"};
+    static const char *const secrets[] = {"requirepass", "masterauth", "tls-key-file-pass"};
 
     for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
         if (index > 2 && index % 2 == 1 &&

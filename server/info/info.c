@@ -50,7 +50,8 @@ static void write_server(struct context *context, struct buffer *text)
     info_line(text, "run_id:%016" PRIx64 "%016" PRIx64 "%08x",
               (uint64_t)server->stats.start_wall, (uint64_t)server->stats.start_monotonic,
               (unsigned)getpid());
-    info_line(text, "tcp_port:%" PRId64, server->config.port);
+    info_line(text, "tcp_port:%" PRId64,
+              server->config.port > 0 ? server->config.port : server->config.tls_port);
     info_line(text, "server_time_usec:%" PRId64, server->clock.wall_usec);
     info_line(text, "uptime_in_seconds:%" PRId64, uptime);
     info_line(text, "uptime_in_days:%" PRId64, uptime / 86400);

@@ -2,6 +2,7 @@
 
 #include "server/dispatch/long_work.h"
 #include "server/net/listener.h"
+#include "server/net/tls.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 
@@ -53,7 +54,8 @@ static bool is_open(const struct connection *connection)
 
 static bool should_read(const struct connection *connection)
 {
-    if (!is_open(connection) || connection->reader == NULL || connection->server->stopping)
+    if (!is_open(connection) || connection->reader == NULL || connection->server->stopping ||
+        connection->input_awaits_output)
         return false;
     if (connection->session.waiter != NULL)
         return waiters_is_blocked(&connection->session) &&
@@ -64,7 +66,7 @@ static bool should_read(const struct connection *connection)
 static bool is_parked(const struct connection *connection)
 {
     return connection->session.waiter != NULL || connection->hold != HOLD_NONE ||
-           !connection_has_room(connection);
+           connection->input_awaits_output || !connection_has_room(connection);
 }
 
 static bool should_run(const struct connection *connection)
@@ -178,8 +180,10 @@ void connection_measure(const struct connection *connection,
     memory.queued = session->transaction == NULL ? 0 : transaction_bytes(session->transaction);
     memory.output = buffer_size(&connection->output) + buffer_size(&connection->deferred);
     memory.output_buffer = connection->output.capacity + connection->deferred.capacity;
-    memory.total = sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
-                   connection->gate_capacity * sizeof(struct gate);
+    if (connection->tls != NULL)
+        memory.total = TLS_MEMORY;
+    memory.total += sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
+                    connection->gate_capacity * sizeof(struct gate);
     if (session->waiter != NULL) {
         memory.arguments = waiters_request_bytes(session->waiter);
         memory.total += memory.arguments + long_work_bytes(waiters_work_of(session->waiter));
@@ -257,7 +261,8 @@ void connection_end_input(struct connection *connection)
     connection_close(connection);
 }
 
-/* Is the end of the input next, or was the connection reset? */
+/* Is the end of the input next, or was the connection reset? Not known by TLS, where a record
+ * comes before the end. */
 static bool is_at_end(const struct connection *connection)
 {
     char byte;
@@ -326,6 +331,7 @@ static void leave_lists(struct connection *connection)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
     if (connection->session.life == SESSION_GONE)
         DL_DELETE2(server->doomed, connection, doomed_prev, doomed_next);
+    connection_leave_tls(connection);
     client_memory_forget(connection);
     server_remove_session(server, &connection->session);
 }
@@ -346,6 +352,7 @@ void connection_free(struct connection *connection)
     free_event(connection->readable);
     free_event(connection->writable);
     say_goodbye(connection);
+    tls_free(connection->tls);
     resp_reader_free(connection->reader);
     connection_release_output(connection);
     session_release(session);
@@ -439,7 +446,13 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     (void)what;
     server_begin_turn(connection->server);
     connection->awaits_output = false;
-    connection_send(connection);
+    connection->input_awaits_output = false;
+    if (connection->is_shaking_hands)
+        connection_shake_hands(connection);
+    else
+        connection_send(connection);
+    if (connection->tls != NULL)
+        connection_update_events(connection);
 }
 
 static bool open_events(struct connection *connection)
@@ -475,33 +488,47 @@ static bool is_remote_and_refused(const struct config *config, const char *addre
            strchr(address, '/') == NULL && !listener_is_loopback(address);
 }
 
-/* Sends the reason and closes. */
-static void turn_away(struct server *server, int fd, const char *address, const char *why)
+bool connection_is_refused(struct server *server, const char *address, const char **ret_why)
 {
+    if (!is_remote_and_refused(&server->config, address))
+        return false;
+    log_write_limited(LOG_WARNING, "A client at %s was turned away by protected-mode", address);
     server->stats.connections_rejected++;
-    if (send(fd, why, strlen(why), MSG_NOSIGNAL) < 0)
+    *ret_why = protected_mode_denied;
+    return true;
+}
+
+/* Closes; a plain client is told why. */
+static void turn_away(int fd, const char *address, bool secure, const char *why)
+{
+    if (!secure && send(fd, why, strlen(why), MSG_NOSIGNAL) < 0)
         log_write_limited(LOG_VERBOSE, "a client at %s was gone before it was turned away",
                           address);
     close(fd);
 }
 
+/* A client of TLS learns of protected-mode after its handshake. */
+static bool is_turned_away(struct server *server, int fd, const char *address, bool secure)
+{
+    const char *why = "-ERR max number of clients reached\r\n";
+
+    if (server->session_count >= (uint64_t)server->config.maxclients)
+        server->stats.connections_rejected++;
+    else if (secure || !connection_is_refused(server, address, &why))
+        return false;
+    turn_away(fd, address, secure, why);
+    return true;
+}
+
 void connection_accept(struct server *server, int fd, const char *address,
-                       const char *local_address)
+                       const char *local_address, bool secure)
 {
     struct connection *connection;
     struct resp_limits limits;
 
     server->stats.connections_received++;
-    if (server->session_count >= (uint64_t)server->config.maxclients) {
-        turn_away(server, fd, address, "-ERR max number of clients reached\r\n");
+    if (is_turned_away(server, fd, address, secure))
         return;
-    }
-    if (is_remote_and_refused(&server->config, address)) {
-        log_write_limited(LOG_WARNING, "A client at %s was turned away by protected-mode",
-                          address);
-        turn_away(server, fd, address, protected_mode_denied);
-        return;
-    }
     connection = calloc(1, sizeof(*connection));
     if (connection == NULL) {
         close(fd);
@@ -513,7 +540,8 @@ void connection_accept(struct server *server, int fd, const char *address,
     limits = limits_of(connection);
     connection->reader = resp_reader_new(&limits);
     connection_init_output(connection);
-    if (connection->reader == NULL || !open_events(connection)) {
+    if (connection->reader == NULL || !open_events(connection) ||
+        (secure && !connection_secure(connection))) {
         connection_free(connection);
         return;
     }

@@ -1,7 +1,8 @@
 /* One client's socket: bytes come in, requests run, and replies leave when the records that
- * they depend on are durable. Three files: connection.c has the life of a connection, the
+ * they depend on are durable. Four files: connection.c has the life of a connection, the
  * events that it awaits and its memory; connection_input.c reads and runs; connection_output.c
- * writes and sends. Everything belongs to the loop's thread. */
+ * writes and sends; connection_tls.c does that by TLS. Everything belongs to the loop's thread.
+ */
 #ifndef DUEQ_CONNECTION_H
 #define DUEQ_CONNECTION_H
 
@@ -21,6 +22,9 @@ struct connection {
     struct session session; /* first: a session's connection is found by its address */
     struct server *server;
     struct event *readable, *writable;
+    struct tls *tls;            /* NULL: it is not secure */
+    bool is_shaking_hands;      /* of TLS: nothing is read or sent before that has ended */
+    bool input_awaits_output;   /* TLS has to send something before it can read on */
     struct resp_reader *reader; /* NULL: its memory was released */
     struct buffer output;
     struct resp_writer writer;
@@ -61,6 +65,7 @@ struct connection {
     struct connection *filling_prev, *filling_next;
     struct connection *held_prev, *held_next;
     struct connection *doomed_prev, *doomed_next;
+    struct connection *shaking_prev, *shaking_next;
     struct client_share share; /* of the memory of all clients */
     size_t counted_output;     /* capacity of its output when that was counted last */
 };
@@ -79,9 +84,12 @@ bool connection_may_run(const struct connection *connection);
 /* ---- life */
 
 /* Takes the socket over, and closes it when the client cannot be served. The addresses are
- * copied. */
+ * copied. secure: its client begins with a handshake of TLS. */
 void connection_accept(struct server *server, int fd, const char *address,
-                       const char *local_address);
+                       const char *local_address, bool secure);
+/* Does protected-mode refuse the client? Then it counts and logs it, and *ret_why is what the
+ * client is told. */
+bool connection_is_refused(struct server *server, const char *address, const char **ret_why);
 
 /* Runs and sends nothing new for the client: ends its waits, subscriptions and watches at once,
  * and closes when the replies that are written have left. */
@@ -148,6 +156,28 @@ enum outcome connection_run(struct connection *connection, const struct request 
 /* Reads from the socket: connection_update_events says when. */
 void connection_read(struct connection *connection);
 
+/* ---- TLS (connection_tls.c)
+ *
+ * OpenSSL reads from and writes to the socket; the connection's buffers and events are those of
+ * a plain one. */
+
+/* Handshakes that have not ended are few and short: a peer that goes beyond either bound costs
+ * the oldest of them, or itself, the connection. */
+enum { HANDSHAKES_MOST = 1000, HANDSHAKE_MS = 10 * 1000 };
+
+/* The connection was made: its handshake begins. False: no memory. */
+bool connection_secure(struct connection *connection);
+/* Goes on with the handshake, after the event that it awaits. */
+void connection_shake_hands(struct connection *connection);
+/* Once a second: ends the connections whose handshakes have taken too long. */
+void connections_end_handshakes(struct server *server);
+/* The connection closes: leaves the list of handshakes, says goodbye. */
+void connection_leave_tls(struct connection *connection);
+/* As recv(2) and send(2) on a socket that does not block, on both kinds of connections; at
+ * least TLS_READ_LEAST bytes of room. What TLS awaits is noted in the connection. */
+ssize_t connection_receive(struct connection *connection, void *bytes, size_t size);
+ssize_t connection_transmit(struct connection *connection, const void *bytes, size_t size);
+
 /* ---- output */
 
 /* Empty buffers without limits. */
@@ -201,6 +231,8 @@ void connection_gate(struct connection *connection, uint64_t lsn);
 /* Sends the output whose LSNs are written or durable, as it needs. False: there is none. */
 bool connection_release(struct connection *connection, uint64_t written_lsn,
                         uint64_t durable_lsn);
+/* The socket is full: sends, or goes on with the handshake, when it takes something again. */
+void connection_await_room(struct connection *connection);
 /* Sends output that may leave, as much as the socket takes. */
 void connection_send(struct connection *connection);
 

@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/socket.h>
 
 enum {
     READ_SIZE = 64 * 1024,
@@ -268,8 +267,13 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
 void connection_read(struct connection *connection)
 {
     static char bytes[READ_SIZE];
-    ssize_t got = recv(connection->session.fd, bytes, sizeof(bytes), 0);
+    ssize_t got;
 
+    if (connection->is_shaking_hands) {
+        connection_shake_hands(connection);
+        return;
+    }
+    got = connection_receive(connection, bytes, sizeof(bytes));
     if (got > 0)
         take_input(connection, bytes, (size_t)got);
     else if (got == 0)

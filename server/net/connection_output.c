@@ -8,7 +8,6 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <utlist.h>
 
 enum {
@@ -434,7 +433,7 @@ static void finish_send(struct connection *connection)
     connection_update_events(connection);
 }
 
-static void await_room(struct connection *connection)
+void connection_await_room(struct connection *connection)
 {
     connection->awaits_output = event_add(connection->writable, NULL) == 0;
     if (connection->awaits_output)
@@ -456,8 +455,7 @@ static size_t sendable(const struct connection *connection)
 static ssize_t send_some(struct connection *connection)
 {
     size_t size = sendable(connection);
-    ssize_t put =
-        send(connection->session.fd, buffer_content(&connection->output), size, MSG_NOSIGNAL);
+    ssize_t put = connection_transmit(connection, buffer_content(&connection->output), size);
 
     if (put < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
@@ -482,7 +480,7 @@ void connection_send(struct connection *connection)
             return;
         }
         if (put < 0) {
-            await_room(connection);
+            connection_await_room(connection);
             return;
         }
         sent += (size_t)put;

@@ -23,6 +23,7 @@ struct place {
     const char *host; /* without the '-' */
     bool optional;    /* there was one: this machine may lack the address */
     int port;
+    bool secure; /* by TLS */
 };
 
 struct listener {
@@ -33,6 +34,7 @@ struct listener {
     int fd;
     char *host; /* as configured; NULL: a unix socket */
     int port;
+    bool secure;  /* its clients speak TLS */
     char *path;   /* of a unix socket; NULL: TCP */
     dev_t device; /* of the socket file that was made at `path` */
     ino_t inode;
@@ -107,7 +109,7 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
         getsockname(client, (struct sockaddr *)&own, &own_size);
         format_address(&peer, listener->path, address, sizeof(address));
         format_address(&own, listener->path, local_address, sizeof(local_address));
-        connection_accept(listener->server, client, address, local_address);
+        connection_accept(listener->server, client, address, local_address, listener->secure);
     }
 }
 
@@ -140,7 +142,7 @@ void listeners_warn(const struct config *config)
 {
     char host[128];
 
-    if (config->port == 0 || config_wants_login(config) ||
+    if ((config->port == 0 && config->tls_port == 0) || config_wants_login(config) ||
         !find_reachable(config, host, sizeof(host)))
         return;
     if (config->protected_mode)
@@ -269,12 +271,22 @@ static bool open_tcp(struct server *server, const struct place *place)
         return may_lack(place, error);
     }
     listener = add_listener(server, fd, place->host, NULL);
-    if (listener != NULL)
-        listener->port = place->port;
-    return listener != NULL;
+    if (listener == NULL)
+        return false;
+    listener->port = place->port;
+    listener->secure = place->secure;
+    return true;
 }
 
 /* ---- the addresses of a configuration */
+
+static bool visit_place(struct server *server, struct place *place, int64_t port, bool secure,
+                        bool (*visit)(struct server *server, const struct place *place))
+{
+    place->port = (int)port;
+    place->secure = secure;
+    return port == 0 || visit(server, place);
+}
 
 /* Calls `visit` for each address and port, until one returns false; then it is false. */
 static bool visit_places(struct server *server, const struct config *config,
@@ -285,9 +297,10 @@ static bool visit_places(struct server *server, const struct config *config,
 
     for (char *host = good ? strtok_r(hosts, " ", &rest) : NULL; host != NULL && good;
          host = strtok_r(NULL, " ", &rest)) {
-        struct place place = {host + (host[0] == '-'), host[0] == '-', (int)config->port};
+        struct place place = {.host = host + (host[0] == '-'), .optional = host[0] == '-'};
 
-        good = place.port == 0 || visit(server, &place);
+        good = visit_place(server, &place, config->port, false, visit) &&
+               visit_place(server, &place, config->tls_port, true, visit);
     }
     free(hosts);
     return good;
@@ -296,7 +309,7 @@ static bool visit_places(struct server *server, const struct config *config,
 static bool is_at(const struct listener *listener, const struct place *place)
 {
     return listener->host != NULL && listener->port == place->port &&
-           strcmp(listener->host, place->host) == 0;
+           listener->secure == place->secure && strcmp(listener->host, place->host) == 0;
 }
 
 static bool keep(struct server *server, const struct place *place)
@@ -343,7 +356,7 @@ const char *listeners_change(struct server *server, const struct config *changed
     const struct config *config = &server->config;
     bool moved = strcmp(config->bind, changed->bind) != 0;
 
-    if (!moved && config->port == changed->port)
+    if (!moved && config->port == changed->port && config->tls_port == changed->tls_port)
         return NULL;
     if (follow(server, changed))
         return NULL;
@@ -352,7 +365,9 @@ const char *listeners_change(struct server *server, const struct config *changed
     snprintf(error->text, sizeof(error->text), "%s",
              moved ? "Failed to bind to specified addresses."
                    : "Unable to listen on this port. Check server logs.");
-    return moved ? "bind" : "port";
+    if (moved)
+        return "bind";
+    return config->port != changed->port ? "port" : "tls-port";
 }
 
 /* ---- unix sockets */

@@ -59,11 +59,11 @@ static void a_port_that_is_taken_changes_nothing(void **state)
     struct server_process *server = served_server(state);
     redisContext *client = served_client(state);
     int taken = free_port(), fd = take_port(taken);
-    char port[16];
+    char port[64];
     expect(client, PORT_FAILED, "CONFIG SET maxclients 77 port %d", taken);
-    snprintf(port, sizeof(port), "[port %d]", server->port);
+    snprintf(port, sizeof(port), "[\"port\" \"%d\"]", server->port);
     expect(client, port, "CONFIG GET port");
-    expect(client, "[maxclients 10000]", "CONFIG GET maxclients");
+    expect(client, "[\"maxclients\" \"10000\"]", "CONFIG GET maxclients");
     assert_true(answers("127.0.0.1", server->port));
     close(fd);
     expect(client, "OK", "CONFIG SET port %d", taken);

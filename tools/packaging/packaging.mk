@@ -36,8 +36,8 @@ $(PROTOCOL_OBJECTS) $(STORAGE_OBJECTS) $(SERVER_OBJECTS) $(BENCH_OBJECTS) $(OFFL
 endif
 
 .PHONY: static
-static: ## one program without shared libraries: build/static/dueq
-	@$(MAKE) --no-print-directory STATIC=1 BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
+static: ## one program without shared libraries and TLS: build/static/dueq
+	@$(MAKE) --no-print-directory STATIC=1 TLS=no BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
 	    LDFLAGS='$(STATIC_LDFLAGS)' $(BUILD)/static/dueq
 
 .PHONY: dist deb

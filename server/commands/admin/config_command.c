@@ -12,6 +12,7 @@
 #include "storage/keys/keys.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* ---- CONFIG GET */
 
@@ -121,11 +122,27 @@ static size_t argument_of(const struct context *context, const char *name)
     return index;
 }
 
+/* The first argument that names an option of TLS; 0: there is none. */
+static size_t first_of_tls(const struct context *context)
+{
+    for (size_t i = 2; i < context_count(context); i += 2) {
+        struct argument name = context_argument(context, i);
+
+        if (name.size > 4 && strncasecmp(name.data, "tls-", 4) == 0)
+            return i;
+    }
+    return 0;
+}
+
+/* Files may have changed under names that stay: naming one reads all of them, as in Redis. */
 static bool check_values(struct context *context, const struct config *config)
 {
+    size_t tls = first_of_tls(context);
     struct config_error error;
-    const char *name = server_check_config(context->server, config, &error);
+    const char *name = server_check_config(context->server, config, tls > 0, &error);
 
+    if (name != NULL && strcmp(name, "tls") == 0)
+        return refuse(context, tls, error.text);
     return name == NULL || refuse(context, argument_of(context, name), error.text);
 }
 
