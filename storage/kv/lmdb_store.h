@@ -100,6 +100,8 @@ void lmdb_abort(struct lmdb_txn *txn);
 struct lmdb_cursor *lmdb_writer_cursor_new(struct lmdb_store *store);
 /* Bytes of the pages of all records. O(1). */
 uint64_t lmdb_tree_bytes(struct lmdb_store *store);
+/* How many records there are. Any thread. O(1). */
+uint64_t lmdb_records(struct lmdb_store *store);
 
 /* ---- space */
 

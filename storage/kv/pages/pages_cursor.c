@@ -206,6 +206,7 @@ static void remember_allowed(struct pages *pages, const struct pages_cursor *cur
     if (range.has_to)
         set_bound(&pages->allowed_to, range.to);
     pages->allowed = true;
+    pages->allowed_leaves++;
 }
 
 enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
@@ -223,4 +224,26 @@ enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
     if (status == DUEQ_OK)
         remember_allowed(pages, &cursor, key);
     return status;
+}
+
+uint64_t pages_allowed_leaves(const struct pages *pages)
+{
+    return pages->allowed_leaves;
+}
+
+bool pages_next_in_leaf(struct pages *pages, struct dueq_slice key, struct dueq_slice *ret_key)
+{
+    struct pages_cursor cursor = {.pages = pages};
+    const uint8_t *leaf;
+    unsigned index;
+    bool exact;
+
+    if (find(&cursor, key, &exact) != DUEQ_OK)
+        return false;
+    leaf = page_path_leaf(&cursor);
+    index = cursor.index[cursor.depth - 1] + exact;
+    if (index == page_count(leaf))
+        return false;
+    *ret_key = page_key_at(leaf, index);
+    return true;
 }

@@ -35,5 +35,9 @@ enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *re
 /* Checks every page that LMDB may use to change that key. Cheap if the key is in the same leaf
  * as the key before. */
 enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key);
+/* Grows when a key is allowed that is in another leaf than the one before. */
+uint64_t pages_allowed_leaves(const struct pages *pages);
+/* The key that comes after this one in the same leaf. False: there is none. */
+bool pages_next_in_leaf(struct pages *pages, struct dueq_slice key, struct dueq_slice *ret_key);
 
 #endif

@@ -41,6 +41,7 @@ struct pages {
     uint64_t marks[PAGE_SIZE_MOST / 2 / 64]; /* where nodes begin */
     /* the leaf that was allowed last, and the keys that lie in it */
     bool allowed, allowed_last;
+    uint64_t allowed_leaves; /* so far */
     struct pages_bound allowed_from, allowed_to;
     struct pages_limit *limit; /* NULL: none */
     /* a ring; void without the bit in `sound` */

@@ -277,6 +277,117 @@ static void a_list_with_pages_to_spare_is_sound(void **state)
     put("three");
 }
 
+/* ---- appending in the middle */
+
+enum { BODIES = 4000, OTHERS = 40, BODY = 270 };
+
+static void begin(struct lmdb_txn **ret_txn)
+{
+    assert_int_equal(lmdb_begin(test.store, ret_txn), DUEQ_OK);
+}
+
+static void put_in(struct lmdb_txn *txn, const char *table, int number, const char *value,
+                   size_t size)
+{
+    char key[32];
+
+    snprintf(key, sizeof(key), "%s%06d", table, number);
+    assert_int_equal(lmdb_put(txn, text(key), dueq_slice(value, size)), DUEQ_OK);
+}
+
+static void del_in(struct lmdb_txn *txn, const char *table, int number)
+{
+    char key[32];
+
+    snprintf(key, sizeof(key), "%s%06d", table, number);
+    assert_int_equal(lmdb_del(txn, text(key)), DUEQ_OK);
+}
+
+static void expect(const char *table, int number, const char *value)
+{
+    struct dueq_slice found;
+    char key[32];
+
+    snprintf(key, sizeof(key), "%s%06d", table, number);
+    if (value == NULL) {
+        assert_int_equal(lmdb_get(test.store, text(key), &found), DUEQ_NOTFOUND);
+        return;
+    }
+    assert_int_equal(lmdb_get(test.store, text(key), &found), DUEQ_OK);
+    assert_memory_equal(found.data, value, strlen(value));
+}
+
+static void put_others(void)
+{
+    struct lmdb_txn *txn;
+
+    begin(&txn);
+    for (int i = 0; i < OTHERS; i++)
+        put_in(txn, "c", i, "other", 5);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+}
+
+/* Bodies come before what stands in the same leaf. A page has place for 14 of them. */
+static void appended_bodies_fill_their_pages(void **state)
+{
+    struct lmdb_census census;
+    struct lmdb_txn *txn;
+    char body[BODY] = "body";
+
+    (void)state;
+    put_others();
+    for (int i = 0; i < BODIES;) {
+        begin(&txn);
+        do
+            put_in(txn, "b", i, body, sizeof(body));
+        while (++i % 1000 != 0);
+        assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    }
+    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+    assert_int_equal(lmdb_check(test.store, &census), DUEQ_OK);
+    print_message("%d pages\n", (int)(census.pages - census.free_pages));
+    assert_true(census.pages - census.free_pages < BODIES / 12);
+    for (int i = 0; i < BODIES; i++)
+        expect("b", i, "body");
+    for (int i = 0; i < OTHERS; i++)
+        expect("c", i, "other");
+}
+
+/* They are deleted, changed and joined by others in the same transaction. */
+static void what_has_stepped_aside_is_changed(void **state)
+{
+    struct lmdb_txn *txn;
+    char body[BODY] = "body";
+
+    (void)state;
+    put_others();
+    begin(&txn);
+    del_in(txn, "c", 7);
+    for (int i = 0; i < 100; i++)
+        put_in(txn, "b", i, body, sizeof(body));
+    del_in(txn, "c", 0);
+    put_in(txn, "c", 1, "changed", 7);
+    for (int i = 0; i < 100; i++)
+        put_in(txn, "c000001x", i, body, sizeof(body));
+    del_in(txn, "c", 3);
+    put_in(txn, "d", 1, "new", 3);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    begin(&txn);
+    for (int i = 100; i < 200; i++)
+        put_in(txn, "b", i, body, sizeof(body));
+    lmdb_abort(txn);
+    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+    for (int i = 0; i < 200; i++)
+        expect("b", i, i < 100 ? "body" : NULL);
+    for (int i = 0; i < 100; i++)
+        expect("c000001x", i, "body");
+    for (int i = 2; i < OTHERS; i++)
+        expect("c", i, i == 3 || i == 7 ? NULL : "other");
+    expect("c", 0, NULL);
+    expect("c", 1, "changed");
+    expect("d", 1, "new");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +400,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_that_the_file_cuts_off_is_no_signal, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_list_with_pages_to_spare_is_sound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(appended_bodies_fill_their_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
