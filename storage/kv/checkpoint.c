@@ -15,8 +15,8 @@ enum {
     RETRY_USEC = 200 * 1000,
     RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
-    FOLD_RECORDS = 8192, /* of a transaction: neighbours share pages */
-    FOLD_LEAST = MERGE_LEAST
+    FOLD_LEAST = MERGE_LEAST,
+    FOLD_SHARE = 3 /* times the records of a table */
 };
 
 struct checkpoint {
@@ -34,10 +34,10 @@ struct checkpoint {
     struct checkpoint_mark mark;
     /* the thread's own */
     struct merge merge;
-    struct fold *fold;
+    struct fold *fold;              /* of runs into the tables */
+    struct fold *level;             /* of runs into one of the next level, which comes first */
     struct checkpoint_mark written; /* the mark in LMDB */
-    uint64_t fold_end;              /* runs before it are being folded; 0: none are */
-    size_t fold_limit;              /* records of a transaction */
+    size_t fold_limit;              /* records of a transaction at most */
     size_t fold_debt;               /* records to be folded before the next table */
     bool fold_full;                 /* there was no room; try again after the next table */
     bool tight;                     /* nor was there for the last table */
@@ -57,12 +57,15 @@ static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_m
                                     checkpoint_asks_fn asks, void *arg)
 {
     struct fold *fold = fold_new(lmdb);
-    uint64_t end = mark->runs.first + 1;
-    enum dueq_status status = fold == NULL ? DUEQ_NOMEM : DUEQ_OK;
-    size_t limit = FOLD_RECORDS, moved;
+    enum dueq_status status = DUEQ_OK;
+    size_t limit, moved;
 
-    while (status == DUEQ_OK && mark->runs.first < end) {
-        status = fold_step(fold, mark, end, limit, &moved);
+    if (fold == NULL)
+        return DUEQ_NOMEM;
+    fold_begin(fold, &mark->runs, 0, 1, 0);
+    limit = fold_records(fold, &mark->runs);
+    while (status == DUEQ_OK && fold_is_running(fold)) {
+        status = fold_step(fold, mark, limit, &moved);
         if (status == DUEQ_OK) {
             status = lmdb_renew(lmdb);
             if (status == DUEQ_OK)
@@ -102,7 +105,7 @@ enum dueq_status checkpoint_merge(struct lmdb_store *lmdb, const struct memtable
     enum dueq_status status = mark_read(lmdb, &now);
     struct merge merge;
 
-    if (status == DUEQ_OK && run_list_count(&now.runs) == RUNS_MOST)
+    if (status == DUEQ_OK && now.runs.count == RUNS_MOST)
         status = fold_oldest(lmdb, &now, asks, arg);
     if (status != DUEQ_OK)
         return status;
@@ -157,7 +160,8 @@ static bool wants_tending(const struct checkpoint *checkpoint)
 static void count_runs(struct checkpoint *checkpoint, size_t folded)
 {
     pthread_mutex_lock(&checkpoint->lock);
-    checkpoint->stats.runs = run_list_count(&checkpoint->written.runs);
+    checkpoint->stats.runs = checkpoint->written.runs.count;
+    checkpoint->stats.run_records = run_list_records(&checkpoint->written.runs);
     checkpoint->stats.folded += folded;
     pthread_mutex_unlock(&checkpoint->lock);
 }
@@ -172,16 +176,22 @@ static void note_commit(struct checkpoint *checkpoint)
 
 static bool wants_fold(const struct checkpoint *checkpoint)
 {
-    return checkpoint->fold_end != 0 && !checkpoint->fold_full;
+    return (fold_is_running(checkpoint->level) || fold_is_running(checkpoint->fold)) &&
+           !checkpoint->fold_full;
 }
 
 /* Runs one transaction. DUEQ_FULL never comes out: then there is no fold until the next table.
  */
 static enum dueq_status fold_some(struct checkpoint *checkpoint)
 {
-    size_t moved = 0;
-    enum dueq_status status = fold_step(checkpoint->fold, &checkpoint->written,
-                                        checkpoint->fold_end, checkpoint->fold_limit, &moved);
+    struct fold *fold =
+        fold_is_running(checkpoint->level) ? checkpoint->level : checkpoint->fold;
+    size_t most = fold_records(fold, &checkpoint->written.runs), moved = 0;
+    enum dueq_status status;
+
+    if (checkpoint->fold_limit > most)
+        checkpoint->fold_limit = most;
+    status = fold_step(fold, &checkpoint->written, checkpoint->fold_limit, &moved);
 
     if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
         checkpoint->fold_full = checkpoint->fold_limit == FOLD_LEAST;
@@ -193,26 +203,35 @@ static enum dueq_status fold_some(struct checkpoint *checkpoint)
         return status;
     note_commit(checkpoint);
     count_runs(checkpoint, moved);
-    checkpoint->fold_limit = FOLD_RECORDS;
+    checkpoint->fold_limit = SIZE_MAX;
     checkpoint->fold_debt -= moved < checkpoint->fold_debt ? moved : checkpoint->fold_debt;
-    if (checkpoint->written.runs.first == checkpoint->fold_end)
-        checkpoint->fold_end = 0;
     return DUEQ_OK;
 }
 
-/* After each table as many records are folded as the table has brought and half of that again,
- * so a fold ends before the runs are too many. */
+/* After each table so many records are folded that folds keep up with tables: each record is
+ * moved once for each level. */
 static void plan_fold(struct checkpoint *checkpoint)
 {
     const struct run_list *runs = &checkpoint->written.runs;
 
     checkpoint->fold_full = false;
-    checkpoint->fold_limit = FOLD_RECORDS;
-    checkpoint->fold_debt = checkpoint->merge.in_run + checkpoint->merge.in_run / 2;
-    if (checkpoint->fold_end == 0 &&
-        run_list_count(runs) >=
-            fold_from(checkpoint->lmdb, memtable_reserved(checkpoint->table)))
-        checkpoint->fold_end = runs->next;
+    checkpoint->fold_limit = SIZE_MAX;
+    checkpoint->fold_debt = FOLD_SHARE * checkpoint->merge.in_run;
+    if (fold_is_running(checkpoint->level))
+        return;
+    if (fold_is_running(checkpoint->fold) ||
+        !fold_tables_if_due(checkpoint->fold, runs, memtable_reserved(checkpoint->table)))
+        fold_level_if_due(checkpoint->level, runs, fold_end(checkpoint->fold, runs));
+}
+
+/* Folds all runs into the tables, and no longer some of them into another. */
+static void begin_tables(struct checkpoint *checkpoint)
+{
+    const struct run_list *runs = &checkpoint->written.runs;
+
+    fold_cancel(checkpoint->level);
+    if (!fold_is_running(checkpoint->fold))
+        fold_begin(checkpoint->fold, runs, 0, runs->count, 0);
 }
 
 /* ---- one table */
@@ -233,15 +252,17 @@ static enum dueq_status make_place(struct checkpoint *checkpoint)
 {
     enum dueq_status status = DUEQ_OK;
 
-    while (run_list_count(&checkpoint->written.runs) == RUNS_MOST && status == DUEQ_OK &&
+    while (checkpoint->written.runs.count == RUNS_MOST && status == DUEQ_OK &&
            !atomic_load(&checkpoint->stop)) {
-        if (checkpoint->fold_end == 0)
-            checkpoint->fold_end = checkpoint->written.runs.next;
+        if (checkpoint->fold_full || fold_needs_place(checkpoint->level) ||
+            !wants_fold(checkpoint))
+            begin_tables(checkpoint);
+        checkpoint->fold_full = false;
         status = fold_some(checkpoint);
         if (checkpoint->fold_full)
             be_refused(checkpoint, true);
-        checkpoint->fold_full = false;
     }
+    checkpoint->fold_full = false;
     return status;
 }
 
@@ -262,15 +283,13 @@ static enum dueq_status begin_merge(struct checkpoint *checkpoint)
 /* A fold may set pages free for the merge: a tombstone takes a record with it. */
 static enum dueq_status fold_for_room(struct checkpoint *checkpoint)
 {
-    struct run_list *runs = &checkpoint->written.runs;
     enum dueq_status status;
 
-    if (run_list_count(runs) == 0)
+    if (checkpoint->written.runs.count == 0)
         return DUEQ_OK;
-    if (checkpoint->fold_end == 0)
-        checkpoint->fold_end = runs->next;
+    begin_tables(checkpoint);
     status = fold_some(checkpoint);
-    checkpoint->merge.mark.runs.first = runs->first;
+    checkpoint->merge.mark.runs = checkpoint->written.runs;
     return status;
 }
 
@@ -515,7 +534,7 @@ static void compact_unlocked(struct checkpoint *checkpoint)
 static bool folds_before_copy(const struct checkpoint *checkpoint)
 {
     return checkpoint->table == NULL && !checkpoint->fold_full &&
-           run_list_count(&checkpoint->written.runs) > 0;
+           checkpoint->written.runs.count > 0;
 }
 
 /* Under the lock, which is released meanwhile. */
@@ -525,8 +544,7 @@ static void fold_or_compact(struct checkpoint *checkpoint)
         compact_unlocked(checkpoint);
         return;
     }
-    if (checkpoint->fold_end == 0)
-        checkpoint->fold_end = checkpoint->written.runs.next;
+    begin_tables(checkpoint);
     fold_unlocked(checkpoint);
     if (wants_files(checkpoint))
         prepare_unlocked(checkpoint);
@@ -631,6 +649,12 @@ static void init_sync(struct checkpoint *checkpoint)
     pthread_condattr_destroy(&monotonic);
 }
 
+static void free_folds(struct checkpoint *checkpoint)
+{
+    fold_free(checkpoint->fold);
+    fold_free(checkpoint->level);
+}
+
 enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal,
                                 struct chunk_pool *chunks, const struct dueq_io *io,
                                 void (*notify)(void *arg), void *notify_arg,
@@ -648,18 +672,22 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
     checkpoint->notify = notify;
     checkpoint->notify_arg = notify_arg;
     checkpoint->fold = fold_new(lmdb);
-    status = checkpoint->fold == NULL ? DUEQ_NOMEM : mark_read(lmdb, &checkpoint->written);
+    checkpoint->level = fold_new(lmdb);
+    status = checkpoint->fold == NULL || checkpoint->level == NULL
+                 ? DUEQ_NOMEM
+                 : mark_read(lmdb, &checkpoint->written);
     if (status != DUEQ_OK) {
-        fold_free(checkpoint->fold);
+        free_folds(checkpoint);
         free(checkpoint);
         return status;
     }
     lmdb_get_room(lmdb, &checkpoint->stats.room);
-    checkpoint->stats.runs = run_list_count(&checkpoint->written.runs);
+    checkpoint->stats.runs = checkpoint->written.runs.count;
+    checkpoint->stats.run_records = run_list_records(&checkpoint->written.runs);
     atomic_store(&checkpoint->room, true);
     init_sync(checkpoint);
     if (pthread_create(&checkpoint->thread, NULL, run_thread, checkpoint) != 0) {
-        fold_free(checkpoint->fold);
+        free_folds(checkpoint);
         free(checkpoint);
         return DUEQ_NOMEM;
     }
@@ -677,7 +705,7 @@ void checkpoint_free(struct checkpoint *checkpoint)
     pthread_mutex_unlock(&checkpoint->lock);
     pthread_join(checkpoint->thread, NULL);
     memtable_free(checkpoint->merged);
-    fold_free(checkpoint->fold);
+    free_folds(checkpoint);
     pthread_cond_destroy(&checkpoint->work);
     pthread_cond_destroy(&checkpoint->ended);
     pthread_mutex_destroy(&checkpoint->lock);

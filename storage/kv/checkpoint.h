@@ -54,8 +54,8 @@ bool checkpoint_has_room(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
     uint64_t count, usec_last, failures, lsn;
-    uint64_t runs, folded; /* folded: records */
-    struct lmdb_room room; /* at the end of the last checkpoint */
+    uint64_t runs, run_records, folded; /* folded: records */
+    struct lmdb_room room;              /* at the end of the last checkpoint */
 };
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);

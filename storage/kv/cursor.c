@@ -151,9 +151,16 @@ static enum dueq_status seek_lmdb(struct kv_cursor *cursor, struct dueq_slice ke
 
 /* ---- a run */
 
+static const struct run *run_at(const struct kv_cursor *cursor, int index)
+{
+    const struct run_list *runs = &cursor->kv->runs;
+
+    return &runs->runs[runs->count - 1 - (unsigned)(index - LEVEL_RUN)];
+}
+
 static uint64_t run_of(const struct kv_cursor *cursor, int index)
 {
-    return cursor->kv->runs.next - 1 - (uint64_t)(index - LEVEL_RUN);
+    return run_at(cursor, index)->number;
 }
 
 static enum dueq_status take_run(struct kv_cursor *cursor, int index, struct run_key *run,
@@ -184,7 +191,7 @@ static enum dueq_status search_run(struct kv_cursor *cursor, int index, struct d
     status =
         take_run(cursor, index, &run,
                  forward ? lmdb_seek(level->lmdb, whole) : seek_before(level->lmdb, whole));
-    if (status == DUEQ_OK && forward)
+    if (status == DUEQ_OK && forward && run_at(cursor, index)->whole)
         gaps_note(&cursor->kv->gaps, run_of(cursor, index), key,
                   level->there ? level->key : dueq_slice(NULL, 0));
     return status;
@@ -324,7 +331,7 @@ static enum dueq_status notice_snapshot(struct kv_cursor *cursor)
     status = kv_see_runs(kv);
     if (status != DUEQ_OK)
         return status;
-    cursor->bottom = LEVEL_RUN + (int)run_list_count(&kv->runs);
+    cursor->bottom = LEVEL_RUN + (int)kv->runs.count;
     status = open_levels(cursor);
     if (status == DUEQ_OK)
         cursor->generation_seen = generation;
@@ -743,9 +750,8 @@ static bool is_alone(const struct kv_cursor *cursor, int index,
 
     if (!entry->fresh)
         return false;
-    return index == LEVEL_ACTIVE ||
-           (run_list_count(&kv->runs) > 0 && kv->runs.next == kv->frozen_run &&
-            runs_take(dueq_slice(entry->key, entry->key_size)));
+    return index == LEVEL_ACTIVE || (kv->runs.count > 0 && kv->runs.next == kv->frozen_run &&
+                                     runs_take(dueq_slice(entry->key, entry->key_size)));
 }
 
 /* Moves the slab's end to the first entry of a memtable that is not alone. */

@@ -1,12 +1,19 @@
 #include "storage/kv/fold.h"
 
+#include "storage/kv/run_erase.h"
+#include "storage/kv/run_filter.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 enum {
-    FROM_LEAST = 4,
-    FROM_MOST = RUNS_MOST / 2, /* the rest is for checkpoints that come during a fold */
-    TREE_SHARE = 2
+    TABLES_FROM = 4,  /* runs */
+    TREE_SHARE = 2,   /* and one for so many memtables of data */
+    TABLES_SHARE = 4, /* how many times their records all others may be */
+    CHECKPOINTS = 24, /* runs of level 0 that become one */
+    LEVEL_FROM = 8,   /* of another level */
+    RECORDS_DENSE = 32768,
+    RECORDS_SPARSE = 8192 /* each may change a page */
 };
 
 /* One run, at its first record that is not moved yet. */
@@ -22,6 +29,10 @@ struct fold {
     struct lmdb_store *lmdb;
     struct head heads[RUNS_MOST]; /* the newest last */
     unsigned count;
+    uint64_t oldest, newest;  /* numbers of the runs that are folded; 0: none are */
+    unsigned level;           /* of the run that takes the records; 0: the tables do */
+    uint64_t into;            /* its number; 0: there is none yet */
+    struct run_filter filter; /* its filter */
 };
 
 /* ---- reading */
@@ -41,14 +52,20 @@ static enum dueq_status go_to_begin(struct head *head)
     return take(head, lmdb_seek(head->cursor, run_key_first(&head->run)));
 }
 
-static enum dueq_status open_heads(struct fold *fold, const struct run_list *runs, uint64_t end)
+static unsigned begin_of(const struct fold *fold, const struct run_list *runs)
 {
+    return run_list_find(runs, fold->oldest);
+}
+
+static enum dueq_status open_heads(struct fold *fold, const struct run_list *runs)
+{
+    unsigned begin = begin_of(fold, runs);
     enum dueq_status status = DUEQ_OK;
 
-    fold->count = (unsigned)(end - runs->first);
+    fold->count = fold_end(fold, runs) - begin;
     for (unsigned i = 0; i < fold->count && status == DUEQ_OK; i++) {
         fold->heads[i].moved = 0;
-        run_key_start(&fold->heads[i].run, runs->first + i);
+        run_key_start(&fold->heads[i].run, runs->runs[begin + i].number);
         status = go_to_begin(&fold->heads[i]);
     }
     return status;
@@ -85,15 +102,31 @@ static enum dueq_status pass(struct fold *fold, struct dueq_slice key)
 
 /* ---- moving */
 
+static enum dueq_status put_in_run(struct fold *fold, struct lmdb_txn *txn,
+                                   const struct head *head)
+{
+    struct run_key run;
+
+    if (fold->filter.bytes != NULL && run_filter_covers(head->key))
+        run_filter_add(&fold->filter, head->key);
+    run_key_start(&run, fold->into);
+    return lmdb_put(txn, run_key_of(&run, head->key), lmdb_value(head->cursor));
+}
+
+static enum dueq_status put(struct fold *fold, struct lmdb_txn *txn, const struct head *head)
+{
+    if (fold->level > 0)
+        return put_in_run(fold, txn, head);
+    return head->tombstone ? lmdb_del(txn, head->key) : lmdb_put(txn, head->key, head->value);
+}
+
 static enum dueq_status put_some(struct fold *fold, struct lmdb_txn *txn, size_t limit,
                                  size_t *ret_moved)
 {
     struct head *head;
 
-    *ret_moved = 0;
     while (*ret_moved < limit && (head = nearest(fold)) != NULL) {
-        enum dueq_status status =
-            head->tombstone ? lmdb_del(txn, head->key) : lmdb_put(txn, head->key, head->value);
+        enum dueq_status status = put(fold, txn, head);
 
         if (status == DUEQ_OK)
             status = pass(fold, head->key);
@@ -118,66 +151,222 @@ static enum dueq_status del_moved(struct head *head, struct lmdb_txn *txn)
     return status;
 }
 
-/* Of a run whose other records are moved. */
-static enum dueq_status del_filter(struct head *head, struct lmdb_txn *txn)
+/* Of what is moved, when it was the last. */
+static enum dueq_status erase_runs(struct fold *fold, struct lmdb_txn *txn)
 {
-    enum dueq_status status = lmdb_seek(head->cursor, run_key_head(&head->run));
-    struct dueq_slice key;
+    enum dueq_status status = DUEQ_OK;
+    bool done;
 
-    while (status == DUEQ_OK && run_key_has_head(&head->run, lmdb_key(head->cursor)) &&
-           !run_key_read(&head->run, lmdb_key(head->cursor), &key)) {
-        status = lmdb_del(txn, lmdb_key(head->cursor));
-        if (status == DUEQ_OK)
-            status = lmdb_next(head->cursor);
+    for (unsigned i = 0; i < fold->count && status == DUEQ_OK; i++)
+        status = run_erase(txn, fold->heads[i].cursor, &fold->heads[i].run, SIZE_MAX, &done);
+    return status;
+}
+
+static enum dueq_status put_filter(const struct fold *fold, struct lmdb_txn *txn)
+{
+    enum dueq_status status = DUEQ_OK;
+    struct run_key run;
+
+    run_key_start(&run, fold->into);
+    for (unsigned i = 0; fold->filter.bytes != NULL && i < fold->filter.chunks; i++) {
+        status = lmdb_put(txn, run_filter_key(&run, i), run_filter_chunk(&fold->filter, i));
+        if (status != DUEQ_OK)
+            break;
     }
-    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+    return status;
 }
 
 static enum dueq_status end_runs(struct fold *fold, struct lmdb_txn *txn,
-                                 struct checkpoint_mark *mark, uint64_t end)
+                                 struct checkpoint_mark *mark)
 {
-    enum dueq_status status = DUEQ_OK;
+    enum dueq_status status = erase_runs(fold, txn);
 
-    for (unsigned i = 0; i < fold->count && status == DUEQ_OK; i++)
-        status = del_filter(&fold->heads[i], txn);
-    mark->runs.first = end;
+    run_list_remove(&mark->runs, begin_of(fold, &mark->runs), fold->count);
+    if (fold->level > 0) {
+        mark->runs.runs[run_list_find(&mark->runs, fold->into)].whole = true;
+        if (status == DUEQ_OK)
+            status = put_filter(fold, txn);
+    }
     return status == DUEQ_OK ? mark_put(txn, mark) : status;
 }
 
-static enum dueq_status move_some(struct fold *fold, struct lmdb_txn *txn,
-                                  struct checkpoint_mark *mark, uint64_t end, size_t limit,
-                                  size_t *ret_moved)
+static void count_moved(const struct fold *fold, struct run_list *runs, size_t moved)
 {
-    enum dueq_status status = open_heads(fold, &mark->runs, end);
-    bool done = false;
+    struct run *run = &runs->runs[begin_of(fold, runs)];
+
+    if (fold->level > 0)
+        runs->runs[run_list_find(runs, fold->into)].records += moved;
+    for (unsigned i = 0; i < fold->count; i++) {
+        size_t gone = fold->heads[i].moved;
+
+        run[i].records -= gone < run[i].records ? gone : run[i].records;
+    }
+}
+
+static enum dueq_status move_some(struct fold *fold, struct lmdb_txn *txn,
+                                  struct checkpoint_mark *mark, size_t limit, size_t *ret_moved,
+                                  bool *ret_done)
+{
+    enum dueq_status status = open_heads(fold, &mark->runs);
 
     if (status == DUEQ_OK)
         status = put_some(fold, txn, limit, ret_moved);
-    if (status == DUEQ_OK)
-        done = nearest(fold) == NULL;
+    if (status != DUEQ_OK)
+        return status;
+    *ret_done = nearest(fold) == NULL;
+    count_moved(fold, &mark->runs, *ret_moved);
     for (unsigned i = 0; i < fold->count && status == DUEQ_OK; i++)
         status = del_moved(&fold->heads[i], txn);
-    return status == DUEQ_OK && done ? end_runs(fold, txn, mark, end) : status;
+    return status == DUEQ_OK && *ret_done ? end_runs(fold, txn, mark) : status;
 }
 
-enum dueq_status fold_step(struct fold *fold, struct checkpoint_mark *mark, uint64_t end,
-                           size_t limit, size_t *ret_moved)
+/* ---- the run that takes the records */
+
+/* As large as theirs together. Without memory it has none. */
+static enum dueq_status make_filter(struct fold *fold, const struct checkpoint_mark *mark)
 {
-    struct checkpoint_mark after = *mark;
+    enum dueq_status status = open_heads(fold, &mark->runs);
+    unsigned chunks = 0, more = 0;
+
+    for (unsigned i = 0; i < fold->count && status == DUEQ_OK; i++, chunks += more)
+        status = run_filter_count(fold->heads[i].cursor, &fold->heads[i].run, &more);
+    run_filter_release(&fold->filter);
+    if (status == DUEQ_OK)
+        run_filter_init_chunks(&fold->filter, mark->runs.next, mark->seed, chunks);
+    return status;
+}
+
+/* It stands before those that are folded into it, so they hide what it has. */
+static enum dueq_status make_run(struct fold *fold, struct lmdb_txn *txn,
+                                 struct checkpoint_mark *mark, size_t limit)
+{
+    struct run_key left;
+    bool cleared;
+    enum dueq_status status;
+
+    run_key_start(&left, mark->runs.next);
+    status = run_erase(txn, fold->heads[0].cursor, &left, limit, &cleared);
+    if (status == DUEQ_OK && cleared)
+        status = make_filter(fold, mark);
+    if (status != DUEQ_OK || !cleared)
+        return status;
+    run_list_add(&mark->runs, begin_of(fold, &mark->runs), fold->level);
+    return mark_put(txn, mark);
+}
+
+/* ---- a transaction */
+
+static enum dueq_status run_transaction(struct fold *fold, struct checkpoint_mark *mark,
+                                        size_t limit, size_t *ret_moved, bool *ret_done)
+{
     struct lmdb_txn *txn;
     enum dueq_status status = lmdb_begin(fold->lmdb, &txn);
 
     if (status != DUEQ_OK)
         return status;
-    status = move_some(fold, txn, &after, end, limit, ret_moved);
-    if (status != DUEQ_OK) {
-        lmdb_abort(txn);
-        return status;
-    }
-    status = lmdb_commit(txn);
+    status = fold->level > 0 && fold->into == 0
+                 ? make_run(fold, txn, mark, limit)
+                 : move_some(fold, txn, mark, limit, ret_moved, ret_done);
     if (status == DUEQ_OK)
-        *mark = after;
+        return lmdb_commit(txn);
+    lmdb_abort(txn);
     return status;
+}
+
+enum dueq_status fold_step(struct fold *fold, struct checkpoint_mark *mark, size_t limit,
+                           size_t *ret_moved)
+{
+    struct checkpoint_mark after = *mark;
+    bool done = false;
+    enum dueq_status status;
+
+    *ret_moved = 0;
+    status = run_transaction(fold, &after, limit, ret_moved, &done);
+    if (status != DUEQ_OK)
+        return status;
+    if (after.runs.next > mark->runs.next)
+        fold->into = mark->runs.next;
+    if (done)
+        fold_cancel(fold);
+    *mark = after;
+    return DUEQ_OK;
+}
+
+/* ---- what to fold */
+
+void fold_begin(struct fold *fold, const struct run_list *runs, unsigned from, unsigned end,
+                unsigned level)
+{
+    assert(from < end && end <= runs->count && (level > 0 || from == 0));
+    fold_cancel(fold);
+    fold->oldest = runs->runs[from].number;
+    fold->newest = runs->runs[end - 1].number;
+    fold->level = level;
+}
+
+/* Has each page that changes several of the records? */
+static bool is_dense(const struct fold *fold, const struct run_list *runs)
+{
+    return lmdb_records(fold->lmdb) <= (1 + TABLES_SHARE) * run_list_records(runs);
+}
+
+bool fold_tables_if_due(struct fold *fold, const struct run_list *runs, size_t table)
+{
+    uint64_t from = lmdb_tree_bytes(fold->lmdb) / (TREE_SHARE * (uint64_t)table + 1);
+
+    if (from < TABLES_FROM)
+        from = TABLES_FROM;
+    if (runs->count < (from < CHECKPOINTS ? from : CHECKPOINTS) || !is_dense(fold, runs))
+        return false;
+    fold_begin(fold, runs, 0, runs->count, 0);
+    return true;
+}
+
+/* Older runs have higher levels. */
+bool fold_level_if_due(struct fold *fold, const struct run_list *runs, unsigned from)
+{
+    unsigned end = runs->count, at = end;
+
+    if (runs->count == RUNS_MOST)
+        return false;
+    for (; end > from; end = at) {
+        unsigned level = runs->runs[end - 1].level;
+
+        while (at > from && runs->runs[at - 1].level == level)
+            at--;
+        if (end - at >= (level == 0 ? CHECKPOINTS : LEVEL_FROM)) {
+            fold_begin(fold, runs, at, end, level + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+void fold_cancel(struct fold *fold)
+{
+    run_filter_release(&fold->filter);
+    fold->oldest = fold->newest = fold->into = 0;
+    fold->level = 0;
+}
+
+bool fold_is_running(const struct fold *fold)
+{
+    return fold->newest != 0;
+}
+
+size_t fold_records(const struct fold *fold, const struct run_list *runs)
+{
+    return fold->level > 0 || is_dense(fold, runs) ? RECORDS_DENSE : RECORDS_SPARSE;
+}
+
+bool fold_needs_place(const struct fold *fold)
+{
+    return fold->level > 0 && fold->into == 0;
+}
+
+unsigned fold_end(const struct fold *fold, const struct run_list *runs)
+{
+    return fold->newest == 0 ? 0 : run_list_find(runs, fold->newest) + 1;
 }
 
 /* ---- life */
@@ -205,12 +394,6 @@ void fold_free(struct fold *fold)
         return;
     for (unsigned i = 0; i < RUNS_MOST; i++)
         lmdb_cursor_free(fold->heads[i].cursor);
+    run_filter_release(&fold->filter);
     free(fold);
-}
-
-unsigned fold_from(struct lmdb_store *lmdb, size_t table)
-{
-    uint64_t runs = lmdb_tree_bytes(lmdb) / (TREE_SHARE * (uint64_t)table + 1);
-
-    return runs < FROM_LEAST ? FROM_LEAST : runs > FROM_MOST ? FROM_MOST : (unsigned)runs;
 }

@@ -1,7 +1,8 @@
-/* Folds runs into the tables: moves their records there, in the order of keys and in
- * transactions of bounded size. After each transaction the store contains the same as before,
- * so a fold can stop anywhere, and needs no record of where it is: what is moved is no longer
- * in the runs. Private to storage/kv; for the thread that writes. */
+/* Folds runs: moves their records into the tables, or into one run that takes their place. It
+ * does so in the order of keys and in transactions of bounded size. After each transaction the
+ * store contains the same as before, so a fold can stop anywhere, and needs no record of where
+ * it is: what is moved is no longer in the runs. Private to storage/kv; for the thread that
+ * writes. */
 #ifndef DUEQ_FOLD_H
 #define DUEQ_FOLD_H
 
@@ -12,14 +13,31 @@ struct fold;
 struct fold *fold_new(struct lmdb_store *lmdb); /* NULL: out of memory */
 void fold_free(struct fold *fold);              /* NULL is fine */
 
-/* How many runs there are when a fold should begin. A fold changes most pages of the tables, so
- * the larger they are, the more runs it should have. table: bytes of a memtable. */
-unsigned fold_from(struct lmdb_store *lmdb, size_t table);
+/* Begins to fold the runs of the list from number `from` on, before number `end`. level: of the
+ * run that takes their place; 0: the tables take them, and `from` is 0. */
+void fold_begin(struct fold *fold, const struct run_list *runs, unsigned from, unsigned end,
+                unsigned level);
+/* Begins to fold all runs into the tables, if it is time: a fold changes most of their pages,
+ * so there must be many records for it. table: bytes of a memtable. Returns whether it has
+ * begun. */
+bool fold_tables_if_due(struct fold *fold, const struct run_list *runs, size_t table);
+/* Begins to fold runs of one level into a run of the next one, if there are enough of them from
+ * number `from` of the list on. Returns whether it has begun. */
+bool fold_level_if_due(struct fold *fold, const struct run_list *runs, unsigned from);
+/* A run that has taken records stays; it has no filter. */
+void fold_cancel(struct fold *fold);
 
-/* Moves up to `limit` records of the runs before `end`, in one transaction. When these runs
- * are empty it writes the mark without them, and *mark->runs.first is `end`. *ret_moved: how
- * many. On failure nothing has changed. */
-enum dueq_status fold_step(struct fold *fold, struct checkpoint_mark *mark, uint64_t end,
-                           size_t limit, size_t *ret_moved);
+bool fold_is_running(const struct fold *fold);
+/* How many records a transaction should move, for the memory that its pages take. */
+size_t fold_records(const struct fold *fold, const struct run_list *runs);
+/* Is there a place for a run yet to be taken? */
+bool fold_needs_place(const struct fold *fold);
+/* Where in the list the runs end that are being folded; 0: none are. */
+unsigned fold_end(const struct fold *fold, const struct run_list *runs);
+
+/* Moves up to `limit` records in one transaction; the last one ends the fold and writes the
+ * mark. *ret_moved: how many. On failure nothing has changed. */
+enum dueq_status fold_step(struct fold *fold, struct checkpoint_mark *mark, size_t limit,
+                           size_t *ret_moved);
 
 #endif

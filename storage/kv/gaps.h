@@ -1,7 +1,8 @@
 /* Gaps: where runs have nothing. A walk through the schedule starts at the head of a lane, and
- * then in most runs the next record of this lane is far away. Runs never gain records, so what
- * a search has found stays true: the next search of the lane need not search these runs. They
- * are in RAM only, and a fixed number: forgetting one costs a search. Private to storage/kv. */
+ * then in most runs the next record of this lane is far away. Whole runs never gain records, so
+ * what a search has found stays true: the next search of the lane need not search these runs.
+ * They are in RAM only, and a fixed number: forgetting one costs a search. Private to
+ * storage/kv. */
 #ifndef DUEQ_GAPS_H
 #define DUEQ_GAPS_H
 

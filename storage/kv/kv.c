@@ -72,6 +72,23 @@ const char *kv_failure(const struct kv *kv)
 
 /* ---- reading */
 
+/* Takes the filters of runs that are in the new list to where they are there. */
+static void move_filters(struct kv *kv, const struct run_list *runs)
+{
+    struct run_filter moved[RUNS_MOST] = {0};
+
+    for (unsigned i = 0; i < kv->runs.count; i++) {
+        unsigned at =
+            kv->filters[i].run == 0 ? runs->count : run_list_find(runs, kv->filters[i].run);
+
+        if (at < runs->count)
+            moved[at] = kv->filters[i];
+        else
+            run_filter_release(&kv->filters[i]);
+    }
+    memcpy(kv->filters, moved, sizeof(moved));
+}
+
 enum dueq_status kv_see_runs(struct kv *kv)
 {
     uint64_t generation = lmdb_generation(kv->lmdb);
@@ -83,23 +100,23 @@ enum dueq_status kv_see_runs(struct kv *kv)
     status = mark_read(kv->lmdb, &mark);
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    move_filters(kv, &mark.runs);
     kv->runs = mark.runs;
     kv->runs_seen = generation;
     return DUEQ_OK;
 }
 
-/* Filters of runs that are gone make place for those of new ones; the last ones stay. */
-static bool run_may_have(struct kv *kv, uint64_t run, struct dueq_slice key)
+/* at: of the run in the list. */
+static bool run_may_have(struct kv *kv, unsigned at, struct dueq_slice key)
 {
-    struct run_filter *filter = &kv->filters[run % RUNS_MOST];
+    const struct run *run = &kv->runs.runs[at];
+    struct run_filter *filter = &kv->filters[at];
 
-    if (!run_filter_covers(key))
+    if (!run_filter_covers(key) || !run->whole)
         return true;
-    if (filter->run != run) {
-        run_filter_release(filter);
-        run_filter_read(filter, kv->lmdb, run, kv->seed);
-    }
-    return run_filter_may_have(filter, key);
+    if (filter->run != run->number)
+        run_filter_open(filter, kv->lmdb, run->number, kv->seed);
+    return run_filter_may_have(filter, kv->lmdb, key);
 }
 
 /* DUEQ_NOTFOUND: the run does not say. *ret_tombstone: it says that there is none. */
@@ -128,9 +145,10 @@ static enum dueq_status get_checkpointed(struct kv *kv, struct dueq_slice key,
     status = kv_see_runs(kv);
     if (status != DUEQ_OK)
         return status;
-    for (uint64_t run = kv->runs.next; run-- > kv->runs.first;) {
-        status = run_may_have(kv, run, key) ? get_in_run(kv, run, key, &tombstone, ret_value)
-                                            : DUEQ_NOTFOUND;
+    for (unsigned at = kv->runs.count; at-- > 0;) {
+        status = run_may_have(kv, at, key)
+                     ? get_in_run(kv, kv->runs.runs[at].number, key, &tombstone, ret_value)
+                     : DUEQ_NOTFOUND;
         if (status != DUEQ_NOTFOUND)
             return status == DUEQ_OK && tombstone ? DUEQ_NOTFOUND : status;
     }

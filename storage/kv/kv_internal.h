@@ -35,9 +35,9 @@ struct kv {
     uint64_t levels;                  /* grows when `active` or `frozen` changes */
     struct run_list runs;             /* of the LMDB snapshot of generation runs_seen */
     uint64_t runs_seen;
-    uint64_t frozen_run; /* the number that a run of `frozen` has; 0: not known */
-    struct gaps gaps;    /* of runs */
-    struct run_filter filters[RUNS_MOST]; /* that of a run is at its number modulo RUNS_MOST */
+    uint64_t frozen_run;                  /* runs.next when `frozen` was frozen; 0: not known */
+    struct gaps gaps;                     /* of runs */
+    struct run_filter filters[RUNS_MOST]; /* as the runs are in the list */
     uint64_t commits_seen;          /* checkpoint_commits at the last renewal of the snapshot */
     struct dead_ranges dead_ranges; /* of the merged view */
     struct batch batch;

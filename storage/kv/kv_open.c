@@ -113,7 +113,7 @@ static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark
 
 static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
 {
-    struct checkpoint_mark mark = {.runs = {1, 1}};
+    struct checkpoint_mark mark = {.runs = {.next = 1}};
     enum dueq_status status = kv_options_seed(&kv->options, &mark.seed);
 
     if (status != DUEQ_OK)

@@ -3,25 +3,62 @@
 #include "storage/bytes.h"
 
 enum {
-    SIZE_WITHOUT_RUNS = 24, /* version 1, and whenever there are no runs */
-    SIZE = SIZE_WITHOUT_RUNS + 16
+    SIZE_WITHOUT_RUNS = 24,             /* version 1, and whenever there are no runs */
+    SIZE_2 = SIZE_WITHOUT_RUNS + 16,    /* version 2: first and next number, all of level 0 */
+    LIST_BEGIN = SIZE_WITHOUT_RUNS + 8, /* version 3: next number, and then each run */
+    RUN_SIZE = 18,
+    SIZE_MOST = LIST_BEGIN + RUNS_MOST * RUN_SIZE
 };
+
+/* Of a run, for a mark that does not say how many. */
+static const uint64_t RECORDS_UNKNOWN = 240000;
 
 /* A key that users of the key space cannot use. */
 static const uint8_t mark_key[] = {0};
 
+/* Version 2 has numbers only. How many records such a run has it does not say. */
+static bool read_numbers(const uint8_t *bytes, struct run_list *runs)
+{
+    uint64_t first = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS),
+             next = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS + 8);
+
+    if (first == 0 || next < first || next - first > RUNS_MOST)
+        return false;
+    for (runs->next = first; runs->next < next;) {
+        struct run *run = run_list_add(runs, runs->count, 0);
+
+        run->records = RECORDS_UNKNOWN;
+        run->whole = true;
+    }
+    return true;
+}
+
+static bool read_run(const uint8_t *bytes, uint64_t next, struct run *run)
+{
+    run->number = bytes_read_u64(bytes);
+    run->records = bytes_read_u64(bytes + 8);
+    run->level = bytes[16];
+    run->whole = bytes[17] != 0;
+    return run->number > 0 && run->number < next;
+}
+
 static bool read_runs(struct dueq_slice value, struct run_list *ret_runs)
 {
-    const uint8_t *bytes = value.data;
+    const uint8_t *bytes = value.data, *end = bytes + value.size;
+    bool sound = true;
 
-    *ret_runs = (struct run_list){1, 1};
+    *ret_runs = (struct run_list){.next = 1};
     if (value.size == SIZE_WITHOUT_RUNS)
         return true;
-    if (value.size != SIZE)
+    if (value.size == SIZE_2)
+        return read_numbers(bytes, ret_runs);
+    if (value.size <= LIST_BEGIN || value.size > SIZE_MOST ||
+        (value.size - LIST_BEGIN) % RUN_SIZE != 0)
         return false;
-    *ret_runs = (struct run_list){bytes_read_u64(bytes + 24), bytes_read_u64(bytes + 32)};
-    return ret_runs->first > 0 && ret_runs->next >= ret_runs->first &&
-           ret_runs->next - ret_runs->first <= RUNS_MOST;
+    ret_runs->next = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS);
+    for (bytes += LIST_BEGIN; bytes < end && sound; bytes += RUN_SIZE)
+        sound = read_run(bytes, ret_runs->next, &ret_runs->runs[ret_runs->count++]);
+    return sound;
 }
 
 enum dueq_status mark_read(struct lmdb_store *lmdb, struct checkpoint_mark *ret_mark)
@@ -41,19 +78,30 @@ enum dueq_status mark_read(struct lmdb_store *lmdb, struct checkpoint_mark *ret_
     return DUEQ_OK;
 }
 
+static void write_run(uint8_t *bytes, const struct run *run)
+{
+    bytes_write_u64(bytes, run->number);
+    bytes_write_u64(bytes + 8, run->records);
+    bytes[16] = run->level;
+    bytes[17] = run->whole;
+}
+
 static struct dueq_slice write_mark(const struct checkpoint_mark *mark, uint8_t *bytes)
 {
     bytes_write_u64(bytes, mark->lsn);
     bytes_write_u64(bytes + 8, (uint64_t)mark->time);
     bytes_write_u64(bytes + 16, mark->seed);
-    bytes_write_u64(bytes + 24, mark->runs.first);
-    bytes_write_u64(bytes + 32, mark->runs.next);
-    return dueq_slice(bytes, run_list_count(&mark->runs) == 0 ? SIZE_WITHOUT_RUNS : SIZE);
+    if (mark->runs.count == 0)
+        return dueq_slice(bytes, SIZE_WITHOUT_RUNS);
+    bytes_write_u64(bytes + SIZE_WITHOUT_RUNS, mark->runs.next);
+    for (unsigned i = 0; i < mark->runs.count; i++)
+        write_run(bytes + LIST_BEGIN + (size_t)i * RUN_SIZE, &mark->runs.runs[i]);
+    return dueq_slice(bytes, LIST_BEGIN + (size_t)mark->runs.count * RUN_SIZE);
 }
 
 enum dueq_status mark_put(struct lmdb_txn *txn, const struct checkpoint_mark *mark)
 {
-    uint8_t bytes[SIZE];
+    uint8_t bytes[SIZE_MOST];
 
     return lmdb_put(txn, dueq_slice(mark_key, sizeof(mark_key)), write_mark(mark, bytes));
 }
@@ -61,7 +109,7 @@ enum dueq_status mark_put(struct lmdb_txn *txn, const struct checkpoint_mark *ma
 enum dueq_status mark_create(const char *dir, const struct dueq_io *io,
                              const struct checkpoint_mark *mark, struct dueq_error *error)
 {
-    uint8_t bytes[SIZE];
+    uint8_t bytes[SIZE_MOST];
 
     return lmdb_store_create(dir, io, dueq_slice(mark_key, sizeof(mark_key)),
                              write_mark(mark, bytes), error);

@@ -1,5 +1,7 @@
 #include "storage/kv/merge.h"
 
+#include "storage/kv/run_erase.h"
+
 enum {
     TXN_BYTES = 16 * 1024 * 1024,
     RUN_SHARE = 16, /* records of a run that count as one operation: they fill whole pages */
@@ -93,25 +95,6 @@ static enum dueq_status apply_some(struct merge *merge, struct lmdb_txn *txn,
     return status;
 }
 
-/* What a crash has left of a run with this number would come to life with it. *ret_cleared:
- * nothing of it is left. */
-static enum dueq_status clear_some(struct merge *merge, struct lmdb_txn *txn, bool *ret_cleared)
-{
-    struct lmdb_cursor *left = merge->probes[merge->probe_count].cursor;
-    enum dueq_status status = lmdb_seek(left, run_key_head(&merge->run));
-
-    for (size_t i = 0; status == DUEQ_OK && run_key_has_head(&merge->run, lmdb_key(left));
-         i++) {
-        if (i == merge->limit)
-            return DUEQ_OK;
-        status = lmdb_del(txn, lmdb_key(left));
-        if (status == DUEQ_OK)
-            status = lmdb_next(left);
-    }
-    *ret_cleared = status == DUEQ_OK || status == DUEQ_NOTFOUND;
-    return *ret_cleared ? DUEQ_OK : status;
-}
-
 /* Where the walk will be after the transaction. */
 struct stride {
     struct memtable_cursor at;
@@ -132,6 +115,17 @@ static enum dueq_status put_filter(struct merge *merge, struct lmdb_txn *txn, un
     return status;
 }
 
+static void list_run(const struct merge *merge, struct checkpoint_mark *mark, size_t records)
+{
+    struct run *run;
+
+    if (!merge->to_run || records == 0)
+        return;
+    run = run_list_add(&mark->runs, mark->runs.count, 0);
+    run->records = records;
+    run->whole = true;
+}
+
 static enum dueq_status fill(struct merge *merge, struct lmdb_txn *txn, struct stride *stride)
 {
     struct checkpoint_mark mark = merge->mark;
@@ -139,8 +133,9 @@ static enum dueq_status fill(struct merge *merge, struct lmdb_txn *txn, struct s
 
     for (unsigned i = 0; i < merge->probe_count; i++)
         merge->probes[i].sought = false;
-    if (!stride->cleared)
-        status = clear_some(merge, txn, &stride->cleared);
+    if (!stride->cleared) /* what a crash has left would come to life with the run */
+        status = run_erase(txn, merge->probes[merge->probe_count].cursor, &merge->run,
+                           merge->limit, &stride->cleared);
     if (status == DUEQ_OK && stride->cleared)
         status = put_filter(merge, txn, &stride->filter_put);
     if (status != DUEQ_OK || stride->filter_put < merge->filter.chunks)
@@ -148,7 +143,7 @@ static enum dueq_status fill(struct merge *merge, struct lmdb_txn *txn, struct s
     status = apply_some(merge, txn, &stride->at, &stride->more, &stride->in_run);
     if (status != DUEQ_OK || stride->more)
         return status;
-    mark.runs.next += merge->to_run && stride->in_run > 0;
+    list_run(merge, &mark, stride->in_run);
     return mark_put(txn, &mark);
 }
 
@@ -179,7 +174,7 @@ enum dueq_status merge_step(struct merge *merge)
         merge->filter_put = stride.filter_put;
         merge->in_run = stride.in_run;
         if (!merge->more)
-            merge->mark.runs.next += merge->to_run && merge->in_run > 0;
+            list_run(merge, &merge->mark, merge->in_run);
         if (merge->limit < MERGE_OPERATIONS)
             merge->limit *= 2;
     } else if (status == DUEQ_FULL) {
@@ -196,27 +191,28 @@ enum dueq_status merge_step(struct merge *merge)
  * besides. With runs there is no choice, because they would hide what is in the tables. */
 static bool wants_run(const struct merge *merge, const struct memtable *table)
 {
-    return run_list_count(&merge->mark.runs) > 0 ||
+    return merge->mark.runs.count > 0 ||
            lmdb_tree_bytes(merge->lmdb) > SMALL_TREE * memtable_reserved(table);
 }
 
-static bool add_probe(struct merge *merge, unsigned index, uint64_t run)
+static bool add_probe(struct merge *merge, unsigned index)
 {
+    const struct run_list *runs = &merge->mark.runs;
     struct merge_probe *probe = &merge->probes[index];
 
     *probe = (struct merge_probe){.cursor = lmdb_writer_cursor_new(merge->lmdb)};
-    run_key_start(&probe->run, run);
+    run_key_start(&probe->run, index < runs->count ? runs->runs[index].number : runs->next);
     return probe->cursor != NULL;
 }
 
 /* One more than there are runs: the last is for the new run. */
 static bool add_probes(struct merge *merge)
 {
-    unsigned count = run_list_count(&merge->mark.runs);
+    unsigned count = merge->mark.runs.count;
     bool done = true;
 
     for (unsigned i = 0; i <= count && done; i++)
-        done = add_probe(merge, i, merge->mark.runs.first + i);
+        done = add_probe(merge, i);
     merge->probe_count = count;
     return done;
 }

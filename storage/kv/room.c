@@ -6,6 +6,7 @@
 
 enum {
     CHECK_USEC = 200 * 1000,
+    FOLDED_MORE = 24,   /* bytes that a record takes more in a table than in a run */
     MODEST = 16 * 1024, /* bytes; a store without room for this much is full */
     AHEAD_USEC = 20 * 1000,
     AHEAD_SHARE = 4 /* of a memtable, filled so far; and of the disk that is free */
@@ -47,11 +48,10 @@ static uint64_t drain_room(const struct kv *kv)
     return least(least(share, DRAIN_MOST), headroom(kv));
 }
 
-/* What tables will take more than runs did when these are folded: a run's pages are full, and
- * it has a quarter of a memtable. */
+/* What tables will take more than runs did when these are folded: a run's pages are full. */
 static uint64_t folding(const struct kv *kv)
 {
-    return least(kv->room.runs * (kv->options.memtable_bytes / 8), kv->room.data.used / 4);
+    return least(kv->room.run_records * FOLDED_MORE, kv->room.data.used / 4);
 }
 
 /* The most bytes of data.mdb that the memtables and `bytes` more will take: pages may be only
@@ -340,7 +340,7 @@ void kv_room_measure(struct kv *kv)
 
     checkpoint_get_stats(kv->checkpoint, &stats);
     kv->room.data = stats.room;
-    kv->room.runs = stats.runs;
+    kv->room.run_records = stats.run_records;
     kv->room.data.file = lmdb_allocated(kv->lmdb);
 }
 

@@ -21,7 +21,7 @@ struct room_values {
 
 struct room_state {
     struct lmdb_room data;             /* after the last checkpoint; `file` is kept current */
-    uint64_t runs;                     /* then */
+    uint64_t run_records;              /* then: of all runs, which are to be folded */
     struct room_values active, frozen; /* of the memtables */
     uint64_t checked;                  /* monotonic usec of the last check */
     uint64_t grown;                    /* and of the last request to grow ahead */

@@ -12,15 +12,19 @@ enum {
     COUNT_SIZE = 2 /* bytes before the bits of a value: how many chunks there are */
 };
 
-bool run_filter_init(struct run_filter *filter, uint64_t run, uint64_t seed, size_t keys)
+bool run_filter_init_chunks(struct run_filter *filter, uint64_t run, uint64_t seed,
+                            size_t chunks)
 {
-    size_t chunks = keys * BITS_A_KEY / CHUNK_BITS + 1;
-
     if (chunks > RUN_FILTER_MOST)
         chunks = RUN_FILTER_MOST;
     *filter = (struct run_filter){run, seed, (unsigned)chunks, NULL};
-    filter->bytes = calloc(chunks, COUNT_SIZE + RUN_FILTER_CHUNK);
+    filter->bytes = chunks == 0 ? NULL : calloc(chunks, COUNT_SIZE + RUN_FILTER_CHUNK);
     return filter->bytes != NULL;
+}
+
+bool run_filter_init(struct run_filter *filter, uint64_t run, uint64_t seed, size_t keys)
+{
+    return run_filter_init_chunks(filter, run, seed, keys * BITS_A_KEY / CHUNK_BITS + 1);
 }
 
 void run_filter_release(struct run_filter *filter)
@@ -36,38 +40,25 @@ static uint8_t *chunk_at(const struct run_filter *filter, unsigned chunk)
 
 /* The chunk, the first bit in it, and how far the next one is from each. */
 struct place {
-    uint8_t *bits;
+    unsigned chunk;
     uint32_t bit, step;
 };
 
 static struct place place_of(const struct run_filter *filter, struct dueq_slice key)
 {
     uint64_t hash = XXH3_64bits_withSeed(key.data, key.size, filter->seed);
-    unsigned chunk = (unsigned)((hash >> 32) * filter->chunks >> 32);
 
-    return (struct place){chunk_at(filter, chunk) + COUNT_SIZE, (uint32_t)hash & 0xffff,
-                          (uint32_t)hash >> 16 | 1};
+    return (struct place){(unsigned)((hash >> 32) * filter->chunks >> 32),
+                          (uint32_t)hash & 0xffff, (uint32_t)hash >> 16 | 1};
 }
 
 void run_filter_add(struct run_filter *filter, struct dueq_slice key)
 {
     struct place place = place_of(filter, key);
+    uint8_t *bits = chunk_at(filter, place.chunk) + COUNT_SIZE;
 
     for (int i = 0; i < PROBES; i++, place.bit += place.step)
-        place.bits[place.bit % CHUNK_BITS / 8] |= (uint8_t)(1 << place.bit % CHUNK_BITS % 8);
-}
-
-bool run_filter_may_have(const struct run_filter *filter, struct dueq_slice key)
-{
-    struct place place;
-
-    if (filter->bytes == NULL)
-        return true;
-    place = place_of(filter, key);
-    for (int i = 0; i < PROBES; i++, place.bit += place.step)
-        if ((place.bits[place.bit % CHUNK_BITS / 8] >> place.bit % CHUNK_BITS % 8 & 1) == 0)
-            return false;
-    return true;
+        bits[place.bit % CHUNK_BITS / 8] |= (uint8_t)(1 << place.bit % CHUNK_BITS % 8);
 }
 
 struct dueq_slice run_filter_key(struct run_key *run, unsigned chunk)
@@ -94,40 +85,68 @@ static unsigned read_count(struct dueq_slice value)
     return value.size == COUNT_SIZE + RUN_FILTER_CHUNK ? (unsigned)bytes[0] << 8 | bytes[1] : 0;
 }
 
-static bool read_chunk(struct lmdb_store *lmdb, struct run_key *key, unsigned chunk,
+enum dueq_status run_filter_count(struct lmdb_cursor *cursor, struct run_key *run,
+                                  unsigned *ret_chunks)
+{
+    struct dueq_slice first = run_filter_key(run, 0);
+    enum dueq_status status = lmdb_seek(cursor, first);
+
+    *ret_chunks = status == DUEQ_OK && dueq_slice_equal(lmdb_key(cursor), first)
+                      ? read_count(lmdb_value(cursor))
+                      : 0;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+/* ---- the owner */
+
+static bool read_chunk(struct lmdb_store *lmdb, uint64_t run, unsigned chunk,
                        struct dueq_slice *ret_value)
 {
-    return lmdb_get(lmdb, run_filter_key(key, chunk), ret_value) == DUEQ_OK;
+    struct run_key key;
+
+    run_key_start(&key, run);
+    return lmdb_get(lmdb, run_filter_key(&key, chunk), ret_value) == DUEQ_OK;
 }
 
-static bool read_chunks(struct run_filter *filter, struct lmdb_store *lmdb, struct run_key *key)
-{
-    struct dueq_slice value;
-
-    for (unsigned i = 0; i < filter->chunks; i++) {
-        if (!read_chunk(lmdb, key, i, &value) || read_count(value) != filter->chunks)
-            return false;
-        memcpy(chunk_at(filter, i), value.data, value.size);
-    }
-    return true;
-}
-
-void run_filter_read(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
+void run_filter_open(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
                      uint64_t seed)
 {
     struct dueq_slice value;
-    struct run_key key;
-    unsigned chunks;
+    unsigned chunks = read_chunk(lmdb, run, 0, &value) ? read_count(value) : 0;
 
     *filter = (struct run_filter){.run = run, .seed = seed};
-    run_key_start(&key, run);
-    chunks = read_chunk(lmdb, &key, 0, &value) ? read_count(value) : 0;
-    if (chunks == 0 || chunks > RUN_FILTER_MOST)
-        return;
-    filter->chunks = chunks;
-    filter->bytes = malloc((size_t)chunks * (COUNT_SIZE + RUN_FILTER_CHUNK));
-    if (filter->bytes == NULL || read_chunks(filter, lmdb, &key))
-        return;
-    free(filter->bytes);
-    filter->bytes = NULL;
+    if (chunks <= RUN_FILTER_MOST)
+        run_filter_init_chunks(filter, run, seed, chunks);
+}
+
+/* A chunk that was read begins with a number. */
+static bool make_present(struct run_filter *filter, struct lmdb_store *lmdb, unsigned chunk)
+{
+    uint8_t *bytes = chunk_at(filter, chunk);
+    struct dueq_slice value;
+
+    if (bytes[0] != 0 || bytes[1] != 0)
+        return true;
+    if (!read_chunk(lmdb, filter->run, chunk, &value) || read_count(value) != filter->chunks)
+        return false;
+    memcpy(bytes, value.data, value.size);
+    return true;
+}
+
+bool run_filter_may_have(struct run_filter *filter, struct lmdb_store *lmdb,
+                         struct dueq_slice key)
+{
+    struct place place;
+    const uint8_t *bits;
+
+    if (filter->bytes == NULL)
+        return true;
+    place = place_of(filter, key);
+    if (!make_present(filter, lmdb, place.chunk))
+        return true;
+    bits = chunk_at(filter, place.chunk) + COUNT_SIZE;
+    for (int i = 0; i < PROBES; i++, place.bit += place.step)
+        if ((bits[place.bit % CHUNK_BITS / 8] >> place.bit % CHUNK_BITS % 8 & 1) == 0)
+            return false;
+    return true;
 }

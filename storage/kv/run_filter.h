@@ -10,14 +10,14 @@
 
 enum {
     RUN_FILTER_CHUNK = 1900, /* bytes; two of them fill a page */
-    RUN_FILTER_MOST = 512    /* chunks; for 780,000 keys */
+    RUN_FILTER_MOST = 4096   /* chunks; for 6 million keys */
 };
 
 struct run_filter {
     uint64_t run; /* 0: none */
     uint64_t seed;
     unsigned chunks;
-    uint8_t *bytes; /* NULL: any key may be present */
+    uint8_t *bytes; /* a reader's: zero where not read yet; NULL: any key may be present */
 };
 
 /* Does the filter of a run say something about the key? */
@@ -26,20 +26,31 @@ static inline bool run_filter_covers(struct dueq_slice key)
     return *(const uint8_t *)key.data == 'U';
 }
 
-/* Makes one for that many keys. False: out of memory. */
+/* ---- the thread that writes */
+
+/* Makes one for that many keys, or with that many chunks. False: out of memory. */
 bool run_filter_init(struct run_filter *filter, uint64_t run, uint64_t seed, size_t keys);
+bool run_filter_init_chunks(struct run_filter *filter, uint64_t run, uint64_t seed,
+                            size_t chunks);
 void run_filter_release(struct run_filter *filter);
 
 void run_filter_add(struct run_filter *filter, struct dueq_slice key);
-bool run_filter_may_have(const struct run_filter *filter, struct dueq_slice key);
+
+/* How many chunks the filter of a run has; 0: it has none. cursor: any of the writer's. */
+enum dueq_status run_filter_count(struct lmdb_cursor *cursor, struct run_key *run,
+                                  unsigned *ret_chunks);
 
 /* The key and the value of a chunk. */
 struct dueq_slice run_filter_key(struct run_key *run, unsigned chunk);
 struct dueq_slice run_filter_chunk(const struct run_filter *filter, unsigned chunk);
 
-/* Reads the filter of a run, for the owner: a megabyte at most. Without memory, or when it
- * cannot be read, any key may be present. */
-void run_filter_read(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
+/* ---- the owner */
+
+/* Opens the filter of a run. Chunks are read when a key asks for them. Without memory, or when
+ * they cannot be read, any key may be present. */
+void run_filter_open(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
                      uint64_t seed);
+bool run_filter_may_have(struct run_filter *filter, struct lmdb_store *lmdb,
+                         struct dueq_slice key);
 
 #endif

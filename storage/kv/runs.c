@@ -46,6 +46,44 @@ uint8_t runs_table_before(uint8_t table)
     return 0;
 }
 
+struct run *run_list_add(struct run_list *list, unsigned at, unsigned level)
+{
+    struct run *run = &list->runs[at];
+
+    assert(list->count < RUNS_MOST && at <= list->count);
+    memmove(run + 1, run, (list->count - at) * sizeof(*run));
+    *run = (struct run){.number = list->next++, .level = (uint8_t)level};
+    list->count++;
+    return run;
+}
+
+void run_list_remove(struct run_list *list, unsigned at, unsigned count)
+{
+    struct run *run = &list->runs[at];
+
+    assert(at + count <= list->count);
+    memmove(run, run + count, (list->count - at - count) * sizeof(*run));
+    list->count -= count;
+}
+
+unsigned run_list_find(const struct run_list *list, uint64_t number)
+{
+    unsigned at = 0;
+
+    while (at < list->count && list->runs[at].number != number)
+        at++;
+    return at;
+}
+
+uint64_t run_list_records(const struct run_list *list)
+{
+    uint64_t records = 0;
+
+    for (unsigned i = 0; i < list->count; i++)
+        records += list->runs[i].records;
+    return records;
+}
+
 void run_key_start(struct run_key *key, uint64_t run)
 {
     key->bytes[0] = RUNS_LEAD;

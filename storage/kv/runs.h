@@ -1,32 +1,48 @@
 /* Runs: what checkpoints have written of the tables whose keys come in random order, and what
  * is not folded into these tables yet. A checkpoint appends its records to a run of its own, a
  * few full pages, instead of changing a page of the table for each of them; later, fold.h folds
- * many runs into the tables at once. Private to storage/kv.
+ * many runs into one larger run, and what has become large into the tables. Private to
+ * storage/kv.
  *
  * A run's records are in LMDB after all tables: the key is RUNS_LEAD, the number of the run and
  * the key in the table; the value is a byte and the table's value. Before them is the run's
- * filter (run_filter.h). A newer run hides older ones, and all hide the tables. */
+ * filter (run_filter.h). A run hides those before it in the list, and all hide the tables. */
 #ifndef DUEQ_RUNS_H
 #define DUEQ_RUNS_H
 
 #include "storage/bytes.h"
 #include "storage/kv/key.h"
 
+#include <stdbool.h>
+
 enum {
-    RUNS_MOST = 48,
+    RUNS_MOST = 64,
     RUNS_LEAD = 0xff, /* no table has this byte */
     RUNS_KEY_MAX = 64 /* bytes of a key in its table; longer ones are in no run */
 };
 
-/* The runs that there are: from `first` to before `next`, the newest last. */
-struct run_list {
-    uint64_t first, next;
+struct run {
+    uint64_t number;
+    uint64_t records; /* about: not without those that were deleted at once */
+    uint8_t level; /* 0: a checkpoint's; else one more than that of the runs folded into it */
+    bool whole;    /* has its filter, and gains no more records */
 };
 
-static inline unsigned run_list_count(const struct run_list *list)
-{
-    return (unsigned)(list->next - list->first);
-}
+/* The runs that there are, the newest last. */
+struct run_list {
+    uint64_t next; /* the number of the next one to come */
+    unsigned count;
+    struct run runs[RUNS_MOST];
+};
+
+/* Adds a run with the next number, as number `at` of the list. There are fewer than RUNS_MOST.
+ */
+struct run *run_list_add(struct run_list *list, unsigned at, unsigned level);
+void run_list_remove(struct run_list *list, unsigned at, unsigned count);
+/* Where a run is in the list; the list's count: it is not there. */
+unsigned run_list_find(const struct run_list *list, uint64_t number);
+/* Records of all. */
+uint64_t run_list_records(const struct run_list *list);
 
 /* ---- which tables */
 

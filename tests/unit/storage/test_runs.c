@@ -23,7 +23,7 @@ static struct {
     struct dice dice;
     char *dir;
     struct lmdb_store *lmdb;
-    struct fold *fold;
+    struct fold *fold, *level;
     struct memtable *table; /* the changes since the last mark */
     struct merge merge;
     struct checkpoint_mark mark;
@@ -40,7 +40,7 @@ static struct dueq_slice key_of(int i, char *space)
 
 static int open_pages(void **state)
 {
-    struct checkpoint_mark mark = {.seed = 5, .runs = {1, 1}};
+    struct checkpoint_mark mark = {.seed = 5, .runs = {.next = 1}};
     struct dueq_error error = {""};
 
     (void)state;
@@ -52,8 +52,9 @@ static int open_pages(void **state)
                      DUEQ_OK);
     assert_int_equal(mark_read(test.lmdb, &test.mark), DUEQ_OK);
     test.fold = fold_new(test.lmdb);
+    test.level = fold_new(test.lmdb);
     test.table = memtable_new(NULL);
-    assert_true(test.fold != NULL && test.table != NULL);
+    assert_true(test.fold != NULL && test.level != NULL && test.table != NULL);
     return 0;
 }
 
@@ -62,6 +63,7 @@ static int close_pages(void **state)
     (void)state;
     memtable_free(test.table);
     fold_free(test.fold);
+    fold_free(test.level);
     lmdb_store_close(test.lmdb);
     temp_dir_remove(test.dir);
     return 0;
@@ -92,8 +94,8 @@ static unsigned find(int i)
     bool tombstone = false;
     enum dueq_status status = DUEQ_NOTFOUND;
 
-    for (uint64_t run = test.mark.runs.next; run-- > test.mark.runs.first;) {
-        run_key_start(&whole, run);
+    for (unsigned at = test.mark.runs.count; at-- > 0;) {
+        run_key_start(&whole, test.mark.runs.runs[at].number);
         status = lmdb_get(test.lmdb, run_key_of(&whole, key), &value);
         if (status == DUEQ_OK) {
             assert_true(runs_take(key));
@@ -115,22 +117,43 @@ static void check_file(void)
 
     assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
     assert_int_equal(mark_read(test.lmdb, &mark), DUEQ_OK);
-    assert_int_equal(run_list_count(&mark.runs), run_list_count(&test.mark.runs));
+    assert_int_equal(mark.runs.count, test.mark.runs.count);
     for (int i = 0; i < KEYS; i++)
         if (!test.unsure[i])
             assert_int_equal(find(i), test.cells[i]);
 }
 
-static void fold_some(void)
+/* Into the tables, or into a run that takes their place; both at once, of different runs. */
+static void begin_fold(void)
 {
     const struct run_list *runs = &test.mark.runs;
-    uint64_t end = runs->first + 1 + dice_roll(&test.dice, RUNS_MOST);
+    unsigned from = fold_end(test.fold, runs), count = runs->count - from;
+    unsigned some = count == 0 ? 0 : 1 + (unsigned)dice_roll(&test.dice, count);
+
+    if (some == 0 || fold_is_running(test.level))
+        return;
+    if (from == 0 && dice_once_in(&test.dice, 3)) {
+        fold_begin(test.fold, runs, 0, some, 0);
+    } else {
+        from += (unsigned)dice_roll(&test.dice, count - some + 1);
+        fold_begin(test.level, runs, from, from + some, 1);
+    }
+}
+
+static void fold_some(void)
+{
+    struct fold *folds[] = {test.fold, test.level};
     size_t moved;
 
-    if (end <= runs->next)
-        assert_int_equal(
-            fold_step(test.fold, &test.mark, end, 1 + dice_roll(&test.dice, 200), &moved),
-            DUEQ_OK);
+    begin_fold();
+    for (int i = 0; i < 2; i++)
+        if (fold_is_running(folds[i]) &&
+            (test.mark.runs.count < RUNS_MOST || !fold_needs_place(folds[i])))
+            assert_int_equal(
+                fold_step(folds[i], &test.mark, 1 + dice_roll(&test.dice, 200), &moved),
+                DUEQ_OK);
+    if (dice_once_in(&test.dice, 20))
+        fold_cancel(folds[dice_roll(&test.dice, 2)]);
     check_file();
 }
 
@@ -177,7 +200,7 @@ static void a_run_may_be_left_incomplete(void **state)
 
         for (int i = 0; i < changes; i++)
             change((int)dice_roll(&test.dice, KEYS));
-        while (run_list_count(&test.mark.runs) == RUNS_MOST)
+        while (test.mark.runs.count == RUNS_MOST)
             fold_some();
         if (merge_some())
             end_merge();
@@ -186,10 +209,74 @@ static void a_run_may_be_left_incomplete(void **state)
         check_file();
         if (dice_once_in(&test.dice, 3))
             fold_some();
-        if (run_list_count(&test.mark.runs) > most)
-            most = run_list_count(&test.mark.runs);
+        if (test.mark.runs.count > most)
+            most = test.mark.runs.count;
     }
     assert_true(most > 4);
+}
+
+/* ---- marks */
+
+static void put_mark(const uint8_t *bytes, size_t size)
+{
+    static const uint8_t key[] = {0};
+    struct lmdb_txn *txn;
+
+    assert_int_equal(lmdb_begin(test.lmdb, &txn), DUEQ_OK);
+    assert_int_equal(lmdb_put(txn, dueq_slice(key, 1), dueq_slice(bytes, size)), DUEQ_OK);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
+}
+
+static void a_mark_of_the_older_form_is_read(void **state)
+{
+    uint8_t bytes[40] = {[7] = 9, [31] = 3, [39] = 5}; /* runs 3 and 4 */
+    struct checkpoint_mark mark;
+
+    (void)state;
+    put_mark(bytes, sizeof(bytes));
+    assert_int_equal(mark_read(test.lmdb, &mark), DUEQ_OK);
+    assert_int_equal(mark.lsn, 9);
+    assert_int_equal(mark.runs.next, 5);
+    assert_int_equal(mark.runs.count, 2);
+    assert_int_equal(mark.runs.runs[0].number, 3);
+    assert_int_equal(mark.runs.runs[1].number, 4);
+    assert_true(mark.runs.runs[0].whole && mark.runs.runs[0].level == 0);
+    bytes[39] = 3 + RUNS_MOST + 1;
+    put_mark(bytes, sizeof(bytes));
+    assert_int_equal(mark_read(test.lmdb, &mark), DUEQ_CORRUPT);
+}
+
+static void a_mark_keeps_its_list(void **state)
+{
+    struct checkpoint_mark mark = test.mark, seen;
+    uint8_t bytes[32 + 18 + 1] = {[31] = 9};
+    struct lmdb_txn *txn;
+
+    (void)state;
+    while (mark.runs.count < RUNS_MOST) {
+        struct run *run = run_list_add(&mark.runs, mark.runs.count / 2, mark.runs.count % 3);
+
+        run->records = (uint64_t)1 << mark.runs.count % 60;
+        run->whole = mark.runs.count % 2 == 0;
+    }
+    assert_int_equal(lmdb_begin(test.lmdb, &txn), DUEQ_OK);
+    assert_int_equal(mark_put(txn, &mark), DUEQ_OK);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
+    assert_int_equal(mark_read(test.lmdb, &seen), DUEQ_OK);
+    assert_int_equal(seen.runs.next, mark.runs.next);
+    assert_int_equal(seen.runs.count, RUNS_MOST);
+    for (unsigned i = 0; i < RUNS_MOST; i++) {
+        const struct run *a = &mark.runs.runs[i], *b = &seen.runs.runs[i];
+
+        assert_true(a->number == b->number && a->records == b->records);
+        assert_true(a->level == b->level && a->whole == b->whole);
+    }
+    put_mark(bytes, sizeof(bytes)); /* a byte too many */
+    assert_int_equal(mark_read(test.lmdb, &seen), DUEQ_CORRUPT);
+    put_mark(bytes, sizeof(bytes) - 1); /* a run with number 0 */
+    assert_int_equal(mark_read(test.lmdb, &seen), DUEQ_CORRUPT);
 }
 
 /* ---- a store */
@@ -197,19 +284,24 @@ static void a_run_may_be_left_incomplete(void **state)
 static struct kv *kv;
 static char *dir;
 
-static void open_store(uint64_t map_bytes)
+static void open_store_of(size_t memtable_bytes, uint64_t map_bytes)
 {
     struct dueq_options options;
     struct dueq_error error = {""};
 
     dueq_options_init(&options);
     options.durability = DUEQ_SYNC_NONE;
-    options.memtable_bytes = 256 * 1024;
+    options.memtable_bytes = memtable_bytes;
     options.map_bytes = map_bytes;
     options.disk_reserve_bytes = 0;
     options.seed = 42;
     if (kv_open(dir, &options, &kv, &error) != DUEQ_OK)
         fail_msg("%s", error.text);
+}
+
+static void open_store(uint64_t map_bytes)
+{
+    open_store_of(256 * 1024, map_bytes);
 }
 
 static int make_dir(void **state)
@@ -256,24 +348,20 @@ static uint64_t written_bytes(void)
     return bytes - stats.journal_written_bytes;
 }
 
-/* Bytes of data.mdb that are written for each of the last records. */
-static uint64_t cost_of(char table)
+/* Adds records in random order. Bytes of data.mdb that are written for each. */
+static uint64_t cost_of(char table, uint64_t from, uint64_t end)
 {
-    enum { RECORDS = 240000, LAST = 120000 };
-    uint64_t before = 0;
+    uint64_t before = written_bytes();
     char space[32];
 
-    open_store(256 * (uint64_t)MIB);
-    for (int i = 0; i < RECORDS; i++) {
-        kv_put(kv, random_key(table, (uint64_t)i, space), dueq_slice("12345", 5), true);
+    for (uint64_t i = from; i < end; i++) {
+        kv_put(kv, random_key(table, i, space), dueq_slice("12345", 5), true);
         if (i % 100 == 0)
             commit();
-        if (i == RECORDS - LAST)
-            before = written_bytes();
     }
     commit();
     assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
-    return (written_bytes() - before) / LAST;
+    return (written_bytes() - before) / (end - from);
 }
 
 static void records_in_random_order_cost_few_pages(void **state)
@@ -281,11 +369,11 @@ static void records_in_random_order_cost_few_pages(void **state)
     uint64_t with_runs, without;
 
     (void)state;
-    with_runs = cost_of('U');
-    kv_abandon(kv);
-    temp_dir_remove(dir);
-    dir = temp_dir_new();
-    without = cost_of('k');
+    open_store(256 * (uint64_t)MIB);
+    cost_of('U', 0, 120000);
+    with_runs = cost_of('U', 120000, 240000);
+    cost_of('k', 0, 120000);
+    without = cost_of('k', 120000, 240000);
     print_message("%" PRIu64 " bytes a record, without runs %" PRIu64 "\n", with_runs, without);
     assert_true(with_runs * 3 < without);
 }
@@ -337,6 +425,21 @@ static void records_in_many_runs_are_counted_by_the_page(void **state)
     kv_get_stats(kv, &stats);
     assert_true(stats.runs > 1);
     assert_true(count_all(RECORDS) * 10 < RECORDS);
+}
+
+/* Depth is in memtables: here it is 400 and more, as with 50 million jobs. */
+static void a_deep_store_costs_little_more(void **state)
+{
+    uint64_t shallow, deep;
+
+    (void)state;
+    open_store_of(64 * 1024, 256 * (uint64_t)MIB);
+    cost_of('U', 0, 50000);
+    shallow = cost_of('U', 50000, 100000);
+    cost_of('U', 100000, 400000);
+    deep = cost_of('U', 400000, 500000);
+    print_message("%" PRIu64 " bytes a record, deep %" PRIu64 "\n", shallow, deep);
+    assert_true(deep < 2 * shallow);
 }
 
 static void expect_present(uint64_t from, uint64_t to, bool present)
@@ -426,10 +529,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
+        cmocka_unit_test_setup_teardown(a_mark_of_the_older_form_is_read, open_pages,
+                                        close_pages),
+        cmocka_unit_test_setup_teardown(a_mark_keeps_its_list, open_pages, close_pages),
         cmocka_unit_test_setup_teardown(records_in_random_order_cost_few_pages, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(records_in_many_runs_are_counted_by_the_page, make_dir,
                                         remove_dir),
+        cmocka_unit_test_setup_teardown(a_deep_store_costs_little_more, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_steady_store_does_not_grow, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_full_map_is_drained_and_filled_again, make_dir,
                                         remove_dir),
