@@ -42,6 +42,7 @@ struct dueq_stats {
     uint64_t compaction_before_bytes, compaction_after_bytes; /* of the file */
     uint64_t compaction_usec_last;
     uint64_t compaction_returned_bytes; /* to the disk, since open */
+    size_t run_filter_bytes;            /* of memory; see runs */
 };
 
 #endif

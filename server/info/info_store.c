@@ -103,6 +103,7 @@ void info_store_journal(struct context *context, struct buffer *text)
                   context->server->held[HOLD_WORK].count);
     info_line(text, "throttled_requests:%" PRIu64, context->server->throttle.delayed);
     info_line(text, "checkpoint_runs:%" PRIu64, stats.runs);
+    info_line(text, "checkpoint_run_filter_bytes:%zu", stats.run_filter_bytes);
     info_line(text, "checkpoint_folded_records:%" PRIu64, stats.folded_records);
     info_line(text, "commit_stalls:%" PRIu64, stats.stalls);
     info_line(text, "commit_stall_usec:%" PRIu64, stats.stall_usec_total);

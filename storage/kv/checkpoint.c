@@ -669,6 +669,7 @@ enum dueq_status checkpoint_new(struct lmdb_store *lmdb, struct journal *journal
     checkpoint->journal = journal;
     checkpoint->chunks = chunks;
     checkpoint->io = io;
+    checkpoint->fold_limit = SIZE_MAX;
     checkpoint->notify = notify;
     checkpoint->notify_arg = notify_arg;
     checkpoint->fold = fold_new(lmdb);

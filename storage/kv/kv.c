@@ -17,6 +17,7 @@ enum {
     IDLE_JOURNAL = 8 * 1024 * 1024,
     /* the sync thread writes records from this part of a segment on */
     LATER_SHARE = 64,
+    FILTERS_MOST = 16 * 1024 * 1024, /* bytes, of all runs together */
     TOMBSTONES_TIRING =
         200 * 1000 /* after so many steps over tombstones a checkpoint removes them */
 };
@@ -106,6 +107,22 @@ enum dueq_status kv_see_runs(struct kv *kv)
     return DUEQ_OK;
 }
 
+static size_t filter_bytes(const struct kv *kv)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < RUNS_MOST; i++)
+        bytes += run_filter_bytes(&kv->filters[i]);
+    return bytes;
+}
+
+/* Half of what is left, so the large ones leave room for the small ones, which spare as much.
+ */
+static size_t filter_room(const struct kv *kv)
+{
+    return (FILTERS_MOST - filter_bytes(kv)) / 2;
+}
+
 /* at: of the run in the list. */
 static bool run_may_have(struct kv *kv, unsigned at, struct dueq_slice key)
 {
@@ -115,7 +132,7 @@ static bool run_may_have(struct kv *kv, unsigned at, struct dueq_slice key)
     if (!run_filter_covers(key) || !run->whole)
         return true;
     if (filter->run != run->number)
-        run_filter_open(filter, kv->lmdb, run->number, kv->seed);
+        run_filter_open(filter, kv->lmdb, run->number, kv->seed, filter_room(kv));
     return run_filter_may_have(filter, kv->lmdb, key);
 }
 
@@ -775,6 +792,7 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     ret_stats->checkpoint_failures = checkpoint.failures;
     ret_stats->runs = checkpoint.runs;
     ret_stats->folded_records = checkpoint.folded;
+    ret_stats->run_filter_bytes = filter_bytes(kv);
     ret_stats->checkpoint_running = checkpoint_running(kv->checkpoint);
     ret_stats->map_bytes = kv->options.map_bytes;
     ret_stats->map_used_bytes = checkpoint.room.used;

@@ -124,9 +124,9 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
     if (status != DUEQ_OK)
         return status;
     status = mark_read(kv->lmdb, &mark);
-    if (status == DUEQ_NOTFOUND)
-        return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no mark",
-                         kv->dir);
+    if (status == DUEQ_NOTFOUND || (status == DUEQ_CORRUPT && *lmdb_damage(kv->lmdb) == '\0'))
+        return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no %smark",
+                         kv->dir, status == DUEQ_NOTFOUND ? "" : "sound ");
     if (status == DUEQ_OK)
         status = rewrite_mark(kv, &mark);
     if (status != DUEQ_OK)

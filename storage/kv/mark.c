@@ -7,8 +7,12 @@ enum {
     SIZE_2 = SIZE_WITHOUT_RUNS + 16,    /* version 2: first and next number, all of level 0 */
     LIST_BEGIN = SIZE_WITHOUT_RUNS + 8, /* version 3: next number, and then each run */
     RUN_SIZE = 18,
-    SIZE_MOST = LIST_BEGIN + RUNS_MOST * RUN_SIZE
+    SIZE_MOST = LIST_BEGIN + RUNS_MOST * RUN_SIZE,
+    LEVELS_MOST = 32 /* eight times as many checkpoints each */
 };
+
+/* More there cannot be; with less no sum of theirs is too large. */
+static const uint64_t NUMBER_MOST = (uint64_t)1 << 62, RECORDS_MOST = (uint64_t)1 << 48;
 
 /* Of a run, for a mark that does not say how many. */
 static const uint64_t RECORDS_UNKNOWN = 240000;
@@ -22,7 +26,7 @@ static bool read_numbers(const uint8_t *bytes, struct run_list *runs)
     uint64_t first = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS),
              next = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS + 8);
 
-    if (first == 0 || next < first || next - first > RUNS_MOST)
+    if (first == 0 || next < first || next - first > RUNS_MOST || next > NUMBER_MOST)
         return false;
     for (runs->next = first; runs->next < next;) {
         struct run *run = run_list_add(runs, runs->count, 0);
@@ -33,19 +37,25 @@ static bool read_numbers(const uint8_t *bytes, struct run_list *runs)
     return true;
 }
 
-static bool read_run(const uint8_t *bytes, uint64_t next, struct run *run)
+/* Adds a run to the list. False: there is none like it. */
+static bool read_run(const uint8_t *bytes, struct run_list *runs)
 {
-    run->number = bytes_read_u64(bytes);
-    run->records = bytes_read_u64(bytes + 8);
-    run->level = bytes[16];
-    run->whole = bytes[17] != 0;
-    return run->number > 0 && run->number < next;
+    struct run run = {.number = bytes_read_u64(bytes),
+                      .records = bytes_read_u64(bytes + 8),
+                      .level = bytes[16],
+                      .whole = bytes[17] != 0};
+
+    if (run.number == 0 || run.number >= runs->next ||
+        run_list_find(runs, run.number) < runs->count)
+        return false;
+    runs->runs[runs->count++] = run;
+    return run.records <= RECORDS_MOST && run.level < LEVELS_MOST;
 }
 
 static bool read_runs(struct dueq_slice value, struct run_list *ret_runs)
 {
     const uint8_t *bytes = value.data, *end = bytes + value.size;
-    bool sound = true;
+    bool sound;
 
     *ret_runs = (struct run_list){.next = 1};
     if (value.size == SIZE_WITHOUT_RUNS)
@@ -56,8 +66,9 @@ static bool read_runs(struct dueq_slice value, struct run_list *ret_runs)
         (value.size - LIST_BEGIN) % RUN_SIZE != 0)
         return false;
     ret_runs->next = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS);
+    sound = ret_runs->next <= NUMBER_MOST;
     for (bytes += LIST_BEGIN; bytes < end && sound; bytes += RUN_SIZE)
-        sound = read_run(bytes, ret_runs->next, &ret_runs->runs[ret_runs->count++]);
+        sound = read_run(bytes, ret_runs);
     return sound;
 }
 

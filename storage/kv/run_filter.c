@@ -12,6 +12,16 @@ enum {
     COUNT_SIZE = 2 /* bytes before the bits of a value: how many chunks there are */
 };
 
+static size_t size_of(unsigned chunks)
+{
+    return (size_t)chunks * (COUNT_SIZE + RUN_FILTER_CHUNK);
+}
+
+size_t run_filter_bytes(const struct run_filter *filter)
+{
+    return filter->bytes == NULL ? 0 : size_of(filter->chunks);
+}
+
 bool run_filter_init_chunks(struct run_filter *filter, uint64_t run, uint64_t seed,
                             size_t chunks)
 {
@@ -109,28 +119,30 @@ static bool read_chunk(struct lmdb_store *lmdb, uint64_t run, unsigned chunk,
 }
 
 void run_filter_open(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
-                     uint64_t seed)
+                     uint64_t seed, size_t room)
 {
     struct dueq_slice value;
     unsigned chunks = read_chunk(lmdb, run, 0, &value) ? read_count(value) : 0;
 
-    *filter = (struct run_filter){.run = run, .seed = seed};
-    if (chunks <= RUN_FILTER_MOST)
+    if (chunks > RUN_FILTER_MOST)
+        chunks = 0;
+    *filter = (struct run_filter){run, seed, chunks, NULL};
+    if (size_of(chunks) <= room)
         run_filter_init_chunks(filter, run, seed, chunks);
 }
 
 /* A chunk that was read begins with a number. */
-static bool make_present(struct run_filter *filter, struct lmdb_store *lmdb, unsigned chunk)
+static const uint8_t *find_chunk(struct run_filter *filter, struct lmdb_store *lmdb,
+                                 unsigned chunk)
 {
-    uint8_t *bytes = chunk_at(filter, chunk);
+    uint8_t *kept = filter->bytes == NULL ? NULL : chunk_at(filter, chunk);
     struct dueq_slice value;
 
-    if (bytes[0] != 0 || bytes[1] != 0)
-        return true;
+    if (kept != NULL && (kept[0] != 0 || kept[1] != 0))
+        return kept;
     if (!read_chunk(lmdb, filter->run, chunk, &value) || read_count(value) != filter->chunks)
-        return false;
-    memcpy(bytes, value.data, value.size);
-    return true;
+        return NULL;
+    return kept == NULL ? value.data : memcpy(kept, value.data, value.size);
 }
 
 bool run_filter_may_have(struct run_filter *filter, struct lmdb_store *lmdb,
@@ -139,12 +151,13 @@ bool run_filter_may_have(struct run_filter *filter, struct lmdb_store *lmdb,
     struct place place;
     const uint8_t *bits;
 
-    if (filter->bytes == NULL)
+    if (filter->chunks == 0)
         return true;
     place = place_of(filter, key);
-    if (!make_present(filter, lmdb, place.chunk))
+    bits = find_chunk(filter, lmdb, place.chunk);
+    if (bits == NULL)
         return true;
-    bits = chunk_at(filter, place.chunk) + COUNT_SIZE;
+    bits += COUNT_SIZE;
     for (int i = 0; i < PROBES; i++, place.bit += place.step)
         if ((bits[place.bit % CHUNK_BITS / 8] >> place.bit % CHUNK_BITS % 8 & 1) == 0)
             return false;

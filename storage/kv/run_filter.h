@@ -17,7 +17,7 @@ struct run_filter {
     uint64_t run; /* 0: none */
     uint64_t seed;
     unsigned chunks;
-    uint8_t *bytes; /* a reader's: zero where not read yet; NULL: any key may be present */
+    uint8_t *bytes; /* the owner's: zero where not read yet, or NULL: it reads them each time */
 };
 
 /* Does the filter of a run say something about the key? */
@@ -33,6 +33,8 @@ bool run_filter_init(struct run_filter *filter, uint64_t run, uint64_t seed, siz
 bool run_filter_init_chunks(struct run_filter *filter, uint64_t run, uint64_t seed,
                             size_t chunks);
 void run_filter_release(struct run_filter *filter);
+/* Of memory. */
+size_t run_filter_bytes(const struct run_filter *filter);
 
 void run_filter_add(struct run_filter *filter, struct dueq_slice key);
 
@@ -46,10 +48,10 @@ struct dueq_slice run_filter_chunk(const struct run_filter *filter, unsigned chu
 
 /* ---- the owner */
 
-/* Opens the filter of a run. Chunks are read when a key asks for them. Without memory, or when
- * they cannot be read, any key may be present. */
+/* Opens the filter of a run. Chunks are read when a key asks for them. They stay in memory if
+ * all of them take at most `room` bytes. When one cannot be read, any key may be present. */
 void run_filter_open(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
-                     uint64_t seed);
+                     uint64_t seed, size_t room);
 bool run_filter_may_have(struct run_filter *filter, struct lmdb_store *lmdb,
                          struct dueq_slice key);
 
