@@ -1,6 +1,7 @@
 /* dueq: the program and its subcommands. */
 #include "server/config/config.h"
 #include "server/process/log.h"
+#include "server/process/rights.h"
 #include "server/server.h"
 #include "server/subcommands.h"
 
@@ -92,6 +93,7 @@ static int start_server(int argc, char **argv)
         config_release(&config);
         return 1;
     }
+    rights_set_umask();
     if (!log_open(config.logfile, (enum log_level)config.loglevel))
         fprintf(stderr, "dueq: cannot open the log %s: %s\n", config.logfile, strerror(errno));
     else if (config.daemonize && daemon(1, 0) != 0)

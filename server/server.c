@@ -6,6 +6,7 @@
 #include "server/net/tls.h"
 #include "server/opening.h"
 #include "server/process/pidfile.h"
+#include "server/process/rights.h"
 #include "server/process/stop_signals.h"
 #include "server/process/supervisor.h"
 #include "server/session/pubsub.h"
@@ -1010,6 +1011,31 @@ static void tune_malloc(void)
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
 }
 
+static bool refuse_rights(const struct rights_error *error)
+{
+    log_write(LOG_WARNING, "%s", error->text);
+    return false;
+}
+
+/* After the ports, which root may open, and the key for TLS, which root may read. False: the
+ * log says why. */
+static bool take_rights(const struct config *config)
+{
+    const char *log = config->logfile[0] == '\0' ? NULL : config->logfile;
+    struct rights_error error;
+    struct rights rights;
+    char name[64];
+
+    if (!rights_check_directory(config->dir, &error))
+        return refuse_rights(&error);
+    if (config->run_as[0] == '\0')
+        return true;
+    if (!rights_find(config->run_as, name, &rights, &error) ||
+        !rights_hand_over(&rights, config->dir, log, &error) || !rights_drop(&rights, &error))
+        return refuse_rights(&error);
+    return true;
+}
+
 static bool start(struct server *server)
 {
     log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
@@ -1021,7 +1047,7 @@ static bool start(struct server *server)
     }
     if (server->config.tls_port > 0 && !use_certificates(server, &server->config))
         return false;
-    if (!listeners_open(server))
+    if (!listeners_open(server) || !take_rights(&server->config))
         return false;
     begin_clock(server);
     server->waiters = waiters_new(server->now.now);

@@ -34,6 +34,7 @@ struct config {
     int64_t tls_session_cache_timeout; /* seconds */
     char *tls_dh_params_file;
     char *dir;
+    char *run_as;            /* USER or USER:GROUP; "": as it was started */
     char *requirepass;       /* any bytes, with a zero after them */
     size_t requirepass_size; /* 0: none */
     int64_t protected_mode;

@@ -190,6 +190,7 @@ static const struct sample {
     {"tls-dh-params-file", "/etc/dh.pem", "integration/test_tls",
      "versions_and_ciphers_are_as_configured"},
     {"dir", "/var/lib/dueq", "integration/test_startup", "the_log_says_what_was_recovered"},
+    {"run-as", "dueq:adm", "integration/test_rights", "root_becomes_somebody_else"},
     {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
      "auth_compares_the_whole_password"},
     {"protected-mode", "no", "integration/test_startup",
