@@ -852,19 +852,20 @@ static void note_asks(struct journal *journal, unsigned asks)
         journal->asked_interval = journal->appended;
 }
 
-/* Wakes the sync thread, which costs a system call only when it sleeps. Under the lock. */
-static void wake(struct journal *journal)
+/* True: the sync thread waits, and has something to do now. Under the lock. */
+static bool must_wake(const struct journal *journal)
 {
-    if ((journal->idle && sync_soon(journal)) ||
-        ((journal->idle || journal->pauses) && work_due(journal)))
-        pthread_cond_signal(&journal->work);
+    return (journal->idle && sync_soon(journal)) ||
+           ((journal->idle || journal->pauses) && work_due(journal));
 }
 
-/* Gives the record its LSN. */
+/* Gives the record its LSN. Wakes the sync thread without the lock, for which it would have to
+ * sleep again. */
 static void publish(struct journal *journal, size_t space, unsigned asks,
                     struct pending *pending)
 {
     struct segment_file *segment = journal->current;
+    bool wakes;
 
     assert(segment->used % RECORD_ALIGN == 0 && segment->used + space <= segment->size);
     pthread_mutex_lock(&journal->lock);
@@ -884,8 +885,10 @@ static void publish(struct journal *journal, size_t space, unsigned asks,
     journal->stats.written_bytes += space;
     note_asks(journal, asks);
     advance_durable(journal);
-    wake(journal);
+    wakes = must_wake(journal);
     pthread_mutex_unlock(&journal->lock);
+    if (wakes)
+        pthread_cond_signal(&journal->work);
 }
 
 static struct record_header next_header(const struct journal *journal, int64_t time,
