@@ -472,6 +472,11 @@ static bool want_spare(struct journal_files *files)
     return wanted;
 }
 
+bool journal_files_have_spare(struct journal_files *files)
+{
+    return !want_spare(files);
+}
+
 /* Adds a spare to the list. False: there are enough. */
 static bool keep_spare(struct journal_files *files, uint64_t number)
 {
@@ -560,7 +565,7 @@ static bool is_ordinary(const struct journal_files *files, size_t size)
 enum dueq_status journal_files_take(struct journal_files *files, size_t size,
                                     struct segment_file *ret_segment)
 {
-    bool ordinary = is_ordinary(files, size);
+    bool ordinary = is_ordinary(files, size), unfilled = false;
     uint64_t number = new_number(files);
     char path[PATH_MAX];
     int fd = -1;
@@ -571,8 +576,10 @@ enum dueq_status journal_files_take(struct journal_files *files, size_t size,
     journal_files_live_path(files, number, path);
     if (ordinary)
         fd = take_spare(files, path);
-    if (fd < 0 && status_of(errno) != DUEQ_NOMEM)
+    if (fd < 0 && status_of(errno) != DUEQ_NOMEM) {
         fd = make_file(files, path, number, size, false);
+        unfilled = ordinary && fd >= 0;
+    }
     if (fd < 0 && is_no_room(errno)) {
         note_no_room(files);
         if (ordinary)
@@ -580,7 +587,8 @@ enum dueq_status journal_files_take(struct journal_files *files, size_t size,
     }
     if (fd < 0)
         return status_of(errno);
-    *ret_segment = (struct segment_file){.number = number, .size = size, .fd = fd};
+    *ret_segment =
+        (struct segment_file){.number = number, .size = size, .fd = fd, .unfilled = unfilled};
     return DUEQ_OK;
 }
 

@@ -28,7 +28,8 @@ struct segment_file {
     bool dirty;                   /* has bytes that are not on disk */
     bool syncing;                 /* a sync is under way */
     bool named;                   /* the directory is synced with its name */
-    unsigned pending;             /* records not yet written into it */
+    bool unfilled;    /* has blocks that were never written: syncs there write metadata, too */
+    unsigned pending; /* records not yet written into it */
 };
 
 struct journal_files {
@@ -98,6 +99,9 @@ enum dueq_status journal_files_take_large(struct journal_files *files,
                                           struct segment_file *large);
 /* Closes and removes such a file that was not used. */
 void journal_files_discard_large(struct journal_files *files, const struct segment_file *large);
+
+/* True: a spare waits to be taken. */
+bool journal_files_have_spare(struct journal_files *files);
 
 /* Makes a spare now if there is none. The same statuses. */
 enum dueq_status journal_files_spare(struct journal_files *files);

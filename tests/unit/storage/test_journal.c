@@ -381,11 +381,49 @@ static void a_spare_and_the_reserve_are_prepared_once(void **state)
     assert_int_equal(rig_files(&rig, "0"), 1);
 }
 
+/* Blocks of a file that is made when it is needed are not written: a sync there takes longer.
+ */
+static void a_segment_made_in_a_hurry_is_left_for_a_spare(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    journal_prepare(rig.journal);
+    assert_int_equal(stats().segments, 1);
+    rig_append(&rig, 100);
+    assert_int_equal(stats().segments, 2);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+    journal_prepare(rig.journal);
+    last = rig_append(&rig, 100);
+    assert_int_equal(stats().segments, 2);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last);
+}
+
+static void a_record_larger_than_a_segment_does_not_take_the_spare(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    rig_append(&rig, 100);
+    journal_prepare(rig.journal);
+    rig_append(&rig, 2 * (size_t)rig.options.segment_bytes);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    rig_append(&rig, 100);
+    assert_int_equal(rig_files(&rig, "spare-"), 0);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 3);
+}
+
 static void what_a_recycled_segment_held_is_never_read_again(void **state)
 {
     (void)state;
     rig_reopen(&rig);
     for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 7; i++)
+            rig_append(&rig, 500);
         fill_segments(3);
         rig.after = journal_last_lsn(rig.journal) - (uint64_t)(round * 5 % 7);
         journal_trim(rig.journal, rig.after);
@@ -435,6 +473,8 @@ int main(void)
         TEST(segments_below_are_trimmed_and_the_others_stay),
         TEST(two_spares_are_kept_at_most),
         TEST(a_spare_and_the_reserve_are_prepared_once),
+        TEST(a_segment_made_in_a_hurry_is_left_for_a_spare),
+        TEST(a_record_larger_than_a_segment_does_not_take_the_spare),
         TEST(what_a_recycled_segment_held_is_never_read_again),
         TEST(what_is_half_made_is_removed_at_opening),
     };

@@ -314,6 +314,25 @@ static void a_spare_that_is_taken_on_a_full_disk_is_no_room(void **state)
     assert_int_equal(journal_reserve(rig.journal, 3500), DUEQ_FULL);
 }
 
+/* A segment that was made in a hurry is left for a spare, when that can be opened. */
+static void a_spare_is_not_needed_while_the_segment_has_room(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    rig_append(&rig, 100);
+    journal_prepare(rig.journal);
+    fake_disk_fail(rig.disk, DISK_OPEN, 0, 1, EMFILE);
+    last = rig_append(&rig, 100);
+    assert_int_equal(journal_status(rig.journal), DUEQ_OK);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    assert_int_equal(rig_files(&rig, "0"), 1);
+    assert_int_equal(rig_append(&rig, 100), last + 1);
+    assert_int_equal(rig_files(&rig, "0"), 2);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last + 1);
+}
+
 static void *prepare(void *arg)
 {
     journal_prepare(arg);
@@ -534,6 +553,7 @@ int main(void)
         TEST(a_full_disk_takes_the_spare_then_the_reserve_then_no_more),
         TEST(a_full_disk_is_drained_by_a_checkpoint),
         TEST(a_spare_that_is_taken_on_a_full_disk_is_no_room),
+        TEST(a_spare_is_not_needed_while_the_segment_has_room),
         TEST(room_that_ends_while_files_are_made_has_ended),
         TEST(a_large_record_that_finds_no_room_leaves_the_reserve),
         TEST(the_reserve_outlives_a_reopening),
