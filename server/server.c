@@ -41,6 +41,7 @@ enum {
     CLOSES_MOST = 64,   /* that are closed: as long */
     CHECKS_MOST = 256,  /* that are looked at for what is done once a second */
     LOOK_AFTER = 8,     /* of these, at the clock */
+    COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
     REOPEN_MS = 1000,
@@ -986,6 +987,37 @@ void server_apply_config(struct server *server)
                           (uint64_t)server->config.auto_compact_min_size);
 }
 
+/* Does the turn so far have changes of several clients that wait for a sync? */
+static bool shares_sync(const struct server *server)
+{
+    const struct connection *first = server->touched;
+
+    return server->config.durability == DUEQ_SYNC_ALWAYS && first != NULL &&
+           first->touched_prev != first;
+}
+
+static size_t batch_bytes(const struct server *server)
+{
+    return server->store == NULL ? 0 : dueq_batch_bytes(server->store);
+}
+
+/* Waits for events and runs them. While several clients change something, more may have sent
+ * requests meanwhile: with theirs in the same record half the syncs do. A client that is alone
+ * waits for nobody. */
+static void run_events(struct server *server)
+{
+    size_t before = 0;
+
+    event_base_loop(server->base, EVLOOP_ONCE);
+    for (unsigned i = 0;
+         i < COLLECTS_MOST && batch_bytes(server) > before && shares_sync(server) &&
+         !server->stopping && !server_part_is_long(server);
+         i++) {
+        before = batch_bytes(server);
+        event_base_loop(server->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    }
+}
+
 /* ---- starting and stopping */
 
 /* Fewer descriptors than wanted mean fewer clients: the log says so at the start. */
@@ -1183,7 +1215,7 @@ int server_run(struct config *config)
     } else {
         while (!server.stopping) {
             arm_timer(&server);
-            event_base_loop(server.base, EVLOOP_ONCE);
+            run_events(&server);
             finish_turn(&server);
         }
     }
