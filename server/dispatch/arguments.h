@@ -43,6 +43,11 @@ struct integer_rule {
 #define INTEGER_BOUND(least, most, error) INTEGER_RULE(least, most, NULL, error, NULL)
 /* A range that every number outside is told, also one of more than 64 bits. */
 #define INTEGER_RANGE(least, most, error) INTEGER_RULE(least, most, NULL, error, error)
+/* A number that is a macro, as a part of a text. */
+#define TEXT_OF(number)      TEXT_OF_VALUE(number)
+#define TEXT_OF_VALUE(value) #value
+#define RANGE_TEXT(least, most)                                                                \
+    "ERR value is out of range, must be between " TEXT_OF(least) " and " TEXT_OF(most)
 
 /* rule NULL: any integer of 64 bits. */
 bool arguments_integer(struct context *context, size_t index, const struct integer_rule *rule,

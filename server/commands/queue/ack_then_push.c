@@ -26,7 +26,7 @@ static struct dueq_push *add_push(struct context *context, struct hand_over *han
     struct dueq_push *grown;
 
     if (hand_over->count == JOB_IDS_MAX) {
-        resp_error(context->reply, "ERR there are more than 1000 pushes");
+        resp_error(context->reply, "ERR there are more than " TEXT_OF(JOB_IDS_MAX) " pushes");
         return NULL;
     }
     if (hand_over->count < hand_over->capacity)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum {
-    COUNT_MAX = JOB_IDS_MAX, /* jobs that one command claims */
     /* A reply of more bytes takes no more jobs. Otherwise large bodies could overflow the
      * output buffer: the client would be dropped and its jobs would wait until their leases
      * end. */
@@ -54,13 +53,10 @@ static bool read_acks(struct context *context, size_t *at, const struct argument
     return context->waiter != NULL || check_acks(context, &claim->acks);
 }
 
-#define COUNT_RULE                                                                             \
-    INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 1000")
+#define COUNT_RULE INTEGER_RANGE(1, JOB_IDS_MAX, RANGE_TEXT(1, JOB_IDS_MAX))
 
 static const struct argument_option options[] = {
-    {"count", OPTION_INTEGER(struct claim, count),
-     .rule =
-         INTEGER_RANGE(1, COUNT_MAX, "ERR value is out of range, must be between 1 and 1000")},
+    {"count", OPTION_INTEGER(struct claim, count), .rule = COUNT_RULE},
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},
@@ -314,7 +310,8 @@ static enum outcome run_q_mclaim(struct context *context)
     if ((uint64_t)topics > context_count(context) - 2)
         return context_syntax_error(context);
     if (topics > JOB_IDS_MAX) {
-        resp_error(context->reply, "ERR a command takes at most 1000 topics");
+        resp_error(context->reply,
+                   "ERR a command takes at most " TEXT_OF(JOB_IDS_MAX) " topics");
         return OUTCOME_DONE;
     }
     claim.topics = (size_t)topics;

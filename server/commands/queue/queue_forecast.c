@@ -8,7 +8,9 @@
 
 /* A step may be a page that comes from the disk: a slice of them takes a few ms then, and some
  * 0.1 ms otherwise. */
-enum { BUCKETS_MOST = 1000, SLICE_STEPS = LONG_STEPS / 4 };
+#define BUCKETS_MOST 1000
+
+enum { SLICE_STEPS = LONG_STEPS / 4 };
 
 struct buckets {
     int64_t length, count;
@@ -17,8 +19,7 @@ struct buckets {
 static const struct argument_option options[] = {
     {"bucket", OPTION_DURATION(struct buckets, length)},
     {"count", OPTION_INTEGER(struct buckets, count),
-     .rule = INTEGER_RANGE(1, BUCKETS_MOST,
-                           "ERR value is out of range, must be between 1 and 1000")},
+     .rule = INTEGER_RANGE(1, BUCKETS_MOST, RANGE_TEXT(1, BUCKETS_MOST))},
     {.name = NULL}};
 
 static bool read_buckets(struct context *context, struct buckets *buckets)

@@ -11,7 +11,9 @@
 
 /* COUNT of Q.SCAN is a hint, as that of SCAN: a larger one is cut. Jobs in the order of their
  * times are scattered over the disk: each may cost a read of it. */
-enum { SCAN_MOST = LONG_ENOUGH, SCATTERED_MOST = 1000, PEEK_MOST = 1000 };
+enum { SCAN_MOST = LONG_ENOUGH, SCATTERED_MOST = 1000 };
+
+#define PEEK_MOST 1000
 
 struct look {
     unsigned state; /* DUEQ_STATES: any */
@@ -109,8 +111,7 @@ static enum outcome run_q_scan(struct context *context)
 static const struct argument_option peek_options[] = {
     {"state", OPTION_CHOICE(struct look, state), .words = state_words},
     {"count", OPTION_INTEGER(struct look, count),
-     .rule =
-         INTEGER_RANGE(1, PEEK_MOST, "ERR value is out of range, must be between 1 and 1000")},
+     .rule = INTEGER_RANGE(1, PEEK_MOST, RANGE_TEXT(1, PEEK_MOST))},
     {"withbody", OPTION_FLAG(struct look, with_body)},
     {.name = NULL}};
 

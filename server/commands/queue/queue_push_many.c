@@ -29,7 +29,8 @@ static bool read_count(struct context *context, size_t at, struct many *many)
     if (!arguments_integer(
             context, at,
             INTEGER_RANGE(1, JOB_IDS_MAX,
-                          "ERR number of jobs is out of range, must be between 1 and 1000"),
+                          "ERR number of jobs is out of range, must be between 1 and " TEXT_OF(
+                              JOB_IDS_MAX)),
             &count))
         return false;
     many->first = at + 1;
