@@ -39,6 +39,7 @@ enum {
     TICK_STEPS = 20,    /* of these, between two looks at the clock */
     SENDS_MOST = 128,   /* connections that get what became durable, in a turn: a millisecond */
     CLOSES_MOST = 64,   /* that are closed: as long */
+    KILLS_MOST = 128,   /* that are doomed: half as long */
     CHECKS_MOST = 256,  /* that are looked at for what is done once a second */
     LOOK_AFTER = 8,     /* of these, at the clock */
     COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
@@ -367,8 +368,17 @@ static void close_some(struct server *server)
         connection_free(server->doomed);
 }
 
+static void doom_some(struct server *server)
+{
+    for (unsigned doomed = 0; server->killed != NULL && may_go_on(server, doomed, KILLS_MOST);
+         doomed++)
+        connection_doom_killed(server);
+}
+
 static void close_doomed(struct server *server)
 {
+    while (server->killed != NULL)
+        connection_doom_killed(server);
     while (server->doomed != NULL)
         connection_free(server->doomed);
 }
@@ -650,7 +660,6 @@ static void do_each_second(struct server *server)
     log_room_change(server);
     log_loading(server);
     log_compaction(server);
-    supervisor_alive(server->last_second);
 }
 
 /* Waits while a checkpoint runs: that one does not contain what this turn has committed. */
@@ -679,6 +688,7 @@ static void finish_turn(struct server *server)
     server_begin_turn(server);
     end_part(server, TURN_EVENTS);
     server_update_clock(server);
+    supervisor_alive(server->clock.last.monotonic);
     do_each_second(server);
     end_part(server, TURN_SECOND);
     resume_held(server);
@@ -700,6 +710,7 @@ static void finish_turn(struct server *server)
     release_some(server); /* what is durable, also when there was no room to commit */
     end_part(server, TURN_RELEASE);
     connections_fill(server);
+    doom_some(server);
     close_some(server);
     end_part(server, TURN_FILL);
     check_store(server);
@@ -718,7 +729,8 @@ static int64_t next_turn(struct server *server)
     int64_t wait = CRON_MS, next;
 
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
-        server->releases_more || server->doomed != NULL || server->unchecked != NULL)
+        server->releases_more || server->killed != NULL || server->doomed != NULL ||
+        server->unchecked != NULL)
         return 0;
     if (may_tick(server)) {
         next = dueq_next_tick(server->store, server->now);
@@ -726,6 +738,8 @@ static int64_t next_turn(struct server *server)
     }
     if (server->commit_until > 0)
         wait = wait < COMMIT_RETRY_MS ? wait : COMMIT_RETRY_MS;
+    next = supervisor_next(server->clock.last.monotonic);
+    wait = next < wait ? next : wait;
     next = throttle_next(server);
     wait = next < wait ? next : wait;
     next = long_works_next(server);

@@ -64,6 +64,7 @@ struct server {
     struct connection *gated;   /* with output that waits for an LSN */
     struct connection *resumed; /* with requests that may run */
     struct connection *filling; /* with large values that are yet to be copied into replies */
+    struct connection *killed;  /* to be doomed, some a turn */
     struct connection *doomed;  /* to be closed at the ends of turns */
     struct connection *shaking; /* whose handshake of TLS has not ended, oldest first */
     uint64_t shaking_count;

@@ -66,7 +66,8 @@ static bool should_read(const struct connection *connection)
 static bool is_parked(const struct connection *connection)
 {
     return connection->session.waiter != NULL || connection->hold != HOLD_NONE ||
-           connection->input_awaits_output || !connection_has_room(connection);
+           connection->input_awaits_output || connection->is_killed ||
+           !connection_has_room(connection);
 }
 
 static bool should_run(const struct connection *connection)
@@ -131,8 +132,8 @@ void connection_hold(struct connection *connection, enum hold hold)
 
 bool connection_may_run(const struct connection *connection)
 {
-    return is_open(connection) && connection->session.waiter == NULL &&
-           connection_has_room(connection);
+    return is_open(connection) && !connection->is_killed &&
+           connection->session.waiter == NULL && connection_has_room(connection);
 }
 
 /* Before connections that have not waited: one of these could take away what it waits for. */
@@ -239,12 +240,37 @@ void connection_release_memory(struct connection *connection, bool waits_on)
     connection_release_output(connection);
 }
 
+void connection_kill(struct connection *connection)
+{
+    if (connection->is_killed || connection->session.life == SESSION_GONE)
+        return;
+    connection->is_killed = true;
+    DL_APPEND2(connection->server->killed, connection, killed_prev, killed_next);
+}
+
+static void leave_killed(struct connection *connection)
+{
+    if (connection->is_killed)
+        DL_DELETE2(connection->server->killed, connection, killed_prev, killed_next);
+    connection->is_killed = false;
+}
+
+/* It stops waiting and listening at once: what comes after must not reach it. */
+void connection_doom_killed(struct server *server)
+{
+    struct connection *connection = server->killed;
+
+    connection_doom(connection);
+    session_leave(server, &connection->session);
+}
+
 void connection_doom(struct connection *connection)
 {
     struct server *server = connection->server;
 
     if (connection->session.life == SESSION_GONE)
         return;
+    leave_killed(connection);
     connection->session.life = SESSION_GONE;
     DL_APPEND2(server->doomed, connection, doomed_prev, doomed_next);
     client_memory_forget(connection);
@@ -329,6 +355,7 @@ static void leave_lists(struct connection *connection)
         DL_DELETE2(server->gated, connection, gated_prev, gated_next);
     if (connection->is_resumed)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
+    leave_killed(connection);
     if (connection->session.life == SESSION_GONE)
         DL_DELETE2(server->doomed, connection, doomed_prev, doomed_next);
     connection_leave_tls(connection);
@@ -507,12 +534,22 @@ static void turn_away(int fd, const char *address, bool secure, const char *why)
     close(fd);
 }
 
+/* A client that is only yet to be closed takes no other one's place. */
+static bool has_place(struct server *server)
+{
+    uint64_t most = (uint64_t)server->config.maxclients;
+
+    while (server->session_count >= most && server->doomed != NULL)
+        connection_free(server->doomed);
+    return server->session_count < most;
+}
+
 /* A client of TLS learns of protected-mode after its handshake. */
 static bool is_turned_away(struct server *server, int fd, const char *address, bool secure)
 {
     const char *why = "-ERR max number of clients reached\r\n";
 
-    if (server->session_count >= (uint64_t)server->config.maxclients)
+    if (!has_place(server))
         server->stats.connections_rejected++;
     else if (secure || !connection_is_refused(server, address, &why))
         return false;

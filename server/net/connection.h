@@ -58,12 +58,13 @@ struct connection {
     bool reply_is_aside;
     struct resp_writer deferred_writer;
     /* membership in the server's lists (utlist) */
-    bool is_touched, is_gated, is_resumed, is_filling;
+    bool is_touched, is_gated, is_resumed, is_filling, is_killed;
     struct connection *touched_prev, *touched_next;
     struct connection *gated_prev, *gated_next;
     struct connection *resumed_prev, *resumed_next;
     struct connection *filling_prev, *filling_next;
     struct connection *held_prev, *held_next;
+    struct connection *killed_prev, *killed_next;
     struct connection *doomed_prev, *doomed_next;
     struct connection *shaking_prev, *shaking_next;
     struct client_share share; /* of the memory of all clients */
@@ -98,6 +99,11 @@ void connection_close(struct connection *connection);
  * later one. Its buffers are freed now, or when its running command has ended. May be called
  * again. */
 void connection_doom(struct connection *connection);
+/* Runs no more requests of the client, and dooms it in this turn or a later one: ten thousand
+ * take 50 ms. May be called again. */
+void connection_kill(struct connection *connection);
+/* Dooms the first of those. There must be one. */
+void connection_doom_killed(struct server *server);
 /* Frees the buffers of a doomed connection, whose command has ended. `waits_on`: the caller
  * ends the client's wait; else it ends here. */
 void connection_release_memory(struct connection *connection, bool waits_on);

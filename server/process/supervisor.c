@@ -37,8 +37,8 @@ static void read_watchdog(const char *usec, const char *pid)
     if (usec == NULL || (pid != NULL && strtoll(pid, NULL, 10) != (long long)getpid()))
         return;
     supervisor.interval = strtoll(usec, NULL, 10) / 2000;
-    if (supervisor.interval < 0)
-        supervisor.interval = 0;
+    if (supervisor.interval <= 0)
+        supervisor.interval = strtoll(usec, NULL, 10) > 0;
 }
 
 void supervisor_open(void)
@@ -77,4 +77,11 @@ void supervisor_alive(int64_t now)
         return;
     supervisor.next = now + supervisor.interval;
     tell("WATCHDOG=1", MSG_DONTWAIT);
+}
+
+int64_t supervisor_next(int64_t now)
+{
+    if (supervisor.interval == 0)
+        return INT64_MAX;
+    return supervisor.next > now ? supervisor.next - now : 0;
 }

@@ -13,8 +13,10 @@ void supervisor_open(void);
 void supervisor_ready(void);
 void supervisor_stopping(void);
 
-/* The loop runs: to be called in each second. Tells it when half of WATCHDOG_USEC has passed
+/* The loop runs: to be called in each turn. Tells it when half of WATCHDOG_USEC has passed
  * since the last time; now is monotonic, in ms. */
 void supervisor_alive(int64_t now);
+/* ms until supervisor_alive has something to tell; INT64_MAX: never. */
+int64_t supervisor_next(int64_t now);
 
 #endif

@@ -4,17 +4,19 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { MANY = 400, SENDS_MOST = 128, CLOSES_MOST = 64 };
+/* As many as come at once fit into the queue of a listener. */
+enum { MANY = 800, COME = 400, ACCEPTS_MOST = 64, SENDS_MOST = 128, CLOSES_MOST = 64 };
 
 static redisContext *many[MANY];
 
-static void open_many(void **state)
+static void open_many(void **state, int count)
 {
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < count; i++)
         many[i] = client_open(served_server(state));
 }
 
@@ -30,38 +32,99 @@ static void all_get(const char *pattern)
         expect_reply(many[i], pattern);
 }
 
+static void await_clients(redisContext *client, int64_t count)
+{
+    while (ask_info(client, "clients", "connected_clients") != count)
+        sleep_ms(1);
+}
+
 static void messages_to_many_leave_in_several_turns(void **state)
 {
     redisContext *client = served_client(state);
-    open_many(state);
+    open_many(state, MANY);
     for (int i = 0; i < MANY; i++)
         expect(many[i], "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
     int64_t before = turns(client);
-    expect(client, "400", "PUBLISH c hello");
+    expect(client, "800", "PUBLISH c hello");
     all_get("[\"message\" \"c\" \"hello\"]");
     assert_true(turns(client) - before >= MANY / SENDS_MOST + 2);
 }
 
+/* The kernel accepts them for a server that is stopped. */
+static void who_comes_together_is_accepted_in_several_turns(void **state)
+{
+    redisContext *client = served_client(state);
+    pid_t pid = served_server(state)->pid;
+    int64_t before = turns(client);
+    kill(pid, SIGSTOP);
+    open_many(state, COME);
+    kill(pid, SIGCONT);
+    await_clients(client, COME + 1);
+    assert_true(turns(client) - before >= COME / ACCEPTS_MOST);
+}
+
+/* Nothing is asked meanwhile, because each request is another turn. */
 static void who_leaves_together_is_closed_in_several_turns(void **state)
 {
     redisContext *client = served_client(state);
     pid_t pid = served_server(state)->pid;
-    open_many(state);
+    open_many(state, MANY);
+    for (int i = 0; i < MANY; i++)
+        expect(many[i], "PONG", "PING");
     int64_t before = turns(client);
     kill(pid, SIGSTOP);
     for (int i = 0; i < MANY; i++)
-        client_close(many[i]);
+        shutdown(many[i]->fd, SHUT_WR);
     kill(pid, SIGCONT);
-    while (ask_info(client, "clients", "connected_clients") > 1)
-        sleep_ms(1);
+    for (int i = 0; i < MANY; i++)
+        expect_closed(many[i]);
     assert_true(turns(client) - before >= MANY / CLOSES_MOST);
+}
+
+/* What a killer has asked for is done, although it goes after the first turn of it. Each look
+ * is another turn. */
+static void a_kill_is_completed_without_its_client(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *killer = client_open(served_server(state));
+    pid_t pid = served_server(state)->pid;
+    open_many(state, MANY);
+    for (int i = 0; i < MANY; i++)
+        expect(many[i], "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
+    kill(pid, SIGSTOP);
+    say(killer, "CLIENT KILL TYPE pubsub");
+    client_close(killer);
+    kill(pid, SIGCONT);
+    for (int i = 0; i < MANY && ask_info(client, "clients", "connected_clients") > 1; i++)
+        sleep_ms(1);
+    expect(client, "[\"c\" 0]", "PUBSUB NUMSUB c");
+    assert_int_equal(ask_info(client, "clients", "connected_clients"), 1);
+}
+
+/* The kill and the newcomer arrive in the same turn. */
+static void a_doomed_client_takes_no_place(void **state)
+{
+    redisContext *client = served_client(state);
+    pid_t pid = served_server(state)->pid;
+    open_many(state, 1);
+    int64_t id = ask_integer(many[0], "CLIENT ID");
+    expect(client, "OK", "CONFIG SET maxclients 2");
+    kill(pid, SIGSTOP);
+    say(client, "CLIENT KILL ID %lld", (long long)id);
+    redisContext *newcomer = client_open(served_server(state));
+    kill(pid, SIGCONT);
+    expect_reply(client, "1");
+    expect(newcomer, "PONG", "PING");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         served_test(messages_to_many_leave_in_several_turns),
+        served_test(who_comes_together_is_accepted_in_several_turns),
         served_test(who_leaves_together_is_closed_in_several_turns),
+        served_test(a_kill_is_completed_without_its_client),
+        served_test(a_doomed_client_takes_no_place),
     };
 
     return cmocka_run_group_tests_name("turns", tests, NULL, NULL);

@@ -122,12 +122,21 @@ void runner_pass(struct command_runner *runner, int64_t ms)
     waiters_expire(server);
 }
 
+static bool doom_some(struct server *server)
+{
+    bool any = server->killed != NULL;
+    for (int i = 0; i < RUNNER_KILLS && server->killed != NULL; i++)
+        connection_doom_killed(server);
+    return any;
+}
+
 bool runner_slice(struct command_runner *runner)
 {
     struct server *server = &runner->server;
+    bool killed = doom_some(server);
     uint64_t lsn;
     if (long_works_next(server) == DUEQ_NEVER)
-        return false;
+        return killed;
     while (long_works_next(server) > 0) { /* until the checkpoint lets the work continue */
         dueq_maintain(server->store, false);
         usleep(1000);
@@ -177,7 +186,8 @@ static void run(struct command_runner *runner, struct connection *client, const 
     struct request request = {(size_t)count, words, 0};
     for (int i = 0; i < count; i++)
         request.bytes += words[i].size;
-    connection_run(client, &request, NULL, false);
+    if (!client->is_killed)
+        connection_run(client, &request, NULL, false);
     waiters_serve(&runner->server);
     while (!runner->by_slices && runner_slice(runner))
         continue;

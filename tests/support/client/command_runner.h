@@ -7,6 +7,8 @@
 
 enum { RUNNER_CLIENTS = 512 };
 
+enum { RUNNER_KILLS = 100 }; /* clients that a slice ends */
+
 struct command_runner {
     struct server server;
     char *dir;

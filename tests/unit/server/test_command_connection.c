@@ -250,7 +250,7 @@ static void bad_kills_kill_nobody(void **state)
 
 /* ---- many clients */
 
-enum { CLIENTS = 450, LINES = 200, KILLS = 100 };
+enum { CLIENTS = 450, LINES = 200 };
 
 static void connect_many(struct command_runner *runner)
 {
@@ -326,9 +326,21 @@ static void many_clients_are_killed_in_slices(void **state)
 
     connect_many(runner);
     runner_expect(runner, "", "CLIENT KILL TYPE normal");
-    assert_int_equal(open_clients(runner), CLIENTS - KILLS);
-    assert_int_equal(runner_finish(runner, 0), CLIENTS / KILLS);
+    assert_int_equal(open_clients(runner), CLIENTS);
+    assert_int_equal(runner_finish(runner, 0), CLIENTS / RUNNER_KILLS + 1);
     runner_expect_reply(runner->clients[0], "449");
+    assert_int_equal(open_clients(runner), 1);
+}
+
+static void a_kill_goes_on_without_its_client(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "", "CLIENT KILL TYPE normal");
+    assert_true(runner_slice(runner));
+    session_leave(&runner->server, &runner->clients[0]->session);
+    runner_finish(runner, 0);
     assert_int_equal(open_clients(runner), 1);
 }
 
@@ -427,6 +439,7 @@ int main(void)
         runner_test(a_clock_may_start_while_a_list_is_made),
         runner_test(who_leaves_while_its_list_is_made_leaves_nothing),
         runner_test(many_clients_are_killed_in_slices),
+        runner_test(a_kill_goes_on_without_its_client),
         runner_test(killers_kill_each_other),
         runner_test(in_an_exec_or_with_itself_all_are_done_at_once),
         runner_test(replies_can_be_switched_off),

@@ -122,6 +122,25 @@ static void signs_of_life_come_at_half_of_the_interval(void **state)
     assert_string_equal(heard(), "WATCHDOG=1");
 }
 
+/* The loop wakes for it: a watchdog of less than 2 s was served once a second. */
+static void the_next_sign_of_life_is_known(void **state)
+{
+    (void)state;
+    supervisor_open();
+    assert_int_equal(supervisor_next(500000), INT64_MAX);
+    setenv("WATCHDOG_USEC", "600000", 1);
+    supervisor_open();
+    assert_int_equal(supervisor_next(500000), 0);
+    supervisor_alive(500000);
+    assert_int_equal(supervisor_next(500000), 300);
+    assert_int_equal(supervisor_next(500299), 1);
+    assert_int_equal(supervisor_next(500400), 0);
+    setenv("WATCHDOG_USEC", "1", 1);
+    supervisor_open();
+    supervisor_alive(500000);
+    assert_int_equal(supervisor_next(500000), 1);
+}
+
 static void who_asks_for_no_signs_of_life_gets_none(void **state)
 {
     static const char *const wrong[] = {"", "0", "-5", "x"};
@@ -162,6 +181,7 @@ int main(void)
         supervisor_test(an_abstract_socket_is_reached),
         supervisor_test(without_a_manager_nothing_happens),
         supervisor_test(signs_of_life_come_at_half_of_the_interval),
+        supervisor_test(the_next_sign_of_life_is_known),
         supervisor_test(who_asks_for_no_signs_of_life_gets_none),
         supervisor_test(a_full_socket_delays_no_sign_of_life),
     };
