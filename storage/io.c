@@ -115,3 +115,22 @@ const struct dueq_io io_system = {
     .free_bytes = system_free_bytes,
     .monotonic_usec = system_monotonic_usec,
 };
+
+int io_write(const struct dueq_io *io, int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    const uint8_t *from = bytes;
+
+    for (size_t done = 0; done < size;) {
+        struct iovec part = {(void *)(uintptr_t)(from + done), size - done};
+        ssize_t put = io->pwritev(io->arg, fd, &part, 1, (off_t)(offset + done));
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put == 0)
+            errno = EIO;
+        if (put <= 0)
+            return -1;
+        done += (size_t)put;
+    }
+    return 0;
+}

@@ -29,4 +29,8 @@ struct dueq_io {
 /* The calls of the operating system. */
 extern const struct dueq_io io_system;
 
+/* Writes all of it, also when a signal or the kernel's mood makes that several calls. 0; or -1
+ * and errno: a part may be written. */
+int io_write(const struct dueq_io *io, int fd, const void *bytes, size_t size, uint64_t offset);
+
 #endif

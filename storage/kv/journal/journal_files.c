@@ -263,25 +263,18 @@ static int fill(const struct journal_files *files, int fd, size_t size)
 {
     const struct dueq_io *io = files->io;
     uint8_t *zeros = calloc(1, FILL_STEP);
-    size_t done = 0;
+    int result = 0;
 
     if (zeros == NULL) {
         errno = ENOMEM;
         return -1;
     }
-    while (done < size) {
-        struct iovec part = {zeros, size - done < FILL_STEP ? size - done : FILL_STEP};
-        ssize_t put = io->pwritev(io->arg, fd, &part, 1, (off_t)done);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            free(zeros);
-            return -1;
-        }
-        done += (size_t)put;
-    }
+    for (size_t done = 0; done < size && result == 0; done += FILL_STEP)
+        result =
+            io_write(io, fd, zeros, size - done < FILL_STEP ? size - done : FILL_STEP, done);
     free(zeros);
+    if (result != 0)
+        return -1;
     return io->fdatasync(io->arg, fd);
 }
 

@@ -90,21 +90,9 @@ static enum dueq_status sync_copy(struct copying *copying)
 static enum dueq_status write_at(struct copying *copying, const uint8_t *bytes, size_t size,
                                  uint64_t offset)
 {
-    const struct dueq_io *io = copying->pages->io;
-
-    while (size > 0) {
-        struct iovec part = {(void *)(uintptr_t)bytes, size};
-        ssize_t put = io->pwritev(io->arg, copying->copy->fd, &part, 1, (off_t)offset);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return write_failed(copying);
-        bytes += put;
-        offset += (size_t)put;
-        size -= (size_t)put;
-    }
-    return DUEQ_OK;
+    return io_write(copying->pages->io, copying->copy->fd, bytes, size, offset) == 0
+               ? DUEQ_OK
+               : write_failed(copying);
 }
 
 static enum dueq_status flush(struct copying *copying)

@@ -550,9 +550,8 @@ static void a_copy_without_room_is_dropped(void **state)
 }
 
 /* Breaks a page that no search in this test reads. */
-static void damage_a_large_value(void)
+static void damage(struct dueq_slice value)
 {
-    struct dueq_slice value = value_of(500);
     static uint8_t step[LARGE * 2];
     char path[PATH_MAX];
     int fd;
@@ -564,7 +563,8 @@ static void damage_a_large_value(void)
 
         if (found == NULL)
             continue;
-        assert_int_equal(pwrite(fd, "broken", 6, at + (found - step) + 1000), 6);
+        assert_int_equal(pwrite(fd, "broken", 6, at + (found - step) + (off_t)value.size / 2),
+                         6);
         close(fd);
         return;
     }
@@ -580,7 +580,7 @@ static void damage_stops_a_compaction_and_not_the_store(void **state)
     (void)state;
     make_sparse();
     assert_int_equal(kv_close(test.kv), DUEQ_OK);
-    damage_a_large_value();
+    damage(value_of(500));
     open_space();
     compact();
     assert_int_equal(stats().compactions, 0);
@@ -597,6 +597,27 @@ static int refuse_rename(void *arg, const char *from, const char *to)
     (void)to;
     errno = EIO;
     return -1;
+}
+
+/* The disk may lose what it had when the page was checked first. */
+static void what_was_sound_before_is_checked_again(void **state)
+{
+    struct dueq_slice small = dueq_slice("within a leaf", 13);
+    bool lost = false;
+
+    (void)state;
+    kv_put(test.kv, dueq_slice("ksmall", 6), small, false);
+    make_sparse();
+    open_lmdb();
+    assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_OK);
+    test.io.rename = refuse_rename;
+    assert_int_equal(lmdb_take_copy(lmdb, &lost), DUEQ_IO);
+    test.io.rename = io_system.rename;
+    assert_false(lost);
+    damage(small);
+    assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_CORRUPT);
+    assert_false(is_there("data.mdb.new"));
+    lmdb_store_close(lmdb);
 }
 
 static int rename_and_fail(void *arg, const char *from, const char *to)
@@ -651,6 +672,7 @@ int main(void)
         compaction_test(a_copy_has_the_room_that_is_promised),
         compaction_test(a_copy_without_room_is_dropped),
         compaction_test(damage_stops_a_compaction_and_not_the_store),
+        compaction_test(what_was_sound_before_is_checked_again),
         compaction_test(a_name_that_may_have_changed_is_looked_at),
     };
 
