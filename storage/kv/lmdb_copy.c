@@ -6,20 +6,46 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char data_name[] = "data.mdb", copy_name[] = "data.mdb.new",
-                  lock_name[] = "lock.mdb", copy_lock_name[] = "data.mdb.new-lock";
+/* What follows after the name of the data file. */
+static const char data_name[] = "", copy_name[] = ".new", copy_lock_name[] = ".new-lock";
 
 /* ---- files */
 
 static const char *path_of(const struct lmdb_store *store, const char *name, char *path)
 {
-    enum { LONGEST = sizeof("/data.mdb.new-lock") }; /* a longer directory is not opened */
+    enum { LONGEST = sizeof(".new-lock") }; /* a longer name is not opened */
 
-    snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX - LONGEST, store->dir, name);
+    snprintf(path, PATH_MAX, "%.*s%s", PATH_MAX - LONGEST, store->data, name);
     return path;
+}
+
+/* The directory in which the data file has its name. */
+static const char *place_of(const struct lmdb_store *store, char *path)
+{
+    char *end;
+
+    path_of(store, data_name, path);
+    end = strrchr(path, '/');
+    end[end == path] = '\0';
+    return path;
+}
+
+/* data.mdb may be a link to a file elsewhere. Then that file is the one that a copy replaces,
+ * and the copy is beside it. */
+int lmdb_find_data(struct lmdb_store *store, const char *path)
+{
+    struct stat named;
+
+    store->data = lstat(path, &named) == 0 && S_ISLNK(named.st_mode) ? realpath(path, NULL)
+                                                                     : strdup(path);
+    if (store->data == NULL)
+        return errno;
+    return strlen(store->data) < PATH_MAX - 16 ? 0 : ENAMETOOLONG;
 }
 
 /* 0, also when there is none; or errno. */
@@ -41,14 +67,26 @@ int lmdb_remove_copy(struct lmdb_store *store)
     return error != 0 ? error : other;
 }
 
-static int rename_file(const struct lmdb_store *store, const char *from, const char *to)
+static int rename_copy(const struct lmdb_store *store)
 {
     const struct dueq_io *io = store->io;
     char before[PATH_MAX], after[PATH_MAX];
 
-    return io->rename(io->arg, path_of(store, from, before), path_of(store, to, after)) == 0
+    return io->rename(io->arg, path_of(store, copy_name, before),
+                      path_of(store, data_name, after)) == 0
                ? 0
                : errno;
+}
+
+/* Only programs of LMDB miss it. */
+static void rename_lock(const struct lmdb_store *store)
+{
+    const struct dueq_io *io = store->io;
+    char before[PATH_MAX], after[PATH_MAX];
+
+    snprintf(after, sizeof(after), "%.*s/lock.mdb", PATH_MAX - 16, store->dir);
+    if (io->rename(io->arg, path_of(store, copy_lock_name, before), after) != 0)
+        remove_file(store, copy_lock_name);
 }
 
 /* ---- the promise of the owner */
@@ -238,11 +276,12 @@ static bool has_name(const struct lmdb_store *store)
 static enum dueq_status change_names(struct lmdb_store *store, bool *ret_lost)
 {
     const struct dueq_io *io = store->io;
-    int error = rename_file(store, copy_name, data_name);
+    int error = rename_copy(store);
+    char place[PATH_MAX];
 
     if (error != 0) {
         *ret_lost = !has_name(store);
-    } else if (io->fsync_dir(io->arg, store->dir) != 0) {
+    } else if (io->fsync_dir(io->arg, place_of(store, place)) != 0) {
         error = errno;
         *ret_lost = true;
     }
@@ -261,8 +300,7 @@ enum dueq_status lmdb_take_copy(struct lmdb_store *store, bool *ret_lost)
         drop_copy(store, file);
         return status;
     }
-    if (rename_file(store, copy_lock_name, lock_name) != 0)
-        remove_file(store, copy_lock_name); /* only programs of LMDB miss it */
+    rename_lock(store);
     atomic_store(&store->has_before, true);
     atomic_store(&store->file, file);
     return DUEQ_OK;

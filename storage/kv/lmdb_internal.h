@@ -34,6 +34,7 @@ struct lmdb_hold {
 struct lmdb_store {
     const struct dueq_io *io;
     char *dir;
+    char *data; /* path of the file with the pages, not of a link to it; NULL: not known yet */
     uint64_t map_bytes;
     _Atomic(struct lmdb_file *)
         file;                /* the present one, to which the checkpoint thread writes */
@@ -65,6 +66,8 @@ enum dueq_status lmdb_status_of(struct lmdb_store *store, int error);
 
 /* ---- lmdb_copy.c */
 
+/* Sets store->data. path: of data.mdb. 0, or errno. */
+int lmdb_find_data(struct lmdb_store *store, const char *path);
 /* Removes the file of a copy that did not end. 0, or errno. */
 int lmdb_remove_copy(struct lmdb_store *store);
 

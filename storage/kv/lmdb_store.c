@@ -252,6 +252,8 @@ static enum dueq_status open_store(struct lmdb_store *store, struct dueq_error *
     enum dueq_status status;
     int result = data_path(store->dir, path) ? read_off_disk(file, path) : ENAMETOOLONG;
 
+    if (result == MDB_SUCCESS)
+        result = lmdb_find_data(store, path);
     if (result == MDB_SUCCESS) {
         lmdb_remove_copy(store);
         snprintf(lock, sizeof(lock), "%.*s/lock.mdb", PATH_MAX - 16, store->dir);
@@ -321,6 +323,7 @@ void lmdb_store_close(struct lmdb_store *store)
     lmdb_file_free(file);
     pthread_mutex_destroy(&store->lock);
     free(store->dir);
+    free(store->data);
     free(store);
 }
 

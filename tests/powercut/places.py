@@ -47,8 +47,8 @@ PLACES = {
          "if (io == NULL)")],
     "the name of a compacted data.mdb": [
         ("storage/kv/lmdb_copy.c",
-         "} else if (io->fsync_dir(io->arg, store->dir) != 0) {",
-         "} else if (0) {")],
+         "} else if (io->fsync_dir(io->arg, place_of(store, place)) != 0) {",
+         "} else if (place_of(store, place) == NULL) {")],
     "the records of a commit": [
         ("storage/kv/journal/journal.c",
          "result = io->fdatasync(io->arg, segment->fd);",

@@ -476,6 +476,36 @@ static void what_a_crash_has_left_is_removed(void **state)
     check_kept();
 }
 
+/* ---- a data file elsewhere */
+
+static void what_a_link_leads_to_is_compacted(void **state)
+{
+    char link[PATH_MAX], target[PATH_MAX];
+    char *elsewhere = temp_dir_new();
+    struct stat before, after;
+
+    (void)state;
+    make_sparse();
+    assert_int_equal(kv_close(test.kv), DUEQ_OK);
+    snprintf(link, sizeof(link), "%s/data.mdb", test.dir);
+    snprintf(target, sizeof(target), "%s/pages", elsewhere);
+    assert_int_equal(rename(link, target), 0);
+    assert_int_equal(symlink(target, link), 0);
+    assert_int_equal(stat(target, &before), 0);
+    open_space();
+    compact();
+    assert_int_equal(stats().compactions, 1);
+    check_kept();
+    assert_int_equal(lstat(link, &after), 0);
+    assert_true(S_ISLNK(after.st_mode));
+    assert_int_equal(stat(target, &after), 0);
+    assert_true(after.st_size < before.st_size);
+    assert_int_equal(kv_close(test.kv), DUEQ_OK);
+    open_space();
+    check_kept();
+    temp_dir_remove(elsewhere);
+}
+
 /* ---- the room that the copy must have */
 
 enum { PROMISED = 1 << 20, LATER = 8 << 20, LATEST = 32 << 20 };
@@ -669,6 +699,7 @@ int main(void)
         compaction_test(no_disk_space_is_said_at_once),
         compaction_test(what_fails_by_itself_is_tried_again_later),
         compaction_test(what_a_crash_has_left_is_removed),
+        compaction_test(what_a_link_leads_to_is_compacted),
         compaction_test(a_copy_has_the_room_that_is_promised),
         compaction_test(a_copy_without_room_is_dropped),
         compaction_test(damage_stops_a_compaction_and_not_the_store),
