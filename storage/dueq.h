@@ -197,6 +197,8 @@ static inline void dueq_get_stats(const struct dueq *store, struct dueq_stats *r
 {
     dueq_get_stats_sized(store, ret_stats, sizeof(*ret_stats));
 }
+/* Valid until the store is closed; later calls change it. O(1). */
+const struct dueq_spans *dueq_get_spans(const struct dueq *store, enum dueq_span span);
 /* Reads every page and every value of data.mdb as the last checkpoint left it (dueq_open has
  * checked the journal). *ret_records: the number of values. DUEQ_CORRUPT: see dueq_damage.
  * O(data). */
@@ -467,6 +469,12 @@ enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
 enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
                                   struct dueq_slice *ret_name);
 size_t dueq_topic_count(const struct dueq *store);
+
+/* Returns the names of up to `most` topics, and how many they are: those with jobs that were
+ * used last, the latest first, then those without, then any others. All of them when there are
+ * no more than `most`, unless thousands have been dropped. Valid until the next call that
+ * changes the store. O(most). */
+size_t dueq_recent_topics(struct dueq *store, struct dueq_slice *ret_names, size_t most);
 
 /* Pauses a topic: `in` refuses pushes (DUEQ_PAUSED), `out` lets claims find nothing; neither
  * resumes it. wait: ms after which it resumes by itself; DUEQ_DEFAULT: never. A topic without

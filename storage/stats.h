@@ -45,4 +45,20 @@ struct dueq_stats {
     size_t run_filter_bytes;            /* of memory; see runs */
 };
 
+/* How many jobs took how long, since open. */
+enum dueq_span {
+    DUEQ_SPAN_WAIT, /* from the due time, or the push when that was later, to the claim */
+    DUEQ_SPAN_RUN,  /* from the claim to the ack, within the lease */
+    DUEQ_SPAN_LATE, /* from the due time of a delayed job to the tick or call that saw it due */
+    DUEQ_SPANS
+};
+
+enum { DUEQ_SPAN_BUCKETS = 28 };
+
+struct dueq_spans {
+    uint64_t buckets[DUEQ_SPAN_BUCKETS]; /* [i]: of more than 2^(i-1) ms, and of 2^i ms at most;
+                                            [0] from 0 ms on, the last one without an end */
+    uint64_t count, sum;                 /* sum: ms */
+};
+
 #endif

@@ -2,6 +2,7 @@
 #include "storage/store.h"
 
 #include "storage/queue/look.h"
+#include "storage/queue/queue.h"
 
 enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
                            struct dueq_slice cursor, struct dueq_time time, dueq_job_fn fn,
@@ -26,4 +27,14 @@ enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct 
                             struct dueq_time time, uint64_t *ret_ahead)
 {
     return queue_ahead(store->queue, topic, id, time, ret_ahead);
+}
+
+size_t dueq_recent_topics(struct dueq *store, struct dueq_slice *ret_names, size_t most)
+{
+    return queue_recent_topics(store->queue, ret_names, most);
+}
+
+const struct dueq_spans *dueq_get_spans(const struct dueq *store, enum dueq_span span)
+{
+    return &store->queue->spans[span];
 }

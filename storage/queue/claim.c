@@ -131,6 +131,15 @@ static int64_t choose_lease(struct queue *queue, struct topic *topic, const stru
                : settings_number(queue, topic, DUEQ_SET_LEASE, queue->defaults.lease);
 }
 
+/* A job may be pushed with a due time that is over: it waits from its push on. */
+static void note_wait(struct queue *queue, const struct job *job, struct dueq_time time)
+{
+    int64_t due = queue_clock_of(queue, job->state.clock, job->state.due);
+
+    queue_note_span(queue, DUEQ_SPAN_WAIT,
+                    time.now - (due > job->body.stamp ? due : job->body.stamp));
+}
+
 enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
                              struct dueq_slice worker, bool leaves, struct dueq_time time,
                              struct dueq_job *ret_job)
@@ -152,6 +161,7 @@ enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64
     if (status != DUEQ_OK)
         return status;
     QUEUE_COUNT(queue, found, claimed);
+    note_wait(queue, &job, time);
     status = take(queue, found, &job, choose_lease(queue, found, &job, lease), worker, time);
     if (status == DUEQ_OK)
         lookup_show(queue, found, &job, time, ret_job);
@@ -293,6 +303,7 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
                                 const struct dueq_done *done, struct dueq_time time)
 {
     int64_t keep = choose_keep(queue, topic, done);
+    int64_t claimed = job->state.state == PHASE_CLAIMED ? job->state.since : DUEQ_NEVER;
     enum dueq_status status = DUEQ_OK;
 
     if (job->state.followed)
@@ -303,6 +314,8 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
         remove_done(queue, topic, job);
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, acked);
+    if (status == DUEQ_OK && claimed != DUEQ_NEVER)
+        queue_note_span(queue, DUEQ_SPAN_RUN, time.now - claimed);
     return status;
 }
 

@@ -81,6 +81,9 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
 enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
                                    struct dueq_topic_stats *ret_stats);
 
+size_t queue_recent_topics(const struct queue *queue, struct dueq_slice *ret_names,
+                           size_t most);
+
 enum dueq_status queue_pause(struct queue *queue, struct dueq_slice topic, bool in, bool out,
                              int64_t wait, struct dueq_time time); /* pause.c */
 

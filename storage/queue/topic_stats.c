@@ -87,6 +87,34 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
 
 /* ---- all topics */
 
+static size_t take_names(struct topic *list, struct dueq_slice *ret_names, size_t most)
+{
+    struct topic *topic = list == NULL ? NULL : list->prev; /* the last */
+    size_t count = 0;
+
+    while (topic != NULL && count < most) {
+        ret_names[count++] = topic_name(topic);
+        topic = topic == list ? NULL : topic->prev;
+    }
+    return count;
+}
+
+/* A table that has shrunk may have long runs of empty buckets: so many at the most. */
+size_t queue_recent_topics(const struct queue *queue, struct dueq_slice *ret_names, size_t most)
+{
+    size_t count = take_names(queue->awake, ret_names, most), buckets = queue->topics.buckets;
+
+    count += take_names(queue->empty, ret_names + count, most - count);
+    if (buckets > 4 * most + TOPIC_TABLE_LEAST)
+        buckets = 4 * most + TOPIC_TABLE_LEAST;
+    for (size_t bucket = 0; bucket < buckets && count < most; bucket++)
+        for (struct topic_entry *entry = topic_table_bucket(&queue->topics, bucket);
+             entry != NULL && count < most; entry = entry->next)
+            if (entry->topic == NULL)
+                ret_names[count++] = topic_entry_name(entry);
+    return count;
+}
+
 static enum dueq_status look_at_all(struct queue *queue, struct dueq_time time,
                                     struct dueq_topic_stats *stats)
 {

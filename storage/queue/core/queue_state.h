@@ -15,6 +15,7 @@
 #include "storage/queue/core/settings.h"
 #include "storage/queue/core/topic_sweep.h"
 #include "storage/queue/core/topics.h"
+#include "storage/stats.h"
 
 #define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
 #include <uthash.h>
@@ -40,6 +41,7 @@ struct queue {
     struct job_counts jobs;          /* in all topics */
     uint64_t bytes;                  /* of the bodies in all topics */
     struct dueq_topic_stats totals;  /* of all topics; only its totals are used */
+    struct dueq_spans spans[DUEQ_SPANS];
     struct wheel wheel;
     int64_t now;                   /* the greatest time given, ms */
     int64_t offset;                /* wall - now, ms, rounded down */
@@ -109,6 +111,18 @@ static inline int64_t queue_wall_of(const struct queue *queue, uint8_t clock, in
 /* Counts an event in the totals of the topic and of the queue. */
 #define QUEUE_COUNT(queue, topic, total)                                                       \
     ((void)((topic)->totals.total++, (queue)->totals.total++))
+
+/* Counts a time of `ms`; a clock that was set back makes none less than 0. O(1). */
+static inline void queue_note_span(struct queue *queue, enum dueq_span span, int64_t ms)
+{
+    struct dueq_spans *spans = &queue->spans[span];
+    uint64_t length = ms > 0 ? (uint64_t)ms : 0;
+    unsigned bucket = length <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(length - 1);
+
+    spans->buckets[bucket < DUEQ_SPAN_BUCKETS ? bucket : DUEQ_SPAN_BUCKETS - 1]++;
+    spans->count++;
+    spans->sum += length;
+}
 
 /* Tells who watches the job that it has ended, unless they were told. O(1). */
 static inline void queue_note_end(struct queue *queue, const struct topic *topic, uint64_t seq,

@@ -160,6 +160,7 @@ static enum dueq_status count_forward(struct queue *queue, const struct kv_key *
         lane->next_due = at.due;
         lane->ready++;
         queue->jobs.ready++;
+        queue_note_span(queue, DUEQ_SPAN_LATE, until.due - at.due);
         ++*moved;
         status = next_position(queue, prefix, budget, &at);
     }
