@@ -30,7 +30,7 @@ ALL_LDFLAGS += $(LDFLAGS) -pthread
 
 STORAGE_LIBS  := -llmdb
 PROTOCOL_LIBS := -lhiredis -lm
-SERVER_LIBS   := -levent_core -lm
+SERVER_LIBS   := -levent_extra -levent_core -lm
 # `make TLS=no`: no OpenSSL, for devices. tls-port is refused then.
 TLS           ?= yes
 ifneq ($(TLS),no)
@@ -177,6 +177,11 @@ check-differential: $(BUILD)/dueq ## every reply against a real redis-server 7.0
 	@tests/differential/run $(BUILD)/dueq
 test-compat: $(BUILD)/dueq ## client libraries and published queues, on dueq and on redis-server
 	@tests/compat/run $(BUILD)/dueq
+
+.PHONY: check-monitoring
+check-monitoring: $(BUILD)/dueq ## metrics, alert rules and dashboard, with a real Prometheus
+	@tools/bootstrap monitoring
+	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests tests/monitoring/run
 
 .PHONY: fuzz
 fuzz: ## fuzz the request reader and the journal for FUZZ_SECONDS each (clang, libFuzzer)

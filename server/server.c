@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include "server/dispatch/long_work.h"
+#include "server/http/http.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
 #include "server/net/tls.h"
@@ -1093,7 +1094,7 @@ static bool start(struct server *server)
     }
     if (server->config.tls_port > 0 && !use_certificates(server, &server->config))
         return false;
-    if (!listeners_open(server) || !take_rights(&server->config))
+    if (!listeners_open(server) || !http_open(server) || !take_rights(&server->config))
         return false;
     begin_clock(server);
     server->waiters = waiters_new(server->now.now);
@@ -1180,6 +1181,7 @@ static void stop(struct server *server)
 {
     supervisor_stopping();
     listeners_close(server);
+    http_close(server);
     if (server->opening != NULL)
         opening_stop(server->opening);
     if (server->waiters != NULL)

@@ -28,6 +28,7 @@ struct watches;
 struct pubsub;
 struct listener;
 struct tls_context;
+struct http;
 struct opening;
 
 struct held {
@@ -44,6 +45,7 @@ struct server {
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
     struct tls_context *tls; /* of new connections; NULL: there is no port for TLS */
+    struct http *http;       /* NULL: none */
     struct dueq *store;      /* NULL while it is opened */
     struct opening *opening; /* NULL: none runs */
     int64_t opening_since;   /* unix ms */

@@ -54,6 +54,9 @@ struct config {
     int64_t slowlog_slower_than; /* usec; 0: everything, -1: nothing */
     int64_t slowlog_max_len;     /* entries */
     int64_t latency_threshold;   /* ms; 0: nothing */
+    int64_t http_port;           /* 0: none */
+    char *http_bind;             /* as bind */
+    int64_t http_metrics_topics;
     int64_t enable_debug_command;
     int64_t notify_keyspace_events; /* set of enum keyspace_event */
     int64_t durability;             /* enum dueq_durability */

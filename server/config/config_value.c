@@ -107,7 +107,7 @@ static size_t format_text(const struct config *config, const struct option *opti
 
 const struct option_kind config_kind_text = {.parse = parse_text, .format = format_text};
 
-/* The only option of this kind is bind. */
+/* bind and http-bind. */
 static bool parse_words(struct config *config, const struct option *option,
                         const struct argument *values, size_t count, struct config_error *error)
 {

@@ -250,11 +250,11 @@ static bool may_lack(const struct place *place, int error)
            error == ENOPROTOOPT;
 }
 
-static bool open_tcp(struct server *server, const struct place *place)
+/* -1: no socket, the log says why, and *ret_lacks whether the server may do without. */
+static int listen_on(const struct place *place, int backlog, bool *ret_lacks)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
-    struct listener *listener;
     struct addrinfo *found;
     char service[16];
     int fd, error;
@@ -262,15 +262,34 @@ static bool open_tcp(struct server *server, const struct place *place)
     snprintf(service, sizeof(service), "%d", place->port);
     if (getaddrinfo(numeric_host(place->host), service, &hints, &found) != 0) {
         log_write(LOG_WARNING, "bind: '%s' is not an address", place->host);
-        return place->optional;
+        *ret_lacks = place->optional;
+        return -1;
     }
-    fd = listen_at(found, (int)server->config.tcp_backlog);
+    fd = listen_at(found, backlog);
     error = errno;
     freeaddrinfo(found);
-    if (fd < 0) {
-        explain(place, error);
-        return may_lack(place, error);
-    }
+    if (fd >= 0)
+        return fd;
+    explain(place, error);
+    *ret_lacks = may_lack(place, error);
+    return -1;
+}
+
+int listener_socket(const char *host, int port, int backlog, bool *ret_lacks)
+{
+    struct place place = {host + (host[0] == '-'), host[0] == '-', port, false};
+
+    return listen_on(&place, backlog, ret_lacks);
+}
+
+static bool open_tcp(struct server *server, const struct place *place)
+{
+    struct listener *listener;
+    bool lacks;
+    int fd = listen_on(place, (int)server->config.tcp_backlog, &lacks);
+
+    if (fd < 0)
+        return lacks;
     listener = add_listener(server, fd, place->host, NULL);
     if (listener == NULL)
         return false;

@@ -14,6 +14,10 @@ const char *listeners_change(struct server *server, const struct config *changed
 /* Closes all of them, and removes the socket file unless another server replaced it. */
 void listeners_close(struct server *server);
 
+/* A socket that listens on an address as `bind` has them, with '-' before one that may be
+ * missing. -1: none, the log says why, and *ret_lacks whether the server may do without. */
+int listener_socket(const char *host, int port, int backlog, bool *ret_lacks);
+
 /* Can only this machine reach the address? With or without a port. */
 bool listener_is_loopback(const char *address);
 /* At the start: warns in the log when other machines can reach the server and no password is

@@ -125,9 +125,10 @@ static enum dueq_status look_at_all(struct queue *queue, struct dueq_time time,
     for (size_t bucket = 0; bucket < queue->topics.buckets; bucket++)
         for (struct topic_entry *entry = topic_table_bucket(&queue->topics, bucket);
              entry != NULL && status == DUEQ_OK && budget > 0; entry = entry->next) {
-            struct topic *topic;
+            struct topic *topic = entry->topic; /* to be looked at is no use */
 
-            status = topics_wake(queue, entry, &topic);
+            if (topic == NULL)
+                status = topics_wake(queue, entry, &topic);
             if (status == DUEQ_OK)
                 status = look_at_topic(queue, topic, time, &budget, stats);
         }

@@ -1,6 +1,7 @@
 /* A start that takes long: clients are answered meanwhile, and a server that is stopped or
  * killed then has lost nothing. */
 #include "tests/support/client/client.h"
+#include "tests/support/client/http_client.h"
 #include "tests/support/faults/faulty_disk.h"
 
 #include <signal.h>
@@ -256,6 +257,28 @@ static void a_pid_file_is_there_while_it_loads(void **state)
     free(pidfile);
 }
 
+static void metrics_are_served_while_it_loads(void **state)
+{
+    (void)state;
+    struct server_process *server = killed_server(2);
+    int port = free_port();
+    char text[16];
+    snprintf(text, sizeof(text), "%d", port);
+    server_process_option(server, "http-port", text);
+    launch_held(server);
+    http_expect_line(http_get(port, "/metrics"), "dueq_loading 1");
+    http_expect_status(http_get(port, "/healthz"), "200");
+    http_expect_status(http_get(port, "/readyz"), "503");
+    assert_non_null(strstr(http_body(http_get(port, "/readyz")), "loading: "));
+    faulty_disk_repair(server);
+    redisContext *client = client_open(server);
+    await_value(client);
+    http_expect_status(http_get(port, "/readyz"), "200");
+    http_expect_line(http_get(port, "/metrics"), "dueq_loading 0");
+    client_cleanup();
+    server_process_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +287,7 @@ int main(void)
         serving_test(a_stop_while_it_loads_is_clean),
         serving_test(a_kill_while_it_loads_loses_nothing),
         serving_test(a_loading_that_fails_ends_the_server),
+        serving_test(metrics_are_served_while_it_loads),
         serving_test(a_pid_file_is_there_while_it_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,20 @@ static void the_topics_used_last_come_first(void **state)
     assert_int_equal(dueq_recent_topics(test.store, names, 0), 0);
 }
 
+static void a_look_at_all_topics_is_no_use(void **state)
+{
+    struct dueq_slice names[3];
+    struct dueq_topic_stats stats;
+
+    (void)state;
+    push_many();
+    assert_int_equal(dueq_total_stats(test.store, test.time, &stats), DUEQ_OK);
+    assert_int_equal(dueq_recent_topics(test.store, names, 3), 3);
+    assert_true(contains(names, 1, "topic-39"));
+    assert_true(contains(names + 1, 1, "topic-38"));
+    assert_true(contains(names + 2, 1, "topic-37"));
+}
+
 static void topics_that_sleep_are_found(void **state)
 {
     struct dueq_slice names[TOPICS + 1];
@@ -171,6 +185,7 @@ int main(void)
         store_fixture_test(a_job_due_in_the_past_waits_from_its_push, test),
         store_fixture_test(a_late_ack_is_no_run, test),
         store_fixture_test(the_topics_used_last_come_first, test),
+        store_fixture_test(a_look_at_all_topics_is_no_use, test),
         store_fixture_test(topics_that_sleep_are_found, test)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

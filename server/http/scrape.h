@@ -1,0 +1,15 @@
+/* /metrics: a reply is made in slices, of which each turn does one, so that a scrape with a
+ * thousand topics and their names does not hold the loop. One is made at a time; others wait
+ * without memory of their own. What is not counted by topic is O(1) in the number of topics. */
+#ifndef DUEQ_SCRAPE_H
+#define DUEQ_SCRAPE_H
+
+#include "server/server.h"
+
+struct evhttp_request;
+
+void scrape_start(struct server *server, struct evhttp_request *request);
+/* Ends those that are under way; to be called before their connections are freed. */
+void scrape_stop_all(void);
+
+#endif
