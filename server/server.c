@@ -7,6 +7,7 @@
 #include "server/net/tls.h"
 #include "server/opening.h"
 #include "server/process/pidfile.h"
+#include "server/process/process_memory.h"
 #include "server/process/rights.h"
 #include "server/process/stop_signals.h"
 #include "server/process/supervisor.h"
@@ -1103,6 +1104,7 @@ static bool start(struct server *server)
     server->pubsub = pubsub_new();
     server->stats.start_wall = server->clock.last.wall;
     server->stats.start_monotonic = server->clock.last.monotonic;
+    server->stats.start_memory = process_memory_read().own;
     server->loading = true;
     if (server->waiters == NULL || server->watches == NULL || server->pubsub == NULL ||
         server->long_works == NULL || !begin_opening(server))

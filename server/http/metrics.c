@@ -1,6 +1,7 @@
 #include "server/http/metrics.h"
 
 #include "server/http/health.h"
+#include "server/process/process_memory.h"
 #include "server/statistics/command_stats.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/state/access.h"
@@ -86,31 +87,11 @@ static void write_process(const struct metrics *metrics, struct metric_text *tex
         COUNTER("dueq_disk_written_bytes", "What the process has written to disks.", written);
 }
 
-struct memory {
-    uint64_t resident, of_files;
-};
-
-static struct memory read_memory(void)
-{
-    unsigned long long total, resident, shared;
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    FILE *file = fopen("/proc/self/statm", "r");
-    struct memory memory = {0, 0};
-
-    if (file == NULL)
-        return memory;
-    if (fscanf(file, "%llu %llu %llu", &total, &resident, &shared) == 3 && shared <= resident)
-        memory = (struct memory){resident * page, shared * page};
-    fclose(file);
-    return memory;
-}
-
 static void write_memory(const struct metrics *metrics, struct metric_text *text)
 {
-    struct memory memory = read_memory();
+    struct process_memory memory = process_memory_read();
     uint64_t memtables = metrics->stats.mapped_bytes,
-             clients = metrics->server->client_memory.total,
-             heap = memory.resident - memory.of_files;
+             clients = metrics->server->client_memory.total;
 
     GAUGE("process_resident_memory_bytes", "Resident memory, pages of files included.",
           memory.resident);
@@ -118,8 +99,9 @@ static void write_memory(const struct metrics *metrics, struct metric_text *text
                   "Memory by part; cached pages of files are not the server's own.");
     sample(text, "part", "memtables", memtables);
     sample(text, "part", "clients", clients);
-    sample(text, "part", "other", heap > memtables + clients ? heap - memtables - clients : 0);
-    sample(text, "part", "files", memory.of_files);
+    sample(text, "part", "other",
+           memory.own > memtables + clients ? memory.own - memtables - clients : 0);
+    sample(text, "part", "files", memory.resident - memory.own);
 }
 
 static void write_state(const struct metrics *metrics, struct metric_text *text)

@@ -3,6 +3,7 @@
 
 #include "server/info/info_sections.h"
 #include "server/info/info_store.h"
+#include "server/process/process_memory.h"
 #include "server/server.h"
 #include "server/session/pubsub.h"
 #include "server/statistics/command_stats.h"
@@ -89,27 +90,6 @@ static void human(char *text, size_t room, double bytes)
     snprintf(text, room, unit == 0 ? "%.0f%c" : "%.2f%c", bytes, units[unit]);
 }
 
-struct resident {
-    uint64_t bytes;     /* the resident size now, with file-backed pages of the map */
-    uint64_t anonymous; /* of these, those of heap and memtables */
-};
-
-/* Asks the kernel: malloc would walk over all that is free, 50 ms after a million topics. The
- * kernel counts the peak, too. */
-static struct resident resident_now(void)
-{
-    unsigned long long total, resident = 0, shared = 0;
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    FILE *file = fopen("/proc/self/statm", "r");
-
-    if (file == NULL)
-        return (struct resident){0, 0};
-    if (fscanf(file, "%llu %llu %llu", &total, &resident, &shared) != 3 || shared > resident)
-        resident = shared = 0;
-    fclose(file);
-    return (struct resident){resident * page, (resident - shared) * page};
-}
-
 static void write_bytes(struct buffer *text, const char *name, uint64_t bytes)
 {
     char shown[32];
@@ -122,24 +102,20 @@ static void write_bytes(struct buffer *text, const char *name, uint64_t bytes)
 static void write_memory(struct context *context, struct buffer *text)
 {
     struct dueq_stats stats = {0};
-    struct rusage usage;
-    struct resident now = resident_now();
-    uint64_t used = now.anonymous, peak, resident = now.bytes;
+    struct process_memory memory = process_memory_read();
 
     if (context->store != NULL)
         dueq_get_stats(context->store, &stats);
-    getrusage(RUSAGE_SELF, &usage);
-    peak = (uint64_t)usage.ru_maxrss * 1024; /* the kernel updates it from time to time */
-    write_bytes(text, "used_memory", used);
-    write_bytes(text, "used_memory_rss", resident);
-    write_bytes(text, "used_memory_peak", resident > peak ? resident : peak);
+    write_bytes(text, "used_memory", memory.own);
+    write_bytes(text, "used_memory_rss", memory.resident);
+    write_bytes(text, "used_memory_peak", memory.peak);
     info_line(text, "used_memory_memtable:%zu", stats.memtable_bytes + stats.frozen_bytes);
     write_bytes(text, "total_system_memory",
                 (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
     write_bytes(text, "maxmemory", 0);
     info_line(text, "maxmemory_policy:noeviction");
     info_line(text, "mem_fragmentation_ratio:%.2f",
-              used == 0 ? 0 : (double)resident / (double)used);
+              memory.own == 0 ? 0 : (double)memory.resident / (double)memory.own);
     info_line(text, "mem_clients_slaves:0");
     info_line(text, "mem_clients_normal:%zu", context->server->client_memory.total);
     info_line(text, "mem_allocator:libc");

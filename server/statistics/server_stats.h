@@ -15,6 +15,7 @@ struct server_stats {
     uint64_t turns, reply_parts; /* reply_parts: in which large values were copied */
     uint64_t blocked_clients;    /* now */
     int64_t start_wall, start_monotonic; /* ms */
+    uint64_t start_memory;               /* bytes, before the store was opened */
 };
 
 #endif

@@ -185,6 +185,36 @@ static void memory_is_estimated(void **state)
     runner_expect_all(*state, cases);
 }
 
+#define MEMORY_PARTS                                                                           \
+    "[\"peak.allocated\" * \"total.allocated\" * \"startup.allocated\" * "                     \
+    "\"replication.backlog\" 0 \"clients.slaves\" 0 \"clients.normal\" * \"cluster.links\" 0 " \
+    "\"aof.buffer\" * \"lua.caches\" 0 \"functions.caches\" 0 "
+#define MEMORY_SUMS(keys)                                                                      \
+    "\"overhead.total\" * \"keys.count\" " keys                                                \
+    " \"keys.bytes-per-key\" * \"dataset.bytes\" * "                                           \
+    "\"dataset.percentage\" * \"peak.percentage\" * \"allocator.allocated\" * "                \
+    "\"allocator.active\" * \"allocator.resident\" * \"allocator-fragmentation.ratio\" * "     \
+    "\"allocator-fragmentation.bytes\" * \"allocator-rss.ratio\" * \"allocator-rss.bytes\" * " \
+    "\"rss-overhead.ratio\" * \"rss-overhead.bytes\" * \"fragmentation\" * "                   \
+    "\"fragmentation.bytes\" *]"
+
+static void memory_has_redis_fields(void **state)
+{
+    static const char *const cases[][2] = {
+        {MEMORY_PARTS MEMORY_SUMS("0"), "MEMORY STATS"},
+        {"OK", "SET k v"},
+        {MEMORY_PARTS
+         "\"db.0\" [\"overhead.hashtable.main\" 0 \"overhead.hashtable.expires\" 0 "
+         "\"overhead.hashtable.slot-to-keys\" 0] " MEMORY_SUMS("1"),
+         "MEMORY STATS"},
+        {"!ERR wrong number of arguments for 'memory|stats' command", "MEMORY STATS x"},
+        {"\"Stats not supported for the current allocator\"", "MEMORY MALLOC-STATS"},
+        {"\"Nothing stands out.*\"", "MEMORY DOCTOR"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
 /* ---- ACL */
 
 static void categories_are_listed(void **state)
@@ -934,6 +964,7 @@ int main(void)
         runner_test(encodings_remember_what_was_done),
         runner_test(options_set_where_the_compact_encodings_end),
         runner_test(memory_is_estimated),
+        runner_test(memory_has_redis_fields),
         runner_test(categories_are_listed),
         runner_test(the_slowlog_is_trimmed),
         runner_test(long_commands_are_cut_in_the_slowlog),
