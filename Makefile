@@ -36,6 +36,11 @@ TLS           ?= yes
 ifneq ($(TLS),no)
 SERVER_LIBS   += -lssl -lcrypto
 endif
+# `make SANDBOX=no`: no libseccomp. The option `sandbox` is refused then.
+SANDBOX       ?= yes
+ifneq ($(SANDBOX),no)
+SERVER_LIBS   += -lseccomp
+endif
 CLIENT_LIBS   := -lhiredis -lcmocka -lm -lssl -lcrypto
 
 sources  = $(sort $(wildcard $(1)))
@@ -44,7 +49,8 @@ programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 
 PROTOCOL_OBJECTS := $(call objects,protocol/*.c)
 STORAGE_OBJECTS  := $(call objects,storage/*.c storage/*/*.c storage/*/*/*.c)
-SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$(if $(filter no,$(TLS)),,_none).o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
+SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$(if $(filter no,$(TLS)),,_none).o \
+                    $(BUILD)/server/process/sandbox$(if $(filter no,$(SANDBOX)),,_none).o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 OFFLINE_OBJECTS  := $(call objects,tools/offline/*.c)
 SUPPORT_OBJECTS  := $(call objects,tests/support/*.c tests/support/*/*.c)
@@ -52,7 +58,7 @@ PRELOADS         := $(patsubst %.c,$(BUILD)/%.so,$(call sources,tests/fault/prel
 
 UNIT_PROTOCOL := $(call programs,tests/unit/protocol/test_*.c)
 UNIT_STORAGE  := $(call programs,tests/unit/storage/test_*.c)
-UNIT_SERVER   := $(call programs,tests/unit/server/test_*.c)
+UNIT_SERVER   := $(filter-out $(if $(filter no,$(SANDBOX)),%/test_sandbox),$(call programs,tests/unit/server/test_*.c))
 MODEL         := $(call programs,tests/model/test_*.c)
 INTEGRATION   := $(filter-out $(if $(filter no,$(TLS)),%/test_tls),$(call programs,tests/integration/test_*.c))
 FAULT         := $(call programs,tests/fault/test_*.c)
@@ -140,7 +146,7 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-flips check-sanitize soak test-powercut
+.PHONY: check check-unit check-model check-integration check-docs check-embed check-fault check-flips check-sandbox check-sanitize soak test-powercut
 check: check-unit check-model check-integration check-docs check-embed check-packaging ## unit, model, integration, documents, embedding, packaging
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) ## unit tests, by layer
 	@tools/run-tests $^
@@ -162,6 +168,8 @@ check-embed: all ## libdueq installed, found by pkg-config, linked both ways
 	    tools/run-tests $(EMBED)
 check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=)
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(FAULT)
+check-sandbox: $(INTEGRATION) $(FAULT) $(PRELOADS) ## integration and fault tests, each server with `sandbox yes`
+	@DUEQ_SANDBOX=yes DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION) $(FAULT)
 check-sanitize: ## unit, model and integration tests under ASan and UBSan
 	@$(MAKE) --no-print-directory SANITIZE=1 check
 

@@ -83,13 +83,24 @@ static bool read_arguments(struct config *config, int argc, char **argv)
     return true;
 }
 
+/* File and command line come after it, and win. */
+static bool read_credentials(struct config *config)
+{
+    struct config_error error;
+
+    if (config_read_credentials(config, getenv("CREDENTIALS_DIRECTORY"), &error))
+        return true;
+    fprintf(stderr, "dueq: credentials: %s\n", error.text);
+    return false;
+}
+
 static int start_server(int argc, char **argv)
 {
     struct config config;
     int status = 1;
 
     config_init(&config);
-    if (!read_arguments(&config, argc, argv)) {
+    if (!read_credentials(&config) || !read_arguments(&config, argc, argv)) {
         config_release(&config);
         return 1;
     }

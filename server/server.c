@@ -9,6 +9,7 @@
 #include "server/process/pidfile.h"
 #include "server/process/process_memory.h"
 #include "server/process/rights.h"
+#include "server/process/sandbox.h"
 #include "server/process/stop_signals.h"
 #include "server/process/supervisor.h"
 #include "server/session/pubsub.h"
@@ -1084,6 +1085,16 @@ static bool take_rights(const struct config *config)
     return true;
 }
 
+static bool enter_sandbox(const struct config *config)
+{
+    const char *why;
+
+    if (!config->sandbox || sandbox_enter(&why))
+        return true;
+    log_write(LOG_WARNING, "sandbox: %s", why);
+    return false;
+}
+
 static bool start(struct server *server)
 {
     log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
@@ -1095,7 +1106,8 @@ static bool start(struct server *server)
     }
     if (server->config.tls_port > 0 && !use_certificates(server, &server->config))
         return false;
-    if (!listeners_open(server) || !http_open(server) || !take_rights(&server->config))
+    if (!listeners_open(server) || !http_open(server) || !take_rights(&server->config) ||
+        !enter_sandbox(&server->config))
         return false;
     begin_clock(server);
     server->waiters = waiters_new(server->now.now);

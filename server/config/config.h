@@ -34,6 +34,7 @@ struct config {
     int64_t tls_session_cache_timeout; /* seconds */
     char *tls_dh_params_file;
     char *dir;
+    int64_t sandbox;
     char *run_as;            /* USER or USER:GROUP; "": as it was started */
     char *requirepass;       /* any bytes, with a zero after them */
     size_t requirepass_size; /* 0: none */
@@ -95,6 +96,13 @@ bool config_copy(const struct config *config, struct config *ret_copy);
 /* Reads a file, or standard input for "-". False: *error says where and why; options that were
  * read before the error are set. */
 bool config_read_file(struct config *config, const char *path, struct config_error *error);
+
+/* Reads what the service manager keeps for the server in a directory of its own: files with the
+ * names of options. requirepass and tls-key-file-pass are what the file contains, without a
+ * line end; tls-cert-file, tls-key-file and tls-ca-cert-file are the file itself. dir NULL:
+ * no-op. False: *error says why. */
+bool config_read_credentials(struct config *config, const char *dir,
+                             struct config_error *error);
 
 /* Writes the configuration into the file that was read, in one step. A changed option stays
  * where it was, a new one is added at the end, comments stay. False: *error says why, and the

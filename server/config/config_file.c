@@ -5,9 +5,11 @@
 #include "protocol/tokens.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORDS_MAX = 64, INCLUDE_DEPTH = 8 };
 
@@ -109,5 +111,61 @@ bool config_read_file(struct config *config, const char *path, struct config_err
         return false;
     free(config->file);
     config->file = strcmp(path, "-") == 0 ? NULL : realpath(path, NULL);
+    return true;
+}
+
+/* ---- credentials */
+
+/* -1: no such file, or it is too large. */
+static ssize_t read_secret(const char *path, char *text, size_t room)
+{
+    FILE *file = fopen(path, "re");
+    size_t size;
+
+    if (file == NULL)
+        return -1;
+    size = fread(text, 1, room, file);
+    fclose(file);
+    if (size > 0 && size < room && text[size - 1] == '\n')
+        size--;
+    return size < room ? (ssize_t)size : -1;
+}
+
+static bool read_credential(struct config *config, const char *path, const char *name,
+                            bool is_text, struct config_error *error)
+{
+    char text[CONFIG_TEXT_MAX];
+    struct argument value = {path, strlen(path)};
+    ssize_t size;
+
+    if (is_text) {
+        size = read_secret(path, text, sizeof(text));
+        if (size < 0) {
+            snprintf(error->text, sizeof(error->text), "cannot read %.400s", path);
+            return false;
+        }
+        value = (struct argument){text, (size_t)size};
+    }
+    return config_set(config, name, &value, 1, error);
+}
+
+bool config_read_credentials(struct config *config, const char *dir, struct config_error *error)
+{
+    static const struct {
+        const char *name;
+        bool is_text;
+    } credentials[] = {{"requirepass", true},
+                       {"tls-key-file-pass", true},
+                       {"tls-cert-file", false},
+                       {"tls-key-file", false},
+                       {"tls-ca-cert-file", false}};
+    char path[PATH_MAX];
+
+    for (size_t i = 0; dir != NULL && i < sizeof(credentials) / sizeof(credentials[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, credentials[i].name);
+        if (access(path, F_OK) == 0 &&
+            !read_credential(config, path, credentials[i].name, credentials[i].is_text, error))
+            return false;
+    }
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "protocol/number.h"
 #include "server/net/connection.h"
+#include "server/process/supervisor.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -56,7 +57,9 @@ static void format_address(const struct sockaddr_storage *address, const char *p
         snprintf(text, room, "%s:%d", host, ntohs(four->sin_port));
     } else if (address->ss_family == AF_INET6) {
         inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
-        snprintf(text, room, "[%s]:%d", host, ntohs(six->sin6_port));
+        snprintf(text, room, IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? "%s:%d" : "[%s]:%d",
+                 IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? strrchr(host, ':') + 1 : host,
+                 ntohs(six->sin6_port));
     } else {
         snprintf(text, room, "%s:0", path == NULL ? "?" : path);
     }
@@ -516,10 +519,68 @@ static bool open_unix(struct server *server, const char *path)
     return false;
 }
 
+/* ---- sockets of the service manager */
+
+/* The path of a unix socket, which is the manager's to remove; "" for one of IP. */
+static bool is_listening(int fd, char *ret_path, size_t room)
+{
+    struct sockaddr_storage own = {0};
+    const struct sockaddr_un *address = (const void *)&own;
+    socklen_t size = sizeof(own);
+    int listens = 0;
+    socklen_t flag_size = sizeof(listens);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &flag_size) != 0 || !listens ||
+        getsockname(fd, (struct sockaddr *)&own, &size) != 0)
+        return false;
+    snprintf(ret_path, room, "%.*s", (int)room - 1,
+             own.ss_family == AF_UNIX ? address->sun_path : "");
+    return true;
+}
+
+static bool take_over(struct server *server, int fd, bool secure)
+{
+    char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+    struct listener *listener;
+
+    if (!is_listening(fd, path, sizeof(path)) || evutil_make_socket_nonblocking(fd) != 0 ||
+        evutil_make_socket_closeonexec(fd) != 0) {
+        log_write(LOG_WARNING, "Descriptor %d of the service manager is no socket that listens",
+                  fd);
+        return false;
+    }
+    listener = add_listener(server, fd, NULL, path);
+    if (listener == NULL)
+        return false;
+    listener->secure = secure;
+    return true;
+}
+
+/* The one whose name is "tls" is for TLS. */
+static bool take_all_over(struct server *server, int count)
+{
+    for (int i = 0; i < count; i++) {
+        bool secure = strcmp(supervisor_socket_name(i), "tls") == 0;
+
+        if (secure && server->tls == NULL) {
+            log_write(LOG_WARNING, "A socket for TLS needs tls-port and certificates");
+            return false;
+        }
+        if (!take_over(server, SUPERVISOR_SOCKETS + i, secure))
+            return false;
+    }
+    log_write(LOG_NOTICE, "Listening on %d sockets of the service manager", count);
+    return true;
+}
+
 /* ---- all of them */
 
 bool listeners_open(struct server *server)
 {
+    int given = supervisor_sockets();
+
+    if (given > 0)
+        return take_all_over(server, given);
     if (!follow(server, &server->config))
         return false;
     if (server->config.unixsocket[0] != '\0' && !open_unix(server, server->config.unixsocket))

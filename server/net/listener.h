@@ -4,7 +4,8 @@
 
 #include "server/server.h"
 
-/* Opens the configured ports and the unix socket. False: the log says why. */
+/* Opens the configured ports and the unix socket, or takes over the sockets of a service
+ * manager instead. False: the log says why. */
 bool listeners_open(struct server *server);
 /* Opens and closes ports until those of `changed` are open, and no others. NULL: done, or there
  * was nothing to do. Else the name of the option that could not be followed, *error is Redis'

@@ -1,11 +1,16 @@
 #include "server/process/supervisor.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { SOCKETS_MOST = 64, NAMES_SIZE = 1024 };
+
+static char socket_names[NAMES_SIZE]; /* separated by colons */
 
 static struct {
     struct sockaddr_un address;
@@ -84,4 +89,32 @@ int64_t supervisor_next(int64_t now)
     if (supervisor.interval == 0)
         return INT64_MAX;
     return supervisor.next > now ? supervisor.next - now : 0;
+}
+
+int supervisor_sockets(void)
+{
+    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+    const char *names = getenv("LISTEN_FDNAMES");
+    long long found = 0;
+
+    if (pid != NULL && count != NULL && strtoll(pid, NULL, 10) == (long long)getpid())
+        found = strtoll(count, NULL, 10);
+    snprintf(socket_names, sizeof(socket_names), "%s", names == NULL ? "" : names);
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+    if (found < 0)
+        return 0;
+    return found > SOCKETS_MOST ? SOCKETS_MOST : (int)found;
+}
+
+const char *supervisor_socket_name(int index)
+{
+    static char name[NAMES_SIZE];
+    const char *at = socket_names;
+
+    while (index > 0 && *at != '\0')
+        index -= *at++ == ':';
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ":"), at);
+    return name;
 }

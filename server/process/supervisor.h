@@ -19,4 +19,13 @@ void supervisor_alive(int64_t now);
 /* ms until supervisor_alive has something to tell; INT64_MAX: never. */
 int64_t supervisor_next(int64_t now);
 
+/* Sockets that listen already, given by the service manager (LISTEN_FDS): their descriptors are
+ * SUPERVISOR_SOCKETS and those after it. Returns how many; 0: none, or they are for another
+ * process. The environment forgets them. */
+enum { SUPERVISOR_SOCKETS = 3 };
+int supervisor_sockets(void);
+/* The name of the socket at that place (0 ...) in the unit of the manager; "" if it has none.
+ */
+const char *supervisor_socket_name(int index);
+
 #endif

@@ -115,6 +115,22 @@ static void only_root_becomes_somebody_else(void **state)
     assert_non_null(strstr(output, "run-as: there is no user no-such-user"));
 }
 
+/* gdb is not at hand: that the filter is there shows in what the kernel says of the process. */
+static void a_server_in_a_sandbox_starts_no_program(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("sandbox yes");
+    expect_status(server, "Seccomp:\t2\n");
+    expect_status(server, "NoNewPrivs:\t1\n");
+    redisContext *client = client_open(server);
+    expect(client, "*", "Q.PUSH mail body");
+    expect(client, "OK", "CONFIG SET port %d", free_port());
+    char *log = server_process_log(server);
+    assert_null(strstr(log, "refused"));
+    free(log);
+    server_process_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +138,7 @@ int main(void)
         serving_test(others_get_no_rights_on_its_files),
         serving_test(root_becomes_somebody_else),
         serving_test(only_root_becomes_somebody_else),
+        serving_test(a_server_in_a_sandbox_starts_no_program),
     };
     return cmocka_run_group_tests_name("rights", tests, NULL, NULL);
 }

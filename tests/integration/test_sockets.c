@@ -3,6 +3,7 @@
 #include "tests/support/client/client.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,13 @@ static bool answers(const char *host, int port)
     char output[256];
     run_shell(output, sizeof(output), "timeout 60 redis-cli -h %s -p %d PING 2>&1", host, port);
     return strcmp(output, "PONG\n") == 0;
+}
+
+static bool answers_noauth(int port)
+{
+    char output[256];
+    run_shell(output, sizeof(output), "timeout 60 redis-cli -p %d PING 2>&1", port);
+    return strstr(output, "NOAUTH") != NULL;
 }
 
 /* A socket that listens there, as another program's would. */
@@ -147,6 +155,50 @@ static void the_unix_socket_has_its_group(void **state)
     assert_int_not_equal(access(server->unixsocket, F_OK), 0);
 }
 
+/* The manager's socket, as descriptor 3 of the server; LISTEN_PID is the pid of the server. */
+static void a_service_manager_may_open_the_sockets(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char output[4096];
+    int port = free_port(), fd = take_port(port);
+    struct server_process there = {.port = port};
+    fcntl(fd, F_SETFD, 0);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "{ LISTEN_FDS=1 LISTEN_FDNAMES=redis timeout 60 sh -c "
+                               "'LISTEN_PID=$$ exec %s server --port %d --dir %s' 3<&%d "
+                               ">%s 2>&1 & }",
+                               server_binary(), free_port(), server->data, fd, server->log),
+                     0);
+    close(fd);
+    redisContext *client = client_open(&there); /* it waits until the server accepts */
+    while (strncmp(ask_text(client, "PING"), "!LOADING", 8) == 0)
+        sleep_ms(10);
+    expect(client, "PONG", "PING");
+    say(client, "SHUTDOWN NOSAVE");
+    expect_closed(client);
+}
+
+static void a_service_manager_may_keep_the_password(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char output[256];
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "mkdir %s/secrets && echo 'se cret' >%s/secrets/requirepass",
+                               server->directory, server->directory),
+                     0);
+    char *secrets = server_process_path(server, "secrets");
+    server_process_environment(server, "CREDENTIALS_DIRECTORY", secrets);
+    server_process_launch(server);
+    for (int i = 0; i < 3000 && !answers_noauth(server->port); i++)
+        sleep_ms(10);
+    redisContext *client = client_open(server);
+    expect(client, "!NOAUTH*", "PING");
+    expect(client, "OK", "AUTH %s", "se cret");
+    free(secrets);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +209,8 @@ int main(void)
         serving_test(it_listens_on_ipv6),
         serving_test(a_server_without_any_socket_ends),
         serving_test(the_unix_socket_has_its_group),
+        serving_test(a_service_manager_may_open_the_sockets),
+        serving_test(a_service_manager_may_keep_the_password),
     };
     return cmocka_run_group_tests_name("sockets", tests, NULL, NULL);
 }

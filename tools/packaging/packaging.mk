@@ -37,7 +37,7 @@ endif
 
 .PHONY: static
 static: ## one program without shared libraries and TLS: build/static/dueq
-	@$(MAKE) --no-print-directory STATIC=1 TLS=no BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
+	@$(MAKE) --no-print-directory STATIC=1 TLS=no SANDBOX=no BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
 	    LDFLAGS='$(STATIC_LDFLAGS)' $(BUILD)/static/dueq
 
 .PHONY: dist deb

@@ -142,6 +142,10 @@ static void become_server(struct server_process *server, pid_t parent)
             words[count++] = text("--%s", option->name);
         count = add_words(words, count, option->value);
     }
+    if (getenv("DUEQ_SANDBOX") && count < WORDS_MAX) {
+        words[count++] = text("--sandbox");
+        words[count++] = text("yes");
+    }
     words[count++] =
         text("--port"); /* last, because a configuration file may contain another port */
     words[count] = text("%d", server->port);
@@ -346,11 +350,24 @@ static void forget(struct server_process *server)
     free(server);
 }
 
+/* For `make check-sandbox`: whatever the server asks of the system, it is to be allowed. */
+static void check_refusals(const struct server_process *server)
+{
+    char *log = server_process_log(server);
+    const char *line = strstr(log, "The sandbox refused");
+    if (line && getenv("DUEQ_SANDBOX")) {
+        fprintf(stderr, "ERROR: %.*s\n", (int)strcspn(line, "\n"), line);
+        abort();
+    }
+    free(log);
+}
+
 void server_process_cleanup(void)
 {
     while (live_servers) {
         struct server_process *server = live_servers;
         live_servers = server->next;
+        check_refusals(server);
         forget(server);
     }
 }

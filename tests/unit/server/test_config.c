@@ -191,6 +191,7 @@ static const struct sample {
      "versions_and_ciphers_are_as_configured"},
     {"dir", "/var/lib/dueq", "integration/test_startup", "the_log_says_what_was_recovered"},
     {"run-as", "dueq:adm", "integration/test_rights", "root_becomes_somebody_else"},
+    {"sandbox", "yes", "integration/test_rights", "a_server_in_a_sandbox_starts_no_program"},
     {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
      "auth_compares_the_whole_password"},
     {"protected-mode", "no", "integration/test_startup",

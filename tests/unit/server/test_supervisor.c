@@ -174,6 +174,35 @@ static void a_full_socket_delays_no_sign_of_life(void **state)
 
 #define supervisor_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+static void give_sockets(long pid, const char *count, const char *names)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%ld", pid);
+    setenv("LISTEN_PID", text, 1);
+    setenv("LISTEN_FDS", count, 1);
+    setenv("LISTEN_FDNAMES", names, 1);
+}
+
+static void sockets_are_for_one_process_and_have_names(void **state)
+{
+    (void)state;
+    give_sockets(getpid(), "3", "plain:tls:");
+    assert_int_equal(supervisor_sockets(), 3);
+    assert_string_equal(supervisor_socket_name(0), "plain");
+    assert_string_equal(supervisor_socket_name(1), "tls");
+    assert_string_equal(supervisor_socket_name(2), "");
+    assert_string_equal(supervisor_socket_name(3), "");
+    assert_null(getenv("LISTEN_FDS"));
+    assert_int_equal(supervisor_sockets(), 0);
+    give_sockets(getpid() + 1, "3", "");
+    assert_int_equal(supervisor_sockets(), 0);
+    give_sockets(getpid(), "-3", "");
+    assert_int_equal(supervisor_sockets(), 0);
+    give_sockets(getpid(), "99999999999", "");
+    assert_in_range(supervisor_sockets(), 1, 64);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -184,6 +213,7 @@ int main(void)
         supervisor_test(the_next_sign_of_life_is_known),
         supervisor_test(who_asks_for_no_signs_of_life_gets_none),
         supervisor_test(a_full_socket_delays_no_sign_of_life),
+        cmocka_unit_test(sockets_are_for_one_process_and_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
