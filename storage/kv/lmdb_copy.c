@@ -142,6 +142,21 @@ static int keep_promise(struct lmdb_store *store, struct lmdb_file *file)
 
 /* ---- the copy */
 
+/* Shows the last transaction of a file to one of its views. */
+static enum dueq_status show_in(struct lmdb_store *store, struct lmdb_file *file,
+                                struct pages *pages)
+{
+    enum dueq_status status;
+    MDB_txn *txn;
+    int error = mdb_txn_begin(file->env, NULL, MDB_RDONLY, &txn);
+
+    if (error != MDB_SUCCESS)
+        return lmdb_status_of(store, error);
+    status = pages_show(pages, mdb_txn_id(txn));
+    mdb_txn_abort(txn);
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+}
+
 /* Opens what was copied as LMDB will use it. The lock file is a new one: the present
  * environment uses the other. */
 static int enter_copy(struct lmdb_store *store, struct lmdb_file *file)
@@ -152,11 +167,19 @@ static int enter_copy(struct lmdb_store *store, struct lmdb_file *file)
     if (error == 0)
         error = lmdb_file_open(file, path_of(store, copy_name, path), store->map_bytes,
                                MDB_NOSUBDIR | MDB_NOMETASYNC);
-    if (error == 0)
-        error = lmdb_file_look(file);
-    if (error == 0)
+    return error == 0 ? lmdb_file_look(file) : error;
+}
+
+/* The owner's first look takes memory and time. Now a failure costs no more than the copy. */
+static enum dueq_status look_at_copy(struct lmdb_store *store, struct lmdb_file *file)
+{
+    enum dueq_status status = show_in(store, file, file->reader);
+
+    if (status == DUEQ_OK)
         pages_limit(file->reader, &store->limit);
-    return error;
+    else if (status == DUEQ_CORRUPT)
+        lmdb_status_of(store, MDB_CORRUPTED);
+    return status;
 }
 
 static enum dueq_status fill_copy(struct lmdb_store *store, struct lmdb_file *file,
@@ -204,27 +227,21 @@ static enum dueq_status make_copy(struct lmdb_store *store, struct lmdb_file *fi
     if (status == DUEQ_OK)
         status = lmdb_status_of(store, enter_copy(store, file));
     if (status == DUEQ_OK)
+        status = look_at_copy(store, file);
+    if (status == DUEQ_OK)
         status = lmdb_status_of(store, keep_promise(store, file));
     return status;
 }
 
-/* Shows the last transaction to the writer's view; nothing changes the file until the copy has
- * ended. */
+/* Nothing changes the file until the copy has ended. */
 static enum dueq_status show_last(struct lmdb_store *store)
 {
     struct lmdb_file *file = atomic_load(&store->file);
-    enum dueq_status status;
-    MDB_txn *txn;
-    int error = mdb_txn_begin(file->env, NULL, MDB_RDONLY, &txn);
+    enum dueq_status status = show_in(store, file, file->writer);
 
-    if (error != MDB_SUCCESS)
-        return lmdb_status_of(store, error);
-    status = pages_show(file->writer, mdb_txn_id(txn));
-    mdb_txn_abort(txn);
-    if (status != DUEQ_OK)
-        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-    store->copy_used = pages_copy_size(file->writer);
-    return DUEQ_OK;
+    if (status == DUEQ_OK)
+        store->copy_used = pages_copy_size(file->writer);
+    return status;
 }
 
 static void drop_copy(struct lmdb_store *store, struct lmdb_file *file)

@@ -3,7 +3,9 @@
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
+#include "storage/kv/lmdb_internal.h"
 #include "storage/kv/lmdb_store.h"
+#include "storage/kv/pages/pages_internal.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 
@@ -564,6 +566,27 @@ static void a_copy_has_the_room_that_is_promised(void **state)
     lmdb_store_close(lmdb);
 }
 
+/* It takes memory and reads the list of free pages: the store would fail without the memory,
+ * and a copy is only dropped. */
+static void the_first_look_at_a_copy_is_before_its_use(void **state)
+{
+    const struct pages *reader;
+    bool lost = false;
+
+    (void)state;
+    make_sparse();
+    open_lmdb();
+    lmdb_begin_promise(lmdb, PROMISED);
+    assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_OK);
+    reader = lmdb->copy->reader;
+    assert_non_null(reader->sound);
+    assert_non_null(reader->unused);
+    assert_true(reader->meta.txnid > 0);
+    assert_int_equal(lmdb_take_copy(lmdb, &lost), DUEQ_OK);
+    assert_int_equal(lmdb_renew(lmdb), DUEQ_OK);
+    lmdb_store_close(lmdb);
+}
+
 static void a_copy_without_room_is_dropped(void **state)
 {
     (void)state;
@@ -701,6 +724,7 @@ int main(void)
         compaction_test(what_a_crash_has_left_is_removed),
         compaction_test(what_a_link_leads_to_is_compacted),
         compaction_test(a_copy_has_the_room_that_is_promised),
+        compaction_test(the_first_look_at_a_copy_is_before_its_use),
         compaction_test(a_copy_without_room_is_dropped),
         compaction_test(damage_stops_a_compaction_and_not_the_store),
         compaction_test(what_was_sound_before_is_checked_again),
