@@ -96,7 +96,7 @@ static void start(struct kv *kv)
         return;
     }
     kv->compaction.running = true;
-    lmdb_begin_promise(kv->lmdb, kv_room_promised(kv));
+    lmdb_begin_promise(kv->lmdb, kv_room_promised(kv), kv->options.disk_reserve_bytes);
     checkpoint_compact(kv->checkpoint);
 }
 

@@ -91,10 +91,11 @@ static void rename_lock(const struct lmdb_store *store)
 
 /* ---- the promise of the owner */
 
-void lmdb_begin_promise(struct lmdb_store *store, uint64_t bytes)
+void lmdb_begin_promise(struct lmdb_store *store, uint64_t bytes, uint64_t disk_reserve)
 {
     pthread_mutex_lock(&store->lock);
     store->promised = bytes;
+    store->disk_reserve = disk_reserve;
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -129,6 +130,21 @@ static bool is_kept(struct lmdb_store *store, const struct lmdb_file *file, uint
     return store->kept;
 }
 
+/* Makes the file that long, if the reserve of the disk stays free. */
+static int allocate(struct lmdb_store *store, struct lmdb_file *file, uint64_t size)
+{
+    const struct dueq_io *io = store->io;
+    uint64_t present = atomic_load(&file->allocated), available;
+    char place[PATH_MAX];
+
+    if (size <= present)
+        return 0;
+    if (io->free_bytes(io->arg, place_of(store, place), &available) != 0 ||
+        available < store->disk_reserve || available - store->disk_reserve < size - present)
+        return ENOSPC;
+    return lmdb_file_allocate(file, size);
+}
+
 /* The owner promises more meanwhile, as it makes changes. */
 static int keep_promise(struct lmdb_store *store, struct lmdb_file *file)
 {
@@ -136,7 +152,7 @@ static int keep_promise(struct lmdb_store *store, struct lmdb_file *file)
     int error = 0;
 
     while (error == 0 && !is_kept(store, file, &bytes))
-        error = lmdb_file_allocate(file, store->copy_used + bytes);
+        error = allocate(store, file, store->copy_used + bytes);
     return error;
 }
 
@@ -194,7 +210,7 @@ static enum dueq_status fill_copy(struct lmdb_store *store, struct lmdb_file *fi
     int error;
 
     is_kept(store, file, &promised);
-    error = lmdb_file_allocate(file, store->copy_used + promised);
+    error = allocate(store, file, store->copy_used + promised);
     if (error != 0)
         return lmdb_status_of(store, error);
     status = pages_copy(&copy, &error);

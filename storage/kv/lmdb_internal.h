@@ -55,6 +55,7 @@ struct lmdb_store {
     _Atomic(bool) has_before;           /* there is a file before */
     pthread_mutex_t lock;               /* of what follows */
     uint64_t promised;                  /* bytes that the copy must have besides its pages */
+    uint64_t disk_reserve;              /* bytes of the disk that the copy leaves free */
     uint64_t copy_used;                 /* bytes of its pages */
     bool kept;                          /* the copy has what is promised */
 };

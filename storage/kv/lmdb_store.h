@@ -135,10 +135,11 @@ uint64_t lmdb_allocated(struct lmdb_store *store);
  * what is held stays there. */
 
 /* The owner's, before the thread begins: how many bytes the copy must have besides its pages,
- * for what the store has promised to take. lmdb_promise: so many, if that is more; until
+ * for what the store has promised to take, and how many of the disk it leaves free, or ends
+ * with DUEQ_FULL. lmdb_promise: so many, if that is more; until
  * lmdb_end_promise, which the owner calls when the compaction has ended. DUEQ_FULL, DUEQ_IO:
  * the disk has no room for that. O(1). */
-void lmdb_begin_promise(struct lmdb_store *store, uint64_t bytes);
+void lmdb_begin_promise(struct lmdb_store *store, uint64_t bytes, uint64_t disk_reserve);
 enum dueq_status lmdb_promise(struct lmdb_store *store, uint64_t bytes);
 void lmdb_end_promise(struct lmdb_store *store);
 

@@ -510,7 +510,7 @@ static void what_a_link_leads_to_is_compacted(void **state)
 
 /* ---- the room that the copy must have */
 
-enum { PROMISED = 1 << 20, LATER = 8 << 20, LATEST = 32 << 20 };
+enum { MIB = 1 << 20, PROMISED = MIB, LATER = 8 << 20, LATEST = 32 << 20 };
 
 static struct lmdb_store *lmdb;
 
@@ -548,7 +548,7 @@ static void a_copy_has_the_room_that_is_promised(void **state)
     (void)state;
     make_sparse();
     open_lmdb();
-    lmdb_begin_promise(lmdb, PROMISED);
+    lmdb_begin_promise(lmdb, PROMISED, 0);
     assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_OK);
     assert_int_equal(lmdb_take_copy(lmdb, &lost), DUEQ_OK);
     lmdb_get_room(lmdb, &room);
@@ -566,6 +566,26 @@ static void a_copy_has_the_room_that_is_promised(void **state)
     lmdb_store_close(lmdb);
 }
 
+/* Not when it begins, and not when the owner promises more. */
+static void a_copy_leaves_the_disk_reserve(void **state)
+{
+    static const uint64_t left[] = {MIB / 2, 6 * MIB};
+
+    (void)state;
+    make_sparse();
+    open_lmdb();
+    test.free_bytes = 64 * MIB;
+    for (int i = 0; i < 2; i++) {
+        lmdb_begin_promise(lmdb, PROMISED, test.free_bytes - left[i]);
+        assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_FULL);
+        assert_false(is_there("data.mdb.new"));
+    }
+    lmdb_begin_promise(lmdb, PROMISED, test.free_bytes - 32 * MIB);
+    assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_OK);
+    lmdb_end_promise(lmdb);
+    lmdb_store_close(lmdb);
+}
+
 /* It takes memory and reads the list of free pages: the store would fail without the memory,
  * and a copy is only dropped. */
 static void the_first_look_at_a_copy_is_before_its_use(void **state)
@@ -576,7 +596,7 @@ static void the_first_look_at_a_copy_is_before_its_use(void **state)
     (void)state;
     make_sparse();
     open_lmdb();
-    lmdb_begin_promise(lmdb, PROMISED);
+    lmdb_begin_promise(lmdb, PROMISED, 0);
     assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_OK);
     reader = lmdb->copy->reader;
     assert_non_null(reader->sound);
@@ -593,7 +613,7 @@ static void a_copy_without_room_is_dropped(void **state)
     make_sparse();
     open_lmdb();
     test.io.fallocate = refuse_blocks;
-    lmdb_begin_promise(lmdb, PROMISED);
+    lmdb_begin_promise(lmdb, PROMISED, 0);
     assert_int_equal(lmdb_copy(lmdb, promise_more, NULL), DUEQ_FULL);
     assert_false(is_there("data.mdb.new"));
     test.io.fallocate = io_system.fallocate;
@@ -724,6 +744,7 @@ int main(void)
         compaction_test(what_a_crash_has_left_is_removed),
         compaction_test(what_a_link_leads_to_is_compacted),
         compaction_test(a_copy_has_the_room_that_is_promised),
+        compaction_test(a_copy_leaves_the_disk_reserve),
         compaction_test(the_first_look_at_a_copy_is_before_its_use),
         compaction_test(a_copy_without_room_is_dropped),
         compaction_test(damage_stops_a_compaction_and_not_the_store),
