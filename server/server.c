@@ -698,6 +698,7 @@ static void finish_turn(struct server *server)
     throttle_turn(server);
     resume_some(server);
     end_part(server, TURN_RESUMED);
+    pubsub_turn(server);
     long_works_turn(server);
     end_part(server, TURN_WORKS);
     if (may_tick(server))
@@ -733,7 +734,7 @@ static int64_t next_turn(struct server *server)
 
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
         server->releases_more || server->killed != NULL || server->doomed != NULL ||
-        server->unchecked != NULL)
+        pubsub_is_busy(server) || server->unchecked != NULL)
         return 0;
     if (may_tick(server)) {
         next = dueq_next_tick(server->store, server->now);
@@ -1167,6 +1168,7 @@ static void finish_output(struct server *server)
 {
     uint64_t lsn;
 
+    pubsub_finish(server);
     if (!commit(server, &lsn))
         return;
     gate_touched(server, lsn);

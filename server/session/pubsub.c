@@ -10,6 +10,12 @@
 #include <string.h>
 #include <utlist.h>
 
+enum {
+    STEP_BYTES = 512, /* copied into the output of a receiver, beyond the first ones */
+    SLICE = 1000,     /* steps: half a millisecond */
+    AT_ONCE = 4 * SLICE
+};
+
 struct subject;
 
 /* A subscription is found by its subject and its session. */
@@ -34,9 +40,31 @@ struct subject {
     char name[];
 };
 
+/* A message that takes several turns. */
+struct publication {
+    struct publication *prev, *next;
+    enum pubsub_kind kind;
+    bool is_done, is_awaited;
+    size_t receivers;
+    size_t channel_size, message_size;
+    uint8_t bytes[]; /* the channel, the message */
+};
+
+/* How far the first publication is: the subjects that are left, in their order. A subject that
+ * ends meanwhile becomes NULL. */
+struct delivery {
+    struct subject **subjects; /* NULL: not begun */
+    size_t count, at;
+    struct subscription *next; /* of the subject `at` */
+    bool begins_with_patterns; /* nobody is subscribed to the channel itself */
+};
+
 struct pubsub {
     struct subject *subjects[PUBSUB_KINDS];
     struct subscription *all;
+    size_t pattern_subscriptions;
+    struct publication *publications; /* oldest first */
+    struct delivery delivery;
 };
 
 struct pubsub *pubsub_new(void)
@@ -46,6 +74,13 @@ struct pubsub *pubsub_new(void)
 
 void pubsub_free(struct pubsub *pubsub)
 {
+    struct publication *publication, *next;
+
+    if (pubsub == NULL)
+        return;
+    DL_FOREACH_SAFE(pubsub->publications, publication, next)
+        free(publication);
+    free(pubsub->delivery.subjects);
     free(pubsub);
 }
 
@@ -88,8 +123,13 @@ static struct subject *open_subject(struct server *server, enum pubsub_kind kind
 
 static void close_subject(struct server *server, enum pubsub_kind kind, struct subject *subject)
 {
+    struct delivery *delivery = &server->pubsub->delivery;
+
     if (subject->subscriptions != NULL)
         return;
+    for (size_t i = delivery->at; i < delivery->count; i++)
+        if (delivery->subjects[i] == subject)
+            delivery->subjects[i] = NULL;
     HASH_DEL(server->pubsub->subjects[kind], subject);
     free(subject);
 }
@@ -139,6 +179,7 @@ bool pubsub_subscribe(struct server *server, struct session *session, enum pubsu
     DL_APPEND2(session->subscriptions[kind], subscription, session_prev, session_next);
     subject->count++;
     session->subscription_count[kind]++;
+    server->pubsub->pattern_subscriptions += kind == PUBSUB_PATTERN;
     return true;
 }
 
@@ -149,11 +190,14 @@ static void end_subscription(struct server *server, enum pubsub_kind kind,
     struct session *session = subscription->of.session;
 
     assert(subject->count > 0 && session->subscription_count[kind] > 0);
+    if (server->pubsub->delivery.next == subscription)
+        server->pubsub->delivery.next = subscription->next;
     DL_DELETE(subject->subscriptions, subscription);
     DL_DELETE2(session->subscriptions[kind], subscription, session_prev, session_next);
     HASH_DEL(server->pubsub->all, subscription);
     subject->count--;
     session->subscription_count[kind]--;
+    server->pubsub->pattern_subscriptions -= kind == PUBSUB_PATTERN;
     close_subject(server, kind, subject);
     free(subscription);
 }
@@ -204,6 +248,11 @@ static void deliver(struct session *session, const char *word, const struct dueq
     session_push_end(session);
 }
 
+static const char *word_of(enum pubsub_kind kind)
+{
+    return kind == PUBSUB_SHARD ? "smessage" : "message";
+}
+
 static size_t publish_to_patterns(struct server *server, struct dueq_slice channel,
                                   struct dueq_slice message)
 {
@@ -223,8 +272,8 @@ static size_t publish_to_patterns(struct server *server, struct dueq_slice chann
     return receivers;
 }
 
-size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
-                      struct dueq_slice message)
+static size_t publish_now(struct server *server, enum pubsub_kind kind,
+                          struct dueq_slice channel, struct dueq_slice message)
 {
     struct subject *subject = find(server, kind, channel);
     struct subscription *at;
@@ -232,10 +281,200 @@ size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_
     assert(kind != PUBSUB_PATTERN);
     if (subject != NULL)
         DL_FOREACH(subject->subscriptions, at)
-            deliver(at->of.session, kind == PUBSUB_SHARD ? "smessage" : "message", NULL,
-                    channel, message);
+            deliver(at->of.session, word_of(kind), NULL, channel, message);
     return (subject == NULL ? 0 : subject->count) +
            (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, channel, message) : 0);
+}
+
+size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
+                      struct dueq_slice message)
+{
+    pubsub_finish(server);
+    return publish_now(server, kind, channel, message);
+}
+
+/* ---- messages that take several turns: a slice is a millisecond of copies */
+
+static size_t steps_of(size_t message_size)
+{
+    return 1 + message_size / STEP_BYTES;
+}
+
+/* Which patterns match is not known yet: a pattern counts with what it has beyond one
+ * subscription. */
+bool pubsub_takes_turns(const struct server *server, enum pubsub_kind kind,
+                        struct dueq_slice channel, struct dueq_slice message)
+{
+    const struct pubsub *pubsub = server->pubsub;
+    size_t patterns = kind == PUBSUB_CHANNEL ? HASH_COUNT(pubsub->subjects[PUBSUB_PATTERN]) : 0;
+    size_t receivers = pubsub_receivers(server, kind, channel);
+
+    if (pubsub->publications != NULL)
+        return receivers + patterns > 0;
+    if (patterns > 0)
+        receivers += pubsub->pattern_subscriptions - patterns;
+    return receivers > AT_ONCE / steps_of(message.size);
+}
+
+struct publication *pubsub_publish_later(struct server *server, enum pubsub_kind kind,
+                                         struct dueq_slice channel, struct dueq_slice message)
+{
+    struct publication *publication =
+        calloc(1, sizeof(*publication) + channel.size + message.size);
+
+    if (publication == NULL)
+        return NULL;
+    publication->kind = kind;
+    publication->is_awaited = true;
+    publication->channel_size = channel.size;
+    publication->message_size = message.size;
+    if (channel.size > 0)
+        memcpy(publication->bytes, channel.data, channel.size);
+    if (message.size > 0)
+        memcpy(publication->bytes + channel.size, message.data, message.size);
+    DL_APPEND(server->pubsub->publications, publication);
+    return publication;
+}
+
+bool pubsub_has_published(const struct publication *publication, size_t *ret_receivers)
+{
+    *ret_receivers = publication->receivers;
+    return publication->is_done;
+}
+
+void pubsub_let_go(struct publication *publication)
+{
+    publication->is_awaited = false;
+    if (publication->is_done)
+        free(publication);
+}
+
+static struct dueq_slice channel_of(const struct publication *publication)
+{
+    return dueq_slice(publication->bytes, publication->channel_size);
+}
+
+static struct dueq_slice message_of(const struct publication *publication)
+{
+    return dueq_slice(publication->bytes + publication->channel_size,
+                      publication->message_size);
+}
+
+static void end_first(struct pubsub *pubsub)
+{
+    struct publication *publication = pubsub->publications;
+
+    free(pubsub->delivery.subjects);
+    pubsub->delivery = (struct delivery){0};
+    DL_DELETE(pubsub->publications, publication);
+    publication->is_done = true;
+    if (!publication->is_awaited)
+        free(publication);
+}
+
+static void add_subject(struct delivery *delivery, struct publication *publication,
+                        struct subject *subject)
+{
+    delivery->subjects[delivery->count++] = subject;
+    publication->receivers += subject->count;
+}
+
+/* Who is subscribed now gets it. Without memory, all at once. */
+static void begin_first(struct server *server)
+{
+    struct pubsub *pubsub = server->pubsub;
+    struct publication *publication = pubsub->publications;
+    struct dueq_slice channel = channel_of(publication);
+    struct subject *subject = find(server, publication->kind, channel), *next;
+    size_t most = 1 + HASH_COUNT(pubsub->subjects[PUBSUB_PATTERN]);
+
+    pubsub->delivery.subjects = calloc(most, sizeof(struct subject *));
+    if (pubsub->delivery.subjects == NULL) {
+        publication->receivers =
+            publish_now(server, publication->kind, channel, message_of(publication));
+        end_first(pubsub);
+        return;
+    }
+    pubsub->delivery.begins_with_patterns = subject == NULL;
+    if (subject != NULL)
+        add_subject(&pubsub->delivery, publication, subject);
+    if (publication->kind == PUBSUB_CHANNEL)
+        HASH_ITER(hh, pubsub->subjects[PUBSUB_PATTERN], subject, next) {
+            if (glob_match(subject->name, subject->name_size, channel.data, channel.size,
+                           false))
+                add_subject(&pubsub->delivery, publication, subject);
+        }
+    subject = pubsub->delivery.count == 0 ? NULL : pubsub->delivery.subjects[0];
+    pubsub->delivery.next = subject == NULL ? NULL : subject->subscriptions;
+}
+
+static void deliver_next(const struct publication *publication, struct delivery *delivery)
+{
+    struct subscription *to = delivery->next;
+    struct dueq_slice name = name_of(to->of.subject);
+    bool is_plain = delivery->at == 0 && !delivery->begins_with_patterns;
+
+    delivery->next = to->next;
+    deliver(to->of.session, is_plain ? word_of(publication->kind) : "pmessage",
+            is_plain ? NULL : &name, channel_of(publication), message_of(publication));
+}
+
+/* To the next subject when all subscriptions of this one have it. False: there is none. */
+static bool find_next(struct delivery *delivery)
+{
+    while (delivery->next == NULL && delivery->at < delivery->count) {
+        struct subject *subject;
+
+        delivery->at++;
+        subject = delivery->at < delivery->count ? delivery->subjects[delivery->at] : NULL;
+        delivery->next = subject == NULL ? NULL : subject->subscriptions;
+    }
+    return delivery->next != NULL;
+}
+
+/* Returns how many steps are left of `steps`. */
+static size_t deliver_some(struct server *server, size_t steps)
+{
+    struct publication *first = server->pubsub->publications;
+    struct delivery *delivery = &server->pubsub->delivery;
+
+    while (steps > 0 && find_next(delivery)) {
+        size_t cost = steps_of(first->message_size);
+
+        deliver_next(first, delivery);
+        steps -= cost < steps ? cost : steps;
+    }
+    if (steps > 0)
+        end_first(server->pubsub);
+    return steps;
+}
+
+static void deliver_slice(struct server *server, size_t steps)
+{
+    struct pubsub *pubsub = server->pubsub;
+
+    while (pubsub->publications != NULL && steps > 0) {
+        if (pubsub->delivery.subjects == NULL)
+            begin_first(server);
+        if (pubsub->delivery.subjects != NULL)
+            steps = deliver_some(server, steps);
+    }
+}
+
+bool pubsub_is_busy(const struct server *server)
+{
+    return server->pubsub->publications != NULL;
+}
+
+void pubsub_turn(struct server *server)
+{
+    deliver_slice(server, SLICE);
+}
+
+void pubsub_finish(struct server *server)
+{
+    while (pubsub_is_busy(server))
+        deliver_slice(server, SIZE_MAX);
 }
 
 /* ---- for PUBSUB */

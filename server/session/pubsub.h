@@ -24,10 +24,28 @@ bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
 /* Ends all subscriptions without a message: the session ends or is reset. */
 void pubsub_drop(struct server *server, struct session *session);
 
-/* Delivers a message; kind: PUBSUB_CHANNEL or PUBSUB_SHARD. Returns the number of receivers.
- * O(receivers + patterns). */
+/* Delivers a message, after those that are being delivered; kind: PUBSUB_CHANNEL or
+ * PUBSUB_SHARD. Returns the number of receivers. O(receivers + patterns). */
 size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
                       struct dueq_slice message);
+
+/* Is that too much for one turn, or is another message being delivered? O(1). */
+bool pubsub_takes_turns(const struct server *server, enum pubsub_kind kind,
+                        struct dueq_slice channel, struct dueq_slice message);
+/* The same as pubsub_publish in this turn and later ones, a slice in each, one message after
+ * the other. The names are copied. NULL: out of memory. */
+struct publication *pubsub_publish_later(struct server *server, enum pubsub_kind kind,
+                                         struct dueq_slice channel, struct dueq_slice message);
+/* False: it is not delivered to all yet. */
+bool pubsub_has_published(const struct publication *publication, size_t *ret_receivers);
+/* The publisher no longer asks; what is not delivered yet will be. */
+void pubsub_let_go(struct publication *publication);
+
+/* Delivers a slice. To be called in each turn. */
+void pubsub_turn(struct server *server);
+bool pubsub_is_busy(const struct server *server);
+/* Delivers all that is left. */
+void pubsub_finish(struct server *server);
 
 /* ---- for PUBSUB */
 

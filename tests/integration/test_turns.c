@@ -3,7 +3,9 @@
 #include "tests/support/client/client.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <setjmp.h>
@@ -48,6 +50,62 @@ static void messages_to_many_leave_in_several_turns(void **state)
     expect(client, "800", "PUBLISH c hello");
     all_get("[\"message\" \"c\" \"hello\"]");
     assert_true(turns(client) - before >= MANY / SENDS_MOST + 2);
+}
+
+enum { LONG = 10000, COST = 1 + LONG / 512, SLICE = 1000 };
+
+static char long_message[LONG + 1];
+
+static void all_subscribe(void **state)
+{
+    memset(long_message, 'x', LONG);
+    open_many(state, MANY);
+    for (int i = 0; i < MANY; i++)
+        expect(many[i], "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
+}
+
+static void all_get_long(void)
+{
+    char pattern[LONG + 64];
+    snprintf(pattern, sizeof(pattern), "[\"message\" \"c\" \"%s\"]", long_message);
+    all_get(pattern);
+}
+
+/* To copy it for 10,000 took 120 ms. */
+static void a_long_message_to_many_is_copied_in_several_turns(void **state)
+{
+    redisContext *client = served_client(state);
+    all_subscribe(state);
+    int64_t before = turns(client);
+    expect(client, "800", "PUBLISH c %s", long_message);
+    assert_true(turns(client) - before >= MANY * COST / SLICE);
+    all_get_long();
+}
+
+/* Who goes meanwhile, the publisher too, is in nobody's way. */
+static void messages_come_in_order_whoever_goes(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *publisher = client_open(served_server(state));
+    redisContext *goes = client_open(served_server(state));
+    expect(goes, "[\"subscribe\" \"c\" 1]", "SUBSCRIBE c");
+    all_subscribe(state);
+    kill(served_server(state)->pid, SIGSTOP);
+    say(publisher, "PUBLISH c %s", long_message);
+    say(client, "PUBLISH c short");
+    client_close(publisher);
+    say(goes, "UNSUBSCRIBE c");
+    kill(served_server(state)->pid, SIGCONT);
+    expect_reply(client, "80*");
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "PUBLISH c last");
+    say(client, "PUBLISH c none"); /* QUEUED */
+    expect_reply(client, "QUEUED");
+    expect(client, "[800 800]", "EXEC");
+    all_get_long();
+    all_get("[\"message\" \"c\" \"short\"]");
+    all_get("[\"message\" \"c\" \"last\"]");
+    all_get("[\"message\" \"c\" \"none\"]");
 }
 
 /* The kernel accepts them for a server that is stopped. */
@@ -121,6 +179,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served_test(messages_to_many_leave_in_several_turns),
+        served_test(a_long_message_to_many_is_copied_in_several_turns),
+        served_test(messages_come_in_order_whoever_goes),
         served_test(who_comes_together_is_accepted_in_several_turns),
         served_test(who_leaves_together_is_closed_in_several_turns),
         served_test(a_kill_is_completed_without_its_client),

@@ -5,8 +5,11 @@
 #include "storage/glob.h"
 #include "server/dispatch/context.h"
 #include "server/dispatch/docs/command_help.h"
+#include "server/dispatch/long_work.h"
 #include "server/session/session.h"
 #include "server/session/session_output.h"
+
+#include <stdlib.h>
 
 struct verb {
     enum pubsub_kind kind;
@@ -70,14 +73,25 @@ static void unsubscribe_newest(struct context *context, enum pubsub_kind kind)
     pubsub_unsubscribe(context->server, context->session, kind, name);
 }
 
+/* A slice of many. The state only says that it is not the first one. */
 static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind kind)
 {
-    if (context->session->subscriptions[kind] == NULL)
+    bool begins = long_work_state(context) == NULL;
+    size_t most = context->may_wait ? LONG_STEPS : SIZE_MAX;
+    void *state;
+
+    if (begins && context->session->subscriptions[kind] == NULL)
         confirm(context, verbs[kind].unsubscribe, dueq_slice(NULL, 0),
                 count_of(context->session, kind));
-    while (context->session->subscriptions[kind] != NULL)
+    for (; context->session->subscriptions[kind] != NULL && most > 0; most--)
         unsubscribe_newest(context, kind);
-    return OUTCOME_DONE;
+    if (context->session->subscriptions[kind] == NULL)
+        return OUTCOME_DONE;
+    if (!begins)
+        return OUTCOME_WAIT;
+    state = malloc(1);
+    return state == NULL ? context_status(context, DUEQ_NOMEM)
+                         : long_work_continue(context, state, free, LONG_STREAMS);
 }
 
 static enum outcome unsubscribe(struct context *context, enum pubsub_kind kind)
@@ -125,11 +139,35 @@ static enum outcome run_sunsubscribe(struct context *context)
 
 /* ---- publishing */
 
+static void let_go(void *state)
+{
+    pubsub_let_go(state);
+}
+
+static enum outcome publish_later(struct context *context, enum pubsub_kind kind)
+{
+    struct publication *publication = pubsub_publish_later(
+        context->server, kind, context_slice(context, 1), context_slice(context, 2));
+
+    if (publication == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    return long_work_continue(context, publication, let_go, LONG_HOLDS_NOTHING);
+}
+
+/* The reply comes when all receivers have the message in their output. */
 static enum outcome publish(struct context *context, enum pubsub_kind kind)
 {
-    size_t receivers = pubsub_publish(context->server, kind, context_slice(context, 1),
-                                      context_slice(context, 2));
+    const struct publication *publication = long_work_state(context);
+    struct dueq_slice channel = context_slice(context, 1), message = context_slice(context, 2);
+    size_t receivers;
 
+    if (publication == NULL && context->may_wait &&
+        pubsub_takes_turns(context->server, kind, channel, message))
+        return publish_later(context, kind);
+    if (publication == NULL)
+        receivers = pubsub_publish(context->server, kind, channel, message);
+    else if (!pubsub_has_published(publication, &receivers))
+        return OUTCOME_WAIT;
     resp_integer(context->reply, (int64_t)receivers);
     return OUTCOME_DONE;
 }

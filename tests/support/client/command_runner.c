@@ -133,10 +133,11 @@ static bool doom_some(struct server *server)
 bool runner_slice(struct command_runner *runner)
 {
     struct server *server = &runner->server;
-    bool killed = doom_some(server);
+    bool any = doom_some(server) || pubsub_is_busy(server);
     uint64_t lsn;
+    pubsub_turn(server);
     if (long_works_next(server) == DUEQ_NEVER)
-        return killed;
+        return any;
     while (long_works_next(server) > 0) { /* until the checkpoint lets the work continue */
         dueq_maintain(server->store, false);
         usleep(1000);

@@ -1,8 +1,10 @@
 /* Publish and subscribe. Expected is what Redis 7.0.15 answers. */
+#include "server/session/pubsub.h"
 #include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- subscribing */
@@ -337,6 +339,113 @@ static void a_message_to_itself_comes_to_who_wants_no_replies(void **state)
     runner_expect(runner, "OK", "CLIENT REPLY ON");
 }
 
+/* ---- what takes several turns */
+
+enum { LISTENERS = 300, SUBSCRIPTIONS = 16, SLICE = 1000 };
+
+static void connect_listeners(struct command_runner *runner)
+{
+    for (int i = 1; i <= LISTENERS; i++) {
+        runner_expect_of(runner, runner_connect(runner), "[\"subscribe\" \"c\" 1]",
+                         "SUBSCRIBE c");
+        runner_expect_of(runner, runner->clients[i], "*",
+                         "PSUBSCRIBE * ** *** **** ***** c c* *c* *c ?* *? ?** **? [c]* c**");
+    }
+    runner->by_slices = true;
+}
+
+static void a_message_to_many_is_delivered_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_listeners(runner);
+    runner_expect(runner, "", "PUBLISH c x");
+    assert_int_equal(runner_finish(runner, 0), LISTENERS * SUBSCRIPTIONS / SLICE + 1);
+    runner_expect_reply(runner->clients[0], "4800");
+    for (int i = 1; i <= LISTENERS; i++)
+        runner_expect_reply(runner->clients[i],
+                            "[\"message\" \"c\" \"x\"] [\"pmessage\" \"*\" \"c\" \"x\"] *");
+}
+
+/* Those that are next, in the channel and the first pattern, and who is the last of a name. */
+static void who_leaves_meanwhile_is_passed_over(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_listeners(runner);
+    runner_expect_of(runner, runner->clients[7], "*", "PSUBSCRIBE alone ?");
+    runner_expect(runner, "", "PUBLISH c x");
+    assert_true(runner_slice(runner));
+    for (int i = 1; i <= LISTENERS; i++)
+        if (i % 3 == 0 || i == 7 || i == 101)
+            session_leave(&runner->server, &runner->clients[i]->session);
+    runner_finish(runner, 0);
+    runner_expect_reply(runner->clients[0], "4801");
+    assert_false(pubsub_is_busy(&runner->server));
+}
+
+static void all_that_leave_end_a_delivery(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_listeners(runner);
+    runner_expect(runner, "", "PUBLISH c x");
+    assert_true(runner_slice(runner));
+    for (int i = 1; i <= LISTENERS; i++)
+        session_leave(&runner->server, &runner->clients[i]->session);
+    session_leave(&runner->server, &runner->clients[0]->session);
+    runner_finish(runner, 0);
+    assert_false(pubsub_is_busy(&runner->server));
+}
+
+/* An EXEC does not wait: what is being delivered comes first. */
+static void messages_keep_their_order(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_listeners(runner);
+    struct connection *other = runner_connect(runner);
+    runner_expect(runner, "", "PUBLISH c first");
+    runner_expect_of(runner, other, "", "PUBLISH c second");
+    struct connection *third = runner_connect(runner);
+    runner_expect_of(runner, third, "OK", "MULTI");
+    runner_expect_of(runner, third, "QUEUED", "PUBLISH d third");
+    runner_expect_of(runner, third, "[2700]", "EXEC");
+    assert_false(pubsub_is_busy(&runner->server));
+    runner_finish(runner, 0);
+    runner_expect_reply(runner->clients[0], "4800");
+    runner_expect_reply(other, "4800");
+    runner_expect_reply(runner->clients[LISTENERS],
+                        "*\"first\"] *\"second\"] *\"d\" \"third\"]*");
+}
+
+static void a_delivery_ends_with_the_server(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_listeners(runner);
+    runner_expect(runner, "", "PUBLISH c x");
+    assert_true(runner_slice(runner));
+    assert_true(pubsub_is_busy(&runner->server)); /* and nothing is left of it */
+}
+
+static void many_channels_are_left_in_slices(void **state)
+{
+    enum { CHANNELS = 2500 };
+    struct command_runner *runner = *state;
+    char line[64];
+
+    for (int i = 0; i < CHANNELS; i++) {
+        snprintf(line, sizeof(line), "SUBSCRIBE %d", i);
+        runner_expect(runner, "[\"subscribe\" *]", line);
+    }
+    runner->by_slices = true;
+    runner_expect(runner, "[\"unsubscribe\" \"2499\" 2499] *", "UNSUBSCRIBE");
+    assert_int_equal(runner_finish(runner, 0), CHANNELS / SLICE);
+    runner_expect_reply(runner->clients[0], "* [\"unsubscribe\" \"0\" 0]");
+    runner_expect(runner, "[\"unsubscribe\" nil 0]", "UNSUBSCRIBE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +459,12 @@ int main(void)
         runner_test(a_message_to_itself_does_not_come_between_the_replies_of_an_exec),
         runner_test(shard_channels_are_their_own),
         runner_test(channels_and_subscribers_are_counted),
+        runner_test(a_message_to_many_is_delivered_in_slices),
+        runner_test(who_leaves_meanwhile_is_passed_over),
+        runner_test(all_that_leave_end_a_delivery),
+        runner_test(messages_keep_their_order),
+        runner_test(a_delivery_ends_with_the_server),
+        runner_test(many_channels_are_left_in_slices),
         runner_test(events_say_key_or_event),
         runner_test(patterns_are_globs),
         runner_test(confirmations_come_to_who_wants_no_replies),
