@@ -32,7 +32,12 @@ static const char usage[] =
     "\n"
     "Prints one line at the end: name=value pairs; rate is jobs a second, p50, p99 and max are "
     "the\n"
-    "latencies of requests in microseconds.\n";
+    "latencies of requests in microseconds. The rate of a whole run hides one that falls: a\n"
+    "store is slower when its memory is full, which takes seconds, and when its checkpoints "
+    "are\n"
+    "late, which takes minutes. Give it --jobs for some minutes and --every 1 to see that; "
+    "the\n"
+    "rate and the longest request of each line are those since the line before.\n";
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
 {
