@@ -11,22 +11,25 @@
 
 #define CENTURY_MS ((int64_t)100 * 366 * 24 * 3600 * 1000)
 
-/* Reads decimal digits without a sign. False: another character, no digit, or above `limit`. */
+enum { DIGITS_MOST = 19 }; /* of an int64_t; a uint64_t takes any number of so many */
+
+/* Reads decimal digits without a sign. False: another character, no digit, or above `limit`,
+ * which has no more than DIGITS_MOST. */
 static bool parse_digits(const char *text, size_t size, uint64_t limit, uint64_t *ret_number)
 {
     uint64_t number = 0;
 
-    if (size == 0 || (text[0] == '0' && size > 1))
+    if (size == 0 || size > DIGITS_MOST || (text[0] == '0' && size > 1))
         return false;
     for (size_t i = 0; i < size; i++) {
         unsigned digit = (unsigned)(text[i] - '0');
 
-        if (digit > 9 || number > (limit - digit) / 10)
+        if (digit > 9)
             return false;
         number = number * 10 + digit;
     }
     *ret_number = number;
-    return true;
+    return number <= limit;
 }
 
 bool number_parse_integer(const char *text, size_t size, int64_t *ret_number)
@@ -90,21 +93,27 @@ bool number_parse_long_double(const char *text, size_t size, long double *ret_nu
     return true;
 }
 
+static size_t count_digits(uint64_t number)
+{
+    uint64_t limit = 10;
+    size_t count = 1;
+
+    for (; count < DIGITS_MOST && number >= limit; count++)
+        limit *= 10;
+    return count;
+}
+
 size_t number_format_integer(char *text, int64_t number)
 {
-    char digits[24];
     uint64_t magnitude = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    size_t at = sizeof(digits), size;
+    size_t size = (number < 0) + count_digits(magnitude), at = size;
 
+    text[0] = '-';
+    text[size] = '\0';
     do {
-        digits[--at] = (char)('0' + magnitude % 10);
+        text[--at] = (char)('0' + magnitude % 10);
         magnitude /= 10;
     } while (magnitude > 0);
-    if (number < 0)
-        digits[--at] = '-';
-    size = sizeof(digits) - at;
-    memcpy(text, digits + at, size);
-    text[size] = '\0';
     return size;
 }
 

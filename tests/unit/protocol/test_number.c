@@ -1,6 +1,8 @@
 #include "protocol/number.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/cmocka.h"
@@ -59,10 +61,46 @@ static void durations_take_suffixes(void **state)
     assert_false(number_parse_duration("999999999d", 10, &ms));
 }
 
+/* Around each power of ten, and the ends. */
+static void integers_come_back_as_they_were_written(void **state)
+{
+    const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX};
+    char text[NUMBER_TEXT_MAX], expected[NUMBER_TEXT_MAX];
+    int64_t power = 1, number;
+
+    (void)state;
+    for (unsigned digits = 1; digits <= 19; digits++) {
+        for (int sign = -1; sign <= 1; sign += 2)
+            for (int64_t near = -1; near <= 1; near++) {
+                size_t size = number_format_integer(text, sign * power + near);
+
+                sprintf(expected, "%" PRId64, sign * power + near);
+                assert_string_equal(text, expected);
+                assert_int_equal(size, strlen(expected));
+                assert_true(number_parse_integer(text, size, &number));
+                assert_int_equal(number, sign * power + near);
+            }
+        if (digits < 19)
+            power *= 10;
+    }
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        size_t size = number_format_integer(text, ends[i]);
+
+        sprintf(expected, "%" PRId64, ends[i]);
+        assert_string_equal(text, expected);
+        assert_true(number_parse_integer(text, size, &number) && number == ends[i]);
+    }
+    assert_false(number_parse_integer("9223372036854775808", 19, &number));
+    assert_false(number_parse_integer("-9223372036854775809", 20, &number));
+    assert_false(number_parse_integer("99999999999999999999", 20, &number));
+    assert_false(number_parse_integer("18446744073709551617", 20, &number));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_are_read_as_redis_does),
+        cmocka_unit_test(integers_come_back_as_they_were_written),
         cmocka_unit_test(doubles_print_as_redis_does),
         cmocka_unit_test(durations_take_suffixes),
     };
