@@ -160,7 +160,7 @@ static void a_disk_without_a_byte_is_lived_with(void **state)
     (void)state;
     struct server_process *server = server_process_new();
     mkdir(server->data, 0700);
-    if (mount("tmpfs", server->data, "tmpfs", 0, "size=48m") != 0) {
+    if (mount("tmpfs", server->data, "tmpfs", 0, "size=48m,mode=700") != 0) {
         print_message("skipped: mounting a small file system needs root\n");
         skip();
     }
