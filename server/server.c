@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include "server/dispatch/long_work.h"
+#include "server/info/info.h"
 #include "server/http/http.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
@@ -825,6 +826,15 @@ static void on_hangup(evutil_socket_t signal, short what, void *arg)
         log_write(LOG_NOTICE, "The certificates for TLS were read again");
 }
 
+static void on_state_signal(evutil_socket_t signal, short what, void *arg)
+{
+    (void)signal;
+    (void)what;
+    server_begin_turn(arg);
+    server_update_clock(arg);
+    info_log(arg);
+}
+
 static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
 {
     struct server *server = arg;
@@ -874,7 +884,8 @@ static bool init_events(struct server *server)
            add_event(server, &server->notice_event, server->notice_fd, EV_READ,
                      on_store_notice) &&
            add_event(server, &server->stop_event, stop_fd, EV_READ, on_stop_signal) &&
-           add_event(server, &server->hangup_event, SIGHUP, EV_SIGNAL, on_hangup);
+           add_event(server, &server->hangup_event, SIGHUP, EV_SIGNAL, on_hangup) &&
+           add_event(server, &server->state_event, SIGUSR1, EV_SIGNAL, on_state_signal);
 }
 
 /* ---- for handlers */
@@ -1224,7 +1235,7 @@ static void stop(struct server *server)
 static void free_events(struct server *server)
 {
     struct event *events[] = {server->timer, server->notice_event, server->stop_event,
-                              server->hangup_event};
+                              server->hangup_event, server->state_event};
 
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
         if (events[i] != NULL)

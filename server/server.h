@@ -40,7 +40,7 @@ struct server {
     struct config config;
     struct event_base *base;
     struct event *timer, *notice_event;
-    struct event *stop_event, *hangup_event;
+    struct event *stop_event, *hangup_event, *state_event;
     int notice_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;

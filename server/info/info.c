@@ -329,3 +329,48 @@ void info_write(struct context *context, struct buffer *text)
         sections[i].write(context, text);
     }
 }
+
+/* Several fields in a line of the log, as many as find room. */
+static void log_fields(const char *title, const char *fields, size_t size)
+{
+    enum { ROOM = LOG_LINE_MAX - 200 };
+    char line[ROOM + 1];
+    size_t used = 0;
+
+    for (size_t at = 0; at < size;) {
+        const char *end = memchr(fields + at, '\r', size - at);
+        size_t length = end == NULL ? size - at : (size_t)(end - fields) - at;
+        size_t kept = length < ROOM ? length : ROOM;
+
+        if (used > 0 && used + 1 + kept > ROOM) {
+            log_write(LOG_NOTICE, "State of %s: %.*s", title, (int)used, line);
+            used = 0;
+        }
+        if (used > 0)
+            line[used++] = ' ';
+        memcpy(line + used, fields + at, kept);
+        used += kept;
+        at += length + 2; /* and the end of the line */
+    }
+    if (used > 0)
+        log_write(LOG_NOTICE, "State of %s: %.*s", title, (int)used, line);
+}
+
+void info_log(struct server *server)
+{
+    const struct argument word = {"INFO", 4};
+    const struct request request = {.count = 1, .arguments = &word, .bytes = 4};
+    struct context context = {.server = server, .store = server->store, .request = &request};
+
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        struct buffer text;
+
+        if (!sections[i].usual)
+            continue;
+        buffer_init(&text, SIZE_MAX / 2);
+        sections[i].write(&context, &text);
+        if (!text.overflowed)
+            log_fields(sections[i].title, buffer_content(&text), buffer_size(&text));
+        buffer_release(&text);
+    }
+}

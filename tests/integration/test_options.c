@@ -269,6 +269,30 @@ static void the_log_goes_to_the_file_from_the_level_on(void **state)
 }
 
 /* The daemon is not a child of the test, so the test must end it before it can fail. */
+static void expect_in_log(const struct server_process *server, const char *words)
+{
+    for (int i = 0; i < 3000; i++) {
+        char *log = server_process_log(server);
+        bool found = strstr(log, words) != NULL;
+        free(log);
+        if (found)
+            return;
+        sleep_ms(10);
+    }
+    fail_at(__FILE__, __LINE__, "the log has no '%s'", words);
+}
+
+static void a_signal_brings_the_state_into_the_log(void **state)
+{
+    struct server_process *server = served_server(state);
+    expect(served_client(state), "*", "Q.PUSH mail body");
+    assert_int_equal(kill(server->pid, SIGUSR1), 0);
+    expect_in_log(server, "State of Clients: connected_clients:1 ");
+    expect_in_log(server, "State of Journal: ");
+    expect_in_log(server, "State of Queue: ");
+    expect(served_client(state), "PONG", "PING");
+}
+
 static void a_daemon_lives_on_its_own(void **state)
 {
     (void)state;
@@ -510,6 +534,7 @@ int main(void)
         serving_test(an_argument_has_a_largest_size),
         served_test(a_pipeline_has_its_share_of_a_turn),
         serving_test(the_log_goes_to_the_file_from_the_level_on),
+        served_test(a_signal_brings_the_state_into_the_log),
         serving_test(a_daemon_lives_on_its_own),
         served_test(durability_is_how_often_is_synced),
         serving_test(segments_have_their_size),
