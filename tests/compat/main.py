@@ -14,12 +14,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "differential"))
 
-from server import Server  # noqa: E402  (the servers are started as in the differential test)
+from server import Server, free_port  # noqa: E402  (the servers are started as in the differential test)
 
 PASSWORD = "secret"
 PATIENCE = 120
 CHECKS = ["plain", "password", "user", "database", "name", "resp3", "pipeline", "transaction", "blocking",
-          "pubsub", "scan"]
+          "pubsub", "scan", "tls"]
 
 
 class Builder:
@@ -94,15 +94,32 @@ def run_program(command, environment):
     return output + (f"FAIL end {errors.strip()[:300]}\n" if process.returncode else "")
 
 
-class Pair:
-    """A server that is open and one that wants a password."""
+class Certificate:
+    """Of the server, signed by itself."""
 
-    def __init__(self, binary):
-        self.servers = [Server(binary), Server(binary, ["--requirepass", PASSWORD])]
+    def __init__(self, directory):
+        self.file, self.key = os.path.join(directory, "server.crt"), os.path.join(directory, "server.key")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
+                        "-keyout", self.key, "-out", self.file], check=True, capture_output=True)
+
+    def options(self, port):
+        return ["--tls-port", str(port), "--tls-cert-file", self.file, "--tls-key-file", self.key,
+                "--tls-auth-clients", "no"]
+
+
+class Pair:
+    """A server that is open, also by TLS, and one that wants a password."""
+
+    def __init__(self, binary, certificate):
+        self.certificate, self.tls_port = certificate, free_port()
+        self.servers = [Server(binary, certificate.options(self.tls_port)),
+                        Server(binary, ["--requirepass", PASSWORD])]
         self.name = self.servers[0].name
 
     def environment(self):
-        return {"PORT": str(self.servers[0].port), "LOCKED_PORT": str(self.servers[1].port), "PASSWORD": PASSWORD}
+        return {"PORT": str(self.servers[0].port), "LOCKED_PORT": str(self.servers[1].port), "PASSWORD": PASSWORD,
+                "TLS_PORT": str(self.tls_port), "AUTHORITY": self.certificate.file}
 
     def stop(self):
         for server in self.servers:
@@ -127,11 +144,12 @@ def results_of(output):
 def run_clients(binaries, build, only):
     os.chdir(os.path.join(HERE, "clients"))
     passed, failures = 0, []
+    certificate = Certificate(build.directory)
     print(f"{'client':<13} {'version':<8} {'server':<6} " + " ".join(f"{name:<11}" for name in CHECKS))
     for client in (client for client in CLIENTS if only.search(client)):
         command = CLIENTS[client](build)
         for binary in binaries:
-            pair = Pair(binary)
+            pair = Pair(binary, certificate)
             try:
                 version, results = results_of(run_program(command, pair.environment()))
             finally:

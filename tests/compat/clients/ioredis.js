@@ -2,6 +2,7 @@
 // node ioredis.js ioredis5
 'use strict';
 const assert = require('assert');
+const fs = require('fs');
 const path = process.argv[2];
 const Redis = require(path);
 const { PORT, LOCKED_PORT, PASSWORD } = process.env;
@@ -141,6 +142,14 @@ const checks = {
         const evens = async stream => (await scanned(stream)).filter((_, i) => i % 2 === 0);
         assert.deepStrictEqual(unique(await evens(client.hscanStream('scan-hash'))), wanted);
         assert.deepStrictEqual(unique(await evens(client.zscanStream('scan-zset'))), wanted);
+    },
+    async tls() {
+        const port = Number(process.env.TLS_PORT);
+        const client = connect({ port, tls: { ca: fs.readFileSync(process.env.AUTHORITY) } });
+        const large = Buffer.alloc(10 * 1024 * 1024, BINARY);
+        await client.set('tls', large);
+        assert(large.equals(await client.getBuffer('tls')));
+        assert(await refused({ port, tls: {} }));
     },
 };
 

@@ -2,6 +2,7 @@
 // node node_redis.js redis5
 'use strict';
 const assert = require('assert');
+const fs = require('fs');
 const path = process.argv[2];
 const redis = require(path);
 const { version } = require(`${path}/package.json`);
@@ -146,6 +147,14 @@ const checks = {
         assert.deepStrictEqual(await scanned(client.sScanIterator('scan-set')), wanted);
         assert.deepStrictEqual(await scanned(client.hScanIterator('scan-hash')), wanted);
         assert.deepStrictEqual(await scanned(client.zScanIterator('scan-zset')), wanted);
+    },
+    async tls() {
+        const socket = { port: Number(process.env.TLS_PORT), tls: true, reconnectStrategy: false };
+        const client = await connect({ socket: { ...socket, ca: fs.readFileSync(process.env.AUTHORITY) } });
+        const large = 'large value '.repeat(100000);
+        await client.set('tls', large);
+        assert.strictEqual(await client.get('tls'), large);
+        assert(await refused({ socket }));
     },
 };
 

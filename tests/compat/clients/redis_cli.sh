@@ -96,6 +96,11 @@ check_pubsub() {
     return "$heard"
 }
 
+check_tls() {
+    expect PONG "$(redis-cli --tls --cacert "$AUTHORITY" -p "$TLS_PORT" ping)" &&
+        [[ "$(redis-cli --tls -p "$TLS_PORT" ping 2>&1)" == *'certificate verify failed'* ]]
+}
+
 check_scan() {
     local number
     for number in $(seq 0 499); do
@@ -113,7 +118,7 @@ check_scan() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 redis-cli --version | awk '{print "version", $2}'
-for name in plain password user database name resp3 pipeline transaction blocking pubsub scan; do
+for name in plain password user database name resp3 pipeline transaction blocking pubsub scan tls; do
     if "check_$name" 3>"$work/why" 2>/dev/null; then
         echo "ok $name"
     else

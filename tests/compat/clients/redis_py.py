@@ -133,8 +133,21 @@ def scan():
     assert {member for member, _ in client.zscan_iter("scan-zset")} == wanted
 
 
+def tls():
+    options = {"port": int(os.environ["TLS_PORT"]), "ssl": True}
+    client = redis.Redis(ssl_ca_certs=os.environ["AUTHORITY"], **options)
+    large = BINARY * 4096 * 10
+    client.set("tls", large)
+    assert client.ping() and client.get("tls") == large
+    try:
+        redis.Redis(**options).ping()
+    except redis.RedisError:
+        return
+    raise AssertionError("a certificate that nobody knows was trusted")
+
+
 print("version", redis.__version__)
-for check in (plain, password, user, database, name, pipeline, transaction, blocking, pubsub, scan):
+for check in (plain, password, user, database, name, pipeline, transaction, blocking, pubsub, scan, tls):
     try:
         check()
         print("ok", check.__name__)
