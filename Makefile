@@ -41,6 +41,7 @@ SANDBOX       ?= yes
 ifneq ($(SANDBOX),no)
 SERVER_LIBS   += -lseccomp
 endif
+OFFLINE_LIBS  := -ljansson
 CLIENT_LIBS   := -lhiredis -lcmocka -lm -lssl -lcrypto
 
 sources  = $(sort $(wildcard $(1)))
@@ -107,7 +108,7 @@ SERVER_ARCHIVES := $(BUILD)/libserver.a $(BUILD)/libstorage.a $(BUILD)/libprotoc
 SERVER_LINK     := $(SERVER_LIBS) $(STORAGE_LIBS) $(PROTOCOL_LIBS)
 
 $(BUILD)/dueq: $(BUILD)/server/main.o $(BUILD)/libbench.a $(BUILD)/liboffline.a $(SERVER_ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LINK) $(OFFLINE_LIBS)
 
 # ---- libdueq: storage/ as a library. Both forms export the functions of its headers only.
 

@@ -17,6 +17,8 @@ static const char usage[] =
     "  dueq server [FILE] [--config FILE] [--port N] [--dir PATH] [--OPTION VALUE ...]\n"
     "  dueq bench push|claim [OPTIONS]    load on a running server (dueq bench help)\n"
     "  dueq check DIR                     is the data directory of a stopped server sound?\n"
+    "  dueq dump DIR                      all of it as lines of JSON, to standard output\n"
+    "  dueq load DIR                      a new directory, from such lines\n"
     "  dueq version\n"
     "  dueq help [server]                 this text; the options of the server\n";
 
@@ -115,9 +117,25 @@ static int start_server(int argc, char **argv)
     return status;
 }
 
-static int check_directory(int argc, char **argv)
+typedef int (*directory_fn)(const char *dir);
+
+/* The subcommand of that name that takes a data directory; NULL: there is none. */
+static directory_fn find_offline(const char *command)
 {
-    return argc == 1 ? check_main(argv[0]) : fail_usage("check takes a directory", "");
+    static const struct {
+        const char *name;
+        directory_fn fn;
+    } commands[] = {{"check", check_main}, {"dump", dump_main}, {"load", load_main}};
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(command, commands[i].name) == 0)
+            return commands[i].fn;
+    return NULL;
+}
+
+static int run_offline(directory_fn fn, int argc, char **argv)
+{
+    return argc == 3 ? fn(argv[2]) : fail_usage(argv[1], " takes a directory");
 }
 
 static int print_help(int argc, char **argv)
@@ -136,8 +154,8 @@ int main(int argc, char **argv)
 
     if (strcmp(command, "server") == 0)
         return start_server(argc - 2, argv + 2);
-    if (strcmp(command, "check") == 0)
-        return check_directory(argc - 2, argv + 2);
+    if (find_offline(command) != NULL)
+        return run_offline(find_offline(command), argc, argv);
     if (strcmp(command, "bench") == 0)
         return bench_main(argc - 1, argv + 1);
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0 ||

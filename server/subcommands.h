@@ -13,4 +13,10 @@ int bench_main(int argc, char **argv);
  * finding. Returns the exit status: 0 sound, 1 damaged, 2 it could not be checked. */
 int check_main(const char *dir);
 
+/* `dueq dump`: writes everything in a directory that no server uses to standard output, as
+ * lines of JSON. `dueq load`: makes a directory from such lines on standard input. Exit status:
+ * 0; 1 the data or the dump is damaged; 2 it could not be done. */
+int dump_main(const char *dir);
+int load_main(const char *dir);
+
 #endif

@@ -1,11 +1,14 @@
 /* Subcommands that work on the directory of a stopped server: what they find, print and exit
  * with. tests/unit/storage/test_verify.c has what a check finds. */
 #include "tests/support/client/client.h"
+#include "tests/support/dice.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -133,6 +136,215 @@ static void a_damaged_journal_is_named(void **state)
     expect_output(".seg");
 }
 
+/* ---- dump and load */
+
+static struct dice dice;
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A word of any bytes; its address is valid until the second call after this one. */
+static const char *any_word(size_t *ret_size)
+{
+    static char words[2][40];
+    static int turn;
+    char *word = words[turn++ % 2];
+
+    *ret_size = 1 + dice_roll(&dice, sizeof(words[0]) - 1);
+    for (size_t i = 0; i < *ret_size; i++)
+        word[i] = dice_once_in(&dice, 3) ? (char)dice_bits(&dice) : "ab0-"[dice_roll(&dice, 4)];
+    return word;
+}
+
+static void change_key(redisContext *client)
+{
+    static const char *const formats[] = {
+        "SET s%d %b",      "RPUSH l%d %b",      "SADD e%d %b",      "HSET h%d %b value",
+        "ZADD z%d 0.1 %b", "SETRANGE s%d 3 %b", "ZADD z%d -inf %b", "APPEND s%d %b",
+        "LPUSH l%d %b",    "ZADD z%d 3 %b"};
+    int key = (int)dice_roll(&dice, 4);
+    size_t size;
+    const char *word = any_word(&size);
+
+    freeReplyObject(redisCommand(client, "SELECT %d", (int)dice_roll(&dice, 2)));
+    freeReplyObject(
+        redisCommand(client, formats[dice_roll(&dice, COUNT(formats))], key, word, size));
+    freeReplyObject(redisCommand(client, "SADD i%d %d", key, (int)dice_roll(&dice, 1000)));
+    freeReplyObject(redisCommand(client, "INCR n%d", key));
+    if (dice_once_in(&dice, 10))
+        freeReplyObject(redisCommand(client, "EXPIRE l%d 1000", key));
+    if (dice_once_in(&dice, 10))
+        freeReplyObject(redisCommand(client, "EXPIREAT h%d 4000000000", key));
+}
+
+/* Claims a job and ends the claim in some way, or not at all. */
+static void claim_job(redisContext *client, int topic)
+{
+    static const char *const ends[] = {
+        "Q.ACK t%d %b %lld", "Q.ACK t%d %b %lld RESULT r", "Q.NACK t%d %b %lld ERROR why",
+        "Q.NACK t%d %b %lld DEAD", "Q.EXTEND t%d %b %lld 1h PROGRESS half"};
+    uint64_t end = dice_roll(&dice, COUNT(ends) + 1);
+    redisReply *reply = redisCommand(client, "Q.CLAIM t%d", topic), *job;
+
+    assert_non_null(reply);
+    job = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 ? reply->element[0] : NULL;
+    if (job != NULL && end < COUNT(ends))
+        freeReplyObject(redisCommand(client, ends[end], topic, job->element[0]->str,
+                                     job->element[0]->len, job->element[1]->integer));
+    if (job != NULL &&
+        end == 5) /* it takes the place of the claimed one, if that has such an id */
+        freeReplyObject(redisCommand(client, "Q.PUSH t%d later ID %b ONDUP REPLACE", topic,
+                                     job->element[0]->str, job->element[0]->len));
+    freeReplyObject(reply);
+}
+
+static void change_job(redisContext *client)
+{
+    static const char *const formats[] = {
+        "Q.PUSH t%d %b DELAY 1h",
+        "Q.PUSH t%d %b TTL 1d PRIORITY 3",
+        "Q.PUSH t%d %b AT 4000000000000 RETRIES 3 BACKOFF STEPS 1s 2s",
+        "Q.PUSH t%d body ID %b WINDOW 1h",
+        "Q.PUSH t%d body ID %b",
+        "Q.PUSH t%d %b LEASE 1d JITTER 3"};
+    int topic = (int)dice_roll(&dice, 3);
+    size_t size;
+    const char *word = any_word(&size);
+
+    freeReplyObject(
+        redisCommand(client, formats[dice_roll(&dice, COUNT(formats))], topic, word, size));
+    if (dice_once_in(&dice, 2))
+        claim_job(client, topic);
+    if (dice_once_in(&dice, 300))
+        freeReplyObject(redisCommand(client, "Q.PAUSE t%d", topic));
+    if (dice_once_in(&dice, 100))
+        freeReplyObject(redisCommand(client, "Q.CONFIG SET t%d* lease 5000 retries 3", topic));
+}
+
+static char *dump_path(const struct server_process *server, const char *data, const char *name)
+{
+    char *path = server_process_path(server, name);
+
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s dump %s > %s", server_binary(), data, path), 0);
+    return path;
+}
+
+static void compare_dumps(struct server_process *server)
+{
+    char *first = dump_path(server, server->data, "first"), *second,
+         *loaded = server_process_path(server, "loaded");
+
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s load %s < %s", server_binary(), loaded, first),
+        0);
+    assert_int_equal(check(loaded), 0);
+    second = dump_path(server, loaded, "second");
+    if (run_shell(output, sizeof(output), "cmp %s %s", first, second) != 0)
+        fail_msg("%s", output);
+    free(first);
+    free(second);
+    free(loaded);
+}
+
+static void a_dump_of_what_was_loaded_is_the_same(void **state)
+{
+    (void)state;
+    dice_begin(&dice);
+    for (long rounds = dice_setting("ROUNDS", 3); rounds > 0; rounds--) {
+        struct server_process *server =
+            server_process_start("zset-max-listpack-entries 20, hash-max-listpack-entries 30");
+        redisContext *client = client_open(server);
+
+        for (int i = 0; i < 1500; i++) {
+            change_key(client);
+            change_job(client);
+        }
+        client_close(client);
+        server_process_stop(server);
+        compare_dumps(server);
+        server_process_cleanup();
+    }
+}
+
+/* What a client sees is the same, too. */
+static void a_server_goes_on_with_what_was_loaded(void **state)
+{
+    struct server_process *server = fill_server("");
+    redisContext *client = client_open(server);
+    char *before, *after, *dump;
+
+    (void)state;
+    expect(client, "*", "Q.PUSH claimed body ID c");
+    expect(client, "*", "Q.CLAIM claimed LEASE 1h");
+    before = ask_text(client, "Q.GET claimed c");
+    client_close(client);
+    server_process_stop(server);
+    dump = dump_path(server, server->data, "dump");
+    assert_int_equal(run_shell(output, sizeof(output), "rm -r %s && %s load %s < %s",
+                               server->data, server_binary(), server->data, dump),
+                     0);
+    server_process_run(server);
+    client = client_open(server);
+    after = ask_text(client, "Q.GET claimed c");
+    assert_string_equal(before, after);
+    expect(client, "100", "Q.LEN mail");
+    expect(client, "1", "Q.ACK claimed c 1");
+    expect(client, "[\"a\" \"b\" \"c\"]", "ZRANGE scores 0 -1");
+    free(before);
+    free(after);
+    free(dump);
+}
+
+/* Nothing is left in its place. */
+static void load_fails(struct server_process *server, const char *filter, const char *wanted)
+{
+    char *dump = server_process_path(server, "dump"),
+         *loaded = server_process_path(server, "no");
+
+    assert_int_equal(run_shell(output, sizeof(output), "rm -rf %s.loading; %s %s | %s load %s",
+                               loaded, filter, dump, server_binary(), loaded),
+                     1);
+    expect_output(wanted);
+    assert_int_equal(access(loaded, F_OK), -1);
+    free(dump);
+    free(loaded);
+}
+
+static void a_damaged_dump_is_refused(void **state)
+{
+    struct server_process *server = fill_server("");
+
+    (void)state;
+    server_process_stop(server);
+    free(dump_path(server, server->data, "dump"));
+    load_fails(server, "head -n -1", "line 106: the dump is cut off");
+    load_fails(server, "sed 5d", "line 106: lines are missing");
+    load_fails(server, "sed '5s/,/;/'", "line 5: this is no line of JSON");
+    load_fails(server, "sed '5s/\"seq\":3/\"seq\":2/'", "line 5: the id is already present");
+    load_fails(server, "sed '5s/\"seq\":3/\"seq\":3000/'", "line 5: argument out of range");
+    load_fails(server, "sed 1d", "line 1: the first line is not that of a dump");
+    load_fails(server, "sed '5s/\"due\":/\"due\":499999/'", "line 5: argument out of range");
+}
+
+static void dump_and_load_take_no_directory_in_use(void **state)
+{
+    struct server_process *server = fill_server("");
+
+    (void)state;
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s dump %s", server_binary(), server->data), 2);
+    expect_output("in use");
+    assert_int_equal(run_shell(output, sizeof(output), "%s load %s </dev/null", server_binary(),
+                               server->data),
+                     2);
+    expect_output("not empty");
+    server_process_stop(server);
+    assert_int_equal(run_shell(output, sizeof(output), "%s dump %s >/dev/full", server_binary(),
+                               server->data),
+                     2);
+    expect_output("cannot be written");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +352,10 @@ int main(void)
         cmocka_unit_test_teardown(what_cannot_be_checked_is_no_damage, tear_down),
         cmocka_unit_test_teardown(a_damaged_page_is_named, tear_down),
         cmocka_unit_test_teardown(a_damaged_journal_is_named, tear_down),
+        cmocka_unit_test_teardown(a_dump_of_what_was_loaded_is_the_same, tear_down),
+        cmocka_unit_test_teardown(a_server_goes_on_with_what_was_loaded, tear_down),
+        cmocka_unit_test_teardown(a_damaged_dump_is_refused, tear_down),
+        cmocka_unit_test_teardown(dump_and_load_take_no_directory_in_use, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ int check_main(const char *dir)
 {
     struct dueq_verify verify = {.on_finding = show_finding, .on_progress = show_progress};
     struct dueq *store;
-    int status = offline_open(dir, false, &store);
+    int status = offline_open(dir, false, NULL, offline_time(), &store);
 
     if (status != OFFLINE_DONE)
         return status;

@@ -37,15 +37,15 @@ struct dueq_time offline_time(void)
     return (struct dueq_time){now, now, now};
 }
 
-int offline_open(const char *dir, bool is_new, struct dueq **ret_store)
+int offline_open(const char *dir, bool is_new, const struct dueq_options *options,
+                 struct dueq_time time, struct dueq **ret_store)
 {
-    struct dueq_time time = offline_time();
     struct dueq_error error = {""};
     enum dueq_status status;
 
     if (!is_wanted(dir, is_new))
         return OFFLINE_FAILED;
-    status = dueq_open(dir, NULL, time, ret_store, &error);
+    status = dueq_open(dir, options, time, ret_store, &error);
     if (status == DUEQ_OK)
         return OFFLINE_DONE;
     fprintf(stderr, "dueq: %s\n", error.text);

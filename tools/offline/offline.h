@@ -13,15 +13,12 @@ enum {
 };
 
 /* Opens the store in a directory; `is_new`: one that is made, in a directory that has none;
- * else one that exists. Prints what is wrong, and returns the exit status. The store's clock
- * goes on from where it was. */
-int offline_open(const char *dir, bool is_new, struct dueq **ret_store);
+ * else one that exists. options, time: as of dueq_open. Prints what is wrong, and returns the
+ * exit status. */
+int offline_open(const char *dir, bool is_new, const struct dueq_options *options,
+                 struct dueq_time time, struct dueq **ret_store);
 
-/* Commits what was changed, and makes it durable. Prints what is wrong. */
-int offline_commit(struct dueq *store);
-
-/* The time that is given to the store: its clock does not run meanwhile, so that delays are
- * what they were. */
+/* All clocks as the wall clock is. */
 struct dueq_time offline_time(void);
 
 /* The status in words, with the page of data.mdb that is damaged. */

@@ -5,7 +5,7 @@ _dueq() {
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'server bench check version help' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'server bench check dump load version help' -- "$word")
         return
     fi
     case $command,$before,$word in
@@ -23,7 +23,7 @@ _dueq() {
     help,help,*)
         mapfile -t COMPREPLY < <(compgen -W 'server' -- "$word")
         ;;
-    check,*,* | server,--dir,*)
+    check,*,* | dump,*,* | load,*,* | server,--dir,*)
         compopt -o dirnames 2>/dev/null
         ;;
     server,--config,* | server,server,*)

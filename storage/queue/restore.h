@@ -1,0 +1,55 @@
+/* Topics and jobs as a whole, with all that the store knows of them, for those who copy a store
+ * record by record (tools/offline). Nothing else calls it: a restored job was neither pushed
+ * nor claimed, and no limit is asked. */
+#ifndef DUEQ_QUEUE_RESTORE_H
+#define DUEQ_QUEUE_RESTORE_H
+
+#include "storage/queue/core/topic.h"
+#include "storage/queue/queue.h"
+
+/* What a topic is besides its jobs. */
+struct whole_topic {
+    uint64_t next_seq, next_token;
+    struct dueq_topic_stats totals; /* the totals of it only */
+    uint64_t paused;
+    int64_t paused_until;
+};
+
+/* A job with all of its records. */
+struct whole_job {
+    uint64_t seq;
+    struct job_body body;
+    bool
+        moved; /* the state is another one than that of the push; if not, a restore makes it: */
+    struct job_state state;
+    bool has_result;
+    struct dueq_slice result;
+    struct job_body follow; /* with state.followed */
+};
+
+/* DUEQ_NOTFOUND: there is no such topic. */
+enum dueq_status queue_whole_topic(struct queue *queue, struct dueq_slice name,
+                                   struct whole_topic *ret_topic);
+/* Calls fn for each job of the topic, in the order of arrival; the slices live until it
+ * returns. False stops. fn must not change the store. DUEQ_CORRUPT: a job does not read; those
+ * before it were given. */
+typedef bool (*whole_job_fn)(void *arg, const struct whole_job *job);
+enum dueq_status queue_each_whole_job(struct queue *queue, struct dueq_slice name,
+                                      whole_job_fn fn, void *arg);
+
+/* Makes a topic. DUEQ_DUPLICATE: it exists. DUEQ_INVALID: the name, or a number that no topic
+ * can have. */
+enum dueq_status queue_restore_topic(struct queue *queue, struct dueq_slice name,
+                                     const struct whole_topic *topic);
+/* Adds a job to a topic that was restored; in the order of arrival. DUEQ_NOTFOUND: there is no
+ * such topic. DUEQ_DUPLICATE: a job has the id or a later place. DUEQ_INVALID: no job is like
+ * that. DUEQ_FULL, DUEQ_TOOBIG, DUEQ_NOMEM. On failure nothing has changed. */
+enum dueq_status queue_restore_job(struct queue *queue, struct dueq_slice name,
+                                   const struct whole_job *job, struct dueq_time time);
+
+/* What outlives topics: the numbers with which new ones begin, and the totals of dropped ones.
+ * Of the totals in *numbers nothing else is used. */
+void queue_get_outliving(const struct queue *queue, struct whole_topic *ret_numbers);
+void queue_set_outliving(struct queue *queue, const struct whole_topic *numbers);
+
+#endif
