@@ -30,7 +30,7 @@ ALL_LDFLAGS += $(LDFLAGS) -pthread
 
 STORAGE_LIBS  := -llmdb
 PROTOCOL_LIBS := -lhiredis -lm
-SERVER_LIBS   := -levent_extra -levent_core -lm
+SERVER_LIBS   := -levent_extra -levent_core -lmd -lm
 # `make TLS=no`: no OpenSSL, for devices. tls-port is refused then.
 TLS           ?= yes
 ifneq ($(TLS),no)

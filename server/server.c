@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include "server/acl/acl_file.h"
 #include "server/dispatch/long_work.h"
 #include "server/info/info.h"
 #include "server/http/http.h"
@@ -1006,6 +1007,7 @@ const char *server_check_config(struct server *server, const struct config *chan
 
 void server_apply_config(struct server *server)
 {
+    acl_log_trim(&server->acl->log, (size_t)server->config.acllog_max_len);
     log_set_level((enum log_level)server->config.loglevel);
     if (server->store == NULL)
         return;
@@ -1107,6 +1109,54 @@ static bool enter_sandbox(const struct config *config)
     return false;
 }
 
+static bool define_users(struct server *server, struct buffer *why)
+{
+    const struct config *config = &server->config;
+    enum acl_channels channels = (enum acl_channels)config->acl_pubsub_default;
+    const struct config_user *user;
+    struct acl *acl;
+
+    DL_FOREACH(config->users, user)
+        if (!acl_file_define(server->acl, user->words, user->count, channels, why))
+            return false;
+    if (config->aclfile[0] == '\0')
+        return true;
+    acl = acl_file_read(config->aclfile, channels, why);
+    if (acl == NULL)
+        return false;
+    acl_free(server->acl);
+    server->acl = acl;
+    return true;
+}
+
+/* False: the log says why. */
+static bool open_users(struct server *server)
+{
+    const struct config *config = &server->config;
+    struct buffer why;
+    bool good;
+
+    if (config->users != NULL && config->aclfile[0] != '\0') {
+        log_write(LOG_WARNING,
+                  "Configuring dueq with users defined in its configuration file and at the "
+                  "same setting an ACL file path is invalid: define users in one of them only");
+        return false;
+    }
+    server->acl = acl_new();
+    if (server->acl == NULL ||
+        !acl_set_default_password(server->acl,
+                                  dueq_slice(config->requirepass, config->requirepass_size)))
+        return false;
+    buffer_init(&why, SIZE_MAX);
+    good = define_users(server, &why);
+    if (!good)
+        log_write(LOG_WARNING, "Aborting start because of ACL errors: %.*s",
+                  (int)buffer_size(&why), buffer_size(&why) > 0 ? buffer_content(&why) : "");
+    buffer_release(&why);
+    config_release_users(&server->config);
+    return good;
+}
+
 static bool start(struct server *server)
 {
     log_write(LOG_NOTICE, "dueq %s starting, pid %d", DUEQ_VERSION, (int)getpid());
@@ -1118,8 +1168,8 @@ static bool start(struct server *server)
     }
     if (server->config.tls_port > 0 && !use_certificates(server, &server->config))
         return false;
-    if (!listeners_open(server) || !http_open(server) || !take_rights(&server->config) ||
-        !enter_sandbox(&server->config))
+    if (!open_users(server) || !listeners_open(server) || !http_open(server) ||
+        !take_rights(&server->config) || !enter_sandbox(&server->config))
         return false;
     begin_clock(server);
     server->waiters = waiters_new(server->now.now);
@@ -1133,7 +1183,7 @@ static bool start(struct server *server)
     if (server->waiters == NULL || server->watches == NULL || server->pubsub == NULL ||
         server->long_works == NULL || !begin_opening(server))
         return false;
-    listeners_warn(&server->config);
+    listeners_warn(&server->config, acl_wants_login(server->acl));
     if (opening_await(server->opening, OPEN_PATIENCE_MS))
         end_opening(server);
     if (server->opening != NULL) {
@@ -1226,6 +1276,7 @@ static void stop(struct server *server)
     watches_free(server->watches);
     long_works_free(server->long_works);
     pubsub_free(server->pubsub);
+    acl_free(server->acl);
     if (server->pidfile_written)
         pidfile_remove(server->config.pidfile);
     log_report_omitted(true);

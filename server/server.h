@@ -19,6 +19,7 @@
 
 #include <stdatomic.h>
 
+struct acl;
 struct event;
 struct event_base;
 struct connection;
@@ -78,6 +79,7 @@ struct server {
     struct long_works *long_works;
     struct watches *watches;
     struct pubsub *pubsub;
+    struct acl *acl;
     struct server_stats stats;
     struct slowlog slowlog;
     struct turn_watch turn;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 /* ---- life */
 
@@ -27,8 +28,44 @@ void config_init(struct config *config)
         set_default(config, config_option_at(i));
 }
 
+void config_release_users(struct config *config)
+{
+    struct config_user *user, *next;
+
+    DL_FOREACH_SAFE(config->users, user, next)
+        free(user);
+    config->users = NULL;
+}
+
+/* Keeps a copy of the words; the rules are checked by those who know them. */
+static bool add_user(struct config *config, const struct argument *words, size_t count,
+                     struct config_error *error)
+{
+    size_t bytes = sizeof(struct config_user) + count * sizeof(*words);
+    struct config_user *user;
+    char *at;
+
+    if (count == 0)
+        return config_fail(error, "wrong number of arguments");
+    for (size_t i = 0; i < count; i++)
+        bytes += words[i].size + 1;
+    user = malloc(bytes);
+    if (user == NULL)
+        return config_fail(error, "out of memory");
+    user->count = count;
+    at = (char *)(user->words + count);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, words[i].data, words[i].size + 1);
+        user->words[i] = (struct argument){at, words[i].size};
+        at += words[i].size + 1;
+    }
+    DL_APPEND(config->users, user);
+    return true;
+}
+
 void config_release(struct config *config)
 {
+    config_release_users(config);
     for (size_t i = 0; i < config_option_count; i++)
         if (config_option_owns_text(config_option_at(i)))
             free(*config_option_text(config, config_option_at(i)));
@@ -59,8 +96,10 @@ static bool own_text(struct config *copy, const struct option *option)
 bool config_copy(const struct config *config, struct config *ret_copy)
 {
     struct config copy = *config;
-    bool good = own(&copy.file, copy.file == NULL ? 0 : strlen(copy.file));
+    bool good;
 
+    copy.users = NULL;
+    good = own(&copy.file, copy.file == NULL ? 0 : strlen(copy.file));
     for (size_t i = 0; i < config_option_count; i++)
         if (config_option_owns_text(config_option_at(i)))
             good &= own_text(&copy, config_option_at(i));
@@ -119,6 +158,8 @@ bool config_set(struct config *config, const char *name, const struct argument *
 {
     int index = config_find((struct argument){name, strlen(name)});
 
+    if (strcasecmp(name, "user") == 0)
+        return add_user(config, values, count, error);
     if (index < 0)
         return config_fail(error, "Bad directive or wrong number of arguments");
     return set_values(config, config_option_at((size_t)index), values, count, error);

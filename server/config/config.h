@@ -73,22 +73,30 @@ struct config {
     int64_t hash_max_listpack_entries, hash_max_listpack_value;
     int64_t set_max_intset_entries;
     int64_t zset_max_listpack_entries, zset_max_listpack_value;
-    char *file; /* the file that was read; NULL: none */
+    char *aclfile;              /* path; empty: none */
+    int64_t acllog_max_len;     /* entries */
+    int64_t acl_pubsub_default; /* enum acl_channels */
+    char *file;                 /* the file that was read; NULL: none */
+    /* The lines that define users, in order: rules for server/acl/, which takes them at the
+     * start. A copy of the configuration has none. */
+    struct config_user *users;
+};
+
+/* "user NAME RULE ..."; one allocation. */
+struct config_user {
+    struct config_user *prev, *next; /* utlist */
+    size_t count;                    /* of words: the name and the rules */
+    struct argument words[];
 };
 
 struct config_error {
     char text[512];
 };
 
-/* Must clients give a password? */
-static inline bool config_wants_login(const struct config *config)
-{
-    return config->requirepass_size > 0;
-}
-
 /* Fills in the defaults. */
 void config_init(struct config *config);
 void config_release(struct config *config);
+void config_release_users(struct config *config);
 
 /* Makes *ret_copy a copy that shares nothing; the caller releases it. False: out of memory. */
 bool config_copy(const struct config *config, struct config *ret_copy);
@@ -106,8 +114,9 @@ bool config_read_credentials(struct config *config, const char *dir,
 
 /* Writes the configuration into the file that was read, in one step. A changed option stays
  * where it was, a new one is added at the end, comments stay. False: *error says why, and the
- * file has not changed. Blocks for two fsync. */
-bool config_rewrite(const struct config *config, struct config_error *error);
+ * file has not changed. users: whole lines that take the place of all lines that define users.
+ * Blocks for two fsync. */
+bool config_rewrite(const struct config *config, const char *users, struct config_error *error);
 
 /* Sets one option from its values, as a line of a file contains them. False: *error says why,
  * and nothing has changed. */

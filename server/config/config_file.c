@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 64, INCLUDE_DEPTH = 8 };
+enum { INCLUDE_DEPTH = 8 };
 
 bool config_file_is_comment(const char *line)
 {
@@ -52,19 +52,22 @@ static bool take_words(struct config *config, const struct argument *words, int 
 static bool take_line(struct config *config, const char *line, size_t size, int depth,
                       struct config_error *error)
 {
-    struct argument words[WORDS_MAX];
+    size_t most = size / 2 + 1; /* words: a line of a user may have many */
+    struct argument *words;
     char *space;
-    int count;
     bool good;
 
     if (config_file_is_comment(line))
         return true;
+    words = malloc(most * sizeof(*words));
     space = malloc(size * 2 + 1);
-    if (space == NULL)
-        return config_fail(error, "out of memory");
-    count = tokens_split(line, size, space, words, WORDS_MAX);
-    good = take_words(config, words, count, depth, error);
+    if (space == NULL || words == NULL)
+        good = config_fail(error, "out of memory");
+    else
+        good = take_words(config, words, tokens_split(line, size, space, words, most), depth,
+                          error);
     free(space);
+    free(words);
     return good;
 }
 

@@ -26,6 +26,7 @@ extern const struct option_kind config_kind_number, config_kind_octal, config_ki
     config_kind_duration;
 extern const struct option_kind config_kind_share; /* bytes, or percent as a negative number */
 extern const struct option_kind config_kind_yesno, config_kind_level, config_kind_tls_clients;
+extern const struct option_kind config_kind_channels; /* of a new user */
 extern const struct option_kind config_kind_durability;
 extern const struct option_kind config_kind_appendfsync; /* durability by Redis' names */
 extern const struct option_kind config_kind_output_limits, config_kind_events;

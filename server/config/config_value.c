@@ -381,6 +381,31 @@ static size_t format_tls_clients(const struct config *config, const struct optio
 const struct option_kind config_kind_tls_clients = {.parse = parse_tls_clients,
                                                     .format = format_tls_clients};
 
+/* In the order of Redis' error; the values are those of enum acl_channels. */
+static const char *const channel_names[] = {"allchannels", "resetchannels", NULL};
+
+static bool parse_channels(struct config *config, const struct option *option,
+                           const struct argument *values, size_t count,
+                           struct config_error *error)
+{
+    int found = find_name(channel_names, values[0]);
+
+    (void)count;
+    if (found < 0)
+        return refuse_word(error, channel_names);
+    *number_at(config, option) = found == 0;
+    return true;
+}
+
+static size_t format_channels(const struct config *config, const struct option *option,
+                              char *text)
+{
+    return copy_text(text, channel_names[*number_at(config, option) == 0]);
+}
+
+const struct option_kind config_kind_channels = {.parse = parse_channels,
+                                                 .format = format_channels};
+
 /* ---- durability */
 
 enum { INTERVAL_DEFAULT = 1000, INTERVAL_MAX = 3600000 };

@@ -76,6 +76,10 @@ enum command_flag {
     COMMAND_ANYTIME = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST
 };
 
+/* Gets the index of an argument that is a key, and what the command does with it: flags as in
+ * key_specs.h, not terminated by a zero. */
+typedef void (*command_key_fn)(void *arg, size_t index, const char *flags, size_t flags_size);
+
 /* The arguments that are keys (for Q. commands: topics), in the form that clients use which do
  * not know key specifications. */
 struct key_positions {
@@ -105,6 +109,10 @@ struct command {
     /* Before anything of an EXEC runs: the status for which the whole EXEC is refused, because
      * this command in it would do nothing. Writes no reply. NULL: DUEQ_OK. */
     enum dueq_status (*foresee)(struct context *context);
+    /* Calls fn for each key of a request that fits the arity, where key_specs cannot tell
+     * exactly which arguments are keys. Of a request that will fail for its form it may name
+     * any; false: it finds none in it. NULL: key_specs can. */
+    bool (*find_keys)(const struct request *request, command_key_fn fn, void *arg);
     const struct command *subcommands; /* ended by an entry without a name; NULL: none */
 };
 

@@ -1,6 +1,7 @@
 #include "server/dispatch/dispatch.h"
 
 #include "server/dispatch/long_work.h"
+#include "server/dispatch/permission.h"
 #include "server/server.h"
 #include "server/session/monitors.h"
 #include "server/session/transaction.h"
@@ -221,14 +222,14 @@ static bool store_allows(struct context *context)
 
 /* False: the error is written. The order is Redis': a client that is not logged in gets errors
  * for a bad name or arity, and no other. The commands of an EXEC were checked when they were
- * queued. */
+ * queued; the rights of their user may have changed since. */
 static bool admit(struct context *context)
 {
     const struct command *command = context->command;
     const char *why;
 
     if (context->queued)
-        return true;
+        return permission_given(context);
     if (!command_arity_fits(command, context_count(context))) {
         context_arity_error(context);
         return false;
@@ -238,7 +239,7 @@ static bool admit(struct context *context)
         resp_error(context->reply, why);
         return false;
     }
-    if (!store_allows(context))
+    if (!permission_given(context) || !store_allows(context))
         return false;
     if (session_listens(context->session) && !(command->flags & COMMAND_SUBSCRIBED)) {
         resp_errorf(

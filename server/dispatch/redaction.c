@@ -36,6 +36,10 @@ static bool hides(const struct command *command, const struct request *request, 
         return index > 0;
     if (strcmp(name, "hello") == 0)
         return hello_hides(request, index);
+    /* as Redis: nothing about a user is shown */
+    if (strcmp(name, "acl|setuser") == 0 || strcmp(name, "acl|deluser") == 0 ||
+        strcmp(name, "acl|getuser") == 0 || strcmp(name, "acl|dryrun") == 0)
+        return index > 1;
     return strcmp(name, "config|set") == 0 && config_set_hides(request, index);
 }
 

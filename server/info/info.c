@@ -1,4 +1,5 @@
 #include "server/info/info.h"
+#include "server/acl/acl.h"
 #include "storage/store.h"
 
 #include "server/info/info_sections.h"
@@ -176,6 +177,7 @@ static void write_stats(struct context *context, struct buffer *text)
 {
     const struct server_stats *stats = &context->server->stats;
     const struct rates *rates = sample_rates(context->server);
+    const uint64_t *denied = context->server->acl->denied;
     struct access_lookups lookups = {0};
 
     if (context->store != NULL)
@@ -188,6 +190,10 @@ static void write_stats(struct context *context, struct buffer *text)
     info_line(text, "instantaneous_input_kbps:%.2f", rates->input_rate / 1024);
     info_line(text, "instantaneous_output_kbps:%.2f", rates->output_rate / 1024);
     info_line(text, "rejected_connections:%" PRIu64, stats->connections_rejected);
+    info_line(text, "acl_access_denied_auth:%" PRIu64, denied[ACL_DENIED_LOGIN]);
+    info_line(text, "acl_access_denied_cmd:%" PRIu64, denied[ACL_DENIED_COMMAND]);
+    info_line(text, "acl_access_denied_key:%" PRIu64, denied[ACL_DENIED_KEY]);
+    info_line(text, "acl_access_denied_channel:%" PRIu64, denied[ACL_DENIED_CHANNEL]);
     info_line(text, "expired_keys:%" PRIu64, stats->expired_keys);
     info_line(text, "evicted_keys:0");
     info_line(text, "evicted_clients:%" PRIu64, context->server->client_memory.evicted);

@@ -1,5 +1,6 @@
 #include "server/net/client_line.h"
 
+#include "server/acl/acl_user.h"
 #include "server/net/connection.h"
 #include "server/session/pubsub.h"
 #include "server/session/transaction.h"
@@ -114,9 +115,9 @@ void client_line_write(struct server *server, const struct session *session,
 {
     append_who(server, session, text);
     append_memory(connection_of((struct session *)session), text);
-    append_line(text, " cmd=%s user=%s redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s",
+    append_line(text, " cmd=%s user=%.200s redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s",
                 session->last_command == NULL ? "NULL"
                                               : command_full_name(session->last_command),
-                session->user, session->protocol, shown(session->library_name),
+                session->user->name, session->protocol, shown(session->library_name),
                 shown(session->library_version));
 }

@@ -1,5 +1,6 @@
 #include "server/net/connection.h"
 
+#include "server/acl/acl.h"
 #include "server/dispatch/long_work.h"
 #include "server/net/listener.h"
 #include "server/net/tls.h"
@@ -447,8 +448,7 @@ static void init_session(struct connection *connection, int fd, const char *addr
     session->fd = fd;
     snprintf(session->address, sizeof(session->address), "%s", address);
     snprintf(session->local_address, sizeof(session->local_address), "%s", local_address);
-    snprintf(session->user, sizeof(session->user), "default");
-    session->authenticated = !config_wants_login(&server->config);
+    session_log_out(server, session);
     session->protocol = 2;
     session->created = session->active = server->clock.last.monotonic;
     server_add_session(server, session);
@@ -508,16 +508,17 @@ static const char protected_mode_denied[] =
     "NOTE: You only need to do one of the above things in order for the server to start "
     "accepting connections from the outside.\r\n";
 
-/* protected-mode: while no password is set, only clients of this machine are served. */
-static bool is_remote_and_refused(const struct config *config, const char *address)
+/* protected-mode: while the default user needs no password, only clients of this machine are
+ * served. */
+static bool is_remote_and_refused(const struct server *server, const char *address)
 {
-    return config->protected_mode && !config_wants_login(config) &&
+    return server->config.protected_mode && acl_default(server->acl)->no_password &&
            strchr(address, '/') == NULL && !listener_is_loopback(address);
 }
 
 bool connection_is_refused(struct server *server, const char *address, const char **ret_why)
 {
-    if (!is_remote_and_refused(&server->config, address))
+    if (!is_remote_and_refused(server, address))
         return false;
     log_write_limited(LOG_WARNING, "A client at %s was turned away by protected-mode", address);
     server->stats.connections_rejected++;

@@ -142,11 +142,11 @@ static bool find_reachable(const struct config *config, char *ret_host, size_t r
     return found;
 }
 
-void listeners_warn(const struct config *config)
+void listeners_warn(const struct config *config, bool wants_login)
 {
     char host[128];
 
-    if ((config->port == 0 && config->tls_port == 0) || config_wants_login(config) ||
+    if ((config->port == 0 && config->tls_port == 0) || wants_login ||
         !find_reachable(config, host, sizeof(host)))
         return;
     if (config->protected_mode)

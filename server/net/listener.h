@@ -21,8 +21,8 @@ int listener_socket(const char *host, int port, int backlog, bool *ret_lacks);
 
 /* Can only this machine reach the address? With or without a port. */
 bool listener_is_loopback(const char *address);
-/* At the start: warns in the log when other machines can reach the server and no password is
- * set. */
-void listeners_warn(const struct config *config);
+/* At the start: warns in the log when other machines can reach the server and need no
+ * login. */
+void listeners_warn(const struct config *config, bool wants_login);
 
 #endif

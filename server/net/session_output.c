@@ -1,5 +1,6 @@
 #include "server/session/session_output.h"
 
+#include "server/net/client_line.h"
 #include "server/net/connection.h"
 
 enum outcome session_run(struct session *session, const struct request *request,
@@ -26,6 +27,11 @@ void session_check_blocked_peer(struct session *session)
 void session_account(struct session *session)
 {
     connection_account(connection_of(session));
+}
+
+void session_describe(struct session *session, struct buffer *text)
+{
+    client_line_write(connection_of(session)->server, session, text);
 }
 
 void session_reply_error(struct session *session, const char *text)

@@ -232,6 +232,15 @@ void pubsub_drop(struct server *server, struct session *session)
             end_subscription(server, (enum pubsub_kind)kind, session->subscriptions[kind]);
 }
 
+void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
+                    void (*fn)(void *arg, struct dueq_slice name), void *arg)
+{
+    const struct subscription *at = session->subscriptions[kind];
+
+    for (; at != NULL; at = at->session_next)
+        fn(arg, name_of(at->of.subject));
+}
+
 /* ---- messages */
 
 static void deliver(struct session *session, const char *word, const struct dueq_slice *pattern,

@@ -24,6 +24,10 @@ bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
 /* Ends all subscriptions without a message: the session ends or is reset. */
 void pubsub_drop(struct server *server, struct session *session);
 
+/* Calls fn for each subscription of that kind, oldest first; fn must not change any. */
+void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
+                    void (*fn)(void *arg, struct dueq_slice name), void *arg);
+
 /* Delivers a message, after those that are being delivered; kind: PUBSUB_CHANNEL or
  * PUBSUB_SHARD. Returns the number of receivers. O(receivers + patterns). */
 size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,

@@ -1,5 +1,6 @@
 #include "server/session/session.h"
 
+#include "server/acl/acl.h"
 #include "server/server.h"
 #include "server/session/monitors.h"
 #include "server/session/pubsub.h"
@@ -18,6 +19,12 @@ void session_leave(struct server *server, struct session *session)
     monitors_remove(server, session);
     transaction_free(session->transaction);
     session->transaction = NULL;
+}
+
+void session_log_out(const struct server *server, struct session *session)
+{
+    session->user = acl_default(server->acl);
+    session->authenticated = !acl_wants_login(server->acl);
 }
 
 void session_release(struct session *session)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct acl_user;
 struct command;
 struct server;
 struct subscription;
@@ -30,7 +31,7 @@ struct session {
     char *name;         /* NULL: none */
     char *library_name; /* CLIENT SETINFO; NULL: none */
     char *library_version;
-    char user[64]; /* "default" */
+    struct acl_user *user; /* of server->acl; before login the default one */
     bool authenticated;
     int protocol; /* 2 or 3 */
     unsigned database;
@@ -60,6 +61,8 @@ struct session {
 /* Ends everything that the session waits for, watches, subscribes to, monitors and queues. May
  * be called again. O(these). */
 void session_leave(struct server *server, struct session *session);
+/* It becomes what a new one is: the default user, logged in if that needs no password. */
+void session_log_out(const struct server *server, struct session *session);
 /* Frees the strings that the session owns. */
 void session_release(struct session *session);
 

@@ -23,6 +23,9 @@ void session_check_blocked_peer(struct session *session);
  * when all of them together hold too much. */
 void session_account(struct session *session);
 
+/* Appends what CLIENT LIST shows of it. */
+void session_describe(struct session *session, struct buffer *text);
+
 /* Writes an error as the reply to a request of the session. */
 void session_reply_error(struct session *session, const char *text);
 

@@ -65,6 +65,14 @@ def _same_type(arguments, reference, candidate, slack):
     return reference[0] == candidate[0] and (reference[1] is None) == (candidate[1] is None)
 
 
+def _acl_log(arguments, reference, candidate, slack):
+    """All but the age and what the client looks like."""
+    left, right = _items(reference), _items(candidate)
+    if left is None or right is None or len(left) != len(right):
+        return False
+    return all(a[0] == b[0] and a[1][:10] == b[1][:10] for a, b in zip(left, right))
+
+
 def _items(reply):
     return reply[1] if isinstance(reply[1], list) else None
 
@@ -216,6 +224,6 @@ SUBCOMMAND_RULES = {
     "LATENCY": dict.fromkeys(["HELP", "DOCTOR", "LATEST"], _same_type),
     "PUBSUB": {"CHANNELS": _any_order, "SHARDCHANNELS": _any_order, "HELP": _same_type},
     "CONFIG": {"GET": _settings, "HELP": _same_type},
-    "ACL": dict.fromkeys(["LIST", "CAT", "HELP"], _same_type),
+    "ACL": {**dict.fromkeys(["CAT", "HELP", "GENPASS"], _same_type), "LOG": _acl_log},
     "DEBUG": {"HELP": _same_type},
 }

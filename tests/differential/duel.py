@@ -68,8 +68,14 @@ class Side:
             connection.close()
 
     def clear(self):
-        for command in (["CLIENT", "UNPAUSE"], ["FLUSHALL"], ["CONFIG", "SET", "notify-keyspace-events", ""]):
+        for command in (["CLIENT", "UNPAUSE"], ["FLUSHALL"], ["CONFIG", "SET", "notify-keyspace-events", ""],
+                        ["CONFIG", "SET", "requirepass", ""], ["ACL", "SETUSER", "default", "on", "nopass"],
+                        ["ACL", "LOG", "RESET"]):
             self.control.call(*command)
+        users = self.control.call("ACL", "USERS")[1]
+        others = [name for _, name in users if name != b"default"]
+        if others:
+            self.control.call("ACL", "DELUSER", *others)
 
     def connection(self, number):
         if number not in self.connections:

@@ -1,70 +1,433 @@
-/* ACL: the server has one user, `default`, who may run all commands. */
-#include "server/commands/database.h"
+/* ACL: users and their rights, as in Redis 7.0. */
+#include "server/acl/acl_check.h"
+#include "server/acl/acl_file.h"
+#include "server/acl/acl_hash.h"
+#include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
-#include "server/dispatch/context.h"
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/docs/command_help.h"
-#include "server/server.h"
+#include "server/net/user_sessions.h"
 
+#include <errno.h>
 #include <string.h>
+
+enum { GENPASS_BITS = 256, GENPASS_MOST = 4096, LOG_SHOWN = 10 };
+
+static enum acl_channels channels_of(const struct context *context)
+{
+    return (enum acl_channels)context->server->config.acl_pubsub_default;
+}
+
+static struct acl_user *named_user(const struct context *context, size_t index)
+{
+    return acl_find(context->server->acl, context_slice(context, index));
+}
+
+/* Ends a text that was composed, as a bulk. */
+static void reply_text(struct context *context, struct buffer *text)
+{
+    if (text->overflowed)
+        context_status(context, DUEQ_NOMEM);
+    else
+        resp_bulk(context->reply, buffer_size(text) == 0 ? "" : buffer_content(text),
+                  buffer_size(text));
+    buffer_release(text);
+}
+
+/* ---- WHOAMI, USERS, LIST, GETUSER */
 
 static enum outcome run_acl_whoami(struct context *context)
 {
-    resp_string(context->reply, context->session->user);
+    const struct acl_user *user = context->session->user;
+
+    resp_bulk(context->reply, user->name, user->name_size);
     return OUTCOME_DONE;
 }
 
 static enum outcome run_acl_users(struct context *context)
 {
-    resp_array(context->reply, 1);
-    resp_string(context->reply, "default");
+    struct acl *acl = context->server->acl;
+
+    resp_array(context->reply, acl_count(acl));
+    for (const struct acl_user *user = acl_first(acl); user != NULL; user = acl_next(user))
+        resp_bulk(context->reply, user->name, user->name_size);
     return OUTCOME_DONE;
 }
 
-static bool has_password(const struct context *context)
+static void write_user(struct context *context, const struct acl_user *user)
 {
-    return config_wants_login(&context->server->config);
+    struct buffer line;
+
+    buffer_init(&line, SIZE_MAX);
+    buffer_append(&line, "user ", 5);
+    buffer_append(&line, user->name, user->name_size);
+    buffer_append(&line, " ", 1);
+    acl_user_write(user, &line);
+    reply_text(context, &line);
 }
 
-/* Never shows a hash of the password. */
 static enum outcome run_acl_list(struct context *context)
 {
-    resp_array(context->reply, 1);
-    resp_string(context->reply, has_password(context) ? "user default on ~* &* +@all"
-                                                      : "user default on nopass ~* &* +@all");
+    struct acl *acl = context->server->acl;
+
+    resp_array(context->reply, acl_count(acl));
+    for (const struct acl_user *user = acl_first(acl); user != NULL; user = acl_next(user))
+        write_user(context, user);
     return OUTCOME_DONE;
 }
 
-static void write_pair(struct resp_writer *reply, const char *name, const char *value)
+static void write_flags(struct resp_writer *reply, const struct acl_user *user)
 {
-    resp_string(reply, name);
-    resp_string(reply, value);
+    resp_set(reply, 1 + user->no_password + (user->payload != PAYLOAD_UNSAID));
+    resp_string(reply, user->enabled ? "on" : "off");
+    if (user->no_password)
+        resp_string(reply, "nopass");
+    if (user->payload != PAYLOAD_UNSAID)
+        resp_string(reply, user->payload == PAYLOAD_SKIPPED ? "skip-sanitize-payload"
+                                                            : "sanitize-payload");
+}
+
+static void write_channels(const struct acl_rules *rules, struct buffer *text)
+{
+    acl_rules_write_channels(rules, false, text);
+}
+
+static void write_rules(struct context *context, const struct acl_rules *rules)
+{
+    static const struct {
+        const char *name;
+        void (*write)(const struct acl_rules *rules, struct buffer *text);
+    } parts[] = {{"commands", acl_rules_write_commands},
+                 {"keys", acl_rules_write_keys},
+                 {"channels", write_channels}};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct buffer text;
+
+        buffer_init(&text, SIZE_MAX);
+        parts[i].write(rules, &text);
+        resp_string(context->reply, parts[i].name);
+        reply_text(context, &text);
+    }
 }
 
 static enum outcome run_acl_getuser(struct context *context)
 {
     struct resp_writer *reply = context->reply;
-    struct argument name = context_argument(context, 2);
+    const struct acl_user *user = named_user(context, 2);
 
-    if (name.size != 7 || memcmp(name.data, "default", 7) != 0) {
+    if (user == NULL) {
         resp_null(reply);
         return OUTCOME_DONE;
     }
     resp_map(reply, 6);
     resp_string(reply, "flags");
-    resp_set(reply, has_password(context) ? 1 : 2);
-    resp_string(reply, "on");
-    if (!has_password(context))
-        resp_string(reply, "nopass");
+    write_flags(reply, user);
     resp_string(reply, "passwords");
-    resp_array(reply, 0);
-    write_pair(reply, "commands", "+@all");
-    write_pair(reply, "keys", "~*");
-    write_pair(reply, "channels", "&*");
+    resp_array(reply, text_set_count(&user->passwords));
+    for (const struct text *at = user->passwords.first; at != NULL; at = text_next(at))
+        resp_bulk(reply, at->bytes, at->size);
+    write_rules(context, &user->root);
     resp_string(reply, "selectors");
-    resp_array(reply, 0);
+    resp_array(reply, user->selector_count);
+    for (size_t i = 0; i < user->selector_count; i++) {
+        resp_map(reply, 3);
+        write_rules(context, &user->selectors[i]);
+    }
     return OUTCOME_DONE;
 }
+
+/* ---- SETUSER */
+
+struct setting {
+    struct context *context;
+    struct acl_user *user; /* a copy, or a new one */
+};
+
+static bool apply_rule(void *arg, struct dueq_slice rule)
+{
+    struct setting *setting = arg;
+    enum acl_error error = acl_user_apply(setting->user, rule, channels_of(setting->context));
+
+    if (error != ACL_GOOD)
+        resp_errorf(setting->context->reply, "ERR Error in ACL SETUSER modifier '%.*s': %s",
+                    (int)(rule.size < 256 ? rule.size : 256), (const char *)rule.data,
+                    acl_error_text(error));
+    return error == ACL_GOOD;
+}
+
+/* False: the error is written. */
+static bool check_setuser(struct context *context)
+{
+    const struct argument *rules = context->request->arguments + 3;
+    size_t count = context_count(context) - 3, open;
+
+    if (!acl_user_name_is_good(context_slice(context, 2)))
+        resp_error(context->reply, "ERR Usernames can't contain spaces or null characters");
+    else if (context->request->bytes > ACL_RULES_BYTES)
+        resp_errorf(context->reply, "ERR %s", acl_error_text(ACL_TOO_MUCH));
+    else if (acl_user_find_open(rules, count, &open))
+        resp_errorf(context->reply,
+                    "ERR Unmatched parenthesis in acl selector starting at '%.128s'.",
+                    rules[open].data);
+    else
+        return true;
+    return false;
+}
+
+/* The user gets what its copy has got: all rules or none. */
+static void replace_user(struct context *context, struct acl_user *user, struct acl_user *copy)
+{
+    acl_user_take(user, copy);
+    acl_user_free(copy);
+    user_sessions_recheck(context->server, user, context->session);
+    if (user == acl_default(context->server->acl))
+        user_sessions_admit(context->server);
+}
+
+static enum outcome run_acl_setuser(struct context *context)
+{
+    struct acl_user *user = named_user(context, 2);
+    struct setting setting = {context, NULL};
+    size_t mark = buffer_size(context->reply->out);
+
+    if (!check_setuser(context))
+        return OUTCOME_DONE;
+    setting.user = user == NULL ? acl_user_new(context_slice(context, 2), channels_of(context))
+                                : acl_user_copy(user);
+    if (setting.user == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    if (!acl_user_each_rule(context->request->arguments + 3, context_count(context) - 3,
+                            apply_rule, &setting)) {
+        acl_user_free(setting.user);
+        return buffer_size(context->reply->out) > mark ? OUTCOME_DONE
+                                                       : context_status(context, DUEQ_NOMEM);
+    }
+    if (user != NULL)
+        replace_user(context, user, setting.user);
+    else if (!acl_add(context->server->acl, setting.user))
+        return context_status(context, DUEQ_NOMEM);
+    return context_ok(context);
+}
+
+/* ---- DELUSER */
+
+static void delete_user(struct context *context, struct acl_user *user)
+{
+    user_sessions_end(context->server, user, context->session);
+    acl_remove(context->server->acl, user);
+}
+
+static enum outcome run_acl_deluser(struct context *context)
+{
+    int64_t deleted = 0;
+
+    for (size_t i = 2; i < context_count(context); i++)
+        if (named_user(context, i) == acl_default(context->server->acl)) {
+            resp_error(context->reply, "ERR The 'default' user cannot be removed");
+            return OUTCOME_DONE;
+        }
+    for (size_t i = 2; i < context_count(context); i++) {
+        struct acl_user *user = named_user(context, i);
+
+        if (user == NULL)
+            continue;
+        delete_user(context, user);
+        deleted++;
+    }
+    return context_reply_integer(context, deleted);
+}
+
+/* ---- LOAD, SAVE */
+
+/* False: the error is written. */
+static bool has_file(struct context *context)
+{
+    if (context->server->config.aclfile[0] != '\0')
+        return true;
+    resp_error(context->reply,
+               "ERR This Redis instance is not configured to use an ACL file. You may want to "
+               "specify users via the ACL SETUSER command and then issue a CONFIG REWRITE "
+               "(assuming you have a Redis configuration file set) in order to store users in "
+               "the Redis configuration.");
+    return false;
+}
+
+/* As in Redis the clients of all users but the default one are cut off. */
+static void replace_users(struct context *context, struct acl *loaded)
+{
+    struct acl *acl = context->server->acl;
+
+    for (const struct acl_user *user = acl->users; user != NULL; user = acl_next(user))
+        if (user != acl_default(acl))
+            user_sessions_end(context->server, user, context->session);
+    user_sessions_move(context->server, acl_default(acl), acl_default(loaded));
+    acl_hand_over(acl, loaded);
+    context->server->acl = loaded;
+    acl_free(acl);
+    user_sessions_recheck(context->server, acl_default(loaded), context->session);
+    user_sessions_admit(context->server);
+}
+
+static enum outcome run_acl_load(struct context *context)
+{
+    const char *path = context->server->config.aclfile;
+    struct acl *loaded;
+    struct buffer why;
+
+    if (!has_file(context))
+        return OUTCOME_DONE;
+    buffer_init(&why, SIZE_MAX);
+    loaded = acl_file_read(path, channels_of(context), &why);
+    if (loaded != NULL) {
+        replace_users(context, loaded);
+        context_ok(context);
+    } else if (buffer_size(&why) == 0) {
+        context_status(context, DUEQ_NOMEM);
+    } else {
+        resp_errorf(context->reply, "ERR %.*s", (int)buffer_size(&why), buffer_content(&why));
+    }
+    buffer_release(&why);
+    return OUTCOME_DONE;
+}
+
+static enum outcome run_acl_save(struct context *context)
+{
+    const char *path = context->server->config.aclfile;
+
+    if (!has_file(context))
+        return OUTCOME_DONE;
+    if (acl_file_write(context->server->acl, path))
+        return context_ok(context);
+    log_write_limited(LOG_WARNING, "ACL SAVE: cannot write %s: %s", path, strerror(errno));
+    resp_error(context->reply, "ERR There was an error trying to save the ACLs. Please check "
+                               "the server logs for more information");
+    return OUTCOME_DONE;
+}
+
+/* ---- LOG */
+
+static void write_entry(struct context *context, const struct acl_entry *entry)
+{
+    struct resp_writer *reply = context->reply;
+
+    resp_map(reply, 7);
+    resp_string(reply, "count");
+    resp_integer(reply, (int64_t)entry->count);
+    resp_string(reply, "reason");
+    resp_string(reply, acl_reason_name(entry->reason));
+    resp_string(reply, "context");
+    resp_string(reply, entry->in_multi ? "multi" : "toplevel");
+    resp_string(reply, "object");
+    resp_slice(reply, entry->object);
+    resp_string(reply, "username");
+    resp_slice(reply, entry->user);
+    resp_string(reply, "age-seconds");
+    resp_double(reply, (double)(context->server->clock.last.wall - entry->time) / 1000);
+    resp_string(reply, "client-info");
+    resp_slice(reply, entry->client);
+}
+
+static enum outcome run_acl_log(struct context *context)
+{
+    struct acl_log *log = &context->server->acl->log;
+    const struct acl_entry *entry = log->newest;
+    int64_t most = LOG_SHOWN;
+
+    if (context_count(context) > 3)
+        return context_subcommand_error(context);
+    if (context_count(context) == 3 && arguments_is(context, 2, "reset")) {
+        acl_log_reset(log);
+        return context_ok(context);
+    }
+    if (context_count(context) == 3 && !arguments_integer(context, 2, NULL, &most))
+        return OUTCOME_DONE;
+    if (most < 0)
+        most = 0;
+    if ((uint64_t)most > log->count)
+        most = (int64_t)log->count;
+    resp_array(context->reply, (size_t)most);
+    for (; most > 0; most--, entry = entry->next)
+        write_entry(context, entry);
+    return OUTCOME_DONE;
+}
+
+/* ---- GENPASS */
+
+static enum outcome run_acl_genpass(struct context *context)
+{
+    char digits[GENPASS_MOST / 4];
+    int64_t bits = GENPASS_BITS;
+
+    if (context_count(context) > 3)
+        return context_subcommand_error(context);
+    if (context_count(context) == 3 &&
+        !arguments_integer(
+            context, 2,
+            INTEGER_BOUND(1, GENPASS_MOST,
+                          "ERR ACL GENPASS argument must be the number of bits for the output "
+                          "password, a positive number up to 4096"),
+            &bits))
+        return OUTCOME_DONE;
+    if (!acl_hash_random(digits, (size_t)(bits + 3) / 4))
+        return context_status(context, DUEQ_IO);
+    resp_bulk(context->reply, digits, (size_t)(bits + 3) / 4);
+    return OUTCOME_DONE;
+}
+
+/* ---- DRYRUN */
+
+static void write_verdict(struct context *context, const struct command *command,
+                          const struct request *request, struct acl_verdict verdict)
+{
+    const char *name = command_full_name(command);
+    struct argument object = request->arguments[verdict.argument];
+    struct buffer text;
+
+    buffer_init(&text, SIZE_MAX);
+    buffer_append(&text, "This user has no permissions to ", 32);
+    buffer_append(&text, verdict.reason == ACL_DENIED_COMMAND ? "run the '" : "access the '",
+                  verdict.reason == ACL_DENIED_COMMAND ? 9 : 12);
+    if (verdict.reason == ACL_DENIED_COMMAND)
+        object = (struct argument){name, strlen(name)};
+    buffer_append(&text, object.data, object.size);
+    name = verdict.reason == ACL_DENIED_COMMAND ? "' command"
+           : verdict.reason == ACL_DENIED_KEY   ? "' key"
+                                                : "' channel";
+    buffer_append(&text, name, strlen(name));
+    reply_text(context, &text);
+}
+
+static enum outcome run_acl_dryrun(struct context *context)
+{
+    const struct request *outer = context->request;
+    struct request inner = {outer->count - 3, outer->arguments + 3, outer->bytes};
+    const struct acl_user *user = named_user(context, 2);
+    const struct command *command = command_find_request(&inner);
+    struct acl_verdict verdict;
+
+    if (user == NULL) {
+        resp_errorf(context->reply, "ERR User '%.128s' not found",
+                    context_argument(context, 2).data);
+        return OUTCOME_DONE;
+    }
+    if (command == NULL) {
+        resp_errorf(context->reply, "ERR Command '%.128s' not found", inner.arguments[0].data);
+        return OUTCOME_DONE;
+    }
+    if (!command_arity_fits(command, inner.count)) {
+        resp_errorf(context->reply, "ERR wrong number of arguments for '%s' command",
+                    command_full_name(command));
+        return OUTCOME_DONE;
+    }
+    verdict = acl_check(user, command, &inner);
+    if (verdict.reason == ACL_ALLOWED)
+        return context_ok(context);
+    write_verdict(context, command, &inner, verdict);
+    return OUTCOME_DONE;
+}
+
+/* ---- CAT */
 
 static enum outcome list_categories(struct context *context)
 {
@@ -122,7 +485,34 @@ static enum outcome run_acl_cat(struct context *context)
 
 /* ---- commands */
 
+#define ADMIN (COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE)
+#define SUB(sub_name, sub_arity, sub_flags, sub_since, sub_complexity, sub_syntax,             \
+            sub_summary, handler)                                                              \
+    {                                                                                          \
+        .name = sub_name, .arity = sub_arity, .flags = sub_flags, .group = "server",           \
+        .since = sub_since, .summary = sub_summary, .complexity = sub_complexity,              \
+        .syntax = sub_syntax, .run = handler                                                   \
+    }
+
 static const struct command acl_subcommands[] = {
+    SUB("deluser", -3, ADMIN, "6.0.0", "O(1) amortized time considering the typical user.",
+        "username [username ...]", "Remove the specified ACL users and the associated rules",
+        run_acl_deluser),
+    SUB("dryrun", -4, ADMIN, "7.0.0", "O(1).", "username command [arg [arg ...]]",
+        "Returns whether the user can execute the given command without executing the command.",
+        run_acl_dryrun),
+    SUB("genpass", -2, COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE, "6.0.0", "O(1)",
+        "[bits]", "Generate a pseudorandom secure password to use for ACL users",
+        run_acl_genpass),
+    SUB("load", 2, ADMIN, "6.0.0", "O(N). Where N is the number of configured users.", "",
+        "Reload the ACLs from the configured ACL file", run_acl_load),
+    SUB("log", -2, ADMIN, "6.0.0", "O(N) with N being the number of entries shown.",
+        "[count|RESET]", "List latest events denied because of ACLs in place", run_acl_log),
+    SUB("save", 2, ADMIN, "6.0.0", "O(N). Where N is the number of configured users.", "",
+        "Save the current ACL rules in the configured ACL file", run_acl_save),
+    SUB("setuser", -3, ADMIN, "6.0.0", "O(N). Where N is the number of rules provided.",
+        "username [rule [rule ...]]", "Modify or create the rules for a specific ACL user",
+        run_acl_setuser),
     {.name = "list",
      .arity = 2,
      .flags = COMMAND_ADMIN | COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE,

@@ -4,6 +4,7 @@
 #include "storage/glob.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_docs.h"
+#include "server/dispatch/command_keys.h"
 #include "server/dispatch/key_specs.h"
 #include "server/dispatch/docs/command_help.h"
 
@@ -192,7 +193,7 @@ static enum outcome write_keys(struct context *context, const struct command *co
     struct found_keys found = {context, request, 0, with_flags};
     size_t mark = resp_deferred(context->reply);
 
-    if (key_specs_find(command->key_specs, request, write_found, &found) ||
+    if (command_keys_find(command, request, write_found, &found) ||
         (command->flags & COMMAND_NO_MANDATORY_KEYS)) {
         resp_deferred_array(context->reply, mark, found.count);
         return OUTCOME_DONE;

@@ -1,4 +1,5 @@
 /* CONFIG: GET, SET, REWRITE, RESETSTAT. */
+#include "server/acl/acl.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/context.h"
 #include "storage/store.h"
@@ -6,11 +7,13 @@
 #include "storage/glob.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_help.h"
+#include "server/net/user_sessions.h"
 #include "server/server.h"
 #include "server/statistics/command_stats.h"
 #include "storage/keys/state/access.h"
 #include "storage/keys/keys.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -146,6 +149,22 @@ static bool check_values(struct context *context, const struct config *config)
     return name == NULL || refuse(context, argument_of(context, name), error.text);
 }
 
+/* As in Redis, requirepass is the password of the default user when it changes. False: out of
+ * memory. */
+static bool apply_password(struct context *context, const struct config *config,
+                           const struct config *changed)
+{
+    struct dueq_slice before = dueq_slice(config->requirepass, config->requirepass_size);
+    struct dueq_slice after = dueq_slice(changed->requirepass, changed->requirepass_size);
+
+    if (dueq_slice_equal(before, after))
+        return true;
+    if (!acl_set_default_password(context->server->acl, after))
+        return false;
+    user_sessions_admit(context->server);
+    return true;
+}
+
 /* Sets all options in a copy, which replaces the configuration if all are valid. */
 static enum outcome run_set(struct context *context)
 {
@@ -161,6 +180,10 @@ static enum outcome run_set(struct context *context)
     if (!set_values(context, &changed) || !check_values(context, &changed)) {
         config_release(&changed);
         return OUTCOME_DONE;
+    }
+    if (!apply_password(context, config, &changed)) {
+        config_release(&changed);
+        return context_status(context, DUEQ_NOMEM);
     }
     config_release(config);
     *config = changed;
@@ -185,6 +208,27 @@ static enum outcome run_config_resetstat(struct context *context)
     return context_ok(context);
 }
 
+/* The lines of the users; none when the file of users has them, or there is nothing to say. */
+static bool rewrite(struct context *context, struct config_error *error)
+{
+    const struct config *config = &context->server->config;
+    struct buffer users;
+    bool good = false;
+
+    buffer_init(&users, SIZE_MAX);
+    if (config->aclfile[0] == '\0' &&
+        !acl_is_plain(context->server->acl,
+                      dueq_slice(config->requirepass, config->requirepass_size)))
+        acl_write(context->server->acl, true, &users);
+    buffer_append(&users, "", 1);
+    if (users.overflowed)
+        snprintf(error->text, sizeof(error->text), "out of memory");
+    else
+        good = config_rewrite(config, buffer_content(&users), error);
+    buffer_release(&users);
+    return good;
+}
+
 static enum outcome run_config_rewrite(struct context *context)
 {
     struct config_error error;
@@ -193,7 +237,7 @@ static enum outcome run_config_rewrite(struct context *context)
         resp_error(context->reply, "ERR The server is running without a config file");
         return OUTCOME_DONE;
     }
-    if (config_rewrite(&context->server->config, &error)) {
+    if (rewrite(context, &error)) {
         log_write_limited(LOG_NOTICE, "CONFIG REWRITE executed with success.");
         return context_ok(context);
     }

@@ -1,7 +1,9 @@
 #include "server/commands/clients/client_filter.h"
 
 #include "protocol/number.h"
+#include "server/acl/acl.h"
 #include "server/dispatch/argument_options.h"
+#include "server/server.h"
 #include "server/session/pubsub.h"
 
 #include <stdlib.h>
@@ -146,7 +148,6 @@ static bool read_skip_me(struct context *context, size_t *at,
     return true;
 }
 
-/* There is one user. */
 static bool read_user(struct context *context, size_t *at, const struct argument_option *option,
                       void *form)
 {
@@ -154,7 +155,7 @@ static bool read_user(struct context *context, size_t *at, const struct argument
 
     (void)option;
     filter->user = context_slice(context, (*at)++);
-    if (dueq_slice_equal(filter->user, dueq_slice("default", 7)))
+    if (acl_find(context->server->acl, filter->user) != NULL)
         return true;
     resp_errorf(context->reply, "ERR No such user '%s'", (const char *)filter->user.data);
     return false;
@@ -204,5 +205,7 @@ bool client_filter_passes(const struct client_filter *filter, const struct sessi
     return session->life != SESSION_GONE && names_id(filter, session->id) &&
            is_of_type(filter, session) && same(filter->address, session->address) &&
            same(filter->local_address, session->local_address) &&
-           same(filter->user, session->user);
+           (filter->user.data == NULL ||
+            dueq_slice_equal(filter->user,
+                             dueq_slice(session->user->name, session->user->name_size)));
 }

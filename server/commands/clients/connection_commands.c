@@ -59,7 +59,7 @@ static enum outcome run_reset(struct context *context)
     session->reply_skip = 0;
     session->no_evict = false;
     session->no_touch = false;
-    session->authenticated = !config_wants_login(&context->server->config);
+    session_log_out(context->server, session);
     session_names_replace(&session->name, (struct argument){"", 0});
     context->reply->version = 2;
     resp_simple(context->reply, "RESET");

@@ -3,33 +3,25 @@
 #include "server/dispatch/command_list.h"
 
 #include "protocol/number.h"
+#include "server/acl/acl.h"
 #include "server/dispatch/argument_options.h"
+#include "server/dispatch/permission.h"
 #include "server/server.h"
 
 /* ---- passwords */
 
-/* Takes the same time for right and wrong passwords, however long their common prefix. */
-static bool same_text(struct argument given, const char *wanted, size_t size)
+static bool log_in(struct context *context, struct argument name, struct argument password)
 {
-    unsigned char difference = given.size != size;
+    struct acl_user *user = acl_log_in(context->server->acl, dueq_slice(name.data, name.size),
+                                       dueq_slice(password.data, password.size));
 
-    for (size_t i = 0; i < given.size; i++)
-        difference |= (unsigned char)(given.data[i] ^ wanted[size == 0 ? 0 : i % size]);
-    return difference == 0;
-}
-
-/* There is one user. When no password is set, any password is right. */
-static bool log_in(struct context *context, struct argument user, struct argument password)
-{
-    const struct config *config = &context->server->config;
-
-    if (!same_text(user, "default", 7) ||
-        (config_wants_login(config) &&
-         !same_text(password, config->requirepass, config->requirepass_size))) {
+    if (user == NULL) {
+        permission_note_failed_login(context, name);
         resp_error(context->reply,
                    "WRONGPASS invalid username-password pair or user is disabled.");
         return false;
     }
+    context->session->user = user;
     context->session->authenticated = true;
     return true;
 }
@@ -41,7 +33,7 @@ static enum outcome run_auth(struct context *context)
 
     if (context_count(context) > 3)
         return context_syntax_error(context);
-    if (!named && !config_wants_login(&context->server->config)) {
+    if (!named && acl_default(context->server->acl)->no_password) {
         resp_error(context->reply,
                    "ERR AUTH <password> called without any password configured for the default "
                    "user. Are you sure your configuration is correct?");

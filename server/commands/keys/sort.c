@@ -1,11 +1,13 @@
 /* SORT, SORT_RO. A long SORT goes on in later turns (long_work.h). It sorts the elements that
  * the key has at one time; keys that patterns name are read when their turn comes. */
+#include "server/acl/acl_check.h"
 #include "server/commands/keys/sort.h"
 #include "server/commands/keys/sort_elements.h"
 #include "server/commands/keys/sort_order.h"
 #include "server/commands/keys/sort_pattern.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
+#include "server/session/session.h"
 #include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
 
@@ -16,12 +18,26 @@ enum { SLICE_ROOM = 4 << 20 }; /* bytes by which a list in the store may grow in
 
 /* ---- options */
 
+/* A pattern leads to keys that no argument names. False: the user may not read all keys; the
+ * error is written. */
+static bool may_follow(struct context *context, const char *option)
+{
+    if (context->session->user->unrestricted ||
+        acl_check_reads_all(context->session->user, context->command, context->request))
+        return true;
+    resp_errorf(context->reply,
+                "ERR %s option of SORT denied due to insufficient ACL permissions.", option);
+    return false;
+}
+
 static bool read_get(struct context *context, size_t *at, const struct argument_option *option,
                      void *form)
 {
     struct sort *sort = form;
 
     (void)option;
+    if (!may_follow(context, "GET"))
+        return false;
     if (sort->get_count == SORT_GETS_MAX) {
         context_syntax_error(context);
         return false;
@@ -39,7 +55,9 @@ static bool read_by(struct context *context, size_t *at, const struct argument_o
 
     (void)option;
     sort->by = (*at)++;
-    sort->unsorted |= memchr(pattern.data, '*', pattern.size) == NULL;
+    if (memchr(pattern.data, '*', pattern.size) != NULL)
+        return may_follow(context, "BY");
+    sort->unsorted = true;
     return true;
 }
 

@@ -239,6 +239,19 @@ static enum outcome run_q_del(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* The topic, and what THEN PUSH names. A value may be "then", but no option is "push". */
+static bool find_ack_keys(const struct request *request, command_key_fn fn, void *arg)
+{
+    static const char own[] = "RW,delete", next[] = "RW,insert";
+
+    fn(arg, 1, own, sizeof(own) - 1);
+    for (size_t at = FIRST_FINISH; at + 2 < request->count; at++)
+        if (argument_is(request->arguments[at], "then") &&
+            argument_is(request->arguments[at + 1], "push"))
+            fn(arg, at + 2, next, sizeof(next) - 1);
+    return true;
+}
+
 /* ---- commands */
 
 static const struct command entries[] = {
@@ -255,7 +268,8 @@ static const struct command entries[] = {
                "[THEN <PUSH topic> body [option [option ...]]]",
      .categories = "queue",
      .run = run_q_ack,
-     .foresee = foresee_q_ack},
+     .foresee = foresee_q_ack,
+     .find_keys = find_ack_keys},
     {.name = "q.nack",
      .arity = -4,
      .flags = COMMAND_WRITE | COMMAND_FAST | COMMAND_READS_FIRST,

@@ -1,6 +1,7 @@
 /* Claims jobs: Q.CLAIM, Q.MCLAIM, and Q.POP, which acknowledges them at once. */
 #include "server/dispatch/command_list.h"
 
+#include "protocol/number.h"
 #include "server/commands/queue/job_acks.h"
 #include "server/commands/queue/job_ids.h"
 #include "server/dispatch/argument_options.h"
@@ -325,6 +326,27 @@ static enum outcome run_q_pop(struct context *context)
     return read_claim(context, &claim) ? claim_or_wait(context, &claim) : OUTCOME_DONE;
 }
 
+static const char claimed_flags[] = "RW,access,update", acked_flags[] = "RW,delete";
+
+/* The topics, and those after ACK: the words before it may be topics, too, or values. */
+static bool find_mclaim_keys(const struct request *request, command_key_fn fn, void *arg)
+{
+    struct argument number = request->arguments[1];
+    size_t at = 2;
+    int64_t topics;
+
+    if (!number_parse_integer(number.data, number.size, &topics) || topics < 1 ||
+        (uint64_t)topics > request->count - at)
+        return false;
+    for (; topics > 0; topics--)
+        fn(arg, at++, claimed_flags, sizeof(claimed_flags) - 1);
+    while (at < request->count && !argument_is(request->arguments[at], "ack"))
+        at += 2;
+    for (at++; at < request->count; at += 3)
+        fn(arg, at, acked_flags, sizeof(acked_flags) - 1);
+    return true;
+}
+
 /* ---- commands */
 
 static const struct command entries[] = {
@@ -353,7 +375,8 @@ static const struct command entries[] = {
      .syntax = "numtopics topic [topic ...] [COUNT count] [LEASE duration] [BLOCK duration] "
                "[ACK <topic id token [topic id token ...]>]",
      .categories = "queue",
-     .run = run_q_mclaim},
+     .run = run_q_mclaim,
+     .find_keys = find_mclaim_keys},
     {.name = "q.pop",
      .arity = -2,
      .flags = COMMAND_WRITE | COMMAND_NOSCRIPT | COMMAND_BLOCKING | COMMAND_TAKES_FOR_GOOD,

@@ -459,6 +459,40 @@ static enum outcome run_list(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* ---- names */
+
+static bool find_scope(const struct request *request, const char *of_topic,
+                       const char *of_pattern, command_key_fn fn, void *arg)
+{
+    struct argument scope = request->arguments[2];
+    const char *flags = is_pattern(dueq_slice(scope.data, scope.size)) ? of_pattern : of_topic;
+
+    fn(arg, 2, flags, strlen(flags));
+    return true;
+}
+
+static bool find_read_scope(const struct request *request, command_key_fn fn, void *arg)
+{
+    return find_scope(request, "RO,access", "RO,access,pattern", fn, arg);
+}
+
+static bool find_changed_scope(const struct request *request, command_key_fn fn, void *arg)
+{
+    return find_scope(request, "RW,update", "RW,update,pattern", fn, arg);
+}
+
+/* The dead-letter topic gets jobs: it is written. */
+static bool find_set_keys(const struct request *request, command_key_fn fn, void *arg)
+{
+    static const char insert[] = "RW,insert";
+
+    find_changed_scope(request, fn, arg);
+    for (size_t at = 3; at + 1 < request->count; at += 2)
+        if (argument_is(request->arguments[at], "dead-topic"))
+            fn(arg, at + 1, insert, sizeof(insert) - 1);
+    return true;
+}
+
 /* ---- commands */
 
 static const struct command config_subcommands[] = {
@@ -473,7 +507,8 @@ static const struct command config_subcommands[] = {
      .complexity = "O(P) with P the number of patterns that have settings",
      .syntax = "topic-or-pattern [name ...]",
      .categories = "queue",
-     .run = run_get},
+     .run = run_get,
+     .find_keys = find_read_scope},
     {.name = "help",
      .arity = 2,
      .flags = COMMAND_LOADING | COMMAND_STALE,
@@ -505,7 +540,8 @@ static const struct command config_subcommands[] = {
      .complexity = "O(P+T) with P the number of patterns that have settings, T of topics",
      .syntax = "topic-or-pattern [name ...]",
      .categories = "queue",
-     .run = run_reset},
+     .run = run_reset,
+     .find_keys = find_changed_scope},
     {.name = "set",
      .arity = -5,
      .flags = COMMAND_WRITE | COMMAND_DENYOOM,
@@ -517,7 +553,8 @@ static const struct command config_subcommands[] = {
      .complexity = "O(P+T) with P the number of patterns that have settings, T of topics",
      .syntax = "topic-or-pattern name value [name value ...]",
      .categories = "queue",
-     .run = run_set},
+     .run = run_set,
+     .find_keys = find_set_keys},
     {.name = NULL}};
 
 static const struct command entries[] = {{.name = "q.config",

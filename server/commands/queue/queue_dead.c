@@ -236,6 +236,22 @@ static enum outcome run_q_dead(struct context *context)
     return run_at_once(context, &dead);
 }
 
+/* The topic, and each TO: a value of another option may be the same word. */
+static bool find_keys(const struct request *request, command_key_fn fn, void *arg)
+{
+    static const char from[] = "RW,access,update", to[] = "RW,insert";
+
+    fn(arg, 1, from, sizeof(from) - 1);
+    for (size_t at = 3; at < request->count;) {
+        struct argument word = request->arguments[at];
+
+        if (argument_is(word, "to") && at + 1 < request->count)
+            fn(arg, at + 1, to, sizeof(to) - 1);
+        at += argument_is(word, "dryrun") ? 1 : argument_is(word, "rate") ? 3 : 2;
+    }
+    return true;
+}
+
 /* ---- commands */
 
 static const struct command entries[] = {
@@ -251,7 +267,8 @@ static const struct command entries[] = {
      .syntax = "topic <LIST|COUNT|REDRIVE|PURGE> [MATCH pattern] [ERROR pattern] "
                "[OLDER duration] [LIMIT count] [DRYRUN] [TO other] [RATE count duration]",
      .categories = "queue",
-     .run = run_q_dead},
+     .run = run_q_dead,
+     .find_keys = find_keys},
     {.name = NULL}};
 
 COMMANDS(queue_dead, entries)

@@ -2,6 +2,7 @@
 #include "tests/support/client/command_runner.h"
 
 #include "protocol/tokens.h"
+#include "server/acl/acl.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/pubsub.h"
 #include "server/session/waiters.h"
@@ -52,11 +53,10 @@ struct connection *runner_connect(struct command_runner *runner)
     session->id = ++runner->server.next_session;
     session->fd = -1;
     session->protocol = 2;
-    session->authenticated = !config_wants_login(&runner->server.config);
     snprintf(session->address, sizeof(session->address), "127.0.0.1:%d",
              1000 + (int)session->id);
     snprintf(session->local_address, sizeof(session->local_address), "127.0.0.1:6379");
-    snprintf(session->user, sizeof(session->user), "default");
+    session_log_out(&runner->server, session);
     server_add_session(&runner->server, session);
     return client;
 }
@@ -75,6 +75,7 @@ int runner_setup(void **state)
     runner->server.watches = watches_new();
     runner->server.long_works = long_works_new();
     runner->server.pubsub = pubsub_new();
+    runner->server.acl = acl_new();
     open_store(runner, NULL);
     runner_connect(runner);
     *state = runner;
@@ -98,6 +99,7 @@ int runner_teardown(void **state)
     watches_free(runner->server.watches);
     long_works_free(runner->server.long_works);
     pubsub_free(runner->server.pubsub);
+    acl_free(runner->server.acl);
     dueq_close(runner->server.store);
     config_release(&runner->server.config);
     temp_dir_remove(runner->dir);

@@ -94,7 +94,7 @@ static void read_text(struct scene *scene, const char *content)
 
 static void rewrite(struct scene *scene)
 {
-    if (!config_rewrite(&scene->config, &scene->error))
+    if (!config_rewrite(&scene->config, "", &scene->error))
         fail_msg("not rewritten: %s", scene->error.text);
 }
 
@@ -194,6 +194,11 @@ static const struct sample {
     {"sandbox", "yes", "integration/test_rights", "a_server_in_a_sandbox_starts_no_program"},
     {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
      "auth_compares_the_whole_password"},
+    {"aclfile", "/etc/users.acl", "integration/test_acl",
+     "a_file_gives_the_users_and_gets_them"},
+    {"acllog-max-len", "7", "unit/server/test_command_acl", "refusals_are_logged"},
+    {"acl-pubsub-default", "allchannels", "unit/server/test_command_acl",
+     "a_new_user_may_get_all_channels"},
     {"protected-mode", "no", "integration/test_startup",
      "without_a_password_strangers_are_refused"},
     {"maxclients", "77", "integration/test_server", "above_maxclients_a_connection_is_refused"},
@@ -551,7 +556,7 @@ static void text_has_no_zero_byte_and_an_end(void **state)
     assert_false(config_set_value(&scene->config, index_of("requirepass"),
                                   (struct argument){longest, CONFIG_TEXT_MAX}, &scene->error));
     expect_option(scene, "requirepass", "");
-    assert_false(config_wants_login(&scene->config));
+    assert_int_equal(scene->config.requirepass_size, 0);
     assert_true(config_set_value(&scene->config, index_of("requirepass"),
                                  (struct argument){longest, CONFIG_TEXT_MAX - 1},
                                  &scene->error));
@@ -584,7 +589,7 @@ static void a_password_may_hold_zero_bytes(void **state)
     assert_true(read_file(scene, "dueq.conf"));
     expect_secret(&scene->config, secret, SIZE);
     must_set(scene, "requirepass", "");
-    assert_false(config_wants_login(&scene->config));
+    assert_int_equal(scene->config.requirepass_size, 0);
 }
 
 /* As in the README: dueq server --durability 'interval 1000' */
@@ -830,7 +835,7 @@ static void a_rewrite_that_fails_leaves_the_file_and_nothing_else(void **state)
     read_text(scene, text);
     must_set(scene, "port", "7001");
     assert_int_equal(unlink(path_of(scene, "inner.conf")), 0);
-    assert_false(config_rewrite(&scene->config, &scene->error));
+    assert_false(config_rewrite(&scene->config, "", &scene->error));
     assert_non_null(strstr(scene->error.text, "inner.conf: No such file or directory"));
     assert_string_equal(content_of(scene, "dueq.conf"), text);
     assert_int_equal(files_in(scene), 1);
@@ -845,7 +850,7 @@ static void a_directory_that_is_none_any_more_is_told(void **state)
     assert_true(read_file(scene, "etc/dueq.conf"));
     assert_int_equal(rename(path_of(scene, "etc"), path_of(scene, "moved")), 0);
     write_file(scene, "etc", "");
-    assert_false(config_rewrite(&scene->config, &scene->error));
+    assert_false(config_rewrite(&scene->config, "", &scene->error));
     assert_string_equal(scene->error.text, "Not a directory");
     assert_string_equal(content_of(scene, "moved/dueq.conf"), "port 7000\n");
 }
@@ -859,7 +864,7 @@ static void an_unwritable_directory_is_told(void **state)
     must_set(scene, "port", "7001");
     assert_int_equal(chmod(scene->directory, 0555), 0);
     assert_int_equal(self == 0 ? seteuid(NOBODY) : 0, 0);
-    bool written = config_rewrite(&scene->config, &scene->error);
+    bool written = config_rewrite(&scene->config, "", &scene->error);
     assert_int_equal(seteuid(self), 0);
     chmod(scene->directory, 0755);
     assert_false(written);

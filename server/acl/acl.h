@@ -1,0 +1,68 @@
+/* The users of a server. There is always the user "default". The address of a user does not
+ * change; ACL LOAD makes all of them anew. */
+#ifndef DUEQ_ACL_H
+#define DUEQ_ACL_H
+
+#include "server/acl/acl_log.h"
+#include "server/acl/acl_user.h"
+
+struct acl {
+    struct acl_user *users; /* by name (uthash), the default one as well */
+    struct acl_user *standard;
+    bool standard_is_defined; /* by a line of the configuration */
+    struct acl_log log;
+    uint64_t denied[ACL_REASONS]; /* since the start, by enum acl_reason */
+};
+
+/* With the default user, who may do everything without a password. NULL: out of memory. */
+struct acl *acl_new(void);
+void acl_free(struct acl *acl); /* NULL is fine */
+/* For acl_file.c: adds the default user, which is missing. False: out of memory. */
+bool acl_add_default(struct acl *acl);
+
+static inline struct acl_user *acl_default(const struct acl *acl)
+{
+    return acl->standard;
+}
+/* Must clients log in? */
+static inline bool acl_wants_login(const struct acl *acl)
+{
+    return !acl->standard->no_password || !acl->standard->enabled;
+}
+
+/* NULL: there is none. O(1). */
+struct acl_user *acl_find(const struct acl *acl, struct dueq_slice name);
+size_t acl_count(const struct acl *acl);
+/* The users in the order of their names; goes on with acl_next. O(n * log(n)), when sorted
+ * before O(n). */
+struct acl_user *acl_first(struct acl *acl);
+static inline struct acl_user *acl_next(const struct acl_user *user)
+{
+    return user->hh.next;
+}
+
+/* Moves log and counters to `next`, which takes the place of `acl`. */
+void acl_hand_over(struct acl *acl, struct acl *next);
+
+/* Adds a user whose name nobody has, and owns it. False: out of memory, the user is freed. */
+bool acl_add(struct acl *acl, struct acl_user *user);
+/* Takes a user out and frees it. Nobody must be logged in as it any more. */
+void acl_remove(struct acl *acl, struct acl_user *user);
+
+/* requirepass: the default user's only password; size 0: none is needed. False: out of
+ * memory. */
+bool acl_set_default_password(struct acl *acl, struct dueq_slice password);
+
+/* The user whom these names let in; NULL: wrong, or the user is off. Takes as long for a user
+ * that does not exist. */
+struct acl_user *acl_log_in(const struct acl *acl, struct dueq_slice name,
+                            struct dueq_slice password);
+
+/* Writes "user NAME RULES" and a newline for each user, as an ACL file has it. `quoted`: as
+ * lines of a configuration, where a word with a quotation mark stands in quotation marks. */
+void acl_write(struct acl *acl, bool quoted, struct buffer *out);
+
+/* Is there nobody but the default user, with all rights and the password of requirepass? */
+bool acl_is_plain(const struct acl *acl, struct dueq_slice password);
+
+#endif

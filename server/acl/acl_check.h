@@ -1,0 +1,27 @@
+/* May a user do what a request asks for? Keys are found as the commands say it
+ * (server/dispatch/command_keys.h); topics are keys. */
+#ifndef DUEQ_ACL_CHECK_H
+#define DUEQ_ACL_CHECK_H
+
+#include "server/acl/acl_log.h"
+#include "server/acl/acl_user.h"
+
+struct acl_verdict {
+    enum acl_reason reason;
+    size_t argument; /* the key or channel that is refused; of a command 0 */
+};
+
+/* The request fits the command's arity. A request whose keys cannot be found is not refused for
+ * them: the command fails with an error of its own. O(keys * patterns), for a user without
+ * restrictions O(1). */
+struct acl_verdict acl_check(const struct acl_user *user, const struct command *command,
+                             const struct request *request);
+
+/* The same, and all keys may be read: for commands that find keys in the data, as SORT BY. */
+bool acl_check_reads_all(const struct acl_user *user, const struct command *command,
+                         const struct request *request);
+
+/* May the user subscribe to it? A pattern must stand among the rules as it is. */
+bool acl_check_channel(const struct acl_user *user, struct dueq_slice channel, bool is_pattern);
+
+#endif

@@ -1,0 +1,60 @@
+/* A user: may it log in, with which passwords, and what may it do. The rules are those of
+ * acl_rules.h and
+ *
+ *   on off nopass resetpass reset   >password <password #sha256 !sha256
+ *   (rules of a selector) clearselectors   sanitize-payload skip-sanitize-payload
+ *
+ * The last two change nothing: there is no RESTORE. Redis has them, so files contain them. */
+#ifndef DUEQ_ACL_USER_H
+#define DUEQ_ACL_USER_H
+
+#include "server/acl/acl_rules.h"
+
+struct acl_user {
+    UT_hash_handle hh; /* by name */
+    bool enabled, no_password;
+    enum { PAYLOAD_UNSAID, PAYLOAD_SANITIZED, PAYLOAD_SKIPPED } payload;
+    bool unrestricted;         /* everything is allowed: the hot path looks at nothing else */
+    struct text_set passwords; /* 64 hexadecimal digits each: SHA-256 */
+    struct acl_rules root;
+    struct acl_rules *selectors;
+    size_t selector_count;
+    size_t name_size;
+    char name[]; /* with a zero after it */
+};
+
+/* What a new user gets from acl-pubsub-default, which `reset` gives it again. */
+enum acl_channels { ACL_NO_CHANNELS, ACL_ALL_CHANNELS };
+
+/* Off, without passwords and rights. NULL: out of memory. */
+struct acl_user *acl_user_new(struct dueq_slice name, enum acl_channels channels);
+void acl_user_free(struct acl_user *user); /* NULL is fine */
+/* Gives `user` all that `from` has but its name, and leaves `from` without it. */
+void acl_user_take(struct acl_user *user, struct acl_user *from);
+/* NULL: out of memory. */
+struct acl_user *acl_user_copy(const struct acl_user *user);
+
+/* Applies one rule; a selector is one rule, from ( to ). After an error the user may be partly
+ * changed: the caller works on a copy. */
+enum acl_error acl_user_apply(struct acl_user *user, struct dueq_slice rule,
+                              enum acl_channels channels);
+
+/* Is it one of the user's passwords? Takes as long for a wrong one as for a right one. */
+bool acl_user_has_password(const struct acl_user *user, struct dueq_slice password);
+
+/* What follows the name in ACL LIST and in files. */
+void acl_user_write(const struct acl_user *user, struct buffer *out);
+
+/* May a user have this name? No spaces, no zero bytes. */
+bool acl_user_name_is_good(struct dueq_slice name);
+
+/* ---- selectors that were split at spaces */
+
+/* Does a parenthesis stay open? *ret_open: in which argument. */
+bool acl_user_find_open(const struct argument *arguments, size_t count, size_t *ret_open);
+/* Calls fn for each rule in order, until it answers false; "(+get" and "~x)" are joined to one
+ * rule. False: fn did, or a parenthesis stays open, or there is no memory. */
+bool acl_user_each_rule(const struct argument *arguments, size_t count,
+                        bool (*fn)(void *arg, struct dueq_slice rule), void *arg);
+
+#endif

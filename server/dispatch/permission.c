@@ -1,0 +1,104 @@
+#include "server/dispatch/permission.h"
+
+#include "server/acl/acl.h"
+#include "server/acl/acl_check.h"
+#include "server/server.h"
+#include "server/session/session_output.h"
+#include "server/session/waiters.h"
+
+static bool is_in_multi(const struct context *context)
+{
+    return context->queued || context->session->transaction != NULL;
+}
+
+static void note(struct context *context, enum acl_reason reason, struct argument object,
+                 struct argument user)
+{
+    struct acl *acl = context->server->acl;
+    struct acl_entry entry = {.reason = reason,
+                              .in_multi = is_in_multi(context),
+                              .time = context->server->clock.last.wall,
+                              .object = dueq_slice(object.data, object.size),
+                              .user = dueq_slice(user.data, user.size)};
+    struct buffer client;
+
+    acl->denied[reason]++;
+    buffer_init(&client, SIZE_MAX);
+    session_describe(context->session, &client);
+    if (!client.overflowed)
+        entry.client = dueq_slice(buffer_content(&client), buffer_size(&client));
+    acl_log_add(&acl->log, &entry, (size_t)context->server->config.acllog_max_len);
+    buffer_release(&client);
+}
+
+/* Redis' texts. */
+static void tell(struct context *context, enum acl_reason reason)
+{
+    static const char *const texts[] = {
+        [ACL_DENIED_KEY] = "NOPERM this user has no permissions to access one of the keys used "
+                           "as arguments",
+        [ACL_DENIED_CHANNEL] = "NOPERM this user has no permissions to access one of the "
+                               "channels used as arguments"};
+
+    if (reason == ACL_DENIED_COMMAND)
+        resp_errorf(context->reply,
+                    "NOPERM this user has no permissions to run the '%s' command",
+                    command_full_name(context->command));
+    else
+        resp_error(context->reply, texts[reason]);
+}
+
+static void tell_in_exec(struct context *context, enum acl_reason reason)
+{
+    static const char *const texts[] = {
+        [ACL_DENIED_COMMAND] = "no permission to execute the command or subcommand",
+        [ACL_DENIED_KEY] = "no permission to touch the specified keys",
+        [ACL_DENIED_CHANNEL] = "no permission to access one of the channels used as arguments"};
+
+    resp_errorf(
+        context->reply,
+        "NOPERM ACLs rules changed between the moment the transaction was accumulated "
+        "and the EXEC call. This command is no longer allowed for the following reason: "
+        "%s",
+        texts[reason]);
+}
+
+static void refuse(struct context *context, struct acl_verdict verdict)
+{
+    const struct acl_user *user = context->session->user;
+    const char *name = command_full_name(context->command);
+    struct argument object = {name, strlen(name)};
+
+    if (verdict.reason != ACL_DENIED_COMMAND)
+        object = context_argument(context, verdict.argument);
+    note(context, verdict.reason, object, (struct argument){user->name, user->name_size});
+    if (context->queued)
+        tell_in_exec(context, verdict.reason);
+    else
+        tell(context, verdict.reason);
+}
+
+static bool works_in_slices(const struct context *context)
+{
+    return context->waiter != NULL && waiters_work_of(context->waiter) != NULL;
+}
+
+bool permission_given(struct context *context)
+{
+    struct acl_verdict verdict;
+
+    if (context->session->user->unrestricted || context->timed_out || works_in_slices(context))
+        return true;
+    verdict = acl_check(context->session->user, context->command, context->request);
+    if (verdict.reason == ACL_ALLOWED)
+        return true;
+    refuse(context, verdict);
+    return false;
+}
+
+void permission_note_failed_login(struct context *context, struct argument user)
+{
+    note(context, ACL_DENIED_LOGIN, context_argument(context, 0), user);
+    log_write_limited(LOG_WARNING, "failed login as '%.64s' from %s", user.data,
+                      context->session->address);
+}

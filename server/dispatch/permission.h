@@ -1,0 +1,16 @@
+/* Checks the rights of a session's user before its command runs, and tells it and ACL LOG what
+ * is refused. */
+#ifndef DUEQ_PERMISSION_H
+#define DUEQ_PERMISSION_H
+
+#include "server/dispatch/context.h"
+
+/* May the command run? False: NOPERM is written, counted and logged. A command that has waited
+ * is checked again when it is woken; one that works in slices is not, because a part of its
+ * reply may have left: it counts as one that began while it was allowed. */
+bool permission_given(struct context *context);
+
+/* Counts a failed login and writes it to both logs. */
+void permission_note_failed_login(struct context *context, struct argument user);
+
+#endif

@@ -1,0 +1,328 @@
+/* Users on the real server: the ACL file, the configuration file, restarts. */
+#include "tests/support/client/client.h"
+#include "tests/support/client/raw_client.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define DEFAULT_LINE "user default on nopass ~* &* +@all"
+
+static int cleanup(void **state)
+{
+    (void)state;
+    client_cleanup();
+    server_process_cleanup();
+    return 0;
+}
+
+#define test(function) cmocka_unit_test_setup_teardown(function, NULL, cleanup)
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static char *read_whole(const char *path)
+{
+    char *text = calloc(1, 4 << 20);
+    FILE *file = fopen(path, "r");
+    assert_non_null(text);
+    assert_non_null(file);
+    size_t size = fread(text, 1, (4 << 20) - 1, file);
+    text[size] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* A server that does not run yet, with that file. */
+static struct server_process *server_with(const char *text, char **ret_path)
+{
+    struct server_process *server = server_process_new();
+    *ret_path = server_process_path(server, "users.acl");
+    if (text != NULL)
+        write_file(*ret_path, text);
+    server_process_option(server, "aclfile", *ret_path);
+    return server;
+}
+
+static void a_file_gives_the_users_and_gets_them(void **state)
+{
+    char *path;
+    (void)state;
+    struct server_process *server = server_with(
+        "user default on nopass ~* &* +@all\n\n  user w on >pw ~jobs* +@queue (+get ~x)  \n",
+        &path);
+    server_process_run(server);
+    redisContext *client = client_open(server), *worker = client_open(server);
+    expect(worker, "OK", "AUTH w pw");
+    expect(worker, "\"*\"", "Q.PUSH jobs body");
+    expect(worker, "!NOPERM *", "Q.PUSH other body");
+    expect(client, "OK", "ACL SETUSER v on >v +get %s", "~a\"b");
+    expect(client, "OK", "ACL SAVE");
+    server_process_stop(server);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client,
+           "[\"" DEFAULT_LINE
+           "\" \"user v on #* ~a\\\"b resetchannels -@all +get\" \"user w on "
+           "#30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4 ~jobs* "
+           "resetchannels -@all +@queue (~x resetchannels -@all +get)\"]",
+           "ACL LIST");
+    free(path);
+}
+
+static void a_bad_file_changes_nothing(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"user x on\nuser x off\n",
+         "!ERR WARNING: Duplicate user 'x' found on line 2. WARNING: "
+         "ACL errors detected, no change to the previously active "
+         "ACL rules was performed"},
+        {"user default on\nuser default off\n", "!ERR WARNING: Duplicate user 'default' *"},
+        {"user y bogus\nfoo bar\n",
+         "!ERR */users.acl:1: Syntax error. */users.acl:2 should start with user keyword "
+         "followed by the username. WARNING: *"},
+        {"# comment\n", "!ERR */users.acl:1 should start with user keyword *"},
+        {"user\n", "!ERR */users.acl:1 should start with user keyword *"},
+        {"user z on (+get ~a\n",
+         "!ERR */users.acl:1: Unmatched parenthesis in selector definition.WARNING: *"},
+        {"user z +nosuch +bad ~* ~x\n",
+         "!ERR */users.acl:1: Error in applying operation '+nosuch': Unknown command or "
+         "category name in ACL. */users.acl:1: Error in applying operation '+bad': * "
+         "*/users.acl:1: Adding a pattern after the * pattern * WARNING: *"}};
+    char *path;
+    (void)state;
+    struct server_process *server = server_with(DEFAULT_LINE "\nuser w on +get\n", &path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_file(path, cases[i].text);
+        expect(client, cases[i].error, "ACL LOAD");
+        expect(client, "[\"" DEFAULT_LINE "\" \"user w on resetchannels -@all +get\"]",
+               "ACL LIST");
+    }
+    unlink(path);
+    expect(client, "!ERR Error loading ACLs, opening file '*': No such file or directory",
+           "ACL LOAD");
+    assert_int_equal(mkdir(path, 0700), 0);
+    expect(client, "!ERR There was an error trying to save the ACLs. *", "ACL SAVE");
+    rmdir(path);
+    expect(client, "[* *]", "ACL LIST");
+    free(path);
+}
+
+/* Each byte of a file is overwritten in turn: the file is read as it is then, or refused as a
+ * whole. */
+static void a_damaged_file_is_read_or_refused(void **state)
+{
+    static const char whole[] = DEFAULT_LINE
+        "\nuser w on #30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4 "
+        "~a %R~b &c +@read -get +config|get +select|0 (~x +set)\n";
+    static const char bytes[] = {'\0', ' ', '\n', '(', ')', '\xff', '@', 'x'};
+    char *path, text[sizeof(whole)];
+    (void)state;
+    struct server_process *server = server_with(whole, &path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (size_t at = 0; at < sizeof(whole) - 1; at++) {
+        memcpy(text, whole, sizeof(whole));
+        text[at] = bytes[at % sizeof(bytes)];
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fwrite(text, 1, sizeof(whole) - 1, file);
+        fclose(file);
+        if (at < sizeof(DEFAULT_LINE))
+            continue; /* the default user may be locked out then */
+        char *reply = ask_text(client, "ACL LOAD");
+        assert_true(strcmp(reply, "OK") == 0 || strncmp(reply, "!ERR ", 5) == 0);
+        free(reply);
+        expect(client, "[*" DEFAULT_LINE "*]", "ACL LIST");
+    }
+    assert_true(server_process_alive(server));
+    free(path);
+}
+
+static void a_bad_start_is_refused(void **state)
+{
+    static const char *const files[] = {"user x bogus\n", "user x on\nuser x on\n", NULL};
+    char *path;
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct server_process *server = server_with(files[i], &path);
+        server_process_launch(server);
+        assert_int_equal(server_process_wait(server), 1);
+        char *log = server_process_log(server);
+        assert_non_null(strstr(log, "Aborting start because of ACL errors"));
+        free(log);
+        free(path);
+    }
+}
+
+/* Clients of loaded users are cut off as in Redis; the default user's stay. */
+static void a_load_cuts_off_the_clients_of_users(void **state)
+{
+    char *path;
+    (void)state;
+    struct server_process *server =
+        server_with(DEFAULT_LINE "\nuser w on nopass +@all ~*\n", &path);
+    server_process_run(server);
+    redisContext *client = client_open(server), *worker = client_open(server);
+    redisContext *blocked = client_open(server), *self = client_open(server);
+    expect(worker, "OK", "AUTH w x");
+    expect(blocked, "OK", "AUTH w x");
+    say(blocked, "BLPOP l 0");
+    await_blocked(client, 1);
+    expect(client, "OK", "ACL LOAD");
+    expect_closed(worker);
+    expect_closed(blocked);
+    expect(client, "\"default\"", "ACL WHOAMI");
+    expect(self, "OK", "AUTH w x");
+    expect(self, "OK", "ACL LOAD");
+    expect_closed(self);
+    free(path);
+}
+
+static void a_save_that_is_killed_leaves_a_whole_file(void **state)
+{
+    char *path;
+    (void)state;
+    struct server_process *server = server_with(DEFAULT_LINE "\n", &path);
+    server_process_run(server);
+    for (int round = 0; round < 8; round++) {
+        redisContext *client = client_open(server);
+        for (int i = 0; i < 300; i++)
+            expect(client, "OK", "ACL SETUSER user-%d-%d on nopass ~key:%d:* +@all", round, i,
+                   i);
+        expect(client, "OK", "ACL SAVE");
+        for (int i = 0; i < 5; i++)
+            say(client, "ACL SAVE");
+        expect_reply(client, "OK");
+        server_process_kill(server);
+        server_process_run(server); /* it would refuse half a file */
+        client_close(client);
+        client = client_open(server);
+        assert_int_equal(ask_integer(client, "ACL DELUSER user-%d-299 user-%d-0", round, round),
+                         2);
+        client_close(client);
+    }
+    char *text = read_whole(path);
+    assert_non_null(strstr(text, "user user-7-299 on nopass ~key:299:* resetchannels +@all\n"));
+    free(text);
+    free(path);
+}
+
+static void the_configuration_file_has_users(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char *path = server_process_path(server, "dueq.conf");
+    write_file(path,
+               "# users\nuser a on >x ~* +@all -get\nmaxclients 77\nuser b on (+get ~c)\n");
+    server_process_option(server, "config", path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    expect(client, "OK", "AUTH a x");
+    expect(client, "!NOPERM *", "GET k");
+    expect(client, "OK", "ACL SETUSER b ~%s", "q\"'x");
+    expect(client, "OK", "ACL SETUSER d");
+    expect(client, "1", "ACL DELUSER d");
+    expect(client, "OK", "CONFIG REWRITE");
+    char *list = ask_text(client, "ACL LIST");
+    server_process_stop(server);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, list, "ACL LIST");
+    char *text = read_whole(path);
+    assert_non_null(strstr(text, "# users\nuser a on #"));
+    assert_non_null(strstr(text, "\nmaxclients 77\n"));
+    assert_null(strstr(text, "???"));
+    free(text);
+    free(list);
+    free(path);
+}
+
+static void users_in_two_places_are_refused(void **state)
+{
+    static const char *const lines[] = {
+        "user a on\naclfile /nowhere\n", "user a on\nuser a off\n", "user a bogus\n",
+        "user a (+get ~b\n", "user default on\nuser default on\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct server_process *server = server_process_new();
+        char *path = server_process_path(server, "dueq.conf");
+        write_file(path, lines[i]);
+        server_process_option(server, "config", path);
+        server_process_launch(server);
+        assert_int_equal(server_process_wait(server), 1);
+        free(path);
+    }
+}
+
+static void ten_thousand_users_log_in(void **state)
+{
+    char *path;
+    (void)state;
+    struct server_process *server = server_with(DEFAULT_LINE "\n", &path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 10000; i++)
+        redisAppendCommand(client, "ACL SETUSER u%d on >p%d ~t%d:* +@queue", i, i, i);
+    for (int i = 0; i < 10000; i++)
+        expect_reply(client, "OK");
+    expect(client, "OK", "ACL SAVE");
+    expect(client, "OK", "ACL LOAD");
+    redisContext *worker = client_open(server);
+    expect(worker, "OK", "AUTH u9999 p9999");
+    expect(worker, "\"*\"", "Q.PUSH t9999:x body");
+    expect(worker, "!NOPERM *", "Q.PUSH t999:x body");
+    free(path);
+}
+
+/* More rules than a user may have, and a parenthesis that is never closed. */
+static void huge_rules_are_refused(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    char *rule = malloc((10 << 20) + 1);
+    assert_non_null(rule);
+    memset(rule, 'a', 10 << 20);
+    rule[10 << 20] = '\0';
+    rule[0] = '~';
+    expect(client, "!ERR The rules of a user are too long or too many", "ACL SETUSER x %s",
+           rule);
+    rule[0] = '(';
+    expect(client, "!ERR The rules of a user are too long or too many", "ACL SETUSER x %s",
+           rule);
+    expect(client, "nil", "ACL GETUSER x");
+    free(rule);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(a_file_gives_the_users_and_gets_them),
+        test(a_bad_file_changes_nothing),
+        test(a_damaged_file_is_read_or_refused),
+        test(a_bad_start_is_refused),
+        test(a_load_cuts_off_the_clients_of_users),
+        test(a_save_that_is_killed_leaves_a_whole_file),
+        test(the_configuration_file_has_users),
+        test(users_in_two_places_are_refused),
+        test(ten_thousand_users_log_in),
+        test(huge_rules_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
