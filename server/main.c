@@ -96,6 +96,16 @@ static bool read_credentials(struct config *config)
     return false;
 }
 
+/* After the fork of a daemon: the daemons of the log see its pid. */
+static void use_log(const struct config *config)
+{
+    log_set_format((enum log_format)config->log_format);
+    if (config->syslog_enabled)
+        log_to_syslog(config->syslog_ident, (int)config->syslog_facility);
+    if (config->journald_enabled)
+        log_to_journald(config->syslog_ident);
+}
+
 static int start_server(int argc, char **argv)
 {
     struct config config;
@@ -111,8 +121,10 @@ static int start_server(int argc, char **argv)
         fprintf(stderr, "dueq: cannot open the log %s: %s\n", config.logfile, strerror(errno));
     else if (config.daemonize && daemon(1, 0) != 0)
         fprintf(stderr, "dueq: cannot go to the background: %s\n", strerror(errno));
-    else
+    else {
+        use_log(&config);
         status = server_run(&config);
+    }
     config_release(&config);
     return status;
 }

@@ -1009,6 +1009,7 @@ void server_apply_config(struct server *server)
 {
     acl_log_trim(&server->acl->log, (size_t)server->config.acllog_max_len);
     log_set_level((enum log_level)server->config.loglevel);
+    log_set_format((enum log_format)server->config.log_format);
     if (server->store == NULL)
         return;
     set_defaults(server);

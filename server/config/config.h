@@ -44,6 +44,10 @@ struct config {
     int64_t tcp_backlog, tcp_keepalive;
     int64_t loglevel; /* enum log_level */
     char *logfile;
+    int64_t log_format; /* enum log_format */
+    int64_t syslog_enabled, journald_enabled;
+    char *syslog_ident;
+    int64_t syslog_facility; /* of syslog(3) */
     int64_t daemonize;
     char *pidfile;
     int64_t databases;

@@ -337,16 +337,24 @@ const struct option_kind config_kind_yesno = {.parse = parse_yesno, .format = fo
 
 static const char *const level_names[] = {"debug", "verbose", "notice", "warning", NULL};
 
+/* The number of the name in the list. */
+static bool parse_name(struct config *config, const struct option *option,
+                       const struct argument *values, const char *const *names,
+                       struct config_error *error)
+{
+    int found = find_name(names, values[0]);
+
+    if (found < 0)
+        return refuse_word(error, names);
+    *number_at(config, option) = found;
+    return true;
+}
+
 static bool parse_level(struct config *config, const struct option *option,
                         const struct argument *values, size_t count, struct config_error *error)
 {
-    int found = find_name(level_names, values[0]);
-
     (void)count;
-    if (found < 0)
-        return refuse_word(error, level_names);
-    *number_at(config, option) = found;
-    return true;
+    return parse_name(config, option, values, level_names, error);
 }
 
 static size_t format_level(const struct config *config, const struct option *option, char *text)
@@ -355,6 +363,56 @@ static size_t format_level(const struct config *config, const struct option *opt
 }
 
 const struct option_kind config_kind_level = {.parse = parse_level, .format = format_level};
+
+static const char *const format_names[] = {"text", "json", NULL};
+
+static bool parse_log_format(struct config *config, const struct option *option,
+                             const struct argument *values, size_t count,
+                             struct config_error *error)
+{
+    (void)count;
+    return parse_name(config, option, values, format_names, error);
+}
+
+static size_t format_log_format(const struct config *config, const struct option *option,
+                                char *text)
+{
+    return copy_text(text, format_names[*number_at(config, option)]);
+}
+
+const struct option_kind config_kind_log_format = {.parse = parse_log_format,
+                                                   .format = format_log_format};
+
+/* As syslog(3) numbers them. */
+enum { FACILITY_USER = 1, FACILITY_LOCAL0 = 16 };
+
+static const char *const facility_names[] = {"user",   "local0", "local1", "local2", "local3",
+                                             "local4", "local5", "local6", "local7", NULL};
+
+static bool parse_facility(struct config *config, const struct option *option,
+                           const struct argument *values, size_t count,
+                           struct config_error *error)
+{
+    int64_t *number = number_at(config, option);
+
+    (void)count;
+    if (!parse_name(config, option, values, facility_names, error))
+        return false;
+    *number = *number == 0 ? FACILITY_USER : FACILITY_LOCAL0 + *number - 1;
+    return true;
+}
+
+static size_t format_facility(const struct config *config, const struct option *option,
+                              char *text)
+{
+    int64_t number = *number_at(config, option);
+
+    return copy_text(
+        text, facility_names[number == FACILITY_USER ? 0 : number - FACILITY_LOCAL0 + 1]);
+}
+
+const struct option_kind config_kind_facility = {.parse = parse_facility,
+                                                 .format = format_facility};
 
 /* By enum tls_clients. */
 static const char *const tls_clients_names[] = {"no", "yes", "optional", NULL};

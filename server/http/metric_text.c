@@ -1,5 +1,7 @@
 #include "server/http/metric_text.h"
 
+#include "protocol/utf8.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,47 +78,10 @@ void metric_label(struct metric_text *text, const char *name, const char *value)
     add(text, "\"");
 }
 
-/* The bytes that a character of UTF-8 has by its first one. *ret_least: the least code point
- * that needs so many. 0: no character begins so. */
-static size_t character_size(uint8_t first, uint32_t *ret_least)
-{
-    if (first < 0x80) {
-        *ret_least = 0;
-        return 1;
-    }
-    if (first >= 0xc2 && first < 0xe0) {
-        *ret_least = 0x80;
-        return 2;
-    }
-    if (first >= 0xe0 && first < 0xf0) {
-        *ret_least = 0x800;
-        return 3;
-    }
-    *ret_least = 0x10000;
-    return first >= 0xf0 && first < 0xf5 ? 4 : 0;
-}
-
-/* The size of the character at `bytes`; 0: there is none. */
-static size_t read_character(const uint8_t *bytes, size_t left)
-{
-    uint32_t least, point;
-    size_t size = character_size(bytes[0], &least);
-
-    if (size <= 1 || size > left)
-        return size > left ? 0 : size;
-    point = bytes[0] & (0x7fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (bytes[i] & 0x3fu);
-    }
-    return point < least || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : size;
-}
-
 /* The formats double a backslash themselves. */
 static size_t add_character(struct metric_text *text, const uint8_t *bytes, size_t left)
 {
-    size_t size = read_character(bytes, left);
+    size_t size = utf8_character(bytes, left);
     char code[8];
 
     if (size == 0 || bytes[0] < ' ' || bytes[0] == 0x7f) {

@@ -1,5 +1,8 @@
 #include "server/process/log.h"
 
+#include "server/process/log_daemons.h"
+#include "server/process/log_json.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +16,7 @@ static struct {
     FILE *file; /* NULL: standard output */
     char *path;
     enum log_level level;
+    enum log_format format;
     struct log_limit *limits; /* all that have been used */
 } log_state = {.level = LOG_NOTICE};
 
@@ -22,6 +26,11 @@ bool log_open(const char *path, enum log_level level)
     if (path == NULL || path[0] == '\0')
         return 1;
     free(log_state.path);
+    log_state.path = NULL;
+    if (strcmp(path, "/dev/stderr") == 0) { /* may be a socket, which open() refuses */
+        log_state.file = stderr;
+        return true;
+    }
     log_state.path = strdup(path);
     log_state.file = fopen(path, "ae");
     return log_state.file != NULL;
@@ -30,6 +39,21 @@ bool log_open(const char *path, enum log_level level)
 void log_set_level(enum log_level level)
 {
     log_state.level = level;
+}
+
+void log_set_format(enum log_format format)
+{
+    log_state.format = format;
+}
+
+void log_to_syslog(const char *ident, int facility)
+{
+    log_daemons_use_syslog(ident, facility);
+}
+
+void log_to_journald(const char *ident)
+{
+    log_daemons_use_journald(ident);
 }
 
 void log_reopen(void)
@@ -44,31 +68,57 @@ void log_reopen(void)
 
 /* ---- writing */
 
-static void write_line(enum log_level level, const char *text)
+static void write_plain(FILE *file, enum log_level level, const char *text,
+                        const struct timeval *now)
 {
-    FILE *file = log_state.file != NULL ? log_state.file : stdout;
     char moment[64];
-    struct timeval now;
     struct tm local;
 
-    gettimeofday(&now, NULL);
-    localtime_r(&now.tv_sec, &local);
+    localtime_r(&now->tv_sec, &local);
     strftime(moment, sizeof(moment), "%d %b %Y %H:%M:%S", &local);
-    fprintf(file, "%d:M %s.%03d %c %s\n", (int)getpid(), moment, (int)(now.tv_usec / 1000),
+    fprintf(file, "%d:M %s.%03d %c %s\n", (int)getpid(), moment, (int)(now->tv_usec / 1000),
             ".-*#"[level], text);
-    fflush(file);
+}
+
+static void write_json(FILE *file, enum log_level level, const char *text,
+                       const struct timeval *now)
+{
+    static const char *const levels[] = {"debug", "verbose", "notice", "warning"};
+    char moment[64], message[LOG_JSON_ROOM(LOG_LINE_MAX)];
+    struct tm utc;
+
+    gmtime_r(&now->tv_sec, &utc);
+    strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%S", &utc);
+    log_json_escape(text, strlen(text), message);
+    fprintf(file, "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"pid\":%d,\"message\":\"%s\"}\n",
+            moment, (int)(now->tv_usec / 1000), levels[level], (int)getpid(), message);
 }
 
 /* A line may contain bytes that a client sent: they must not look like another line. */
-static void write_text(enum log_level level, const char *format, va_list arguments)
+static void hide_controls(char *text)
 {
-    char text[LOG_LINE_MAX];
-
-    vsnprintf(text, sizeof(text), format, arguments);
     for (char *at = text; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
             *at = '?';
-    write_line(level, text);
+}
+
+static void write_text(enum log_level level, const char *format, va_list arguments)
+{
+    FILE *file = log_state.file != NULL ? log_state.file : stdout;
+    char text[LOG_LINE_MAX];
+    struct timeval now;
+    bool is_told;
+
+    gettimeofday(&now, NULL);
+    vsnprintf(text, sizeof(text), format, arguments);
+    is_told = log_state.file == NULL && log_daemons_read_output();
+    if (!is_told && log_state.format == LOG_JSON)
+        write_json(file, level, text, &now);
+    hide_controls(text);
+    if (!is_told && log_state.format == LOG_TEXT)
+        write_plain(file, level, text, &now);
+    fflush(file);
+    log_daemons_tell((int)level, text, now.tv_sec);
 }
 
 void log_write(enum log_level level, const char *format, ...)

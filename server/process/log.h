@@ -1,4 +1,5 @@
-/* The server's log, in Redis' line format. One for the process. */
+/* The server's log: in Redis' line format or as JSON, to a file or the standard output, and to
+ * syslog and journald if wanted. One for the process. */
 #ifndef DUEQ_LOG_H
 #define DUEQ_LOG_H
 
@@ -7,11 +8,23 @@
 
 enum log_level { LOG_DEBUG, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING };
 
-/* path "" or NULL: standard output. False: the file cannot be opened (errno). */
+enum log_format { LOG_TEXT, LOG_JSON };
+
+/* path "" or NULL: standard output; "/dev/stderr": standard error. False: the file cannot be
+ * opened (errno). */
 bool log_open(const char *path, enum log_level level);
 void log_set_level(enum log_level level);
+/* Of the file and the standard output. JSON: one object a line, with "time" (UTC), "level",
+ * "pid" and "message". */
+void log_set_format(enum log_format format);
+/* Each line also goes to these, under the name `ident`; facility: of syslog(3), 1 for user, 16
+ * for local0. It lives as long as the process. A daemon that does not take a line at once
+ * misses it. journald gets fields; when it reads the standard output, lines go to it once. */
+void log_to_syslog(const char *ident, int facility);
+void log_to_journald(const char *ident);
 void log_reopen(void); /* after the file was moved away */
-/* Writes one line of at most LOG_LINE_MAX bytes; bytes that are not printable become '?'. */
+/* Writes one line of at most LOG_LINE_MAX bytes. Bytes that are not printable become '?', in
+ * JSON their escapes; there, what is not UTF-8 becomes U+FFFD. */
 enum { LOG_LINE_MAX = 1024 };
 void log_write(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -195,6 +197,41 @@ static void lines_below_the_level_use_up_no_limit(void **state)
 
 #define log_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+/* It has taken some lines, then its queue is full; the file has all. */
+static void a_daemon_that_hangs_holds_nothing(void **state)
+{
+    (void)state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    char line[256];
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/syslog", directory);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    setenv("DUEQ_SYSLOG_SOCKET", address.sun_path, 1);
+    log_to_syslog("dueq", 1);
+    for (int i = 0; i < 10000; i++)
+        log_write(LOG_WARNING, "line %d", i);
+    assert_true(recv(fd, line, sizeof(line), MSG_DONTWAIT) > 0);
+    assert_int_equal(strncmp(line, "<12>", 4), 0);
+    close(fd);
+    log_write(LOG_WARNING, "nobody is there");
+    int lines = 0;
+    FILE *file = fopen(path_of("log"), "r");
+    assert_non_null(file);
+    for (int byte; (byte = fgetc(file)) != EOF;)
+        lines += byte == '\n';
+    fclose(file);
+    assert_int_equal(lines, 10001);
+}
+
+static void json_keeps_what_text_hides(void **state)
+{
+    (void)state;
+    log_set_format(LOG_JSON);
+    log_write(LOG_WARNING, "a\nb\"\xff%s", "\xc3\xa9");
+    log_set_format(LOG_TEXT);
+    assert_non_null(strstr(content_of("log"), ",\"message\":\"a\\nb\\\"\\ufffd\xc3\xa9\"}\n"));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -209,6 +246,8 @@ int main(void)
         log_test(a_long_line_is_cut),
         log_test(a_flood_is_a_few_lines_and_a_number),
         log_test(lines_below_the_level_use_up_no_limit),
+        log_test(json_keeps_what_text_hides),
+        log_test(a_daemon_that_hangs_holds_nothing), /* the last: syslog stays in use */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static bool contains(const struct dueq_slice *names, size_t count, const char *n
 static void push_many(void)
 {
     for (int i = 0; i < TOPICS; i++) {
-        char name[16];
+        char name[32];
 
         snprintf(name, sizeof(name), "topic-%d", i);
         push_at(name, 0);
@@ -170,7 +170,7 @@ static void topics_that_sleep_are_found(void **state)
     store_fixture_reopen(&test);
     assert_int_equal(dueq_recent_topics(test.store, names, TOPICS + 1), TOPICS);
     for (int i = 0; i < TOPICS; i++) {
-        char name[16];
+        char name[32];
 
         snprintf(name, sizeof(name), "topic-%d", i);
         assert_true(contains(names, TOPICS, name));
