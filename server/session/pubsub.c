@@ -407,12 +407,13 @@ static void begin_first(struct server *server)
     pubsub->delivery.begins_with_patterns = subject == NULL;
     if (subject != NULL)
         add_subject(&pubsub->delivery, publication, subject);
-    if (publication->kind == PUBSUB_CHANNEL)
+    if (publication->kind == PUBSUB_CHANNEL) {
         HASH_ITER(hh, pubsub->subjects[PUBSUB_PATTERN], subject, next) {
             if (glob_match(subject->name, subject->name_size, channel.data, channel.size,
                            false))
                 add_subject(&pubsub->delivery, publication, subject);
         }
+    }
     subject = pubsub->delivery.count == 0 ? NULL : pubsub->delivery.subjects[0];
     pubsub->delivery.next = subject == NULL ? NULL : subject->subscriptions;
 }
