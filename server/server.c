@@ -50,6 +50,11 @@ enum {
     COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
     BATCH_LARGE = 8 * 1024 * 1024,
     CRON_MS = 1000,
+    AWAKE_MS = 10 * CRON_MS, /* so long after an event each second has a turn; more than
+                                CLIENT_MEMORY_PAST */
+    QUIET_MS = 24 * 3600 * 1000,
+    NEARER = 1024, /* a timer that is this part short of its end is armed again */
+    NEARER_FROM_MS = 10000,
     REOPEN_MS = 1000,
     OPEN_PATIENCE_MS = 200,    /* an opening that is done by then costs no client an error */
     DRAIN_MS = 20,             /* between checks whether clients have taken their replies */
@@ -556,8 +561,23 @@ static bool is_idle_too_long(const struct server *server, const struct connectio
            server->clock.last.monotonic - session->active > limit;
 }
 
+static void stay_awake(struct server *server)
+{
+    server->awake_until = server->clock.last.monotonic + AWAKE_MS;
+}
+
+/* Something may happen to this client without an event: it takes no output, or has gone while
+ * nothing is read from it. */
+static bool wants_seconds(const struct connection *connection)
+{
+    return !connection_all_sent(connection) ||
+           (connection->session.waiter != NULL && !connection->awaits_input);
+}
+
 static void check_session(struct server *server, struct connection *connection)
 {
+    if (wants_seconds(connection))
+        stay_awake(server);
     connection_limit_input(connection);
     connection_limit_output(connection);
     connection_check_peer(connection);
@@ -667,6 +687,16 @@ static void do_each_second(struct server *server)
     log_compaction(server);
 }
 
+/* Is there work for do_each_second, or for dueq_maintain, without an event? A quiet server has
+ * no timer at all. */
+static bool wants_each_second(const struct server *server)
+{
+    return server->clock.last.monotonic < server->awake_until || server->store == NULL ||
+           server->clock_event == NULL || server->checkpoint_wanted || server->full_logged ||
+           (server->config.timeout > 0 && server->sessions != NULL) || log_has_omitted() ||
+           !store_rests(server->store);
+}
+
 /* Waits while a checkpoint runs: that one does not contain what this turn has committed. */
 static void start_checkpoint(struct server *server)
 {
@@ -725,21 +755,30 @@ static void finish_turn(struct server *server)
         dueq_maintain(server->store, !server->work_done && !more);
     end_part(server, TURN_STORE);
     turn_watch_end(&server->turn, clock_cpu_usec());
-    server->work_done = false;
+    if (server->work_done || !server->timer_fired)
+        stay_awake(server);
+    server->work_done = server->timer_fired = false;
     server->releases = 0;
+}
+
+/* The wall clock, which jobs with AT follow, may be slewed while a timer runs: a long one ends
+ * a little earlier, and the rest is measured anew. */
+static int64_t nearer(int64_t wait)
+{
+    return wait < NEARER_FROM_MS ? wait : wait - wait / NEARER;
 }
 
 /* ms until a turn must begin without an event. */
 static int64_t next_turn(struct server *server)
 {
-    int64_t wait = CRON_MS, next;
+    int64_t wait = wants_each_second(server) ? CRON_MS : QUIET_MS, next;
 
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
         server->releases_more || server->killed != NULL || server->doomed != NULL ||
         pubsub_is_busy(server) || server->unchecked != NULL)
         return 0;
     if (may_tick(server)) {
-        next = dueq_next_tick(server->store, server->now);
+        next = nearer(dueq_next_tick(server->store, server->now));
         wait = next < wait ? next : wait;
     }
     if (server->commit_until > 0)
@@ -778,9 +817,19 @@ static void arm_timer(struct server *server)
 /* Only begins a turn, which does the work: on a busy server the timer never fires. */
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
+    struct server *server = arg;
+
     (void)fd;
     (void)what;
+    server->timer_fired = true;
+    server_begin_turn(server);
+}
+
+static void on_clock_set(evutil_socket_t fd, short what, void *arg)
+{
+    (void)what;
     server_begin_turn(arg);
+    clock_watch_again(fd);
 }
 
 static void on_store_notice(evutil_socket_t fd, short what, void *arg)
@@ -877,6 +926,7 @@ static bool init_events(struct server *server)
 
     server->base = new_base();
     server->notice_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    server->clock_fd = clock_watch_open(); /* without it each second has a turn */
     if (server->base == NULL || server->notice_fd < 0 || stop_fd < 0)
         return false;
     server->timer = evtimer_new(server->base, on_timer, server);
@@ -886,7 +936,9 @@ static bool init_events(struct server *server)
                      on_store_notice) &&
            add_event(server, &server->stop_event, stop_fd, EV_READ, on_stop_signal) &&
            add_event(server, &server->hangup_event, SIGHUP, EV_SIGNAL, on_hangup) &&
-           add_event(server, &server->state_event, SIGUSR1, EV_SIGNAL, on_state_signal);
+           add_event(server, &server->state_event, SIGUSR1, EV_SIGNAL, on_state_signal) &&
+           (server->clock_fd < 0 ||
+            add_event(server, &server->clock_event, server->clock_fd, EV_READ, on_clock_set));
 }
 
 /* ---- for handlers */
@@ -1286,8 +1338,8 @@ static void stop(struct server *server)
 
 static void free_events(struct server *server)
 {
-    struct event *events[] = {server->timer, server->notice_event, server->stop_event,
-                              server->hangup_event, server->state_event};
+    struct event *events[] = {server->timer,        server->notice_event, server->stop_event,
+                              server->hangup_event, server->state_event,  server->clock_event};
 
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
         if (events[i] != NULL)
@@ -1295,6 +1347,8 @@ static void free_events(struct server *server)
     if (server->base != NULL)
         event_base_free(server->base);
     close(server->notice_fd);
+    if (server->clock_fd >= 0)
+        close(server->clock_fd);
     stop_signals_close();
 }
 

@@ -42,6 +42,8 @@ struct server {
     struct event_base *base;
     struct event *timer, *notice_event;
     struct event *stop_event, *hangup_event, *state_event;
+    struct event *clock_event;    /* the wall clock was set; NULL: that is not seen */
+    int clock_fd;                 /* -1: none */
     int notice_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
@@ -102,6 +104,8 @@ struct server {
     bool pidfile_written;
     bool checkpoint_wanted; /* BGSAVE: after the commit, when none is running */
     bool work_done;         /* this turn ran a command: not idle */
+    bool timer_fired;       /* this turn began by the timer, not by an event */
+    int64_t awake_until;    /* monotonic ms: till then each second has a turn */
     int exit_status;
 };
 

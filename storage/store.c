@@ -184,6 +184,11 @@ void dueq_maintain(struct dueq *store, bool idle)
     kv_maintain(store->kv, idle);
 }
 
+bool store_rests(const struct dueq *store)
+{
+    return kv_rests(store->kv);
+}
+
 enum dueq_status dueq_checkpoint(struct dueq *store, struct dueq_time time)
 {
     uint64_t lsn;

@@ -19,6 +19,9 @@ struct dueq {
  * for ASKS_MODE. O(1). */
 unsigned store_settle(struct dueq *store);
 
+/* True: dueq_maintain has nothing to do until the store is used or notifies. O(1). */
+bool store_rests(const struct dueq *store);
+
 /* Does dueq_next_signal have a topic? O(1). */
 bool store_has_signal(const struct dueq *store);
 

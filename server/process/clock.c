@@ -1,7 +1,9 @@
 #include "server/process/clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +38,27 @@ uint64_t clock_usec(void)
 uint64_t clock_cpu_usec(void)
 {
     return (uint64_t)microseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* A timer far away on the wall clock, which the kernel cancels when that clock is set. */
+void clock_watch_again(int fd)
+{
+    enum { FAR_AWAY = 100 * 24 * 3600 };
+    struct itimerspec never = {.it_value = {.tv_sec = time(NULL) + FAR_AWAY}};
+    uint64_t count;
+
+    while (read(fd, &count, sizeof(count)) < 0 && errno == ECANCELED)
+        continue;
+    timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+int clock_watch_open(void)
+{
+    int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+
+    if (fd >= 0)
+        clock_watch_again(fd);
+    return fd;
 }
 
 /* Another time namespace has another clock since boot. */

@@ -49,6 +49,12 @@ uint64_t clock_cpu_usec(void);
 /* The id of this boot of the machine, DUEQ_BOOT_SIZE bytes; all zero: unknown. */
 void clock_read_boot(uint8_t *ret_boot);
 
+/* A descriptor that can be read when the wall clock was set, or the machine has slept: timers
+ * that were armed before may be late then. -1: the system has none. */
+int clock_watch_open(void);
+/* What clock_watch_open does, again, for the next time. */
+void clock_watch_again(int fd);
+
 /* Starts the queue's clock where it goes on. kept: the time line that the store kept, NULL:
  * none; floor: the latest time of the queue's clock that the store knows, 0: a new store. */
 void clock_init(struct clock *clock, struct clock_reading reading, const uint8_t *boot,

@@ -159,6 +159,14 @@ void log_report_omitted(bool all)
             tell_left_out(limit);
 }
 
+bool log_has_omitted(void)
+{
+    for (const struct log_limit *limit = log_state.limits; limit != NULL; limit = limit->next)
+        if (limit->left_out > 0)
+            return true;
+    return false;
+}
+
 /* The first line after a period begins a new one. */
 static void begin_time(struct log_limit *limit, int64_t now)
 {

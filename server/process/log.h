@@ -56,5 +56,7 @@ void log_write_within(struct log_limit *limit, enum log_level level, const char 
 /* Logs how many lines were left out in periods that are over; `all`: also in present ones. Once
  * a second, and at the end. */
 void log_report_omitted(bool all);
+/* Has it yet something to log? */
+bool log_has_omitted(void);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef DUEQ_SUPERVISOR_H
 #define DUEQ_SUPERVISOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Reads the environment. Before it, and when a variable makes no sense, nobody is told. */

@@ -158,6 +158,11 @@ void kv_compaction_turn(struct kv *kv)
         start(kv);
 }
 
+bool kv_compaction_rests(const struct kv *kv)
+{
+    return !kv->compaction.running && !kv->compaction.asked && !is_worth_it(kv);
+}
+
 void kv_compaction_measured(struct kv *kv)
 {
     kv->compaction.sparse = is_worth_it(kv) ? kv->compaction.sparse + 1 : 0;

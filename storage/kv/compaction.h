@@ -25,6 +25,8 @@ struct kv_compaction {
 
 /* Call it in each kv_maintain: sees the end of one, starts another. */
 void kv_compaction_turn(struct kv *kv);
+/* True: none runs, and none will begin as long as nothing is written. */
+bool kv_compaction_rests(const struct kv *kv);
 /* Call it when a checkpoint has ended and the room is measured. */
 void kv_compaction_measured(struct kv *kv);
 void kv_compaction_get_stats(const struct kv *kv, struct dueq_stats *ret_stats);

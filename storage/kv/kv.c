@@ -738,6 +738,13 @@ void kv_maintain(struct kv *kv, bool idle)
     lmdb_release_snapshot(kv->lmdb);
 }
 
+bool kv_rests(const struct kv *kv)
+{
+    return kv->state == KV_SOUND && kv->frozen == NULL && kv_batch_bytes(kv) == 0 &&
+           !worth_a_checkpoint(kv) && chunk_pool_bytes(kv->chunks) == 0 &&
+           kv_compaction_rests(kv);
+}
+
 void kv_checkpoint_start(struct kv *kv)
 {
     if (kv_batch_bytes(kv) == 0 && kv_status(kv) == DUEQ_OK)

@@ -170,6 +170,8 @@ void kv_forget_damage(struct kv *kv);
  * (kv_commit starts the checkpoint of a full memtable.) `idle`: the caller has nothing else to
  * do now. */
 void kv_maintain(struct kv *kv, bool idle);
+/* True: until the store is used or notifies, kv_maintain has nothing to do. */
+bool kv_rests(const struct kv *kv);
 
 /* Starts a checkpoint of all that is committed. No effect if one runs, if there is nothing new,
  * or if there is a batch. */

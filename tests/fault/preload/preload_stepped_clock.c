@@ -7,11 +7,14 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +51,47 @@ int clock_gettime(clockid_t id, struct timespec *moment)
     if (result == 0 && clock != NULL && id == CLOCK_BOOTTIME)
         moment->tv_sec += clock->boot_ahead;
     return result;
+}
+
+/* ---- the timer that is cancelled when the wall clock is set */
+
+static int watch_fd = -1;
+
+/* Looks often, in place of the kernel's notice; the server itself has no timer for it. */
+static void *watch_steps(void *arg)
+{
+    const struct stepped_clock *clock = shared();
+    int64_t seen = *(int64_t *)arg;
+    const struct timespec pause = {0, 10000000};
+
+    for (;; nanosleep(&pause, NULL)) {
+        int64_t wall = *(const volatile int64_t *)&clock->wall_ahead;
+        uint64_t one = 1;
+
+        if (wall != seen && write(watch_fd, &one, sizeof(one)) == sizeof(one))
+            seen = wall;
+    }
+    return NULL;
+}
+
+int timerfd_create(clockid_t id, int flags)
+{
+    static int64_t seen;
+    const struct stepped_clock *clock = shared();
+    pthread_t thread;
+
+    if (clock == NULL || id != CLOCK_REALTIME)
+        return NEXT(timerfd_create)(id, flags);
+    seen = clock->wall_ahead;
+    watch_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (watch_fd >= 0 && pthread_create(&thread, NULL, watch_steps, &seen) == 0)
+        pthread_setname_np(thread, "test-clock");
+    return watch_fd;
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
+{
+    return fd == watch_fd ? 0 : NEXT(timerfd_settime)(fd, flags, value, old);
 }
 
 /* The id of the boot is made from the number in the file. */

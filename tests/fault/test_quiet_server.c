@@ -1,0 +1,153 @@
+/* A server for which nothing is due does not wake up: no thread of it runs. Counted by the
+ * kernel, as context switches. */
+#include "tests/support/client/client.h"
+#include "tests/support/faults/stepped_clock.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { WATCHED_S = 4, ROUNDS_MOST = 20 };
+
+struct machine {
+    struct server_process *server;
+    struct stepped_clock *clock;
+    redisContext *client;
+};
+
+static struct machine boot(void)
+{
+    struct machine machine = {.server = server_process_new()};
+    machine.clock = stepped_clock_prepare(machine.server);
+    server_process_run(machine.server);
+    machine.client = client_open(machine.server);
+    return machine;
+}
+
+/* Of one thread; 0 for the one that is the test's own. */
+static long long switches_of(const char *task)
+{
+    char path[512], line[256], name[64] = "";
+    long long count = 0, one;
+    snprintf(path, sizeof(path), "%s/status", task);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        sscanf(line, "Name: %63s", name);
+        if (sscanf(line, "voluntary_ctxt_switches: %lld", &one) == 1)
+            count += one;
+    }
+    fclose(file);
+    return strcmp(name, "test-clock") == 0 ? 0 : count;
+}
+
+static long long switches(const struct machine *machine)
+{
+    char path[64], task[400];
+    long long count = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)machine->server->pid);
+    DIR *directory = opendir(path);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (entry->d_name[0] != '.') {
+            snprintf(task, sizeof(task), "%s/%s", path, entry->d_name);
+            count += switches_of(task);
+        }
+    closedir(directory);
+    return count;
+}
+
+static void pause_seconds(unsigned seconds)
+{
+    struct timespec pause = {.tv_sec = (time_t)seconds};
+    nanosleep(&pause, NULL);
+}
+
+/* Waits for a span without a switch: what was under way may go on for some time. */
+static void expect_quiet(const struct machine *machine)
+{
+    for (int round = 0; round < ROUNDS_MOST; round++) {
+        long long before = switches(machine);
+        pause_seconds(WATCHED_S);
+        if (switches(machine) == before)
+            return;
+    }
+    fail_msg("the server wakes up again and again");
+}
+
+static void nothing_wakes_an_idle_server(void **state)
+{
+    struct machine machine = boot();
+    (void)state;
+    expect(machine.client, "\"a\"", "Q.PUSH mail body ID a DELAY 2h");
+    expect(machine.client, "OK", "SET key value EX 7200");
+    client_close(machine.client);
+    expect_quiet(&machine);
+    machine.client = client_open(machine.server);
+    expect(machine.client, "1", "EXISTS key");
+    client_close(machine.client);
+    server_process_cleanup();
+}
+
+static void nothing_wakes_a_server_whose_worker_waits(void **state)
+{
+    struct machine machine = boot();
+    (void)state;
+    say(machine.client, "Q.CLAIM mail LEASE 1h BLOCK 0");
+    expect_quiet(&machine);
+    redisContext *other = client_open(machine.server);
+    expect(other, "\"a\"", "Q.PUSH mail body ID a");
+    expect_reply(machine.client, "[[\"a\" 1 *]]");
+    client_close(other);
+    client_close(machine.client);
+    server_process_cleanup();
+}
+
+/* The timer of a delay is there though all others are not. */
+static void a_quiet_server_wakes_when_something_is_due(void **state)
+{
+    struct machine machine = boot();
+    (void)state;
+    expect(machine.client, "\"a\"", "Q.PUSH mail body ID a DELAY 30s");
+    say(machine.client, "Q.CLAIM mail LEASE 1h BLOCK 0");
+    expect_quiet(&machine);
+    expect_reply(machine.client, "[[\"a\" 1 *]]");
+    client_close(machine.client);
+    server_process_cleanup();
+}
+
+/* A device starts in 1970; then NTP sets the clock. */
+static void a_wall_clock_that_is_set_wakes_a_quiet_server(void **state)
+{
+    struct machine machine = boot();
+    (void)state;
+    machine.clock->wall_ahead = -unix_ms() / 1000 + 10;
+    expect(machine.client, "\"at\"", "Q.PUSH mail body ID at AT %lld",
+           (long long)unix_ms() - 1000);
+    expect(machine.client, "\"later\"", "Q.PUSH mail body ID later DELAY 2h");
+    say(machine.client, "Q.CLAIM mail LEASE 1h BLOCK 0");
+    expect_quiet(&machine);
+    machine.clock->wall_ahead = 0;
+    expect_reply(machine.client, "[[\"at\" 1 *]]");
+    expect(machine.client, "[]", "Q.CLAIM mail");
+    expect_field(machine.client, "state", "\"delayed\"", "Q.GET mail later");
+    client_close(machine.client);
+    server_process_cleanup();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_wakes_an_idle_server),
+        cmocka_unit_test(nothing_wakes_a_server_whose_worker_waits),
+        cmocka_unit_test(a_quiet_server_wakes_when_something_is_due),
+        cmocka_unit_test(a_wall_clock_that_is_set_wakes_a_quiet_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
