@@ -60,6 +60,8 @@ struct dueq_options {
     void *progress_arg;
     unsigned auto_compact_percent; /* dueq_set_auto_compact */
     uint64_t auto_compact_bytes;
+    bool drop_pages; /* pages of data.mdb leave the memory of the process soon after they were
+                        read; the system may keep them as cache. For small devices */
 };
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which

@@ -3,6 +3,7 @@
 
 #include "protocol/tokens.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +11,26 @@
 
 /* ---- life */
 
-static void set_default(struct config *config, const struct option *option)
+bool config_option_set_text(struct config *config, const struct option *option,
+                            const char *text, struct config_error *error)
 {
-    const char *initial = option->initial[0] == '\0' ? "\"\"" : option->initial;
+    const char *value = text[0] == '\0' ? "\"\"" : text;
     char space[520];
     struct argument values[16];
-    struct config_error error;
-    int count = tokens_split(initial, strlen(initial), space, values, 16);
+    int count = tokens_split(value, strlen(value), space, values, 16);
 
-    config_option_set(config, option, values, (size_t)count, &error);
+    return config_option_set(config, option, values, (size_t)count, error);
 }
 
 void config_init(struct config *config)
 {
+    struct config_error error;
+
+    assert(config_option_count <= CONFIG_OPTIONS_MOST);
     memset(config, 0, sizeof(*config));
     for (size_t i = 0; i < config_option_count; i++)
-        set_default(config, config_option_at(i));
+        config_option_set_text(config, config_option_at(i), config_option_at(i)->initial,
+                               &error);
 }
 
 void config_release_users(struct config *config)
@@ -139,8 +144,8 @@ static int split(struct argument argument, struct argument *values)
 }
 
 /* Several values may be one argument, with spaces between them. */
-static bool set_values(struct config *config, const struct option *option,
-                       const struct argument *values, size_t count, struct config_error *error)
+static bool set_parts(struct config *config, const struct option *option,
+                      const struct argument *values, size_t count, struct config_error *error)
 {
     struct argument parts[SPLIT_VALUES_MAX];
     int part_count;
@@ -151,6 +156,16 @@ static bool set_values(struct config *config, const struct option *option,
     if (part_count < 0)
         return config_fail(error, "wrong number of arguments");
     return config_option_set(config, option, parts, (size_t)part_count, error);
+}
+
+static bool set_values(struct config *config, const struct option *option,
+                       const struct argument *values, size_t count, struct config_error *error)
+{
+    bool good = set_parts(config, option, values, count, error);
+
+    if (good)
+        config->chosen[option - config_options] = 1;
+    return good;
 }
 
 bool config_set(struct config *config, const char *name, const struct argument *values,
@@ -206,6 +221,7 @@ void config_store_options(const struct config *config, struct dueq_options *opti
     options->high_water_percent = (unsigned)config->high_water_percent;
     options->auto_compact_percent = (unsigned)config->auto_compact_percentage;
     options->auto_compact_bytes = (uint64_t)config->auto_compact_min_size;
+    options->drop_pages = config->drop_pages != 0;
 }
 
 void config_print_options(void)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CONFIG_TEXT_MAX = 4096 };
+enum { CONFIG_TEXT_MAX = 4096, CONFIG_OPTIONS_MOST = 160 };
 
 /* Must a client that comes by TLS have a certificate? */
 enum tls_clients { TLS_CLIENTS_NO, TLS_CLIENTS_YES, TLS_CLIENTS_OPTIONAL };
@@ -77,10 +77,14 @@ struct config {
     int64_t hash_max_listpack_entries, hash_max_listpack_value;
     int64_t set_max_intset_entries;
     int64_t zset_max_listpack_entries, zset_max_listpack_value;
-    char *aclfile;              /* path; empty: none */
-    int64_t acllog_max_len;     /* entries */
-    int64_t acl_pubsub_default; /* enum acl_channels */
-    char *file;                 /* the file that was read; NULL: none */
+    int64_t drop_pages;
+    int64_t profile;                     /* index of a name in config_profile.c */
+    uint8_t chosen[CONFIG_OPTIONS_MOST]; /* by option: a value was given, so that the profile
+                                            does not say it */
+    char *aclfile;                       /* path; empty: none */
+    int64_t acllog_max_len;              /* entries */
+    int64_t acl_pubsub_default;          /* enum acl_channels */
+    char *file;                          /* the file that was read; NULL: none */
     /* The lines that define users, in order: rules for server/acl/, which takes them at the
      * start. A copy of the configuration has none. */
     struct config_user *users;

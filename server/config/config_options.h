@@ -31,7 +31,8 @@ extern const struct option_kind config_kind_channels; /* of a new user */
 extern const struct option_kind config_kind_durability;
 extern const struct option_kind config_kind_appendfsync; /* durability by Redis' names */
 extern const struct option_kind config_kind_output_limits, config_kind_events;
-extern const struct option_kind config_kind_fixed; /* accepts only its default */
+extern const struct option_kind config_kind_profile; /* sets the options that nobody chose */
+extern const struct option_kind config_kind_fixed;   /* accepts only its default */
 
 enum option_change {
     CHANGE_NEVER,   /* not while the server runs, as in Redis */
@@ -59,6 +60,10 @@ const struct option *config_option_at(size_t index);
 /* Calls the parser of the option's kind after a check of the number of values. */
 bool config_option_set(struct config *config, const struct option *option,
                        const struct argument *values, size_t count, struct config_error *error);
+
+/* The same from one text, as in the table: values separated by spaces; "": one empty value. */
+bool config_option_set_text(struct config *config, const struct option *option,
+                            const char *text, struct config_error *error);
 
 /* Is the value a text that config_release frees? */
 bool config_option_owns_text(const struct option *option);

@@ -719,7 +719,8 @@ void kv_maintain(struct kv *kv, bool idle)
     kv->check_left = KV_CHECK_BYTES;
     release_frozen(kv);
     renew_snapshot(kv);
-    kv_room_check(kv);
+    if (kv_room_check(kv) && kv->options.drop_pages)
+        lmdb_drop(kv->lmdb);
     kv_room_ahead(kv);
     kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;

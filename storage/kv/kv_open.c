@@ -123,6 +123,8 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
         status = lmdb_store_open(kv->dir, kv->options.map_bytes, kv->io, &kv->lmdb, error);
     if (status != DUEQ_OK)
         return status;
+    if (kv->options.drop_pages)
+        lmdb_drop_after_commits(kv->lmdb);
     status = mark_read(kv->lmdb, &mark);
     if (status == DUEQ_NOTFOUND || (status == DUEQ_CORRUPT && *lmdb_damage(kv->lmdb) == '\0'))
         return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no %smark",

@@ -2,9 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 enum {
     RUN_WORDS = 4, /* 1 MiB of pages */
@@ -60,6 +65,45 @@ static int open_records(struct lmdb_file *file)
     return error;
 }
 
+/* One line of the process's maps: is it a map of the file? */
+static bool is_map_of(const char *line, const struct stat *file, uintptr_t *ret_from,
+                      uintptr_t *ret_to)
+{
+    unsigned major_number, minor_number;
+    uintmax_t inode;
+
+    return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*x %x:%x %ju", ret_from, ret_to,
+                  &major_number, &minor_number, &inode) == 5 &&
+           inode == file->st_ino && major_number == major(file->st_dev) &&
+           minor_number == minor(file->st_dev);
+}
+
+/* LMDB does not say where its map is. At this time it is the only one of the file. */
+static void find_map(struct lmdb_file *file)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[PATH_MAX + 128];
+    struct stat stats;
+    uintptr_t from, to;
+
+    if (maps != NULL && fstat(file->fd, &stats) == 0)
+        while (fgets(line, sizeof(line), maps) != NULL)
+            if (is_map_of(line, &stats, &from, &to)) {
+                file->map = (void *)from;
+                file->map_bytes = to - from;
+            }
+    if (maps != NULL)
+        fclose(maps);
+}
+
+void lmdb_file_drop(struct lmdb_file *file)
+{
+    pages_drop(file->reader);
+    pages_drop(file->writer);
+    if (file->map != NULL)
+        madvise(file->map, file->map_bytes, MADV_DONTNEED);
+}
+
 int lmdb_file_look(struct lmdb_file *file)
 {
     int error = open_records(file);
@@ -67,6 +111,7 @@ int lmdb_file_look(struct lmdb_file *file)
 
     if (error != MDB_SUCCESS)
         return error;
+    find_map(file);
     mdb_env_info(file->env,
                  &info); /* LMDB maps a file that is larger than asked for as a whole */
     file->reader = pages_new(file->io, file->fd, info.me_mapsize, false);

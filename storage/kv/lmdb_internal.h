@@ -20,6 +20,8 @@ struct lmdb_file {
     struct pages *writer; /* the checkpoint thread's */
     uint64_t number;      /* of all files of the store, in order */
     unsigned uses;        /* by the owner's snapshot, and by holds */
+    void *map;            /* LMDB's; NULL: it is not known */
+    size_t map_bytes;
 };
 
 /* A snapshot that somebody holds. */
@@ -46,6 +48,7 @@ struct lmdb_store {
     unsigned held_count;      /* snapshots that are held, older ones included */
     uint64_t generation;
     _Atomic(int) snapshot_use; /* enum snapshot_use: which thread may renew the snapshot */
+    _Atomic(bool) drops;       /* lmdb_drop_after_commits */
     _Atomic(int) last_error;
     _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */
     _Atomic(uint64_t) growth; /* bytes by which the checkpoint thread makes the file longer */
@@ -83,6 +86,8 @@ int lmdb_file_open(struct lmdb_file *file, const char *path, uint64_t map_bytes,
                    unsigned flags);
 /* Opens the records, and makes the two views. */
 int lmdb_file_look(struct lmdb_file *file);
+/* The memory of its maps goes back to the system, which may keep it as cache. */
+void lmdb_file_drop(struct lmdb_file *file);
 /* LMDB writes its table of readers through a map: if the file had no blocks there, a full disk
  * would end the process by a signal. */
 int lmdb_file_prepare_lock(const struct dueq_io *io, const char *path);

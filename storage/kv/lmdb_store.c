@@ -823,8 +823,21 @@ enum dueq_status lmdb_commit(struct lmdb_txn *txn)
     }
     mdb_cursor_close(txn->cursor);
     status = doubt(txn, lmdb_status_of(txn->store, mdb_txn_commit(txn->txn)));
+    if (atomic_load(&txn->store->drops))
+        lmdb_file_drop(txn->file);
     free(txn);
     return status;
+}
+
+void lmdb_drop_after_commits(struct lmdb_store *store)
+{
+    atomic_store(&store->drops, true);
+}
+
+void lmdb_drop(struct lmdb_store *store)
+{
+    if (store->shown != NULL)
+        lmdb_file_drop(store->shown);
 }
 
 enum dueq_status lmdb_sync(struct lmdb_store *store)

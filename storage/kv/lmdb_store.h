@@ -93,6 +93,11 @@ enum dueq_status lmdb_commit(struct lmdb_txn *txn);
 /* Makes all commits durable. Never DUEQ_FULL: a sync that has failed must not be tried again,
  * because the kernel reports the failure only once. */
 enum dueq_status lmdb_sync(struct lmdb_store *store);
+/* From now on the pages that were read leave memory after each commit. For a device
+ * with little memory: the system may keep them as cache, and they are read again. */
+void lmdb_drop_after_commits(struct lmdb_store *store);
+/* The same now, for what the owner has read. */
+void lmdb_drop(struct lmdb_store *store);
 void lmdb_abort(struct lmdb_txn *txn);
 
 /* A cursor of the checkpoint thread: it shows the file as it was when the present transaction

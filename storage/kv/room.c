@@ -243,10 +243,12 @@ static bool is_time(struct kv *kv)
     return true;
 }
 
-void kv_room_check(struct kv *kv)
+bool kv_room_check(struct kv *kv)
 {
-    if (is_time(kv))
-        set_full(kv, reserve(kv, MODEST) == DUEQ_FULL);
+    if (!is_time(kv))
+        return false;
+    set_full(kv, reserve(kv, MODEST) == DUEQ_FULL);
+    return true;
 }
 
 /* An eighth of a record is kept for what drains the store and for what a request adds. */

@@ -31,8 +31,9 @@ struct room_state {
 
 /* Call it when the store is open. */
 void kv_room_open(struct kv *kv);
-/* Checks, every 200 ms at most, whether room was lost or has returned. */
-void kv_room_check(struct kv *kv);
+/* Checks, every 200 ms at most, whether room was lost or has returned. True: it
+ * has. */
+bool kv_room_check(struct kv *kv);
 /* Has the checkpoint thread make data.mdb longer before it is too short. Call it in each turn.
  */
 void kv_room_ahead(struct kv *kv);

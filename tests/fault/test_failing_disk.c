@@ -3,6 +3,7 @@
 #include "tests/support/faults/faulty_disk.h"
 #include "tests/support/models/job_load.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,11 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+/* A kernel that finds a fault in a file system makes it read-only. */
+#define READ_ONLY "write EROFS\ngrow EROFS\nfdatasync EROFS"
+
 static const char *const failures[] = {"fdatasync EIO", "write EIO", "fdatasync ENOSPC",
-                                       "write ENOSPC"};
+                                       "write ENOSPC", READ_ONLY};
 
 static struct server_process *server_on_faulty_disk(long countdown)
 {
@@ -89,6 +93,36 @@ static void a_failing_disk_is_said_and_survived(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
         fail_and_recover(failures[i]);
+}
+
+/* With or without a change that failed before. The status says whether a replay is needed. */
+static void stop_on_read_only_disk(bool push)
+{
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 100; i++)
+        expect(client, "*", "Q.PUSH mail body ID %d", i);
+    faulty_disk_break(server, READ_ONLY);
+    if (push)
+        assert_string_not_equal(try_push(server, 1000), "ok");
+    kill(server->pid, SIGTERM);
+    assert_in_range(server_process_wait(server), 0, 1);
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "dueq is down, bye bye"));
+    free(log);
+    faulty_disk_repair(server);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "100", "Q.LEN mail");
+    client_cleanup();
+    server_process_cleanup();
+}
+
+static void a_server_on_a_disk_that_turns_read_only_ends_cleanly(void **state)
+{
+    (void)state;
+    stop_on_read_only_disk(false);
+    stop_on_read_only_disk(true);
 }
 
 static void await_recovery(const struct server_process *server)
@@ -321,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         serving_test(a_failing_disk_is_said_and_survived),
+        serving_test(a_server_on_a_disk_that_turns_read_only_ends_cleanly),
         serving_test(a_disk_that_fails_at_any_call_loses_nothing_replied),
         serving_test(a_kill_on_a_failing_disk_loses_nothing_replied),
         serving_test(batches_whose_sync_fails_are_not_acknowledged),

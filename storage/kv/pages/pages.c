@@ -129,6 +129,11 @@ struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bo
     return pages;
 }
 
+void pages_drop(struct pages *pages)
+{
+    madvise((void *)(uintptr_t)pages->map, pages->map_bytes, MADV_DONTNEED);
+}
+
 void pages_free(struct pages *pages)
 {
     if (pages == NULL)

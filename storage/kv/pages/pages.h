@@ -43,6 +43,10 @@ void pages_free(struct pages *pages); /* NULL is fine */
  * it was. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 
+/* Gives the memory of the map back; the system may keep it as cache. Any thread may call. Cost:
+ * the pages that were in memory. */
+void pages_drop(struct pages *pages);
+
 /* The last failure in words; lives until the next one. "": no failure since the view was made
  * or pages_forget_damage was called. */
 const char *pages_damage(const struct pages *pages);

@@ -40,6 +40,8 @@ static int errno_of(const char *name)
 {
     if (strcmp(name, "ENOSPC") == 0)
         return ENOSPC;
+    if (strcmp(name, "EROFS") == 0)
+        return EROFS;
     return strcmp(name, "EDQUOT") == 0 ? EDQUOT : EIO;
 }
 
