@@ -692,7 +692,8 @@ static void do_each_second(struct server *server)
 static bool wants_each_second(const struct server *server)
 {
     return server->clock.last.monotonic < server->awake_until || server->store == NULL ||
-           server->clock_event == NULL || server->checkpoint_wanted || server->full_logged ||
+           server->clock_event == NULL || server->shaking != NULL ||
+           server->checkpoint_wanted || server->full_logged ||
            (server->config.timeout > 0 && server->sessions != NULL) || log_has_omitted() ||
            !store_rests(server->store);
 }
