@@ -91,7 +91,8 @@ void acl_log_add(struct acl_log *log, const struct acl_entry *entry, size_t most
 
 void acl_log_trim(struct acl_log *log, size_t most)
 {
-    while (log->count > most) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+    while (log->newest != NULL &&
+           log->count > most) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         drop(log, log->newest->prev);
 }
 
