@@ -185,7 +185,7 @@ fixture: $(BUILD)/tests/fixtures/make_format ## store a data directory of a new 
 .PHONY: check-differential test-compat
 check-differential: $(BUILD)/dueq ## every reply against a real redis-server 7.0 (SEED=, STEPS=)
 	@tests/differential/run $(BUILD)/dueq
-test-compat: $(BUILD)/dueq ## client libraries and published queues, on dueq and on redis-server
+test-compat: $(BUILD)/dueq $(BUILD)/tests/fault/preload/preload_faulty_disk.so ## client libraries and published queues, on dueq and on redis-server
 	@tests/compat/run $(BUILD)/dueq
 
 .PHONY: check-monitoring

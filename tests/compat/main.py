@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "differential"))
@@ -19,7 +20,9 @@ from server import Server, free_port  # noqa: E402  (the servers are started as 
 PASSWORD = "secret"
 PATIENCE = 120
 CHECKS = ["plain", "password", "user", "database", "name", "resp3", "pipeline", "transaction", "blocking",
-          "pubsub", "scan", "tls"]
+          "pubsub", "scan", "tls", "loading"]
+RETRY = ["redis-py", "ioredis 4", "ioredis 5", "ioredis 6"]  # when the server is loading
+KEYS_LOADED = 2000
 
 
 class Builder:
@@ -108,18 +111,66 @@ class Certificate:
                 "--tls-auth-clients", "no"]
 
 
-class Pair:
-    """A server that is open, also by TLS, and one that wants a password."""
+class LoadingServer(Server):
+    """A server that is loading `loaded`, and many other keys, until it has refused three requests."""
 
-    def __init__(self, binary, certificate):
+    def __init__(self, binary):
+        super().__init__(binary)
+        connection = self.connect()
+        connection.call("MSET", "loaded", "yes", *(f"key:{i // 2}" for i in range(2 * KEYS_LOADED)))
+        self.trigger = os.path.join(self.directory, "trigger")
+        if self.name == "redis":
+            connection.call("SAVE")
+            self.crash(["--key-load-delay", "50000", "--loading-process-events-interval-bytes", "1024"],
+                       until_loaded=False)
+        else:
+            self.crash(environment=self._held_disk(binary), until_loaded=False)
+        self.before = self._refusals()
+        self.ended = threading.Event()
+        self.watch = threading.Thread(target=self._release_when_refused)
+        self.watch.start()
+
+    def stop(self):
+        self.ended.set()
+        self.watch.join()
+        super().stop()
+
+    def _held_disk(self, binary):
+        """The journal is not replayed while the trigger says so."""
+        with open(self.trigger, "w") as trigger:
+            trigger.write("replay HOLD\n")
+        library = os.path.join(os.path.dirname(binary), "tests/fault/preload/preload_faulty_disk.so")
+        return {"LD_PRELOAD": library, "FAULTY_DISK_PATH": self.data, "FAULTY_DISK_TRIGGER": self.trigger,
+                "FAULTY_DISK_COUNTDOWN": "0"}
+
+    def _refusals(self):
+        refused = re.search(rb"errorstat_LOADING:count=(\d+)", self.connect().call("INFO", "errorstats")[1])
+        return int(refused[1]) if refused else 0
+
+    def _release_when_refused(self):
+        while self._refusals() < self.before + 3 and not self.ended.wait(0.05):
+            pass
+        if self.name == "redis":
+            self.connect().call("CONFIG", "SET", "key-load-delay", "0")
+        else:
+            os.unlink(self.trigger)
+
+
+class Servers:
+    """A server that is open, also by TLS, one that wants a password, and one that is loading."""
+
+    def __init__(self, binary, certificate, loading):
         self.certificate, self.tls_port = certificate, free_port()
         self.servers = [Server(binary, certificate.options(self.tls_port)),
                         Server(binary, ["--requirepass", PASSWORD])]
         self.name = self.servers[0].name
+        if loading:
+            self.servers.append(LoadingServer(binary))
 
     def environment(self):
-        return {"PORT": str(self.servers[0].port), "LOCKED_PORT": str(self.servers[1].port), "PASSWORD": PASSWORD,
-                "TLS_PORT": str(self.tls_port), "AUTHORITY": self.certificate.file}
+        names = ("PORT", "LOCKED_PORT", "LOADING_PORT")
+        return {"PASSWORD": PASSWORD, "TLS_PORT": str(self.tls_port), "AUTHORITY": self.certificate.file,
+                **{name: str(server.port) for name, server in zip(names, self.servers)}}
 
     def stop(self):
         for server in self.servers:
@@ -149,19 +200,19 @@ def run_clients(binaries, build, only):
     for client in (client for client in CLIENTS if only.search(client)):
         command = CLIENTS[client](build)
         for binary in binaries:
-            pair = Pair(binary, certificate)
+            servers = Servers(binary, certificate, client in RETRY)
             try:
-                version, results = results_of(run_program(command, pair.environment()))
+                version, results = results_of(run_program(command, servers.environment()))
             finally:
-                pair.stop()
+                servers.stop()
             version = version or debian(PACKAGES.get(client, ""))
             cells = [{"ok": "yes", "skip": "-", None: "-"}.get(results.get(name), "NO") for name in CHECKS]
-            print(f"{client:<13} {version:<8} {pair.name:<6} " + " ".join(f"{cell:<11}" for cell in cells))
-            failures += [f"{client} on {pair.name}: {name}: {why}"
+            print(f"{client:<13} {version:<8} {servers.name:<6} " + " ".join(f"{cell:<11}" for cell in cells))
+            failures += [f"{client} on {servers.name}: {name}: {why}"
                          for name, why in results.items() if why not in ("ok", "skip")]
             passed += sum(1 for result in results.values() if result == "ok")
             if not results:
-                failures.append(f"{client} on {pair.name}: ran no check")
+                failures.append(f"{client} on {servers.name}: ran no check")
     return passed, failures
 
 

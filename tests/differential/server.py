@@ -36,24 +36,24 @@ class Server:
         self.data = tempfile.mkdtemp(dir=self.directory)
         self._start()
 
-    def crash(self):
+    def crash(self, options=(), environment=None, until_loaded=True):
         """Ends it as a power cut would, as far as a process can, and starts it on what it left."""
         self.process.kill()
         self.process.wait()
-        self._start()
+        self._start(options, environment, until_loaded)
 
-    def _start(self):
+    def _start(self, options=(), environment=None, until_loaded=True):
         self.port = free_port()
         with open(self.log_path(), "ab") as log:
             self.process = subprocess.Popen(
-                self._command_line() + self.options,
+                self._command_line() + self.options + list(options),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env={**os.environ, "LC_ALL": "C"},
+                env={**os.environ, "LC_ALL": "C", **(environment or {})},
             )
-        self._wait_until_it_answers()
+        self._wait_until_it_answers(until_loaded)
 
     def log_path(self):
         return os.path.join(self.directory, "log")
@@ -98,14 +98,14 @@ class Server:
                 "--dir", self.data, "--disk-reserve", "0",
                 "--enable-debug-command", "yes", *SMALL]
 
-    def _wait_until_it_answers(self):
+    def _wait_until_it_answers(self, until_loaded):
         deadline = time.monotonic() + START_PATIENCE
         while time.monotonic() < deadline and self.alive():
             try:
                 connection = self.connect()
                 reply = connection.call("PING")
                 connection.close()
-                if not reply[1].startswith(b"LOADING "):
+                if not until_loaded or not reply[1].startswith(b"LOADING "):
                     return
             except (OSError, NoReply):
                 pass

@@ -5,7 +5,7 @@ const assert = require('assert');
 const fs = require('fs');
 const path = process.argv[2];
 const Redis = require(path);
-const { PORT, LOCKED_PORT, PASSWORD } = process.env;
+const { PORT, LOCKED_PORT, LOADING_PORT, PASSWORD } = process.env;
 const BINARY = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const open = new Set();
 
@@ -150,6 +150,14 @@ const checks = {
         await client.set('tls', large);
         assert(large.equals(await client.getBuffer('tls')));
         assert(await refused({ port, tls: {} }));
+    },
+    // It asks INFO for `loading` before it says that it is ready, and keeps commands until then.
+    async loading() {
+        const client = connect({ port: Number(LOADING_PORT), retryStrategy: () => 50, maxRetriesPerRequest: null });
+        const eager = connect({ port: Number(LOADING_PORT), enableReadyCheck: false });
+        for (let i = 0; i < 3; i++)
+            await assert.rejects(eager.get('loaded'), /LOADING/);
+        assert.strictEqual(await client.get('loaded'), 'yes');
     },
 };
 

@@ -5,8 +5,12 @@ import threading
 import time
 
 import redis
+from redis.backoff import ConstantBackoff
+from redis.exceptions import BusyLoadingError
+from redis.retry import Retry
 
 PORT, LOCKED, PASSWORD = int(os.environ["PORT"]), int(os.environ["LOCKED_PORT"]), os.environ["PASSWORD"]
+LOADING = int(os.environ["LOADING_PORT"])
 BINARY = bytes(range(256))
 
 
@@ -146,8 +150,19 @@ def tls():
     raise AssertionError("a certificate that nobody knows was trusted")
 
 
+def loading():
+    try:
+        connect(LOADING, retry=Retry(ConstantBackoff(0), 0)).get("loaded")
+        raise AssertionError("it was not loading")
+    except BusyLoadingError:
+        pass
+    patient = connect(LOADING, retry=Retry(ConstantBackoff(0.05), 1000), retry_on_error=[BusyLoadingError])
+    assert patient.get("loaded") == b"yes"
+
+
 print("version", redis.__version__)
-for check in (plain, password, user, database, name, pipeline, transaction, blocking, pubsub, scan, tls):
+for check in (plain, password, user, database, name, pipeline, transaction, blocking, pubsub, scan,
+              tls, loading):
     try:
         check()
         print("ok", check.__name__)
