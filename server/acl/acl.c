@@ -96,6 +96,8 @@ void acl_hand_over(struct acl *acl, struct acl *next)
 {
     next->log = acl->log;
     memcpy(next->denied, acl->denied, sizeof(acl->denied));
+    next->failures = acl->failures;
+    next->delayed = acl->delayed;
     acl->log = (struct acl_log){NULL, 0};
 }
 

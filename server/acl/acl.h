@@ -5,6 +5,7 @@
 
 #include "server/acl/acl_log.h"
 #include "server/acl/acl_user.h"
+#include "server/acl/login_failures.h"
 
 struct acl {
     struct acl_user *users; /* by name (uthash), the default one as well */
@@ -12,6 +13,8 @@ struct acl {
     bool standard_is_defined; /* by a line of the configuration */
     struct acl_log log;
     uint64_t denied[ACL_REASONS]; /* since the start, by enum acl_reason */
+    struct login_failures failures;
+    uint64_t delayed; /* of these, replies that came late */
 };
 
 /* With the default user, who may do everything without a password. NULL: out of memory. */

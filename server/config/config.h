@@ -84,6 +84,7 @@ struct config {
     char *aclfile;                       /* path; empty: none */
     int64_t acllog_max_len;              /* entries */
     int64_t acl_pubsub_default;          /* enum acl_channels */
+    int64_t auth_delay;                  /* ms; 0: off */
     char *file;                          /* the file that was read; NULL: none */
     /* The lines that define users, in order: rules for server/acl/, which takes them at the
      * start. A copy of the configuration has none. */

@@ -87,6 +87,9 @@ const struct option config_options[] = {
            "entries of ACL LOG"),
     OF_KIND(config_kind_channels, "acl-pubsub-default", acl_pubsub_default, "resetchannels",
             CHANGE_FREELY, "channels of a new user: allchannels | resetchannels"),
+    NUMBER("auth-delay", auth_delay, "100", 0, 60000, CHANGE_FREELY,
+           "ms that the reply to a failed login is late, from the fourth of an address on; 0: "
+           "off"),
     OF_KIND(config_kind_yesno, "protected-mode", protected_mode, "yes", CHANGE_FREELY,
             "without a password: serve this machine only"),
     NUMBER("maxclients", maxclients, "10000", 1, UINT32_MAX, CHANGE_FREELY, "connections"),

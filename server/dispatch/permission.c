@@ -96,9 +96,13 @@ bool permission_given(struct context *context)
     return false;
 }
 
-void permission_note_failed_login(struct context *context, struct argument user)
+bool permission_note_failed_login(struct context *context, struct argument user)
 {
+    struct server *server = context->server;
+
     note(context, ACL_DENIED_LOGIN, context_argument(context, 0), user);
     log_write_limited(LOG_WARNING, "failed login as '%.64s' from %s", user.data,
                       context->session->address);
+    return login_failures_note(&server->acl->failures, context->session->address,
+                               server->clock.last.monotonic);
 }

@@ -10,7 +10,8 @@
  * reply may have left: it counts as one that began while it was allowed. */
 bool permission_given(struct context *context);
 
-/* Counts a failed login and writes it to both logs. */
-void permission_note_failed_login(struct context *context, struct argument user);
+/* Counts a failed login and writes it to both logs. True: the peer has failed so often that its
+ * reply is to come late (auth-delay). */
+bool permission_note_failed_login(struct context *context, struct argument user);
 
 #endif

@@ -191,6 +191,7 @@ static void write_stats(struct context *context, struct buffer *text)
     info_line(text, "instantaneous_output_kbps:%.2f", rates->output_rate / 1024);
     info_line(text, "rejected_connections:%" PRIu64, stats->connections_rejected);
     info_line(text, "acl_access_denied_auth:%" PRIu64, denied[ACL_DENIED_LOGIN]);
+    info_line(text, "acl_delayed_auth:%" PRIu64, context->server->acl->delayed);
     info_line(text, "acl_access_denied_cmd:%" PRIu64, denied[ACL_DENIED_COMMAND]);
     info_line(text, "acl_access_denied_key:%" PRIu64, denied[ACL_DENIED_KEY]);
     info_line(text, "acl_access_denied_channel:%" PRIu64, denied[ACL_DENIED_CHANNEL]);

@@ -290,6 +290,29 @@ static void ten_thousand_users_log_in(void **state)
     free(path);
 }
 
+/* Its requests wait with it; those of others do not, wherever they come from. */
+static void one_that_guesses_waits_alone(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server), *guesser = client_open(server);
+    expect(client, "OK", "CONFIG SET auth-delay 60000");
+    expect(client, "OK", "ACL SETUSER u on >right ~* +@all");
+    for (int i = 0; i < 5; i++)
+        say(guesser, "AUTH u wrong");
+    say(guesser, "SET guessed 1");
+    for (int i = 0; i < 3; i++)
+        expect_reply(guesser, "!WRONGPASS *");
+    await_blocked(client, 1);
+    expect(client, "\"*acl_access_denied_auth:4*acl_delayed_auth:1*\"", "INFO stats");
+    redisContext *worker = client_open(server);
+    expect(worker, "OK", "AUTH u right");
+    expect(worker, "nil", "GET guessed");
+    client_close(guesser);
+    await_blocked(client, 0);
+    expect(worker, "nil", "GET guessed");
+}
+
 /* More rules than a user may have, and a parenthesis that is never closed. */
 static void huge_rules_are_refused(void **state)
 {
@@ -322,6 +345,7 @@ int main(void)
         test(the_configuration_file_has_users),
         test(users_in_two_places_are_refused),
         test(ten_thousand_users_log_in),
+        test(one_that_guesses_waits_alone),
         test(huge_rules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/permission.h"
 #include "server/server.h"
+#include "server/session/waiters.h"
 
 /* ---- passwords */
 
@@ -15,15 +16,37 @@ static bool log_in(struct context *context, struct argument name, struct argumen
     struct acl_user *user = acl_log_in(context->server->acl, dueq_slice(name.data, name.size),
                                        dueq_slice(password.data, password.size));
 
-    if (user == NULL) {
-        permission_note_failed_login(context, name);
-        resp_error(context->reply,
-                   "WRONGPASS invalid username-password pair or user is disabled.");
+    if (user == NULL)
         return false;
-    }
     context->session->user = user;
     context->session->authenticated = true;
     return true;
+}
+
+static enum outcome tell_failure(struct context *context)
+{
+    resp_error(context->reply, "WRONGPASS invalid username-password pair or user is disabled.");
+    return OUTCOME_DONE;
+}
+
+/* The clock of waits is not that of the store before that is open. */
+static bool may_delay(const struct context *context)
+{
+    return context->may_wait && !context->server->loading &&
+           context->server->config.auth_delay > 0;
+}
+
+/* Whoever fails often gets the reply late, and runs nothing until then: the command runs again
+ * when the time is over, and then only tells what is known already. */
+static enum outcome refuse_login(struct context *context, struct argument name)
+{
+    bool is_late = permission_note_failed_login(context, name);
+
+    if (!is_late || !may_delay(context))
+        return tell_failure(context);
+    context->server->acl->delayed++;
+    return waiters_wait_for_keys(context, KEYS_NONE, 0, 0,
+                                 context_deadline(context, context->server->config.auth_delay));
 }
 
 static enum outcome run_auth(struct context *context)
@@ -31,6 +54,8 @@ static enum outcome run_auth(struct context *context)
     bool named = context_count(context) == 3;
     struct argument user = {"default", 7};
 
+    if (context->waiter != NULL)
+        return tell_failure(context);
     if (context_count(context) > 3)
         return context_syntax_error(context);
     if (!named && acl_default(context->server->acl)->no_password) {
@@ -42,7 +67,7 @@ static enum outcome run_auth(struct context *context)
     if (named)
         user = context_argument(context, 1);
     if (!log_in(context, user, context_argument(context, named ? 2 : 1)))
-        return OUTCOME_DONE;
+        return refuse_login(context, user);
     return context_ok(context);
 }
 
@@ -113,8 +138,6 @@ static bool read_options(struct context *context, struct hello *hello)
 
 static bool greet(struct context *context, const struct hello *hello)
 {
-    if (hello->user.data != NULL && !log_in(context, hello->user, hello->password))
-        return false;
     if (!context->session->authenticated) {
         resp_error(context->reply,
                    "NOAUTH HELLO must be called with the client already authenticated, "
@@ -129,13 +152,11 @@ static bool greet(struct context *context, const struct hello *hello)
     return true;
 }
 
-static enum outcome run_hello(struct context *context)
+static enum outcome greet_and_tell(struct context *context, const struct hello *hello)
 {
     struct resp_writer *reply = context->reply;
-    struct hello hello = {0};
 
-    if (!read_version(context, &hello) || !read_options(context, &hello) ||
-        !greet(context, &hello))
+    if (!greet(context, hello))
         return OUTCOME_DONE;
     resp_map(reply, 7);
     resp_string(reply, "server");
@@ -153,6 +174,19 @@ static enum outcome run_hello(struct context *context)
     resp_string(reply, "modules");
     resp_array(reply, 0);
     return OUTCOME_DONE;
+}
+
+static enum outcome run_hello(struct context *context)
+{
+    struct hello hello = {0};
+
+    if (context->waiter != NULL)
+        return tell_failure(context);
+    if (!read_version(context, &hello) || !read_options(context, &hello))
+        return OUTCOME_DONE;
+    if (hello.user.data != NULL && !log_in(context, hello.user, hello.password))
+        return refuse_login(context, hello.user);
+    return greet_and_tell(context, &hello);
 }
 
 /* ---- commands */

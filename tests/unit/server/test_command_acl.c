@@ -422,6 +422,7 @@ static void users_log_in_with_any_of_their_passwords(void **state)
         {"!WRONGPASS *", "HELLO 2 AUTH u three"}};
     struct command_runner *runner = *state;
     struct connection *client = runner_connect(runner);
+    runner_expect(runner, "OK", "CONFIG SET auth-delay 0");
     runner_expect(runner, "OK", "ACL SETUSER u >one >two +@all");
     CHECKS(runner, client, checks);
     runner_expect(runner, "OK", "ACL SETUSER u on");
@@ -461,6 +462,79 @@ static void requirepass_is_the_default_users_password(void **state)
         {'a', "OK", "ACL SETUSER default off"},
         {'e', "!NOAUTH *", "PING"},
         {'e', "!WRONGPASS *", "AUTH default x"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+#define FAIL_THREE_TIMES                                                                       \
+    {'b', "!WRONGPASS *", "AUTH u 1"}, {'b', "!WRONGPASS *", "AUTH u 2"},                      \
+    {                                                                                          \
+        'b', "!WRONGPASS *", "HELLO 3 AUTH u 3"                                                \
+    }
+
+static void who_fails_often_gets_the_reply_late(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "CONFIG SET auth-delay 250"},
+        {'a', "OK", "ACL SETUSER u on >x +@all ~*"},
+        FAIL_THREE_TIMES,
+        {'b', "", "AUTH u 4"},
+        {'c', "", "HELLO 3 AUTH u 5"},
+        {'d', "OK", "AUTH u x"},
+        {'d', "nil", "GET a"},
+        {'+', NULL, "249"},
+        {'b', "", NULL},
+        {'+', NULL, "2"},
+        {'b', "!WRONGPASS invalid username-password pair or user is disabled.", NULL},
+        {'c', "!WRONGPASS invalid username-password pair or user is disabled.", NULL},
+        {'b', "\"default\"", "ACL WHOAMI"},
+        {'b', "OK", "AUTH u x"},
+        {'a', "\"*acl_access_denied_auth:5*acl_delayed_auth:2*\"", "INFO stats"},
+        {'a', "OK", "CONFIG SET auth-delay 0"},
+        {'b', "!WRONGPASS *", "AUTH u 6"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+/* A password that becomes the right one meanwhile lets nobody in. */
+static void a_late_reply_is_that_of_the_attempt(void **state)
+{
+    static const struct runner_step steps[] = {{'a', "OK", "ACL SETUSER u on >x +@all ~*"},
+                                               FAIL_THREE_TIMES,
+                                               {'b', "", "AUTH u 4"},
+                                               {'a', "OK", "ACL SETUSER u >4"},
+                                               {'+', NULL, "101"},
+                                               {'b', "!WRONGPASS *", NULL},
+                                               {'b', "\"default\"", "ACL WHOAMI"},
+                                               {'b', "", "AUTH u 5"},
+                                               {'a', "1", "CLIENT UNBLOCK 2"},
+                                               {'b', "!WRONGPASS *", NULL},
+                                               {'b', "\"default\"", "ACL WHOAMI"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+static void failures_are_forgotten_after_a_minute(void **state)
+{
+    static const struct runner_step steps[] = {
+        FAIL_THREE_TIMES, {'+', NULL, "60001"}, {'b', "!WRONGPASS *", "AUTH u 4"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+static void in_exec_no_reply_is_late(void **state)
+{
+    static const struct runner_step steps[] = {FAIL_THREE_TIMES,
+                                               {'b', "OK", "MULTI"},
+                                               {'b', "QUEUED", "AUTH u 4"},
+                                               {'b', "[!WRONGPASS *]", "EXEC"},
+                                               {'b', "PONG", "PING"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+static void a_client_may_go_before_its_late_reply(void **state)
+{
+    static const struct runner_step steps[] = {FAIL_THREE_TIMES,
+                                               {'b', "", "AUTH u 4"},
+                                               {'a', "1", "CLIENT KILL ID 2"},
+                                               {'+', NULL, "101"},
+                                               {'a', "PONG", "PING"}};
     runner_follow((struct command_runner *)*state, steps);
 }
 
@@ -565,6 +639,11 @@ int main(void)
         runner_test(a_user_that_deletes_itself_gets_its_reply),
         runner_test(who_may_not_hear_a_channel_any_more_is_cut_off),
         runner_test(users_log_in_with_any_of_their_passwords),
+        runner_test(who_fails_often_gets_the_reply_late),
+        runner_test(a_late_reply_is_that_of_the_attempt),
+        runner_test(failures_are_forgotten_after_a_minute),
+        runner_test(in_exec_no_reply_is_late),
+        runner_test(a_client_may_go_before_its_late_reply),
         runner_test(requirepass_is_the_default_users_password),
         runner_test(refusals_are_logged),
         runner_test(no_password_is_shown),

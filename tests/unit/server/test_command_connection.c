@@ -66,6 +66,7 @@ static void auth_compares_the_whole_password(void **state)
                                         "AUTH secretsecret", "AUTH \"secret\\x00\"",
                                         "AUTH other secret", "AUTH Default secret"};
     struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "CONFIG SET auth-delay 0");
     runner_expect(runner, "OK", "CONFIG SET requirepass secret");
     struct connection *client = runner_connect(runner);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -79,6 +80,7 @@ static void auth_compares_the_whole_password(void **state)
 static void a_password_of_any_bytes_is_compared(void **state)
 {
     struct command_runner *runner = *state;
+    runner_expect(runner, "OK", "CONFIG SET auth-delay 0");
     runner_expect(runner, "OK", "CONFIG SET requirepass \"a\\x00b\"");
     struct connection *client = runner_connect(runner);
     runner_expect_of(runner, client, "!WRONGPASS *", "AUTH a");

@@ -199,6 +199,8 @@ static const struct sample {
     {"acllog-max-len", "7", "unit/server/test_command_acl", "refusals_are_logged"},
     {"acl-pubsub-default", "allchannels", "unit/server/test_command_acl",
      "a_new_user_may_get_all_channels"},
+    {"auth-delay", "250", "unit/server/test_command_acl",
+     "who_fails_often_gets_the_reply_late"},
     {"protected-mode", "no", "integration/test_startup",
      "without_a_password_strangers_are_refused"},
     {"maxclients", "77", "integration/test_server", "above_maxclients_a_connection_is_refused"},
