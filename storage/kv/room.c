@@ -105,9 +105,10 @@ static uint64_t left_of(const struct kv *kv, uint64_t bytes)
     return difference(bytes, kv->room.data.used + pending(kv, 0));
 }
 
-static bool is_left(const struct kv *kv, uint64_t bytes)
+/* By how much data.mdb is too short for so many bytes to be left of it. */
+static uint64_t short_of(const struct kv *kv, uint64_t bytes)
 {
-    return left_of(kv, kv->room.data.file) >= bytes;
+    return difference(kv->room.data.used + pending(kv, 0) + bytes, kv->room.data.file);
 }
 
 /* ---- reserving it */
@@ -288,11 +289,14 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
 
 enum dueq_status kv_room_moves(struct kv *kv, bool with_text)
 {
-    uint64_t kept = with_text ? drain_room(kv) / 2 : last_room(kv);
+    uint64_t kept = with_text ? drain_room(kv) / 2 : last_room(kv), lacks;
 
     if (kv_failed(kv))
         return kv->status;
-    if (is_left(kv, kept) || (grow(kv, kept, 0) == DUEQ_OK && is_left(kv, kept)))
+    if (short_of(kv, kept) > 0)
+        see_growth(kv);
+    lacks = short_of(kv, kept);
+    if (lacks == 0 || grow(kv, lacks, 0) == DUEQ_OK)
         return DUEQ_OK;
     set_full(kv, true);
     return DUEQ_FULL;
