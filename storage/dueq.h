@@ -191,6 +191,17 @@ enum dueq_status dueq_compact(struct dueq *store);
  * failure it waits for a minute, then for two, and so on. options: auto_compact_percent (100),
  * auto_compact_bytes (64 MiB). */
 void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes);
+/* Copies the store into the new directory `path`, in the background, while it goes on: all that
+ * is committed by the end of the next dueq_maintain, and perhaps more. The copy is a data
+ * directory without a journal, which any dueq of this format opens. Calls of dueq_maintain
+ * start it, after a checkpoint, and see its end (struct dueq_stats). It is made in the
+ * directory `path` with DUEQ_BACKUP_PARTIAL at the end, synced, read again and checked, and
+ * gets its name last. What an earlier one that did not end has left there is removed. Until it
+ * ends data.mdb grows by what checkpoints free. It leaves options.disk_reserve_bytes of the
+ * disk free, or ends with DUEQ_FULL; on failure nothing is left of it. dueq_close and
+ * dueq_abandon give it up. DUEQ_BUSY: one runs already. DUEQ_DUPLICATE: there is something of
+ * that name. DUEQ_INVALID: path is empty or too long, or ends with '/'. DUEQ_NOMEM. O(1). */
+enum dueq_status dueq_backup(struct dueq *store, const char *path);
 /* size: sizeof(*ret_stats) as the caller knows it; no byte after it is written. O(1). */
 void dueq_get_stats_sized(const struct dueq *store, struct dueq_stats *ret_stats, size_t size);
 static inline void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats)

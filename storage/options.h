@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The end of the name of a directory in which dueq_backup makes a backup. */
+#define DUEQ_BACKUP_PARTIAL ".partial"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -43,6 +43,11 @@ struct dueq_stats {
     uint64_t compaction_usec_last;
     uint64_t compaction_returned_bytes; /* to the disk, since open */
     size_t run_filter_bytes;            /* of memory; see runs */
+    bool backup_running;                /* dueq_backup; or it is asked for */
+    uint64_t backups, backup_failures;  /* since open */
+    enum dueq_status backup_status;     /* of the last one; DUEQ_OK before the first */
+    /* Of the last one that succeeded; 0: none has. copied: of the running one. */
+    uint64_t backup_lsn, backup_bytes, backup_usec_last, backup_copied_bytes;
 };
 
 /* How many jobs took how long, since open. */

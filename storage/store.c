@@ -333,6 +333,11 @@ enum dueq_status dueq_compact(struct dueq *store)
     return kv_compact(store->kv);
 }
 
+enum dueq_status dueq_backup(struct dueq *store, const char *path)
+{
+    return kv_backup(store->kv, path);
+}
+
 void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes)
 {
     kv_set_auto_compact(store->kv, percent, bytes);

@@ -389,6 +389,7 @@ static void release_frozen(struct kv *kv)
     kv->levels++;
     kv_room_release(kv);
     kv_compaction_measured(kv);
+    kv_backup_checkpoint_ended(kv);
 }
 
 static void renew_snapshot(struct kv *kv)
@@ -719,6 +720,7 @@ void kv_maintain(struct kv *kv, bool idle)
     kv->check_left = KV_CHECK_BYTES;
     release_frozen(kv);
     renew_snapshot(kv);
+    kv_backup_turn(kv);
     if (kv_room_check(kv) && kv->options.drop_pages)
         lmdb_drop(kv->lmdb);
     kv_room_ahead(kv);
@@ -743,7 +745,7 @@ bool kv_rests(const struct kv *kv)
 {
     return kv->state == KV_SOUND && kv->frozen == NULL && kv_batch_bytes(kv) == 0 &&
            !worth_a_checkpoint(kv) && chunk_pool_bytes(kv->chunks) == 0 &&
-           kv_compaction_rests(kv);
+           kv_compaction_rests(kv) && kv_backup_rests(kv);
 }
 
 void kv_checkpoint_start(struct kv *kv)
@@ -809,6 +811,7 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
         ret_stats->disk_free_bytes = 0;
     ret_stats->full = kv->state == KV_FULL;
     kv_compaction_get_stats(kv, ret_stats);
+    kv_backup_get_stats(kv, ret_stats);
 }
 
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records)

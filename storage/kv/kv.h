@@ -184,6 +184,8 @@ enum dueq_status kv_checkpoint(struct kv *kv);
 
 /* As dueq_compact and dueq_set_auto_compact; kv_maintain starts it. */
 enum dueq_status kv_compact(struct kv *kv);
+/* As dueq_backup; kv_maintain starts it. */
+enum dueq_status kv_backup(struct kv *kv, const char *path);
 void kv_set_auto_compact(struct kv *kv, unsigned percent, uint64_t bytes);
 
 enum dueq_durability kv_durability(const struct kv *kv);

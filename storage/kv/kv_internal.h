@@ -2,6 +2,7 @@
 #ifndef DUEQ_KV_INTERNAL_H
 #define DUEQ_KV_INTERNAL_H
 
+#include "storage/kv/backup.h"
 #include "storage/kv/batch.h"
 #include "storage/kv/checkpoint.h"
 #include "storage/kv/compaction.h"
@@ -58,6 +59,7 @@ struct kv {
     unsigned idle_turns;
     struct room_state room;
     struct kv_compaction compaction;
+    struct kv_backup backup;
     enum kv_state state;
     enum dueq_status status; /* KV_FAILED: why */
     char failure[320];

@@ -218,6 +218,7 @@ void kv_abandon(struct kv *kv)
 {
     if (kv == NULL)
         return;
+    kv_backup_stop(kv);
     checkpoint_free(kv->checkpoint);
     journal_close(kv->journal);
     lmdb_store_close(kv->lmdb);
@@ -242,6 +243,7 @@ enum dueq_status kv_close(struct kv *kv)
 
     if (kv == NULL)
         return DUEQ_OK;
+    kv_backup_stop(kv);
     status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : journal_sync(kv->journal);
     kv_abandon(kv);
     return status;

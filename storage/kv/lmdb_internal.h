@@ -68,6 +68,11 @@ struct lmdb_store {
 /* What an error of LMDB or errno means; notes it. */
 enum dueq_status lmdb_status_of(struct lmdb_store *store, int error);
 
+/* The owner's: it uses its snapshot, which the checkpoint thread does not renew now. */
+void lmdb_pin(struct lmdb_store *store);
+/* The owner's: ends one of file->uses. */
+void lmdb_leave_file(struct lmdb_store *store, struct lmdb_file *file);
+
 /* ---- lmdb_copy.c */
 
 /* Sets store->data. path: of data.mdb. 0, or errno. */

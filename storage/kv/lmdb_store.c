@@ -331,7 +331,7 @@ void lmdb_store_close(struct lmdb_store *store)
 
 /* The file before is the checkpoint thread's when nobody reads it any more: to unmap and close
  * it takes time. */
-static void leave_file(struct lmdb_store *store, struct lmdb_file *file)
+void lmdb_leave_file(struct lmdb_store *store, struct lmdb_file *file)
 {
     if (--file->uses == 0 && file != atomic_load(&store->file))
         atomic_store(&store->unused, file);
@@ -414,7 +414,7 @@ static enum dueq_status renew(struct lmdb_store *store)
     store->shown = file;
     file->uses++;
     if (before != NULL)
-        leave_file(store, before);
+        lmdb_leave_file(store, before);
     return DUEQ_OK;
 }
 
@@ -438,7 +438,7 @@ void lmdb_renew_released(struct lmdb_store *store)
 }
 
 /* Takes the snapshot for the owner. Waits for a running renewal, some tens of microseconds. */
-static void pin(struct lmdb_store *store)
+void lmdb_pin(struct lmdb_store *store)
 {
     int expected = RELEASED;
 
@@ -452,33 +452,33 @@ static void pin(struct lmdb_store *store)
 
 enum dueq_status lmdb_renew(struct lmdb_store *store)
 {
-    pin(store);
+    lmdb_pin(store);
     store->generation++;
     return renew(store);
 }
 
 uint64_t lmdb_generation(struct lmdb_store *store)
 {
-    pin(store);
+    lmdb_pin(store);
     return store->generation;
 }
 
 const char *lmdb_damage(struct lmdb_store *store)
 {
-    pin(store);
+    lmdb_pin(store);
     return pages_damage(store->shown->reader);
 }
 
 void lmdb_forget_damage(struct lmdb_store *store)
 {
-    pin(store);
+    lmdb_pin(store);
     pages_forget_damage(store->shown->reader);
 }
 
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value)
 {
-    pin(store);
+    lmdb_pin(store);
     return seen_by(store, store->shown->reader,
                    pages_get(store->shown->reader, key, ret_value));
 }
@@ -494,7 +494,7 @@ bool lmdb_limit_checks(struct lmdb_store *store, size_t *allowance)
 
 struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte)
 {
-    pin(store);
+    lmdb_pin(store);
     if (!pages_contain(store->shown->reader, byte))
         return NULL;
     if (store->held == NULL) {
@@ -514,14 +514,14 @@ struct lmdb_hold *lmdb_hold(struct lmdb_store *store, const void *byte)
 
 void lmdb_let_go(struct lmdb_store *store, struct lmdb_hold *hold)
 {
-    pin(store);
+    lmdb_pin(store);
     if (--hold->holders > 0)
         return;
     if (hold == store->held)
         store->held = NULL;
     else
         mdb_txn_abort(hold->txn);
-    leave_file(store, hold->file);
+    lmdb_leave_file(store, hold->file);
     store->held_count--;
     free(hold);
 }
@@ -566,7 +566,7 @@ static void pin_for(struct lmdb_cursor *cursor)
     struct lmdb_file *file;
 
     if (!cursor->writer)
-        pin(store);
+        lmdb_pin(store);
     file = cursor->writer ? atomic_load(&store->file) : store->shown;
     if (cursor->file == file->number && cursor->position.pages != NULL)
         return;
@@ -864,7 +864,7 @@ enum dueq_status lmdb_grow(struct lmdb_store *store, uint64_t bytes, uint64_t *r
     uint64_t size;
     int error;
 
-    pin(store);
+    lmdb_pin(store);
     file = atomic_load(&store->file);
     size = atomic_load(&file->allocated) + bytes;
     error = lmdb_file_allocate(file, size);
@@ -895,7 +895,7 @@ void lmdb_grow_asked(struct lmdb_store *store)
 
 uint64_t lmdb_allocated(struct lmdb_store *store)
 {
-    pin(store);
+    lmdb_pin(store);
     return atomic_load(&atomic_load(&store->file)->allocated);
 }
 
@@ -925,7 +925,7 @@ enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_ce
     struct pages_census census;
     enum dueq_status status;
 
-    pin(store);
+    lmdb_pin(store);
     status = seen_by(store, store->shown->reader, pages_check(store->shown->reader, &census));
     if (status == DUEQ_OK)
         *ret_census = (struct lmdb_census){census.records, census.pages, census.free_pages,

@@ -219,6 +219,16 @@ static enum dueq_status take_over(struct pages *pages, uint64_t after)
     return free_pages_list(pages, after, false);
 }
 
+enum dueq_status pages_begin(struct pages *pages, uint64_t txnid)
+{
+    return take_meta(pages, txnid) ? DUEQ_OK : DUEQ_NOTFOUND;
+}
+
+enum dueq_status pages_begin_list(struct pages *pages)
+{
+    return take_over(pages, 0);
+}
+
 /* On failure the view stays as it was, and so do the bits. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
 {

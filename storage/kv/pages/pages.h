@@ -42,6 +42,11 @@ void pages_free(struct pages *pages); /* NULL is fine */
  * DUEQ_NOTFOUND: the transaction is no longer one of the last two. On failure the view stays as
  * it was. */
 enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
+/* The first pages_show of a view, in two steps. pages_begin, O(1), takes note of the
+ * transaction; after DUEQ_NOTFOUND it can be called again. pages_begin_list has the rest of the
+ * cost, and may be called by another thread. */
+enum dueq_status pages_begin(struct pages *pages, uint64_t txnid);
+enum dueq_status pages_begin_list(struct pages *pages);
 
 /* Gives the memory of the map back; the system may keep it as cache. Any thread may call. Cost:
  * the pages that were in memory. */
