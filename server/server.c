@@ -670,6 +670,33 @@ static void log_compaction(struct server *server)
     server->compaction_failures = stats.compaction_failures;
 }
 
+static void log_backed_up(const struct dueq_stats *stats)
+{
+    log_write(LOG_NOTICE,
+              "The backup is complete and checked: %" PRIu64 " bytes, up to LSN %" PRIu64
+              ", in %" PRIu64 " ms",
+              stats->backup_bytes, stats->backup_lsn, stats->backup_usec_last / 1000);
+}
+
+/* One line for each. */
+static void log_backup(struct server *server)
+{
+    struct dueq_stats stats;
+
+    if (server->store == NULL)
+        return;
+    dueq_get_stats(server->store, &stats);
+    if (stats.backups > server->backups)
+        log_backed_up(&stats);
+    if (stats.backup_failures > server->backup_failures)
+        log_write(LOG_WARNING, "The backup has failed, and is removed: %s",
+                  stats.backup_status == DUEQ_FULL
+                      ? "besides disk-reserve the disk of backup-dir has no room for it"
+                      : dueq_status_text(stats.backup_status));
+    server->backups = stats.backups;
+    server->backup_failures = stats.backup_failures;
+}
+
 static void do_each_second(struct server *server)
 {
     check_sessions(server);
@@ -685,6 +712,7 @@ static void do_each_second(struct server *server)
     log_room_change(server);
     log_loading(server);
     log_compaction(server);
+    log_backup(server);
 }
 
 /* Is there work for do_each_second, or for dueq_maintain, without an event? A quiet server has

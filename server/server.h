@@ -57,6 +57,7 @@ struct server {
     bool full_logged;        /* the last line about room says that there is none */
     uint64_t compactions, compaction_failures; /* of the store, as far as the log knows them */
     enum dueq_status compaction_logged; /* the last line about one; DUEQ_OK: it succeeded */
+    uint64_t backups, backup_failures;  /* likewise */
     int64_t reopen_at;                  /* monotonic ms */
     int64_t commit_until; /* monotonic ms: end of the retries of a commit; 0: none fails */
     struct clock clock;

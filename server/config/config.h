@@ -82,6 +82,7 @@ struct config {
     uint8_t chosen[CONFIG_OPTIONS_MOST]; /* by option: a value was given, so that the profile
                                             does not say it */
     char *aclfile;                       /* path; empty: none */
+    char *backup_dir;                    /* path; empty: BACKUP is refused */
     int64_t acllog_max_len;              /* entries */
     int64_t acl_pubsub_default;          /* enum acl_channels */
     int64_t auth_delay;                  /* ms; 0: off */

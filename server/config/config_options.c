@@ -78,6 +78,8 @@ const struct option config_options[] = {
     TEXT("dir", dir, "./data", CHANGE_TO_SAME, "data directory"),
     TEXT("run-as", run_as, "", CHANGE_NEVER,
          "USER or USER:GROUP to become, from root, when the ports are open"),
+    TEXT("backup-dir", backup_dir, "", CHANGE_NEVER,
+         "where BACKUP makes backups; empty: nowhere"),
     OF_KIND(config_kind_yesno, "sandbox", sandbox, "no", CHANGE_NEVER,
             "give up system calls that a server has no use for"),
     OF_KIND(config_kind_secret, "requirepass", requirepass, "", CHANGE_FREELY,

@@ -55,6 +55,7 @@
     X(pubsub)                                                                                  \
     X(transaction)                                                                             \
     X(acl)                                                                                     \
+    X(backup)                                                                                  \
     X(command)                                                                                 \
     X(config)                                                                                  \
     X(debug)                                                                                   \

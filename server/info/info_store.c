@@ -65,6 +65,21 @@ static void info_compaction(struct buffer *text, const struct dueq_stats *stats)
     info_line(text, "compaction_returned_bytes:%" PRIu64, stats->compaction_returned_bytes);
 }
 
+static void info_backup(struct buffer *text, const struct dueq_stats *stats)
+{
+    bool ended = stats->backups + stats->backup_failures > 0;
+
+    info_line(text, "backup_in_progress:%d", stats->backup_running);
+    info_line(text, "backups:%" PRIu64, stats->backups);
+    info_line(text, "backup_failures:%" PRIu64, stats->backup_failures);
+    info_line(text, "backup_last_status:%s",
+              ended ? dueq_status_text(stats->backup_status) : "none");
+    info_line(text, "backup_last_lsn:%" PRIu64, stats->backup_lsn);
+    info_line(text, "backup_last_bytes:%" PRIu64, stats->backup_bytes);
+    info_line(text, "backup_last_usec:%" PRIu64, stats->backup_usec_last);
+    info_line(text, "backup_copied_bytes:%" PRIu64, stats->backup_copied_bytes);
+}
+
 void info_store_journal(struct context *context, struct buffer *text)
 {
     struct dueq_stats stats;
@@ -112,6 +127,7 @@ void info_store_journal(struct context *context, struct buffer *text)
     info_line(text, "data_file_bytes:%" PRIu64, stats.data_file_bytes);
     info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
     info_compaction(text, &stats);
+    info_backup(text, &stats);
 }
 
 /* The store keeps these sums, so that the cost does not grow with the topics: monitoring

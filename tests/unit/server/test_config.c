@@ -190,6 +190,8 @@ static const struct sample {
     {"tls-dh-params-file", "/etc/dh.pem", "integration/test_tls",
      "versions_and_ciphers_are_as_configured"},
     {"dir", "/var/lib/dueq", "integration/test_startup", "the_log_says_what_was_recovered"},
+    {"backup-dir", "/backup", "integration/test_backup_served",
+     "a_backup_of_a_busy_server_is_whole"},
     {"run-as", "dueq:adm", "integration/test_rights", "root_becomes_somebody_else"},
     {"sandbox", "yes", "integration/test_rights", "a_server_in_a_sandbox_starts_no_program"},
     {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
