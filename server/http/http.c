@@ -41,6 +41,8 @@ struct http {
     struct http_connection connections[HTTP_CONNECTIONS_MAX + 1]; /* one more is cut off */
 };
 
+static struct http *listening; /* NULL: none; libevent has no place for it in a listener */
+
 /* ---- paths */
 
 static const struct path {
@@ -202,15 +204,18 @@ static struct bufferevent *on_accepted(struct event_base *base, void *arg)
 
 /* ---- listening */
 
-/* Without descriptors the loop would report the same connection again and again. */
+/* Without descriptors the loop would report the same connection again and again. The argument
+ * is evhttp's: evhttp_bind_listener sets it. */
 static void on_accept_failed(struct evconnlistener *listener, void *arg)
 {
     static const struct timeval pause = {0, PAUSE_MS * 1000};
-    struct http *http = arg;
+    struct http *http = listening;
+    int error = errno;
 
     (void)listener;
+    (void)arg;
     server_begin_turn(http->server);
-    log_write_limited(LOG_WARNING, "http: accept: %s", strerror(errno));
+    log_write_limited(LOG_WARNING, "http: accept: %s", strerror(error));
     if (event_add(http->again, &pause) != 0)
         return;
     for (size_t i = 0; i < http->listener_count; i++)
@@ -302,6 +307,7 @@ bool http_open(struct server *server)
     if (server->http == NULL)
         return false;
     server->http->server = server;
+    listening = server->http;
     return init(server->http) && listen_on_all(server->http);
 }
 
@@ -320,6 +326,7 @@ void http_close(struct server *server)
         event_free(http->watch);
     if (http->again != NULL)
         event_free(http->again);
+    listening = NULL;
     free(http);
     server->http = NULL;
 }

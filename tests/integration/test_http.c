@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
@@ -216,6 +217,56 @@ static size_t count_descriptors(const struct server_process *server)
     return count;
 }
 
+/* Allows so many descriptors from now on; 0: as many as before. */
+static void limit_descriptors(const struct server_process *server, rlim_t most)
+{
+    struct rlimit limit;
+
+    assert_int_equal(prlimit(server->pid, RLIMIT_NOFILE, NULL, &limit), 0);
+    limit.rlim_cur = most == 0 ? limit.rlim_max : most;
+    assert_int_equal(prlimit(server->pid, RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+static int lowest_free_descriptor(const struct server_process *server)
+{
+    char path[64], target[8];
+
+    for (int fd = 0;; fd++) {
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)server->pid, fd);
+        if (readlink(path, target, sizeof(target)) < 0)
+            return fd;
+    }
+}
+
+static void wait_for_log(const struct server_process *server, const char *text)
+{
+    for (int waited = 0; waited < 10000; waited++) {
+        char *log = server_process_log(server);
+        bool found = strstr(log, text) != NULL;
+
+        free(log);
+        if (found)
+            return;
+        sleep_ms(1);
+    }
+    fail_msg("the log does not say: %s", text);
+}
+
+static void a_failed_accept_is_survived(void **state)
+{
+    struct scene *scene = *state;
+    int fd;
+
+    start(scene, NULL, NULL);
+    limit_descriptors(scene->server, (rlim_t)lowest_free_descriptor(scene->server));
+    fd = http_reach(scene->port);
+    wait_for_log(scene->server, "http: accept: Too many open files");
+    expect(scene->client, "PONG", "PING");
+    limit_descriptors(scene->server, 0);
+    http_expect_status(http_get(scene->port, "/healthz"), "200");
+    close(fd);
+}
+
 /* They send nothing, or half a request. */
 static void silent_strangers_shut_nobody_out(void **state)
 {
@@ -336,6 +387,7 @@ int main(void)
                                        http_test(paths_and_methods_are_few),
                                        http_test(a_head_has_no_body),
                                        http_test(silent_strangers_shut_nobody_out),
+                                       http_test(a_failed_accept_is_survived),
                                        http_test(a_client_that_goes_harms_nothing),
                                        http_test(odd_requests_are_refused),
                                        http_test(random_requests_are_survived),
