@@ -18,11 +18,17 @@ struct tls_context {
     SSL_CTX *ssl;
 };
 
+/* Records in a row that bring no data, after the handshake: new keys, what is refused. Each
+ * costs work, and none needs a login. */
+enum { EMPTY_MOST = 100 };
+
 struct tls {
     SSL *ssl;
     SSL_CTX *context;
     int fd;
-    bool ended; /* nothing may be sent any more */
+    bool has_begun; /* the handshake has ended */
+    unsigned empty; /* records since the last data, beginning with the handshake's end */
+    bool ended;     /* nothing may be sent any more */
     char error[200];
 };
 
@@ -221,6 +227,7 @@ static void set_rules(SSL_CTX *ssl)
                                  SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_SINGLE_DH_USE);
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY); /* a read takes one message without data */
     SSL_CTX_set_read_ahead(ssl, 0);
 }
 
@@ -271,6 +278,53 @@ struct tls *tls_new(struct tls_context *context, int fd)
     return tls;
 }
 
+/* OpenSSL has received the header of a record. */
+static void count_record(int is_sent, int version, int kind, const void *bytes, size_t size,
+                         SSL *ssl, void *arg)
+{
+    struct tls *tls = arg;
+
+    (void)version;
+    (void)bytes;
+    (void)size;
+    (void)ssl;
+    if (tls->has_begun && !is_sent && kind == SSL3_RT_HEADER)
+        tls->empty++;
+}
+
+static bool is_empty_talk(const struct tls *tls)
+{
+    return tls->empty > EMPTY_MOST;
+}
+
+/* Before a read from the socket. Some records, as a ClientHello in TLS 1.2, do not end the call
+ * of SSL_read: so the reads have to end. */
+static long limit_reads(BIO *bio, int what, const char *bytes, size_t size, int number,
+                        long detail, int returned, size_t *done)
+{
+    const struct tls *tls = (const void *)BIO_get_callback_arg(bio);
+
+    (void)bytes;
+    (void)size;
+    (void)number;
+    (void)detail;
+    (void)done;
+    if (what != BIO_CB_READ || !is_empty_talk(tls))
+        return returned;
+    BIO_clear_retry_flags(bio);
+    return -1;
+}
+
+static void watch_records(struct tls *tls)
+{
+    BIO *bio = SSL_get_rbio(tls->ssl);
+
+    SSL_set_msg_callback(tls->ssl, count_record);
+    SSL_set_msg_callback_arg(tls->ssl, tls);
+    BIO_set_callback_ex(bio, limit_reads);
+    BIO_set_callback_arg(bio, (char *)tls);
+}
+
 /* Its buffers and hashes are made when the first bytes are there: a peer that sends nothing
  * costs nothing. */
 static bool begin(struct tls *tls)
@@ -281,6 +335,7 @@ static bool begin(struct tls *tls)
     if (tls->ssl == NULL || SSL_set_fd(tls->ssl, tls->fd) != 1)
         return false;
     SSL_set_accept_state(tls->ssl);
+    watch_records(tls);
     return true;
 }
 
@@ -348,8 +403,10 @@ enum tls_result tls_handshake(struct tls *tls)
     if (tls->ssl == NULL && !begin(tls))
         return broken(tls, "no memory");
     returned = SSL_do_handshake(tls->ssl);
-    if (returned == 1)
+    if (returned == 1) {
+        tls->has_begun = true;
         return TLS_DONE;
+    }
     result = result_of(tls, returned);
     return result == TLS_ENDED ? broken(tls, "the peer has closed") : result;
 }
@@ -360,9 +417,13 @@ enum tls_result tls_read(struct tls *tls, void *bytes, size_t size, size_t *ret_
 
     forget_errors();
     returned = SSL_read_ex(tls->ssl, bytes, size, ret_got);
-    if (returned > 0)
+    if (returned > 0) {
+        tls->empty = 0;
         return TLS_DONE;
+    }
     *ret_got = 0;
+    if (is_empty_talk(tls))
+        return broken(tls, "too many records without data");
     return result_of(tls, returned);
 }
 

@@ -41,7 +41,9 @@ void tls_free(struct tls *tls); /* NULL: no-op */
 
 /* A step of the handshake: a millisecond at most. TLS_DONE: it has ended. */
 enum tls_result tls_handshake(struct tls *tls);
-/* Reads up to `size` bytes, at least TLS_READ_LEAST. *ret_got > 0 exactly for TLS_DONE. */
+/* Reads up to `size` bytes, at least TLS_READ_LEAST. *ret_got > 0 exactly for TLS_DONE. Takes
+ * one record at most that brings none (new keys): TLS_WANTS_INPUT, though the socket may be
+ * readable. TLS_BROKEN after a hundred of these in a row. */
 enum tls_result tls_read(struct tls *tls, void *bytes, size_t size, size_t *ret_got);
 /* Writes some of the bytes. After TLS_WANTS_OUTPUT the next call must begin with the same
  * bytes, at any address, and have as many or more. *ret_put > 0 exactly for TLS_DONE. */

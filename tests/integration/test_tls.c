@@ -244,6 +244,42 @@ static void a_client_cannot_negotiate_again(void **state)
     assert_true(is_served(port, identity));
 }
 
+/* False: the server has closed the connection. */
+static bool change_keys(struct tls_client *client, int times)
+{
+    for (int i = 0; i < times; i++)
+        if (SSL_key_update(client->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) != 1 ||
+            SSL_do_handshake(client->ssl) != 1)
+            return false;
+    return true;
+}
+
+static void keys_change_between_requests(void **state)
+{
+    struct tls_client client;
+    open_tls(state, &client, serve(state, "no"));
+    for (int round = 0; round < 5; round++) {
+        assert_true(change_keys(&client, 50));
+        tls_expect(&client, "+PONG\r\n", "PING\r\n");
+    }
+    tls_close(&client);
+}
+
+/* They cost the server work, and a client needs no login for them. */
+static void who_only_changes_keys_is_cut_off(void **state)
+{
+    struct tls_client client;
+    size_t put;
+    char byte;
+    open_tls(state, &client, serve(state, "no"));
+    expect(served_client(state), "OK", "CONFIG SET loglevel verbose");
+    if (change_keys(&client, 300) && SSL_write_ex(client.ssl, "PING\r\n", 6, &put) == 1)
+        assert_false(tls_get(&client, &byte, 1));
+    tls_close(&client);
+    await_clients(served_client(state), 1);
+    expect_logged(state, "too many records without data");
+}
+
 /* ---- other certificates while it runs */
 
 static void replace(void **state, const char *name, const char *by)
@@ -564,6 +600,8 @@ int main(void)
         served_test(a_key_may_have_a_password),
         served_test(sessions_are_resumed_if_wanted),
         served_test(a_client_cannot_negotiate_again),
+        served_test(keys_change_between_requests),
+        served_test(who_only_changes_keys_is_cut_off),
         served_test(certificates_are_read_again),
         served_test(a_bad_certificate_keeps_the_old_one),
         served_test(a_port_without_certificates_is_refused),
