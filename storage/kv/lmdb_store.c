@@ -836,8 +836,8 @@ void lmdb_drop_after_commits(struct lmdb_store *store)
 
 void lmdb_drop(struct lmdb_store *store)
 {
-    if (store->shown != NULL)
-        lmdb_file_drop(store->shown);
+    lmdb_pin(store);
+    lmdb_file_drop(store->shown);
 }
 
 enum dueq_status lmdb_sync(struct lmdb_store *store)

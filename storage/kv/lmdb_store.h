@@ -96,7 +96,7 @@ enum dueq_status lmdb_sync(struct lmdb_store *store);
 /* From now on the pages that were read leave memory after each commit. For a device
  * with little memory: the system may keep them as cache, and they are read again. */
 void lmdb_drop_after_commits(struct lmdb_store *store);
-/* The same now, for what the owner has read. */
+/* The same now, for what the owner has read. Pins the snapshot, as each read does. */
 void lmdb_drop(struct lmdb_store *store);
 void lmdb_abort(struct lmdb_txn *txn);
 

@@ -102,6 +102,22 @@ static void the_owner_meets_what_the_renewal_met(void **state)
     assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
 }
 
+/* The checkpoint thread may unmap and free the file of a released snapshot after a compaction.
+ */
+static void dropping_pages_pins_what_is_shown(void **state)
+{
+    uint64_t before = lmdb_generation(test.store);
+
+    (void)state;
+    lmdb_release_snapshot(test.store);
+    lmdb_drop(test.store);
+    lmdb_renew_released(test.store);
+    assert_int_equal(lmdb_generation(test.store), before);
+    lmdb_release_snapshot(test.store);
+    lmdb_renew_released(test.store);
+    assert_int_equal(lmdb_generation(test.store), before + 1);
+}
+
 /* lmdb_damage reports what the last read has found. */
 static void damage_is_forgotten(void **state)
 {
@@ -395,6 +411,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_owner_meets_what_the_renewal_met, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(dropping_pages_pins_what_is_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(metas_that_change_are_met_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_list_that_the_file_cuts_off_is_no_signal, set_up,
