@@ -90,7 +90,7 @@ static int64_t update_expires(const struct queue *queue, const struct job *job,
     if (job->state.state == PHASE_PENDING)
         from = queue_clock_of(queue, job->state.clock, job->state.due);
     else if (job->state.expires < SAFE_TIME_MAX && job->body.ttl != DUEQ_DEFAULT)
-        from = job->state.expires - job->body.ttl;
+        from = job->state.expires - safe_time_clamp(job->body.ttl);
     return job_record_ttl_end(body, from);
 }
 

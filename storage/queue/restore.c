@@ -7,7 +7,9 @@
 #include "storage/queue/push.h"
 
 enum { RECORDS_USUAL = 4096 }; /* bytes: keys, numbers, and the id three times */
-#define SEQ_MAX ((uint64_t)1 << 40)
+
+/* Of seqs and tokens: no store comes so far, and a token is an int64_t. */
+#define NUMBER_MAX ((uint64_t)SAFE_TIME_MAX)
 
 /* ---- topics */
 
@@ -23,11 +25,15 @@ enum dueq_status queue_whole_topic(struct queue *queue, struct dueq_slice name,
     return status;
 }
 
+static bool has_numbers(const struct whole_topic *topic)
+{
+    return topic->next_seq > 0 && topic->next_seq <= NUMBER_MAX && topic->next_token > 0 &&
+           topic->next_token <= NUMBER_MAX;
+}
+
 static bool is_topic(const struct whole_topic *topic)
 {
-    return topic->next_seq > 0 && topic->next_seq <= SEQ_MAX && topic->next_token > 0 &&
-           topic->next_token <= SEQ_MAX &&
-           topic->paused <= (TOPIC_PAUSED_IN | TOPIC_PAUSED_OUT) &&
+    return has_numbers(topic) && topic->paused <= (TOPIC_PAUSED_IN | TOPIC_PAUSED_OUT) &&
            (topic->paused_until == DUEQ_NEVER ||
             (topic->paused_until >= SAFE_TIME_MIN && topic->paused_until <= SAFE_TIME_MAX));
 }
@@ -73,16 +79,19 @@ void queue_get_outliving(const struct queue *queue, struct whole_topic *ret_numb
                                         .totals = queue->counters.totals};
 }
 
-void queue_set_outliving(struct queue *queue, const struct whole_topic *numbers)
+enum dueq_status queue_set_outliving(struct queue *queue, const struct whole_topic *numbers)
 {
     struct counters *counters = &queue->counters;
 
+    if (!has_numbers(numbers))
+        return DUEQ_INVALID;
     counters->next_seq = numbers->next_seq;
     counters->next_token = numbers->next_token;
     counters->totals = numbers->totals;
     counters->dirty = true;
     topic_add_totals(&queue->totals, &numbers->totals);
     keep_most(queue, numbers->next_seq, numbers->next_token);
+    return DUEQ_OK;
 }
 
 /* ---- reading jobs */
@@ -165,9 +174,10 @@ static bool is_count(int64_t number)
     return number >= 0 && number <= SAFE_TIME_MAX;
 }
 
+/* As large as a push may set it. */
 static bool is_option(int64_t number)
 {
-    return number == DUEQ_DEFAULT || is_count(number);
+    return number >= DUEQ_DEFAULT;
 }
 
 static bool has_options(const struct job_body *body)
@@ -179,7 +189,7 @@ static bool has_options(const struct job_body *body)
         if (!is_option(options[i]))
             return false;
     for (size_t i = 0; i < body->step_count; i++)
-        if (!is_count(body->steps[i]))
+        if (body->steps[i] < 0)
             return false;
     return is_option(body->jitter) && body->jitter <= 100;
 }

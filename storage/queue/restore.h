@@ -47,9 +47,9 @@ enum dueq_status queue_restore_topic(struct queue *queue, struct dueq_slice name
 enum dueq_status queue_restore_job(struct queue *queue, struct dueq_slice name,
                                    const struct whole_job *job, struct dueq_time time);
 
-/* What outlives topics: the numbers with which new ones begin, and the totals of dropped ones.
- * Of the totals in *numbers nothing else is used. */
+/* What outlives topics: the numbers with which new ones begin, and the totals of dropped ones;
+ * nothing else of *numbers is used. DUEQ_INVALID: a number that no store can have. */
 void queue_get_outliving(const struct queue *queue, struct whole_topic *ret_numbers);
-void queue_set_outliving(struct queue *queue, const struct whole_topic *numbers);
+enum dueq_status queue_set_outliving(struct queue *queue, const struct whole_topic *numbers);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
@@ -326,6 +327,97 @@ static void a_damaged_dump_is_refused(void **state)
     load_fails(server, "sed '5s/\"due\":/\"due\":499999/'", "line 5: argument out of range");
 }
 
+/* With those numbers new topics begin. */
+static void a_head_with_numbers_that_no_store_has_is_refused(void **state)
+{
+    struct server_process *server = fill_server("");
+
+    (void)state;
+    server_process_stop(server);
+    free(dump_path(server, server->data, "dump"));
+    load_fails(server, "sed '1s/\"topics\":{/&\"next_seq\":0/'",
+               "line 1: argument out of range");
+    load_fails(server, "sed '1s/\"topics\":{/&\"next_token\":0/'",
+               "line 1: argument out of range");
+    load_fails(server, "sed '1s/\"topics\":{/&\"next_seq\":9223372036854775807/'",
+               "line 1: argument out of range");
+    load_fails(server, "sed '1s/\"topics\":{/&\"next_token\":9223372036854775807/'",
+               "line 1: argument out of range");
+    load_fails(server, "sed '1s/\"ahead\":-*[0-9]*/\"ahead\":9223372036854775807/'",
+               "line 1: the first line");
+    load_fails(server, "sed '1s/\"since_boot\":-*[0-9]*/\"since_boot\":-9223372036854775807/'",
+               "line 1: the first line");
+}
+
+static int load(const char *dir, const char *dump)
+{
+    return run_shell(output, sizeof(output), "%s load %s < %s", server_binary(), dir, dump);
+}
+
+static mode_t mode_of(const char *dir)
+{
+    struct stat found;
+
+    assert_int_equal(stat(dir, &found), 0);
+    return found.st_mode & 07777;
+}
+
+static void an_empty_directory_is_filled_and_keeps_its_mode(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *dir = server_process_path(server, "new"),
+         *slashes = server_process_path(server, "new//"),
+         *link = server_process_path(server, "link"), *dump;
+
+    (void)state;
+    server_process_stop(server);
+    dump = dump_path(server, server->data, "dump");
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(chmod(dir, 02750), 0);
+    assert_int_equal(load(slashes, "/dev/null"), 1);
+    expect_output("the dump is cut off");
+    assert_int_equal(mode_of(dir), 02750);
+    assert_int_equal(load(slashes, dump), 0);
+    assert_int_equal(mode_of(dir), 02750);
+    assert_int_equal(check(dir), 0);
+    assert_int_equal(load(slashes, dump), 2);
+    expect_output("not empty");
+    assert_int_equal(run_shell(output, sizeof(output), "rm -r %s", dir), 0);
+    assert_int_equal(symlink(dir, link), 0);
+    assert_int_equal(load(link, dump), 2);
+    assert_int_equal(load(slashes, dump), 0);
+    assert_int_equal(mode_of(dir), 0700);
+    free(dir);
+    free(slashes);
+    free(link);
+    free(dump);
+}
+
+/* The owner of another can be kept by root only. */
+static void the_owner_of_an_empty_directory_stays(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *dir = server_process_path(server, "owned"), *dump;
+    struct stat found;
+
+    (void)state;
+    server_process_stop(server);
+    dump = dump_path(server, server->data, "dump");
+    assert_int_equal(mkdir(dir, 0700), 0);
+    if (chown(dir, 12345, 23456) == 0) {
+        assert_int_equal(load(dir, dump), 0);
+        assert_int_equal(stat(dir, &found), 0);
+        assert_int_equal(found.st_uid, 12345);
+        assert_int_equal(found.st_gid, 23456);
+        assert_int_equal(
+            run_shell(output, sizeof(output), "find %s ! -user 12345 -o ! -group 23456", dir),
+            0);
+        assert_string_equal(output, "");
+    }
+    free(dir);
+    free(dump);
+}
+
 static void dump_and_load_take_no_directory_in_use(void **state)
 {
     struct server_process *server = fill_server("");
@@ -355,6 +447,9 @@ int main(void)
         cmocka_unit_test_teardown(a_dump_of_what_was_loaded_is_the_same, tear_down),
         cmocka_unit_test_teardown(a_server_goes_on_with_what_was_loaded, tear_down),
         cmocka_unit_test_teardown(a_damaged_dump_is_refused, tear_down),
+        cmocka_unit_test_teardown(a_head_with_numbers_that_no_store_has_is_refused, tear_down),
+        cmocka_unit_test_teardown(an_empty_directory_is_filled_and_keeps_its_mode, tear_down),
+        cmocka_unit_test_teardown(the_owner_of_an_empty_directory_stays, tear_down),
         cmocka_unit_test_teardown(dump_and_load_take_no_directory_in_use, tear_down),
     };
 

@@ -160,6 +160,11 @@ static bool write_history(json_t *object, struct dueq_slice history)
     return json_object_set_new(object, "attempts", array) == 0;
 }
 
+static bool is_safe(int64_t time)
+{
+    return time >= SAFE_TIME_MIN && time <= SAFE_TIME_MAX;
+}
+
 static bool read_attempt(const json_t *object, struct dueq_attempt *ret_attempt)
 {
     const char *outcome = json_string_value(json_object_get(object, "outcome"));
@@ -170,9 +175,8 @@ static bool read_attempt(const json_t *object, struct dueq_attempt *ret_attempt)
             ret_attempt->outcome = (enum dueq_outcome)i;
     return (int)ret_attempt->outcome < DUEQ_OUTCOMES &&
            json_get_fields(object, attempt_fields, COUNT(attempt_fields), ret_attempt) &&
-           ret_attempt->worker.size <= DUEQ_WORKER_MAX && ret_attempt->ended >= SAFE_TIME_MIN &&
-           ret_attempt->ended <= SAFE_TIME_MAX && ret_attempt->duration >= SAFE_TIME_MIN &&
-           ret_attempt->duration <= SAFE_TIME_MAX;
+           ret_attempt->worker.size <= DUEQ_WORKER_MAX && is_safe(ret_attempt->ended) &&
+           is_safe(ret_attempt->duration);
 }
 
 static bool read_history(const json_t *object, uint8_t *bytes, struct dueq_slice *ret_history)
@@ -317,5 +321,5 @@ bool job_json_read_timeline(json_t *object, struct dueq_timeline *ret_line)
     ret_line->ahead = json_integer_value(json_object_get(object, "ahead"));
     ret_line->since_boot = json_integer_value(json_object_get(object, "since_boot"));
     memcpy(ret_line->boot, boot.data, DUEQ_BOOT_SIZE);
-    return true;
+    return is_safe(ret_line->ahead) && is_safe(ret_line->since_boot);
 }

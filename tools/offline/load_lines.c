@@ -12,8 +12,10 @@
 #include "tools/offline/json_bytes.h"
 #include "tools/offline/offline.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +27,9 @@
 enum { COMMIT_BYTES = 1024 * 1024 };
 
 struct load {
-    const char *dir; /* where it is made */
+    const char *dir;      /* where it is made */
+    bool replaces;        /* an empty directory: */
+    struct stat replaced; /* its owner and mode stay */
     struct dueq *store;
     struct dueq_time time;
     uint64_t line;
@@ -82,10 +86,9 @@ static bool load_head(struct load *load, json_t *object)
         return refuse(load, "the first line is not that of a dump this version knows");
     if (!open_for(load, object))
         return false;
-    queue_set_outliving(load->store->queue, &numbers);
     if (clock != NULL)
         dueq_keep_timeline(load->store, &line);
-    return true;
+    return check(load, queue_set_outliving(load->store->queue, &numbers));
 }
 
 static bool load_settings(struct load *load, json_t *object, struct dueq_slice scope)
@@ -327,10 +330,110 @@ static bool load_lines(struct load *load)
 
 /* ---- the directory */
 
+static bool complain(const char *what, const char *path)
+{
+    fprintf(stderr, "dueq: %s %s: %s\n", what, path, strerror(errno));
+    return false;
+}
+
+/* The name without slashes at its end; of a directory that is there, without links.
+ * ret_name: PATH_MAX bytes. */
+static bool find_name(const char *dir, char *ret_name)
+{
+    size_t size = strlen(dir);
+
+    if (realpath(dir, ret_name) != NULL)
+        return true;
+    while (size > 1 && dir[size - 1] == '/')
+        size--;
+    if (errno != ENOENT || size == 0 || size >= PATH_MAX)
+        return complain("load makes a directory:", dir);
+    memcpy(ret_name, dir, size);
+    ret_name[size] = '\0';
+    return true;
+}
+
+/* Sets errno when it is not. */
+static bool is_empty(const char *dir)
+{
+    DIR *entries = opendir(dir);
+    const struct dirent *entry;
+
+    if (entries == NULL)
+        return false;
+    errno = 0;
+    while ((entry = readdir(entries)) != NULL && errno == 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            errno = ENOTEMPTY;
+    closedir(entries);
+    return errno == 0;
+}
+
+/* Rename puts a directory in the place of an empty one, but not of a mount point. */
+static bool can_be_replaced(struct load *load, const char *dir)
+{
+    struct statx more;
+
+    if (lstat(dir, &load->replaced) != 0)
+        return errno == ENOENT;
+    load->replaces = true;
+    if (statx(AT_FDCWD, dir, AT_SYMLINK_NOFOLLOW, 0, &more) == 0 &&
+        (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
+        errno = EBUSY;
+        return false;
+    }
+    return is_empty(dir);
+}
+
+/* Of an earlier load nothing may be left but an empty directory. */
+static bool make_beside(const struct load *load)
+{
+    if ((rmdir(load->dir) != 0 && errno != ENOENT) || mkdir(load->dir, 0700) != 0)
+        return complain("load makes the directory", load->dir);
+    if (!load->replaces || chown(load->dir, load->replaced.st_uid, load->replaced.st_gid) == 0)
+        return true;
+    complain("the owner of the empty directory cannot be kept by", load->dir);
+    rmdir(load->dir);
+    return false;
+}
+
+static uid_t owner; /* for give, to which nftw hands no argument */
+static gid_t group;
+
+static int give(const char *path, const struct stat *found, int type, struct FTW *at)
+{
+    (void)found;
+    (void)type;
+    (void)at;
+    return lchown(path, owner, group);
+}
+
+/* The files get the owner too: those who start a service see to it only when the directory has
+ * another one. */
+static bool keep_owner_and_mode(const struct load *load)
+{
+    const struct stat *kept = &load->replaced;
+    bool done;
+    int fd;
+
+    if (!load->replaces)
+        return true;
+    owner = kept->st_uid;
+    group = kept->st_gid;
+    fd = open(load->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    done = fd >= 0 && nftw(load->dir, give, 8, FTW_PHYS) == 0 &&
+           fchmod(fd, kept->st_mode & 07777) == 0 && syncfs(fd) == 0;
+    if (!done)
+        complain("owner and mode of the empty directory cannot be kept by", load->dir);
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
 /* Its syncs and its rename, so that a power cut afterwards leaves all of it. */
 static bool put_in_place(struct load *load, const char *dir)
 {
-    char parent[PATH_MAX];
+    char parent[PATH_MAX + sizeof("/..")];
     int fd;
 
     if (rename(load->dir, dir) != 0) {
@@ -370,36 +473,36 @@ static int report(const struct load *load)
                : OFFLINE_FAILED;
 }
 
-/* A directory that is there must be empty; rename refuses any other. */
-static bool is_free(const char *dir)
+/* name, path: PATH_MAX bytes; the directory, and the one that is made beside it. */
+static bool prepare(struct load *load, const char *dir, char *name, char *path)
 {
-    if (rmdir(dir) == 0 || errno == ENOENT)
-        return true;
-    fprintf(stderr, "dueq: load makes a directory, or fills an empty one: %s: %s\n", dir,
-            strerror(errno));
-    return false;
+    if (!find_name(dir, name))
+        return false;
+    if (snprintf(path, PATH_MAX, "%s.loading", name) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return complain("load makes a directory:", name);
+    }
+    if (!can_be_replaced(load, name))
+        return complain("load makes a directory, or fills an empty one:", name);
+    return make_beside(load);
 }
 
 int load_main(const char *dir)
 {
-    char path[PATH_MAX];
+    char name[PATH_MAX], path[PATH_MAX];
     struct load load = {.dir = path};
     int result = OFFLINE_FAILED;
 
-    if (snprintf(path, sizeof(path), "%s.loading", dir) >= (int)sizeof(path) - 4) {
-        fprintf(stderr, "dueq: the name of the directory is too long\n");
-        return OFFLINE_FAILED;
-    }
-    if (!is_free(dir) || !is_free(path))
+    if (!prepare(&load, dir, name, path))
         return OFFLINE_FAILED;
     if (load_lines(&load) && commit(&load)) {
-        if (close_store(&load) && put_in_place(&load, dir))
+        if (close_store(&load) && keep_owner_and_mode(&load) && put_in_place(&load, name))
             result = OFFLINE_DONE;
     } else {
         result = report(&load);
     }
     dueq_abandon(load.store);
-    if (result != OFFLINE_DONE)
+    if (result != OFFLINE_DONE && rmdir(path) != 0)
         fprintf(stderr, "dueq: what was loaded so far is in %s\n", path);
     offline_show("", 0);
     return result;
