@@ -75,6 +75,7 @@ void config_release(struct config *config)
         if (config_option_owns_text(config_option_at(i)))
             free(*config_option_text(config, config_option_at(i)));
     free(config->file);
+    free(config->credentials);
     memset(config, 0, sizeof(*config));
 }
 
@@ -105,6 +106,7 @@ bool config_copy(const struct config *config, struct config *ret_copy)
 
     copy.users = NULL;
     good = own(&copy.file, copy.file == NULL ? 0 : strlen(copy.file));
+    good &= own(&copy.credentials, copy.credentials == NULL ? 0 : strlen(copy.credentials));
     for (size_t i = 0; i < config_option_count; i++)
         if (config_option_owns_text(config_option_at(i)))
             good &= own_text(&copy, config_option_at(i));

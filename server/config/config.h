@@ -87,6 +87,7 @@ struct config {
     int64_t acl_pubsub_default;          /* enum acl_channels */
     int64_t auth_delay;                  /* ms; 0: off */
     char *file;                          /* the file that was read; NULL: none */
+    char *credentials;                   /* what they said, as lines of a file; NULL: nothing */
     /* The lines that define users, in order: rules for server/acl/, which takes them at the
      * start. A copy of the configuration has none. */
     struct config_user *users;
@@ -123,9 +124,9 @@ bool config_read_credentials(struct config *config, const char *dir,
                              struct config_error *error);
 
 /* Writes the configuration into the file that was read, in one step. A changed option stays
- * where it was, a new one is added at the end, comments stay. False: *error says why, and the
- * file has not changed. users: whole lines that take the place of all lines that define users.
- * Blocks for two fsync. */
+ * where it was, a new one is added at the end, comments stay. What is as a credential says is
+ * not added. False: *error says why, and the file has not changed. users: whole lines that take
+ * the place of all lines that define users. Blocks for two fsync. */
 bool config_rewrite(const struct config *config, const char *users, struct config_error *error);
 
 /* Sets one option from its values, as a line of a file contains them. False: *error says why,

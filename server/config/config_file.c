@@ -134,6 +134,23 @@ static ssize_t read_secret(const char *path, char *text, size_t room)
     return size < room ? (ssize_t)size : -1;
 }
 
+/* CONFIG REWRITE compares with it: the directory may be closed to the user of run-as. */
+static bool note_credential(struct config *config, const char *name)
+{
+    size_t before = config->credentials == NULL ? 0 : strlen(config->credentials);
+    char line[CONFIG_OPTION_LINE_MAX];
+    char *lines;
+    int index = config_find((struct argument){name, strlen(name)});
+
+    config_option_line(config, config_option_at((size_t)index), line);
+    lines = realloc(config->credentials, before + strlen(line) + sizeof("\n"));
+    if (lines == NULL)
+        return false;
+    sprintf(lines + before, "%s\n", line);
+    config->credentials = lines;
+    return true;
+}
+
 static bool read_credential(struct config *config, const char *path, const char *name,
                             bool is_text, struct config_error *error)
 {
@@ -149,7 +166,8 @@ static bool read_credential(struct config *config, const char *path, const char 
         }
         value = (struct argument){text, (size_t)size};
     }
-    return config_set(config, name, &value, 1, error);
+    return config_set(config, name, &value, 1, error) &&
+           (note_credential(config, name) || config_fail(error, "out of memory"));
 }
 
 bool config_read_credentials(struct config *config, const char *dir, struct config_error *error)

@@ -2,7 +2,8 @@
  *
  * A line with the option's present value stays as it is. The first line of an option with
  * another value is replaced; further lines of the same option are removed. Options whose value
- * the file, with all that it includes, still does not give are added at its end. */
+ * the file, with all that it includes, still does not give are added at its end. What is as a
+ * credential says comes from there again: a secret does not get into the file. */
 #include "server/config/config_file.h"
 #include "server/config/config_options.h"
 
@@ -188,23 +189,39 @@ static bool carry_lines(struct rewrite *rewrite)
 
 /* ---- the new lines */
 
-/* Reads into the configuration what is written from `offset` on. */
-static bool read_back(struct rewrite *rewrite, size_t offset, struct config *config,
-                      struct config_error *error)
+static bool read_lines(struct config *config, char *lines, size_t size, const char *path,
+                       struct config_error *error)
 {
     FILE *stream;
     bool good;
 
-    if (fflush(rewrite->out) != 0)
-        return config_fail(error, "out of memory");
-    if (rewrite->size == offset)
+    if (size == 0)
         return true;
-    stream = fmemopen(rewrite->content + offset, rewrite->size - offset, "r");
+    stream = fmemopen(lines, size, "r");
     if (stream == NULL)
         return config_fail(error, strerror(errno));
-    good = config_file_read(config, stream, rewrite->config->file, error);
+    good = config_file_read(config, stream, path, error);
     fclose(stream);
     return good;
+}
+
+/* What the next start knows before it reads the file. */
+static bool read_credentials(const struct rewrite *rewrite, struct config *config,
+                             struct config_error *error)
+{
+    char *lines = rewrite->config->credentials;
+
+    return lines == NULL || read_lines(config, lines, strlen(lines), "credentials", error);
+}
+
+/* Reads into the configuration what is written from `offset` on. */
+static bool read_back(struct rewrite *rewrite, size_t offset, struct config *config,
+                      struct config_error *error)
+{
+    if (fflush(rewrite->out) != 0)
+        return config_fail(error, "out of memory");
+    return read_lines(config, rewrite->content + offset, rewrite->size - offset,
+                      rewrite->config->file, error);
 }
 
 static void sign(struct rewrite *rewrite)
@@ -247,7 +264,8 @@ static bool compose(struct rewrite *rewrite, struct config_error *error)
     if (!carry_lines(rewrite))
         return config_fail(error, strerror(errno));
     config_init(&said);
-    good = read_back(rewrite, 0, &said, error) && add_missing(rewrite, &said, error);
+    good = read_credentials(rewrite, &said, error) && read_back(rewrite, 0, &said, error) &&
+           add_missing(rewrite, &said, error);
     if (rewrite->users != NULL && rewrite->users[0] != '\0') {
         sign(rewrite);
         write_users(rewrite);
