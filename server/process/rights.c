@@ -1,6 +1,7 @@
 #include "server/process/rights.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -112,6 +113,23 @@ static bool give(const char *path, const struct rights *rights, struct rights_er
     return fail(error, "Cannot give %s to %s: %s", path, rights->name, strerror(errno));
 }
 
+/* Nor is what is no file given away: a device, a pipe and a terminal have users of their own.
+ */
+static bool give_log(const char *path, const struct rights *rights, struct rights_error *error)
+{
+    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat found;
+    bool good = fd >= 0 && fstat(fd, &found) == 0 &&
+                (!S_ISREG(found.st_mode) ||
+                 fchownat(fd, "", rights->user, rights->group, AT_EMPTY_PATH) == 0);
+
+    if (!good)
+        fail(error, "Cannot give %s to %s: %s", path, rights->name, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
 /* What is in a directory that exists is not touched: it may belong to somebody. */
 bool rights_hand_over(const struct rights *rights, const char *dir, const char *log,
                       struct rights_error *error)
@@ -120,7 +138,7 @@ bool rights_hand_over(const struct rights *rights, const char *dir, const char *
         return true;
     if (mkdir(dir, S_IRWXU) == 0 && !give(dir, rights, error))
         return false;
-    return log == NULL || give(log, rights, error);
+    return log == NULL || give_log(log, rights, error);
 }
 
 /* Once more than asked for: the promise is that there is no way back. */

@@ -29,9 +29,8 @@ struct rights {
  * must live as long as *ret_rights, whose `name` has `space` (64 bytes) for it. */
 bool rights_find(const char *who, char *space, struct rights *ret_rights,
                  struct rights_error *error);
-/* Makes the directory, if it is missing, and gives it and the log file (NULL: none) to the
- * user.
- */
+/* Makes the directory, if it is missing, and gives it and the log (NULL: none) to the user. A
+ * log that is no file, like /dev/null, stays whose it is. */
 bool rights_hand_over(const struct rights *rights, const char *dir, const char *log,
                       struct rights_error *error);
 /* Becomes the user, for good: with its groups, without capabilities, and no program that it

@@ -2,6 +2,7 @@
 #include "tests/support/client/client.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -98,6 +99,32 @@ static void root_becomes_somebody_else(void **state)
     free(data);
 }
 
+/* What is no file stays whose it is: /dev/null is everybody's. A pipe takes its place. */
+static void only_a_log_that_is_a_file_is_given_away(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char *log = server_process_path(server, "pipe");
+    char *data = server_process_path(server, "its-data");
+    struct stat found;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(server->directory, 0755), 0);
+    assert_int_equal(mkfifo(log, 0600), 0);
+    int fd = open(log, O_RDWR | O_CLOEXEC);
+    server_process_option(server, "dir", data);
+    server_process_option(server, "run-as", "65534:65533");
+    server_process_option(server, "logfile", log);
+    server_process_run(server);
+    assert_int_equal(stat(log, &found), 0);
+    assert_int_equal(found.st_uid, 0);
+    assert_int_equal(stat(data, &found), 0);
+    assert_int_equal(found.st_uid, NOBODY);
+    close(fd);
+    free(log);
+    free(data);
+}
+
 static void only_root_becomes_somebody_else(void **state)
 {
     (void)state;
@@ -140,6 +167,7 @@ int main(void)
         serving_test(a_directory_that_all_may_write_is_refused),
         serving_test(others_get_no_rights_on_its_files),
         serving_test(root_becomes_somebody_else),
+        serving_test(only_a_log_that_is_a_file_is_given_away),
         serving_test(only_root_becomes_somebody_else),
         serving_test(a_server_in_a_sandbox_starts_no_program),
     };
