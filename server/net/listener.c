@@ -227,7 +227,9 @@ static int listen_at(const struct addrinfo *where, int backlog)
 
 static void explain(const struct place *place, int error)
 {
-    if (error == EADDRINUSE)
+    if (error == 0)
+        log_write(LOG_WARNING, "bind: '%s' is not an address", place->host);
+    else if (error == EADDRINUSE)
         log_write(LOG_WARNING,
                   "Port %d on %s is taken by another program. Choose another: --port N "
                   "(make run PORT=N)",
@@ -245,16 +247,20 @@ static const char *numeric_host(const char *host)
     return strcmp(host, "::*") == 0 ? "::" : host;
 }
 
-/* May the server do without the address? As in Redis, also where the kernel has no IPv6. */
+/* Logs why there is no socket. May the server do without the address? As in Redis, also where
+ * the kernel has no IPv6. */
 static bool may_lack(const struct place *place, int error)
 {
+    explain(place, error);
+    if (error == 0)
+        return place->optional;
     return (place->optional && error == EADDRNOTAVAIL) || error == EAFNOSUPPORT ||
            error == EPFNOSUPPORT || error == EPROTONOSUPPORT || error == ESOCKTNOSUPPORT ||
            error == ENOPROTOOPT;
 }
 
-/* -1: no socket, the log says why, and *ret_lacks whether the server may do without. */
-static int listen_on(const struct place *place, int backlog, bool *ret_lacks)
+/* -1: no socket, and errno; 0 there: the host is no address. */
+static int try_place(const struct place *place, int backlog)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
@@ -264,40 +270,63 @@ static int listen_on(const struct place *place, int backlog, bool *ret_lacks)
 
     snprintf(service, sizeof(service), "%d", place->port);
     if (getaddrinfo(numeric_host(place->host), service, &hints, &found) != 0) {
-        log_write(LOG_WARNING, "bind: '%s' is not an address", place->host);
-        *ret_lacks = place->optional;
+        errno = 0;
         return -1;
     }
     fd = listen_at(found, backlog);
     error = errno;
     freeaddrinfo(found);
-    if (fd >= 0)
-        return fd;
-    explain(place, error);
-    *ret_lacks = may_lack(place, error);
-    return -1;
+    errno = error;
+    return fd;
 }
 
 int listener_socket(const char *host, int port, int backlog, bool *ret_lacks)
 {
     struct place place = {host + (host[0] == '-'), host[0] == '-', port, false};
-
-    return listen_on(&place, backlog, ret_lacks);
-}
-
-static bool open_tcp(struct server *server, const struct place *place)
-{
-    struct listener *listener;
-    bool lacks;
-    int fd = listen_on(place, (int)server->config.tcp_backlog, &lacks);
+    int fd = try_place(&place, backlog);
 
     if (fd < 0)
-        return lacks;
+        *ret_lacks = may_lack(&place, errno);
+    return fd;
+}
+
+/* Closes what the new configuration does not name; port 0: at all ports. False: nothing. */
+static bool close_left(struct server *server, int port)
+{
+    struct listener **at = &server->listeners;
+    bool closed = false;
+
+    while (*at != NULL) {
+        struct listener *listener = *at;
+
+        if (listener->kept || (port != 0 && listener->port != port)) {
+            at = &listener->next;
+            continue;
+        }
+        *at = listener->next;
+        free_listener(listener);
+        closed = true;
+    }
+    return closed;
+}
+
+/* A socket for all addresses cannot be opened beside one for a single address. The system looks
+ * at the rights first: who may not open the port does not lose the old one. */
+static bool open_tcp(struct server *server, const struct place *place)
+{
+    int backlog = (int)server->config.tcp_backlog, fd = try_place(place, backlog);
+    struct listener *listener;
+
+    if (fd < 0 && errno == EADDRINUSE && close_left(server, place->port))
+        fd = try_place(place, backlog);
+    if (fd < 0)
+        return may_lack(place, errno);
     listener = add_listener(server, fd, place->host, NULL);
     if (listener == NULL)
         return false;
     listener->port = place->port;
     listener->secure = place->secure;
+    listener->kept = true;
     return true;
 }
 
@@ -350,27 +379,19 @@ static bool open_missing(struct server *server, const struct place *place)
     return open_tcp(server, place);
 }
 
-/* Closes the ports that the configuration does not name, and opens those that it names and that
- * are not open: a socket that stays loses no client. All old ones are closed first, because one
- * for all addresses cannot be opened beside one for a single address. */
+/* Opens the ports that the configuration names and that are not open, and then closes those
+ * that it does not name: a socket that stays loses no client. False: one could not be opened,
+ * and of those that were open only what was in the way is closed. */
 static bool follow(struct server *server, const struct config *config)
 {
-    struct listener **at = &server->listeners;
+    bool good;
 
-    for (struct listener *each = *at; each != NULL; each = each->next)
+    for (struct listener *each = server->listeners; each != NULL; each = each->next)
         each->kept = each->host == NULL;
-    visit_places(server, config, keep);
-    while (*at != NULL) {
-        struct listener *listener = *at;
-
-        if (listener->kept) {
-            at = &listener->next;
-            continue;
-        }
-        *at = listener->next;
-        free_listener(listener);
-    }
-    return visit_places(server, config, open_missing);
+    good = visit_places(server, config, keep) && visit_places(server, config, open_missing);
+    if (good)
+        close_left(server, 0);
+    return good;
 }
 
 const char *listeners_change(struct server *server, const struct config *changed,
@@ -383,8 +404,10 @@ const char *listeners_change(struct server *server, const struct config *changed
         return NULL;
     if (follow(server, changed))
         return NULL;
-    if (!follow(server, config))
+    if (!follow(server, config)) {
         log_write(LOG_WARNING, "The ports of before could not be opened again");
+        close_left(server, 0);
+    }
     snprintf(error->text, sizeof(error->text), "%s",
              moved ? "Failed to bind to specified addresses."
                    : "Unable to listen on this port. Check server logs.");

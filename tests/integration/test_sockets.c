@@ -78,6 +78,35 @@ static void a_port_that_is_taken_changes_nothing(void **state)
     assert_true(answers("127.0.0.1", taken));
 }
 
+/* The inode of the socket that listens at the port on 127.0.0.1; a new one has another. */
+static unsigned long socket_at(int port)
+{
+    char text[64];
+    run_shell(text, sizeof(text),
+              "awk '$2 == \"0100007F:%04X\" && $4 == \"0A\" {print $10}' /proc/net/tcp", port);
+    unsigned long inode = strtoul(text, NULL, 10);
+    assert_int_not_equal(inode, 0);
+    return inode;
+}
+
+/* A user without rights could not open a port below 1024 again. */
+static void a_change_that_fails_leaves_the_sockets_open(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    int taken = free_port(), fd = take_port(taken);
+    unsigned long before = socket_at(server->port);
+    expect(client, PORT_FAILED, "CONFIG SET port %d", taken);
+    assert_int_equal(socket_at(server->port), before);
+    expect(client, BIND_FAILED, "CONFIG SET bind %s", "127.0.0.2 192.0.2.1");
+    assert_int_equal(socket_at(server->port), before);
+    assert_false(answers("127.0.0.2", server->port));
+    expect(client, BIND_FAILED, "CONFIG SET bind %s", "* 192.0.2.1");
+    assert_true(answers("127.0.0.1", server->port));
+    assert_false(answers("127.0.0.2", server->port));
+    close(fd);
+}
+
 static void bind_changes_from_one_to_all_and_back(void **state)
 {
     struct server_process *server = served_server(state);
@@ -204,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         served_test(the_port_changes_and_clients_stay),
         served_test(a_port_that_is_taken_changes_nothing),
+        served_test(a_change_that_fails_leaves_the_sockets_open),
         served_test(bind_changes_from_one_to_all_and_back),
         served_test(the_machine_may_lack_an_address_after_a_minus),
         serving_test(it_listens_on_ipv6),
