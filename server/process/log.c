@@ -3,6 +3,7 @@
 #include "server/process/log_daemons.h"
 #include "server/process/log_json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,10 +59,16 @@ void log_to_journald(const char *ident)
 
 void log_reopen(void)
 {
-    FILE *file = log_state.path == NULL ? NULL : fopen(log_state.path, "ae");
+    FILE *file;
 
-    if (file == NULL)
-        return; /* lines go to the old file */
+    if (log_state.path == NULL)
+        return;
+    file = fopen(log_state.path, "ae");
+    if (file == NULL) {
+        log_write(LOG_WARNING, "Cannot open the log %s: %s. Lines go on to the old file",
+                  log_state.path, strerror(errno));
+        return;
+    }
     fclose(log_state.file);
     log_state.file = file;
 }

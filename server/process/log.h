@@ -22,7 +22,9 @@ void log_set_format(enum log_format format);
  * misses it. journald gets fields; when it reads the standard output, lines go to it once. */
 void log_to_syslog(const char *ident, int facility);
 void log_to_journald(const char *ident);
-void log_reopen(void); /* after the file was moved away */
+/* After the file was moved away. When that fails, the old one stays, and a line in it says why.
+ */
+void log_reopen(void);
 /* Writes one line of at most LOG_LINE_MAX bytes. Bytes that are not printable become '?', in
  * JSON their escapes; there, what is not UTF-8 becomes U+FFFD. */
 enum { LOG_LINE_MAX = 1024 };

@@ -126,6 +126,8 @@ static void a_log_that_cannot_be_reopened_goes_on_in_the_old_file(void **state)
     assert_int_equal(rename(path_of("log"), path_of("log.1")), 0);
     assert_int_equal(symlink("nosuch/log", path_of("log")), 0);
     log_reopen();
+    assert_non_null(strstr(content_of("log.1"), " # Cannot open the log "));
+    assert_non_null(strstr(content_of("log.1"), "No such file or directory"));
     log_write(LOG_NOTICE, "still here");
     assert_non_null(strstr(content_of("log.1"), "still here\n"));
 }
