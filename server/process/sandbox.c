@@ -3,6 +3,7 @@
 #include "server/process/log.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <ucontext.h>
@@ -23,9 +25,9 @@ static const char *const allowed[] = {
     "lseek", "_llseek", "fsync", "fdatasync", "sync_file_range", "sync_file_range2",
     "ftruncate", "ftruncate64", "fallocate", "fadvise64", "fadvise64_64", "arm_fadvise64_64",
     "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir",
-    "link", "linkat", "readlink", "readlinkat", "access", "faccessat", "faccessat2", "flock",
-    "fcntl", "fcntl64", "getdents", "getdents64", "copy_file_range", "sendfile", "sendfile64",
-    "umask", "fchmod", "fchown", "fchown32", "dup", "dup2", "dup3", "ioctl",
+    "getcwd", "link", "linkat", "readlink", "readlinkat", "access", "faccessat", "faccessat2",
+    "flock", "fcntl", "fcntl64", "getdents", "getdents64", "copy_file_range", "sendfile",
+    "sendfile64", "umask", "fchmod", "fchown", "fchown32", "dup", "dup2", "dup3",
     /* memory */
     "munmap", "mremap", "madvise", "msync", "brk", "mincore", "membarrier",
     /* threads and time */
@@ -46,6 +48,9 @@ static const char *const allowed[] = {
 
 static const int families[] = {AF_INET, AF_INET6, AF_UNIX};
 
+/* Of libevent and OpenSSL; of the connections; is it a terminal (glibc, musl)? */
+static const unsigned long controls[] = {FIONREAD, FIONBIO, SIOCOUTQ, TCGETS, TIOCGWINSZ};
+
 /* ---- what is refused */
 
 /* The place of a call's result in the state that the handler returns to. Where it is not known,
@@ -65,11 +70,12 @@ static const int families[] = {AF_INET, AF_INET6, AF_UNIX};
 #ifdef RESULT
 #define REFUSAL SCMP_ACT_TRAP
 
-enum { CALLS = 1024 };
+enum { CALLS = 1024, FROM_FILTER = 1 /* SYS_SECCOMP, which not every libc names */ };
 
 static atomic_bool told[CALLS];
 
-/* It comes in the thread that made the call, in the place of the call. */
+/* It comes in the thread that made the call, in the place of the call. A process that sends the
+ * signal interrupts anything: no register is touched. */
 static void on_refused(int number, siginfo_t *info, void *arg)
 {
     unsigned call = (unsigned)info->si_syscall;
@@ -77,6 +83,8 @@ static void on_refused(int number, siginfo_t *info, void *arg)
     char *name;
 
     (void)number;
+    if (info->si_code != FROM_FILTER)
+        return;
     RESULT((ucontext_t *)arg) = (unsigned long)-EPERM;
     if (call >= CALLS || !atomic_exchange(&told[call], true)) {
         name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)call);
@@ -136,6 +144,16 @@ static bool allow_families(scmp_filter_ctx filter)
     return good;
 }
 
+/* Not TIOCSTI, which types into the terminal of whoever started the server. */
+static bool allow_controls(scmp_filter_ctx filter)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++)
+        good = good && allow_if(filter, "ioctl", 1, UINT32_MAX, (uint64_t)controls[i]);
+    return good;
+}
+
 /* Threads, but no processes. The flags of clone3 cannot be seen, and without it libc takes
  * clone.
  */
@@ -158,7 +176,7 @@ bool sandbox_enter(const char **ret_why)
     int error = -ENOMEM;
 
     if (filter != NULL && allow_all(filter) && allow_families(filter) &&
-        allow_threads(filter) && allow_data_memory(filter)) {
+        allow_controls(filter) && allow_threads(filter) && allow_data_memory(filter)) {
         seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree, not a list */
         catch_refusals();
         error = seccomp_load(filter);
