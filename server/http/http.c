@@ -17,12 +17,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, LISTENERS_MAX = 16, PAUSE_MS = 100 };
+enum { BACKLOG = 64, LISTENERS_MAX = 16, PAUSE_MS = 100, CROWD_MS = 1 };
+
+/* One more is accepted, so that the oldest can make room for it. */
+enum { PLACES = HTTP_CONNECTIONS_MAX + 1 };
 
 /* evhttp does not tell when a connection ends: the inode of its socket does. */
 struct http_connection {
     struct bufferevent *fresh; /* accepted in this turn; its socket is not known yet */
-    int fd;                    /* -1: the place is free */
+    int fd;                    /* -1: not known, or the place is free */
+    bool is_cut_off;           /* and still open: evhttp looks at it when it has replied */
     dev_t device;
     ino_t inode;
     int64_t accepted; /* monotonic ms */
@@ -37,8 +41,8 @@ struct http {
     struct event *again; /* a timer, while none is accepted */
     struct evconnlistener *listeners[LISTENERS_MAX];
     size_t listener_count;
-    uint64_t accepted;                                            /* connections so far */
-    struct http_connection connections[HTTP_CONNECTIONS_MAX + 1]; /* one more is cut off */
+    uint64_t accepted; /* connections so far */
+    struct http_connection connections[PLACES];
 };
 
 static struct http *listening; /* NULL: none; libevent has no place for it in a listener */
@@ -88,11 +92,12 @@ static bool is_alive(const struct http_connection *connection)
            found.st_dev == connection->device && found.st_ino == connection->inode;
 }
 
-/* evhttp sees the end of the connection, and closes it. */
+/* evhttp sees the end of the connection, and closes it; not before it has replied. */
 static void cut_off(struct http_connection *connection)
 {
     if (is_alive(connection))
         shutdown(connection->fd, SHUT_RDWR);
+    connection->is_cut_off = true;
 }
 
 static void learn_socket(struct http *http, struct http_connection *connection)
@@ -117,32 +122,51 @@ static size_t count_connections(struct http *http)
     int64_t now = http->server->clock.last.monotonic;
     size_t count = 0;
 
-    for (size_t i = 0; i <= HTTP_CONNECTIONS_MAX; i++) {
+    for (size_t i = 0; i < PLACES; i++) {
         struct http_connection *connection = &http->connections[i];
 
         if (!is_alive(connection))
             connection->fd = -1;
         else if (now - connection->accepted >= HTTP_LIFE_MS)
             cut_off(connection);
-        count += connection->fd >= 0;
+        count += connection->fd >= 0 || connection->fresh != NULL;
     }
     return count;
 }
 
+/* One at a time: until it is closed, no other has to go. */
 static void cut_off_oldest(struct http *http)
 {
     struct http_connection *oldest = NULL;
 
-    for (size_t i = 0; i <= HTTP_CONNECTIONS_MAX; i++) {
+    for (size_t i = 0; i < PLACES; i++) {
         struct http_connection *connection = &http->connections[i];
 
-        if (connection->fd >= 0 && (oldest == NULL || connection->serial < oldest->serial))
+        if (connection->fd < 0)
+            continue;
+        if (connection->is_cut_off)
+            return;
+        if (oldest == NULL || connection->serial < oldest->serial)
             oldest = connection;
     }
-    if (oldest != NULL) {
+    if (oldest != NULL)
         cut_off(oldest);
-        oldest->fd = -1; /* its place may be taken before evhttp has closed it */
-    }
+}
+
+/* None is accepted until then. */
+static void pause_listening(struct http *http, int64_t ms)
+{
+    struct timeval pause = {0, ms * 1000};
+
+    if (event_add(http->again, &pause) != 0)
+        return;
+    for (size_t i = 0; i < http->listener_count; i++)
+        evconnlistener_disable(http->listeners[i]);
+}
+
+static bool is_crowded(struct http *http)
+{
+    return count_connections(http) == PLACES;
 }
 
 /* Runs in the same pass of the loop as the accept, before anything can have been read: the
@@ -155,10 +179,10 @@ static void on_learn(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     server_begin_turn(http->server);
-    for (size_t i = 0; i <= HTTP_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < PLACES; i++)
         if (http->connections[i].fresh != NULL)
             learn_socket(http, &http->connections[i]);
-    while (count_connections(http) > HTTP_CONNECTIONS_MAX)
+    if (is_crowded(http))
         cut_off_oldest(http);
     event_add(http->watch, &second);
 }
@@ -174,31 +198,46 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
         event_del(http->watch);
 }
 
+static void on_pause_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct http *http = arg;
+
+    (void)fd;
+    (void)what;
+    server_begin_turn(http->server);
+    if (is_crowded(http)) {
+        cut_off_oldest(http);
+        pause_listening(http, CROWD_MS);
+        return;
+    }
+    for (size_t i = 0; i < http->listener_count; i++)
+        evconnlistener_enable(http->listeners[i]);
+}
+
 static struct http_connection *find_place(struct http *http)
 {
-    for (size_t i = 0; i <= HTTP_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < PLACES; i++)
         if (http->connections[i].fd < 0 && http->connections[i].fresh == NULL)
             return &http->connections[i];
     return NULL;
 }
 
-/* evhttp has accepted a connection. Its socket is set right after this. */
+/* evhttp has accepted a connection. Its socket is set right after this. Who takes the last
+ * place is the last one until another connection is closed, not only cut off. */
 static struct bufferevent *on_accepted(struct event_base *base, void *arg)
 {
     struct http *http = arg;
     struct bufferevent *fresh = bufferevent_socket_new(base, -1, 0);
     struct http_connection *place = find_place(http);
 
-    if (place == NULL) { /* many came at once */
-        on_learn(-1, 0, http);
-        place = find_place(http);
-    }
     if (fresh != NULL && place != NULL) {
         bufferevent_incref(fresh); /* without memory evhttp frees it before the socket is set */
         place->fresh = fresh;
         place->serial = ++http->accepted;
         event_active(http->learn, EV_READ, 1);
     }
+    if (is_crowded(http))
+        pause_listening(http, CROWD_MS);
     return fresh;
 }
 
@@ -208,7 +247,6 @@ static struct bufferevent *on_accepted(struct event_base *base, void *arg)
  * is evhttp's: evhttp_bind_listener sets it. */
 static void on_accept_failed(struct evconnlistener *listener, void *arg)
 {
-    static const struct timeval pause = {0, PAUSE_MS * 1000};
     struct http *http = listening;
     int error = errno;
 
@@ -216,21 +254,7 @@ static void on_accept_failed(struct evconnlistener *listener, void *arg)
     (void)arg;
     server_begin_turn(http->server);
     log_write_limited(LOG_WARNING, "http: accept: %s", strerror(error));
-    if (event_add(http->again, &pause) != 0)
-        return;
-    for (size_t i = 0; i < http->listener_count; i++)
-        evconnlistener_disable(http->listeners[i]);
-}
-
-static void on_pause_over(evutil_socket_t fd, short what, void *arg)
-{
-    struct http *http = arg;
-
-    (void)fd;
-    (void)what;
-    server_begin_turn(http->server);
-    for (size_t i = 0; i < http->listener_count; i++)
-        evconnlistener_enable(http->listeners[i]);
+    pause_listening(http, PAUSE_MS);
 }
 
 static bool listen_on(struct http *http, const char *host)
@@ -282,7 +306,7 @@ static bool init(struct http *http)
     http->learn = event_new(base, -1, 0, on_learn, http);
     http->watch = event_new(base, -1, EV_PERSIST, on_watch, http);
     http->again = evtimer_new(base, on_pause_over, http);
-    for (size_t i = 0; i <= HTTP_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < PLACES; i++)
         http->connections[i].fd = -1;
     if (http->evhttp == NULL || http->learn == NULL || http->watch == NULL ||
         http->again == NULL)

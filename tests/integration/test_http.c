@@ -12,7 +12,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { STRANGERS = 100, ODD_ROUNDS = 300, CONNECTIONS_MAX = 16 };
+enum { STRANGERS = 100, ASKERS = 300, ODD_ROUNDS = 300, CONNECTIONS_MAX = 16 };
 
 struct scene {
     struct server_process *server;
@@ -288,6 +288,31 @@ static void silent_strangers_shut_nobody_out(void **state)
         close(strangers[i]);
 }
 
+/* They ask and read no reply: while a request is served, evhttp does not see that it is cut
+ * off. */
+static void askers_that_stay_are_few(void **state)
+{
+    struct scene *scene = *state;
+    int askers[ASKERS];
+    size_t before, most = 0;
+
+    start(scene, NULL, NULL);
+    before = count_descriptors(scene->server);
+    for (int i = 0; i < ASKERS; i++) {
+        size_t now;
+
+        askers[i] = http_reach(scene->port);
+        assert_int_equal(write(askers[i], "GET /metrics HTTP/1.1\r\n\r\n", 25), 25);
+        now = count_descriptors(scene->server);
+        most = now > most ? now : most;
+    }
+    assert_in_range(most, before, before + CONNECTIONS_MAX + 2); /* a scrape opens a file */
+    http_expect_status(http_get(scene->port, "/healthz"), "200");
+    http_expect_status(http_get(scene->port, "/metrics"), "200");
+    for (int i = 0; i < ASKERS; i++)
+        close(askers[i]);
+}
+
 static void a_client_that_goes_harms_nothing(void **state)
 {
     struct scene *scene = *state;
@@ -387,6 +412,7 @@ int main(void)
                                        http_test(paths_and_methods_are_few),
                                        http_test(a_head_has_no_body),
                                        http_test(silent_strangers_shut_nobody_out),
+                                       http_test(askers_that_stay_are_few),
                                        http_test(a_failed_accept_is_survived),
                                        http_test(a_client_that_goes_harms_nothing),
                                        http_test(odd_requests_are_refused),
