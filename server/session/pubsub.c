@@ -13,7 +13,8 @@
 enum {
     STEP_BYTES = 512, /* copied into the output of a receiver, beyond the first ones */
     SLICE = 1000,     /* steps: half a millisecond */
-    AT_ONCE = 4 * SLICE
+    AT_ONCE = 4 * SLICE,
+    UNAWAITED_MAX = 1 << 20 /* bytes */
 };
 
 struct subject;
@@ -45,6 +46,7 @@ struct publication {
     struct publication *prev, *next;
     enum pubsub_kind kind;
     bool is_done, is_awaited;
+    size_t unawaited_bytes; /* its own, else 0 */
     size_t receivers;
     size_t channel_size, message_size;
     uint8_t bytes[]; /* the channel, the message */
@@ -64,6 +66,7 @@ struct pubsub {
     struct subscription *all;
     size_t pattern_subscriptions;
     struct publication *publications; /* oldest first */
+    size_t unawaited_bytes;           /* of those that nobody waited for from the start */
     struct delivery delivery;
 };
 
@@ -295,13 +298,6 @@ static size_t publish_now(struct server *server, enum pubsub_kind kind,
            (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, channel, message) : 0);
 }
 
-size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
-                      struct dueq_slice message)
-{
-    pubsub_finish(server);
-    return publish_now(server, kind, channel, message);
-}
-
 /* ---- messages that take several turns: a slice is a millisecond of copies */
 
 static size_t steps_of(size_t message_size)
@@ -376,6 +372,7 @@ static void end_first(struct pubsub *pubsub)
     free(pubsub->delivery.subjects);
     pubsub->delivery = (struct delivery){0};
     DL_DELETE(pubsub->publications, publication);
+    pubsub->unawaited_bytes -= publication->unawaited_bytes;
     publication->is_done = true;
     if (!publication->is_awaited)
         free(publication);
@@ -485,6 +482,62 @@ void pubsub_finish(struct server *server)
 {
     while (pubsub_is_busy(server))
         deliver_slice(server, SIZE_MAX);
+}
+
+/* ---- messages that nobody waits for */
+
+static size_t count_receivers(const struct server *server, enum pubsub_kind kind,
+                              struct dueq_slice channel)
+{
+    const struct subject *pattern = server->pubsub->subjects[PUBSUB_PATTERN];
+    size_t receivers = pubsub_receivers(server, kind, channel);
+
+    for (; kind == PUBSUB_CHANNEL && pattern != NULL; pattern = pattern->hh.next)
+        if (glob_match(pattern->name, pattern->name_size, channel.data, channel.size, false))
+            receivers += pattern->count;
+    return receivers;
+}
+
+static void finish_first(struct server *server)
+{
+    assert(server->pubsub->publications != NULL);
+    if (server->pubsub->delivery.subjects == NULL)
+        begin_first(server);
+    if (server->pubsub->delivery.subjects != NULL)
+        deliver_some(server, SIZE_MAX);
+}
+
+/* What nobody waits for has a limit: who adds to it then delivers the oldest. */
+static bool append_unawaited(struct server *server, enum pubsub_kind kind,
+                             struct dueq_slice channel, struct dueq_slice message)
+{
+    struct pubsub *pubsub = server->pubsub;
+    size_t size = sizeof(struct publication) + channel.size + message.size;
+    struct publication *publication;
+
+    while (pubsub->unawaited_bytes > 0 && pubsub->unawaited_bytes + size > UNAWAITED_MAX)
+        finish_first(server);
+    publication = pubsub_publish_later(server, kind, channel, message);
+    if (publication == NULL)
+        return false;
+    publication->is_awaited = false;
+    publication->unawaited_bytes = size;
+    pubsub->unawaited_bytes += size;
+    return true;
+}
+
+size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
+                      struct dueq_slice message)
+{
+    size_t receivers;
+
+    if (!pubsub_takes_turns(server, kind, channel, message))
+        return publish_now(server, kind, channel, message);
+    receivers = count_receivers(server, kind, channel);
+    if (receivers == 0 || append_unawaited(server, kind, channel, message))
+        return receivers;
+    pubsub_finish(server);
+    return publish_now(server, kind, channel, message);
 }
 
 /* ---- for PUBSUB */

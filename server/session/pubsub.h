@@ -28,8 +28,10 @@ void pubsub_drop(struct server *server, struct session *session);
 void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
                     void (*fn)(void *arg, struct dueq_slice name), void *arg);
 
-/* Delivers a message, after those that are being delivered; kind: PUBSUB_CHANNEL or
- * PUBSUB_SHARD. Returns the number of receivers. O(receivers + patterns). */
+/* Delivers a message; kind: PUBSUB_CHANNEL or PUBSUB_SHARD. Returns how many are subscribed.
+ * When it takes turns, later turns deliver it, after those that are being delivered, and nobody
+ * waits for it: who leaves meanwhile is counted and does not get it. O(receivers + patterns);
+ * beyond 1 MiB of such messages, also what it takes to deliver the oldest. */
 size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
                       struct dueq_slice message);
 

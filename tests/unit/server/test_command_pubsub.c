@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- subscribing */
 
@@ -341,7 +342,7 @@ static void a_message_to_itself_comes_to_who_wants_no_replies(void **state)
 
 /* ---- what takes several turns */
 
-enum { LISTENERS = 300, SUBSCRIPTIONS = 16, SLICE = 1000 };
+enum { LISTENERS = 300, SUBSCRIPTIONS = 16, SLICE = 1000, LARGE = 50000 };
 
 static void connect_listeners(struct command_runner *runner)
 {
@@ -398,7 +399,7 @@ static void all_that_leave_end_a_delivery(void **state)
     assert_false(pubsub_is_busy(&runner->server));
 }
 
-/* An EXEC does not wait: what is being delivered comes first. */
+/* An EXEC does not wait, and does not deliver what others have published. */
 static void messages_keep_their_order(void **state)
 {
     struct command_runner *runner = *state;
@@ -411,12 +412,63 @@ static void messages_keep_their_order(void **state)
     runner_expect_of(runner, third, "OK", "MULTI");
     runner_expect_of(runner, third, "QUEUED", "PUBLISH d third");
     runner_expect_of(runner, third, "[2700]", "EXEC");
-    assert_false(pubsub_is_busy(&runner->server));
-    runner_finish(runner, 0);
+    assert_true(pubsub_is_busy(&runner->server));
+    assert_in_range(runner_finish(runner, 0), 2 * LISTENERS * SUBSCRIPTIONS / SLICE, 100);
     runner_expect_reply(runner->clients[0], "4800");
     runner_expect_reply(other, "4800");
     runner_expect_reply(runner->clients[LISTENERS],
                         "*\"first\"] *\"second\"] *\"d\" \"third\"]*");
+}
+
+/* Publishes so much that it takes turns, and nothing of it is delivered yet. */
+static void publish_to_listeners_of_c(struct command_runner *runner)
+{
+    char line[LARGE + 32];
+
+    for (int i = 1; i <= LISTENERS; i++)
+        runner_expect_of(runner, runner_connect(runner), "[\"subscribe\" \"c\" 1]",
+                         "SUBSCRIBE c");
+    runner->by_slices = true;
+    snprintf(line, sizeof(line), "PUBLISH c %0*d", LARGE, 0);
+    runner_expect(runner, "", line);
+    assert_true(pubsub_is_busy(&runner->server));
+}
+
+static void a_message_to_nobody_finishes_no_other(void **state)
+{
+    struct command_runner *runner = *state;
+
+    publish_to_listeners_of_c(runner);
+    struct connection *other = runner_connect(runner);
+    runner_expect_of(runner, other, "0", "PUBLISH nobody x");
+    runner_expect_of(runner, other, "0", "SPUBLISH nobody x");
+    runner_expect_of(runner, other, "OK", "MULTI");
+    runner_expect_of(runner, other, "QUEUED", "PUBLISH nobody x");
+    runner_expect_of(runner, other, "[0]", "EXEC");
+    assert_in_range(runner_finish(runner, 0), LISTENERS / (SLICE / (LARGE / 512) + 1), 100);
+    runner_expect_reply(runner->clients[0], "300");
+}
+
+/* They would take memory without end. */
+static void messages_of_transactions_have_a_limit(void **state)
+{
+    enum { MESSAGES = 30 };
+    struct command_runner *runner = *state;
+    char line[LARGE + 32];
+
+    publish_to_listeners_of_c(runner);
+    struct connection *other = runner_connect(runner);
+    runner_expect_of(runner, runner_connect(runner), "*", "SUBSCRIBE d");
+    for (int i = 0; i < MESSAGES; i++) {
+        snprintf(line, sizeof(line), "PUBLISH d %0*d", LARGE, i);
+        runner_expect_of(runner, other, "OK", "MULTI");
+        runner_expect_of(runner, other, "QUEUED", line);
+        runner_expect_of(runner, other, "[1]", "EXEC");
+    }
+    assert_true(pubsub_is_busy(&runner->server)); /* but the first had to end */
+    runner_slice(runner);
+    runner_expect_reply(runner->clients[0], "300");
+    runner_finish(runner, 0);
 }
 
 static void a_delivery_ends_with_the_server(void **state)
@@ -463,6 +515,8 @@ int main(void)
         runner_test(who_leaves_meanwhile_is_passed_over),
         runner_test(all_that_leave_end_a_delivery),
         runner_test(messages_keep_their_order),
+        runner_test(a_message_to_nobody_finishes_no_other),
+        runner_test(messages_of_transactions_have_a_limit),
         runner_test(a_delivery_ends_with_the_server),
         runner_test(many_channels_are_left_in_slices),
         runner_test(events_say_key_or_event),
