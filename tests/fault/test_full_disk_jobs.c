@@ -322,7 +322,7 @@ static void small_jobs_that_fail_on_a_full_store_can_be_removed(void **state)
     redisContext *client = client_open(server);
     while (push_small(client, true))
         continue;
-    assert_true(claim_and_nack_all(client) > 1000);
+    assert_true(claim_and_nack_all(client) > 500);
     expect(client, "!FULL *", "Q.CLAIM mail");
     push_small(client, false);
     client = again(server);
