@@ -157,26 +157,33 @@ void key_specs_write(struct resp_writer *reply, const char *specs)
 
 /* ---- keys of a request */
 
-/* The index of the argument after the last such word that is not a value of another option, as
- * SORT reads its options; 0: there is none. */
-static size_t index_after_option(const struct key_spec *spec, const struct request *request)
+typedef void (*key_fn)(void *arg, size_t index, const char *flags, size_t flags_size);
+
+/* How many values follow the word as an option of SORT; 0: it is none that has values. */
+static size_t option_values(struct argument word)
 {
     static const struct {
         const char *name;
         size_t values;
-    } others[] = {{"limit", 2}, {"get", 1}, {"by", 1}};
-    size_t found = 0;
+    } options[] = {{"store", 1}, {"limit", 2}, {"get", 1}, {"by", 1}};
 
-    for (size_t i = (size_t)spec->index; i < request->count; i++) {
-        if (argument_is(request->arguments[i], spec->keyword) && i + 1 < request->count)
-            found = i + 1;
-        for (size_t other = 0; other < sizeof(others) / sizeof(others[0]); other++)
-            if (argument_is(request->arguments[i], others[other].name)) {
-                i += others[other].values;
-                break;
-            }
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (argument_is(word, options[i].name))
+            return options[i].values;
+    return 0;
+}
+
+/* Calls fn for the value of each option that has the keyword's name, as SORT reads its options:
+ * no value is taken for an option. The last of several counts, but the user needs a right to
+ * each. */
+static void find_option_values(const struct key_spec *spec, const struct request *request,
+                               key_fn fn, void *arg)
+{
+    for (size_t i = (size_t)spec->index; i + 1 < request->count; i++) {
+        if (argument_is(request->arguments[i], spec->keyword))
+            fn(arg, i + 1, spec->flags, spec->flags_size);
+        i += option_values(request->arguments[i]);
     }
-    return found;
 }
 
 /* The index of the argument at which the keys begin; 0: there is none. */
@@ -184,8 +191,6 @@ static size_t begin_of(const struct key_spec *spec, const struct request *reques
 {
     if (spec->begin == BEGIN_INDEX)
         return (size_t)spec->index < request->count ? (size_t)spec->index : 0;
-    if (spec->begin == BEGIN_UNKNOWN)
-        return spec->keyword[0] == '\0' ? 0 : index_after_option(spec, request);
     for (size_t i = (size_t)abs(spec->index); i + 1 < request->count; i++)
         if (argument_is(request->arguments[i], spec->keyword))
             return i + 1;
@@ -242,17 +247,21 @@ static void resolve_flags(struct key_spec *spec, const struct request *request)
     spec->flags_size = strlen(spec->flags);
 }
 
-bool key_specs_find(const char *specs, const struct request *request,
-                    void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
-                    void *arg)
+bool key_specs_find(const char *specs, const struct request *request, key_fn fn, void *arg)
 {
     struct key_spec spec;
     struct range range;
 
     while (next_spec(&specs, &spec)) {
         bool is_key = strncmp(spec.flags, "not_key", 7) != 0;
-        size_t begin = is_key ? begin_of(&spec, request) : 0;
+        size_t begin;
 
+        if (spec.begin == BEGIN_UNKNOWN) {
+            if (spec.keyword[0] != '\0')
+                find_option_values(&spec, request, fn, arg);
+            continue;
+        }
+        begin = is_key ? begin_of(&spec, request) : 0;
         if (begin == 0)
             continue;
         if (!range_of(&spec, begin, request, &range))

@@ -3,7 +3,7 @@
  *
  *   FLAGS  Redis' own, separated by commas: RO,access
  *   BEGIN  2 the index of an argument, STORE^1 after a word found from index 1 on, ? unknown,
- *          ?STORE^2 unknown to clients; really one key, after the last such option
+ *          ?STORE^2 unknown to clients; really a key after each such option
  *   FIND   r-1:2:0 a range: last key (from the begin, or negative from the end), step, limit;
  *          n0:1:1 a number of keys: its index from the begin, first key's, step; ? unknown
  *
