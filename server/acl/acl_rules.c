@@ -355,7 +355,7 @@ static bool read_rights(struct dueq_slice rule, unsigned *ret_rights, size_t *re
     }
     *ret_rights = rights;
     *ret_at = at < rule.size ? at + 1 : at;
-    return true;
+    return rights != 0;
 }
 
 static enum acl_error apply_keys(struct acl_rules *rules, struct dueq_slice rule)
@@ -375,6 +375,8 @@ static enum acl_error apply_keys(struct acl_rules *rules, struct dueq_slice rule
     if (text == NULL)
         return ACL_NO_MEMORY;
     text->number |= rights;
+    if (text->number == (ACL_READ | ACL_WRITE) && is_word(text_slice(text), "*"))
+        set_all_keys(rules, true); /* %RW~*: as text it is ~* */
     return ACL_GOOD;
 }
 
