@@ -83,11 +83,18 @@ static bool works_in_slices(const struct context *context)
     return context->waiter != NULL && waiters_work_of(context->waiter) != NULL;
 }
 
+/* The time of a command that has waited is over, and its reply tells nothing. That of one that
+ * waited for jobs tells what has become of them. */
+static bool ends_empty(const struct context *context)
+{
+    return context->timed_out && waiters_jobs_of(context->waiter) == NULL;
+}
+
 bool permission_given(struct context *context)
 {
     struct acl_verdict verdict;
 
-    if (context->session->user->unrestricted || context->timed_out || works_in_slices(context))
+    if (context->session->user->unrestricted || ends_empty(context) || works_in_slices(context))
         return true;
     verdict = acl_check(context->session->user, context->command, context->request);
     if (verdict.reason == ACL_ALLOWED)

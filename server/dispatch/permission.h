@@ -6,8 +6,9 @@
 #include "server/dispatch/context.h"
 
 /* May the command run? False: NOPERM is written, counted and logged. A command that has waited
- * is checked again when it is woken; one that works in slices is not, because a part of its
- * reply may have left: it counts as one that began while it was allowed. */
+ * is checked again when it is woken, or has results to tell; one that works in slices is not,
+ * because a part of its reply may have left: it counts as one that began while it was allowed.
+ */
 bool permission_given(struct context *context);
 
 /* Counts a failed login and writes it to both logs. True: the peer has failed so often that its
