@@ -40,6 +40,17 @@ static size_t place_of(const struct login_failures *failures, uint64_t network)
     return oldest;
 }
 
+bool login_failures_are_many(const struct login_failures *failures, const char *address,
+                             int64_t now)
+{
+    uint64_t network = network_of(address);
+    size_t i = place_of(failures, network);
+
+    return failures->of[i].network == network &&
+           now - failures->of[i].last <= LOGIN_FAILURES_MEMORY &&
+           failures->of[i].count >= LOGIN_FAILURES_FREE;
+}
+
 bool login_failures_note(struct login_failures *failures, const char *address, int64_t now)
 {
     uint64_t network = network_of(address);

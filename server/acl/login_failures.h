@@ -1,5 +1,5 @@
-/* Failed logins by the peer's network, so that guessing becomes slow. Nobody is refused for
- * them, and who knows the password does not wait. */
+/* Failed logins by the peer's network, so that guessing becomes slow. Who knows the password
+ * does not wait, and is not refused for them but inside EXEC. */
 #ifndef DUEQ_LOGIN_FAILURES_H
 #define DUEQ_LOGIN_FAILURES_H
 
@@ -25,5 +25,9 @@ struct login_failures {
  * session; its network is one address of IPv4, a /64 of IPv6, or the unix socket. O(networks).
  */
 bool login_failures_note(struct login_failures *failures, const char *address, int64_t now);
+
+/* Is the next failure one that is not free? O(networks). */
+bool login_failures_are_many(const struct login_failures *failures, const char *address,
+                             int64_t now);
 
 #endif
