@@ -281,11 +281,10 @@ static void fail_transaction(struct context *context)
         transaction_fail(context->session->transaction);
 }
 
-/* An EXEC that fails before it runs ends the transaction, and has an error of its own. */
-static void abort_exec(struct context *context, size_t mark)
+void dispatch_abort_exec(struct context *context, size_t mark)
 {
     struct buffer *out = context->reply->out;
-    char text[256];
+    char text[512];
     const char *why = text;
 
     snprintf(text, sizeof(text), "%.*s", (int)(buffer_size(out) - mark - 3),
@@ -433,7 +432,7 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
         stats->rejected++;
         fail_transaction(context);
         if ((context->command->flags & COMMAND_RUNS_QUEUE))
-            abort_exec(context, mark);
+            dispatch_abort_exec(context, mark);
         return OUTCOME_DONE;
     }
     if (is_queued(context))

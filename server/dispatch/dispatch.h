@@ -9,6 +9,10 @@
  * queues the request instead. Cost: O(1) beside the handler's. */
 enum outcome dispatch_command(struct context *context);
 
+/* An EXEC that fails before it runs: ends the transaction, and makes the error that is written
+ * from `mark` on one of EXEC. */
+void dispatch_abort_exec(struct context *context, size_t mark);
+
 /* True when CLIENT PAUSE delays the request. A request that will fail for its form or before
  * login is not delayed. */
 bool dispatch_is_paused(const struct server *server, const struct session *session,

@@ -2,6 +2,7 @@
  * record of the journal: all of it survives a power cut, or nothing. */
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/dispatch.h"
+#include "server/dispatch/permission.h"
 #include "server/session/session.h"
 #include "server/session/transaction.h"
 #include "server/session/watches.h"
@@ -42,37 +43,39 @@ static void execute_queued(struct context *context, const struct transaction *tr
     context->session->last_command = context->command;
 }
 
-/* DUEQ_OK, or why a queued command would do nothing. */
-static enum dueq_status foresee(struct context *context, const struct transaction *transaction)
+/* Would the queued command do something? False: the error is written. */
+static bool foresees(struct context *inner)
 {
-    for (size_t i = 0; i < transaction_count(transaction); i++) {
-        struct context inner = *context;
-        enum dueq_status status;
+    enum dueq_status status;
 
-        inner.request = transaction_request(transaction, i);
-        inner.command = command_find_request(inner.request);
-        if (inner.command == NULL || inner.command->foresee == NULL)
-            continue;
-        status = inner.command->foresee(&inner);
-        if (status != DUEQ_OK)
-            return status;
-    }
-    return DUEQ_OK;
+    if (inner->command == NULL || inner->command->foresee == NULL)
+        return true;
+    if (!permission_given(inner)) /* first: the status tells of a job */
+        return false;
+    status = inner->command->foresee(inner);
+    if (status != DUEQ_OK)
+        resp_errorf(inner->reply, "ERR %s", context_status_text(status));
+    return status == DUEQ_OK;
 }
 
-/* What follows from a job that is no longer the client's must not be done: false, with the
- * error written. */
+/* What follows from a job that is no longer the client's, or that its user may not change, must
+ * not be done: false, with the error written. */
 static bool foresees_success(struct context *context)
 {
     const struct transaction *transaction = context->session->transaction;
-    enum dueq_status status = DUEQ_OK;
 
-    if (transaction_foresees(transaction) && context->store != NULL)
-        status = foresee(context, transaction);
-    if (status != DUEQ_OK)
-        resp_errorf(context->reply, "EXECABORT Transaction discarded because of: %s",
-                    context_status_text(status));
-    return status == DUEQ_OK;
+    if (!transaction_foresees(transaction) || context->store == NULL)
+        return true;
+    for (size_t i = 0; i < transaction_count(transaction); i++) {
+        struct context inner = *context;
+
+        inner.request = transaction_request(transaction, i);
+        inner.command = command_find_request(inner.request);
+        inner.queued = true;
+        if (!foresees(&inner))
+            return false;
+    }
+    return true;
 }
 
 /* Takes the queue off the session first: a queued command may end the session's transaction. */
@@ -91,6 +94,7 @@ static enum outcome execute(struct context *context)
 static enum outcome run_exec(struct context *context)
 {
     struct session *session = context->session;
+    size_t mark = buffer_size(context->reply->out);
 
     if (session->transaction == NULL) {
         resp_error(context->reply, "ERR EXEC without MULTI");
@@ -103,6 +107,10 @@ static enum outcome run_exec(struct context *context)
         resp_null_array(context->reply);
     else if (foresees_success(context))
         return execute(context);
+    else {
+        dispatch_abort_exec(context, mark);
+        return OUTCOME_DONE;
+    }
     transaction_end(context);
     return OUTCOME_DONE;
 }

@@ -72,6 +72,7 @@ static void every_bad_rule_is_redis_error(void **state)
         {MODIFIER("%X~a", "Syntax error"), "ACL SETUSER x %X~a"},
         {MODIFIER("%~a", "Syntax error"), "ACL SETUSER x %~a"},
         {MODIFIER("%RR~a", "Syntax error"), "ACL SETUSER x %RR~a"},
+        {MODIFIER("%", "Syntax error"), "ACL SETUSER x %"},
         {MODIFIER("~a b", "Syntax error"), "ACL SETUSER x \"~a b\""},
         {MODIFIER("&a b", "Syntax error"), "ACL SETUSER x \"&a b\""},
         {MODIFIER("~ ", "Syntax error"), "ACL SETUSER x \"~\\n\""},
@@ -147,6 +148,22 @@ static void a_user_has_a_most_of_selectors_and_passwords(void **state)
     }
     runner_expect(runner, "OK", "ACL SETUSER x >0");
     runner_expect(runner, "!ERR * too many", "ACL SETUSER x >one-more");
+}
+
+/* As text both are the same, and after that text no pattern may follow. */
+static void a_star_with_both_rights_is_all_keys(void **state)
+{
+    static const char *const rules[] = {"%RW~*", "%R~* %W~*", "~a %W~* %R~*"};
+    struct command_runner *runner = *state;
+    char line[64];
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        snprintf(line, sizeof(line), "ACL SETUSER x reset %s", rules[i]);
+        runner_expect(runner, "OK", line);
+        runner_expect(runner, "[* \"user x off sanitize-payload ~* resetchannels -@all\"]",
+                      "ACL LIST");
+        runner_expect(runner, "!ERR * Adding a pattern after the * pattern *",
+                      "ACL SETUSER x ~y");
+    }
 }
 
 /* ---- rights */
@@ -349,6 +366,59 @@ static void an_exec_checks_again(void **state)
     runner_follow((struct command_runner *)*state, steps);
 }
 
+/* What follows from a job must not be done when the job cannot be acked, and the error tells
+ * nothing about the job. */
+static void an_exec_without_the_right_to_ack_does_nothing(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "OK", "ACL SETUSER u on nopass ~* +@all"},
+        {'b', "OK", "AUTH u x"},
+        {'b', "OK", "MULTI"},
+        {'b', "QUEUED", "SET k 1"},
+        {'b', "QUEUED", "Q.ACK t no-such 1"},
+        {'a', "OK", "ACL SETUSER u resetkeys ~k"},
+        {'b',
+         "!EXECABORT Transaction discarded because of: NOPERM ACLs rules changed between the "
+         "moment the transaction was accumulated and the EXEC call. *: no permission to touch "
+         "the specified keys",
+         "EXEC"},
+        {'a', "nil", "GET k"},
+        {'b', "!ERR EXEC without MULTI", "EXEC"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+static void a_wait_that_ends_with_its_time_is_checked(void **state)
+{
+    static const struct runner_step steps[] = {{'a', "OK", "ACL SETUSER u on nopass ~* +@all"},
+                                               {'b', "OK", "AUTH u x"},
+                                               {'a', "\"j\"", "Q.PUSH t body ID j"},
+                                               {'b', "", "Q.WAIT t j BLOCK 50ms"},
+                                               {'a', "OK", "ACL SETUSER u resetkeys"},
+                                               {'+', NULL, "100"},
+                                               {'b', NO_KEY, NULL}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
+/* The names of options are values here: SORT reads its own way, and so do the rights. */
+static void sort_stores_only_where_the_user_may_write(void **state)
+{
+    static const char *const lines[] = {
+        "SORT mine STORE get STORE secret",   "SORT mine STORE limit STORE secret",
+        "SORT mine STORE by STORE secret",    "SORT mine STORE store STORE secret",
+        "SORT mine STORE secret STORE mine2", "SORT mine LIMIT 0 1 STORE STORE STORE secret"};
+    struct command_runner *runner = *state;
+    struct connection *client = client_with(runner, "+@all ~mine* ~get ~limit ~by ~store");
+    runner_expect(runner, "1", "RPUSH mine 1");
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        runner_expect_of(runner, client, NO_KEY, lines[i]);
+    runner_expect_of(runner, client, "1", "SORT mine STORE get STORE mine2");
+    runner_expect(runner, "nil", "GET secret");
+    runner_expect(runner, "[\"mine\" \"get\" \"secret\"]",
+                  "COMMAND GETKEYS SORT mine STORE get STORE secret");
+    runner_expect(runner, "[\"mine\" \"d\"]",
+                  "COMMAND GETKEYS SORT mine BY store GET store LIMIT store 1 STORE d");
+}
+
 static void a_blocked_client_is_checked_when_it_is_woken(void **state)
 {
     static const struct runner_step steps[] = {{'a', "OK", "ACL SETUSER u on nopass ~* +@all"},
@@ -528,6 +598,24 @@ static void in_exec_no_reply_is_late(void **state)
     runner_follow((struct command_runner *)*state, steps);
 }
 
+/* Else a guesser sends its guesses in EXEC, and never waits. */
+static void in_exec_who_fails_often_does_not_get_in(void **state)
+{
+    static const struct runner_step steps[] = {{'a', "OK", "ACL SETUSER u on >right +@all"},
+                                               FAIL_THREE_TIMES,
+                                               {'b', "OK", "MULTI"},
+                                               {'b', "QUEUED", "AUTH u right"},
+                                               {'b', "QUEUED", "HELLO 3 AUTH u right"},
+                                               {'b', "[!WRONGPASS * !WRONGPASS *]", "EXEC"},
+                                               {'b', "\"default\"", "ACL WHOAMI"},
+                                               {'b', "OK", "AUTH u right"},
+                                               {'a', "OK", "CONFIG SET auth-delay 0"},
+                                               {'b', "OK", "MULTI"},
+                                               {'b', "QUEUED", "AUTH u right"},
+                                               {'b', "[OK]", "EXEC"}};
+    runner_follow((struct command_runner *)*state, steps);
+}
+
 static void a_client_may_go_before_its_late_reply(void **state)
 {
     static const struct runner_step steps[] = {FAIL_THREE_TIMES,
@@ -626,6 +714,7 @@ int main(void)
         runner_test(every_bad_rule_is_redis_error),
         runner_test(a_pattern_has_a_longest_size),
         runner_test(a_user_has_a_most_of_selectors_and_passwords),
+        runner_test(a_star_with_both_rights_is_all_keys),
         runner_test(commands_are_refused_by_name),
         runner_test(keys_have_read_and_write_rights),
         runner_test(topics_are_keys_wherever_they_are_named),
@@ -634,6 +723,9 @@ int main(void)
         runner_test(channels_are_checked),
         runner_test(a_new_user_may_get_all_channels),
         runner_test(an_exec_checks_again),
+        runner_test(an_exec_without_the_right_to_ack_does_nothing),
+        runner_test(a_wait_that_ends_with_its_time_is_checked),
+        runner_test(sort_stores_only_where_the_user_may_write),
         runner_test(a_blocked_client_is_checked_when_it_is_woken),
         runner_test(a_deleted_users_clients_are_gone),
         runner_test(a_user_that_deletes_itself_gets_its_reply),
@@ -643,6 +735,7 @@ int main(void)
         runner_test(a_late_reply_is_that_of_the_attempt),
         runner_test(failures_are_forgotten_after_a_minute),
         runner_test(in_exec_no_reply_is_late),
+        runner_test(in_exec_who_fails_often_does_not_get_in),
         runner_test(a_client_may_go_before_its_late_reply),
         runner_test(requirepass_is_the_default_users_password),
         runner_test(refusals_are_logged),
