@@ -1,5 +1,6 @@
 #include "storage/kv/data_dir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -79,6 +80,33 @@ enum dueq_status data_dir_lock(const char *dir, const struct dueq_io *io, int *r
     }
     *ret_fd = fd;
     return DUEQ_OK;
+}
+
+/* Only a folder that can be read can be found to be empty. */
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *found;
+    bool empty = true;
+
+    if (dir == NULL)
+        return errno == ENOENT;
+    while (empty && (found = readdir(dir)) != NULL)
+        empty = found->d_name[0] == '.';
+    closedir(dir);
+    return empty;
+}
+
+bool data_dir_is_new(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat named;
+
+    snprintf(path, sizeof(path), "%.*s/lock.mdb", PATH_MAX - 16, dir);
+    if (lstat(path, &named) == 0 || errno != ENOENT)
+        return false;
+    snprintf(path, sizeof(path), "%.*s/journal", PATH_MAX - 16, dir);
+    return is_empty(path);
 }
 
 void data_dir_unlock(int fd)

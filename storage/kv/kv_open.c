@@ -118,7 +118,8 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
 
     if (status != DUEQ_OK)
         return dueq_fail(error, status, "the system gives no random numbers");
-    status = mark_create(kv->dir, kv->io, &mark, error);
+    if (data_dir_is_new(kv->dir))
+        status = mark_create(kv->dir, kv->io, &mark, error);
     if (status == DUEQ_OK)
         status = lmdb_store_open(kv->dir, kv->options.map_bytes, kv->io, &kv->lmdb, error);
     if (status != DUEQ_OK)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     PROBE_BYTES = 256 * 1024, /* a short write on a full disk leaves less than this */
@@ -164,8 +165,8 @@ static int make_empty(const struct dueq_io *io, const char *path)
     return fd < 0 ? errno : io->close(io->arg, fd) == 0 ? 0 : errno;
 }
 
-static int make_data_file(const char *dir, const char *path, const struct dueq_io *io,
-                          struct dueq_slice key, struct dueq_slice value)
+static int make_data_file(const char *path, const struct dueq_io *io, struct dueq_slice key,
+                          struct dueq_slice value)
 {
     struct lmdb_file *file = lmdb_file_new(io);
     char beside[PATH_MAX];
@@ -178,11 +179,23 @@ static int make_data_file(const char *dir, const char *path, const struct dueq_i
     if (error == 0)
         error = fill_new(file, beside, key, value);
     lmdb_file_free(file);
-    if (error == 0 && io->rename(io->arg, beside, path) != 0)
-        error = errno;
-    if (error == 0 && io->fsync_dir(io->arg, dir) != 0)
-        error = errno;
-    return error;
+    return error == 0 && io->rename(io->arg, beside, path) != 0 ? errno : error;
+}
+
+/* A link that leads nowhere is left alone: the file may be on a disk that is not mounted. 0, or
+ * errno. */
+static int make_if_missing(const char *path, const struct dueq_io *io, struct dueq_slice key,
+                           struct dueq_slice value)
+{
+    struct stat named;
+    int fd = io->open(io->arg, path, O_RDWR, 0);
+
+    if (fd >= 0) {
+        io->close(io->arg, fd);
+        return 0;
+    }
+    return errno != ENOENT || lstat(path, &named) == 0 ? errno
+                                                       : make_data_file(path, io, key, value);
 }
 
 /* Leaves place for what is added to it for other files. */
@@ -191,25 +204,31 @@ static bool data_path(const char *dir, char *path)
     return snprintf(path, PATH_MAX, "%s/data.mdb", dir) < PATH_MAX - 16;
 }
 
+static enum dueq_status fail_missing(const char *path, struct dueq_error *error)
+{
+    return dueq_fail(error, DUEQ_CORRUPT,
+                     "%s is missing. Is its disk mounted? If it is lost, restore a backup",
+                     path);
+}
+
 enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
                                    struct dueq_slice key, struct dueq_slice value,
                                    struct dueq_error *error)
 {
     struct lmdb_store store = {0};
     char path[PATH_MAX];
-    int fd, result;
+    int result;
 
     if (!data_path(dir, path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    fd = io->open(io->arg, path, O_RDWR, 0);
-    if (fd >= 0) {
-        io->close(io->arg, fd);
+    result = make_if_missing(path, io, key, value);
+    if (result == 0 && io->fsync_dir(io->arg, dir) != 0)
+        result = errno; /* also for a process that was killed before its sync */
+    if (result == 0)
         return DUEQ_OK;
-    }
-    result = errno == ENOENT ? make_data_file(dir, path, io, key, value) : errno;
-    return result == 0 ? DUEQ_OK
-                       : dueq_fail(error, lmdb_status_of(&store, result),
-                                   "cannot create %s: %s", path, mdb_strerror(result));
+    return result == ENOENT ? fail_missing(path, error)
+                            : dueq_fail(error, lmdb_status_of(&store, result),
+                                        "cannot create %s: %s", path, mdb_strerror(result));
 }
 
 /* ---- life */
@@ -252,6 +271,8 @@ static enum dueq_status open_store(struct lmdb_store *store, struct dueq_error *
     enum dueq_status status;
     int result = data_path(store->dir, path) ? read_off_disk(file, path) : ENAMETOOLONG;
 
+    if (result == ENOENT)
+        return fail_missing(path, error);
     if (result == MDB_SUCCESS)
         result = lmdb_find_data(store, path);
     if (result == MDB_SUCCESS) {

@@ -17,8 +17,9 @@ struct lmdb_cursor;
 struct lmdb_txn;
 struct lmdb_hold;
 
-/* Creates DIR/data.mdb with that one record if there is none. The file is made under another
- * name, synced and renamed, so a power cut leaves no file or a complete one. */
+/* Creates DIR/data.mdb with that one record if there is none, and syncs its name. The file is
+ * made under another name, synced and renamed, so a power cut leaves no file or a complete one.
+ * DUEQ_CORRUPT: it is a link that leads nowhere. */
 enum dueq_status lmdb_store_create(const char *dir, const struct dueq_io *io,
                                    struct dueq_slice key, struct dueq_slice value,
                                    struct dueq_error *error);

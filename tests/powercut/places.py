@@ -14,7 +14,7 @@ PLACES = {
          "return error;")],
     "the names of data.mdb and of the journal's directory": [
         ("storage/kv/lmdb_store.c",
-         "if (error == 0 && io->fsync_dir(io->arg, dir) != 0)",
+         "if (result == 0 && io->fsync_dir(io->arg, dir) != 0)",
          "(void)dir;\n    if (0)"),
         ("storage/kv/journal/journal_files.c",
          "if (io->fsync_dir(io->arg, dir) !=\n        0)",

@@ -8,8 +8,11 @@
 
 #include "tests/support/cmocka.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { TOPICS = 5, JOBS = 300, BODY = 1000 };
 
@@ -231,6 +234,117 @@ static void what_fell_due_meanwhile_is_taken_in_slices(void **state)
     assert_null(queue_check(test.store->queue));
 }
 
+/* ---- a data file that is not there */
+
+static const char *path_of(const char *name)
+{
+    static char paths[2][PATH_MAX];
+    static int turn;
+    char *path = paths[turn++ % 2];
+
+    snprintf(path, PATH_MAX, "%s/%s", test.dir, name);
+    return path;
+}
+
+static void expect_missing(void)
+{
+    struct dueq_error error = {""};
+
+    assert_int_equal(dueq_open(test.dir, &test.options, test.time, &test.store, &error),
+                     DUEQ_CORRUPT);
+    test.store = NULL;
+    if (strstr(error.text, "data.mdb is missing. Is its disk mounted?") == NULL)
+        fail_msg("%s", error.text);
+    assert_int_not_equal(access(path_of("data.mdb"), F_OK), 0);
+}
+
+static void close_with_all_in_data(void)
+{
+    store_fixture_open(&test);
+    store_fixture_close(&test);
+}
+
+/* An empty store in its place would be sound, and everything would be gone. */
+static void a_link_to_a_disk_that_is_not_mounted_is_refused(void **state)
+{
+    struct stat named;
+
+    (void)state;
+    close_with_all_in_data();
+    assert_int_equal(rename(path_of("data.mdb"), path_of("elsewhere")), 0);
+    assert_int_equal(symlink("mounted", path_of("data.mdb")), 0);
+    expect_missing();
+    assert_int_equal(lstat(path_of("data.mdb"), &named), 0);
+    assert_true(S_ISLNK(named.st_mode));
+    assert_int_equal(rename(path_of("elsewhere"), path_of("mounted")), 0);
+    store_fixture_open(&test);
+    check_all();
+}
+
+static void a_link_that_leads_nowhere_makes_no_new_store(void **state)
+{
+    (void)state;
+    store_fixture_release(&test);
+    store_fixture_init(&test);
+    assert_int_equal(symlink("mounted", path_of("data.mdb")), 0);
+    expect_missing();
+    expect_missing();
+}
+
+static void a_journal_without_its_data_is_refused(void **state)
+{
+    (void)state;
+    close_with_all_in_data();
+    assert_int_equal(rename(path_of("data.mdb"), path_of("kept")), 0);
+    expect_missing();
+    assert_int_equal(unlink(path_of("lock.mdb")), 0);
+    expect_missing();
+    assert_int_equal(rename(path_of("kept"), path_of("data.mdb")), 0);
+    store_fixture_open(&test);
+    check_all();
+}
+
+static void a_lost_store_without_a_journal_is_refused(void **state)
+{
+    (void)state;
+    close_with_all_in_data();
+    assert_int_equal(unlink(path_of("data.mdb")), 0);
+    assert_int_equal(rename(path_of("journal"), path_of("away")), 0);
+    expect_missing();
+    assert_int_equal(mkdir(path_of("journal"), 0700), 0);
+    expect_missing();
+}
+
+/* The folder may be made before, on another disk. */
+static void an_empty_journal_is_that_of_a_new_store(void **state)
+{
+    (void)state;
+    store_fixture_release(&test);
+    store_fixture_init(&test);
+    assert_int_equal(mkdir(path_of("away"), 0700), 0);
+    assert_int_equal(symlink("away", path_of("journal")), 0);
+    store_fixture_open(&test);
+    push(1);
+    store_fixture_reopen(&test);
+    assert_int_equal(dueq_topic_count(test.store), 1);
+}
+
+/* The first start was killed before it had made the journal. */
+static void a_store_that_was_half_made_is_opened(void **state)
+{
+    (void)state;
+    store_fixture_release(&test);
+    store_fixture_init(&test);
+    close_with_all_in_data();
+    assert_int_equal(unlink(path_of("lock.mdb")), 0);
+    assert_int_equal(rename(path_of("journal"), path_of("away")), 0);
+    close_with_all_in_data();
+    assert_int_equal(unlink(path_of("lock.mdb")), 0);
+    assert_int_equal(unlink(path_of("data.mdb")), 0);
+    assert_int_equal(rename(path_of("journal"), path_of("further")), 0);
+    close_with_all_in_data();
+}
+
 #define opening_test(function)                                                                 \
     cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
 
@@ -242,6 +356,12 @@ int main(void)
         opening_test(an_opening_that_is_stopped_loses_nothing),
         opening_test(what_was_merged_is_not_merged_again),
         opening_test(what_fell_due_meanwhile_is_taken_in_slices),
+        opening_test(a_link_to_a_disk_that_is_not_mounted_is_refused),
+        opening_test(a_link_that_leads_nowhere_makes_no_new_store),
+        opening_test(a_journal_without_its_data_is_refused),
+        opening_test(a_lost_store_without_a_journal_is_refused),
+        opening_test(an_empty_journal_is_that_of_a_new_store),
+        opening_test(a_store_that_was_half_made_is_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
