@@ -281,6 +281,10 @@ enum dueq_status fold_step(struct fold *fold, struct checkpoint_mark *mark, size
     enum dueq_status status;
 
     *ret_moved = 0;
+    if (fold_needs_place(fold) && mark->runs.count == RUNS_MOST) {
+        fold_cancel(fold);
+        return DUEQ_OK;
+    }
     status = run_transaction(fold, &after, limit, ret_moved, &done);
     if (status != DUEQ_OK)
         return status;

@@ -36,7 +36,8 @@ bool fold_needs_place(const struct fold *fold);
 unsigned fold_end(const struct fold *fold, const struct run_list *runs);
 
 /* Moves up to `limit` records in one transaction; the last one ends the fold and writes the
- * mark. *ret_moved: how many. On failure nothing has changed. */
+ * mark. *ret_moved: how many. A fold that needs a place when there is none ends, with nothing
+ * moved. On failure nothing has changed. */
 enum dueq_status fold_step(struct fold *fold, struct checkpoint_mark *mark, size_t limit,
                            size_t *ret_moved);
 

@@ -294,6 +294,23 @@ static void a_mark_keeps_its_list(void **state)
     }
 }
 
+/* It was planned, and refused for so long that checkpoints have taken all places. */
+static void a_fold_that_finds_no_place_ends(void **state)
+{
+    struct run_list *runs = &test.mark.runs;
+    size_t moved = 1;
+
+    (void)state;
+    while (runs->count < RUNS_MOST)
+        run_list_add(runs, runs->count, 0)->whole = true;
+    fold_begin(test.level, runs, 8, 32, 1);
+    assert_true(fold_needs_place(test.level));
+    assert_int_equal(fold_step(test.level, &test.mark, 100, &moved), DUEQ_OK);
+    assert_int_equal(moved, 0);
+    assert_false(fold_is_running(test.level));
+    assert_int_equal(runs->count, RUNS_MOST);
+}
+
 /* Two runs, numbers 3 and 4. */
 enum { LIST_SIZE = 32 + 2 * 18 };
 static const uint8_t sound_list[LIST_SIZE] = {
@@ -857,6 +874,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_mark_of_the_older_form_is_read, open_pages,
                                         close_pages),
         cmocka_unit_test_setup_teardown(a_mark_keeps_its_list, open_pages, close_pages),
+        cmocka_unit_test_setup_teardown(a_fold_that_finds_no_place_ends, open_pages,
+                                        close_pages),
         cmocka_unit_test_setup_teardown(a_list_that_cannot_be_is_damage, open_pages,
                                         close_pages),
         cmocka_unit_test_setup_teardown(a_filter_without_room_is_read_in_its_place, open_pages,
