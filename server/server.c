@@ -1211,6 +1211,17 @@ static bool define_users(struct server *server, struct buffer *why)
     return true;
 }
 
+void server_warn_of_users(const struct server *server)
+{
+    const struct acl_user *user = acl_default(server->acl);
+
+    if (server->config.requirepass_size > 0 && server->config.aclfile[0] != '\0' &&
+        user->enabled && user->no_password)
+        log_write(LOG_WARNING, "requirepass has no effect, because aclfile defines the users, "
+                               "and its user default has no password: every client may do "
+                               "what that user may. Give it a password there, or turn it off");
+}
+
 /* False: the log says why. */
 static bool open_users(struct server *server)
 {
@@ -1236,6 +1247,8 @@ static bool open_users(struct server *server)
                   (int)buffer_size(&why), buffer_size(&why) > 0 ? buffer_content(&why) : "");
     buffer_release(&why);
     config_release_users(&server->config);
+    if (good)
+        server_warn_of_users(server);
     return good;
 }
 

@@ -126,6 +126,9 @@ const char *server_check_config(struct server *server, const struct config *chan
                                 bool reload, struct config_error *error);
 /* Applies changed options that the store or the log must know. */
 void server_apply_config(struct server *server);
+/* Logs that requirepass has no effect, when that is so: after users were read from a file. */
+void server_warn_of_users(const struct server *server);
+
 /* Holds back commands (`writes`: only those that may write) until a time of the queue's clock,
  * ms; 0: ends the pause. A pause that runs is not made shorter or weaker. */
 void server_pause(struct server *server, int64_t until, bool writes);

@@ -184,15 +184,12 @@ static bool end_users(struct reading *reading)
     return reading->acl->standard != NULL || acl_add_default(reading->acl);
 }
 
-struct acl *acl_file_read(const char *path, enum acl_channels channels, struct buffer *why)
+/* Closes the file, which is open. */
+static struct acl *read_stream(FILE *file, const char *path, enum acl_channels channels,
+                               struct buffer *why)
 {
     struct reading reading = {.channels = channels, .path = path, .why = why};
-    FILE *file = fopen(path, "re");
 
-    if (file == NULL) {
-        say(why, "Error loading ACLs, opening file '%.300s': %s", path, strerror(errno));
-        return NULL;
-    }
     if (begin_users(&reading)) {
         read_lines(&reading, file);
         reading.failed |= !end_users(&reading);
@@ -208,6 +205,33 @@ struct acl *acl_file_read(const char *path, enum acl_channels channels, struct b
     return NULL;
 }
 
+struct acl *acl_file_read(const char *path, enum acl_channels channels, struct buffer *why)
+{
+    FILE *file = fopen(path, "re");
+
+    if (file != NULL)
+        return read_stream(file, path, channels, why);
+    say(why, "Error loading ACLs, opening file '%.300s': %s", path, strerror(errno));
+    return NULL;
+}
+
+/* Does the next start take the text? False: errno is EILSEQ, or says why it is not known. */
+static bool reads_back(const struct buffer *text, const char *path)
+{
+    FILE *file = fmemopen((char *)buffer_content(text), buffer_size(text), "r");
+    struct acl *acl = NULL;
+    struct buffer why;
+
+    if (file == NULL)
+        return false;
+    buffer_init(&why, SIZE_MAX);
+    acl = read_stream(file, path, ACL_NO_CHANNELS, &why);
+    buffer_release(&why);
+    acl_free(acl);
+    errno = EILSEQ;
+    return acl != NULL;
+}
+
 bool acl_file_write(struct acl *acl, const char *path)
 {
     struct buffer text;
@@ -216,7 +240,7 @@ bool acl_file_write(struct acl *acl, const char *path)
     buffer_init(&text, SIZE_MAX);
     acl_write(acl, false, &text);
     errno = ENOMEM;
-    if (!text.overflowed)
+    if (!text.overflowed && reads_back(&text, path))
         good = file_replace(path, buffer_content(&text), buffer_size(&text));
     buffer_release(&text);
     return good;

@@ -158,29 +158,33 @@ static bool is_said(const struct acl_rules *rules, const struct command *command
                           dueq_slice(container->name, strlen(container->name))) == NULL);
 }
 
-static bool note_rule(struct acl_rules *rules, struct dueq_slice name, bool allowed)
+static enum acl_error note_rule(struct acl_rules *rules, struct dueq_slice name, bool allowed)
 {
     struct text *text = text_set_find(&rules->given, name);
 
     if (text != NULL)
         text_set_remove(&rules->given, text); /* the new one comes after all others */
+    else if (text_set_count(&rules->given) >= ACL_GIVEN_MAX)
+        return ACL_TOO_MUCH;
     text = text_set_add(&rules->given, name);
-    if (text != NULL)
-        text->number = allowed ? RULE_PLUS : RULE_MINUS;
-    return text != NULL;
+    if (text == NULL)
+        return ACL_NO_MEMORY;
+    text->number = allowed ? RULE_PLUS : RULE_MINUS;
+    return ACL_GOOD;
 }
 
 static enum acl_error apply_command(struct acl_rules *rules, const struct command *command,
                                     bool allowed)
 {
     const char *name = command_full_name(command);
+    enum acl_error error = ACL_GOOD;
 
     forget(&rules->given, name);
-    if (!is_said(rules, command, allowed) &&
-        !note_rule(rules, dueq_slice(name, strlen(name)), allowed))
-        return ACL_NO_MEMORY;
-    set_command(rules, command, allowed);
-    return ACL_GOOD;
+    if (!is_said(rules, command, allowed))
+        error = note_rule(rules, dueq_slice(name, strlen(name)), allowed);
+    if (error == ACL_GOOD)
+        set_command(rules, command, allowed);
+    return error;
 }
 
 static bool has_spaces(struct dueq_slice text)
@@ -193,6 +197,19 @@ static bool has_spaces(struct dueq_slice text)
     return false;
 }
 
+/* rule: "select|0" */
+static enum acl_error add_first(struct acl_rules *rules, const struct command *command,
+                                struct dueq_slice rule)
+{
+    if (text_set_count(&rules->firsts) >= ACL_FIRSTS_MAX &&
+        text_set_find(&rules->firsts, rule) == NULL)
+        return ACL_TOO_MUCH;
+    if (text_set_add(&rules->firsts, rule) == NULL)
+        return ACL_NO_MEMORY;
+    return acl_rules_have(rules, command_number(command)) ? ACL_GOOD
+                                                          : note_rule(rules, rule, true);
+}
+
 /* "select|0": the bytes after the bar are a first argument. */
 static enum acl_error apply_first(struct acl_rules *rules, struct dueq_slice rule)
 {
@@ -202,7 +219,7 @@ static enum acl_error apply_first(struct acl_rules *rules, struct dueq_slice rul
         bar == NULL ? NULL : find_command(dueq_slice(rule.data, head));
     struct dueq_slice first = bar == NULL ? rule : slice_from(rule, head + 1);
     struct buffer name;
-    enum acl_error error = ACL_GOOD;
+    enum acl_error error;
 
     if (command == NULL)
         return ACL_UNKNOWN;
@@ -216,12 +233,9 @@ static enum acl_error apply_first(struct acl_rules *rules, struct dueq_slice rul
     buffer_append(&name, command->name, head);
     buffer_append(&name, "|", 1);
     buffer_append(&name, first.data, first.size);
-    if (name.overflowed ||
-        text_set_add(&rules->firsts, dueq_slice(buffer_content(&name), buffer_size(&name))) ==
-            NULL ||
-        (!acl_rules_have(rules, command_number(command)) &&
-         !note_rule(rules, dueq_slice(buffer_content(&name), buffer_size(&name)), true)))
-        error = ACL_NO_MEMORY;
+    error = name.overflowed ? ACL_NO_MEMORY
+                            : add_first(rules, command,
+                                        dueq_slice(buffer_content(&name), buffer_size(&name)));
     buffer_release(&name);
     return error;
 }
@@ -298,6 +312,7 @@ static enum acl_error apply_category(struct acl_rules *rules, struct dueq_slice 
     char name[NAME_SIZE];
     const uint64_t *members;
     size_t category;
+    enum acl_error error;
 
     if (is_word(slice_from(rule, 1), "all")) {
         set_all(rules, allowed);
@@ -307,8 +322,9 @@ static enum acl_error apply_category(struct acl_rules *rules, struct dueq_slice 
         return ACL_UNKNOWN;
     for (size_t i = 0; i < rule.size; i++)
         name[i] = (char)tolower(((const unsigned char *)rule.data)[i]);
-    if (!note_rule(rules, dueq_slice(name, rule.size), allowed))
-        return ACL_NO_MEMORY;
+    error = note_rule(rules, dueq_slice(name, rule.size), allowed);
+    if (error != ACL_GOOD)
+        return error;
     members = members_of(category);
     forget_firsts(rules, members);
     for (size_t i = 0; i < COMMANDS_MAX / 64; i++)

@@ -398,3 +398,16 @@ void acl_user_write(const struct acl_user *user, struct buffer *out)
         write_text(out, ")");
     }
 }
+
+bool acl_user_fits(const struct acl_user *user)
+{
+    size_t room = ACL_RULES_BYTES - user->name_size - strlen("user  ");
+    struct buffer text;
+    bool fits;
+
+    buffer_init(&text, room);
+    acl_user_write(user, &text);
+    fits = !text.overflowed;
+    buffer_release(&text);
+    return fits;
+}

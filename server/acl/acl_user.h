@@ -45,6 +45,9 @@ bool acl_user_has_password(const struct acl_user *user, struct dueq_slice passwo
 /* What follows the name in ACL LIST and in files. */
 void acl_user_write(const struct acl_user *user, struct buffer *out);
 
+/* Is that text as short as a line may be? O(rules). */
+bool acl_user_fits(const struct acl_user *user);
+
 /* May a user have this name? No spaces, no zero bytes. */
 bool acl_user_name_is_good(struct dueq_slice name);
 

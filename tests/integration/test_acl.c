@@ -253,6 +253,30 @@ static void the_configuration_file_has_users(void **state)
     free(path);
 }
 
+/* Anyone may do everything then, whatever requirepass says. */
+static void a_password_without_effect_is_warned_of(void **state)
+{
+    static const char warning[] = "requirepass has no effect";
+    char *path;
+    (void)state;
+    struct server_process *server = server_with("user a on >x ~* +@all\n", &path);
+    server_process_option(server, "requirepass", "secret");
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, warning));
+    free(log);
+    expect(client, "OK", "ACL LOAD");
+    write_file(path, "user default on >secret ~* +@all\n");
+    expect(client, "OK", "ACL LOAD");
+    log = server_process_log(server);
+    char *second = strstr(strstr(log, warning) + 1, warning);
+    assert_non_null(second);
+    assert_null(strstr(second + 1, warning));
+    free(log);
+    free(path);
+}
+
 static void users_in_two_places_are_refused(void **state)
 {
     static const char *const lines[] = {
@@ -343,6 +367,7 @@ int main(void)
         test(a_load_cuts_off_the_clients_of_users),
         test(a_save_that_is_killed_leaves_a_whole_file),
         test(the_configuration_file_has_users),
+        test(a_password_without_effect_is_warned_of),
         test(users_in_two_places_are_refused),
         test(ten_thousand_users_log_in),
         test(one_that_guesses_waits_alone),

@@ -203,6 +203,11 @@ static enum outcome run_acl_setuser(struct context *context)
         return buffer_size(context->reply->out) > mark ? OUTCOME_DONE
                                                        : context_status(context, DUEQ_NOMEM);
     }
+    if (!acl_user_fits(setting.user)) {
+        acl_user_free(setting.user);
+        resp_errorf(context->reply, "ERR %s", acl_error_text(ACL_TOO_MUCH));
+        return OUTCOME_DONE;
+    }
     if (user != NULL)
         replace_user(context, user, setting.user);
     else if (!acl_add(context->server->acl, setting.user))
@@ -281,6 +286,7 @@ static enum outcome run_acl_load(struct context *context)
     loaded = acl_file_read(path, channels_of(context), &why);
     if (loaded != NULL) {
         replace_users(context, loaded);
+        server_warn_of_users(context->server);
         context_ok(context);
     } else if (buffer_size(&why) == 0) {
         context_status(context, DUEQ_NOMEM);

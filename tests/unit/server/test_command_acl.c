@@ -150,6 +150,35 @@ static void a_user_has_a_most_of_selectors_and_passwords(void **state)
     runner_expect(runner, "!ERR * too many", "ACL SETUSER x >one-more");
 }
 
+/* A rule on a command looks at each of them. */
+static void a_user_has_a_most_of_first_arguments(void **state)
+{
+    struct command_runner *runner = *state;
+    char line[64];
+    for (int i = 0; i < ACL_FIRSTS_MAX; i++) {
+        snprintf(line, sizeof(line), "ACL SETUSER x +get|%d", i);
+        runner_expect(runner, "OK", line);
+    }
+    runner_expect(runner, "!ERR * too many", "ACL SETUSER x +get|more");
+    runner_expect(runner, "OK", "ACL SETUSER x +get|0");
+    /* they count as rules, too, where they mean nothing more */
+    runner_expect(runner, "!ERR * too many", "ACL SETUSER x +@read +@write");
+    runner_expect(runner, "OK", "ACL SETUSER x -@all +@read +get|more");
+}
+
+/* The line of a file that defines it has the same bound. */
+static void a_user_has_a_most_of_bytes(void **state)
+{
+    enum { SIZE = 4000, COUNT = ACL_RULES_BYTES / SIZE + 1 };
+    struct command_runner *runner = *state;
+    char line[SIZE + 64];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(line, sizeof(line), "ACL SETUSER x ~%0*d", SIZE, i);
+        runner_expect(runner, i < COUNT - 1 ? "OK" : "!ERR * too many", line);
+    }
+    runner_expect(runner, "OK", "ACL SETUSER x resetkeys");
+}
+
 /* As text both are the same, and after that text no pattern may follow. */
 static void a_star_with_both_rights_is_all_keys(void **state)
 {
@@ -714,6 +743,8 @@ int main(void)
         runner_test(every_bad_rule_is_redis_error),
         runner_test(a_pattern_has_a_longest_size),
         runner_test(a_user_has_a_most_of_selectors_and_passwords),
+        runner_test(a_user_has_a_most_of_first_arguments),
+        runner_test(a_user_has_a_most_of_bytes),
         runner_test(a_star_with_both_rights_is_all_keys),
         runner_test(commands_are_refused_by_name),
         runner_test(keys_have_read_and_write_rights),
