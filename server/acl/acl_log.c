@@ -41,10 +41,11 @@ static struct acl_entry *copy(const struct acl_entry *entry)
     struct dueq_slice object = cut(entry->object), user = cut(entry->user);
     struct acl_entry *made =
         malloc(sizeof(*made) + object.size + user.size + entry->client.size);
-    char *space = (char *)(made + 1);
+    char *space;
 
     if (made == NULL)
         return NULL;
+    space = (char *)(made + 1);
     *made = *entry;
     made->object = keep(&space, object);
     made->user = keep(&space, user);
