@@ -19,7 +19,7 @@ from server import Server, free_port  # noqa: E402  (the servers are started as 
 
 PASSWORD = "secret"
 PATIENCE = 120
-CHECKS = ["plain", "password", "user", "database", "name", "resp3", "pipeline", "transaction", "blocking",
+CHECKS = ["plain", "password", "user", "rights", "database", "name", "resp3", "pipeline", "transaction", "blocking",
           "pubsub", "scan", "tls", "loading"]
 RETRY = ["redis-py", "ioredis 4", "ioredis 5", "ioredis 6"]  # when the server is loading
 KEYS_LOADED = 2000

@@ -34,6 +34,13 @@ check_user() {
         [[ "$(locked --user nobody --pass "$PASSWORD" ping)" == *WRONGPASS* ]]
 }
 
+check_rights() {
+    expect OK "$(cli acl setuser app on '>first' '~app:*' +get +set)" || return 1
+    app() { cli --user app --pass first --no-auth-warning "$@" 2>&1; }
+    expect OK "$(app set app:1 x)" && [[ "$(app get other)" == NOPERM* ]] && [[ "$(app del app:1)" == NOPERM* ]] &&
+        expect 1 "$(cli acl deluser app)" && [[ "$(app get app:1)" == *WRONGPASS* ]]
+}
+
 check_database() {
     cli -n 5 set database five >/dev/null && expect five "$(cli -n 5 get database)" &&
         expect '' "$(cli get database)"
@@ -118,7 +125,7 @@ check_scan() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 redis-cli --version | awk '{print "version", $2}'
-for name in plain password user database name resp3 pipeline transaction blocking pubsub scan tls; do
+for name in plain password user rights database name resp3 pipeline transaction blocking pubsub scan tls; do
     if "check_$name" 3>"$work/why" 2>/dev/null; then
         echo "ok $name"
     else

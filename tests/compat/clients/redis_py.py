@@ -42,6 +42,22 @@ def user():
     assert refused(LOCKED, username="nobody", password=PASSWORD)
 
 
+def rights():
+    admin = connect()
+    admin.acl_setuser("app", enabled=True, passwords=["+first", "+second"], keys=["app:*"], commands=["+get", "+set"])
+    assert "app" in admin.acl_users() and admin.acl_getuser("app")["flags"] == ["on"]
+    client = connect(username="app", password="second")
+    assert client.set("app:1", "x") and client.get("app:1") == b"x"
+    for refuse in (lambda: client.get("other"), lambda: client.delete("app:1")):
+        try:
+            refuse()
+            raise AssertionError("it was allowed")
+        except redis.exceptions.NoPermissionError:
+            pass
+    assert admin.acl_log()[0]["reason"] == "command" and admin.acl_deluser("app") == 1
+    assert refused(PORT, username="app", password="first")
+
+
 def database():
     connect(db=5).set("database", "five")
     assert connect(db=5).get("database") == b"five" and connect().get("database") is None
@@ -161,7 +177,7 @@ def loading():
 
 
 print("version", redis.__version__)
-for check in (plain, password, user, database, name, pipeline, transaction, blocking, pubsub, scan,
+for check in (plain, password, user, rights, database, name, pipeline, transaction, blocking, pubsub, scan,
               tls, loading):
     try:
         check()
