@@ -76,6 +76,8 @@ bool glob_match(const char *pattern, size_t pattern_size, const char *text, size
 
         if (at.at < at.end && *at.at == '*') {
             at.at++;
+            if (at.at == at.end)
+                return true; /* it takes all that is left */
             after_star = at;
             retry = byte;
             continue;

@@ -54,8 +54,20 @@ static unsigned rights_of(const char *flags, size_t size)
     return rights;
 }
 
+/* Is the rule a beginning of the name, and a star? */
+static bool is_prefix(const struct text *rule, struct dueq_slice name)
+{
+    size_t head = strcspn(rule->bytes, "*?[\\");
+
+    return head + 1 == rule->size && rule->bytes[head] == '*' && name.size >= head &&
+           memcmp(rule->bytes, name.data, head) == 0;
+}
+
+/* A huge name would hold up the loop: only a prefix matches it. */
 static bool match(const struct text *pattern, struct dueq_slice name)
 {
+    if (pattern->size > 0 && name.size > ACL_MATCH_STEPS / pattern->size)
+        return is_prefix(pattern, name);
     return glob_match(pattern->bytes, pattern->size, name.data, name.size, false);
 }
 
@@ -63,12 +75,7 @@ static bool match(const struct text *pattern, struct dueq_slice name)
  * prefix with a star. */
 static bool covers(const struct text *rule, struct dueq_slice scope)
 {
-    size_t head = strcspn(rule->bytes, "*?[\\");
-
-    if (dueq_slice_equal(text_slice(rule), scope))
-        return true;
-    return head + 1 == rule->size && rule->bytes[head] == '*' && scope.size >= head &&
-           memcmp(rule->bytes, scope.data, head) == 0;
+    return dueq_slice_equal(text_slice(rule), scope) || is_prefix(rule, scope);
 }
 
 static bool allows_key(const struct acl_rules *rules, struct dueq_slice key, unsigned rights,

@@ -6,6 +6,10 @@
 #include "server/acl/acl_log.h"
 #include "server/acl/acl_user.h"
 
+/* A name whose bytes times those of a pattern are more does not match it, unless the pattern is
+ * a prefix and a star. */
+enum { ACL_MATCH_STEPS = 2 * 1024 * 1024 };
+
 struct acl_verdict {
     enum acl_reason reason;
     size_t argument; /* the key or channel that is refused; of a command 0 */

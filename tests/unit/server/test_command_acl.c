@@ -1,5 +1,6 @@
 /* ACL, and what users may do. The texts are those of redis-server 7.0.15. */
 #include "server/acl/acl.h"
+#include "server/acl/acl_check.h"
 #include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
@@ -510,6 +511,32 @@ static void who_may_not_hear_a_channel_any_more_is_cut_off(void **state)
     runner_expect(runner, "0", "PUBLISH a x");
 }
 
+static bool may_get(struct command_runner *runner, const char *key, size_t size)
+{
+    struct argument arguments[] = {{"get", 3}, {key, size}};
+    struct request request = {.arguments = arguments, .count = 2};
+    struct acl_user *user = acl_find(runner->server.acl, dueq_slice("u", 1));
+    assert_non_null(user);
+    return acl_check(user, command_find_request(&request), &request).reason == ACL_ALLOWED;
+}
+
+static void a_huge_key_matches_no_pattern_but_a_prefix(void **state)
+{
+    struct command_runner *runner = *state;
+    size_t most = ACL_MATCH_STEPS / strlen("*a*a*aa");
+    char *key = malloc(most + 1);
+    assert_non_null(key);
+    memset(key, 'a', most + 1);
+    runner_expect(runner, "OK", "ACL SETUSER u +get ~*a*a*aa");
+    assert_true(may_get(runner, key, most));
+    assert_false(may_get(runner, key, most + 1));
+    runner_expect(runner, "OK", "ACL SETUSER u ~aab*");
+    assert_false(may_get(runner, key, most + 1));
+    runner_expect(runner, "OK", "ACL SETUSER u ~aaa*");
+    assert_true(may_get(runner, key, most + 1));
+    free(key);
+}
+
 /* ---- login */
 
 static void users_log_in_with_any_of_their_passwords(void **state)
@@ -761,6 +788,7 @@ int main(void)
         runner_test(a_deleted_users_clients_are_gone),
         runner_test(a_user_that_deletes_itself_gets_its_reply),
         runner_test(who_may_not_hear_a_channel_any_more_is_cut_off),
+        runner_test(a_huge_key_matches_no_pattern_but_a_prefix),
         runner_test(users_log_in_with_any_of_their_passwords),
         runner_test(who_fails_often_gets_the_reply_late),
         runner_test(a_late_reply_is_that_of_the_attempt),
