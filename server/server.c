@@ -309,10 +309,20 @@ static void check_store(struct server *server)
 
 /* ---- the turn */
 
+/* False: it has begun before. */
+static bool begin_turn(struct server *server)
+{
+    if (turn_watch_runs(&server->turn))
+        return false;
+    turn_watch_begin(&server->turn, clock_usec(), clock_cpu_usec());
+    return true;
+}
+
+/* The loop may have slept for hours: what an event notes as the time is that of the event. */
 void server_begin_turn(struct server *server)
 {
-    if (!turn_watch_runs(&server->turn))
-        turn_watch_begin(&server->turn, clock_usec(), clock_cpu_usec());
+    if (begin_turn(server))
+        server_update_clock(server);
 }
 
 bool server_part_is_long(const struct server *server)
@@ -749,7 +759,7 @@ static void finish_turn(struct server *server)
 
     assert(server->running == 0);
     server->stats.turns++;
-    server_begin_turn(server);
+    begin_turn(server);
     end_part(server, TURN_EVENTS);
     server_update_clock(server);
     supervisor_alive(server->clock.last.monotonic);

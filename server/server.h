@@ -146,7 +146,7 @@ bool server_opening(const struct server *server, struct dueq_progress *ret_progr
 /* Adds a session, whose id is set, and removes one. O(1). */
 void server_add_session(struct server *server, struct session *session);
 void server_remove_session(struct server *server, struct session *session);
-/* To be called by each event of the loop, so that the time of the turn is known. O(1). */
+/* To be called by each event of the loop: the first one of a turn reads the clocks. O(1). */
 void server_begin_turn(struct server *server);
 /* To be called at the end of an event that has run requests: when the turn is long, events that
  * are left come in the next one. */

@@ -1,6 +1,7 @@
 /* A server for which nothing is due does not wake up: no thread of it runs. Counted by the
  * kernel, as context switches. */
 #include "tests/support/client/client.h"
+#include "tests/support/client/tls_client.h"
 #include "tests/support/faults/stepped_clock.h"
 
 #include <dirent.h>
@@ -13,7 +14,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { WATCHED_S = 4, ROUNDS_MOST = 20 };
+enum { WATCHED_S = 4, ROUNDS_MOST = 20, LONG_S = 1000 };
 
 struct machine {
     struct server_process *server;
@@ -141,6 +142,50 @@ static void a_wall_clock_that_is_set_wakes_a_quiet_server(void **state)
     server_process_cleanup();
 }
 
+/* No client is there, and then much time has gone. */
+static void let_time_pass(struct machine *machine)
+{
+    client_close(machine->client);
+    expect_quiet(machine);
+    machine->clock->boot_ahead += LONG_S;
+}
+
+static void the_first_client_is_as_young_as_it_is(void **state)
+{
+    struct machine machine = boot();
+    char *list;
+    (void)state;
+    expect(machine.client, "OK", "CONFIG SET timeout %d", LONG_S / 4);
+    let_time_pass(&machine);
+    machine.client = client_open(machine.server);
+    sleep_ms(500); /* turns in which it would be closed */
+    list = ask_text(machine.client, "CLIENT LIST");
+    assert_non_null(strstr(list, " age="));
+    assert_true(atoi(strstr(list, " age=") + 5) < LONG_S / 2);
+    free(list);
+    client_close(machine.client);
+    server_process_cleanup();
+}
+
+static void the_first_handshake_has_its_time(void **state)
+{
+    struct machine machine = boot();
+    struct tls_client secure;
+    int port = free_port();
+    char *directory = machine.server->directory;
+    (void)state;
+    tls_make_certificates(directory);
+    expect(machine.client, "OK",
+           "CONFIG SET tls-cert-file %s/server.crt tls-key-file %s/server.key "
+           "tls-auth-clients no tls-port %d",
+           directory, directory, port);
+    let_time_pass(&machine);
+    assert_true(tls_open(&secure, port, &(struct tls_identity){0}));
+    tls_expect(&secure, "+PONG\r\n", "PING\r\n");
+    tls_close(&secure);
+    server_process_cleanup();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +193,8 @@ int main(void)
         cmocka_unit_test(nothing_wakes_a_server_whose_worker_waits),
         cmocka_unit_test(a_quiet_server_wakes_when_something_is_due),
         cmocka_unit_test(a_wall_clock_that_is_set_wakes_a_quiet_server),
+        cmocka_unit_test(the_first_client_is_as_young_as_it_is),
+        cmocka_unit_test(the_first_handshake_has_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
