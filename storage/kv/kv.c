@@ -695,7 +695,7 @@ static bool worth_a_checkpoint(const struct kv *kv)
 /* What an idle store has kept for the next load goes back to the system. */
 static void tend_chunks(struct kv *kv)
 {
-    if (kv->idle_turns == IDLE_TURNS)
+    if (kv->idle_turns >= IDLE_TURNS)
         chunk_pool_trim(kv->chunks);
     if (chunk_pool_wants_tending(kv->chunks))
         checkpoint_wake(kv->checkpoint);

@@ -30,7 +30,8 @@ bool chunk_pool_wants_tending(struct chunk_pool *pool);
 /* Makes CHUNKS_READY chunks ready, if any was taken since the last trim; or carries out the
  * trim. Takes milliseconds: not for the owner of a store. */
 void chunk_pool_tend(struct chunk_pool *pool);
-/* The next chunk_pool_tend returns all of the pool to the system. */
+/* The next chunk_pool_tend returns all of the pool to the system. Again: no-op, until a chunk
+ * is taken. */
 void chunk_pool_trim(struct chunk_pool *pool);
 size_t chunk_pool_bytes(struct chunk_pool *pool);
 

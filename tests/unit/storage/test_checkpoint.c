@@ -1,6 +1,7 @@
 /* The disk space that checkpoints take while the owner does nothing. */
 #include "storage/dueq.h"
-#include "storage/kv/kv.h"
+#include "storage/kv/kv_internal.h"
+#include "storage/kv/memtable/chunk_pool.h"
 #include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"
 
@@ -153,10 +154,33 @@ static void a_store_that_was_written_to_checks(void **state)
     assert_true(records > 10 * (OTHERS / 4) / 2);
 }
 
+static void be_idle(int turns)
+{
+    for (int turn = 0; turn < turns; turn++)
+        kv_maintain(test.kv, true);
+}
+
+/* A chunk may be taken when the store has been idle for long. */
+static void memory_that_came_late_is_given_back_too(void **state)
+{
+    (void)state;
+    be_idle(30);
+    assert_true(kv_rests(test.kv));
+    chunk_pool_give(test.kv->chunks, chunk_pool_take(test.kv->chunks));
+    assert_false(kv_rests(test.kv));
+    for (int turn = 0; turn < 5000 && !kv_rests(test.kv); turn++) {
+        be_idle(1);
+        usleep(1000);
+    }
+    assert_true(kv_rests(test.kv));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_store_that_was_written_to_checks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_came_late_is_given_back_too, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_owner_that_sleeps_holds_no_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_read_between_naps_is_what_there_is, set_up,
                                         tear_down),
