@@ -32,7 +32,7 @@ static void write_flags(const struct connection *connection, char *flags)
                {session->watch_broken, 'd'},
                {session->life == SESSION_CLOSING, 'c'},
                {session->life == SESSION_GONE, 'A'},
-               {strchr(session->address, '/') != NULL, 'U'},
+               {session->is_unix, 'U'},
                {session->no_evict, 'e'}};
     char *at = flags;
 

@@ -327,13 +327,13 @@ void connection_check_peer(struct connection *connection)
 /* Closing a socket with unread input makes the kernel drop output that the peer has not got. */
 bool connection_drain(struct connection *connection)
 {
-    bool local = strchr(connection->session.address, '/') != NULL;
     int unsent = 0;
 
     connection_update_events(connection);
     if (connection->sent < connection->written)
         return true;
-    return !local && ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+    return !connection->session.is_unix &&
+           ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
 }
 
 /* Input that was sent and not read would turn the close into a reset. */
@@ -438,16 +438,17 @@ static void set_socket_options(int fd, const struct config *config)
                (int)(seconds < most ? seconds : most) * 2000);
 }
 
-static void init_session(struct connection *connection, int fd, const char *address,
-                         const char *local_address)
+static void init_session(struct connection *connection, const struct accepted *accepted)
 {
     struct session *session = &connection->session;
     struct server *server = connection->server;
 
     session->id = ++server->next_session;
-    session->fd = fd;
-    snprintf(session->address, sizeof(session->address), "%s", address);
-    snprintf(session->local_address, sizeof(session->local_address), "%s", local_address);
+    session->fd = accepted->fd;
+    session->is_unix = accepted->is_unix;
+    snprintf(session->address, sizeof(session->address), "%s", accepted->address);
+    snprintf(session->local_address, sizeof(session->local_address), "%s",
+             accepted->local_address);
     session_log_out(server, session);
     session->protocol = 2;
     session->created = session->active = server->clock.last.monotonic;
@@ -513,7 +514,7 @@ static const char protected_mode_denied[] =
 static bool is_remote_and_refused(const struct server *server, const char *address)
 {
     return server->config.protected_mode && acl_default(server->acl)->no_password &&
-           strchr(address, '/') == NULL && !listener_is_loopback(address);
+           !listener_is_loopback(address);
 }
 
 bool connection_is_refused(struct server *server, const char *address, const char **ret_why)
@@ -547,40 +548,40 @@ static bool has_place(struct server *server)
 }
 
 /* A client of TLS learns of protected-mode after its handshake. */
-static bool is_turned_away(struct server *server, int fd, const char *address, bool secure)
+static bool is_turned_away(struct server *server, const struct accepted *accepted)
 {
     const char *why = "-ERR max number of clients reached\r\n";
 
     if (!has_place(server))
         server->stats.connections_rejected++;
-    else if (secure || !connection_is_refused(server, address, &why))
+    else if (accepted->secure || accepted->is_unix ||
+             !connection_is_refused(server, accepted->address, &why))
         return false;
-    turn_away(fd, address, secure, why);
+    turn_away(accepted->fd, accepted->address, accepted->secure, why);
     return true;
 }
 
-void connection_accept(struct server *server, int fd, const char *address,
-                       const char *local_address, bool secure)
+void connection_accept(struct server *server, const struct accepted *accepted)
 {
     struct connection *connection;
     struct resp_limits limits;
 
     server->stats.connections_received++;
-    if (is_turned_away(server, fd, address, secure))
+    if (is_turned_away(server, accepted))
         return;
     connection = calloc(1, sizeof(*connection));
     if (connection == NULL) {
-        close(fd);
+        close(accepted->fd);
         return;
     }
     connection->server = server;
-    init_session(connection, fd, address, local_address);
-    set_socket_options(fd, &server->config);
+    init_session(connection, accepted);
+    set_socket_options(accepted->fd, &server->config);
     limits = limits_of(connection);
     connection->reader = resp_reader_new(&limits);
     connection_init_output(connection);
     if (connection->reader == NULL || !open_events(connection) ||
-        (secure && !connection_secure(connection))) {
+        (accepted->secure && !connection_secure(connection))) {
         connection_free(connection);
         return;
     }

@@ -84,12 +84,18 @@ bool connection_may_run(const struct connection *connection);
 
 /* ---- life */
 
-/* Takes the socket over, and closes it when the client cannot be served. The addresses are
- * copied. secure: its client begins with a handshake of TLS. */
-void connection_accept(struct server *server, int fd, const char *address,
-                       const char *local_address, bool secure);
-/* Does protected-mode refuse the client? Then it counts and logs it, and *ret_why is what the
- * client is told. */
+/* A socket that was accepted. */
+struct accepted {
+    int fd;
+    bool is_unix;
+    bool secure; /* its client begins with a handshake of TLS */
+    char address[64], local_address[64];
+};
+
+/* Takes the socket over, and closes it when the client cannot be served. */
+void connection_accept(struct server *server, const struct accepted *accepted);
+/* Does protected-mode refuse a client by TCP with that address? Then it counts and logs it, and
+ * *ret_why is what the client is told. */
 bool connection_is_refused(struct server *server, const char *address, const char **ret_why);
 
 /* Runs and sends nothing new for the client: ends its waits, subscriptions and watches at once,

@@ -71,7 +71,8 @@ static void finish_handshake(struct connection *connection)
 
     leave_shaking(connection);
     connection->session.active = connection->server->clock.last.monotonic;
-    if (!connection_is_refused(connection->server, connection->session.address, &why))
+    if (connection->session.is_unix ||
+        !connection_is_refused(connection->server, connection->session.address, &why))
         return;
     tls_write(connection->tls, why, strlen(why), &put);
     connection_doom(connection);

@@ -102,18 +102,20 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
         struct sockaddr_storage peer = {0}, own = {0};
         socklen_t peer_size = sizeof(peer), own_size = sizeof(own);
-        char address[64], local_address[64];
-        int client =
-            accept4(fd, (struct sockaddr *)&peer, &peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct accepted client = {.secure = listener->secure};
 
-        if (client < 0) {
+        client.fd =
+            accept4(fd, (struct sockaddr *)&peer, &peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (client.fd < 0) {
             note_failure(listener, errno);
             return;
         }
-        getsockname(client, (struct sockaddr *)&own, &own_size);
-        format_address(&peer, listener->path, address, sizeof(address));
-        format_address(&own, listener->path, local_address, sizeof(local_address));
-        connection_accept(listener->server, client, address, local_address, listener->secure);
+        getsockname(client.fd, (struct sockaddr *)&own, &own_size);
+        client.is_unix = peer.ss_family == AF_UNIX;
+        format_address(&peer, listener->path, client.address, sizeof(client.address));
+        format_address(&own, listener->path, client.local_address,
+                       sizeof(client.local_address));
+        connection_accept(listener->server, &client);
     }
 }
 

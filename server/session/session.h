@@ -27,6 +27,7 @@ struct session {
     uint64_t id;
     char address[64]; /* ip:port or path:0 */
     char local_address[64];
+    bool is_unix;       /* its socket is a unix socket: a client of this machine */
     int fd;             /* for CLIENT LIST only */
     char *name;         /* NULL: none */
     char *library_name; /* CLIENT SETINFO; NULL: none */

@@ -184,6 +184,30 @@ static void the_unix_socket_has_its_group(void **state)
     assert_int_not_equal(access(server->unixsocket, F_OK), 0);
 }
 
+/* Its name does not say that its clients are on this machine. */
+static void protected_mode_lets_clients_of_any_unix_socket_in(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char *here = getcwd(NULL, 0), *binary = realpath(server_binary(), NULL);
+    assert_non_null(binary);
+    setenv("DUEQ_BINARY", binary, 1); /* it is started in another directory */
+    free(binary);
+    server_process_option(server, "unixsocket", "by-name.sock");
+    assert_non_null(here);
+    assert_int_equal(chdir(server->directory), 0);
+    server_process_run(server);
+    redisContext *client = client_open_unix("by-name.sock");
+    expect(client, "PONG", "PING");
+    char *line = ask_text(client, "CLIENT LIST");
+    assert_non_null(strstr(line, " flags=U "));
+    free(line);
+    client_close(client);
+    server_process_stop(server);
+    assert_int_equal(chdir(here), 0);
+    free(here);
+}
+
 /* The manager's socket, as descriptor 3 of the server; LISTEN_PID is the pid of the server. */
 static void a_service_manager_may_open_the_sockets(void **state)
 {
@@ -239,6 +263,7 @@ int main(void)
         serving_test(it_listens_on_ipv6),
         serving_test(a_server_without_any_socket_ends),
         serving_test(the_unix_socket_has_its_group),
+        serving_test(protected_mode_lets_clients_of_any_unix_socket_in),
         serving_test(a_service_manager_may_open_the_sockets),
         serving_test(a_service_manager_may_keep_the_password),
     };
