@@ -312,8 +312,10 @@ static void a_daemon_lives_on_its_own(void **state)
     bool named = file != NULL && fgets(pid, sizeof(pid), file) != NULL;
     if (file != NULL)
         fclose(file);
-    run_shell(output, sizeof(output), "redis-cli -p %d PING; redis-cli -p %d SHUTDOWN NOSAVE",
-              port, port);
+    run_shell(output, sizeof(output),
+              "timeout 20 sh -c 'until redis-cli -p %d PING | grep PONG; do sleep 0.05; done'; "
+              "redis-cli -p %d SHUTDOWN NOSAVE",
+              port, port); /* it may be loading when its pid file is there */
     assert_int_equal(status, 0);
     assert_true(named);
     assert_non_null(strstr(output, "PONG"));

@@ -208,6 +208,14 @@ static void protected_mode_lets_clients_of_any_unix_socket_in(void **state)
     free(here);
 }
 
+static bool is_loading(redisContext *client)
+{
+    char *answer = ask_text(client, "PING");
+    bool loads = strncmp(answer, "!LOADING", 8) == 0;
+    free(answer);
+    return loads;
+}
+
 /* The manager's socket, as descriptor 3 of the server; LISTEN_PID is the pid of the server. */
 static void a_service_manager_may_open_the_sockets(void **state)
 {
@@ -225,7 +233,7 @@ static void a_service_manager_may_open_the_sockets(void **state)
                      0);
     close(fd);
     redisContext *client = client_open(&there); /* it waits until the server accepts */
-    while (strncmp(ask_text(client, "PING"), "!LOADING", 8) == 0)
+    while (is_loading(client))
         sleep_ms(10);
     expect(client, "PONG", "PING");
     say(client, "SHUTDOWN NOSAVE");
