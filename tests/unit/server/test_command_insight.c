@@ -642,7 +642,7 @@ static void keys_of_a_command_are_told(void **state)
         {"[\"a\" \"b\"]", "COMMAND GETKEYS MSET a 1 b 2"},
         {"[\"a\" \"b\" \"c\"]", "COMMAND GETKEYS DEL a b c"},
         {"[\"l\" \"d\"]", "COMMAND GETKEYS SORT l BY w_* GET x STORE d"},
-        {"[\"l\" \"b\"]", "COMMAND GETKEYS SORT l STORE a STORE b"},
+        {"[\"l\" \"a\" \"b\"]", "COMMAND GETKEYS SORT l STORE a STORE b"},
         {"[\"l\"]", "COMMAND GETKEYS SORT l"},
         {"[\"l\"]", "COMMAND GETKEYS SORT l GET STORE LIMIT STORE 1 BY STORE"},
         {"[\"l\"]", "COMMAND GETKEYS SORT l STORE"},
