@@ -95,7 +95,7 @@ class Server:
             return [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.data,
                     "--save", "", "--enable-debug-command", "yes", "--appendonly", "no", "--hz", "500", "--dynamic-hz", "no"]
         return [self.binary, "server", "--port", str(self.port), "--bind", "127.0.0.1",
-                "--dir", self.data, "--disk-reserve", "0",
+                "--dir", self.data, "--disk-reserve", "0", "--auth-delay", "0",
                 "--enable-debug-command", "yes", *SMALL]
 
     def _wait_until_it_answers(self, until_loaded):
