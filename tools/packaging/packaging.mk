@@ -28,7 +28,7 @@ uninstall: ## remove what install put under PREFIX
 
 # Objects of its own, for size: -Os, no tables for a debugger, and what is not called is left out, which
 # is most of what the libraries bring. static-pie: no shared library, and still a random address.
-STATIC_CFLAGS  := -Os -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+STATIC_CFLAGS  := -Os -flto=auto -ffat-lto-objects -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 STATIC_LDFLAGS := -static-pie -s -Wl,--gc-sections,-z,relro,-z,now,-z,pack-relative-relocs -Wl,--no-eh-frame-hdr,-T,tools/packaging/static.ld
 
 ifdef STATIC
