@@ -49,6 +49,14 @@ PLACES = {
         ("storage/kv/lmdb_copy.c",
          "} else if (io->fsync_dir(io->arg, place_of(store, place)) != 0) {",
          "} else if (place_of(store, place) == NULL) {")],
+    "the directory of a backup": [
+        ("storage/kv/backup.c",
+         "if (status == DUEQ_OK && io->fsync_dir(io->arg, backup->partial) != 0)",
+         "if (status == DUEQ_OK && io == NULL)")],
+    "the name of a backup": [
+        ("storage/kv/backup.c",
+         "if (io->fsync_dir(io->arg, path_in(backup->path, \"..\", parent)) == 0)",
+         "if (path_in(backup->path, \"..\", parent) != NULL)")],
     "the records of a commit": [
         ("storage/kv/journal/journal.c",
          "result = io->fdatasync(io->arg, segment->fd);",

@@ -25,6 +25,9 @@ static struct {
     struct dueq_io io;
     _Atomic(bool) held, waits; /* the thread of the backup */
     _Atomic(bool) full, disk_full, damages;
+    const char *failing; /* the end of the directory's path whose sync fails */
+    _Atomic(int) synced,
+        named;         /* syncs of the copy's directory, and of the one that names it */
     _Atomic(int) slow; /* turns of the waiting thread before it goes on by itself; 0: none */
     struct dueq_options options;
     struct kv *kv;
@@ -86,6 +89,19 @@ static int damage(void *arg, int fd)
     return io_system.forget(arg, fd);
 }
 
+static int note_sync(void *arg, const char *path)
+{
+    if (ends_with(path, DUEQ_BACKUP_PARTIAL) && access(test.path, F_OK) != 0)
+        atomic_fetch_add(&test.synced, 1);
+    if (ends_with(path, "/copy/..") && access(test.path, F_OK) == 0)
+        atomic_fetch_add(&test.named, 1);
+    if (test.failing != NULL && ends_with(path, test.failing)) {
+        errno = EIO;
+        return -1;
+    }
+    return io_system.fsync_dir(arg, path);
+}
+
 static void open_at(const char *dir, struct kv **ret_kv)
 {
     struct dueq_error error = {""};
@@ -105,6 +121,10 @@ static int set_up(void **state)
     test.io.free_bytes = tell_free_bytes;
     test.io.pwritev = write_unless_full;
     test.io.forget = damage;
+    test.io.fsync_dir = note_sync;
+    test.failing = NULL;
+    atomic_store(&test.synced, 0);
+    atomic_store(&test.named, 0);
     atomic_store(&test.held, false);
     atomic_store(&test.waits, false);
     atomic_store(&test.full, false);
@@ -240,6 +260,34 @@ static void a_backup_has_what_was_committed(void **state)
     assert_int_equal(stats().backup_copied_bytes, stats().backup_bytes);
     assert_false(exists(test.partial));
     expect_round(test.path, 1);
+}
+
+/* A power cut after the reply must find the files in the directory, and the directory. */
+static void what_is_copied_is_synced_before_and_after_its_name(void **state)
+{
+    (void)state;
+    put_all(1);
+    assert_int_equal(kv_backup(test.kv, test.path), DUEQ_OK);
+    await_end();
+    assert_int_equal(stats().backup_status, DUEQ_OK);
+    assert_true(atomic_load(&test.synced) > 0);
+    assert_int_equal(atomic_load(&test.named), 1);
+}
+
+static void a_directory_that_is_not_synced_is_no_backup(void **state)
+{
+    (void)state;
+    put_all(1);
+    test.failing = DUEQ_BACKUP_PARTIAL;
+    backup_and_fail(DUEQ_IO);
+}
+
+static void a_name_that_is_not_synced_is_no_backup(void **state)
+{
+    (void)state;
+    put_all(1);
+    test.failing = "/copy/..";
+    backup_and_fail(DUEQ_IO);
 }
 
 static void an_empty_store_can_be_copied(void **state)
@@ -392,6 +440,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_store_can_be_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_store_goes_on_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_is_made_at_a_time_under_a_new_name, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_copied_is_synced_before_and_after_its_name,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_directory_that_is_not_synced_is_no_backup, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_name_that_is_not_synced_is_no_backup, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_is_too_small_gets_no_copy, set_up,
                                         tear_down),
