@@ -2,7 +2,7 @@
  * kernel, as context switches. */
 #include "tests/support/client/client.h"
 #include "tests/support/client/tls_client.h"
-#include "tests/support/faults/stepped_clock.h"
+#include "tests/support/faults/machine.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -15,21 +15,6 @@
 #include <cmocka.h>
 
 enum { WATCHED_S = 4, ROUNDS_MOST = 20, LONG_S = 1000 };
-
-struct machine {
-    struct server_process *server;
-    struct stepped_clock *clock;
-    redisContext *client;
-};
-
-static struct machine boot(void)
-{
-    struct machine machine = {.server = server_process_new()};
-    machine.clock = stepped_clock_prepare(machine.server);
-    server_process_run(machine.server);
-    machine.client = client_open(machine.server);
-    return machine;
-}
 
 /* Of one thread; 0 for the one that is the test's own. */
 static long long switches_of(const char *task)
@@ -84,7 +69,7 @@ static void expect_quiet(const struct machine *machine)
 
 static void nothing_wakes_an_idle_server(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     (void)state;
     expect(machine.client, "\"a\"", "Q.PUSH mail body ID a DELAY 2h");
     expect(machine.client, "OK", "SET key value EX 7200");
@@ -98,7 +83,7 @@ static void nothing_wakes_an_idle_server(void **state)
 
 static void nothing_wakes_a_server_whose_worker_waits(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     (void)state;
     say(machine.client, "Q.CLAIM mail LEASE 1h BLOCK 0");
     expect_quiet(&machine);
@@ -113,7 +98,7 @@ static void nothing_wakes_a_server_whose_worker_waits(void **state)
 /* The timer of a delay is there though all others are not. */
 static void a_quiet_server_wakes_when_something_is_due(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     (void)state;
     expect(machine.client, "\"a\"", "Q.PUSH mail body ID a DELAY 30s");
     say(machine.client, "Q.CLAIM mail LEASE 1h BLOCK 0");
@@ -126,7 +111,7 @@ static void a_quiet_server_wakes_when_something_is_due(void **state)
 /* A device starts in 1970; then NTP sets the clock. */
 static void a_wall_clock_that_is_set_wakes_a_quiet_server(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     (void)state;
     machine.clock->wall_ahead = -unix_ms() / 1000 + 10;
     expect(machine.client, "\"at\"", "Q.PUSH mail body ID at AT %lld",
@@ -152,7 +137,7 @@ static void let_time_pass(struct machine *machine)
 
 static void the_first_client_is_as_young_as_it_is(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     char *list;
     (void)state;
     expect(machine.client, "OK", "CONFIG SET timeout %d", LONG_S / 4);
@@ -169,7 +154,7 @@ static void the_first_client_is_as_young_as_it_is(void **state)
 
 static void the_first_handshake_has_its_time(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     struct tls_client secure;
     int port = free_port();
     char *directory = machine.server->directory;

@@ -1,7 +1,7 @@
 /* Wall clocks that step while the server runs, while it is stopped, and across boots of the
  * machine. Measured from outside: nothing comes early. */
 #include "tests/support/client/client.h"
-#include "tests/support/faults/stepped_clock.h"
+#include "tests/support/faults/machine.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,21 +16,6 @@ enum { HOUR = 3600, DAY = 24 * HOUR };
 
 static const int64_t steps[] = {HOUR, 10 * DAY, 30 * DAY, -HOUR, -10 * DAY, -30 * DAY};
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
-
-struct machine {
-    struct server_process *server;
-    struct stepped_clock *clock;
-    redisContext *client;
-};
-
-static struct machine boot(void)
-{
-    struct machine machine = {.server = server_process_new()};
-    machine.clock = stepped_clock_prepare(machine.server);
-    server_process_run(machine.server);
-    machine.client = client_open(machine.server);
-    return machine;
-}
 
 static void stop(struct machine *machine, bool kill)
 {
@@ -120,7 +105,7 @@ static void expect_things(const struct machine *machine, bool there)
 static void a_step_and_a_restart_move_nothing(bool while_running, bool kill)
 {
     for (size_t i = 0; i < STEPS; i++) {
-        struct machine machine = boot();
+        struct machine machine = machine_boot();
         put_long_things(&machine);
         if (while_running) {
             machine.clock->wall_ahead += steps[i];
@@ -160,7 +145,7 @@ static void time_away_counts_by_the_wall_clock(void **state)
 {
     (void)state;
     for (int kill = 0; kill < 2; kill++) {
-        struct machine machine = boot();
+        struct machine machine = machine_boot();
         machine.clock->wall_ahead =
             30 * DAY; /* the wall clock of another boot does not count */
         put_long_things(&machine);
@@ -184,7 +169,7 @@ static void a_wall_clock_set_back_across_a_boot_counts_for_none(void **state)
 {
     (void)state;
     for (size_t i = 0; i < STEPS; i++) {
-        struct machine machine = boot();
+        struct machine machine = machine_boot();
         if (steps[i] > 0)
             continue;
         put_long_things(&machine);
@@ -201,7 +186,7 @@ static void a_wall_clock_set_back_across_a_boot_counts_for_none(void **state)
 /* NTP then sets the clock, and another boot follows. */
 static void a_device_that_boots_in_1970_keeps_what_waits(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     (void)state;
     put_long_things(&machine);
     stop(&machine, true);
@@ -247,7 +232,7 @@ static void expect_moments(const struct machine *machine)
 
 static void a_wrong_year_is_healed_by_the_right_one(void **state)
 {
-    struct machine machine = boot();
+    struct machine machine = machine_boot();
     (void)state;
     expect_moments(&machine);
     stop(&machine, false);
