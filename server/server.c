@@ -610,24 +610,19 @@ static void check_sessions(struct server *server)
 }
 
 /* Logs one line when room ends and one when there is room again. */
-static void log_room_change(struct server *server)
+static void log_room_change(struct server *server, const struct dueq_stats *stats)
 {
-    struct dueq_stats stats;
-
-    if (server->store == NULL)
+    if (stats->full == server->full_logged)
         return;
-    dueq_get_stats(server->store, &stats);
-    if (stats.full == server->full_logged)
-        return;
-    server->full_logged = stats.full;
-    if (stats.full)
+    server->full_logged = stats->full;
+    if (stats->full)
         log_write(
             LOG_WARNING,
             "No room: pushes are refused until there is some; claims, acks and deletes go "
             "on. The disk has %" PRIu64 " MB free of which disk-reserve is %" PRId64
             ", data.mdb has %" PRIu64 " MB in use of %" PRIu64 ", map-size is %" PRIu64,
-            stats.disk_free_bytes >> 20, server->config.disk_reserve >> 20,
-            stats.map_used_bytes >> 20, stats.data_file_bytes >> 20, stats.map_bytes >> 20);
+            stats->disk_free_bytes >> 20, server->config.disk_reserve >> 20,
+            stats->map_used_bytes >> 20, stats->data_file_bytes >> 20, stats->map_bytes >> 20);
     else
         log_write(LOG_NOTICE, "There is room again: pushes are taken");
 }
@@ -654,30 +649,25 @@ static void log_compacted(const struct dueq_stats *stats)
 }
 
 /* One line for each that succeeds; the same failure is not logged again until one does. */
-static void log_compaction(struct server *server)
+static void log_compaction(struct server *server, const struct dueq_stats *stats)
 {
-    struct dueq_stats stats;
-
-    if (server->store == NULL)
-        return;
-    dueq_get_stats(server->store, &stats);
-    if (stats.compactions > server->compactions) {
-        log_compacted(&stats);
+    if (stats->compactions > server->compactions) {
+        log_compacted(stats);
         server->compaction_logged = DUEQ_OK;
-    } else if (stats.compaction_failures > server->compaction_failures &&
-               stats.compaction_status != server->compaction_logged) {
+    } else if (stats->compaction_failures > server->compaction_failures &&
+               stats->compaction_status != server->compaction_logged) {
         log_write(LOG_WARNING,
                   "data.mdb is not compacted, and stays as it is: %s. It has %" PRIu64
                   " MB, %" PRIu64 " in use; the disk has %" PRIu64 " MB free",
-                  stats.compaction_status == DUEQ_FULL
+                  stats->compaction_status == DUEQ_FULL
                       ? "besides disk-reserve there is no disk space for a copy"
-                      : dueq_status_text(stats.compaction_status),
-                  stats.data_file_bytes >> 20, stats.map_used_bytes >> 20,
-                  stats.disk_free_bytes >> 20);
-        server->compaction_logged = stats.compaction_status;
+                      : dueq_status_text(stats->compaction_status),
+                  stats->data_file_bytes >> 20, stats->map_used_bytes >> 20,
+                  stats->disk_free_bytes >> 20);
+        server->compaction_logged = stats->compaction_status;
     }
-    server->compactions = stats.compactions;
-    server->compaction_failures = stats.compaction_failures;
+    server->compactions = stats->compactions;
+    server->compaction_failures = stats->compaction_failures;
 }
 
 static void log_backed_up(const struct dueq_stats *stats)
@@ -689,22 +679,29 @@ static void log_backed_up(const struct dueq_stats *stats)
 }
 
 /* One line for each. */
-static void log_backup(struct server *server)
+static void log_backup(struct server *server, const struct dueq_stats *stats)
+{
+    if (stats->backups > server->backups)
+        log_backed_up(stats);
+    if (stats->backup_failures > server->backup_failures)
+        log_write(LOG_WARNING, "The backup has failed, and is removed: %s",
+                  stats->backup_status == DUEQ_FULL
+                      ? "besides disk-reserve the disk of backup-dir has no room for it"
+                      : dueq_status_text(stats->backup_status));
+    server->backups = stats->backups;
+    server->backup_failures = stats->backup_failures;
+}
+
+static void log_store(struct server *server)
 {
     struct dueq_stats stats;
 
     if (server->store == NULL)
         return;
     dueq_get_stats(server->store, &stats);
-    if (stats.backups > server->backups)
-        log_backed_up(&stats);
-    if (stats.backup_failures > server->backup_failures)
-        log_write(LOG_WARNING, "The backup has failed, and is removed: %s",
-                  stats.backup_status == DUEQ_FULL
-                      ? "besides disk-reserve the disk of backup-dir has no room for it"
-                      : dueq_status_text(stats.backup_status));
-    server->backups = stats.backups;
-    server->backup_failures = stats.backup_failures;
+    log_room_change(server, &stats);
+    log_compaction(server, &stats);
+    log_backup(server, &stats);
 }
 
 static void do_each_second(struct server *server)
@@ -719,10 +716,8 @@ static void do_each_second(struct server *server)
     connections_end_handshakes(server);
     log_report_omitted(false);
     server_last_save(server);
-    log_room_change(server);
     log_loading(server);
-    log_compaction(server);
-    log_backup(server);
+    log_store(server);
 }
 
 /* Is there work for do_each_second, or for dueq_maintain, without an event? A quiet server has
@@ -920,7 +915,6 @@ static void on_state_signal(evutil_socket_t signal, short what, void *arg)
     (void)signal;
     (void)what;
     server_begin_turn(arg);
-    server_update_clock(arg);
     info_log(arg);
 }
 
