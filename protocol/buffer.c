@@ -104,7 +104,7 @@ static bool grow(struct buffer *buffer, size_t size)
 }
 
 /* What was after the end is written over now. */
-char *buffer_reserve(struct buffer *buffer, size_t size)
+char *buffer_make_room(struct buffer *buffer, size_t size)
 {
     if (buffer->promises != NULL)
         drop_promises(buffer, buffer->end);
@@ -122,11 +122,6 @@ char *buffer_reserve(struct buffer *buffer, size_t size)
         return NULL;
     }
     return buffer->data + buffer->end;
-}
-
-void buffer_commit(struct buffer *buffer, size_t size)
-{
-    buffer->end += size;
 }
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size)
@@ -279,12 +274,6 @@ void buffer_recover(struct buffer *buffer, size_t size)
 {
     buffer_truncate(buffer, size);
     buffer->overflowed = false;
-}
-
-bool buffer_has_room(const struct buffer *buffer, size_t size)
-{
-    return !buffer->overflowed && size <= buffer->maximum &&
-           buffer_size(buffer) <= buffer->maximum - size;
 }
 
 void buffer_clear(struct buffer *buffer)

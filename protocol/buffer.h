@@ -39,11 +39,29 @@ static inline char *buffer_content(const struct buffer *buffer)
     return buffer->data + buffer->start;
 }
 
+/* True: `size` more bytes are within the maximum. */
+static inline bool buffer_has_room(const struct buffer *buffer, size_t size)
+{
+    return !buffer->overflowed && size <= buffer->maximum &&
+           buffer_size(buffer) <= buffer->maximum - size;
+}
+
+char *buffer_make_room(struct buffer *buffer, size_t size); /* for buffer_reserve */
+
 /* Makes room for `size` more bytes and returns where to write them; buffer_commit then adds
  * them to the content. NULL: overflow. The pointer is valid until the next change of the
  * buffer. */
-char *buffer_reserve(struct buffer *buffer, size_t size);
-void buffer_commit(struct buffer *buffer, size_t size);
+static inline char *buffer_reserve(struct buffer *buffer, size_t size)
+{
+    if (buffer->promises == NULL && buffer->data != NULL &&
+        buffer->capacity - buffer->end >= size && buffer_has_room(buffer, size))
+        return buffer->data + buffer->end;
+    return buffer_make_room(buffer, size);
+}
+static inline void buffer_commit(struct buffer *buffer, size_t size)
+{
+    buffer->end += size;
+}
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 /* Makes room for the bytes of the source, which count as content at once; buffer_fill copies
@@ -68,8 +86,6 @@ void buffer_cut(struct buffer *buffer, size_t offset, size_t size);
 void buffer_truncate(struct buffer *buffer, size_t size); /* keeps the first `size` bytes */
 /* The same, and clears `overflowed`. */
 void buffer_recover(struct buffer *buffer, size_t size);
-/* True: `size` more bytes are within the maximum. */
-bool buffer_has_room(const struct buffer *buffer, size_t size);
 void buffer_clear(struct buffer *buffer); /* empty, memory kept */
 /* Frees the memory when the buffer is empty and has more than `keep` bytes of capacity. */
 void buffer_shrink(struct buffer *buffer, size_t keep);

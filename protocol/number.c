@@ -61,11 +61,30 @@ static bool prepare_float(const char *text, size_t size, char *copy, size_t room
     return strlen(copy) == size;
 }
 
+/* Most scores: integers that a double holds exactly, read in a tenth of strtod's time. */
+static bool parse_small_integer(const char *text, size_t size, double *ret_number)
+{
+    size_t sign = size > 0 && text[0] == '-';
+    double number = 0;
+
+    if (size == sign || size > DBL_DIG)
+        return false;
+    for (size_t i = sign; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        number = number * 10 + (text[i] - '0');
+    }
+    *ret_number = sign ? -number : number;
+    return true;
+}
+
 bool number_parse_double(const char *text, size_t size, double *ret_number)
 {
     char copy[512], *end;
     double number;
 
+    if (parse_small_integer(text, size, ret_number))
+        return true;
     if (!prepare_float(text, size, copy, sizeof(copy)))
         return false;
     errno = 0;
@@ -93,28 +112,27 @@ bool number_parse_long_double(const char *text, size_t size, long double *ret_nu
     return true;
 }
 
-static size_t count_digits(uint64_t number)
-{
-    uint64_t limit = 10;
-    size_t count = 1;
-
-    for (; count < DIGITS_MOST && number >= limit; count++)
-        limit *= 10;
-    return count;
-}
-
+/* Two digits for each division. */
 size_t number_format_integer(char *text, int64_t number)
 {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
     uint64_t magnitude = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    size_t size = (number < 0) + count_digits(magnitude), at = size;
+    char digits[DIGITS_MOST + 1];
+    size_t at = sizeof(digits), sign = number < 0;
 
+    for (; magnitude >= 100; magnitude /= 100)
+        memcpy(digits + (at -= 2), pairs + magnitude % 100 * 2, 2);
+    if (magnitude >= 10)
+        memcpy(digits + (at -= 2), pairs + magnitude * 2, 2);
+    else
+        digits[--at] = (char)('0' + magnitude);
     text[0] = '-';
-    text[size] = '\0';
-    do {
-        text[--at] = (char)('0' + magnitude % 10);
-        magnitude /= 10;
-    } while (magnitude > 0);
-    return size;
+    memcpy(text + sign, digits + at, sizeof(digits) - at);
+    text[sign + sizeof(digits) - at] = '\0';
+    return sign + sizeof(digits) - at;
 }
 
 /* Below 10^17 integers look the same with %lld and %.17g. The limit here is lower: up to it a

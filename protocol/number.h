@@ -10,6 +10,13 @@
 /* Bytes that any integer or double needs as text, with its NUL; and any long double. */
 enum { NUMBER_TEXT_MAX = 128, NUMBER_LONG_TEXT_MAX = 5120 };
 
+/* A limit of at least 0 as one of memory: where a machine with 32 bits has no such size, there
+ * is no limit. O(1). */
+static inline size_t number_as_size(int64_t limit)
+{
+    return (uint64_t)limit < SIZE_MAX ? (size_t)limit : SIZE_MAX;
+}
+
 /* As Redis' string2ll: digits without leading zeros, '-' allowed, no '+', no spaces; within
  * int64. */
 bool number_parse_integer(const char *text, size_t size, int64_t *ret_number);

@@ -29,6 +29,7 @@ enum {
     KEEP_BYTES = 16 * 1024, /* bytes of memory kept between requests */
     KEEP_ARGUMENTS = 64,
     HEADER_LINE_MAX = 64 * 1024,
+    SHORT_LINE = 8,
     PAGE = 4096,
     HUGE_PAGE = 2 * 1024 * 1024,
     SMALL_PAGES = 4 * HUGE_PAGE /* first bytes of a large argument, in small pages */
@@ -268,6 +269,11 @@ const char *resp_reader_error(const struct resp_reader *reader)
     return reader->error;
 }
 
+bool resp_reader_is_empty(const struct resp_reader *reader)
+{
+    return reader->state == SCAN_START && buffer_size(&reader->input) == 0;
+}
+
 size_t resp_reader_unread(const struct resp_reader *reader)
 {
     return buffer_size(&reader->input);
@@ -373,6 +379,15 @@ void resp_reader_shrink(struct resp_reader *reader)
 
 /* ---- scanning */
 
+/* Lines of small numbers are shorter than a call of memchr. */
+static char *find_cr(char *line, size_t left)
+{
+    for (size_t i = 0; i < left && i < SHORT_LINE; i++)
+        if (line[i] == '\r')
+            return line + i;
+    return memchr(line, '\r', left);
+}
+
 /* Finds the line at `scanned`, without its type byte and CRLF. False: it is incomplete, or too
  * long; then the error is `too_big`. */
 static bool header_line(struct resp_reader *reader, const char *too_big, const char **ret_text,
@@ -380,7 +395,7 @@ static bool header_line(struct resp_reader *reader, const char *too_big, const c
 {
     char *line = buffer_content(&reader->input) + reader->scanned;
     size_t left = buffer_size(&reader->input) - reader->scanned;
-    char *end = memchr(line, '\r', left);
+    char *end = find_cr(line, left);
 
     if (end == NULL) {
         if (left > HEADER_LINE_MAX)

@@ -61,6 +61,8 @@ struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_cou
  * length". Lives as long as the reader. */
 const char *resp_reader_error(const struct resp_reader *reader);
 
+/* Has no part of a next request been fed? */
+bool resp_reader_is_empty(const struct resp_reader *reader);
 size_t resp_reader_unread(const struct resp_reader *reader); /* bytes fed, not yet scanned */
 
 /* Memory of a reader, in bytes. */

@@ -2,6 +2,7 @@
 
 #include "protocol/number.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +182,7 @@ void resp_verbatim(struct resp_writer *writer, const char *format3, const void *
 /* ---- headers */
 
 /* Returns the type byte of an aggregate in this version of RESP, and adapts the count. */
-static char aggregate_type(const struct resp_writer *writer, char type, size_t *count)
+static char aggregate_type(const struct resp_writer *writer, char type, uint64_t *count)
 {
     if (writer->version >= 3)
         return type;
@@ -190,34 +191,34 @@ static char aggregate_type(const struct resp_writer *writer, char type, size_t *
     return '*';
 }
 
-static void append_aggregate(struct resp_writer *writer, char type, size_t count)
+static void append_aggregate(struct resp_writer *writer, char type, uint64_t count)
 {
     char shown = aggregate_type(writer, type, &count);
 
     append_header(writer, shown, (int64_t)count);
 }
 
-void resp_array(struct resp_writer *writer, size_t count)
+void resp_array(struct resp_writer *writer, uint64_t count)
 {
     append_aggregate(writer, '*', count);
 }
 
-void resp_map(struct resp_writer *writer, size_t pairs)
+void resp_map(struct resp_writer *writer, uint64_t pairs)
 {
     append_aggregate(writer, '%', pairs);
 }
 
-void resp_set(struct resp_writer *writer, size_t count)
+void resp_set(struct resp_writer *writer, uint64_t count)
 {
     append_aggregate(writer, '~', count);
 }
 
-void resp_push(struct resp_writer *writer, size_t count)
+void resp_push(struct resp_writer *writer, uint64_t count)
 {
     append_aggregate(writer, '>', count);
 }
 
-void resp_attribute(struct resp_writer *writer, size_t pairs)
+void resp_attribute(struct resp_writer *writer, uint64_t pairs)
 {
     if (writer->version >= 3)
         append_header(writer, '|', (int64_t)pairs);
@@ -228,7 +229,7 @@ size_t resp_deferred(struct resp_writer *writer)
     return buffer_size(writer->out);
 }
 
-static void insert_aggregate(struct resp_writer *writer, size_t mark, char type, size_t count)
+static void insert_aggregate(struct resp_writer *writer, size_t mark, char type, uint64_t count)
 {
     char text[HEADER_MAX];
     char shown = aggregate_type(writer, type, &count);
@@ -236,27 +237,27 @@ static void insert_aggregate(struct resp_writer *writer, size_t mark, char type,
     buffer_insert(writer->out, mark, text, write_header(text, shown, (int64_t)count));
 }
 
-void resp_deferred_array(struct resp_writer *writer, size_t mark, size_t count)
+void resp_deferred_array(struct resp_writer *writer, size_t mark, uint64_t count)
 {
     insert_aggregate(writer, mark, '*', count);
 }
 
-void resp_deferred_map(struct resp_writer *writer, size_t mark, size_t pairs)
+void resp_deferred_map(struct resp_writer *writer, size_t mark, uint64_t pairs)
 {
     insert_aggregate(writer, mark, '%', pairs);
 }
 
-void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count)
+void resp_deferred_set(struct resp_writer *writer, size_t mark, uint64_t count)
 {
     insert_aggregate(writer, mark, '~', count);
 }
 
 void resp_deferred_scan(struct resp_writer *writer, size_t mark, const char *cursor,
-                        size_t count)
+                        uint64_t count)
 {
     char head[160];
-    int size = snprintf(head, sizeof(head), "*2\r\n$%zu\r\n%s\r\n*%zu\r\n", strlen(cursor),
-                        cursor, count);
+    int size = snprintf(head, sizeof(head), "*2\r\n$%zu\r\n%s\r\n*%" PRIu64 "\r\n",
+                        strlen(cursor), cursor, count);
 
     buffer_insert(writer->out, mark, head, (size_t)size);
 }
@@ -273,7 +274,7 @@ size_t resp_reserved(struct resp_writer *writer)
     return mark;
 }
 
-void resp_reserved_array(struct resp_writer *writer, size_t mark, size_t count)
+void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count)
 {
     char text[HEADER_MAX];
     size_t size = write_header(text, '*', (int64_t)count);

@@ -42,11 +42,11 @@ void resp_verbatim(struct resp_writer *writer, const char *format3, const void *
                    size_t size);
 
 /* Headers: the elements follow. */
-void resp_array(struct resp_writer *writer, size_t count);
-void resp_map(struct resp_writer *writer, size_t pairs);
-void resp_set(struct resp_writer *writer, size_t count);
-void resp_push(struct resp_writer *writer, size_t count);      /* RESP2: array */
-void resp_attribute(struct resp_writer *writer, size_t pairs); /* RESP3 only; else nothing */
+void resp_array(struct resp_writer *writer, uint64_t count);
+void resp_map(struct resp_writer *writer, uint64_t pairs);
+void resp_set(struct resp_writer *writer, uint64_t count);
+void resp_push(struct resp_writer *writer, uint64_t count);      /* RESP2: array */
+void resp_attribute(struct resp_writer *writer, uint64_t pairs); /* RESP3 only; else nothing */
 
 /* Headers whose count is known only afterwards:
  *     size_t mark = resp_deferred(writer);
@@ -55,16 +55,16 @@ void resp_attribute(struct resp_writer *writer, size_t pairs); /* RESP3 only; el
  * mark is an offset into the content: nothing may be consumed from the buffer in between. The
  * elements are moved to make room for the header. */
 size_t resp_deferred(struct resp_writer *writer);
-void resp_deferred_array(struct resp_writer *writer, size_t mark, size_t count);
-void resp_deferred_map(struct resp_writer *writer, size_t mark, size_t pairs);
-void resp_deferred_set(struct resp_writer *writer, size_t mark, size_t count);
+void resp_deferred_array(struct resp_writer *writer, size_t mark, uint64_t count);
+void resp_deferred_map(struct resp_writer *writer, size_t mark, uint64_t pairs);
+void resp_deferred_set(struct resp_writer *writer, size_t mark, uint64_t count);
 /* As SCAN replies: an array of a cursor (less than 64 bytes) and of the array of elements. */
 void resp_deferred_scan(struct resp_writer *writer, size_t mark, const char *cursor,
-                        size_t count);
+                        uint64_t count);
 
 /* The same for many elements: room is reserved first, and the content before the mark moves
  * instead of the elements. */
 size_t resp_reserved(struct resp_writer *writer);
-void resp_reserved_array(struct resp_writer *writer, size_t mark, size_t count);
+void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count);
 
 #endif

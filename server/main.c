@@ -1,11 +1,13 @@
 /* dueq: the program and its subcommands. */
 #include "server/config/config.h"
+#include "server/process/handover.h"
 #include "server/process/log.h"
 #include "server/process/rights.h"
 #include "server/server.h"
 #include "server/subcommands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,85 +17,36 @@ static const char usage[] =
     "Usage: dueq COMMAND ...\n"
     "\n"
     "  dueq server [FILE] [--config FILE] [--port N] [--dir PATH] [--OPTION VALUE ...]\n"
-    "  dueq bench push|claim [OPTIONS]    load on a running server (dueq bench help)\n"
+    "  dueq check-config ...              would a server start with these arguments?\n"
+    "  dueq bench push|claim|work ...     load on a running server\n"
     "  dueq check DIR                     is the data directory of a stopped server sound?\n"
     "  dueq dump DIR                      all of it as lines of JSON, to standard output\n"
     "  dueq load DIR                      a new directory, from such lines\n"
+    "  dueq backup NAME [OPTIONS]         of a running server\n"
+    "  dueq export -|URL [OPTIONS]        a running one as lines of JSON, or into a Redis\n"
+    "  dueq import URL|FILE [OPTIONS]     what another server has, into a running one\n"
+    "  dueq repair DIR NEWDIR             a sound directory of what a damaged one still has\n"
+    "  dueq restore BACKUP DIR [OPTIONS]  a new directory, as it was then\n"
     "  dueq version\n"
-    "  dueq help [server]                 this text; the options of the server\n";
+    "  dueq help [COMMAND]                this text; how COMMAND is used\n";
+
+const char *program_usage(void)
+{
+    return usage;
+}
+
+static void print_all(FILE *to)
+{
+    fputs(usage, to);
+    fputs("\nClients of a running server, each with its help:\n\n", to);
+    client_print_list(to);
+}
 
 static int fail_usage(const char *why, const char *what)
 {
-    fprintf(stderr, "dueq: %s%s\n\n%s", why, what, usage);
+    fprintf(stderr, "dueq: %s%s\n\n", why, what);
+    print_all(stderr);
     return 2;
-}
-
-/* An option takes the values up to the next option; "--save ''" has one empty value. */
-static int option_values(int argc, char **argv, int at, struct argument *values, int maximum)
-{
-    int count = 0;
-
-    while (at + count < argc && count < maximum && strncmp(argv[at + count], "--", 2) != 0) {
-        values[count] = (struct argument){argv[at + count], strlen(argv[at + count])};
-        count++;
-    }
-    return count;
-}
-
-static bool take_option(struct config *config, const char *name, const struct argument *values,
-                        size_t count)
-{
-    struct config_error error;
-
-    if (strcmp(name, "config") == 0) {
-        if (count == 1 && config_read_file(config, values[0].data, &error))
-            return true;
-        fprintf(stderr, "dueq: %s\n", count == 1 ? error.text : "--config takes one file");
-        return false;
-    }
-    if (config_set(config, name, values, count, &error))
-        return true;
-    fprintf(stderr, "dueq: *** command line: '--%s%s%s': %s\n", name, count > 0 ? " " : "",
-            count > 0 ? values[0].data : "", error.text);
-    return false;
-}
-
-static bool read_arguments(struct config *config, int argc, char **argv)
-{
-    struct config_error error;
-    struct argument values[32];
-    int at = 0;
-
-    if (argc > 0 && (strncmp(argv[0], "--", 2) != 0)) {
-        if (!config_read_file(config, argv[0], &error)) {
-            fprintf(stderr, "dueq: %s\n", error.text);
-            return false;
-        }
-        at = 1;
-    }
-    while (at < argc) {
-        int count = option_values(argc, argv, at + 1, values, 32);
-
-        if (strncmp(argv[at], "--", 2) != 0) {
-            fprintf(stderr, "dueq: *** command line: '%s' is not an option\n", argv[at]);
-            return false;
-        }
-        if (!take_option(config, argv[at] + 2, values, (size_t)count))
-            return false;
-        at += 1 + count;
-    }
-    return true;
-}
-
-/* File and command line come after it, and win. */
-static bool read_credentials(struct config *config)
-{
-    struct config_error error;
-
-    if (config_read_credentials(config, getenv("CREDENTIALS_DIRECTORY"), &error))
-        return true;
-    fprintf(stderr, "dueq: credentials: %s\n", error.text);
-    return false;
 }
 
 /* After the fork of a daemon: the daemons of the log see its pid. */
@@ -106,26 +59,62 @@ static void use_log(const struct config *config)
         log_to_journald(config->syslog_ident);
 }
 
+static bool read_config(struct config *config, int argc, char **argv)
+{
+    struct config_error error;
+
+    config_init(config);
+    if (config_read_all(config, argc, argv, &error))
+        return true;
+    fprintf(stderr, "dueq: %s\n", error.text);
+    config_release(config);
+    return false;
+}
+
 static int start_server(int argc, char **argv)
 {
     struct config config;
     int status = 1;
 
-    config_init(&config);
-    if (!read_credentials(&config) || !read_arguments(&config, argc, argv)) {
-        config_release(&config);
+    if (!read_config(&config, argc, argv))
         return 1;
-    }
     rights_set_umask();
     if (!log_open(config.logfile, (enum log_level)config.loglevel))
         fprintf(stderr, "dueq: cannot open the log %s: %s\n", config.logfile, strerror(errno));
-    else if (config.daemonize && daemon(1, 0) != 0)
+    else if (config.daemonize && !handover_is_pending() && daemon(1, 0) != 0)
         fprintf(stderr, "dueq: cannot go to the background: %s\n", strerror(errno));
     else {
         use_log(&config);
         status = server_run(&config);
     }
     config_release(&config);
+    return status;
+}
+
+/* A program that takes the place of another one and cannot gives it back. */
+static int run_server(int argc, char **argv)
+{
+    int status;
+
+    handover_remember(argc, argv);
+    handover_open();
+    status = start_server(argc - 2, argv + 2);
+    if (status != 0 && handover_go_back())
+        fprintf(stderr, "dueq: cannot start the program of before: %s\n", strerror(errno));
+    return status;
+}
+
+static int check_config(int argc, char **argv)
+{
+    struct config config;
+    int status;
+
+    if (!read_config(&config, argc, argv))
+        return 1;
+    status = server_check(&config);
+    config_release(&config);
+    if (status == 0)
+        puts("dueq " DUEQ_VERSION ": the configuration is good");
     return status;
 }
 
@@ -150,33 +139,106 @@ static int run_offline(directory_fn fn, int argc, char **argv)
     return argc == 3 ? fn(argv[2]) : fail_usage(argv[1], " takes a directory");
 }
 
-static int print_help(int argc, char **argv)
+/* The lines of `usage` that begin with this command. False: there are none. */
+static bool print_usage(const char *command)
 {
-    fputs(usage, stdout);
-    if (argc > 0 && strcmp(argv[0], "server") == 0) {
+    static const char margin[] = "\n  ", program[] = "dueq ";
+    size_t size = strlen(command);
+    bool found = false;
+
+    for (const char *at = strstr(usage, margin); at != NULL; at = strstr(at + 1, margin)) {
+        const char *line = at + strlen(margin), *name = line + strlen(program);
+
+        if (strncmp(name, command, size) == 0 && strchr(" \n", name[size]) != NULL) {
+            printf("Usage: %.*s\n", (int)strcspn(line, "\n"), line);
+            found = true;
+        }
+    }
+    return found;
+}
+
+typedef int (*main_fn)(int argc, char **argv);
+
+/* The subcommand of that name that reads its own arguments, of which `help` is one; NULL: there
+ * is none. */
+static main_fn find_main(const char *command)
+{
+    static const struct {
+        const char *name;
+        main_fn fn;
+    } commands[] = {{"backup", backup_main},
+                    {"bench", bench_main},
+                    {"export", export_main},
+                    {"import", import_main},
+                    {"restore", restore_main}};
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(command, commands[i].name) == 0)
+            return commands[i].fn;
+    if (strcmp(command, "complete") == 0)
+        return complete_main;
+    return client_has(command) ? client_main : NULL;
+}
+
+static int print_help_on(char *command)
+{
+    static char help[] = "help";
+
+    if (client_help(command))
+        return 0;
+    if (find_main(command) != NULL)
+        return find_main(command)(2, (char *[]){command, help, NULL});
+    if (!print_usage(command))
+        return fail_usage("unknown command: ", command);
+    if (strcmp(command, "server") == 0) {
         puts("\nOptions, here or one a line in FILE (name value):\n");
         config_print_options();
     }
+    puts("\nMore: man dueq");
     return 0;
+}
+
+static bool asks_for_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+/* Else a socket or an event would get the number of a standard descriptor that is closed, and
+ * messages would be written into it. What takes its place fails like a closed one. */
+static void occupy_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int main(int argc, char **argv)
 {
-    const char *command = argc > 1 ? argv[1] : "";
+    static char none[] = "";
+    char *command = argc > 1 ? argv[1] : none;
 
+    occupy_standard_descriptors();
+    if (argc > 2 && (asks_for_help(argv[2]) || strcmp(command, "help") == 0))
+        return print_help_on(strcmp(command, "help") == 0 ? argv[2] : command);
     if (strcmp(command, "server") == 0)
-        return start_server(argc - 2, argv + 2);
+        return run_server(argc, argv);
+    if (strcmp(command, "check-config") == 0)
+        return check_config(argc - 2, argv + 2);
     if (find_offline(command) != NULL)
         return run_offline(find_offline(command), argc, argv);
-    if (strcmp(command, "bench") == 0)
-        return bench_main(argc - 1, argv + 1);
+    if (strcmp(command, "repair") == 0)
+        return argc == 4 ? repair_main(argv[2], argv[3])
+                         : fail_usage(command, " takes two directories");
+    if (find_main(command) != NULL)
+        return find_main(command)(argc - 1, argv + 1);
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0 ||
         strcmp(command, "-v") == 0) {
         puts("dueq " DUEQ_VERSION);
         return 0;
     }
-    if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0 ||
-        strcmp(command, "-h") == 0)
-        return print_help(argc - 2, argv + 2);
+    if (strcmp(command, "help") == 0 || asks_for_help(command)) {
+        print_all(stdout);
+        return 0;
+    }
     return fail_usage(argc > 1 ? "unknown command: " : "which command?", command);
 }

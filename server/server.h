@@ -14,6 +14,8 @@
 #include "server/statistics/server_stats.h"
 #include "server/statistics/slowlog.h"
 #include "server/statistics/turn_watch.h"
+#include "server/session/bound_jobs.h"
+#include "server/session/workers.h"
 #include "storage/asks.h"
 #include "storage/dueq.h"
 
@@ -41,7 +43,7 @@ struct server {
     struct config config;
     struct event_base *base;
     struct event *timer, *notice_event;
-    struct event *stop_event, *hangup_event, *state_event;
+    struct event *stop_event, *hangup_event, *state_event, *upgrade_event;
     struct event *clock_event;    /* the wall clock was set; NULL: that is not seen */
     int clock_fd;                 /* -1: none */
     int notice_fd;                /* eventfd: the store's threads write, the loop reads */
@@ -58,7 +60,9 @@ struct server {
     uint64_t compactions, compaction_failures; /* of the store, as far as the log knows them */
     enum dueq_status compaction_logged; /* the last line about one; DUEQ_OK: it succeeded */
     uint64_t backups, backup_failures;  /* likewise */
-    int64_t reopen_at;                  /* monotonic ms */
+    uint64_t archive_gaps, archive_damaged;
+    enum dueq_status archive_logged; /* the last line about it; DUEQ_OK: it works */
+    int64_t reopen_at;               /* monotonic ms */
     int64_t commit_until; /* monotonic ms: end of the retries of a commit; 0: none fails */
     struct clock clock;
     int64_t last_second; /* monotonic ms */
@@ -81,8 +85,11 @@ struct server {
     struct waiters *waiters;
     struct long_works *long_works;
     struct watches *watches;
+    struct bound_jobs bound_jobs;
+    struct workers workers;
     struct pubsub *pubsub;
     struct acl *acl;
+    struct hasher *hasher; /* NULL: passwords of argon2id cannot be checked */
     struct server_stats stats;
     struct slowlog slowlog;
     struct turn_watch turn;
@@ -99,9 +106,15 @@ struct server {
     int64_t pause_until;      /* CLIENT PAUSE, on the queue's clock; 0: none */
     bool pause_ended;         /* by a command: held connections go on in the next turn */
     bool pause_writes;        /* the pause holds back writes only */
-    bool stopping;            /* at the end of this turn */
+    bool stopping;            /* clients that are owed something get it, then it stops */
+    bool stopped;             /* at the end of this turn */
     bool checkpoint_on_exit;
-    bool stop_now; /* without waiting until clients have taken their replies */
+    bool upgrading;      /* then another program takes its place */
+    bool stop_now;       /* without waiting for clients */
+    bool input_is_cut;   /* of those that were there: what has not come by now is not read */
+    int64_t grace_until; /* monotonic ms: when that happens */
+    int64_t stop_until;  /* monotonic ms: the end of shutdown-timeout */
+    bool checkpoint_given_up; /* it would have taken longer than that */
     bool pidfile_written;
     bool checkpoint_wanted; /* BGSAVE: after the commit, when none is running */
     bool work_done;         /* this turn ran a command: not idle */
@@ -113,19 +126,33 @@ struct server {
 /* Runs until told to stop. Returns the exit status. */
 int server_run(struct config *config);
 
+/* Would the configuration do? Returns the exit status; the log says why not. */
+int server_check(struct config *config);
+
 /* ---- for handlers */
 
 struct session *server_find_session(struct server *server, uint64_t id); /* O(1) */
-/* Stops at the end of this turn. now: without waiting until clients have taken replies. */
+/* Any thread: wakes the loop, which looks for what has been done for it. arg: the server. */
+void server_wake(void *arg);
+/* Begins to stop: what was accepted is settled and sent, for shutdown-timeout at most, while
+ * the loop runs on. now: without waiting, at the end of this turn. */
 void server_shutdown(struct server *server, bool checkpoint, bool now);
+/* Ends that, and goes on. False: the server does not stop, or cannot but. */
+bool server_abort_shutdown(struct server *server);
 /* Takes over what can fail of these options: ports are opened and closed, certificates are
  * read; `reload`: also when their names are the same. NULL: they can all become those of the
  * server. Else the name of the option that cannot ("tls": one of those), *error is Redis' text,
  * and nothing has changed. */
 const char *server_check_config(struct server *server, const struct config *changed,
                                 bool reload, struct config_error *error);
-/* Applies changed options that the store or the log must know. */
+/* *changed, which server_check_config has passed, is the configuration from now on; what was it
+ * is freed. False: no memory, and nothing has changed. */
+bool server_take_config(struct server *server, const struct config *changed);
+/* Applies options that the store or the log must know. */
 void server_apply_config(struct server *server);
+/* The configuration file says now what the configuration is: a later reading is compared with
+ * that. */
+void server_config_saved(struct server *server);
 /* Logs that requirepass has no effect, when that is so: after users were read from a file. */
 void server_warn_of_users(const struct server *server);
 

@@ -28,6 +28,7 @@
 #define DUEQ_H
 
 /* Beside this file, in the source tree and where it is installed (as <dueq/dueq.h>). */
+#include "cron.h"
 #include "options.h"
 #include "slice.h"
 #include "stats.h"
@@ -117,10 +118,10 @@ const char *dueq_failure(const struct dueq *store);
  * or the disk at its reserve; claims, acks and deletes still fit. DUEQ_NOMEM: no file
  * descriptor. DUEQ_TOOBIG: one batch cannot hold it. Any other status: why the store has
  * failed. O(1), but some calls create a file. */
-enum dueq_status dueq_room(struct dueq *store, size_t bytes);
+enum dueq_status dueq_room(struct dueq *store, uint64_t bytes);
 /* The same for several changes of which all or none must be made: until the commit, dueq_room
  * answers DUEQ_OK within these bytes. */
-enum dueq_status dueq_reserve_room(struct dueq *store, size_t bytes);
+enum dueq_status dueq_reserve_room(struct dueq *store, uint64_t bytes);
 /* May changes that make room (claim, ack, del) be written? DUEQ_FULL: the disk is full and the
  * space reserved for them is used up; only reads are possible. O(1). */
 enum dueq_status dueq_drains(struct dueq *store);
@@ -202,6 +203,13 @@ void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes)
  * dueq_abandon give it up. DUEQ_BUSY: one runs already. DUEQ_DUPLICATE: there is something of
  * that name. DUEQ_INVALID: path is empty or too long, or ends with '/'. DUEQ_NOMEM. O(1). */
 enum dueq_status dueq_backup(struct dueq *store, const char *path);
+/* The same for an increment: only the records since the backup or increment `base`, which is a
+ * directory beside it. They come from the archive (dueq_options.archive_dir); what is not there
+ * yet is archived first. Then base is needed, and what that goes on from, to restore it
+ * (dueq restore). DUEQ_WRONGSTATE: there is no archive. DUEQ_NOTFOUND: base is no backup.
+ * DUEQ_STALE: it is one of another store, or of another history: one that went on from a copy.
+ * backup_status DUEQ_CORRUPT: the archive has a gap since then. */
+enum dueq_status dueq_backup_from(struct dueq *store, const char *path, const char *base);
 /* size: sizeof(*ret_stats) as the caller knows it; no byte after it is written. O(1). */
 void dueq_get_stats_sized(const struct dueq *store, struct dueq_stats *ret_stats, size_t size);
 static inline void dueq_get_stats(const struct dueq *store, struct dueq_stats *ret_stats)
@@ -261,10 +269,12 @@ enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *push
 enum dueq_status dueq_push_unique(struct dueq *store, const struct dueq_push *push,
                                   struct dueq_time time, struct dueq_pushed *ret_pushed);
 
-/* Claims one due job of the topic: the job with the lowest priority number, then with the
+/* Claims one due job of the topic: of those that need not wait for their groups (of a fair
+ * topic: of the group whose turn it is) the job with the lowest priority number, then with the
  * earliest due time, then the one that was pushed first. lease: ms, or DUEQ_DEFAULT for the
  * job's own. DUEQ_NOTFOUND: no job is due. DUEQ_BUSY: the call met a thousand jobs whose ttl
- * had run out, or tens of thousands of records that were removed just now, and stopped; call
+ * had run out, hundreds that must wait for their groups, or tens of thousands of records that
+ * were removed just now, and stopped; call
  * again, or after dueq_tick. DUEQ_FULL: the disk is full, and of what is set aside only the
  * part is left that removals need. The token of a claim is greater than all earlier ones of the
  * topic. O(log n). */
@@ -280,6 +290,13 @@ enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int6
 /* The same for a caller that acks the job before the next commit. Never DUEQ_FULL. */
 enum dueq_status dueq_claim_to_ack(struct dueq *store, struct dueq_slice topic,
                                    struct dueq_time time, struct dueq_job *ret_job);
+
+/* The same with all that a claim can say: dueq_claim_init comes first. */
+enum dueq_status dueq_claim_with(struct dueq *store, const struct dueq_claim *claim,
+                                 struct dueq_time time, struct dueq_job *ret_job);
+/* Have the claims since the last commit taken some ms, with jobs that they could not have? Who
+ * shares a thread with others takes what it has, and the rest after the commit. O(1). */
+bool dueq_claims_are_enough(const struct dueq *store);
 
 /* Removes a finished job, or keeps it as done when its window or its topic says so; then
  * another ack with the same token is accepted too. DUEQ_CANCELLED: the job was cancelled; it is
@@ -328,8 +345,9 @@ enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct d
 
 /* The lease ends `lease` ms from now. *ret_end: when that is. After the end of the lease, when
  * nobody has claimed the job again, the claim goes on, and the crash that was counted is
- * forgotten. DUEQ_NOTFOUND, DUEQ_STALE: as dueq_ack. DUEQ_CANCELLED: the job was cancelled; the
- * lease ends when it would have. */
+ * forgotten. DUEQ_NOTFOUND, DUEQ_STALE: as dueq_ack; DUEQ_STALE also when no more jobs of its
+ * topic or group may be claimed by then. DUEQ_CANCELLED: the job was cancelled; the lease ends
+ * when it would have. */
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, int64_t lease, struct dueq_time time,
                              int64_t *ret_end);
@@ -340,6 +358,13 @@ enum dueq_status dueq_extend_with(struct dueq *store, struct dueq_slice topic,
                                   struct dueq_slice id, int64_t token, int64_t lease,
                                   struct dueq_slice progress, struct dueq_time time,
                                   int64_t *ret_end);
+
+/* The lease of the claim with this token ends now, as dueq_tick ends those whose time is over:
+ * the job is ready, or dead after too many crashes. A late ack with nobody in between is
+ * accepted. For a worker that is known to be gone. DUEQ_NOTFOUND. DUEQ_STALE: the claim has
+ * ended. O(log n). */
+enum dueq_status dueq_end_lease(struct dueq *store, struct dueq_slice topic,
+                                struct dueq_slice id, int64_t token, struct dueq_time time);
 
 /* Changes when a delayed or ready job is due: `when` ms from now, or at `when` (absolute, unix
  * ms; a past time means now). *ret_due: when that is, unix ms. Its ttl counts from there. A job
@@ -392,6 +417,28 @@ void dueq_unwatch(struct dueq *store, struct dueq_watch *watch);
  * the batch that is not yet committed. False: there is no more. O(1). */
 bool dueq_next_end(struct dueq *store, void **ret_arg, enum dueq_end *ret_end);
 
+/* ---- what happens to jobs */
+
+/* From now on what happens to jobs is noted, for dueq_next_event; false: no more. A hint, in
+ * RAM only: the oldest DUEQ_EVENTS_MOST are kept until they are taken, and more are lost. While
+ * nobody listens it costs nothing. O(1), false: O(events). */
+void dueq_listen(struct dueq *store, bool listens);
+/* The oldest event that was not taken; it may be in the batch that is not yet committed. Its
+ * slices are valid until the next call of this function. False: there is none. O(1). */
+bool dueq_next_event(struct dueq *store, struct dueq_event *ret_event);
+
+/* A topic for which DUEQ_SET_EVENTS is set keeps its last events on disk, each in the same
+ * batch as the change that it tells of. They have numbers that go on by one and never go back.
+ * Calls fn for those after the number `after` (0: from the first that there was), in order. For
+ * those that are not kept any more, or were not because the disk was full, it gets a gap. At
+ * most `count` events and gaps. A topic that does not exist has none. DUEQ_WRONGSTATE: the
+ * topic keeps no events. DUEQ_INVALID. O(log n), and O(1) for each. */
+enum dueq_status dueq_events(struct dueq *store, struct dueq_slice topic, uint64_t after,
+                             size_t count, dueq_kept_fn fn, void *arg);
+/* The number of the topic's last event; 0: there was none. DUEQ_WRONGSTATE, DUEQ_INVALID. */
+enum dueq_status dueq_last_event(struct dueq *store, struct dueq_slice topic,
+                                 uint64_t *ret_number);
+
 /* ---- looking at many jobs. None of these changes anything. Each call stops after 16 MiB of
  * bodies, with fewer jobs than wanted, as reading them takes time. */
 
@@ -409,11 +456,12 @@ enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
                            struct dueq_slice cursor, struct dueq_time time, dueq_job_fn fn,
                            void *arg, char *ret_cursor);
 
-/* Calls fn for the next jobs of the topic in order. Ready ones: as they would be claimed now.
- * Delayed ones: by due time, then priority. Claimed ones: by the end of the lease. Dead ones:
- * those that died first. Done ones: those that are removed first. DUEQ_NOTFOUND: there is no
- * such topic. DUEQ_BUSY: the call met tens of thousands of records that were removed just now,
- * and stopped; call again from the start. O(count * priorities in use * log n). */
+/* Calls fn for the next jobs of the topic in order. Ready ones: as they would be claimed now,
+ * and after them those in the lists of their groups, group by group. Delayed ones: by due time,
+ * then priority. Claimed ones: by the end of the lease. Dead ones: those that died first. Done
+ * ones: those that are removed first. DUEQ_NOTFOUND: there is no such topic. DUEQ_BUSY: the
+ * call met tens of thousands of records that were removed just now, and stopped; call again
+ * from the start. O(count * priorities in use * log n). */
 enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,
                            struct dueq_time time, dueq_job_fn fn, void *arg);
 
@@ -422,15 +470,20 @@ enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,
  * the schedule, not one by one. A step of *budget pays for a page of data.mdb, or for a record
  * that was changed since the last checkpoint; 1,000 steps take a part of a ms. DUEQ_BUSY: the
  * budget is spent; call again with the same struct and a new budget (2 or more). If the topic
- * changes between two calls, a change may be counted or not. DUEQ_NOTFOUND: there is no such
- * topic. DUEQ_INVALID. */
+ * changes between two calls, a change may be counted or not: a job that moves to a later bucket
+ * then counts in both. DUEQ_NOTFOUND: there is no such topic. DUEQ_INVALID. */
 enum dueq_status dueq_forecast(struct dueq *store, struct dueq_forecast *forecast,
                                struct dueq_time time, unsigned *budget);
 
 /* How many jobs would be claimed before this one, if it is ready; 0 if it is not.
- * DUEQ_BUSY: too many to count them in some 2 ms. DUEQ_NOTFOUND. */
+ * DUEQ_BUSY: too many to count them in some 2 ms, or jobs of the topic wait for their groups,
+ * so that their order is not known. DUEQ_NOTFOUND. */
 enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                             struct dueq_time time, uint64_t *ret_ahead);
+/* What the group of a job has; of a job without a group all is zero but `most`. DUEQ_NOTFOUND:
+ * the topic has no such job. O(log n). */
+enum dueq_status dueq_group_stats(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_slice id, struct dueq_group_stats *ret_stats);
 
 /* ---- dead jobs */
 
@@ -468,6 +521,13 @@ enum dueq_status dueq_dead(struct dueq *store, const struct dueq_dead *query,
 enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
                                   struct dueq_time time, struct dueq_topic_stats *ret_stats);
 
+/* How long the topic's jobs waited, ran and were late. In RAM only: since the store was opened
+ * (not before `since`), and for the topics used last: some thousands. DUEQ_NOTFOUND: there is
+ * no such topic. O(different times), at most 1,900. */
+enum dueq_status dueq_topic_latencies(struct dueq *store, struct dueq_slice topic,
+                                      struct dueq_time time,
+                                      struct dueq_latencies *ret_latencies);
+
 /* The same for all topics together; the totals include topics that were dropped. With more than
  * DUEQ_TOPICS_AGED topics, delayed and ready are those of the last dueq_tick (`counting`: that
  * tick did not finish), next_due is DUEQ_NEVER and the age is DUEQ_DEFAULT: both unknown. */
@@ -479,6 +539,10 @@ enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
  * thousand others became empty after it. */
 enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
                                   struct dueq_slice *ret_name);
+/* The same for topics that have claimed jobs. *budget: steps, one for each topic that is looked
+ * at. DUEQ_BUSY: it is used up; *ret_name goes on from there. */
+enum dueq_status dueq_claimed_topic_after(struct dueq *store, struct dueq_slice after,
+                                          unsigned *budget, struct dueq_slice *ret_name);
 size_t dueq_topic_count(const struct dueq *store);
 
 /* Returns the names of up to `most` topics, and how many they are: those with jobs that were
@@ -530,6 +594,52 @@ struct dueq_slice dueq_setting_source(struct dueq *store, struct dueq_slice topi
  * is none. O(log n). */
 enum dueq_status dueq_settings_after(struct dueq *store, struct dueq_slice after,
                                      struct dueq_slice *ret_scope);
+
+/* ---- recurring jobs: see cron.h */
+
+/* No name, no times; all defaults. */
+void dueq_cron_init(struct dueq_cron *cron);
+/* "none", "one" or "all"; static text. */
+const char *dueq_catchup_name(enum dueq_catchup catchup);
+/* "queue" or "skip"; static text. */
+const char *dueq_overlap_name(enum dueq_overlap overlap);
+
+/* Where the rules of time zones come from: the store has none. fn NULL, as after the opening:
+ * there is only UTC, and entries of other zones wait. */
+void dueq_set_zones(struct dueq *store, dueq_zone_fn fn, void *arg);
+/* How many entries there may be; at first 10,000. Those above it stay. */
+void dueq_set_cron_limit(struct dueq *store, uint64_t entries);
+
+/* Makes an entry, or changes the one of that name; its counts, its pause and, when the times
+ * are the same as before, its next time stay. error: says what is wrong with DUEQ_INVALID; may
+ * be NULL. DUEQ_INVALID: a value, the spec, a spec that no date fits, or a zone that is not
+ * known. DUEQ_TOOBIG: the body; or there are as many entries as may be. DUEQ_FULL. O(log n). */
+enum dueq_status dueq_cron_set(struct dueq *store, const struct dueq_cron *cron,
+                               struct dueq_time time, struct dueq_error *error);
+/* The slices are valid until the next call that changes the store. DUEQ_NOTFOUND. */
+enum dueq_status dueq_cron_get(struct dueq *store, struct dueq_slice name,
+                               struct dueq_cron *ret_cron, struct dueq_cron_state *ret_state);
+/* Its jobs stay. DUEQ_NOTFOUND. */
+enum dueq_status dueq_cron_del(struct dueq *store, struct dueq_slice name);
+/* Times that pass during a pause are not missed, and no firing makes up for them.
+ * DUEQ_NOTFOUND. DUEQ_INVALID: the zone cannot be read now. */
+enum dueq_status dueq_cron_pause(struct dueq *store, struct dueq_slice name, bool pause,
+                                 struct dueq_time time);
+/* Fires now, also during a pause. The next time stays as it is. DUEQ_NOTFOUND. DUEQ_WRONGSTATE:
+ * DUEQ_OVERLAP_SKIP. Others as dueq_push. */
+enum dueq_status dueq_cron_run(struct dueq *store, struct dueq_slice name,
+                               struct dueq_time time, struct dueq_pushed *ret_pushed);
+/* The next `count` times, unix ms; *ret_count: how many there are. Of a paused entry: as if it
+ * were resumed now. DUEQ_NOTFOUND. DUEQ_INVALID: the zone cannot be read. */
+enum dueq_status dueq_cron_next(struct dueq *store, struct dueq_slice name,
+                                struct dueq_time time, size_t count, int64_t *ret_times,
+                                size_t *ret_count);
+/* The first name in byte order after `after`; size 0: the first of all. Valid until the next
+ * call that changes the store. DUEQ_NOTFOUND: there is none. O(log n). */
+enum dueq_status dueq_cron_after(struct dueq *store, struct dueq_slice after,
+                                 struct dueq_slice *ret_name);
+/* O(1). */
+void dueq_get_cron_stats(const struct dueq *store, struct dueq_cron_stats *ret_stats);
 
 /* ---- all at once */
 

@@ -3,9 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef RWF_APPEND
+#define RWF_APPEND 0x10 /* of Linux; not every libc names it */
+#endif
+
+_Static_assert(sizeof(off_t) == 8, "build with -D_FILE_OFFSET_BITS=64");
 
 static int system_open(void *arg, const char *path, int flags, mode_t mode)
 {
@@ -38,14 +46,33 @@ static int system_fdatasync(void *arg, int fd)
     return fdatasync(fd);
 }
 
-/* posix_fallocate returns the error, and writes zeros when the file system has no such call. */
+/* Makes the file that long. The kernel finds the end and writes there in one step, so the zeros
+ * never replace what another thread writes meanwhile, as those of posix_fallocate may. */
+static int append_zeros(int fd, off_t end)
+{
+    static uint8_t zeros[4096]; /* not const: no bytes of the file, and small in memory */
+    struct stat stats;
+
+    while (fstat(fd, &stats) == 0) {
+        off_t left = end - stats.st_size;
+        struct iovec part = {zeros, left < (off_t)sizeof(zeros) ? (size_t)left : sizeof(zeros)};
+
+        if (left <= 0)
+            return 0;
+        if (syscall(SYS_pwritev2, fd, &part, 1, 0L, 0L, RWF_APPEND) <= 0)
+            return -1;
+    }
+    return -1;
+}
+
+/* Some file systems have no such call (JFFS2, UBIFS, NFS 3). There holes stay holes, and a disk
+ * that is full is noticed when they are filled. */
 static int system_fallocate(void *arg, int fd, off_t offset, off_t size)
 {
-    int error = posix_fallocate(fd, offset, size);
-
     (void)arg;
-    errno = error;
-    return error == 0 ? 0 : -1;
+    if (fallocate(fd, 0, offset, size) == 0)
+        return 0;
+    return errno == EOPNOTSUPP || errno == ENOSYS ? append_zeros(fd, offset + size) : -1;
 }
 
 static int system_rename(void *arg, const char *from, const char *to)
@@ -115,6 +142,13 @@ const struct dueq_io io_system = {
     .free_bytes = system_free_bytes,
     .monotonic_usec = system_monotonic_usec,
 };
+
+bool io_is_file(int fd)
+{
+    struct stat stats;
+
+    return fstat(fd, &stats) == 0 && S_ISREG(stats.st_mode);
+}
 
 int io_write(const struct dueq_io *io, int fd, const void *bytes, size_t size, uint64_t offset)
 {

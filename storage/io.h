@@ -5,6 +5,7 @@
 #ifndef DUEQ_IO_H
 #define DUEQ_IO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -16,7 +17,8 @@ struct dueq_io {
     ssize_t (*pread)(void *arg, int fd, void *data, size_t size, off_t offset);
     ssize_t (*pwritev)(void *arg, int fd, const struct iovec *parts, int count, off_t offset);
     int (*fdatasync)(void *arg, int fd);
-    int (*fallocate)(void *arg, int fd, off_t offset, off_t size); /* real blocks, mode 0 */
+    /* Real blocks, mode 0; where the file system cannot do that, zeros after the file's end. */
+    int (*fallocate)(void *arg, int fd, off_t offset, off_t size);
     int (*rename)(void *arg, const char *from, const char *to);
     int (*unlink)(void *arg, const char *path);
     int (*fsync_dir)(void *arg, const char *path); /* opens, syncs, closes a directory */
@@ -28,6 +30,10 @@ struct dueq_io {
 
 /* The calls of the operating system. */
 extern const struct dueq_io io_system;
+
+/* False: a pipe, a device, a directory. What others may have put into a place is opened with
+ * O_NONBLOCK, and asked about: to open or to read a pipe may take for ever. */
+bool io_is_file(int fd);
 
 /* Writes all of it, also when a signal or the kernel's mood makes that several calls. 0; or -1
  * and errno: a part may be written. */

@@ -14,7 +14,7 @@ void dueq_options_init_sized(struct dueq_options *options, size_t size)
         .segment_bytes = 64 * MIB,
         .record_bytes = DUEQ_RECORD_MAX,
         .journal_bytes = 512 * MIB,
-        .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 1024 * MIB,
+        .map_bytes = sizeof(void *) == 8 ? (uint64_t)1 << 40 : 512 * MIB,
         .disk_reserve_bytes = 256 * MIB,
         .high_water_percent = 90,
         .auto_compact_percent = 100,

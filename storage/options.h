@@ -30,6 +30,16 @@ struct dueq_progress {
 };
 
 #define DUEQ_RECORD_MAX ((size_t)3 << 30) /* bytes that one batch may hold at most */
+#if SIZE_MAX > UINT32_MAX
+#define DUEQ_MAP_MAX      ((uint64_t)64 << 40)
+#define DUEQ_MEMTABLE_MAX ((uint64_t)4 << 30)
+#else
+/* 2 to 4 GiB of addresses are for everything. data.mdb is mapped (twice without /proc), and
+ * while it is compacted two files are; when there is no room for the second one, it is not
+ * compacted. */
+#define DUEQ_MAP_MAX      ((uint64_t)1 << 30)
+#define DUEQ_MEMTABLE_MAX ((uint64_t)256 << 20)
+#endif
 
 /* With DUEQ_SYNC_INTERVAL and DUEQ_SYNC_NONE a power cut can lose commits that count as
  * durable.
@@ -42,11 +52,13 @@ struct dueq_options {
     enum dueq_durability durability;
     unsigned interval_ms;        /* DUEQ_SYNC_INTERVAL: 1 to 3,600,000; in other modes that of
                                     topics with this durability */
-    size_t memtable_bytes;       /* allocated for one memtable; 32 KiB to 4 GiB */
+    size_t memtable_bytes;       /* allocated for one memtable; 32 KiB to
+                                    DUEQ_MEMTABLE_MAX */
     size_t segment_bytes;        /* journal segment; 64 KiB to 1 GiB */
     uint64_t record_bytes;       /* the most that one batch can hold; 64 KiB to 3 GiB */
     uint64_t journal_bytes;      /* a longer journal starts a checkpoint; from 128 KiB */
-    uint64_t map_bytes;          /* the most data.mdb can grow to; sparse; 1 MiB to 64 TiB */
+    uint64_t map_bytes;          /* the most data.mdb can grow to; sparse; 1 MiB to
+                                    DUEQ_MAP_MAX */
     uint64_t disk_reserve_bytes; /* that growth leaves free in the file system */
     unsigned high_water_percent; /* a fuller map refuses growth; 1 to 100 */
     uint64_t seed;               /* entropy for a new directory; 0: the system's */
@@ -65,6 +77,12 @@ struct dueq_options {
     uint64_t auto_compact_bytes;
     bool drop_pages; /* pages of data.mdb leave the memory of the process soon after they were
                         read; the system may keep them as cache. For small devices */
+    const char *archive_dir;  /* each segment of the journal is copied there before it is used
+                                 again; it exists, and is copied by dueq_open. NULL: none */
+    uint64_t archive_max_lag; /* bytes of segments that wait for it at most: then they are
+                                 given up; 0: no limit. On a full disk none waits */
+    unsigned archive_interval_ms; /* a segment that is not full is copied so much later, or
+                                     twice that; 0: only full ones are */
 };
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which

@@ -36,6 +36,7 @@ static enum dueq_status open_store(struct dueq *store, const char *dir,
                                    struct dueq_error *error)
 {
     struct dueq_options options;
+    const char *part = "recurring jobs or topics that keep events";
     enum dueq_status status = read_options(given, &options, error);
 
     if (status == DUEQ_OK)
@@ -47,9 +48,15 @@ static enum dueq_status open_store(struct dueq *store, const char *dir,
     if (time.now < kv_time_floor(store->kv))
         time.now = kv_time_floor(store->kv);
     status = queue_new(store->kv, time, &store->queue);
-    if (status == DUEQ_OK)
+    if (status == DUEQ_OK) {
+        part = "keys of a server";
         status = keys_new(store->kv, &store->keys);
-    if (status != DUEQ_OK)
+    }
+    if (status == DUEQ_FORMAT)
+        return dueq_fail(error, status, "%s has %s, and this libdueq knows none", dir, part);
+    if (status == DUEQ_OK)
+        kv_drop_pages(store->kv);
+    else
         dueq_fail(error, status, "cannot read the topics and keys in %s: %s", dir,
                   dueq_status_text(status));
     return status;
@@ -243,12 +250,12 @@ int64_t dueq_next_tick(const struct dueq *store, struct dueq_time time)
 
 /* ---- room, damage, statistics */
 
-enum dueq_status dueq_room(struct dueq *store, size_t bytes)
+enum dueq_status dueq_room(struct dueq *store, uint64_t bytes)
 {
     return kv_room(store->kv, bytes);
 }
 
-enum dueq_status dueq_reserve_room(struct dueq *store, size_t bytes)
+enum dueq_status dueq_reserve_room(struct dueq *store, uint64_t bytes)
 {
     return kv_room_grant(store->kv, bytes);
 }
@@ -338,6 +345,11 @@ enum dueq_status dueq_backup(struct dueq *store, const char *path)
     return kv_backup(store->kv, path);
 }
 
+enum dueq_status dueq_backup_from(struct dueq *store, const char *path, const char *base)
+{
+    return kv_backup_from(store->kv, path, base);
+}
+
 void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes)
 {
     kv_set_auto_compact(store->kv, percent, bytes);
@@ -354,6 +366,8 @@ void dueq_get_stats_sized(const struct dueq *store, struct dueq_stats *ret_stats
     struct dueq_stats stats = {0};
 
     kv_get_stats(store->kv, &stats);
+    stats.rate_refusals = store->queue->rate_refusals;
+    stats.rate_releases = store->queue->rate_releases;
     memset(ret_stats, 0, size);
     memcpy(ret_stats, &stats, size < sizeof(stats) ? size : sizeof(stats));
 }

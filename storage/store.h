@@ -25,6 +25,12 @@ bool store_rests(const struct dueq *store);
 /* Does dueq_next_signal have a topic? O(1). */
 bool store_has_signal(const struct dueq *store);
 
+/* From now on store_next_events names topics that have new events, or keep none any more;
+ * false: no more. While nobody watches it costs nothing. O(1), false: O(topics named). */
+void store_watch_events(struct dueq *store, bool watches);
+/* Each such topic once. The slice is valid until the next commit. DUEQ_NOTFOUND. O(1). */
+enum dueq_status store_next_events(struct dueq *store, struct dueq_slice *ret_topic);
+
 static inline struct keys *store_keys(const struct dueq *store)
 {
     return store->keys;

@@ -1,4 +1,5 @@
 /* The public functions on jobs and topics. */
+#include "storage/queue/pick.h"
 #include "storage/queue/queue.h"
 #include "storage/store.h"
 
@@ -29,24 +30,40 @@ enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *push
     return queue_push_many(store->queue, pushes, count, time, ret_pushed);
 }
 
-enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
-                            struct dueq_time time, struct dueq_job *ret_job)
+enum dueq_status dueq_claim_with(struct dueq *store, const struct dueq_claim *claim,
+                                 struct dueq_time time, struct dueq_job *ret_job)
 {
-    return queue_claim(store->queue, topic, lease, dueq_slice(NULL, 0), false, time, ret_job);
+    return queue_claim(store->queue, claim, time, ret_job);
+}
+
+bool dueq_claims_are_enough(const struct dueq *store)
+{
+    return pick_is_enough(store->queue);
 }
 
 enum dueq_status dueq_claim_as(struct dueq *store, struct dueq_slice topic, int64_t lease,
                                struct dueq_slice worker, struct dueq_time time,
                                struct dueq_job *ret_job)
 {
-    return queue_claim(store->queue, topic, lease, worker, false, time, ret_job);
+    struct dueq_claim claim = {
+        .topic = topic, .lease = lease, .worker = worker, .waits_since = DUEQ_NEVER};
+
+    return queue_claim(store->queue, &claim, time, ret_job);
+}
+
+enum dueq_status dueq_claim(struct dueq *store, struct dueq_slice topic, int64_t lease,
+                            struct dueq_time time, struct dueq_job *ret_job)
+{
+    return dueq_claim_as(store, topic, lease, dueq_slice(NULL, 0), time, ret_job);
 }
 
 enum dueq_status dueq_claim_to_ack(struct dueq *store, struct dueq_slice topic,
                                    struct dueq_time time, struct dueq_job *ret_job)
 {
-    return queue_claim(store->queue, topic, DUEQ_DEFAULT, dueq_slice(NULL, 0), true, time,
-                       ret_job);
+    struct dueq_claim claim = {
+        .topic = topic, .lease = DUEQ_DEFAULT, .waits_since = DUEQ_NEVER, .leaves = true};
+
+    return queue_claim(store->queue, &claim, time, ret_job);
 }
 
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -98,6 +115,12 @@ enum dueq_status dueq_extend_with(struct dueq *store, struct dueq_slice topic,
                                   int64_t *ret_end)
 {
     return queue_extend(store->queue, topic, id, token, lease, progress, time, ret_end);
+}
+
+enum dueq_status dueq_end_lease(struct dueq *store, struct dueq_slice topic,
+                                struct dueq_slice id, int64_t token, struct dueq_time time)
+{
+    return queue_end_lease(store->queue, topic, id, token, time);
 }
 
 enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -168,10 +191,23 @@ enum dueq_status dueq_topic_stats(struct dueq *store, struct dueq_slice topic,
     return queue_topic_stats(store->queue, topic, time, ret_stats);
 }
 
+enum dueq_status dueq_topic_latencies(struct dueq *store, struct dueq_slice topic,
+                                      struct dueq_time time,
+                                      struct dueq_latencies *ret_latencies)
+{
+    return queue_topic_latencies(store->queue, topic, time, ret_latencies);
+}
+
 enum dueq_status dueq_total_stats(struct dueq *store, struct dueq_time time,
                                   struct dueq_topic_stats *ret_stats)
 {
     return queue_total_stats(store->queue, time, ret_stats);
+}
+
+enum dueq_status dueq_claimed_topic_after(struct dueq *store, struct dueq_slice after,
+                                          unsigned *budget, struct dueq_slice *ret_name)
+{
+    return queue_claimed_topic_after(store->queue, after, budget, ret_name);
 }
 
 enum dueq_status dueq_topic_after(struct dueq *store, struct dueq_slice after,
@@ -237,4 +273,14 @@ enum dueq_status dueq_settings_after(struct dueq *store, struct dueq_slice after
                                      struct dueq_slice *ret_scope)
 {
     return settings_after(store->queue, after, ret_scope);
+}
+
+void dueq_listen(struct dueq *store, bool listens)
+{
+    events_want(store->queue, listens);
+}
+
+bool dueq_next_event(struct dueq *store, struct dueq_event *ret_event)
+{
+    return events_next(store->queue, ret_event);
 }

@@ -29,6 +29,12 @@ enum dueq_status dueq_ahead(struct dueq *store, struct dueq_slice topic, struct 
     return queue_ahead(store->queue, topic, id, time, ret_ahead);
 }
 
+enum dueq_status dueq_group_stats(struct dueq *store, struct dueq_slice topic,
+                                  struct dueq_slice id, struct dueq_group_stats *ret_stats)
+{
+    return queue_group_stats(store->queue, topic, id, ret_stats);
+}
+
 size_t dueq_recent_topics(struct dueq *store, struct dueq_slice *ret_names, size_t most)
 {
     return queue_recent_topics(store->queue, ret_names, most);

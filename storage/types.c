@@ -1,5 +1,7 @@
 #include "storage/types.h"
 
+#include "storage/dueq.h"
+
 #include <string.h>
 
 const char *dueq_state_name(enum dueq_state state)
@@ -7,6 +9,15 @@ const char *dueq_state_name(enum dueq_state state)
     static const char *const names[] = {"delayed", "ready", "claimed", "dead", "done"};
 
     return names[state];
+}
+
+const char *dueq_event_name(enum dueq_event_type type)
+{
+    static const char *const names[DUEQ_EVENT_TYPES] = {"pushed", "due",    "claimed",
+                                                        "acked",  "nacked", "expired",
+                                                        "lapsed", "dead",   "cancelled"};
+
+    return names[type];
 }
 
 const char *dueq_outcome_name(enum dueq_outcome outcome)
@@ -22,6 +33,18 @@ const char *dueq_push_outcome_name(enum dueq_push_outcome outcome)
                                         "follows"};
 
     return names[outcome];
+}
+
+const char *dueq_catchup_name(enum dueq_catchup catchup)
+{
+    static const char *const names[] = {"none", "one", "all"};
+
+    return names[catchup];
+}
+
+const char *dueq_overlap_name(enum dueq_overlap overlap)
+{
+    return overlap == DUEQ_OVERLAP_SKIP ? "skip" : "queue";
 }
 
 void dueq_settings_init(struct dueq_settings *settings)
@@ -41,12 +64,24 @@ void dueq_push_init(struct dueq_push *push)
                                .backoff_max = DUEQ_DEFAULT,
                                .jitter = DUEQ_DEFAULT,
                                .ttl = DUEQ_DEFAULT,
-                               .window = DUEQ_DEFAULT};
+                               .window = DUEQ_DEFAULT,
+                               .weight = DUEQ_DEFAULT};
+}
+
+void dueq_cron_init(struct dueq_cron *cron)
+{
+    *cron = (struct dueq_cron){.every = 0};
+    dueq_push_init(&cron->push);
 }
 
 void dueq_dead_init(struct dueq_dead *dead)
 {
     *dead = (struct dueq_dead){.action = DUEQ_DEAD_LOOK, .limit = UINT64_MAX};
+}
+
+void dueq_claim_init(struct dueq_claim *claim)
+{
+    *claim = (struct dueq_claim){.lease = DUEQ_DEFAULT, .waits_since = DUEQ_NEVER};
 }
 
 void dueq_scan_init(struct dueq_scan *scan)

@@ -72,21 +72,55 @@ enum dueq_setting {
     DUEQ_SET_CRASHES,
     DUEQ_SET_BACKOFF, /* this, the next two and the steps come from one scope */
     DUEQ_SET_BACKOFF_MAX,
-    DUEQ_SET_JITTER,     /* percent */
-    DUEQ_SET_TTL,        /* of new jobs without one */
-    DUEQ_SET_TTL_ACTION, /* enum dueq_ttl_action */
-    DUEQ_SET_KEEP,       /* how long done jobs are kept */
-    DUEQ_SET_DEAD_KEEP,  /* how long dead jobs are kept */
-    DUEQ_SET_DEAD_MAX,   /* how many dead jobs are kept */
-    DUEQ_SET_MAX_LENGTH, /* delayed, ready and claimed jobs */
-    DUEQ_SET_MAX_BYTES,  /* of the bodies of all jobs */
-    DUEQ_SET_OVERFLOW,   /* enum dueq_overflow */
-    DUEQ_SET_MAX_BODY,   /* bytes of one body */
-    DUEQ_SET_DURABILITY  /* DUEQ_SYNC_ALWAYS or DUEQ_SYNC_INTERVAL */
+    DUEQ_SET_JITTER,            /* percent */
+    DUEQ_SET_TTL,               /* of new jobs without one */
+    DUEQ_SET_TTL_ACTION,        /* enum dueq_ttl_action */
+    DUEQ_SET_KEEP,              /* how long done jobs are kept */
+    DUEQ_SET_DEAD_KEEP,         /* how long dead jobs are kept */
+    DUEQ_SET_DEAD_MAX,          /* how many dead jobs are kept */
+    DUEQ_SET_MAX_LENGTH,        /* delayed, ready and claimed jobs */
+    DUEQ_SET_MAX_BYTES,         /* of the bodies of all jobs */
+    DUEQ_SET_OVERFLOW,          /* enum dueq_overflow */
+    DUEQ_SET_MAX_BODY,          /* bytes of one body */
+    DUEQ_SET_DURABILITY,        /* DUEQ_SYNC_ALWAYS or DUEQ_SYNC_INTERVAL */
+    DUEQ_SET_GROUP_MODE,        /* enum dueq_group_mode */
+    DUEQ_SET_GROUP_ON_FAILURE,  /* enum dueq_group_failure */
+    DUEQ_SET_CONCURRENCY,       /* jobs of the topic that are claimed at a time */
+    DUEQ_SET_GROUP_CONCURRENCY, /* jobs of a group that are claimed at a time, 1 to DUEQ_CAP_MAX
+                                 */
+    DUEQ_SET_AGE_AFTER,   /* a ready job gains a priority each time it has waited so long */
+    DUEQ_SET_RATE,        /* jobs of the topic that may be claimed in each period, 1 to
+                             DUEQ_RATE_MAX; this and the next two come from one scope */
+    DUEQ_SET_RATE_PERIOD, /* 1 to DUEQ_RATE_PERIOD_MAX */
+    DUEQ_SET_RATE_BURST,  /* at once, 1 to DUEQ_RATE_MAX; not set: as many as the rate */
+    DUEQ_SET_GROUP_RATE,  /* these three: the same for each group */
+    DUEQ_SET_GROUP_RATE_PERIOD,
+    DUEQ_SET_GROUP_RATE_BURST,
+    DUEQ_SET_EVENTS /* the topic keeps so many events, 0 to DUEQ_RING_MAX; 0: none */
 };
-enum { DUEQ_SETTINGS = DUEQ_SET_DURABILITY + 1 };
+enum { DUEQ_SETTINGS = DUEQ_SET_EVENTS + 1 };
+enum { DUEQ_RING_MAX = 1000000 };
 enum dueq_ttl_action { DUEQ_TTL_DEAD, DUEQ_TTL_DROP };
 enum dueq_overflow { DUEQ_OVERFLOW_REJECT, DUEQ_OVERFLOW_DROP_OLDEST };
+
+/* Which jobs of groups can be claimed. */
+enum dueq_group_mode {
+    DUEQ_GROUP_NONE,
+    DUEQ_GROUP_SERIAL, /* one job of a group at a time, in the order in which they come */
+    DUEQ_GROUP_FAIR    /* groups take turns, by the weights of their jobs */
+};
+/* n jobs of a group at a time, 1 to DUEQ_CAP_MAX: another value of DUEQ_SET_GROUP_MODE. */
+#define DUEQ_GROUP_CAP(n) (DUEQ_GROUP_FAIR + (int64_t)(n))
+#define DUEQ_CAP_MAX      INT64_C(1000000000)
+/* Of DUEQ_GROUP_SERIAL: what a job does that is given back, or whose lease ended, until it is
+ * claimed again, dead or removed. */
+enum dueq_group_failure {
+    DUEQ_GROUP_HOLD, /* no other job of its group is claimed */
+    DUEQ_GROUP_PASS  /* the others go on */
+};
+enum { DUEQ_WEIGHT_MAX = 1000 };
+enum { DUEQ_RATE_MAX = 1000000 };                   /* jobs in a period */
+#define DUEQ_RATE_PERIOD_MAX INT64_C(3162240000000) /* 100 years of 366 days */
 
 enum { DUEQ_SCOPES_MAX = 10000 }; /* names and patterns with settings */
 
@@ -134,6 +168,9 @@ struct dueq_push {
     int64_t window;   /* ms for which the id stays taken after the job is done, or from the push
                          on   (DUEQ_THROTTLE); DUEQ_DEFAULT: none */
     bool ignore_dead; /* a dead job with the id is removed first */
+    struct dueq_slice group; /* up to DUEQ_NAME_MAX bytes; size 0: none */
+    int64_t weight; /* 1 to DUEQ_WEIGHT_MAX: in a fair topic the job takes 1/weight of a turn of
+                       its group; DUEQ_DEFAULT: 1 */
 };
 /* All defaults, no delay; topic, id and body are empty. */
 void dueq_push_init(struct dueq_push *push);
@@ -217,6 +254,8 @@ struct dueq_job {
     struct dueq_slice result;   /* ... here; may have size 0 */
     bool followed; /* claimed, and a job of the same id takes its place afterwards */
     struct dueq_slice history; /* the last attempts: see dueq_job_attempts */
+    struct dueq_slice group;   /* size 0: none */
+    int64_t weight;
 };
 /* Reads job->history, the oldest first; returns how many there are. */
 size_t dueq_job_attempts(const struct dueq_job *job,
@@ -230,6 +269,18 @@ struct dueq_nack {
      * job dead. */
     enum dueq_outcome outcome;
     bool unseen; /* true: no worker received the job; the claim is no attempt */
+};
+
+/* What a group of a topic has now. */
+struct dueq_group_stats {
+    uint64_t claimed; /* jobs */
+    uint64_t most;    /* that may be claimed at a time; UINT64_MAX: any number */
+    uint64_t holding; /* jobs that were given back and hold the group until they are claimed */
+    bool waits;       /* its other jobs must wait */
+    uint64_t topic_claimed, topic_most; /* the same of the topic */
+    /* When the rate of the group and that of the topic let the next job be claimed, unix ms; 0:
+     * at once. */
+    int64_t next, topic_next;
 };
 
 struct dueq_topic_stats {
@@ -249,7 +300,60 @@ struct dueq_topic_stats {
     bool paused_in, paused_out;
     int64_t paused_until; /* unix ms; DUEQ_NEVER: until it is resumed. 0: not paused */
     bool counting;        /* delayed and ready are not exact: see dueq_topic_stats */
+    bool rated;           /* claims of the topic have a rate (DUEQ_SET_RATE): */
+    uint64_t rate_left;   /* jobs that it lets be claimed now */
+    int64_t rate_next;    /* unix ms: when it lets the next one be; 0: now */
 };
+
+/* What happens to a job: dueq_listen, dueq_events. The numbers are on disk. */
+enum dueq_event_type {
+    DUEQ_EVENT_PUSHED, /* it came into the topic: by a push, a move or a death elsewhere */
+    DUEQ_EVENT_DUE,    /* its due time has come */
+    DUEQ_EVENT_CLAIMED,
+    DUEQ_EVENT_ACKED,
+    DUEQ_EVENT_NACKED,  /* given back, by a nack */
+    DUEQ_EVENT_EXPIRED, /* its lease has ended */
+    DUEQ_EVENT_LAPSED,  /* its ttl has run out */
+    DUEQ_EVENT_DEAD,
+    DUEQ_EVENT_CANCELLED, /* a job that is claimed: when the claim ends */
+    DUEQ_EVENT_TYPES
+};
+const char *dueq_event_name(enum dueq_event_type type); /* "pushed" */
+
+struct dueq_event {
+    enum dueq_event_type type;
+    struct dueq_slice topic, id;
+};
+
+enum { DUEQ_EVENTS_MOST = 10000 }; /* that wait to be taken; more are lost */
+
+/* An event that a topic has kept, or a gap: events that it has not. */
+struct dueq_kept_event {
+    uint64_t number;  /* of the event; of the last one in a gap */
+    uint64_t dropped; /* numbers in the gap; 0: this is an event, and it has the rest */
+    enum dueq_event_type type;
+    int64_t at;           /* unix ms, as the wall clock was then */
+    int64_t attempt;      /* claims of the job so far */
+    struct dueq_slice id; /* of the job */
+    char given_id[24];    /* the bytes of `id` when the store gave it */
+};
+/* Gets each event or gap; its slices are valid during the call, which must not change the
+ * store. False: no more are wanted. */
+typedef bool (*dueq_kept_fn)(void *arg, const struct dueq_kept_event *event);
+
+/* What dueq_claim_with asks for. */
+struct dueq_claim {
+    struct dueq_slice topic;
+    int64_t lease;            /* ms; DUEQ_DEFAULT: the job's own */
+    struct dueq_slice worker; /* its name, kept with the job: the first DUEQ_WORKER_MAX bytes */
+    int64_t waits_since;      /* a blocked claim: since when, on the queue's clock, ms;
+                                 DUEQ_NEVER: it has not waited */
+    bool leaves;              /* the caller acks the job before the next commit */
+    bool yields; /* DUEQ_BUSY also when claims since the last commit have taken long
+                    (dueq_claims_are_enough) */
+};
+/* Any worker's; topic is empty. */
+void dueq_claim_init(struct dueq_claim *claim);
 
 /* A large value that the store may take over (dueq_lend). A write takes the memory over when
  * its last part is exactly these bytes; it writes the parts before into the free bytes in
@@ -333,7 +437,6 @@ struct dueq_dead {
 };
 /* All jobs, and only a look; topic is empty. */
 void dueq_dead_init(struct dueq_dead *dead);
-enum { DUEQ_RATE_MAX = 1000000 }; /* jobs in a period */
 
 /* How far dueq_dead has come. All zero: not begun. */
 struct dueq_dead_progress {

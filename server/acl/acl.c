@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 static const struct dueq_slice default_name = {"default", 7};
+static uint64_t made; /* how many were */
 
 static struct dueq_slice name_of(const struct acl_user *user)
 {
@@ -35,6 +36,7 @@ struct acl *acl_new(void)
 
     if (acl == NULL)
         return NULL;
+    acl->version = ++made << 32;
     if (acl_add_default(acl))
         return acl;
     acl_free(acl);
@@ -49,6 +51,7 @@ void acl_free(struct acl *acl)
         return;
     HASH_ITER(hh, acl->users, user, next)
         acl_remove(acl, user);
+    acl_free_dead(acl, SIZE_MAX);
     acl_log_reset(&acl->log);
     free(acl);
 }
@@ -73,13 +76,24 @@ static int by_name(const struct acl_user *one, const struct acl_user *other)
 
 struct acl_user *acl_first(struct acl *acl)
 {
-    HASH_SORT(acl->users, by_name);
+    if (!acl->is_sorted)
+        HASH_SORT(acl->users, by_name);
+    acl->is_sorted = true;
     return acl->users;
+}
+
+static bool comes_last(const struct acl *acl, const struct acl_user *user)
+{
+    const struct UT_hash_table *table = acl->users == NULL ? NULL : acl->users->hh.tbl;
+
+    return table == NULL || by_name(ELMT_FROM_HH(table, table->tail), user) < 0;
 }
 
 bool acl_add(struct acl *acl, struct acl_user *user)
 {
+    acl->is_sorted = comes_last(acl, user) && (acl->is_sorted || acl->users == NULL);
     HASH_ADD_KEYPTR(hh, acl->users, user->name, user->name_size, user);
+    acl_note_change(acl, user);
     if (seeded_table_holds(user))
         return true;
     acl_user_free(user);
@@ -89,11 +103,57 @@ bool acl_add(struct acl *acl, struct acl_user *user)
 void acl_remove(struct acl *acl, struct acl_user *user)
 {
     HASH_DEL(acl->users, user);
+    acl->version++;
     acl_user_free(user);
+}
+
+void acl_bury(struct acl *acl, struct acl_user *user)
+{
+    HASH_DEL(acl->users, user);
+    acl->version++;
+    user->is_dead = true;
+    user->unrestricted = user->enabled = false;
+    user->hh.next = acl->dead;
+    acl->dead = user;
+}
+
+void acl_bury_all(struct acl *acl)
+{
+    struct acl_user *user, *next;
+
+    HASH_ITER(hh, acl->users, user, next)
+        if (user != acl->standard)
+            acl_bury(acl, user);
+}
+
+void acl_discard(struct acl *acl, struct acl *from)
+{
+    struct acl_user *first = from->users, *last;
+
+    if (first != NULL) {
+        last = ELMT_FROM_HH(first->hh.tbl, first->hh.tbl->tail);
+        HASH_CLEAR(hh, from->users);
+        last->hh.next = acl->dead;
+        acl->dead = first;
+    }
+    acl_free(from);
+}
+
+bool acl_free_dead(struct acl *acl, size_t most)
+{
+    for (; acl->dead != NULL && most > 0; most--) {
+        struct acl_user *first = acl->dead;
+
+        acl->dead = acl_next(first);
+        acl_user_free(first);
+    }
+    return acl->dead != NULL;
 }
 
 void acl_hand_over(struct acl *acl, struct acl *next)
 {
+    next->dead = acl->dead;
+    acl->dead = NULL;
     next->log = acl->log;
     memcpy(next->denied, acl->denied, sizeof(acl->denied));
     next->failures = acl->failures;
@@ -122,6 +182,7 @@ static bool set_password(struct acl_user *user, struct dueq_slice password)
 
 bool acl_set_default_password(struct acl *acl, struct dueq_slice password)
 {
+    acl->version++;
     return acl_user_apply(acl->standard, dueq_slice("resetpass", 9), ACL_NO_CHANNELS) ==
                ACL_GOOD &&
            set_password(acl->standard, password);
@@ -136,6 +197,48 @@ struct acl_user *acl_log_in(const struct acl *acl, struct dueq_slice name,
     if (user == NULL || !user->enabled)
         return NULL;
     return good || user->no_password ? user : NULL;
+}
+
+void acl_note_change(struct acl *acl, const struct acl_user *user)
+{
+    acl->version++;
+    acl->has_slow = acl->has_slow || acl_user_slow_passwords(user) > 0;
+}
+
+struct hash_job *acl_log_in_later(const struct acl *acl, struct dueq_slice name,
+                                  struct dueq_slice password, void *owner)
+{
+    const struct acl_user *user = acl_find(acl, name);
+    struct hash_job *job = hash_job_new(HASH_CHECK, owner);
+    bool good = job != NULL;
+
+    if (password.size > ACL_ARGON_PASSWORD_MAX) { /* nobody has such a one */
+        password.size = 0;
+        user = NULL;
+    }
+    if (good && user != NULL && user->enabled)
+        good = acl_user_add_checks(user, password, job);
+    if (good && job->count == 0)
+        good = hash_job_add(job, password, acl_argon_nobody());
+    if (good)
+        return job;
+    hash_job_free(job);
+    return NULL;
+}
+
+struct acl_user *acl_end_log_in(const struct acl *acl, struct dueq_slice name,
+                                const struct hash_job *job)
+{
+    struct acl_user *user = acl_find(acl, name);
+
+    for (size_t i = 0; user != NULL && user->enabled && i < job->count; i++) {
+        const struct hash_item *item = &job->items[i];
+
+        if (item->result == ACL_ARGON_SAME &&
+            text_set_find(&user->passwords, dueq_slice(item->text, strlen(item->text))) != NULL)
+            return user;
+    }
+    return NULL;
 }
 
 /* ---- as text */
@@ -192,15 +295,19 @@ static void write_quoted(const struct acl_user *user, struct buffer *out)
     buffer_release(&line);
 }
 
+void acl_write_user(const struct acl_user *user, bool quoted, struct buffer *out)
+{
+    if (quoted)
+        write_quoted(user, out);
+    else
+        write_line(user, out);
+    buffer_append(out, "\n", 1);
+}
+
 void acl_write(struct acl *acl, bool quoted, struct buffer *out)
 {
-    for (const struct acl_user *user = acl_first(acl); user != NULL; user = acl_next(user)) {
-        if (quoted)
-            write_quoted(user, out);
-        else
-            write_line(user, out);
-        buffer_append(out, "\n", 1);
-    }
+    for (const struct acl_user *user = acl_first(acl); user != NULL; user = acl_next(user))
+        acl_write_user(user, quoted, out);
 }
 
 bool acl_is_plain(const struct acl *acl, struct dueq_slice password)

@@ -142,9 +142,9 @@ static bool allows_channel(const struct acl_rules *rules, struct dueq_slice chan
 
 bool acl_check_channel(const struct acl_user *user, struct dueq_slice channel, bool is_pattern)
 {
-    bool good = allows_channel(&user->root, channel, is_pattern);
+    bool good = !user->is_dead && allows_channel(&user->root, channel, is_pattern);
 
-    for (size_t i = 0; !good && i < user->selector_count; i++)
+    for (size_t i = 0; !user->is_dead && !good && i < user->selector_count; i++)
         good = allows_channel(&user->selectors[i], channel, is_pattern);
     return good;
 }
@@ -197,6 +197,8 @@ struct acl_verdict acl_check(const struct acl_user *user, const struct command *
 
     if (user->unrestricted)
         return verdict;
+    if (user->is_dead)
+        return (struct acl_verdict){ACL_DENIED_COMMAND, 0};
     worst = verdict = check(&user->root, command, request);
     for (size_t i = 0; verdict.reason != ACL_ALLOWED && i < user->selector_count; i++) {
         verdict = check(&user->selectors[i], command, request);
@@ -206,21 +208,55 @@ struct acl_verdict acl_check(const struct acl_user *user, const struct command *
     return verdict.reason == ACL_ALLOWED ? verdict : worst;
 }
 
-static bool reads_all(const struct acl_rules *rules)
+static bool has_all(const struct acl_rules *rules, unsigned access)
 {
     const struct text *star = text_set_find(&rules->keys, dueq_slice("*", 1));
 
-    return rules->all_keys || (star != NULL && (star->number & ACL_READ) != 0);
+    return rules->all_keys || (star != NULL && (star->number & access) == access);
+}
+
+static bool check_all(const struct acl_user *user, const struct command *command,
+                      const struct request *request, unsigned access)
+{
+    if (user->is_dead)
+        return false;
+    if (has_all(&user->root, access) &&
+        check(&user->root, command, request).reason == ACL_ALLOWED)
+        return true;
+    for (size_t i = 0; i < user->selector_count; i++)
+        if (has_all(&user->selectors[i], access) &&
+            check(&user->selectors[i], command, request).reason == ACL_ALLOWED)
+            return true;
+    return false;
 }
 
 bool acl_check_reads_all(const struct acl_user *user, const struct command *command,
                          const struct request *request)
 {
-    if (reads_all(&user->root) && check(&user->root, command, request).reason == ACL_ALLOWED)
-        return true;
-    for (size_t i = 0; i < user->selector_count; i++)
-        if (reads_all(&user->selectors[i]) &&
-            check(&user->selectors[i], command, request).reason == ACL_ALLOWED)
-            return true;
-    return false;
+    return check_all(user, command, request, ACL_READ);
+}
+
+bool acl_check_changes_all(const struct acl_user *user, const struct command *command,
+                           const struct request *request)
+{
+    return check_all(user, command, request, ACL_READ | ACL_WRITE);
+}
+
+static bool allows(const struct acl_rules *rules, const struct command *command,
+                   const struct request *request, struct dueq_slice key, unsigned rights)
+{
+    return (rules->all_keys || allows_key(rules, key, rights, false)) &&
+           check(rules, command, request).reason == ACL_ALLOWED;
+}
+
+bool acl_check_key(const struct acl_user *user, const struct command *command,
+                   const struct request *request, struct dueq_slice key, const char *flags)
+{
+    unsigned rights = rights_of(flags, strlen(flags));
+    bool good = user->unrestricted ||
+                (!user->is_dead && allows(&user->root, command, request, key, rights));
+
+    for (size_t i = 0; !user->is_dead && !good && i < user->selector_count; i++)
+        good = allows(&user->selectors[i], command, request, key, rights);
+    return good;
 }

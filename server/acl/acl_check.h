@@ -24,6 +24,14 @@ struct acl_verdict acl_check(const struct acl_user *user, const struct command *
 /* The same, and all keys may be read: for commands that find keys in the data, as SORT BY. */
 bool acl_check_reads_all(const struct acl_user *user, const struct command *command,
                          const struct request *request);
+/* The same, and all keys may be read and written. */
+bool acl_check_changes_all(const struct acl_user *user, const struct command *command,
+                           const struct request *request);
+
+/* The same, and this key may be used too: for commands that find a key in the data. flags: what
+ * they do with it, as in key_specs.h. */
+bool acl_check_key(const struct acl_user *user, const struct command *command,
+                   const struct request *request, struct dueq_slice key, const char *flags);
 
 /* May the user subscribe to it? A pattern must stand among the rules as it is. */
 bool acl_check_channel(const struct acl_user *user, struct dueq_slice channel, bool is_pattern);

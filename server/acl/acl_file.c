@@ -8,15 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHY_MOST = 64 * 1024 }; /* bytes of errors: a file may have a million of them */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-struct reading {
+enum {
+    WHY_MOST = 64 * 1024, /* bytes of errors: a file may have a million of them */
+    BYTES_AT_ONCE = 32 * 1024
+};
+
+struct acl_reading {
     struct acl *acl;
     enum acl_channels channels;
-    const char *path;
-    size_t line;
+    char *path;
+    FILE *file;
+    char *text; /* the line that was read, */
+    size_t room;
+    size_t line;           /* and its number */
     struct acl_user *user; /* that this line defines */
-    struct buffer *why;
+    struct buffer why;
+    uint64_t hash;
     bool failed; /* somewhere */
     bool told;   /* an error of this line other than an unknown command */
 };
@@ -37,49 +47,59 @@ static void say(struct buffer *why, const char *format, ...)
 
 /* ---- one user of a file */
 
-/* Goes on after an error: a file is told all of its errors. */
-static bool apply_rule(void *arg, struct dueq_slice rule)
+/* rule: at which it was found. */
+static void note_error(struct acl_reading *reading, struct dueq_slice rule,
+                       enum acl_error error)
 {
-    struct reading *reading = arg;
-    enum acl_error error = acl_user_apply(reading->user, rule, reading->channels);
-
-    if (error == ACL_GOOD)
-        return true;
     reading->failed = true;
     if (error == ACL_UNKNOWN)
-        say(reading->why, "%.300s:%zu: Error in applying operation '%.*s': %s. ", reading->path,
-            reading->line, (int)(rule.size < 128 ? rule.size : 128), (const char *)rule.data,
-            acl_error_text(error));
+        say(&reading->why, "%.300s:%zu: Error in applying operation '%.*s': %s. ",
+            reading->path, reading->line, (int)(rule.size < 128 ? rule.size : 128),
+            (const char *)rule.data, acl_error_text(error));
     else if (!reading->told)
-        say(reading->why, "%.300s:%zu: %s. ", reading->path, reading->line,
+        say(&reading->why, "%.300s:%zu: %s. ", reading->path, reading->line,
             acl_error_text(error));
     reading->told |= error != ACL_UNKNOWN;
-    return true;
+}
+
+/* Goes on after an error, because a file is told all of its errors; but not when it is too
+ * much.
+ */
+static bool apply_rule(void *arg, struct dueq_slice rule)
+{
+    struct acl_reading *reading = arg;
+    enum acl_error error = acl_user_apply(reading->user, rule, reading->channels);
+
+    if (reading->user->steps > ACL_LINE_STEPS_MOST)
+        error = ACL_TOO_MUCH;
+    if (error != ACL_GOOD)
+        note_error(reading, rule, error);
+    return reading->user->steps <= ACL_LINE_STEPS_MOST;
 }
 
 /* The user that the line defines: new, or the default one. NULL: the error is told. */
-static struct acl_user *begin_user(struct reading *reading, struct argument word)
+static struct acl_user *begin_user(struct acl_reading *reading, struct argument word)
 {
     struct dueq_slice name = dueq_slice(word.data, word.size);
     struct acl_user *user = NULL;
 
     if (!acl_user_name_is_good(name))
-        say(reading->why, "%.300s:%zu: username '%.128s' contains invalid characters. ",
+        say(&reading->why, "%.300s:%zu: username '%.128s' contains invalid characters. ",
             reading->path, reading->line, word.data);
     else if (acl_find(reading->acl, name) != NULL)
-        say(reading->why, "WARNING: Duplicate user '%.128s' found on line %zu. ", word.data,
+        say(&reading->why, "WARNING: Duplicate user '%.128s' found on line %zu. ", word.data,
             reading->line);
     else
         user = acl_user_new(name, reading->channels);
     return user;
 }
 
-static void read_user(struct reading *reading, const struct argument *words, size_t count)
+static void read_user(struct acl_reading *reading, const struct argument *words, size_t count)
 {
     size_t open;
 
     if (count < 2 || strcmp(words[0].data, "user") != 0) {
-        say(reading->why,
+        say(&reading->why,
             "%.300s:%zu should start with user keyword followed by the username. ",
             reading->path, reading->line);
         reading->failed = true;
@@ -90,12 +110,14 @@ static void read_user(struct reading *reading, const struct argument *words, siz
     if (reading->user == NULL) {
         reading->failed = true;
     } else if (acl_user_find_open(words + 2, count - 2, &open)) {
-        say(reading->why, "%.300s:%zu: Unmatched parenthesis in selector definition.",
+        say(&reading->why, "%.300s:%zu: Unmatched parenthesis in selector definition.",
             reading->path, reading->line);
         reading->failed = true;
         acl_user_free(reading->user);
     } else {
         reading->failed |= !acl_user_each_rule(words + 2, count - 2, apply_rule, reading);
+        if (!reading->failed && !acl_user_fits(reading->user))
+            note_error(reading, dueq_slice(NULL, 0), ACL_TOO_MUCH);
         reading->failed |= !acl_add(reading->acl, reading->user);
     }
 }
@@ -125,7 +147,7 @@ static bool is_blank(char byte)
     return strchr(" \t\r\n", byte) != NULL && byte != '\0';
 }
 
-static void read_line(struct reading *reading, char *line, size_t size)
+static void read_line(struct acl_reading *reading, char *line, size_t size)
 {
     struct argument *words;
 
@@ -140,7 +162,7 @@ static void read_line(struct reading *reading, char *line, size_t size)
         return;
     words = size > ACL_RULES_BYTES ? NULL : malloc((size + 1) * sizeof(*words));
     if (words == NULL) {
-        say(reading->why, "%.300s:%zu: %s. ", reading->path, reading->line,
+        say(&reading->why, "%.300s:%zu: %s. ", reading->path, reading->line,
             acl_error_text(size > ACL_RULES_BYTES ? ACL_TOO_MUCH : ACL_NO_MEMORY));
         reading->failed = true;
         return;
@@ -149,27 +171,34 @@ static void read_line(struct reading *reading, char *line, size_t size)
     free(words);
 }
 
-static void read_lines(struct reading *reading, FILE *file)
+bool acl_file_read_on(struct acl_reading *reading, size_t most)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t size;
+    size_t bytes = 0;
+    ssize_t size = 0;
 
-    while ((size = getline(&line, &room, file)) >= 0)
-        read_line(reading, line, (size_t)size);
-    if (ferror(file)) {
-        say(reading->why, "Error loading ACLs, reading file '%.300s': %s. ", reading->path,
+    for (; most > 0 && bytes < BYTES_AT_ONCE; most--) {
+        size = getline(&reading->text, &reading->room, reading->file);
+        if (size < 0)
+            break;
+        bytes += (size_t)size;
+        reading->hash = XXH3_64bits_withSeed(reading->text, (size_t)size, reading->hash);
+        read_line(reading, reading->text, (size_t)size);
+    }
+    if (size >= 0)
+        return false;
+    if (ferror(reading->file)) {
+        say(&reading->why, "Error loading ACLs, reading file '%.300s': %s. ", reading->path,
             strerror(errno));
         reading->failed = true;
     }
-    free(line);
+    return true;
 }
 
 /* ---- the default user */
 
 /* While a file is read there is no default user, so that a second line of it is a duplicate. A
  * file that does not define it gets the one of a new server. */
-static bool begin_users(struct reading *reading)
+static bool begin_users(struct acl_reading *reading)
 {
     reading->acl = acl_new();
     if (reading->acl == NULL)
@@ -178,55 +207,111 @@ static bool begin_users(struct reading *reading)
     return true;
 }
 
-static bool end_users(struct reading *reading)
+static bool end_users(struct acl_reading *reading)
 {
     reading->acl->standard = acl_find(reading->acl, dueq_slice("default", 7));
     return reading->acl->standard != NULL || acl_add_default(reading->acl);
 }
 
-/* Closes the file, which is open. */
-static struct acl *read_stream(FILE *file, const char *path, enum acl_channels channels,
-                               struct buffer *why)
-{
-    struct reading reading = {.channels = channels, .path = path, .why = why};
+/* ---- a file */
 
-    if (begin_users(&reading)) {
-        read_lines(&reading, file);
-        reading.failed |= !end_users(&reading);
-    } else {
-        reading.failed = true;
+void acl_file_abandon(struct acl_reading *reading)
+{
+    fclose(reading->file);
+    acl_free(reading->acl);
+    buffer_release(&reading->why);
+    free(reading->text);
+    free(reading->path);
+    free(reading);
+}
+
+/* Owns the file, which is open; NULL: out of memory. */
+static struct acl_reading *begin(FILE *file, const char *path, enum acl_channels channels)
+{
+    struct acl_reading *reading = calloc(1, sizeof(*reading));
+
+    if (reading == NULL) {
+        fclose(file);
+        return NULL;
     }
-    fclose(file);
-    if (!reading.failed)
-        return reading.acl;
-    acl_free(reading.acl);
-    say(why, "WARNING: ACL errors detected, no change to the previously active ACL rules was "
-             "performed");
+    buffer_init(&reading->why, SIZE_MAX);
+    reading->file = file;
+    reading->channels = channels;
+    reading->path = strdup(path);
+    if (reading->path != NULL && begin_users(reading))
+        return reading;
+    acl_file_abandon(reading);
     return NULL;
 }
 
-struct acl *acl_file_read(const char *path, enum acl_channels channels, struct buffer *why)
+struct acl_reading *acl_file_open(const char *path, enum acl_channels channels,
+                                  struct buffer *why)
 {
     FILE *file = fopen(path, "re");
 
     if (file != NULL)
-        return read_stream(file, path, channels, why);
+        return begin(file, path, channels);
     say(why, "Error loading ACLs, opening file '%.300s': %s", path, strerror(errno));
     return NULL;
 }
 
-/* Does the next start take the text? False: errno is EILSEQ, or says why it is not known. */
-static bool reads_back(const struct buffer *text, const char *path)
+struct acl *acl_file_end(struct acl_reading *reading, struct buffer *why)
+{
+    struct acl *acl = reading->acl;
+
+    if (end_users(reading) && !reading->failed) {
+        acl->file_hash = reading->hash;
+        reading->acl = NULL;
+    } else {
+        acl = NULL;
+        say(&reading->why, "WARNING: ACL errors detected, no change to the previously active "
+                           "ACL rules was performed");
+        buffer_append(why, buffer_content(&reading->why), buffer_size(&reading->why));
+    }
+    acl_file_abandon(reading);
+    return acl;
+}
+
+/* reading: NULL when it could not begin. */
+static struct acl *read_all(struct acl_reading *reading, struct buffer *why)
+{
+    if (reading == NULL)
+        return NULL;
+    while (!acl_file_read_on(reading, SIZE_MAX))
+        ;
+    return acl_file_end(reading, why);
+}
+
+struct acl *acl_file_read(const char *path, enum acl_channels channels, struct buffer *why)
+{
+    return read_all(acl_file_open(path, channels, why), why);
+}
+
+struct acl *acl_file_read_text(const char *text, size_t size, struct buffer *why)
+{
+    FILE *file = fmemopen((char *)(uintptr_t)text, size, "r");
+
+    return file == NULL ? NULL : read_all(begin(file, "users", ACL_NO_CHANNELS), why);
+}
+
+struct acl_reading *acl_file_check(const struct buffer *text, const char *path)
 {
     FILE *file = fmemopen((char *)buffer_content(text), buffer_size(text), "r");
-    struct acl *acl = NULL;
-    struct buffer why;
 
-    if (file == NULL)
-        return false;
+    return file == NULL ? NULL : begin(file, path, ACL_NO_CHANNELS);
+}
+
+/* False: errno is EILSEQ, or says why it is not known. */
+static bool reads_back(const struct buffer *text, const char *path, uint64_t *ret_hash)
+{
+    struct buffer why;
+    struct acl *acl;
+
     buffer_init(&why, SIZE_MAX);
-    acl = read_stream(file, path, ACL_NO_CHANNELS, &why);
+    acl = read_all(acl_file_check(text, path), &why);
     buffer_release(&why);
+    if (acl != NULL)
+        *ret_hash = acl->file_hash;
     acl_free(acl);
     errno = EILSEQ;
     return acl != NULL;
@@ -236,12 +321,15 @@ bool acl_file_write(struct acl *acl, const char *path)
 {
     struct buffer text;
     bool good = false;
+    uint64_t hash;
 
     buffer_init(&text, SIZE_MAX);
     acl_write(acl, false, &text);
     errno = ENOMEM;
-    if (!text.overflowed && reads_back(&text, path))
+    if (!text.overflowed && reads_back(&text, path, &hash))
         good = file_replace(path, buffer_content(&text), buffer_size(&text));
+    if (good)
+        acl->file_hash = hash;
     buffer_release(&text);
     return good;
 }
@@ -280,10 +368,15 @@ static enum acl_error define(struct acl *acl, const struct argument *words, size
         acl_user_free(definition.user);
         return definition.error == ACL_GOOD ? ACL_UNKNOWN : definition.error;
     }
+    if (!acl_user_fits(definition.user)) {
+        acl_user_free(definition.user);
+        return ACL_TOO_MUCH;
+    }
     if (!is_default)
         return acl_add(acl, definition.user) ? ACL_GOOD : ACL_NO_MEMORY;
     acl->standard_is_defined = true;
     acl_user_take(acl_default(acl), definition.user);
+    acl_note_change(acl, acl_default(acl));
     acl_user_free(definition.user);
     return ACL_GOOD;
 }

@@ -8,9 +8,27 @@
  * skipped. NULL: nothing of it counts, and `why` gets Redis' text, which names every line that
  * is wrong. O(file). */
 struct acl *acl_file_read(const char *path, enum acl_channels channels, struct buffer *why);
+
+/* The same in several steps. NULL: `why` says so, or is empty when there is no memory. */
+struct acl_reading;
+struct acl_reading *acl_file_open(const char *path, enum acl_channels channels,
+                                  struct buffer *why);
+/* Reads up to `most` lines, or some 32 KB. True: the file is at its end. */
+bool acl_file_read_on(struct acl_reading *reading, size_t most);
+/* After that: frees the reading, and returns what acl_file_read does. */
+struct acl *acl_file_end(struct acl_reading *reading, struct buffer *why);
+void acl_file_abandon(struct acl_reading *reading);
+
+/* The same from what acl_write has written. */
+struct acl *acl_file_read_text(const char *text, size_t size, struct buffer *why);
+
 /* Writes all users into the file, in one step, when the text reads back. False: errno says why;
  * EILSEQ: acl_file_read would refuse the text, and the file stays. Blocks for two fsync. */
 bool acl_file_write(struct acl *acl, const char *path);
+
+/* Begins its check: would acl_file_read take the text, which must stay? Then acl_file_read_on
+ * and acl_file_end. NULL: no memory. */
+struct acl_reading *acl_file_check(const struct buffer *text, const char *path);
 
 /* Defines one user, as a line of the configuration does: words[0] is the name. False: `why`
  * gets Redis' text. */

@@ -74,7 +74,7 @@ static struct acl_entry *find_same(const struct acl_log *log, const struct acl_e
     return NULL;
 }
 
-void acl_log_add(struct acl_log *log, const struct acl_entry *entry, size_t most)
+void acl_log_add(struct acl_log *log, const struct acl_entry *entry, uint64_t most)
 {
     struct acl_entry *made = copy(entry), *same;
 
@@ -90,7 +90,7 @@ void acl_log_add(struct acl_log *log, const struct acl_entry *entry, size_t most
     acl_log_trim(log, most);
 }
 
-void acl_log_trim(struct acl_log *log, size_t most)
+void acl_log_trim(struct acl_log *log, uint64_t most)
 {
     while (log->newest != NULL &&
            log->count > most) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */

@@ -38,8 +38,8 @@ struct acl_log {
 enum { ACL_LOG_TEXT_MAX = 1024 };
 
 /* Copies what the entry points to; keeps `most` entries. Without memory there is no entry. */
-void acl_log_add(struct acl_log *log, const struct acl_entry *entry, size_t most);
-void acl_log_trim(struct acl_log *log, size_t most);
+void acl_log_add(struct acl_log *log, const struct acl_entry *entry, uint64_t most);
+void acl_log_trim(struct acl_log *log, uint64_t most);
 void acl_log_reset(struct acl_log *log);
 
 #endif

@@ -33,7 +33,7 @@ const char *acl_error_text(enum acl_error error);
 enum {
     ACL_RULES_BYTES = 1 << 20, /* of a command, of a line, and of a user as text */
     ACL_PATTERN_MAX = 4096,    /* bytes of a pattern: matching takes that times the key */
-    ACL_FIRSTS_MAX = 1024,     /* first arguments: a rule on a command looks at each */
+    ACL_FIRSTS_MAX = 128,      /* first arguments: a rule on a command looks at each */
     ACL_GIVEN_MAX = 1024,      /* rules on commands, with those: the same */
     ACL_SELECTORS_MAX = 128,   /* of a user */
     ACL_PASSWORDS_MAX = 128    /* of a user: a login may look at each */

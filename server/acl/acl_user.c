@@ -1,6 +1,7 @@
 #include "server/acl/acl_user.h"
 
 #include "protocol/tokens.h"
+#include "server/acl/acl_argon.h"
 #include "server/acl/acl_hash.h"
 
 #include <ctype.h>
@@ -123,8 +124,25 @@ static bool is_hash(struct dueq_slice hash)
     return true;
 }
 
+static bool is_slow(const struct text *text)
+{
+    return text->bytes[0] == '$';
+}
+
+size_t acl_user_slow_passwords(const struct acl_user *user)
+{
+    size_t count = 0;
+
+    for (const struct text *at = user->passwords.first; at != NULL; at = text_next(at))
+        count += is_slow(at);
+    return count;
+}
+
 static enum acl_error add_hash(struct acl_user *user, struct dueq_slice hash)
 {
+    if (hash.size != ACL_HASH_SIZE && acl_user_slow_passwords(user) == HASH_ITEMS_MOST &&
+        text_set_find(&user->passwords, hash) == NULL)
+        return ACL_TOO_MUCH;
     if (text_set_count(&user->passwords) == ACL_PASSWORDS_MAX &&
         text_set_find(&user->passwords, hash) == NULL)
         return ACL_TOO_MUCH;
@@ -153,7 +171,7 @@ static enum acl_error apply_password(struct acl_user *user, struct dueq_slice ru
     if (mark == '>' || mark == '<') {
         acl_hash(hash, digits);
         hash = dueq_slice(digits, ACL_HASH_SIZE);
-    } else if (!is_hash(hash)) {
+    } else if (!is_hash(hash) && !acl_argon_is_hash(hash)) {
         return ACL_BAD_HASH;
     }
     return mark == '>' || mark == '#' ? add_hash(user, hash) : remove_hash(user, hash);
@@ -166,8 +184,18 @@ bool acl_user_has_password(const struct acl_user *user, struct dueq_slice passwo
 
     acl_hash(password, digits);
     for (const struct text *at = user->passwords.first; at != NULL; at = text_next(at))
-        found |= acl_hash_is_same(at->bytes, digits);
+        if (!is_slow(at))
+            found |= acl_hash_is_same(at->bytes, digits);
     return found;
+}
+
+bool acl_user_add_checks(const struct acl_user *user, struct dueq_slice password,
+                         struct hash_job *job)
+{
+    for (const struct text *at = user->passwords.first; at != NULL; at = text_next(at))
+        if (is_slow(at) && !hash_job_add(job, password, at->bytes))
+            return false;
+    return true;
 }
 
 /* ---- selectors */
@@ -192,8 +220,15 @@ static enum acl_error apply_each(struct acl_rules *rules, const struct argument 
     return error;
 }
 
+/* What another rule on commands costs. */
+static uint64_t steps_of(const struct acl_rules *rules)
+{
+    return ACL_RULE_STEPS + text_set_count(&rules->given) + text_set_count(&rules->firsts);
+}
+
 /* inside: what stands between the parentheses, split as a line of redis.conf. */
-static enum acl_error read_selector(struct acl_rules *rules, struct dueq_slice inside)
+static enum acl_error read_selector(struct acl_rules *rules, struct dueq_slice inside,
+                                    uint64_t *ret_words)
 {
     size_t most = inside.size / 2 + 1;
     struct argument *words = malloc(most * sizeof(*words));
@@ -203,7 +238,10 @@ static enum acl_error read_selector(struct acl_rules *rules, struct dueq_slice i
 
     if (words != NULL && space != NULL) {
         count = tokens_split(inside.data, inside.size, space, words, most);
-        error = count < 0 ? ACL_SYNTAX : apply_each(rules, words, count);
+        error = count < 0                        ? ACL_SYNTAX
+                : count > ACL_SELECTOR_WORDS_MAX ? ACL_TOO_MUCH
+                                                 : apply_each(rules, words, count);
+        *ret_words = count < 0 ? 0 : (uint64_t)count;
     }
     free(words);
     free(space);
@@ -215,6 +253,7 @@ static enum acl_error add_selector(struct acl_user *user, struct dueq_slice rule
 {
     struct acl_rules *grown;
     enum acl_error error;
+    uint64_t words = 0;
 
     if (user->selector_count == ACL_SELECTORS_MAX)
         return ACL_TOO_MUCH;
@@ -224,7 +263,8 @@ static enum acl_error add_selector(struct acl_user *user, struct dueq_slice rule
     user->selectors = grown;
     acl_rules_init(&grown[user->selector_count], channels == ACL_ALL_CHANNELS);
     error = read_selector(&grown[user->selector_count],
-                          dueq_slice((const char *)rule.data + 1, rule.size - 2));
+                          dueq_slice((const char *)rule.data + 1, rule.size - 2), &words);
+    user->steps += words * steps_of(&grown[user->selector_count]);
     if (error == ACL_GOOD)
         user->selector_count++;
     else
@@ -308,6 +348,8 @@ static enum acl_error apply(struct acl_user *user, struct dueq_slice rule,
 {
     const char *bytes = rule.data;
 
+    user->steps += rule.size > 0 && strchr("+-", bytes[0]) != NULL ? steps_of(&user->root)
+                                                                   : ACL_RULE_STEPS;
     if (rule.size == 0 || apply_word(user, rule, channels))
         return ACL_GOOD;
     if (strchr("><#!", bytes[0]) != NULL && bytes[0] != '\0')
@@ -399,12 +441,29 @@ void acl_user_write(const struct acl_user *user, struct buffer *out)
     }
 }
 
+static size_t texts_of(const struct acl_rules *rules)
+{
+    return text_set_count(&rules->given) + text_set_count(&rules->firsts) +
+           text_set_count(&rules->keys) + text_set_count(&rules->channels);
+}
+
+static size_t count_texts(const struct acl_user *user)
+{
+    size_t count = text_set_count(&user->passwords) + texts_of(&user->root);
+
+    for (size_t i = 0; i < user->selector_count; i++)
+        count += texts_of(&user->selectors[i]);
+    return count;
+}
+
 bool acl_user_fits(const struct acl_user *user)
 {
     size_t room = ACL_RULES_BYTES - user->name_size - strlen("user  ");
     struct buffer text;
     bool fits;
 
+    if (count_texts(user) > ACL_TEXTS_MAX)
+        return false;
     buffer_init(&text, room);
     acl_user_write(user, &text);
     fits = !text.overflowed;

@@ -2,6 +2,7 @@
  * acl_rules.h and
  *
  *   on off nopass resetpass reset   >password <password #sha256 !sha256
+ *   #$argon2id$... !$argon2id$...
  *   (rules of a selector) clearselectors   sanitize-payload skip-sanitize-payload
  *
  * The last two change nothing: there is no RESTORE. Redis has them, so files contain them. */
@@ -9,18 +10,30 @@
 #define DUEQ_ACL_USER_H
 
 #include "server/acl/acl_rules.h"
+#include "server/acl/hasher.h"
 
 struct acl_user {
     UT_hash_handle hh; /* by name */
+    bool is_dead;      /* deleted: it may do nothing, and goes when its clients have gone */
     bool enabled, no_password;
     enum { PAYLOAD_UNSAID, PAYLOAD_SANITIZED, PAYLOAD_SKIPPED } payload;
+    uint64_t steps;            /* what it took to apply its rules: copies begin at 0 */
     bool unrestricted;         /* everything is allowed: the hot path looks at nothing else */
-    struct text_set passwords; /* 64 hexadecimal digits each: SHA-256 */
+    struct text_set passwords; /* 64 hexadecimal digits each: SHA-256; or as acl_argon.h */
     struct acl_rules root;
     struct acl_rules *selectors;
     size_t selector_count;
     size_t name_size;
     char name[]; /* with a zero after it */
+};
+
+/* Limits of a user's rules, so that ACL SETUSER, and a copy of the user, take 3 ms at most. */
+enum {
+    ACL_TEXTS_MAX = 8192, /* patterns, passwords and rules on commands, of all selectors */
+    ACL_SELECTOR_WORDS_MAX = 1024, /* of one selector */
+    ACL_RULE_STEPS = 32,           /* of a rule; one on commands also looks at others like it */
+    ACL_STEPS_MOST = 1 << 19,      /* of one ACL SETUSER */
+    ACL_LINE_STEPS_MOST = 8 << 20  /* of a line of a file: all that a user can have become */
 };
 
 /* What a new user gets from acl-pubsub-default, which `reset` gives it again. */
@@ -39,13 +52,20 @@ struct acl_user *acl_user_copy(const struct acl_user *user);
 enum acl_error acl_user_apply(struct acl_user *user, struct dueq_slice rule,
                               enum acl_channels channels);
 
-/* Is it one of the user's passwords? Takes as long for a wrong one as for a right one. */
+/* Is it one of the user's passwords that are kept as SHA-256? Takes as long for a wrong one as
+ * for a right one. */
 bool acl_user_has_password(const struct acl_user *user, struct dueq_slice password);
+
+/* How many passwords are kept in a form that is slow to check: HASH_ITEMS_MOST at most. */
+size_t acl_user_slow_passwords(const struct acl_user *user);
+/* For acl.c: adds a check of each of them to the job. False: out of memory. */
+bool acl_user_add_checks(const struct acl_user *user, struct dueq_slice password,
+                         struct hash_job *job);
 
 /* What follows the name in ACL LIST and in files. */
 void acl_user_write(const struct acl_user *user, struct buffer *out);
 
-/* Is that text as short as a line may be? O(rules). */
+/* Is that text as short as a line may be, and are its parts few enough? O(rules). */
 bool acl_user_fits(const struct acl_user *user);
 
 /* May a user have this name? No spaces, no zero bytes. */

@@ -40,15 +40,53 @@ static size_t place_of(const struct login_failures *failures, uint64_t network)
     return oldest;
 }
 
+static bool is_many(const struct login_failures *failures, size_t i, uint64_t network,
+                    int64_t now)
+{
+    return failures->of[i].network == network &&
+           now - failures->of[i].last <= LOGIN_FAILURES_MEMORY &&
+           failures->of[i].count >= LOGIN_FAILURES_FREE;
+}
+
 bool login_failures_are_many(const struct login_failures *failures, const char *address,
                              int64_t now)
 {
     uint64_t network = network_of(address);
+
+    return is_many(failures, place_of(failures, network), network, now);
+}
+
+static int64_t usec_of_place(int64_t delay)
+{
+    return delay * 1000 / LOGIN_AT_ONCE;
+}
+
+/* LOGIN_AT_ONCE places may be taken ahead of time. */
+int64_t login_failures_take_place(struct login_failures *failures, const char *address,
+                                  int64_t now, int64_t delay)
+{
+    uint64_t network = network_of(address);
+    size_t i = place_of(failures, network);
+    int64_t *full = &failures->of[i].full, wait;
+
+    if (delay == 0 || !is_many(failures, i, network, now))
+        return 0;
+    if (*full < now * 1000)
+        *full = now * 1000;
+    wait = (*full + usec_of_place(delay) - now * 1000 + 999) / 1000 - delay;
+    if (wait <= LOGIN_PUT_OFF_MOST)
+        *full += usec_of_place(delay);
+    return wait > 0 ? wait : 0;
+}
+
+void login_failures_give_back(struct login_failures *failures, const char *address,
+                              int64_t delay)
+{
+    uint64_t network = network_of(address);
     size_t i = place_of(failures, network);
 
-    return failures->of[i].network == network &&
-           now - failures->of[i].last <= LOGIN_FAILURES_MEMORY &&
-           failures->of[i].count >= LOGIN_FAILURES_FREE;
+    if (failures->of[i].network == network)
+        failures->of[i].full -= usec_of_place(delay);
 }
 
 bool login_failures_note(struct login_failures *failures, const char *address, int64_t now)
@@ -59,6 +97,8 @@ bool login_failures_note(struct login_failures *failures, const char *address, i
     if (failures->of[i].network != network ||
         now - failures->of[i].last > LOGIN_FAILURES_MEMORY)
         failures->of[i].count = 0;
+    if (failures->of[i].network != network)
+        failures->of[i].full = 0;
     failures->of[i].network = network;
     failures->of[i].last = now;
     return ++failures->of[i].count > LOGIN_FAILURES_FREE;

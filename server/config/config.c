@@ -9,6 +9,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 /* ---- life */
 
 bool config_option_set_text(struct config *config, const struct option *option,
@@ -63,6 +66,8 @@ static bool add_user(struct config *config, const struct argument *words, size_t
         memcpy(at, words[i].data, words[i].size + 1);
         user->words[i] = (struct argument){at, words[i].size};
         at += words[i].size + 1;
+        config->users_hash = XXH3_64bits_withSeed(words[i].data, words[i].size + 1,
+                                                  config->users_hash + (i == 0));
     }
     DL_APPEND(config->users, user);
     return true;
@@ -224,6 +229,9 @@ void config_store_options(const struct config *config, struct dueq_options *opti
     options->auto_compact_percent = (unsigned)config->auto_compact_percentage;
     options->auto_compact_bytes = (uint64_t)config->auto_compact_min_size;
     options->drop_pages = config->drop_pages != 0;
+    options->archive_dir = config->archive_dir[0] == '\0' ? NULL : config->archive_dir;
+    options->archive_max_lag = (uint64_t)config->archive_max_lag;
+    options->archive_interval_ms = (unsigned)config->archive_interval * 1000;
 }
 
 void config_print_options(void)

@@ -3,6 +3,7 @@
 #ifndef DUEQ_CONFIG_H
 #define DUEQ_CONFIG_H
 
+#include "protocol/buffer.h"
 #include "protocol/request.h"
 #include "server/config/keyspace_events.h"
 #include "server/config/output_limits.h"
@@ -14,8 +15,14 @@
 
 enum { CONFIG_TEXT_MAX = 4096, CONFIG_OPTIONS_MOST = 160 };
 
+/* What the HTTP/JSON API serves: nothing, everything, what changes nothing. */
+enum http_api { HTTP_API_NO, HTTP_API_YES, HTTP_API_READ };
+
 /* Must a client that comes by TLS have a certificate? */
 enum tls_clients { TLS_CLIENTS_NO, TLS_CLIENTS_YES, TLS_CLIENTS_OPTIONAL };
+
+/* What ACL SETUSER makes of a password (server/acl/acl_hash.h, acl_argon.h). */
+enum password_hash { PASSWORD_SHA256, PASSWORD_ARGON2ID };
 
 /* The values of all options. The texts belong to it. Yes and no are 1 and 0. */
 struct config {
@@ -58,9 +65,12 @@ struct config {
     int64_t shutdown_timeout;    /* seconds */
     int64_t slowlog_slower_than; /* usec; 0: everything, -1: nothing */
     int64_t slowlog_max_len;     /* entries */
+    int64_t cron_max;            /* entries of Q.CRON */
     int64_t latency_threshold;   /* ms; 0: nothing */
     int64_t http_port;           /* 0: none */
     char *http_bind;             /* as bind */
+    int64_t http_api;            /* enum http_api */
+    char *http_hosts;            /* names that a Host may have, with spaces between them */
     int64_t http_metrics_topics;
     int64_t enable_debug_command;
     int64_t notify_keyspace_events; /* set of enum keyspace_event */
@@ -82,15 +92,23 @@ struct config {
     uint8_t chosen[CONFIG_OPTIONS_MOST]; /* by option: a value was given, so that the profile
                                             does not say it */
     char *aclfile;                       /* path; empty: none */
+    char *archive_dir;                   /* path; empty: none */
+    int64_t archive_max_lag;             /* bytes */
+    int64_t archive_interval;            /* s */
     char *backup_dir;                    /* path; empty: BACKUP is refused */
     int64_t acllog_max_len;              /* entries */
     int64_t acl_pubsub_default;          /* enum acl_channels */
+    int64_t acl_password_hash;           /* enum password_hash */
     int64_t auth_delay;                  /* ms; 0: off */
     char *file;                          /* the file that was read; NULL: none */
-    char *credentials;                   /* what they said, as lines of a file; NULL: nothing */
+    bool is_from_stdin;                  /* a part of it: it cannot be read again */
+    int argc;                            /* the command line; not owned, it stays */
+    char **argv;
+    char *credentials; /* what they said, as lines of a file; NULL: nothing */
     /* The lines that define users, in order: rules for server/acl/, which takes them at the
      * start. A copy of the configuration has none. */
     struct config_user *users;
+    uint64_t users_hash; /* of these lines: stays when they are gone */
 };
 
 /* "user NAME RULE ..."; one allocation. */
@@ -123,11 +141,25 @@ bool config_read_file(struct config *config, const char *path, struct config_err
 bool config_read_credentials(struct config *config, const char *dir,
                              struct config_error *error);
 
+/* Reads all that says how the server is configured: credentials of the service manager, then
+ * the command line after "dueq server", with the files that it names; what comes later wins.
+ * argv must stay. False: *error is a sentence for the user. */
+bool config_read_all(struct config *config, int argc, char **argv, struct config_error *error);
+
 /* Writes the configuration into the file that was read, in one step. A changed option stays
  * where it was, a new one is added at the end, comments stay. What is as a credential says is
  * not added. False: *error says why, and the file has not changed. users: whole lines that take
  * the place of all lines that define users. Blocks for two fsync. */
 bool config_rewrite(const struct config *config, const char *users, struct config_error *error);
+
+/* Writes a line "name value" for each option that may change while the server runs and has
+ * another value in `other`. False: out of memory. */
+bool config_write_changes(const struct config *config, const struct config *other,
+                          struct buffer *out);
+/* Sets what such lines say; `name` is for errors. False: *error says why; lines before the
+ * error are set. */
+bool config_read_lines(struct config *config, char *lines, size_t size, const char *name,
+                       struct config_error *error);
 
 /* Sets one option from its values, as a line of a file contains them. False: *error says why,
  * and nothing has changed. */
@@ -138,6 +170,9 @@ bool config_set(struct config *config, const char *name, const struct argument *
 
 size_t config_count(void);
 const char *config_name(size_t index);
+/* Is it another name of an option? Has it a value that a log must not show? */
+bool config_is_alias(size_t index);
+bool config_is_secret(size_t index);
 /* -1: no such option. */
 int config_find(struct argument name);
 

@@ -11,11 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INCLUDE_DEPTH = 8 };
+enum { INCLUDE_DEPTH = 8, SHOWN_MOST = 120 };
+
+#define BLANKS     " \t\r\n\f\v"
+#define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
 bool config_file_is_comment(const char *line)
 {
-    line += strspn(line, " \t\r\n\f\v");
+    line += strspn(line, BLANKS);
     return *line == '\0' || *line == '#';
 }
 
@@ -32,6 +35,7 @@ static bool include(struct config *config, const char *path, int depth,
         snprintf(error->text, sizeof(error->text), "cannot open %s: %s", path, strerror(errno));
         return false;
     }
+    config->is_from_stdin |= stream == stdin;
     good = depth < INCLUDE_DEPTH ? read_lines(config, stream, path, depth, error)
                                  : config_fail(error, "too many files include each other");
     if (stream != stdin)
@@ -71,7 +75,32 @@ static bool take_line(struct config *config, const char *line, size_t size, int 
     return good;
 }
 
-/* Errors name file, line and the line itself. */
+static bool may_be_shown(struct argument name)
+{
+    int index = config_find(name);
+
+    return argument_is(name, "include") || (index >= 0 && !config_is_secret((size_t)index));
+}
+
+/* What follows a name may be a secret: after that of an option that has one, of a user, or
+ * after one that nobody knows, because it is misspelt. */
+static void tell_line(struct config_error *error, const char *path, int number,
+                      const char *line, const char *why)
+{
+    size_t start = strspn(line, BLANKS);
+    size_t size = strspn(line + start, NAME_BYTES);
+    const char *end = line + start + size, *rest = "";
+
+    if ((*end != '\0' && strchr(BLANKS, *end) == NULL) ||
+        !may_be_shown((struct argument){line + start, size}))
+        rest = *end == '\0' ? "" : " ...";
+    else
+        size = strlen(line + start);
+    snprintf(error->text, sizeof(error->text), "*** %.200s:%d: '%.*s%s': %.120s", path, number,
+             (int)(size < SHOWN_MOST ? size : SHOWN_MOST), line + start, rest, why);
+}
+
+/* Errors name file, line and, as far as it is no secret, the line itself. */
 static bool read_lines(struct config *config, FILE *stream, const char *path, int depth,
                        struct config_error *error)
 {
@@ -91,8 +120,7 @@ static bool read_lines(struct config *config, FILE *stream, const char *path, in
         if (!good && strncmp(why.text, "*** ", 4) == 0)
             *error = why; /* from a file that this one includes */
         else if (!good)
-            snprintf(error->text, sizeof(error->text), "*** %.200s:%d: '%.120s': %.120s", path,
-                     number, line, why.text);
+            tell_line(error, path, number, line, why.text);
     }
     if (good && ferror(stream)) {
         snprintf(error->text, sizeof(error->text), "cannot read %s: %s", path, strerror(errno));

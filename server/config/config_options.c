@@ -80,6 +80,12 @@ const struct option config_options[] = {
          "USER or USER:GROUP to become, from root, when the ports are open"),
     TEXT("backup-dir", backup_dir, "", CHANGE_NEVER,
          "where BACKUP makes backups; empty: nowhere"),
+    TEXT("archive-dir", archive_dir, "", CHANGE_NEVER,
+         "where segments of the journal are kept for restores; empty: nowhere"),
+    BYTES("archive-max-lag", archive_max_lag, "1gb", 0, INT64_MAX, CHANGE_NEVER,
+          "segments that wait for the archive before the oldest are given up; 0: no limit"),
+    NUMBER("archive-interval", archive_interval, "60", 0, 86400, CHANGE_NEVER,
+           "s after which a segment that is not full is archived, too; 0: never"),
     OF_KIND(config_kind_yesno, "sandbox", sandbox, "no", CHANGE_NEVER,
             "give up system calls that a server has no use for"),
     OF_KIND(config_kind_secret, "requirepass", requirepass, "", CHANGE_FREELY,
@@ -89,6 +95,8 @@ const struct option config_options[] = {
            "entries of ACL LOG"),
     OF_KIND(config_kind_channels, "acl-pubsub-default", acl_pubsub_default, "resetchannels",
             CHANGE_FREELY, "channels of a new user: allchannels | resetchannels"),
+    OF_KIND(config_kind_password_hash, "acl-password-hash", acl_password_hash, "sha256",
+            CHANGE_FREELY, "what ACL SETUSER makes of a password: sha256 | argon2id"),
     NUMBER("auth-delay", auth_delay, "100", 0, 60000, CHANGE_FREELY,
            "ms that the reply to a failed login is late, from the fourth of an address on; 0: "
            "off"),
@@ -126,16 +134,20 @@ const struct option config_options[] = {
     NUMBER("pipeline-limit", pipeline_limit, "1000", 1, 1000000, CHANGE_FREELY,
            "requests of one client in one turn"),
     NUMBER("shutdown-timeout", shutdown_timeout, "10", 0, INT_MAX, CHANGE_FREELY,
-           "s to wait for clients that are owed replies"),
+           "s that a stop waits for replies and the checkpoint"),
     NUMBER("slowlog-log-slower-than", slowlog_slower_than, "10000", -1, INT64_MAX,
            CHANGE_FREELY, "usec; -1: nothing"),
     NUMBER("slowlog-max-len", slowlog_max_len, "128", 0, INT64_MAX, CHANGE_FREELY, "entries"),
     NUMBER("latency-monitor-threshold", latency_threshold, "0", 0, INT64_MAX, CHANGE_FREELY,
            "ms; 0: nothing"),
     NUMBER("http-port", http_port, "0", 0, 65535, CHANGE_NEVER,
-           "of /metrics, /healthz and /readyz; 0: none"),
+           "of /metrics, /healthz, /readyz and the API; 0: none"),
     {"http-bind", NULL, &config_kind_words, AT(http_bind), "127.0.0.1 -::1", 0, 16,
-     CHANGE_NEVER, "its addresses, as of bind; it asks for no password"},
+     CHANGE_NEVER, "its addresses, as of bind; /metrics asks for no password"},
+    OF_KIND(config_kind_http_api, "http-api", http_api, "no", CHANGE_FREELY,
+            "no | read | yes: the HTTP/JSON API there, for reading, or for all"),
+    {"http-hosts", NULL, &config_kind_words, AT(http_hosts), "", 0, 16, CHANGE_FREELY,
+     "names that its clients may use for the server, besides localhost and addresses; *: any"},
     NUMBER("http-metrics-topics", http_metrics_topics, "100", 0, 1000, CHANGE_FREELY,
            "topics with series of their own in /metrics: those used last"),
     OF_KIND(config_kind_yesno, "enable-debug-command", enable_debug_command, "no", CHANGE_NEVER,
@@ -148,14 +160,14 @@ const struct option config_options[] = {
             "pages of data.mdb leave the process's memory when they were read"),
     OF_KIND(config_kind_durability, "durability", durability, "always", CHANGE_FREELY,
             "always | interval MS | none"),
-    BYTES("memtable-size", memtable_size, "48mb", 64 * 1024, 4 * GIB, CHANGE_NEVER,
+    BYTES("memtable-size", memtable_size, "48mb", 64 * 1024, DUEQ_MEMTABLE_MAX, CHANGE_NEVER,
           "changes held in RAM before a checkpoint; as a rule 2.5 times that at most is used, "
           "with the filter of ids; 4 times while one is late"),
     BYTES("segment-size", segment_size, "64mb", MIB, GIB, CHANGE_NEVER,
           "of the journal's files"),
     BYTES("journal-size", journal_size, "512mb", 2 * MIB, TIB, CHANGE_NEVER,
           "journal length that brings a checkpoint"),
-    BYTES("map-size", map_size, sizeof(void *) == 8 ? "1tb" : "1gb", 8 * MIB, 64 * TIB,
+    BYTES("map-size", map_size, sizeof(void *) == 8 ? "1tb" : "512mb", 8 * MIB, DUEQ_MAP_MAX,
           CHANGE_NEVER, "most that data.mdb can grow to"),
     BYTES("disk-reserve", disk_reserve, "256mb", 0, TIB, CHANGE_NEVER,
           "free disk below which pushes are refused"),
@@ -173,6 +185,8 @@ const struct option config_options[] = {
             "default BACKOFF"),
     OF_KIND(config_kind_duration, "queue-backoff-max", queue_backoff_max, "1h", CHANGE_FREELY,
             "and its limit"),
+    NUMBER("cron-max", cron_max, "10000", 0, 100000, CHANGE_FREELY,
+           "entries of Q.CRON that there may be"),
 
     /* Options that clients ask for, with the value that is true here. appendfsync follows
      * durability. */
@@ -243,6 +257,18 @@ size_t config_count(void)
 const char *config_name(size_t index)
 {
     return config_options[index].name;
+}
+
+bool config_is_alias(size_t index)
+{
+    return config_options[index].alias_of != NULL ||
+           config_options[index].kind == &config_kind_appendfsync;
+}
+
+bool config_is_secret(size_t index)
+{
+    return config_options[index].kind == &config_kind_secret ||
+           config_options[index].offset == AT(tls_key_file_pass);
 }
 
 int config_find(struct argument name)

@@ -107,13 +107,35 @@ static size_t format_text(const struct config *config, const struct option *opti
 
 const struct option_kind config_kind_text = {.parse = parse_text, .format = format_text};
 
+/* Leaves one space between two words, and none around them: CONFIG GET and a rewritten file
+ * show what the listener reads. */
+static void squeeze(char *text)
+{
+    const char *from = text;
+    char *to = text;
+
+    while (*(from += strspn(from, " ")) != '\0') {
+        size_t size = strcspn(from, " ");
+
+        if (to > text)
+            *to++ = ' ';
+        memmove(to, from, size);
+        to += size;
+        from += size;
+    }
+    *to = '\0';
+}
+
 /* bind and http-bind. */
 static bool parse_words(struct config *config, const struct option *option,
                         const struct argument *values, size_t count, struct config_error *error)
 {
     if (count > (size_t)option->most)
         return config_fail(error, "Too many bind addresses specified.");
-    return parse_text(config, option, values, count, error);
+    if (!parse_text(config, option, values, count, error))
+        return false;
+    squeeze(*config_option_text(config, option));
+    return true;
 }
 
 const struct option_kind config_kind_words = {
@@ -421,13 +443,8 @@ static bool parse_tls_clients(struct config *config, const struct option *option
                               const struct argument *values, size_t count,
                               struct config_error *error)
 {
-    int found = find_name(tls_clients_names, values[0]);
-
     (void)count;
-    if (found < 0)
-        return refuse_word(error, tls_clients_names);
-    *number_at(config, option) = found;
-    return true;
+    return parse_name(config, option, values, tls_clients_names, error);
 }
 
 static size_t format_tls_clients(const struct config *config, const struct option *option,
@@ -438,6 +455,46 @@ static size_t format_tls_clients(const struct config *config, const struct optio
 
 const struct option_kind config_kind_tls_clients = {.parse = parse_tls_clients,
                                                     .format = format_tls_clients};
+
+/* By enum http_api. */
+static const char *const http_api_names[] = {"no", "yes", "read", NULL};
+
+static bool parse_http_api(struct config *config, const struct option *option,
+                           const struct argument *values, size_t count,
+                           struct config_error *error)
+{
+    (void)count;
+    return parse_name(config, option, values, http_api_names, error);
+}
+
+static size_t format_http_api(const struct config *config, const struct option *option,
+                              char *text)
+{
+    return copy_text(text, http_api_names[*number_at(config, option)]);
+}
+
+const struct option_kind config_kind_http_api = {.parse = parse_http_api,
+                                                 .format = format_http_api};
+
+/* By enum password_hash. */
+static const char *const password_hash_names[] = {"sha256", "argon2id", NULL};
+
+static bool parse_password_hash(struct config *config, const struct option *option,
+                                const struct argument *values, size_t count,
+                                struct config_error *error)
+{
+    (void)count;
+    return parse_name(config, option, values, password_hash_names, error);
+}
+
+static size_t format_password_hash(const struct config *config, const struct option *option,
+                                   char *text)
+{
+    return copy_text(text, password_hash_names[*number_at(config, option)]);
+}
+
+const struct option_kind config_kind_password_hash = {.parse = parse_password_hash,
+                                                      .format = format_password_hash};
 
 /* In the order of Redis' error; the values are those of enum acl_channels. */
 static const char *const channel_names[] = {"allchannels", "resetchannels", NULL};

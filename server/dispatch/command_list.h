@@ -11,7 +11,9 @@
     X(queue_change)                                                                            \
     X(queue_claim)                                                                             \
     X(queue_config)                                                                            \
+    X(queue_cron)                                                                              \
     X(queue_dead)                                                                              \
+    X(queue_events)                                                                            \
     X(queue_explain)                                                                           \
     X(queue_forecast)                                                                          \
     X(queue_look)                                                                              \
@@ -21,6 +23,7 @@
     X(queue_push_many)                                                                         \
     X(queue_read)                                                                              \
     X(queue_wait)                                                                              \
+    X(queue_workers)                                                                           \
     X(copy)                                                                                    \
     X(database)                                                                                \
     X(expire)                                                                                  \

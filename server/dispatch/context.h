@@ -29,6 +29,7 @@ struct context {
     const struct waiter *waiter; /* not NULL: the command waited and runs again */
     bool timed_out;              /* with waiter: its deadline has passed, the reply is nil */
     bool may_wait;               /* false in an EXEC: a blocking command answers at once */
+    bool stops;                  /* the server is about to: a claim finds nothing */
     bool again;                  /* the command has run before: OUTCOME_AGAIN */
     bool queued;                 /* the command is part of an EXEC */
     struct dueq_loan *loans; /* large arguments, which the store, or who keeps the request, */

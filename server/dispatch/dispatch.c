@@ -107,6 +107,13 @@ bool dispatch_is_paused(const struct server *server, const struct session *sessi
     return flags != 0 && !fails_for_loading(server, flags) && server_pauses(server, flags);
 }
 
+bool dispatch_is_late(const struct session *session, const struct request *request)
+{
+    unsigned flags = request_flags(session, request);
+
+    return session->is_late && flags != 0 && !(flags & (COMMAND_ALLOW_BUSY | COMMAND_STALE));
+}
+
 unsigned dispatch_write_flags(const struct session *session, const struct request *request)
 {
     unsigned flags = request_flags(session, request);

@@ -18,6 +18,10 @@ void dispatch_abort_exec(struct context *context, size_t mark);
 bool dispatch_is_paused(const struct server *server, const struct session *session,
                         const struct request *request);
 
+/* True when the request of a client that came while the server is about to stop has to wait: it
+ * is held, and runs when the stop is aborted. */
+bool dispatch_is_late(const struct session *session, const struct request *request);
+
 /* COMMAND_WRITE and COMMAND_DENYOOM, if the request will write into the store now, as far as
  * can be told before it runs; for EXEC what the queued commands do. 0: it will not, or will be
  * queued, or fail for its form or before login. */

@@ -1,6 +1,7 @@
 #include "server/dispatch/long_work.h"
 
 #include "protocol/number.h"
+#include "server/acl/hasher.h"
 #include "server/containers/seeded_table.h"
 #include "server/dispatch/context.h"
 #include "server/dispatch/key_specs.h"
@@ -42,6 +43,7 @@ enum work_list {
     WORK_STORING, /* it stores, and takes turns */
     WORK_WRITING, /* it does not store, and takes turns */
     WORK_PARKED,  /* too much of its reply is unread */
+    WORK_RESTING, /* a file of users is being written, by a thread */
     WORK_BARRED,  /* a request waits to write one of its keys, which it does not hold yet */
     WORK_LISTS
 };
@@ -431,11 +433,20 @@ static void unbar(struct long_works *works)
         move(works, works->lists[WORK_BARRED], WORK_WRITING);
 }
 
+/* The thread wakes the loop when it has written. */
+static bool may_rested_run(const struct server *server)
+{
+    return server->long_works->lists[WORK_RESTING] != NULL &&
+           !hasher_is_writing(server->hasher);
+}
+
 static void run_slices(struct server *server)
 {
     struct long_works *works = server->long_works;
 
     unbar(works);
+    while (may_rested_run(server))
+        move(works, works->lists[WORK_RESTING], WORK_WRITING);
     run_first_work(server, WORK_WRITING);
     while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
         move(works, works->lists[WORK_QUEUED], WORK_STORING);
@@ -457,7 +468,7 @@ int64_t long_works_next(const struct server *server)
 {
     const struct long_works *works = server->long_works;
 
-    if (works->lists[WORK_WRITING] != NULL ||
+    if (works->lists[WORK_WRITING] != NULL || may_rested_run(server) ||
         (works->freed && server->held[HOLD_EVENT].count > 0) ||
         (works->unbarred && works->lists[WORK_BARRED] != NULL))
         return 0;
@@ -637,6 +648,13 @@ enum outcome long_work_continue_when_read(struct context *context)
 {
     assert(context->waiter != NULL && waiters_work_of(context->waiter) != NULL);
     move(context->server->long_works, waiters_work_of(context->waiter), WORK_PARKED);
+    return OUTCOME_WAIT;
+}
+
+enum outcome long_work_continue_when_written(struct context *context)
+{
+    assert(context->waiter != NULL && waiters_work_of(context->waiter) != NULL);
+    move(context->server->long_works, waiters_work_of(context->waiter), WORK_RESTING);
     return OUTCOME_WAIT;
 }
 

@@ -70,6 +70,8 @@ void long_work_restore_reply(struct context *context);
 /* Instead of long_work_continue when the reply is written in pieces, and the client has to read
  * before there is more: the command runs again when its output has left. */
 enum outcome long_work_continue_when_read(struct context *context);
+/* The same until no file of users is being written (hasher_is_writing). */
+enum outcome long_work_continue_when_written(struct context *context);
 /* Is so much of the reply unread that no more of it should be written? */
 bool long_work_reply_is_unread(const struct context *context);
 /* Says how many bytes the state holds: they count as the client's. A client is closed when all

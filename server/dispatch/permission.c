@@ -27,7 +27,7 @@ static void note(struct context *context, enum acl_reason reason, struct argumen
     session_describe(context->session, &client);
     if (!client.overflowed)
         entry.client = dueq_slice(buffer_content(&client), buffer_size(&client));
-    acl_log_add(&acl->log, &entry, (size_t)context->server->config.acllog_max_len);
+    acl_log_add(&acl->log, &entry, (uint64_t)context->server->config.acllog_max_len);
     buffer_release(&client);
 }
 
@@ -100,6 +100,25 @@ bool permission_given(struct context *context)
     if (verdict.reason == ACL_ALLOWED)
         return true;
     refuse(context, verdict);
+    return false;
+}
+
+bool permission_covers_key(const struct context *context, struct dueq_slice key,
+                           const char *flags)
+{
+    return acl_check_key(context->session->user, context->command, context->request, key,
+                         flags);
+}
+
+bool permission_for_key(struct context *context, struct dueq_slice key, const char *flags)
+{
+    const struct acl_user *user = context->session->user;
+
+    if (permission_covers_key(context, key, flags))
+        return true;
+    note(context, ACL_DENIED_KEY, (struct argument){key.data, key.size},
+         (struct argument){user->name, user->name_size});
+    tell(context, ACL_DENIED_KEY);
     return false;
 }
 

@@ -46,25 +46,25 @@ static void explain(const struct server *server, enum health health, char *text,
     }
 }
 
-static void reply(struct server *server, struct evhttp_request *request, enum health health,
+static void reply(struct server *server, struct http_connection *connection, enum health health,
                   bool good)
 {
     char text[512];
 
     explain(server, health, text, sizeof(text));
-    http_reply_text(request, good ? 200 : 503, text);
+    http_reply_text(connection, good ? 200 : 503, text);
 }
 
-void health_reply_alive(struct server *server, struct evhttp_request *request)
+void health_reply_alive(struct server *server, struct http_connection *connection)
 {
     enum health health = health_now(server);
 
-    reply(server, request, health, health != HEALTH_FAILED);
+    reply(server, connection, health, health != HEALTH_FAILED);
 }
 
-void health_reply_ready(struct server *server, struct evhttp_request *request)
+void health_reply_ready(struct server *server, struct http_connection *connection)
 {
     enum health health = health_now(server);
 
-    reply(server, request, health, health == HEALTH_READY);
+    reply(server, connection, health, health == HEALTH_READY);
 }

@@ -5,7 +5,7 @@
 
 #include "server/server.h"
 
-struct evhttp_request;
+struct http_connection;
 
 enum health {
     HEALTH_READY,
@@ -17,7 +17,7 @@ enum health {
 
 enum health health_now(const struct server *server);
 
-void health_reply_alive(struct server *server, struct evhttp_request *request);
-void health_reply_ready(struct server *server, struct evhttp_request *request);
+void health_reply_alive(struct server *server, struct http_connection *connection);
+void health_reply_ready(struct server *server, struct http_connection *connection);
 
 #endif

@@ -1,20 +1,35 @@
-/* The HTTP port: what monitoring programs ask for. It runs in the server's loop, on libevent's
- * evhttp. Each connection gets one reply and is closed. Its connections do not count for
- * maxclients, so that a full server can be watched. */
+/* The HTTP port: what monitoring programs ask for, and the API (api.h). It runs in the server's
+ * loop. Its connections do not count for maxclients, so that a full server can be watched; the
+ * sessions of the API do. */
 #ifndef DUEQ_HTTP_H
 #define DUEQ_HTTP_H
 
 #include "server/server.h"
 
 enum {
-    HTTP_CONNECTIONS_MAX = 16, /* with one more, the oldest is cut off */
-    HTTP_LIFE_MS = 30000,      /* so long a connection may last */
-    HTTP_IDLE_S = 10,          /* and so long neither side sends a byte */
-    HTTP_HEADERS_MAX = 8192,   /* bytes of a request; it has no body */
+    HTTP_CONNECTIONS_MAX = 16, /* without a session; with one more, the oldest is cut off */
+    HTTP_FRESH_MAX = 256,      /* the same when the API is on */
+    HTTP_SESSIONS_MAX = 1000,  /* connections with a session of the API */
+    HTTP_HEADERS_MAX = 8192,   /* bytes of a request's head */
+    HTTP_HEAD_MS = 10000,      /* so long a head may take to come, */
+    HTTP_IDLE_MS = 60000,      /* and so long a connection waits for the next request */
+    HTTP_SEND_MS = 30000,      /* so long a peer may take for a part of a reply, or of a body */
+    HTTP_PART = 256 * 1024,    /* which has so many bytes at least, but for the last one */
+    HTTP_LINGER_MS = 2000      /* after a refusal, for what the peer is still sending */
 };
 
 /* Listens when http-port is set. False: the log says why. */
 bool http_open(struct server *server);
+/* One more session of the API: when there are HTTP_SESSIONS_MAX, one that is idle goes. False:
+ * none is. */
+bool http_make_room_for_session(struct server *server);
+/* Before an upgrade: accepts nobody, who comes waits in the backlog; and again. */
+void http_rest(struct server *server);
+void http_go_on(struct server *server);
+/* Requests under way that are still to get a reply, or, with `unread`, to take it. */
+uint64_t http_owed(const struct server *server, bool unread);
+/* Before http_close: leaves its sockets to the next program (handover.h). */
+void http_hand_over(const struct server *server);
 /* No-op when it is not open. Requests under way get no reply. */
 void http_close(struct server *server);
 

@@ -1,43 +1,99 @@
 #include "server/http/http_reply.h"
 
+#include "protocol/json_text.h"
+
 #include <event2/buffer.h>
-#include <event2/http.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
-static const char *reason(int code)
+/* ---- the head */
+
+static const struct {
+    int status;
+    const char *reason;
+    const char *error; /* in the body, when nothing else is said */
+} statuses[] = {
+    {200, "OK", ""},
+    {201, "Created", ""},
+    {400, "Bad Request", "ERR this is no request of HTTP/1.1"},
+    {401, "Unauthorized", "NOAUTH a login is needed"},
+    {403, "Forbidden", "NOPERM this is not allowed"},
+    {404, "Not Found", "ERR there is no such path"},
+    {405, "Method Not Allowed", "ERR the path has no such method"},
+    {408, "Request Timeout", "ERR the request took too long"},
+    {409, "Conflict", "ERR conflict"},
+    {411, "Length Required", "ERR the body needs a Content-Length"},
+    {412, "Precondition Failed", "STALE"},
+    {413, "Content Too Large", "TOOBIG the body is too large"},
+    {415, "Unsupported Media Type", "ERR the Content-Type must be application/json"},
+    {417, "Expectation Failed", "ERR only 100-continue can be expected"},
+    {429, "Too Many Requests", "ERR too many failed logins"},
+    {431, "Request Header Fields Too Large", "TOOBIG the head has more than 8192 bytes"},
+    {500, "Internal Server Error", "ERR the server has failed"},
+    {503, "Service Unavailable", "ERR try again later"},
+    {505, "HTTP Version Not Supported", "ERR the version must be HTTP/1.0 or HTTP/1.1"},
+    {507, "Insufficient Storage", "FULL"},
+};
+
+static size_t find_status(int status)
 {
-    switch (code) {
-    case 200:
-        return "OK";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Internal Server Error";
-    }
+    size_t i = 0;
+
+    while (statuses[i].status != status && i + 1 < sizeof(statuses) / sizeof(statuses[0]))
+        i++;
+    return i;
 }
 
-static void add_headers(struct evhttp_request *request, int code, const char *type, size_t size)
+static void add_date(struct evbuffer *out, const struct server *server)
 {
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-    char length[24];
+    time_t now = (time_t)(server->clock.last.wall / 1000);
+    char text[64];
+    struct tm parts;
 
-    snprintf(length, sizeof(length), "%zu", size);
-    evhttp_add_header(headers, "Content-Type",
-                      type == NULL ? "text/plain; charset=utf-8" : type);
-    evhttp_add_header(headers, "Content-Length", length);
-    evhttp_add_header(headers, "Connection", "close");
-    evhttp_add_header(headers, "Cache-Control", "no-store");
-    evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
-    if (code == 405)
-        evhttp_add_header(headers, "Allow", "GET, HEAD");
+    if (gmtime_r(&now, &parts) != NULL &&
+        strftime(text, sizeof(text), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts) > 0)
+        evbuffer_add(out, text, strlen(text));
 }
+
+static void add_special(struct http_connection *connection, int status, const char *allow)
+{
+    struct evbuffer *out = http_connection_output(connection);
+
+    if (status == 401)
+        evbuffer_add_printf(out, "WWW-Authenticate: Basic realm=\"dueq\", "
+                                 "charset=\"UTF-8\"\r\n");
+    if (status == 405 && allow != NULL)
+        evbuffer_add_printf(out, "Allow: %s\r\n", allow);
+    if (status == 429 || status == 503)
+        evbuffer_add_printf(out, "Retry-After: 1\r\n");
+}
+
+void http_reply_head(struct http_connection *connection, const struct http_reply_head *head)
+{
+    struct evbuffer *out = http_connection_output(connection);
+
+    if (connection->server->stopping || connection->body_left > 0)
+        connection->keeps = false;
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", head->status,
+                        statuses[find_status(head->status)].reason,
+                        head->type == NULL ? "text/plain; charset=utf-8" : head->type);
+    if (head->is_chunked)
+        evbuffer_add_printf(out, "Transfer-Encoding: chunked\r\n");
+    else if (head->has_size)
+        evbuffer_add_printf(out, "Content-Length: %" PRIu64 "\r\n", head->size);
+    if (!connection->keeps)
+        evbuffer_add_printf(out, "Connection: close\r\n");
+    add_date(out, connection->server);
+    add_special(connection, head->status, head->allow);
+    evbuffer_add_printf(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                             "\r\n");
+}
+
+/* ---- whole replies */
 
 static void release_body(const void *data, size_t size, void *arg)
 {
@@ -47,46 +103,71 @@ static void release_body(const void *data, size_t size, void *arg)
     free(arg);
 }
 
-/* NULL: out of memory, or nothing to send; the body is released. */
-static struct evbuffer *lend(struct buffer *body)
+/* The body goes out without a copy. */
+static void lend(struct evbuffer *out, struct buffer *body)
 {
-    struct evbuffer *out = evbuffer_new();
-    struct buffer *kept = malloc(sizeof(*kept));
+    struct buffer *kept = buffer_size(body) == 0 ? NULL : malloc(sizeof(*kept));
 
-    if (out == NULL || kept == NULL || buffer_size(body) == 0) {
+    if (kept == NULL) {
         buffer_release(body);
-        free(kept);
-        return out;
+        return;
     }
     *kept = *body;
     *body = (struct buffer){0};
     if (evbuffer_add_reference(out, buffer_content(kept), buffer_size(kept), release_body,
                                kept) != 0)
         release_body(NULL, 0, kept);
-    return out;
 }
 
-void http_reply(struct evhttp_request *request, int code, const char *type, struct buffer *body)
+static void reply(struct http_connection *connection, int status, const char *type,
+                  const char *allow, struct buffer *body)
 {
-    size_t size = buffer_size(body);
-    struct evbuffer *out;
+    struct http_reply_head head = {.status = status,
+                                   .type = type,
+                                   .allow = allow,
+                                   .has_size = true,
+                                   .size = buffer_size(body)};
 
-    add_headers(request, code, type, size);
-    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
-        buffer_clear(body);
-    out = lend(body);
-    evhttp_send_reply(request, code, reason(code), out);
-    if (out != NULL)
-        evbuffer_free(out);
+    http_reply_head(connection, &head);
+    if (connection->head.method == HTTP_HEAD)
+        buffer_release(body);
+    else
+        lend(http_connection_output(connection), body);
+    http_connection_done(connection);
 }
 
-void http_reply_text(struct evhttp_request *request, int code, const char *text)
+void http_reply(struct http_connection *connection, int status, const char *type,
+                struct buffer *body)
+{
+    reply(connection, status, type, NULL, body);
+}
+
+void http_reply_text(struct http_connection *connection, int status, const char *text)
 {
     struct buffer body;
 
     buffer_init(&body, 4096);
     buffer_append(&body, text, strlen(text));
-    http_reply(request, code, NULL, &body);
+    reply(connection, status, NULL, "GET, HEAD", &body);
+}
+
+void http_reply_refusal(struct http_connection *connection, int status, const char *error,
+                        const char *allow)
+{
+    struct buffer body;
+
+    if (error == NULL)
+        error = statuses[find_status(status)].error;
+    buffer_init(&body, SIZE_MAX / 2);
+    buffer_append(&body, "{\"error\":", 9);
+    json_write_text(&body, error, strlen(error));
+    buffer_append(&body, "}\n", 2);
+    reply(connection, status, "application/json", allow, &body);
+}
+
+void http_reply_error(struct http_connection *connection, int status, const char *error)
+{
+    http_reply_refusal(connection, status, error, NULL);
 }
 
 /* ---- Accept */

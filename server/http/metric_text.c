@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MS = 1000 };
-
 void metric_text_init(struct metric_text *text, struct buffer *out, bool is_open)
 {
     *text = (struct metric_text){.out = out, .is_open = is_open};
@@ -141,28 +139,28 @@ void metric_fraction(struct metric_text *text, uint64_t value, uint64_t scale)
 
 /* ---- histograms */
 
-static void add_bucket(struct metric_text *text, int bucket, uint64_t count)
+static void add_bucket(struct metric_text *text, int bucket, uint64_t count, uint64_t scale)
 {
     start(text, "_bucket");
     begin_label(text, "le");
     if (bucket == DUEQ_SPAN_BUCKETS - 1)
         add(text, "+Inf");
     else
-        add_fraction(text, UINT64_C(1) << bucket, MS);
+        add_fraction(text, UINT64_C(1) << bucket, scale);
     add(text, "\"");
     metric_value(text, count);
 }
 
-void metric_spans(struct metric_text *text, const struct dueq_spans *spans)
+void metric_spans(struct metric_text *text, const struct dueq_spans *spans, uint64_t scale)
 {
     uint64_t sum = 0;
 
     for (int bucket = 0; bucket < DUEQ_SPAN_BUCKETS; bucket++) {
         sum += spans->buckets[bucket];
-        add_bucket(text, bucket, sum);
+        add_bucket(text, bucket, sum, scale);
     }
     start(text, "_sum");
-    metric_fraction(text, spans->sum, MS);
+    metric_fraction(text, spans->sum, scale);
     start(text, "_count");
     metric_value(text, spans->count);
 }

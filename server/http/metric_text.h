@@ -36,8 +36,9 @@ void metric_label_bytes(struct metric_text *text, const char *name, struct dueq_
 void metric_value(struct metric_text *text, uint64_t value);
 /* Writes value / scale with all its digits, "1.5"; scale: a power of ten. */
 void metric_fraction(struct metric_text *text, uint64_t value, uint64_t scale);
-/* All samples of a histogram in seconds. */
-void metric_spans(struct metric_text *text, const struct dueq_spans *spans);
+/* All samples of a histogram in seconds; scale: how many units of `spans` are a second, a power
+ * of ten. */
+void metric_spans(struct metric_text *text, const struct dueq_spans *spans, uint64_t scale);
 /* What OpenMetrics wants at the end. */
 void metric_end(struct metric_text *text);
 

@@ -22,6 +22,9 @@ enum { MS = 1000, USEC = 1000000 };
 #define COUNTER_SECONDS(name, help, value, scale)                                              \
     metric_one_fraction(text, METRIC_COUNTER, name, help, value, scale)
 
+#define HISTOGRAM(name, help, spans, scale)                                                    \
+    (metric_family(text, METRIC_HISTOGRAM, name, help), metric_spans(text, spans, scale))
+
 void metrics_take(struct metrics *metrics, struct server *server)
 {
     *metrics = (struct metrics){.server = server, .has_store = server->store != NULL};
@@ -91,7 +94,8 @@ static void write_memory(const struct metrics *metrics, struct metric_text *text
 {
     struct process_memory memory = process_memory_read();
     uint64_t memtables = metrics->stats.mapped_bytes,
-             clients = metrics->server->client_memory.total;
+             clients = metrics->server->client_memory.total,
+             filters = metrics->stats.run_filter_bytes, known = memtables + clients + filters;
 
     GAUGE("process_resident_memory_bytes", "Resident memory, pages of files included.",
           memory.resident);
@@ -99,8 +103,8 @@ static void write_memory(const struct metrics *metrics, struct metric_text *text
                   "Memory by part; cached pages of files are not the server's own.");
     sample(text, "part", "memtables", memtables);
     sample(text, "part", "clients", clients);
-    sample(text, "part", "other",
-           memory.own > memtables + clients ? memory.own - memtables - clients : 0);
+    sample(text, "part", "filters", filters);
+    sample(text, "part", "other", memory.own > known ? memory.own - known : 0);
     sample(text, "part", "files", memory.resident - memory.own);
 }
 
@@ -215,7 +219,7 @@ static void write_turns(const struct metrics *metrics, struct metric_text *text)
 {
     const struct turn_watch *turn = &metrics->server->turn;
 
-    COUNTER("dueq_turns", "Turns of the loop.", metrics->server->stats.turns);
+    HISTOGRAM("dueq_turn_seconds", "How long turns of the loop took.", &turn->took, USEC);
     COUNTER("dueq_long_turns", "Turns that took 5 ms or more.", turn->long_turns);
     COUNTER("dueq_busy_turns", "Turns with 5 ms or more on the processor.", turn->busy_turns);
     GAUGE_SECONDS("dueq_longest_turn_seconds",
@@ -233,9 +237,8 @@ static void write_syncs(const struct metrics *metrics, struct metric_text *text)
 
     if (!metrics->has_store)
         return;
-    COUNTER("dueq_journal_syncs", "Syncs of the journal.", stats->syncs);
-    COUNTER_SECONDS("dueq_journal_sync_seconds", "Time that they took together.",
-                    stats->sync_usec_total, USEC);
+    HISTOGRAM("dueq_journal_sync_seconds", "How long syncs of the journal took.",
+              &stats->sync_spans, USEC);
     GAUGE_SECONDS("dueq_journal_longest_sync_seconds", "The longest one since the opening.",
                   stats->sync_usec_max, USEC);
     COUNTER("dueq_journal_written_bytes", "Bytes written to the journal.",
@@ -255,7 +258,8 @@ static void write_checkpoints(const struct metrics *metrics, struct metric_text 
 
     if (store_of(metrics) == NULL)
         return;
-    COUNTER("dueq_checkpoints", "Checkpoints that were made.", stats->checkpoints);
+    HISTOGRAM("dueq_checkpoint_seconds", "How long checkpoints took.", &stats->checkpoint_spans,
+              MS);
     COUNTER("dueq_checkpoint_failures", "Attempts at one that failed.",
             stats->checkpoint_failures);
     GAUGE("dueq_checkpoint_running", "1: one runs.", stats->checkpoint_running);
@@ -270,6 +274,26 @@ static void write_checkpoints(const struct metrics *metrics, struct metric_text 
         dueq_pressure(store_of(metrics)), DUEQ_PRESSURE_FULL);
     COUNTER("dueq_compactions", "Compactions of data.mdb.", stats->compactions);
     COUNTER("dueq_compaction_failures", "Those that failed.", stats->compaction_failures);
+}
+
+static void write_archive(const struct metrics *metrics, struct metric_text *text)
+{
+    const struct dueq_archive_stats *stats = &metrics->stats.archive;
+
+    if (!metrics->has_store || !stats->on)
+        return;
+    GAUGE("dueq_archive_failing", "1: the last try to archive a segment failed.",
+          stats->status != DUEQ_OK);
+    GAUGE("dueq_archive_last_lsn", "Records up to this one are in it, but for gaps.",
+          stats->last_lsn);
+    GAUGE("dueq_archive_waiting_bytes", "Segments of the journal that wait for it.",
+          stats->waiting_bytes);
+    COUNTER("dueq_archive_segments", "Segments that were copied.", stats->segments);
+    COUNTER("dueq_archive_bytes", "Their bytes.", stats->bytes);
+    COUNTER("dueq_archive_failures", "Tries that failed.", stats->failures);
+    COUNTER("dueq_archive_gaps", "Places that a restore cannot pass.", stats->gaps);
+    COUNTER("dueq_archive_damaged", "Damaged files that were set aside and written anew.",
+            stats->damaged);
 }
 
 static void write_room(const struct metrics *metrics, struct metric_text *text)
@@ -343,6 +367,24 @@ static void write_job_totals(const struct metrics *metrics, struct metric_text *
     COUNTER("dueq_leases_expired", "Leases that ran out.", total->leases_expired);
 }
 
+static void write_crons(const struct metrics *metrics, struct metric_text *text)
+{
+    const struct dueq *store = store_of(metrics);
+    struct dueq_cron_stats crons;
+
+    if (store == NULL)
+        return;
+    dueq_get_cron_stats(store, &crons);
+    GAUGE("dueq_crons", "Recurring jobs.", crons.entries);
+    GAUGE("dueq_crons_paused", "Of these, paused ones.", crons.paused);
+    COUNTER("dueq_cron_fired", "Jobs that recurring jobs have pushed.", crons.fired);
+    COUNTER("dueq_cron_missed", "How often missed times were passed over.", crons.missed);
+    COUNTER("dueq_cron_overlapped", "Firings without a job: the one before was still there.",
+            crons.overlapped);
+    COUNTER("dueq_cron_failures", "Firings that were refused, to be tried again.",
+            crons.failures);
+}
+
 static void write_spans(const struct metrics *metrics, struct metric_text *text)
 {
     static const struct {
@@ -356,18 +398,18 @@ static void write_spans(const struct metrics *metrics, struct metric_text *text)
     const struct dueq *store = store_of(metrics);
 
     for (int span = 0; store != NULL && span < DUEQ_SPANS; span++) {
-        metric_family(text, METRIC_HISTOGRAM, families[span].name, families[span].help);
-        metric_spans(text, dueq_get_spans(store, (enum dueq_span)span));
+        HISTOGRAM(families[span].name, families[span].help,
+                  dueq_get_spans(store, (enum dueq_span)span), MS);
     }
 }
 
 /* ---- all */
 
 static void (*const groups[])(const struct metrics *metrics, struct metric_text *text) = {
-    write_process,       write_memory, write_state,       write_clients,
-    write_commands,      write_errors, write_turns,       write_command_calls,
-    write_command_times, write_syncs,  write_checkpoints, write_room,
-    write_keyspace,      write_jobs,   write_job_totals,  write_spans};
+    write_process,     write_memory, write_state,         write_clients,       write_commands,
+    write_errors,      write_turns,  write_command_calls, write_command_times, write_syncs,
+    write_checkpoints, write_room,   write_keyspace,      write_archive,       write_jobs,
+    write_job_totals,  write_crons,  write_spans};
 
 size_t metrics_groups(void)
 {

@@ -5,15 +5,15 @@
 #include "server/http/topic_metrics.h"
 
 #include <event2/event.h>
-#include <event2/http.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 enum { TEXT_MAX = 64 * 1024 * 1024 };
 
 struct scrape {
     struct server *server;
-    struct evhttp_request *request;
+    struct http_connection *connection;
     struct event *again; /* its next slice */
     bool is_open;        /* OpenMetrics */
     bool has_begun;
@@ -45,15 +45,17 @@ static void free_scrape(struct scrape *scrape)
     free(scrape);
 }
 
-/* True: its client has gone. Then nobody else frees the request. */
-static bool drop_orphan(struct scrape *scrape)
+/* Its client has gone. */
+static void on_gone(void *served)
 {
-    if (evhttp_request_get_connection(scrape->request) != NULL)
-        return false;
-    evhttp_request_free(scrape->request);
-    free_scrape(scrape);
-    return true;
+    bool was_first = scrapes == served;
+
+    free_scrape(served);
+    if (was_first)
+        run_first();
 }
+
+static const struct http_hooks hooks = {.on_gone = on_gone};
 
 static void finish(struct scrape *scrape)
 {
@@ -63,9 +65,9 @@ static void finish(struct scrape *scrape)
 
     metric_end(&scrape->text);
     if (scrape->out.overflowed)
-        http_reply_text(scrape->request, 503, "no memory for the metrics\n");
+        http_reply_text(scrape->connection, 503, "no memory for the metrics\n");
     else
-        http_reply(scrape->request, 200, type, &scrape->out);
+        http_reply(scrape->connection, 200, type, &scrape->out);
     free_scrape(scrape);
 }
 
@@ -99,8 +101,6 @@ static bool step(struct scrape *scrape)
 
 static void run_slice(struct scrape *scrape)
 {
-    if (drop_orphan(scrape))
-        return;
     do {
         if (!step(scrape)) {
             finish(scrape);
@@ -120,7 +120,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     run_first();
 }
 
-static struct scrape *new_scrape(struct server *server, struct evhttp_request *request)
+static struct scrape *new_scrape(struct server *server, struct http_connection *connection)
 {
     struct scrape *scrape = calloc(1, sizeof(*scrape));
 
@@ -132,28 +132,31 @@ static struct scrape *new_scrape(struct server *server, struct evhttp_request *r
         return NULL;
     }
     scrape->server = server;
-    scrape->request = request;
+    scrape->connection = connection;
     return scrape;
 }
 
-void scrape_start(struct server *server, struct evhttp_request *request)
+static bool wants_open_metrics(const struct http_head *head)
 {
-    struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
-    struct scrape *scrape = new_scrape(server, request);
+    char *accept =
+        head->accept.data == NULL ? NULL : strndup(head->accept.data, head->accept.size);
+    bool wants = http_wants_open_metrics(accept);
+
+    free(accept);
+    return wants;
+}
+
+void scrape_start(struct server *server, struct http_connection *connection)
+{
+    struct scrape *scrape = new_scrape(server, connection);
 
     if (scrape == NULL) {
-        http_reply_text(request, 503, "no memory for the metrics\n");
+        http_reply_text(connection, 503, "no memory for the metrics\n");
         return;
     }
-    scrape->is_open = http_wants_open_metrics(evhttp_find_header(headers, "Accept"));
+    scrape->is_open = wants_open_metrics(&connection->head);
+    http_connection_served_by(connection, &hooks, scrape);
     DL_APPEND(scrapes, scrape);
     if (scrapes == scrape)
         run_first();
-}
-
-void scrape_stop_all(void)
-{
-    while (scrapes != NULL)
-        if (!drop_orphan(scrapes))
-            free_scrape(scrapes);
 }

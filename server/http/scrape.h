@@ -6,10 +6,8 @@
 
 #include "server/server.h"
 
-struct evhttp_request;
+struct http_connection;
 
-void scrape_start(struct server *server, struct evhttp_request *request);
-/* Ends those that are under way; to be called before their connections are freed. */
-void scrape_stop_all(void);
+void scrape_start(struct server *server, struct http_connection *connection);
 
 #endif

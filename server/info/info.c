@@ -2,6 +2,7 @@
 #include "server/acl/acl.h"
 #include "storage/store.h"
 
+#include "server/info/info_latency.h"
 #include "server/info/info_sections.h"
 #include "server/info/info_store.h"
 #include "server/process/process_memory.h"
@@ -62,6 +63,9 @@ static void write_server(struct context *context, struct buffer *text)
     info_line(text, "executable:dueq");
     info_line(text, "config_file:%s", server->config.file == NULL ? "" : server->config.file);
     info_line(text, "clock_jumps:%" PRIu64, server->clock.jumps);
+    if (server->stopping)
+        info_line(text, "shutdown_in_milliseconds:%" PRId64,
+                  server->stop_until - server->clock.last.monotonic);
 }
 
 static void write_clients(struct context *context, struct buffer *text)
@@ -305,6 +309,7 @@ static const struct section sections[] = {{"Server", write_server, true},
                                           {"Modules", write_modules, true},
                                           {"Commandstats", write_commandstats, false},
                                           {"Errorstats", write_errorstats, true},
+                                          {"Latencystats", info_latency, false},
                                           {"Cluster", write_cluster, true},
                                           {"Keyspace", info_store_keyspace, true},
                                           {"Journal", info_store_journal, true},

@@ -80,6 +80,20 @@ static void info_backup(struct buffer *text, const struct dueq_stats *stats)
     info_line(text, "backup_copied_bytes:%" PRIu64, stats->backup_copied_bytes);
 }
 
+static void info_archive(struct buffer *text, const struct dueq_archive_stats *stats)
+{
+    info_line(text, "archive_enabled:%d", stats->on);
+    info_line(text, "archive_last_status:%s", dueq_status_text(stats->status));
+    info_line(text, "archive_last_lsn:%" PRIu64, stats->last_lsn);
+    info_line(text, "archive_segments:%" PRIu64, stats->segments);
+    info_line(text, "archive_bytes:%" PRIu64, stats->bytes);
+    info_line(text, "archive_failures:%" PRIu64, stats->failures);
+    info_line(text, "archive_gaps:%" PRIu64, stats->gaps);
+    info_line(text, "archive_damaged:%" PRIu64, stats->damaged);
+    info_line(text, "archive_waiting_segments:%" PRIu64, stats->waiting_segments);
+    info_line(text, "archive_waiting_bytes:%" PRIu64, stats->waiting_bytes);
+}
+
 void info_store_journal(struct context *context, struct buffer *text)
 {
     struct dueq_stats stats;
@@ -128,6 +142,7 @@ void info_store_journal(struct context *context, struct buffer *text)
     info_line(text, "disk_free_bytes:%" PRIu64, stats.disk_free_bytes);
     info_compaction(text, &stats);
     info_backup(text, &stats);
+    info_archive(text, &stats.archive);
 }
 
 /* The store keeps these sums, so that the cost does not grow with the topics: monitoring
@@ -135,9 +150,13 @@ void info_store_journal(struct context *context, struct buffer *text)
 void info_store_queue(struct context *context, struct buffer *text)
 {
     struct dueq_topic_stats sum = {.oldest_ready_age = DUEQ_DEFAULT};
+    struct dueq_cron_stats crons = {.entries = 0};
+    struct dueq_stats stats = {.lsn = 0};
 
-    if (context->store != NULL)
+    if (context->store != NULL) {
         dueq_total_stats(context->store, context->now, &sum);
+        dueq_get_stats(context->store, &stats);
+    }
     info_line(text, "topics:%zu",
               context->store == NULL ? 0 : dueq_topic_count(context->store));
     for (int state = 0; state < DUEQ_STATES; state++)
@@ -152,6 +171,16 @@ void info_store_queue(struct context *context, struct buffer *text)
     info_line(text, "total_nacked:%" PRIu64, sum.nacked);
     info_line(text, "total_expired:%" PRIu64, sum.leases_expired);
     info_line(text, "total_dead:%" PRIu64, sum.dead);
+    info_line(text, "rate_refused_claims:%" PRIu64, stats.rate_refusals);
+    info_line(text, "rate_released_groups:%" PRIu64, stats.rate_releases);
+    if (context->store != NULL)
+        dueq_get_cron_stats(context->store, &crons);
+    info_line(text, "crons:%" PRIu64, crons.entries);
+    info_line(text, "crons_paused:%" PRIu64, crons.paused);
+    info_line(text, "cron_fired:%" PRIu64, crons.fired);
+    info_line(text, "cron_missed:%" PRIu64, crons.missed);
+    info_line(text, "cron_overlapped:%" PRIu64, crons.overlapped);
+    info_line(text, "cron_failures:%" PRIu64, crons.failures);
 }
 
 void info_store_keyspace(struct context *context, struct buffer *text)

@@ -1,5 +1,6 @@
 #include "server/net/client_memory.h"
 
+#include "protocol/number.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
 
@@ -16,9 +17,9 @@ size_t client_memory_limit(const struct server *server)
     uint64_t machine;
 
     if (limit >= 0)
-        return (size_t)limit;
+        return number_as_size(limit);
     machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    return (size_t)(machine / 100 * (uint64_t)-limit);
+    return number_as_size((int64_t)(machine / 100 * (uint64_t)-limit));
 }
 
 /* ---- lists by size */
@@ -173,12 +174,15 @@ void client_memory_forget(struct connection *connection)
 
 /* ---- once a second */
 
-/* Large blocks go back when they are freed; small ones leave holes in the heap. */
+/* Large blocks go back when they are freed; small ones leave holes in the heap, which glibc
+ * keeps and other C libraries give back by themselves. */
 static void give_back(struct client_memory *all)
 {
     if (all->most - all->total < GIVE_BACK)
         return;
+#ifdef __GLIBC__
     malloc_trim(0);
+#endif
     all->most = all->total;
 }
 

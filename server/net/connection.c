@@ -1,5 +1,6 @@
 #include "server/net/connection.h"
 
+#include "protocol/number.h"
 #include "server/acl/acl.h"
 #include "server/dispatch/long_work.h"
 #include "server/net/listener.h"
@@ -37,7 +38,7 @@ enum {
  *
  *   reading  its socket is awaited, and nothing that may be run lies in its reader;
  *   queued   it has a backlog and may run it: it is in the server's list `resumed`, and the
- *            turn comes to it;
+ *            turn comes to it; or its socket is readable, and others are read before it;
  *   parked   it has a backlog but may not run it, or too much of its output is unsent. It waits
  *            in a command (whose end calls connection_mark_resumed), or its request is held by
  *            a pause (whose end does), or its socket is to take output (connection_send calls
@@ -55,7 +56,7 @@ static bool is_open(const struct connection *connection)
 
 static bool should_read(const struct connection *connection)
 {
-    if (!is_open(connection) || connection->reader == NULL || connection->server->stopping ||
+    if (!is_open(connection) || connection->reader == NULL || connection->input_left == 0 ||
         connection->input_awaits_output)
         return false;
     if (connection->session.waiter != NULL)
@@ -68,7 +69,7 @@ static bool is_parked(const struct connection *connection)
 {
     return connection->session.waiter != NULL || connection->hold != HOLD_NONE ||
            connection->input_awaits_output || connection->is_killed ||
-           !connection_has_room(connection);
+           connection->session.awaits_stop || !connection_has_room(connection);
 }
 
 static bool should_run(const struct connection *connection)
@@ -82,7 +83,7 @@ static void check_state(const struct connection *connection)
     assert(!connection->awaits_input || !connection->has_backlog ||
            connection->session.waiter != NULL);
     assert(!is_open(connection) || connection->readable == NULL || connection->awaits_input ||
-           connection->is_resumed || is_parked(connection) || connection->server->stopping);
+           connection->is_resumed || is_parked(connection) || connection->input_left == 0);
 }
 
 /* False: out of memory. */
@@ -133,7 +134,7 @@ void connection_hold(struct connection *connection, enum hold hold)
 
 bool connection_may_run(const struct connection *connection)
 {
-    return is_open(connection) && !connection->is_killed &&
+    return is_open(connection) && !connection->is_killed && !connection->session.awaits_stop &&
            connection->session.waiter == NULL && connection_has_room(connection);
 }
 
@@ -183,9 +184,9 @@ void connection_measure(const struct connection *connection,
     memory.output = buffer_size(&connection->output) + buffer_size(&connection->deferred);
     memory.output_buffer = connection->output.capacity + connection->deferred.capacity;
     if (connection->tls != NULL)
-        memory.total = TLS_MEMORY;
+        memory.total = tls_memory(connection->tls);
     memory.total += sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
-                    connection->gate_capacity * sizeof(struct gate);
+                    connection->gate_capacity * sizeof(struct gate) + session->bound_bytes;
     if (session->waiter != NULL) {
         memory.arguments = waiters_request_bytes(session->waiter);
         memory.total += memory.arguments + long_work_bytes(waiters_work_of(session->waiter));
@@ -251,9 +252,13 @@ void connection_kill(struct connection *connection)
 
 static void leave_killed(struct connection *connection)
 {
-    if (connection->is_killed)
-        DL_DELETE2(connection->server->killed, connection, killed_prev, killed_next);
+    struct server *server = connection->server;
+
+    if (!connection->is_killed)
+        return;
+    DL_DELETE2(server->killed, connection, killed_prev, killed_next);
     connection->is_killed = false;
+    connection->session.user = acl_default(server->acl); /* its user may be dead */
 }
 
 /* It stops waiting and listening at once: what comes after must not reach it. */
@@ -302,11 +307,13 @@ static bool is_at_end(const struct connection *connection)
     return got == 0 || (got < 0 && errno == ECONNRESET);
 }
 
+/* The client behind one that is in this process may have gone first. */
 static bool peer_has_closed(const struct connection *connection)
 {
-    struct pollfd peer = {.fd = connection->session.fd, .events = POLLRDHUP};
+    struct pollfd peers[2] = {{.fd = connection->session.fd, .events = POLLRDHUP},
+                              {.fd = connection->peer_fd, .events = POLLRDHUP}};
 
-    return poll(&peer, 1, 0) > 0;
+    return poll(peers, connection->session.is_inside ? 2 : 1, 0) > 0;
 }
 
 void connection_check_blocked_peer(struct connection *connection)
@@ -324,23 +331,105 @@ void connection_check_peer(struct connection *connection)
         connection_end_input(connection);
 }
 
+/* ---- the server is about to stop */
+
+static void set_number(int fd, int level, int option, int number)
+{
+    setsockopt(fd, level, option, &number, sizeof(number));
+}
+
+/* Bytes that nobody has read; by TLS those of its records. */
+static size_t unread_bytes(const struct connection *connection)
+{
+    int unread = 0;
+
+    return ioctl(connection->session.fd, FIONREAD, &unread) == 0 && unread > 0 ? (size_t)unread
+                                                                               : 0;
+}
+
+void connection_cut_input(struct connection *connection)
+{
+    connection->input_left = unread_bytes(connection);
+    connection_update_events(connection);
+}
+
+void connection_rest(struct connection *connection)
+{
+    connection->input_left = 0;
+    connection_update_events(connection);
+}
+
+void connection_restore_input(struct connection *connection)
+{
+    connection->input_left = connection->has_ended ? 0 : SIZE_MAX;
+    connection_update_events(connection);
+}
+
+/* Parked by pressure, a request may wait for minutes: it was not accepted. */
+static bool has_work(const struct connection *connection)
+{
+    if (connection->session.waiter != NULL || connection->hold == HOLD_EVENT)
+        return true;
+    return connection->hold == HOLD_NONE &&
+           (connection->has_backlog || (is_open(connection) && connection->input_left > 0 &&
+                                        unread_bytes(connection) > 0));
+}
+
 /* Closing a socket with unread input makes the kernel drop output that the peer has not got. */
-bool connection_drain(struct connection *connection)
+bool connection_is_owed(struct connection *connection)
 {
     int unsent = 0;
 
-    connection_update_events(connection);
-    if (connection->sent < connection->written)
+    if (connection->sent < connection->written || has_work(connection))
         return true;
     return !connection->session.is_unix &&
            ioctl(connection->session.fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
 }
+
+bool connection_is_unread(const struct connection *connection)
+{
+    return connection->awaits_output ||
+           (connection_all_sent(connection) && !has_work(connection));
+}
+
+/* Who is in the midst of a transaction sends the rest of it first. */
+bool connection_is_last(const struct connection *connection)
+{
+    const struct session *session = &connection->session;
+
+    return connection->server->stopping && is_open(connection) && !session->is_late &&
+           !connection_may_stay(connection) && !session->awaits_stop &&
+           session->transaction == NULL && session->watches == NULL &&
+           !connection->is_running && connection->released == connection->written &&
+           connection->sent < connection->written && !has_work(connection);
+}
+
+/* The end of the stream leaves in the segment of the last bytes: the client sees both at once.
+ */
+void connection_begin_last(struct connection *connection)
+{
+    if (!connection->session.is_unix)
+        set_number(connection->session.fd, IPPROTO_TCP, TCP_CORK, 1);
+}
+
+void connection_end_last(struct connection *connection)
+{
+    connection->has_ended = true;
+    connection->input_left = 0;
+    connection_leave_tls(connection);
+    shutdown(connection->session.fd, SHUT_WR);
+    connection_update_events(connection);
+}
+
+/* ---- closing */
 
 /* Input that was sent and not read would turn the close into a reset. */
 static void say_goodbye(const struct connection *connection)
 {
     static char unread[GOODBYE];
 
+    if (connection->is_handed)
+        return;
     if (recv(connection->session.fd, unread, sizeof(unread), MSG_DONTWAIT) > 0)
         shutdown(connection->session.fd, SHUT_WR);
     close(connection->session.fd);
@@ -393,9 +482,10 @@ static struct resp_limits limits_of(const struct connection *connection)
 {
     const struct config *config = &connection->server->config;
     struct resp_limits limits = {.arguments = 1024 * 1024,
-                                 .bulk_bytes = (size_t)config->proto_max_bulk_len,
+                                 .bulk_bytes = number_as_size(config->proto_max_bulk_len),
                                  .inline_bytes = INLINE_MAX,
-                                 .query_bytes = (size_t)config->client_query_buffer_limit,
+                                 .query_bytes =
+                                     number_as_size(config->client_query_buffer_limit),
                                  .large_bytes = LARGE_ARGUMENT};
 
     if (!connection->session.authenticated) {
@@ -412,11 +502,6 @@ void connection_limit_input(struct connection *connection)
 
     if (connection->reader != NULL)
         resp_reader_set_limits(connection->reader, &limits);
-}
-
-static void set_number(int fd, int level, int option, int number)
-{
-    setsockopt(fd, level, option, &number, sizeof(number));
 }
 
 /* A dead host is noticed after twice the time of tcp-keepalive: as in Redis three probes, a
@@ -444,8 +529,10 @@ static void init_session(struct connection *connection, const struct accepted *a
     struct server *server = connection->server;
 
     session->id = ++server->next_session;
+    session->is_late = server->stopping;
     session->fd = accepted->fd;
     session->is_unix = accepted->is_unix;
+    session->is_inside = accepted->is_inside;
     snprintf(session->address, sizeof(session->address), "%s", accepted->address);
     snprintf(session->local_address, sizeof(session->local_address), "%s",
              accepted->local_address);
@@ -462,7 +549,12 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     server_begin_turn(connection->server);
-    connection_read(connection);
+    if (connection->is_heavy) {
+        connection->reads_later = true;
+        queue(connection);
+    } else {
+        connection_read(connection);
+    }
     server_end_event(connection->server);
 }
 
@@ -575,6 +667,8 @@ void connection_accept(struct server *server, const struct accepted *accepted)
         return;
     }
     connection->server = server;
+    connection->input_left = SIZE_MAX;
+    connection->peer_fd = accepted->peer_fd;
     init_session(connection, accepted);
     set_socket_options(accepted->fd, &server->config);
     limits = limits_of(connection);

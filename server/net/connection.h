@@ -11,6 +11,8 @@
 #include "server/dispatch/context.h"
 #include "server/server.h"
 
+#include <sys/types.h>
+
 /* Output up to `upto` (counted from the connection's first byte) may leave once the LSN is
  * durable, or, if that is enough for what it tells, written. */
 struct gate {
@@ -39,9 +41,15 @@ struct connection {
     uint64_t prompt;    /* of the output that has no gate yet, `written` up to here waits for no
                            sync, though the rest does; 0: there is no such part */
     int64_t soft_since; /* monotonic ms: when the output passed the soft limit; 0: it has not */
-    bool awaits_input;  /* `readable` is added to the loop */
+    size_t input_left; /* bytes that are still read: SIZE_MAX, or the server is about to stop */
+    bool is_handed;    /* its socket is the next program's */
+    int peer_fd;       /* of a session that is inside: the socket of its client */
+    bool has_ended;    /* it told the peer so, after the last reply */
+    bool awaits_input; /* `readable` is added to the loop */
     bool awaits_output; /* `writable` is: the socket was full */
     bool has_backlog;   /* there may be a request in the reader, or one is held */
+    bool is_heavy;      /* what it sent last was much: it is read after the others */
+    bool reads_later;   /* it is in `resumed` to be read */
     enum hold hold;     /* why `request`, which is read, does not run yet */
     bool runs_again;    /* `request` has run without effect: OUTCOME_AGAIN */
     struct request request;
@@ -89,6 +97,10 @@ struct accepted {
     int fd;
     bool is_unix;
     bool secure; /* its client begins with a handshake of TLS */
+    /* The other end is in this process, and serves the client of the socket `peer_fd`, which is
+     * open for as long as that end is. */
+    bool is_inside;
+    int peer_fd;
     char address[64], local_address[64];
 };
 
@@ -158,6 +170,9 @@ void connection_account(struct connection *connection);
 
 /* Runs requests that are already read, up to pipeline-limit of them. */
 void connection_resume(struct connection *connection);
+/* Goes on with a connection that was in the server's list `resumed`: reads it, too, when it is
+ * there for that. */
+void connection_go_on(struct connection *connection);
 
 /* Runs a command for the client; replies go to the output. `waiter`: the client waits in this
  * command, whose request is the waiter's. Returns what the handler returned, OUTCOME_DONE when
@@ -201,6 +216,12 @@ void connection_limit_output(struct connection *connection);
 /* Is so little of the output unsent that more requests may run? */
 bool connection_has_room(const struct connection *connection);
 bool connection_all_sent(const struct connection *connection);
+/* Has all of its output no gate, and is it copied? */
+bool connection_is_settled(const struct connection *connection);
+/* Makes what is in the file the output, which may leave. False: it has written something
+ * already, or there is no memory. */
+bool connection_restore_output(struct connection *connection, int fd, off_t offset,
+                               size_t size);
 
 /* Counts what was written since the output had `before` bytes as a reply, or removes it when
  * the client wants none. asks: what it waits for, a sum of enum asks; 0: it does not depend on
@@ -248,7 +269,36 @@ void connection_await_room(struct connection *connection);
 /* Sends output that may leave, as much as the socket takes. */
 void connection_send(struct connection *connection);
 
-/* The server stops: reads nothing more. True: output has yet to leave, or to reach the peer. */
-bool connection_drain(struct connection *connection);
+/* ---- another program takes over (connection_handover.c) */
+
+/* May the connection stay open while the program is replaced? And is it so far: has it nothing
+ * under way but replies that its peer has yet to read? The next program sends these. */
+bool connection_may_stay(const struct connection *connection);
+bool connection_is_portable(const struct connection *connection);
+/* Leaves the socket to the next program; without memory it closes with the connection. */
+void connection_hand_over(struct connection *connection);
+/* Goes on with the clients that the program of before has left. */
+void connections_adopt(struct server *server);
+/* The greatest number of a client there; 0: none. */
+uint64_t connections_last_id(void);
+
+/* ---- the server is about to stop */
+
+/* Of what the client sends, only what has reached this machine by now is read; or all again. */
+void connection_cut_input(struct connection *connection);
+/* Nothing more is read, until connection_restore_input. */
+void connection_rest(struct connection *connection);
+void connection_restore_input(struct connection *connection);
+/* Has the client requests that are yet to be read or run, or output that is yet to leave or to
+ * reach the peer? */
+bool connection_is_owed(struct connection *connection);
+/* Of one that is owed something: does all of it wait for the peer to read? */
+bool connection_is_unread(const struct connection *connection);
+/* Is the output that may leave the end of all that the client is owed? Then it is told with it
+ * that the connection ends: so it does not send a request that nobody would read. */
+bool connection_is_last(const struct connection *connection);
+/* Before that output is sent, and after it. */
+void connection_begin_last(struct connection *connection);
+void connection_end_last(struct connection *connection);
 
 #endif

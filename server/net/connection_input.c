@@ -12,7 +12,9 @@
 enum {
     READ_SIZE = 64 * 1024,
     BUSY_PATIENCE_MS = 60 * 1000,
-    LOOK_AFTER = 8 /* requests, at the clock */
+    LOOK_AFTER = 8, /* requests, at the clock */
+    LIGHT_REQUESTS = 4,
+    LIGHT_BYTES = 8 * 1024
 };
 
 /* ---- running */
@@ -109,6 +111,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
                               .now = server->now,
                               .waiter = waiter,
                               .timed_out = timed_out,
+                              .stops = server->stopping,
                               .again = connection->runs_again,
                               .may_wait = true};
     enum outcome outcome;
@@ -175,6 +178,7 @@ static enum hold must_wait(struct connection *connection, const struct request *
     if (store_is_busy(connection, request) ||
         (server->pause_until > 0 &&
          dispatch_is_paused(server, &connection->session, request)) ||
+        (server->stopping && dispatch_is_late(&connection->session, request)) ||
         long_works_hold(server, &connection->session, request))
         return HOLD_EVENT;
     return throttle_hold(connection, request);
@@ -238,7 +242,8 @@ static bool has_run_enough(const struct connection *connection, int64_t run)
            (run > 0 && run % LOOK_AFTER == 0 && server_part_is_long(server));
 }
 
-void connection_resume(struct connection *connection)
+/* Returns how many requests have run. */
+static int64_t run_backlog(struct connection *connection)
 {
     int64_t run = 0;
 
@@ -248,9 +253,24 @@ void connection_resume(struct connection *connection)
     note_backlog(connection);
     connection_account(connection);
     connection_update_events(connection);
+    return run;
+}
+
+void connection_resume(struct connection *connection)
+{
+    run_backlog(connection);
 }
 
 /* ---- reading */
+
+/* A client that sends or takes much each time is read after those that ask for little, in a
+ * part of the turn of its own: so a PING waits for a part of what fifty clients have sent in
+ * pipelines, not for all of it, and the many are served in each turn, too. */
+static bool is_much(const struct connection *connection, size_t size, int64_t run)
+{
+    return run > LIGHT_REQUESTS || connection->has_backlog || size > LIGHT_BYTES ||
+           buffer_size(&connection->output) > LIGHT_BYTES;
+}
 
 static void take_input(struct connection *connection, const char *bytes, size_t size)
 {
@@ -261,23 +281,39 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
         return;
     }
     connection->has_backlog = true;
-    connection_resume(connection);
+    connection->is_heavy = is_much(connection, size, run_backlog(connection));
 }
 
 void connection_read(struct connection *connection)
 {
     static char bytes[READ_SIZE];
+    size_t room = sizeof(bytes);
     ssize_t got;
 
     if (connection->is_shaking_hands) {
         connection_shake_hands(connection);
         return;
     }
-    got = connection_receive(connection, bytes, sizeof(bytes));
+    if (connection->input_left < room)
+        room = connection->input_left;
+    got = connection_receive(connection, bytes, room);
+    if (got > 0 && connection->input_left != SIZE_MAX)
+        connection->input_left -= (size_t)got;
     if (got > 0)
         take_input(connection, bytes, (size_t)got);
     else if (got == 0)
         connection_end_input(connection);
     else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
         connection_doom(connection);
+}
+
+void connection_go_on(struct connection *connection)
+{
+    bool reads = connection->reads_later && connection->awaits_input;
+
+    connection->reads_later = false;
+    if (reads)
+        connection_read(connection);
+    else
+        connection_resume(connection);
 }

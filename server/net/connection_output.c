@@ -8,6 +8,7 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 enum {
@@ -112,6 +113,12 @@ bool connection_all_sent(const struct connection *connection)
     return connection->sent == connection->written;
 }
 
+bool connection_is_settled(const struct connection *connection)
+{
+    return connection->released == connection->written && connection->unfinished == 0 &&
+           buffer_is_filled(&connection->output) && !connection->output.overflowed;
+}
+
 /* ---- limits */
 
 static void cut_off(struct connection *connection)
@@ -149,9 +156,11 @@ void connection_limit_output(struct connection *connection)
 
     if (connection->session.life == SESSION_GONE)
         return;
-    connection->output.maximum = limit->hard > 0 ? (size_t)limit->hard : SIZE_MAX / 2;
+    connection->output.maximum = limit->hard > 0 && (uint64_t)limit->hard < SIZE_MAX / 2
+                                     ? (size_t)limit->hard
+                                     : SIZE_MAX / 2;
     connection->deferred.maximum = connection->output.maximum;
-    if (limit->soft == 0 || size <= (size_t)limit->soft)
+    if (limit->soft == 0 || size <= (uint64_t)limit->soft)
         connection->soft_since = 0;
     else if (connection->soft_since == 0)
         connection->soft_since = now;
@@ -418,6 +427,34 @@ bool connection_release(struct connection *connection, uint64_t written_lsn,
     return true;
 }
 
+static bool read_whole(int fd, off_t offset, char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = pread(fd, bytes, size, offset);
+
+        if (got <= 0)
+            return false;
+        bytes += got;
+        offset += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+bool connection_restore_output(struct connection *connection, int fd, off_t offset, size_t size)
+{
+    char *bytes = buffer_reserve(&connection->output, size);
+
+    if (connection->written > 0 || bytes == NULL || !read_whole(fd, offset, bytes, size))
+        return false;
+    buffer_commit(&connection->output, size);
+    connection->written = connection->released = size;
+    account_if_changed(connection);
+    if (connection->session.life == SESSION_OPEN)
+        connection_await_room(connection);
+    return true;
+}
+
 /* ---- sending */
 
 /* Everything that may leave has left: closes, or gives memory back and goes on. */
@@ -468,10 +505,13 @@ static ssize_t send_some(struct connection *connection)
 
 void connection_send(struct connection *connection)
 {
+    bool last = connection->server->stopping && connection_is_last(connection);
     size_t sent = 0;
 
     if (connection->session.life == SESSION_GONE)
         return;
+    if (last)
+        connection_begin_last(connection);
     while (sendable(connection) > 0) {
         ssize_t put = sent < SEND_MOST ? send_some(connection) : -1;
 
@@ -485,6 +525,8 @@ void connection_send(struct connection *connection)
         }
         sent += (size_t)put;
     }
+    if (last && connection_all_sent(connection))
+        connection_end_last(connection);
     if (connection->sent == connection->released)
         finish_send(connection);
 }

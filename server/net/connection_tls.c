@@ -94,6 +94,7 @@ void connection_shake_hands(struct connection *connection)
         note_failure(connection, "handshake");
         connection_doom(connection);
     }
+    connection_account(connection);
 }
 
 /* They are in the order in which they began. */

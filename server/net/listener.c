@@ -2,6 +2,7 @@
 
 #include "protocol/number.h"
 #include "server/net/connection.h"
+#include "server/process/handover.h"
 #include "server/process/supervisor.h"
 
 #include <arpa/inet.h>
@@ -40,13 +41,14 @@ struct listener {
     char *path;   /* of a unix socket; NULL: TCP */
     dev_t device; /* of the socket file that was made at `path` */
     ino_t inode;
-    bool kept; /* the new configuration names it, too */
+    bool kept;     /* the new configuration names it, too */
+    bool is_given; /* by the service manager */
 };
 
 /* ---- accepting */
 
-static void format_address(const struct sockaddr_storage *address, const char *path, char *text,
-                           size_t room)
+void listener_format_address(const struct sockaddr_storage *address, const char *path,
+                             char *text, size_t room)
 {
     char host[INET6_ADDRSTRLEN] = "";
     const struct sockaddr_in6 *six = (const void *)address;
@@ -112,9 +114,9 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
         }
         getsockname(client.fd, (struct sockaddr *)&own, &own_size);
         client.is_unix = peer.ss_family == AF_UNIX;
-        format_address(&peer, listener->path, client.address, sizeof(client.address));
-        format_address(&own, listener->path, client.local_address,
-                       sizeof(client.local_address));
+        listener_format_address(&peer, listener->path, client.address, sizeof(client.address));
+        listener_format_address(&own, listener->path, client.local_address,
+                                sizeof(client.local_address));
         connection_accept(listener->server, &client);
     }
 }
@@ -285,7 +287,10 @@ static int try_place(const struct place *place, int backlog)
 int listener_socket(const char *host, int port, int backlog, bool *ret_lacks)
 {
     struct place place = {host + (host[0] == '-'), host[0] == '-', port, false};
-    int fd = try_place(&place, backlog);
+    int fd = handover_take("http", place.host, port);
+
+    if (fd < 0)
+        fd = try_place(&place, backlog);
 
     if (fd < 0)
         *ret_lacks = may_lack(&place, errno);
@@ -316,9 +321,12 @@ static bool close_left(struct server *server, int port)
  * at the rights first: who may not open the port does not lose the old one. */
 static bool open_tcp(struct server *server, const struct place *place)
 {
-    int backlog = (int)server->config.tcp_backlog, fd = try_place(place, backlog);
+    int backlog = (int)server->config.tcp_backlog, fd;
     struct listener *listener;
 
+    fd = handover_take(place->secure ? "tls" : "tcp", place->host, place->port);
+    if (fd < 0)
+        fd = try_place(place, backlog);
     if (fd < 0 && errno == EADDRINUSE && close_left(server, place->port))
         fd = try_place(place, backlog);
     if (fd < 0)
@@ -438,8 +446,8 @@ static void remove_socket(const struct listener *listener)
 {
     struct stat found;
 
-    if (stat(listener->path, &found) == 0 && found.st_dev == listener->device &&
-        found.st_ino == listener->inode)
+    if (!handover_is_pending() && stat(listener->path, &found) == 0 &&
+        found.st_dev == listener->device && found.st_ino == listener->inode)
         unlink(listener->path);
 }
 
@@ -527,6 +535,18 @@ static bool make_unix(struct server *server, int fd, const struct sockaddr_un *a
     return true;
 }
 
+/* The socket of the program before; -1: there is none, or nobody can find it any more. */
+static int take_unix(const char *path)
+{
+    struct stat found;
+    int fd = handover_take("unix", path, 0);
+
+    if (fd < 0 || (stat(path, &found) == 0 && S_ISSOCK(found.st_mode)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static bool open_unix(struct server *server, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -535,6 +555,9 @@ static bool open_unix(struct server *server, const char *path)
     if (strlen(path) >= sizeof(address.sun_path))
         return fail_unix(path, "cannot listen", "the path is too long");
     strcpy(address.sun_path, path);
+    fd = take_unix(path);
+    if (fd >= 0)
+        return grant(&server->config, path) ? serve_unix(server, fd, path) : (close(fd), false);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fail_unix(path, "cannot listen", strerror(errno));
@@ -578,6 +601,7 @@ static bool take_over(struct server *server, int fd, bool secure)
     if (listener == NULL)
         return false;
     listener->secure = secure;
+    listener->is_given = true;
     return true;
 }
 
@@ -598,6 +622,15 @@ static bool take_all_over(struct server *server, int count)
     return true;
 }
 
+/* Those that the program had which this one replaces. */
+static bool take_given_back(struct server *server, const char *kind, bool secure)
+{
+    for (int fd; (fd = handover_take(kind, "", 0)) >= 0;)
+        if (!take_over(server, fd, secure))
+            return false;
+    return true;
+}
+
 /* ---- all of them */
 
 bool listeners_open(struct server *server)
@@ -606,6 +639,10 @@ bool listeners_open(struct server *server)
 
     if (given > 0)
         return take_all_over(server, given);
+    if (!take_given_back(server, "given", false) || !take_given_back(server, "given-tls", true))
+        return false;
+    if (server->listeners != NULL)
+        return true;
     if (!follow(server, &server->config))
         return false;
     if (server->config.unixsocket[0] != '\0' && !open_unix(server, server->config.unixsocket))
@@ -613,6 +650,44 @@ bool listeners_open(struct server *server)
     if (server->listeners == NULL)
         log_write(LOG_WARNING, "Configured to not listen anywhere, exiting.");
     return server->listeners != NULL;
+}
+
+void listeners_rest(struct server *server)
+{
+    for (struct listener *each = server->listeners; each != NULL; each = each->next) {
+        event_del(each->event);
+        event_del(each->again);
+    }
+}
+
+void listeners_go_on(struct server *server)
+{
+    for (struct listener *each = server->listeners; each != NULL; each = each->next)
+        if (event_add(each->event, NULL) != 0)
+            pause_accepting(each);
+}
+
+static const char *kind_of(const struct listener *listener)
+{
+    if (listener->is_given)
+        return listener->secure ? "given-tls" : "given";
+    if (listener->host == NULL)
+        return "unix";
+    return listener->secure ? "tls" : "tcp";
+}
+
+void listeners_hand_over(struct server *server)
+{
+    while (server->listeners != NULL) {
+        struct listener *listener = server->listeners;
+        const char *text = listener->host != NULL ? listener->host : listener->path;
+
+        if (!handover_add(kind_of(listener), listener->is_given ? "" : text, listener->port,
+                          listener->fd))
+            log_write(LOG_WARNING, "A socket is not handed over: %s", text);
+        server->listeners = listener->next;
+        free_listener(listener);
+    }
 }
 
 void listeners_close(struct server *server)

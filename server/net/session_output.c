@@ -11,6 +11,8 @@ enum outcome session_run(struct session *session, const struct request *request,
 
 void session_resume(struct session *session)
 {
+    if (session->ends_after_wait)
+        connection_close(connection_of(session));
     connection_mark_resumed(connection_of(session));
 }
 

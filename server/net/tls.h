@@ -26,8 +26,7 @@ enum tls_result {
 };
 
 enum {
-    TLS_READ_LEAST = 16384, /* room that tls_read needs: the largest record */
-    TLS_MEMORY = 14 * 1024  /* that OpenSSL takes for a connection which is idle, about */
+    TLS_READ_LEAST = 16384 /* room that tls_read needs: the largest record */
 };
 
 /* Reads the files of the configuration (blocks for that). NULL: *error says why. */
@@ -39,7 +38,11 @@ void tls_context_free(struct tls_context *context); /* NULL: no-op */
 struct tls *tls_new(struct tls_context *context, int fd);
 void tls_free(struct tls *tls); /* NULL: no-op */
 
-/* A step of the handshake: a millisecond at most. TLS_DONE: it has ended. */
+/* Bytes that OpenSSL takes for it, about: most of them in the handshake. O(1). */
+size_t tls_memory(const struct tls *tls);
+
+/* A step of the handshake: a millisecond at most. TLS_DONE: it has ended. TLS_BROKEN after a
+ * hundred records. */
 enum tls_result tls_handshake(struct tls *tls);
 /* Reads up to `size` bytes, at least TLS_READ_LEAST. *ret_got > 0 exactly for TLS_DONE. Takes
  * one record at most that brings none (new keys): TLS_WANTS_INPUT, though the socket may be

@@ -125,12 +125,19 @@ static int64_t take_step(struct dueq_timeline *line, struct clock_reading readin
     return step;
 }
 
-static void begin_boot(struct dueq_timeline *line, struct clock_reading reading,
-                       const uint8_t *boot, int64_t floor)
+/* A device without a battery starts in 1970. How long it was away nobody knows, when its clock
+ * was set for the first time meanwhile. */
+static bool was_set_meanwhile(int64_t wall_before, int64_t wall)
 {
-    int64_t gone = milliseconds(reading.wall) - line->ahead - floor;
+    return wall_before < CLOCK_UNSET_MS && wall >= CLOCK_UNSET_MS;
+}
 
-    if (gone < 0)
+static void begin_boot(struct dueq_timeline *line, struct clock_reading reading,
+                       const uint8_t *boot, int64_t floor, bool goes_on)
+{
+    int64_t wall = milliseconds(reading.wall), gone = wall - line->ahead - floor;
+
+    if (gone < 0 || (goes_on && was_set_meanwhile(line->ahead + floor, wall)))
         line->ahead += gone;
     line->since_boot = reading.wall - reading.boot_before;
     memcpy(line->boot, boot, DUEQ_BOOT_SIZE);
@@ -147,7 +154,7 @@ void clock_init(struct clock *clock, struct clock_reading reading, const uint8_t
     clock->line.ahead = clamp(clock->line.ahead);
     clock->line.since_boot = clamp(clock->line.since_boot);
     if (kept == NULL || !is_known(boot) || memcmp(boot, kept->boot, DUEQ_BOOT_SIZE) != 0)
-        begin_boot(&clock->line, reading, boot, clock->now);
+        begin_boot(&clock->line, reading, boot, clock->now, kept != NULL);
     else
         take_step(&clock->line, reading);
     clock_update(clock, reading, &time);

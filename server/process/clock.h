@@ -4,9 +4,9 @@
  * The queue's clock is a time line of its own. It runs as the machine's clock since boot does,
  * so that a step of the wall clock ends no delay early or late, and it goes on across
  * restarts of the server: by the clock since boot within one boot, else by what the wall clock
- * has gained since the last record; a wall clock that has lost time counts for none. The wall
- * clock is shown and followed as it is, whatever the queue's clock says: a wrong year is gone
- * when the right one is set.
+ * has gained since the last record; one that has lost time, or was not set before and is set
+ * now, counts for none. The wall clock is shown and followed as it is, whatever the queue's
+ * clock says: a wrong year is gone when the right one is set.
  *
  * Between steps the wall clock is ahead of the queue's by a whole number of ms: both begin
  * their ms at once. A step moves the queue's clock by less than a ms, and never forward. */
@@ -40,6 +40,9 @@ enum {
     CLOCK_JUMP_MS = 2000,
     CLOCK_SLACK_USEC = 100 /* a larger difference of the wall clock is a step */
 };
+
+/* A wall clock before 2020 has not been set. */
+#define CLOCK_UNSET_MS INT64_C(1577836800000)
 
 struct clock_reading clock_read(void);
 /* Microseconds since an arbitrary time, never backward: for durations. */

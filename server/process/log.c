@@ -2,6 +2,7 @@
 
 #include "server/process/log_daemons.h"
 #include "server/process/log_json.h"
+#include "server/process/zones.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -81,7 +82,7 @@ static void write_plain(FILE *file, enum log_level level, const char *text,
     char moment[64];
     struct tm local;
 
-    localtime_r(&now->tv_sec, &local);
+    zones_local(now->tv_sec, &local);
     strftime(moment, sizeof(moment), "%d %b %Y %H:%M:%S", &local);
     fprintf(file, "%d:M %s.%03d %c %s\n", (int)getpid(), moment, (int)(now->tv_usec / 1000),
             ".-*#"[level], text);

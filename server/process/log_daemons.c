@@ -1,5 +1,7 @@
 #include "server/process/log_daemons.h"
 
+#include "server/process/zones.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +97,7 @@ static void tell_syslog(int level, const char *text, time_t now)
     char line[LINE_MAX_BYTES], moment[32];
     struct tm local;
 
-    localtime_r(&now, &local);
+    zones_local(now, &local);
     strftime(moment, sizeof(moment), "%b %e %H:%M:%S", &local);
     tell(&syslog_daemon.address, line,
          snprintf(line, sizeof(line), "<%d>%s %.200s[%d]: %s",

@@ -39,9 +39,10 @@ static const char *const allowed[] = {
     /* the loop and its sockets */
     "epoll_create1", "epoll_ctl", "epoll_ctl_old", "epoll_wait", "epoll_pwait", "epoll_pwait2",
     "eventfd2", "pipe2", "poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
-    "timerfd_create", "timerfd_settime", "bind", "listen", "accept", "accept4", "connect",
-    "getsockname", "getpeername", "getsockopt", "setsockopt", "sendto", "send", "recvfrom",
-    "recv", "sendmsg", "recvmsg", "shutdown",
+    "pselect6_time64", "timerfd_create", "timerfd_settime", "timerfd_settime64", "bind",
+    "listen", "accept", "accept4", "connect", "getsockname", "getpeername", "getsockopt",
+    "setsockopt", "socketpair", "sendto", "send", "recvfrom", "recv", "sendmsg", "recvmsg",
+    "shutdown",
     /* what it asks the system */
     "getrandom", "getrlimit", "ugetrlimit", "setrlimit", "prlimit64", "uname", "sysinfo",
     "getuid", "geteuid", "getgid", "getegid", "getuid32", "geteuid32", "getgid32", "getegid32"};

@@ -15,7 +15,7 @@ static void on_signal(int number)
     uint64_t one = 1;
     int error = errno;
 
-    if (caught != 0)
+    if (caught != 0 && number == SIGINT)
         _exit(1);
     caught = number;
     while (write(told_fd, &one, sizeof(one)) < 0 && errno == EINTR)
@@ -47,6 +47,11 @@ void stop_signals_close(void)
     if (told_fd >= 0)
         close(told_fd);
     told_fd = -1;
+}
+
+void stop_signals_forget(void)
+{
+    caught = 0;
 }
 
 int stop_signals_caught(void)

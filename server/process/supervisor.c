@@ -76,6 +76,14 @@ void supervisor_stopping(void)
     tell("STOPPING=1", MSG_DONTWAIT);
 }
 
+void supervisor_reloading(int64_t monotonic_usec)
+{
+    char text[80];
+
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)monotonic_usec);
+    tell(text, 0);
+}
+
 void supervisor_alive(int64_t now)
 {
     if (supervisor.interval == 0 || now < supervisor.next)

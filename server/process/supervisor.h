@@ -13,6 +13,8 @@ void supervisor_open(void);
  * manager that misses this one would never take the service for started. */
 void supervisor_ready(void);
 void supervisor_stopping(void);
+/* Another program takes the place of this one, and will say that it is ready. */
+void supervisor_reloading(int64_t monotonic_usec);
 
 /* The loop runs: to be called in each turn. Tells it when half of WATCHDOG_USEC has passed
  * since the last time; now is monotonic, in ms. */

@@ -68,3 +68,26 @@ void notifications_publish(struct server *server, enum keyspace_event type, cons
     notifications_publish_pending(server);
     tell(server, type, event, database, key);
 }
+
+/* PUBSUB_JOBS, the topic, a colon and the word. */
+static void tell_of_job(struct server *server, const struct dueq_event *event)
+{
+    const char *word = dueq_event_name(event->type);
+    char channel[sizeof(PUBSUB_JOBS) + DUEQ_NAME_MAX + 32];
+    int size = snprintf(channel, sizeof(channel), PUBSUB_JOBS);
+
+    memcpy(channel + size, event->topic.data, event->topic.size);
+    size += (int)event->topic.size;
+    size += snprintf(channel + size, sizeof(channel) - (size_t)size, ":%s", word);
+    pubsub_publish(server, PUBSUB_CHANNEL, dueq_slice(channel, (size_t)size), event->id);
+}
+
+void notifications_publish_jobs(struct server *server)
+{
+    bool hears = pubsub_hears_jobs(server);
+    struct dueq_event event;
+
+    dueq_listen(server->store, hears);
+    while (hears && dueq_next_event(server->store, &event))
+        tell_of_job(server, &event);
+}

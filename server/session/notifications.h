@@ -16,4 +16,8 @@ void notifications_publish_pending(struct server *server);
 void notifications_publish(struct server *server, enum keyspace_event type, const char *event,
                            unsigned database, struct dueq_slice key);
 
+/* Publishes what has happened to jobs, as far as anybody may be subscribed to it; else it is
+ * not even noted. The store is open. */
+void notifications_publish_jobs(struct server *server);
+
 #endif

@@ -19,24 +19,32 @@ enum {
 
 struct subject;
 
-/* A subscription is found by its subject and its session. */
+/* What a session is to its subscriptions. It outlives the session when it had many. */
+struct subscriber {
+    struct session *session;                          /* NULL: it has left */
+    struct subscription *subscriptions[PUBSUB_KINDS]; /* oldest first */
+    struct subscriber *prev, *next;                   /* of those that have left (utlist) */
+};
+
+/* A subscription is found by its subject and its subscriber. */
 struct subscription_identity {
     struct subject *subject;
-    struct session *session;
+    struct subscriber *subscriber;
 };
 
 struct subscription {
     UT_hash_handle hh;
     struct subscription_identity of;
     struct subscription *prev, *next;                 /* of the subject, in order */
-    struct subscription *session_prev, *session_next; /* of the session, in order */
+    struct subscription *session_prev, *session_next; /* of the subscriber, in order */
 };
 
-/* A channel or pattern with at least one subscription. */
+/* A channel or pattern with at least one subscription, or at which a listing has stopped. */
 struct subject {
     UT_hash_handle hh;
     struct subscription *subscriptions;
     size_t count;
+    size_t listings; /* that go on with this one: it must not be freed */
     size_t name_size;
     char name[];
 };
@@ -65,26 +73,16 @@ struct pubsub {
     struct subject *subjects[PUBSUB_KINDS];
     struct subscription *all;
     size_t pattern_subscriptions;
+    size_t job_subjects;              /* that may hear of jobs */
     struct publication *publications; /* oldest first */
     size_t unawaited_bytes;           /* of those that nobody waited for from the start */
     struct delivery delivery;
+    struct subscriber *leaving; /* their subscriptions end, some a turn */
 };
 
 struct pubsub *pubsub_new(void)
 {
     return calloc(1, sizeof(struct pubsub));
-}
-
-void pubsub_free(struct pubsub *pubsub)
-{
-    struct publication *publication, *next;
-
-    if (pubsub == NULL)
-        return;
-    DL_FOREACH_SAFE(pubsub->publications, publication, next)
-        free(publication);
-    free(pubsub->delivery.subjects);
-    free(pubsub);
 }
 
 /* ---- subscriptions */
@@ -103,6 +101,21 @@ static struct subject *find(const struct server *server, enum pubsub_kind kind,
     return subject;
 }
 
+/* Can a channel of jobs have this name, or match it as a pattern? A pattern is compared as far
+ * as it is plain. */
+static bool hears_jobs(enum pubsub_kind kind, struct dueq_slice name)
+{
+    const char *text = name.data, *prefix = PUBSUB_JOBS;
+
+    for (size_t i = 0; i < name.size && *prefix != '\0'; i++, prefix++) {
+        if (kind == PUBSUB_PATTERN && strchr("*?[\\", text[i]) != NULL && text[i] != '\0')
+            return true;
+        if (text[i] != *prefix)
+            return false;
+    }
+    return kind != PUBSUB_SHARD && *prefix == '\0';
+}
+
 static struct subject *open_subject(struct server *server, enum pubsub_kind kind,
                                     struct dueq_slice name)
 {
@@ -118,29 +131,44 @@ static struct subject *open_subject(struct server *server, enum pubsub_kind kind
         memcpy(subject->name, name.data, name.size);
     HASH_ADD_KEYPTR(hh, server->pubsub->subjects[kind], subject->name, subject->name_size,
                     subject);
-    if (seeded_table_holds(subject))
-        return subject;
-    free(subject);
-    return NULL;
+    if (!seeded_table_holds(subject)) {
+        free(subject);
+        return NULL;
+    }
+    server->pubsub->job_subjects += hears_jobs(kind, name);
+    return subject;
 }
 
-static void close_subject(struct server *server, enum pubsub_kind kind, struct subject *subject)
+static void close_subject(struct pubsub *pubsub, enum pubsub_kind kind, struct subject *subject)
 {
-    struct delivery *delivery = &server->pubsub->delivery;
+    struct delivery *delivery = &pubsub->delivery;
 
-    if (subject->subscriptions != NULL)
+    if (subject->subscriptions != NULL || subject->listings > 0)
         return;
     for (size_t i = delivery->at; i < delivery->count; i++)
         if (delivery->subjects[i] == subject)
             delivery->subjects[i] = NULL;
-    HASH_DEL(server->pubsub->subjects[kind], subject);
+    pubsub->job_subjects -= hears_jobs(kind, name_of(subject));
+    HASH_DEL(pubsub->subjects[kind], subject);
     free(subject);
 }
 
-static struct subscription *find_subscription(const struct server *server,
-                                              struct session *session, struct subject *subject)
+/* NULL: out of memory, or `makes` is false and there is none. */
+static struct subscriber *subscriber_of(struct session *session, bool makes)
 {
-    struct subscription_identity of = {subject, session};
+    if (session->subscriber == NULL && makes) {
+        session->subscriber = calloc(1, sizeof(*session->subscriber));
+        if (session->subscriber != NULL)
+            session->subscriber->session = session;
+    }
+    return session->subscriber;
+}
+
+static struct subscription *find_subscription(const struct server *server,
+                                              struct subscriber *subscriber,
+                                              struct subject *subject)
+{
+    struct subscription_identity of = {subject, subscriber};
     struct subscription *found;
 
     HASH_FIND(hh, server->pubsub->all, &of, sizeof(of), found);
@@ -148,14 +176,14 @@ static struct subscription *find_subscription(const struct server *server,
 }
 
 /* NULL: out of memory. */
-static struct subscription *new_subscription(struct server *server, struct session *session,
-                                             struct subject *subject)
+static struct subscription *
+new_subscription(struct server *server, struct subscriber *subscriber, struct subject *subject)
 {
     struct subscription *subscription = calloc(1, sizeof(*subscription));
 
     if (subscription == NULL)
         return NULL;
-    subscription->of = (struct subscription_identity){subject, session};
+    subscription->of = (struct subscription_identity){subject, subscriber};
     HASH_ADD(hh, server->pubsub->all, of, sizeof(subscription->of), subscription);
     if (seeded_table_holds(subscription))
         return subscription;
@@ -166,42 +194,44 @@ static struct subscription *new_subscription(struct server *server, struct sessi
 bool pubsub_subscribe(struct server *server, struct session *session, enum pubsub_kind kind,
                       struct dueq_slice name)
 {
-    struct subject *subject = open_subject(server, kind, name);
+    struct subscriber *subscriber = subscriber_of(session, true);
+    struct subject *subject = subscriber == NULL ? NULL : open_subject(server, kind, name);
     struct subscription *subscription;
 
     if (subject == NULL)
         return false;
-    if (find_subscription(server, session, subject) != NULL)
+    if (find_subscription(server, subscriber, subject) != NULL)
         return true;
-    subscription = new_subscription(server, session, subject);
+    subscription = new_subscription(server, subscriber, subject);
     if (subscription == NULL) {
-        close_subject(server, kind, subject);
+        close_subject(server->pubsub, kind, subject);
         return false;
     }
     DL_APPEND(subject->subscriptions, subscription);
-    DL_APPEND2(session->subscriptions[kind], subscription, session_prev, session_next);
+    DL_APPEND2(subscriber->subscriptions[kind], subscription, session_prev, session_next);
     subject->count++;
     session->subscription_count[kind]++;
     server->pubsub->pattern_subscriptions += kind == PUBSUB_PATTERN;
     return true;
 }
 
-static void end_subscription(struct server *server, enum pubsub_kind kind,
+static void end_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
                              struct subscription *subscription)
 {
     struct subject *subject = subscription->of.subject;
-    struct session *session = subscription->of.session;
+    struct subscriber *subscriber = subscription->of.subscriber;
 
-    assert(subject->count > 0 && session->subscription_count[kind] > 0);
-    if (server->pubsub->delivery.next == subscription)
-        server->pubsub->delivery.next = subscription->next;
+    assert(subject->count > 0);
+    if (pubsub->delivery.next == subscription)
+        pubsub->delivery.next = subscription->next;
     DL_DELETE(subject->subscriptions, subscription);
-    DL_DELETE2(session->subscriptions[kind], subscription, session_prev, session_next);
-    HASH_DEL(server->pubsub->all, subscription);
+    DL_DELETE2(subscriber->subscriptions[kind], subscription, session_prev, session_next);
+    HASH_DEL(pubsub->all, subscription);
     subject->count--;
-    session->subscription_count[kind]--;
-    server->pubsub->pattern_subscriptions -= kind == PUBSUB_PATTERN;
-    close_subject(server, kind, subject);
+    if (subscriber->session != NULL)
+        subscriber->session->subscription_count[kind]--;
+    pubsub->pattern_subscriptions -= kind == PUBSUB_PATTERN;
+    close_subject(pubsub, kind, subject);
     free(subscription);
 }
 
@@ -209,36 +239,84 @@ bool pubsub_unsubscribe(struct server *server, struct session *session, enum pub
                         struct dueq_slice name)
 {
     struct subject *subject = find(server, kind, name);
-    struct subscription *subscription =
-        subject == NULL ? NULL : find_subscription(server, session, subject);
+    struct subscriber *subscriber = subscriber_of(session, false);
+    struct subscription *subscription = subject == NULL || subscriber == NULL
+                                            ? NULL
+                                            : find_subscription(server, subscriber, subject);
 
     if (subscription == NULL)
         return false;
-    end_subscription(server, kind, subscription);
+    end_subscription(server->pubsub, kind, subscription);
     return true;
 }
 
 bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
                    struct dueq_slice *ret_name)
 {
-    if (session->subscriptions[kind] == NULL)
+    if (session->subscription_count[kind] == 0)
         return false;
-    *ret_name = name_of(session->subscriptions[kind]->session_prev->of.subject);
+    *ret_name = name_of(session->subscriber->subscriptions[kind]->session_prev->of.subject);
     return true;
 }
 
-void pubsub_drop(struct server *server, struct session *session)
+/* Ends at most `most` of them. False: some are left. */
+static bool end_some(struct pubsub *pubsub, struct subscriber *subscriber, size_t most)
 {
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
-        while (session->subscriptions[kind] !=
-               NULL) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-            end_subscription(server, (enum pubsub_kind)kind, session->subscriptions[kind]);
+        for (; subscriber->subscriptions[kind] != NULL; most--) {
+            if (most == 0)
+                return false;
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): each is freed once */
+            end_subscription(pubsub, (enum pubsub_kind)kind, subscriber->subscriptions[kind]);
+        }
+    return true;
+}
+
+/* Of a hundred thousand the rest ends in later turns, without the session. */
+void pubsub_drop(struct server *server, struct session *session)
+{
+    struct subscriber *subscriber = session->subscriber;
+
+    if (subscriber == NULL)
+        return;
+    session->subscriber = NULL;
+    subscriber->session = NULL;
+    memset(session->subscription_count, 0, sizeof(session->subscription_count));
+    if (end_some(server->pubsub, subscriber, SLICE))
+        free(subscriber);
+    else
+        DL_APPEND(server->pubsub->leaving, subscriber);
+}
+
+static void end_leaving(struct pubsub *pubsub, size_t most)
+{
+    struct subscriber *first = pubsub->leaving;
+
+    if (first == NULL || !end_some(pubsub, first, most))
+        return;
+    DL_DELETE(pubsub->leaving, first);
+    free(first);
+}
+
+void pubsub_free(struct pubsub *pubsub)
+{
+    struct publication *publication, *next;
+
+    if (pubsub == NULL)
+        return;
+    while (pubsub->leaving != NULL)
+        end_leaving(pubsub, SIZE_MAX);
+    DL_FOREACH_SAFE(pubsub->publications, publication, next)
+        free(publication);
+    free(pubsub->delivery.subjects);
+    free(pubsub);
 }
 
 void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
                     void (*fn)(void *arg, struct dueq_slice name), void *arg)
 {
-    const struct subscription *at = session->subscriptions[kind];
+    const struct subscription *at =
+        session->subscriber == NULL ? NULL : session->subscriber->subscriptions[kind];
 
     for (; at != NULL; at = at->session_next)
         fn(arg, name_of(at->of.subject));
@@ -246,10 +324,16 @@ void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
 
 /* ---- messages */
 
-static void deliver(struct session *session, const char *word, const struct dueq_slice *pattern,
-                    struct dueq_slice channel, struct dueq_slice message)
+static void deliver(const struct subscription *to, const char *word,
+                    const struct dueq_slice *pattern, struct dueq_slice channel,
+                    struct dueq_slice message)
 {
-    struct resp_writer *writer = session_push_begin(session);
+    struct session *session = to->of.subscriber->session;
+    struct resp_writer *writer;
+
+    if (session == NULL)
+        return;
+    writer = session_push_begin(session);
 
     resp_push(writer, pattern == NULL ? 3 : 4);
     resp_string(writer, word);
@@ -278,7 +362,7 @@ static size_t publish_to_patterns(struct server *server, struct dueq_slice chann
         if (!glob_match(pattern.data, pattern.size, channel.data, channel.size, false))
             continue;
         DL_FOREACH(subject->subscriptions, at)
-            deliver(at->of.session, "pmessage", &pattern, channel, message);
+            deliver(at, "pmessage", &pattern, channel, message);
         receivers += subject->count;
     }
     return receivers;
@@ -293,7 +377,7 @@ static size_t publish_now(struct server *server, enum pubsub_kind kind,
     assert(kind != PUBSUB_PATTERN);
     if (subject != NULL)
         DL_FOREACH(subject->subscriptions, at)
-            deliver(at->of.session, word_of(kind), NULL, channel, message);
+            deliver(at, word_of(kind), NULL, channel, message);
     return (subject == NULL ? 0 : subject->count) +
            (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, channel, message) : 0);
 }
@@ -422,8 +506,8 @@ static void deliver_next(const struct publication *publication, struct delivery 
     bool is_plain = delivery->at == 0 && !delivery->begins_with_patterns;
 
     delivery->next = to->next;
-    deliver(to->of.session, is_plain ? word_of(publication->kind) : "pmessage",
-            is_plain ? NULL : &name, channel_of(publication), message_of(publication));
+    deliver(to, is_plain ? word_of(publication->kind) : "pmessage", is_plain ? NULL : &name,
+            channel_of(publication), message_of(publication));
 }
 
 /* To the next subject when all subscriptions of this one have it. False: there is none. */
@@ -470,17 +554,18 @@ static void deliver_slice(struct server *server, size_t steps)
 
 bool pubsub_is_busy(const struct server *server)
 {
-    return server->pubsub->publications != NULL;
+    return server->pubsub->publications != NULL || server->pubsub->leaving != NULL;
 }
 
 void pubsub_turn(struct server *server)
 {
     deliver_slice(server, SLICE);
+    end_leaving(server->pubsub, SLICE);
 }
 
 void pubsub_finish(struct server *server)
 {
-    while (pubsub_is_busy(server))
+    while (server->pubsub->publications != NULL)
         deliver_slice(server, SIZE_MAX);
 }
 
@@ -555,11 +640,56 @@ size_t pubsub_names(const struct server *server, enum pubsub_kind kind)
     return HASH_COUNT(server->pubsub->subjects[kind]);
 }
 
-void pubsub_each(const struct server *server, enum pubsub_kind kind,
-                 void (*fn)(void *arg, struct dueq_slice name), void *arg)
+bool pubsub_hears_jobs(const struct server *server)
 {
-    const struct subject *subject = server->pubsub->subjects[kind];
+    return server->pubsub->job_subjects > 0;
+}
 
-    for (; subject != NULL; subject = subject->hh.next)
-        fn(arg, name_of(subject));
+struct pubsub_listing {
+    struct pubsub *pubsub;
+    enum pubsub_kind kind;
+    struct subject *next; /* NULL: it is at the end */
+};
+
+static void stop_at(struct pubsub_listing *listing, struct subject *subject)
+{
+    struct subject *before = listing->next;
+
+    listing->next = subject;
+    if (subject != NULL)
+        subject->listings++;
+    if (before == NULL)
+        return;
+    before->listings--;
+    close_subject(listing->pubsub, listing->kind, before);
+}
+
+struct pubsub_listing *pubsub_list(const struct server *server, enum pubsub_kind kind)
+{
+    struct pubsub_listing *listing = calloc(1, sizeof(*listing));
+
+    if (listing == NULL)
+        return NULL;
+    listing->pubsub = server->pubsub;
+    listing->kind = kind;
+    stop_at(listing, server->pubsub->subjects[kind]);
+    return listing;
+}
+
+bool pubsub_list_on(struct pubsub_listing *listing, size_t most,
+                    void (*fn)(void *arg, struct dueq_slice name), void *arg)
+{
+    struct subject *at = listing->next;
+
+    for (; at != NULL && most > 0; at = at->hh.next, most--)
+        if (at->count > 0)
+            fn(arg, name_of(at));
+    stop_at(listing, at);
+    return at == NULL;
+}
+
+void pubsub_list_end(struct pubsub_listing *listing)
+{
+    stop_at(listing, NULL);
+    free(listing);
 }

@@ -8,6 +8,7 @@
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD, PUBSUB_KINDS };
 
 struct pubsub;
+struct pubsub_listing;
 
 struct pubsub *pubsub_new(void); /* NULL: out of memory */
 void pubsub_free(struct pubsub *pubsub);
@@ -21,7 +22,8 @@ bool pubsub_unsubscribe(struct server *server, struct session *session, enum pub
 /* The newest subscription of that kind; its name is valid until it ends. False: none. */
 bool pubsub_newest(const struct session *session, enum pubsub_kind kind,
                    struct dueq_slice *ret_name);
-/* Ends all subscriptions without a message: the session ends or is reset. */
+/* Ends all subscriptions without a message: the session ends or is reset, and gets no more
+ * messages. Those beyond a thousand end in later turns; until then they count as receivers. */
 void pubsub_drop(struct server *server, struct session *session);
 
 /* Calls fn for each subscription of that kind, oldest first; fn must not change any. */
@@ -47,10 +49,10 @@ bool pubsub_has_published(const struct publication *publication, size_t *ret_rec
 /* The publisher no longer asks; what is not delivered yet will be. */
 void pubsub_let_go(struct publication *publication);
 
-/* Delivers a slice. To be called in each turn. */
+/* Delivers a slice, and ends some subscriptions of who has left. To be called in each turn. */
 void pubsub_turn(struct server *server);
 bool pubsub_is_busy(const struct server *server);
-/* Delivers all that is left. */
+/* Delivers all messages that are left. */
 void pubsub_finish(struct server *server);
 
 /* ---- for PUBSUB */
@@ -60,8 +62,18 @@ size_t pubsub_receivers(const struct server *server, enum pubsub_kind kind,
                         struct dueq_slice name);
 size_t pubsub_names(const struct server *server,
                     enum pubsub_kind kind); /* with a subscription */
-/* Calls fn for each name with a subscription; fn must not subscribe or unsubscribe. */
-void pubsub_each(const struct server *server, enum pubsub_kind kind,
-                 void (*fn)(void *arg, struct dueq_slice name), void *arg);
+/* The channels on which the server says what happens to jobs begin so; a topic and a word
+ * follow. */
+#define PUBSUB_JOBS "__queue__:"
+/* Is there a subscription to one of them, or a pattern that may match one? O(1). */
+bool pubsub_hears_jobs(const struct server *server);
+/* Lists the names with a subscription, in several turns: what is subscribed to all the time is
+ * listed once. NULL: out of memory. pubsub_list_end, always, before pubsub_free. */
+struct pubsub_listing *pubsub_list(const struct server *server, enum pubsub_kind kind);
+/* Calls fn for up to `most` of them; fn must not subscribe or unsubscribe. True: that were all.
+ */
+bool pubsub_list_on(struct pubsub_listing *listing, size_t most,
+                    void (*fn)(void *arg, struct dueq_slice name), void *arg);
+void pubsub_list_end(struct pubsub_listing *listing);
 
 #endif

@@ -2,11 +2,13 @@
 
 #include "server/acl/acl.h"
 #include "server/server.h"
+#include "server/session/bound_jobs.h"
 #include "server/session/monitors.h"
 #include "server/session/pubsub.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 #include "server/session/watches.h"
+#include "server/session/workers.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 void session_leave(struct server *server, struct session *session)
 {
     waiters_cancel(server, session);
+    bound_jobs_leave(server, session);
+    workers_leave(server, session);
     watches_drop(server, session);
     pubsub_drop(server, session);
     monitors_remove(server, session);

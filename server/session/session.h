@@ -9,12 +9,15 @@
 #include <stdint.h>
 
 struct acl_user;
+struct bound_job;
 struct command;
+struct hash_job;
 struct server;
-struct subscription;
+struct subscriber;
 struct transaction;
 struct waiter;
 struct watch;
+struct worker;
 
 /* Only connection.c changes this state, and only forward. */
 enum session_life {
@@ -28,30 +31,42 @@ struct session {
     char address[64]; /* ip:port or path:0 */
     char local_address[64];
     bool is_unix;       /* its socket is a unix socket: a client of this machine */
+    bool is_inside;     /* its peer is in this process, and serves a client of its own: that one
+                           may have gone first */
     int fd;             /* for CLIENT LIST only */
     char *name;         /* NULL: none */
     char *library_name; /* CLIENT SETINFO; NULL: none */
     char *library_version;
     struct acl_user *user; /* of server->acl; before login the default one */
     bool authenticated;
-    int protocol; /* 2 or 3 */
+    bool is_late;     /* it came when the server was about to stop: most commands wait */
+    bool awaits_stop; /* it has sent SHUTDOWN, and runs nothing more */
+    int protocol;     /* 2 or 3 */
     unsigned database;
     int64_t created; /* monotonic ms */
     int64_t active;  /* monotonic ms of the last request */
     const struct command *last_command;
 
-    struct waiter *waiter;                 /* in a command that has not ended; NULL: none */
-    struct transaction *transaction;       /* since MULTI; NULL: none */
-    struct watch *watches;                 /* newest first */
-    bool watch_broken;                     /* a watched key has changed */
-    struct subscription *subscriptions[3]; /* by enum pubsub_kind, oldest first */
-    size_t subscription_count[3];
-    bool monitors;                               /* MONITOR */
+    struct hash_job *hashing; /* it waits for slow hashes (hashing.h); NULL: it does not */
+    int login_stage;          /* of a login that waits: enum login_stage in login.c */
+    struct waiter *waiter;    /* in a command that has not ended; NULL: none */
+    struct transaction *transaction; /* since MULTI; NULL: none */
+    struct watch *watches;           /* newest first */
+    bool watch_broken;               /* a watched key has changed */
+    struct subscriber *subscriber;   /* what has its subscriptions (pubsub.c); NULL: none yet */
+    size_t subscription_count[3];    /* by enum pubsub_kind */
+    bool monitors;                   /* MONITOR */
     struct session *monitor_next, *monitor_prev; /* list of all monitors (utlist) */
+    struct bound_job *bound_jobs; /* the oldest first (utlist); see bound_jobs.h */
+    size_t bound_count, bound_bytes;
+    struct worker *worker; /* the name that it claimed under last; NULL: it has not */
+    struct session *worker_next, *worker_prev; /* list of the worker's sessions (utlist) */
     bool no_evict;
     bool no_touch;       /* CLIENT NO-TOUCH: its reads do not count as use of a key */
     bool reply_off;      /* CLIENT REPLY OFF */
     unsigned reply_skip; /* CLIENT REPLY SKIP: replies still to be dropped */
+
+    bool ends_after_wait; /* it closes when the reply to its waiting command is written */
 
     enum session_life life;
 

@@ -3,6 +3,7 @@
 #include "server/containers/request_copy.h"
 #include "server/containers/seeded_table.h"
 #include "server/dispatch/long_work.h"
+#include "server/session/hashing.h"
 #include "server/session/notifications.h"
 #include "server/session/session_output.h"
 #include "server/session/watches.h"
@@ -17,8 +18,9 @@
 
 struct wait_queue;
 
-/* Names that sessions wait for belong to a space: the keys of a database, or the topics. */
-enum { SPACE_TOPICS = KEYS_DATABASES_MAX, SPACES };
+/* Names that sessions wait for belong to a space: the keys of a database, the topics with their
+ * jobs, or with the events that they keep. */
+enum { SPACE_TOPICS = KEYS_DATABASES_MAX, SPACE_EVENTS, SPACES };
 
 enum {
     TYPES = KEYS_HASH + 1,
@@ -43,6 +45,7 @@ struct wait_queue {
     size_t entry_count;
     unsigned space;
     bool pinned; /* the queue is being served and must not be freed */
+    bool again;  /* meanwhile its name has changed */
     size_t name_size;
     char name[];
 };
@@ -52,6 +55,8 @@ struct waiter {
     struct session *session;
     struct wheel_timer timer;
     int64_t deadline;
+    int64_t since;          /* when it began, on the queue's clock */
+    uint64_t after;         /* it waits for events after this number */
     enum keys_type type;    /* of the keys it waits for; KEYS_NONE: topics */
     bool takes_for_good;    /* COMMAND_TAKES_FOR_GOOD */
     bool is_woken;          /* it runs again because this name has changed: */
@@ -70,6 +75,7 @@ struct waiters {
     struct job_watches jobs;
     struct wheel wheel;
     struct wait_queue *cut; /* of a topic: it is pinned, and is served on in the next turn */
+    struct wait_queue *events_cut; /* the same of SPACE_EVENTS */
     size_t count, answers, serves; /* answers, serves: of this turn */
     bool is_cut;                   /* more is left than a turn may do */
     uint64_t steps;
@@ -124,6 +130,8 @@ void waiters_free(struct waiters *waiters)
 {
     if (waiters != NULL && waiters->cut != NULL)
         unpin(waiters, waiters->cut);
+    if (waiters != NULL && waiters->events_cut != NULL)
+        unpin(waiters, waiters->events_cut);
     free(waiters);
 }
 
@@ -246,6 +254,7 @@ static enum outcome begin_wait(struct context *context, struct waiter *waiter, i
 
     assert(context->session->waiter == NULL);
     waiter->deadline = deadline;
+    waiter->since = context->now.now;
     arm(waiters, waiter);
     context->session->waiter = waiter;
     waiters->count++;
@@ -261,8 +270,9 @@ static enum outcome refuse_wait(struct context *context, struct waiter *waiter)
     return context_status(context, DUEQ_NOMEM);
 }
 
-enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_slice *topics,
-                                     size_t count, int64_t deadline)
+static enum outcome wait_for_names(struct context *context, unsigned space,
+                                   const struct dueq_slice *names, size_t count,
+                                   int64_t deadline)
 {
     struct waiter *waiter;
 
@@ -271,9 +281,31 @@ enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_
         return OUTCOME_WAIT; /* it keeps its entries */
     waiter = new_waiter(context, KEYS_NONE, count);
     for (size_t i = 0; waiter != NULL && i < count; i++)
-        if (!join_queue(context->server->waiters, waiter, i, SPACE_TOPICS, topics[i]))
+        if (!join_queue(context->server->waiters, waiter, i, space, names[i]))
             return refuse_wait(context, waiter);
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
+}
+
+enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_slice *topics,
+                                     size_t count, int64_t deadline)
+{
+    return wait_for_names(context, SPACE_TOPICS, topics, count, deadline);
+}
+
+enum outcome waiters_wait_for_events(struct context *context, struct dueq_slice topic,
+                                     uint64_t after, int64_t deadline)
+{
+    bool begins = context->waiter == NULL;
+    enum outcome outcome = wait_for_names(context, SPACE_EVENTS, &topic, 1, deadline);
+
+    if (outcome == OUTCOME_WAIT && begins)
+        context->session->waiter->after = after;
+    return outcome;
+}
+
+uint64_t waiters_after(const struct waiter *waiter)
+{
+    return waiter->after;
 }
 
 enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type, size_t first,
@@ -289,6 +321,16 @@ enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type,
                         context_slice(context, first + i)))
             return refuse_wait(context, waiter);
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
+}
+
+void waiters_set_deadline(struct context *context, int64_t deadline)
+{
+    struct waiter *waiter = context->session->waiter;
+
+    assert(context->waiter == waiter && waiter->work == NULL);
+    wheel_cancel(&context->server->waiters->wheel, &waiter->timer);
+    waiter->deadline = deadline;
+    arm(context->server->waiters, waiter);
 }
 
 static enum dueq_status join_jobs(struct context *context, struct job_waits *jobs, size_t first,
@@ -321,6 +363,11 @@ enum outcome waiters_wait_for_jobs(struct context *context, struct job_waits *jo
     }
     waiter->jobs = jobs;
     return begin_wait(context, waiter, deadline);
+}
+
+int64_t waiters_since(const struct waiter *waiter)
+{
+    return waiter == NULL ? DUEQ_NEVER : waiter->since;
 }
 
 const struct job_waits *waiters_jobs_of(const struct waiter *waiter)
@@ -378,6 +425,7 @@ static void release(struct server *server, struct waiter *waiter)
     wheel_cancel(&server->waiters->wheel, &waiter->timer);
     leave_queues(server->waiters, waiter);
     waiter->session->waiter = NULL;
+    hashing_end(server, waiter->session);
     server->waiters->count--;
     long_work_release(server, waiter->work);
     job_waits_free(&server->waiters->jobs, server->store, waiter->jobs);
@@ -429,12 +477,12 @@ static bool serve_entry(struct server *server, struct wait_entry *entry)
     struct session *session = waiter->session;
     bool served;
 
-    if (waiter->takes_for_good) {
+    if (waiter->takes_for_good || session->is_inside) {
         session_check_blocked_peer(session);
         if (session->waiter == NULL)
             return true;
     }
-    if (entry->queue->space != SPACE_TOPICS &&
+    if (entry->queue->space < SPACE_TOPICS &&
         long_works_hold(server, session, &waiter->request)) {
         server->waiters->put_off[entry->queue->space] = true;
         return false;
@@ -477,6 +525,30 @@ static void serve_topic(struct server *server, struct wait_queue *queue)
     unpin(waiters, queue);
 }
 
+/* Each waits for events after a number of its own, and takes them from nobody. */
+static void serve_events(struct server *server, struct wait_queue *queue)
+{
+    struct waiters *waiters = server->waiters;
+    struct wait_entry *entry;
+
+    while (queue->next != NULL || queue->again) {
+        if (queue->next == NULL) {
+            queue->again = false;
+            queue->next = queue->entries[KEYS_NONE];
+            continue;
+        }
+        if (!may_serve(server)) {
+            waiters->events_cut = queue;
+            return;
+        }
+        entry = queue->next;
+        queue->next = entry->next;
+        waiters->serves++;
+        serve_entry(server, entry);
+    }
+    unpin(waiters, queue);
+}
+
 static void serve_key(struct server *server, struct wait_queue *queue)
 {
     struct wait_entry *entry;
@@ -497,8 +569,11 @@ static void serve_queue(struct server *server, struct wait_queue *queue)
 {
     server->waiters->steps++;
     queue->pinned = true;
+    queue->again = true; /* from its first waiter on */
     if (queue->space == SPACE_TOPICS)
         serve_topic(server, queue);
+    else if (queue->space == SPACE_EVENTS)
+        serve_events(server, queue);
     else
         serve_key(server, queue);
 }
@@ -508,7 +583,9 @@ static void serve_name(struct server *server, unsigned space, struct dueq_slice 
     struct wait_queue *queue =
         server->waiters->count == 0 ? NULL : find_queue(server->waiters, space, name);
 
-    if (queue != NULL && !queue->pinned)
+    if (queue != NULL && queue->pinned)
+        queue->again = true;
+    else if (queue != NULL)
         serve_queue(server, queue);
 }
 
@@ -542,6 +619,29 @@ static bool serve_next_topic(struct server *server)
         serve_name(server, SPACE_TOPICS, topic);
     else
         return false;
+    return true;
+}
+
+/* The same of events: nothing is written for them. */
+static bool serve_next_events(struct server *server)
+{
+    struct waiters *waiters = server->waiters;
+    struct wait_queue *queue = waiters->events_cut;
+    struct dueq_slice topic;
+
+    if (server->store == NULL)
+        return false;
+    store_watch_events(server->store, waiters->queues[SPACE_EVENTS] != NULL);
+    if (queue != NULL) {
+        if (!may_serve(server))
+            return false;
+        waiters->events_cut = NULL;
+        serve_events(server, queue);
+        return true;
+    }
+    if (store_next_events(server->store, &topic) != DUEQ_OK)
+        return false;
+    serve_name(server, SPACE_EVENTS, topic);
     return true;
 }
 
@@ -655,13 +755,15 @@ static void serve_ends(struct server *server)
 void waiters_serve(struct server *server)
 {
     do
-        while (serve_next_topic(server))
+        while (serve_next_topic(server) || serve_next_events(server))
             ;
     while (serve_changes(server));
     if (server->waiters->count > 0 && may_write(server))
         sweep_databases(server);
-    if (server->store != NULL)
-        serve_ends(server);
+    if (server->store == NULL)
+        return;
+    serve_ends(server);
+    notifications_publish_jobs(server);
 }
 
 void waiters_expire(struct server *server)
@@ -696,6 +798,7 @@ void waiters_unblock(struct server *server, struct session *session, bool with_e
     session_resume(session);
 }
 
+/* What is cut is served in the next turn, unless there is no store by then: is_cut tells. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now)
 {
     int64_t next = wheel_next(&waiters->wheel);

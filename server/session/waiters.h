@@ -29,6 +29,13 @@ enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_
  * change of one of them that has the type wakes the session. */
 enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type, size_t first,
                                    size_t count, int64_t deadline);
+/* The same until the topic has kept another event, or keeps none any more. All who wait for the
+ * topic then run again. `after`: what waiters_after says then. */
+enum outcome waiters_wait_for_events(struct context *context, struct dueq_slice topic,
+                                     uint64_t after, int64_t deadline);
+uint64_t waiters_after(const struct waiter *waiter);
+/* When it runs again: another deadline takes the place of the one it had. */
+void waiters_set_deadline(struct context *context, int64_t deadline);
 /* The `*count` arguments from `*first` on which a blocking command must look at: all of them at
  * first; when it runs again, the one that changed. */
 void waiters_select_changed(const struct context *context, size_t *first, size_t *count);
@@ -38,6 +45,8 @@ void waiters_select_changed(const struct context *context, size_t *first, size_t
  * ids are `count` arguments from `first` on. Owns `jobs` from here on, also when it fails. */
 enum outcome waiters_wait_for_jobs(struct context *context, struct job_waits *jobs,
                                    size_t first, size_t count, int64_t deadline);
+/* When it began to wait, on the queue's clock; DUEQ_NEVER: waiter is NULL. */
+int64_t waiters_since(const struct waiter *waiter);
 /* What the waiter knows of its jobs. */
 const struct job_waits *waiters_jobs_of(const struct waiter *waiter);
 

@@ -88,7 +88,7 @@ void slowlog_note(const struct context *context, uint64_t usec)
     entry->id = slowlog->next_id++;
     DL_PREPEND(slowlog->entries, entry);
     slowlog->count++;
-    while (slowlog->count > (size_t)config->slowlog_max_len)
+    while (slowlog->count > (uint64_t)config->slowlog_max_len)
         drop_last(slowlog);
 }
 

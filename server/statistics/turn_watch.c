@@ -1,5 +1,7 @@
 #include "server/statistics/turn_watch.h"
 
+#include "storage/spans.h"
+
 #include <string.h>
 
 void turn_watch_begin(struct turn_watch *watch, uint64_t now, uint64_t cpu)
@@ -29,6 +31,7 @@ void turn_watch_end(struct turn_watch *watch, uint64_t cpu)
 {
     watch->now.cpu_usec = cpu - watch->cpu_began;
     watch->now.usec = watch->marked - watch->began;
+    spans_note(&watch->took, watch->now.usec);
     watch->long_turns += watch->now.usec >= TURN_LONG_USEC;
     watch->busy_turns += watch->now.cpu_usec >= TURN_LONG_USEC;
     if (watch->now.usec > watch->longest.usec)

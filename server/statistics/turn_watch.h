@@ -5,6 +5,8 @@
 #ifndef DUEQ_TURN_WATCH_H
 #define DUEQ_TURN_WATCH_H
 
+#include "storage/stats.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,8 +44,9 @@ struct turn_watch {
     uint64_t seen; /* the end of its last command: a look at the clock that costs nothing */
     uint64_t cpu_began;
     struct turn now, longest, busiest;
-    uint64_t long_turns; /* of TURN_LONG_USEC and more */
-    uint64_t busy_turns; /* with so much of it on the processor */
+    uint64_t long_turns;    /* of TURN_LONG_USEC and more */
+    uint64_t busy_turns;    /* with so much of it on the processor */
+    struct dueq_spans took; /* us: all turns since the start */
 };
 
 /* The loop has something to do; no turn has begun. */
@@ -58,7 +61,7 @@ void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now
 void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec,
                         uint64_t now);
 void turn_watch_end(struct turn_watch *watch, uint64_t cpu);
-/* Forgets the longest and the busiest turn. */
+/* Forgets the longest and the busiest turn, and how many were long. */
 void turn_watch_reset(struct turn_watch *watch);
 
 /* The part of the turn that took the longest. */

@@ -19,7 +19,8 @@ const char *keys_encoding_name(enum keys_encoding encoding); /* "raw", "int", ..
 
 /* ---- the keys of one store, for storage/store.c */
 
-/* `kv` must outlive *ret_keys. DUEQ_NOMEM, DUEQ_CORRUPT, or a failure of the store. */
+/* `kv` must outlive *ret_keys. DUEQ_NOMEM, DUEQ_CORRUPT, or a failure of the store.
+ * DUEQ_FORMAT: there are keys, and this build knows none (storage/keys_none.c). */
 enum dueq_status keys_new(struct kv *kv, struct keys **ret_keys);
 void keys_free(struct keys *keys); /* saves nothing; NULL is fine */
 void keys_save(struct keys *keys); /* before each kv_commit: writes changed entries */

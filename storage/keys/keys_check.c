@@ -132,45 +132,20 @@ static void audit_order_of(struct audit *audit, struct dueq_slice name, struct d
                  "a member is not in the order by scores", name);
 }
 
-/* Does the record have the form of a member, and the key that its name asks for? */
-static bool is_member(struct audit *audit, struct dueq_slice key, struct dueq_slice record)
-{
-    struct dueq_slice name, value;
-    struct kv_key own;
-    uint64_t size;
-
-    if (key.size < MEMBER_KEY_FIXED || record.size == 0 ||
-        (key.size == KV_KEY_MAX) != (*(const uint8_t *)record.data == 1))
-        return false;
-    if (key.size == KV_KEY_MAX) {
-        if (record.size < 9)
-            return false;
-        size = bytes_read_u64((const uint8_t *)record.data + 1);
-        if (size > record.size - 9)
-            return false;
-    }
-    member_read(key, record, &name, &value);
-    own = object_key_prefix(TABLE_MEMBER, audit->entry->object);
-    name_hash_append(&own, name_hash(audit->keys, name));
-    if (name.size > 0)
-        kv_key_name(&own, name, audit->keys->seed);
-    return dueq_slice_equal(kv_key_slice(&own), key);
-}
-
 static bool at_member(void *arg, struct dueq_slice key, struct dueq_slice record)
 {
     struct audit *audit = arg;
     struct dueq_slice name, value;
 
-    if (!is_member(audit, key, record)) {
+    if (!member_is_sound(audit->keys, audit->entry, key, record)) {
         blame(audit, false, "a member does not read");
         return true;
     }
     if (is_cut(audit, key, record))
         return true;
     audit->elements++;
-    member_read(key, record, &name, &value);
-    if (audit->record.type == KEYS_ZSET)
+    if (member_read(audit->record.type, key, record, &name, &value) &&
+        audit->record.type == KEYS_ZSET)
         audit_order_of(audit, name, value);
     return true;
 }
@@ -274,23 +249,6 @@ static void audit_expiry(struct audit *audit)
           "a key that expires is not among those that do");
 }
 
-/* An entry as an open one would be. NULL: out of memory. */
-static struct keys_entry *make_entry(const struct audit *audit, uint64_t physical)
-{
-    struct dueq_slice name = audit->record.name;
-    struct keys_entry *entry = calloc(1, sizeof(*entry) + name.size);
-
-    if (entry == NULL)
-        return NULL;
-    entry_record_load(entry, &audit->record);
-    entry->physical = physical;
-    entry->hash = name_hash(audit->keys, name);
-    entry->name_size = name.size;
-    if (name.size > 0)
-        memcpy(entry->name, name.data, name.size);
-    return entry;
-}
-
 static void audit_key(struct audit *audit, struct dueq_slice key)
 {
     struct kv_key own;
@@ -310,13 +268,13 @@ static bool at_key(void *arg, struct dueq_slice key, struct dueq_slice value)
     struct audit *audit = arg;
     uint64_t physical = bytes_read_u64((const uint8_t *)key.data + 1);
 
-    if (key.size < ENTRY_RECORD_KEY_FIXED || !entry_record_read(key, value, &audit->record)) {
+    if (!entry_record_read(key, value, &audit->record)) {
         audit->unreadable = true;
         findings_add(audit->findings, "a key does not read", "database %u", audit->database);
         return true;
     }
     audit->found[audit->database].keys++;
-    audit->entry = make_entry(audit, physical);
+    audit->entry = entry_record_open(audit->keys, physical, &audit->record);
     if (audit->entry == NULL) {
         findings_stop(audit->findings, DUEQ_NOMEM);
         return false;
@@ -410,7 +368,7 @@ static bool at_flushed(void *arg, struct dueq_slice key, struct dueq_slice value
     struct audit *audit = arg;
     struct entry_record record;
 
-    if (key.size < ENTRY_RECORD_KEY_FIXED || !entry_record_read(key, value, &record))
+    if (!entry_record_read(key, value, &record))
         findings_add(audit->findings, "a key does not read", "a flushed database");
     else if (!record.packed)
         add_object(audit, record.object);
@@ -448,11 +406,11 @@ static bool at_garbage(void *arg, struct dueq_slice key, struct dueq_slice value
 {
     struct audit *audit = arg;
     const uint8_t *bytes = key.data;
-    uint8_t kind = key.size == 10 ? bytes[9] : 0;
-    uint64_t id = key.size == 10 ? bytes_read_u64(bytes + 1) : 0;
+    bool reads = garbage_record_reads(key);
+    uint8_t kind = reads ? bytes[9] : 0;
+    uint64_t id = reads ? bytes_read_u64(bytes + 1) : 0;
 
-    if (kind == 0 || (kind > KEYS_HASH && kind < GARBAGE_CUTS) ||
-        ((kind == GARBAGE_HEAD || kind == GARBAGE_TAIL) && value.size != 16))
+    if (!reads || ((kind == GARBAGE_HEAD || kind == GARBAGE_TAIL) && value.size != 16))
         findings_add(audit->findings, "what is to be erased does not read", "table g");
     else if (kind <= KEYS_HASH && id_list_has(&audit->objects, id))
         findings_add(audit->findings, "the value of a key is to be erased",

@@ -189,7 +189,8 @@ static enum dueq_status take_member(struct slice *slice, struct keys_entry *owne
         removal->edge = cuts->to;
         return DUEQ_OK;
     }
-    member_read(key, kv_cursor_value(at), &member.member, &value);
+    if (!member_read(owner->type, key, kv_cursor_value(at), &member.member, &value))
+        return DUEQ_CORRUPT;
     kv_key_copy(&removal->edge, key);
     kv_key_follow(&removal->edge);
     take(slice, &member);

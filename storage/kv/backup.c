@@ -1,18 +1,26 @@
 #include "storage/kv/backup.h"
 
+#include "storage/kv/archive_file.h"
+#include "storage/kv/backup_label.h"
 #include "storage/kv/data_dir.h"
+#include "storage/kv/backup_increment.h"
 #include "storage/kv/kv_internal.h"
 #include "storage/kv/lmdb_backup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { NAME_ROOM = 32 /* of a path: for what stands after that of the directory */ };
+enum {
+    NAME_ROOM = 32, /* of a path: for what stands after that of the directory */
+    ARCHIVE_PAUSE_MS = 10
+};
 
 /* ---- the thread */
 
@@ -27,14 +35,41 @@ static const char *path_in(const char *dir, const char *name, char *path)
     return path;
 }
 
+/* Segments of an increment, and what a kill has left of one. */
+static void remove_segments(const struct kv_backup *backup)
+{
+    DIR *dir = opendir(backup->partial);
+    struct dirent *found;
+    char path[PATH_MAX];
+    struct archive_name parts;
+
+    while (dir != NULL && (found = readdir(dir)) != NULL) {
+        char *end = strstr(found->d_name, DUEQ_BACKUP_PARTIAL);
+
+        if (end != NULL)
+            *end = '\0'; /* a copy that a kill left */
+        if (!archive_name_read(found->d_name, &parts) ||
+            parts.store != archive_store(backup->seed))
+            continue;
+        if (end != NULL)
+            *end = DUEQ_BACKUP_PARTIAL[0];
+        if (snprintf(path, sizeof(path), "%s/%s", backup->partial, found->d_name) <
+            (int)sizeof(path))
+            backup->io->unlink(backup->io->arg, path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 /* 0, also when there is none; or errno. A directory with other files stays: somebody has used
  * it. */
 static int remove_partial(const struct kv_backup *backup)
 {
-    static const char *const names[] = {"data.mdb", "FORMAT"};
+    static const char *const names[] = {"data.mdb", BACKUP_LABEL_FILE, "FORMAT"};
     const struct dueq_io *io = backup->io;
     char path[PATH_MAX];
 
+    remove_segments(backup);
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (access(path_in(backup->partial, names[i], path), F_OK) == 0 &&
             io->unlink(io->arg, path) != 0)
@@ -64,9 +99,8 @@ static bool goes_on(void *arg, uint64_t copied)
     return copied >= backup->size || has_space(backup, 0);
 }
 
-static enum dueq_status fill(struct kv_backup *backup)
+static enum dueq_status copy_store(struct kv_backup *backup)
 {
-    const struct dueq_io *io = backup->io;
     char path[PATH_MAX];
     enum dueq_status status;
 
@@ -74,8 +108,65 @@ static enum dueq_status fill(struct kv_backup *backup)
         return DUEQ_FULL;
     status = lmdb_backup_write(backup->source, path_in(backup->partial, "data.mdb", path),
                                goes_on, backup);
-    if (status == DUEQ_BUSY && backup->full)
-        return DUEQ_FULL;
+    return status == DUEQ_BUSY && backup->full ? DUEQ_FULL : status;
+}
+
+/* Waits until the last record is in the archive: its thread works on it, or has failed. */
+static enum dueq_status await_archive(struct kv_backup *backup)
+{
+    const struct timespec pause = {0, ARCHIVE_PAUSE_MS * 1000000L};
+    const struct kv *kv = backup->kv;
+    struct dueq_archive_stats stats;
+
+    while (journal_archived_lsn(kv->journal) < backup->lsn) {
+        archive_get_stats(kv->archive, &stats);
+        if (stats.status != DUEQ_OK && stats.status != DUEQ_NOTFOUND)
+            return stats.status;
+        if (atomic_load(&backup->stop))
+            return DUEQ_BUSY;
+        nanosleep(&pause, NULL);
+    }
+    return DUEQ_OK;
+}
+
+static enum dueq_status copy_segments(struct kv_backup *backup)
+{
+    const struct kv *kv = backup->kv;
+    struct increment increment = {.io = backup->io,
+                                  .archive = archive_dir(kv->archive),
+                                  .dir = backup->partial,
+                                  .seed = backup->seed,
+                                  .history = backup->history,
+                                  .disk_reserve = backup->disk_reserve,
+                                  .goes_on = goes_on,
+                                  .arg = backup};
+    enum dueq_status status = await_archive(backup);
+
+    if (status == DUEQ_OK)
+        status = increment_write(&increment, backup->base_lsn, backup->lsn);
+    backup->size = increment.bytes;
+    if (status == DUEQ_OK)
+        backup->lsn = increment.last_lsn;
+    return status;
+}
+
+static enum dueq_status write_label(const struct kv_backup *backup)
+{
+    struct backup_label label = {
+        .store = archive_store(backup->seed), .history = backup->history, .lsn = backup->lsn};
+
+    if (backup->base != NULL)
+        snprintf(label.base, sizeof(label.base), "%s", strrchr(backup->base, '/') + 1);
+    return backup_label_write(backup->partial, backup->io, &label);
+}
+
+static enum dueq_status fill(struct kv_backup *backup)
+{
+    const struct dueq_io *io = backup->io;
+    enum dueq_status status = backup->base == NULL ? copy_store(backup) : copy_segments(backup);
+
+    if (status == DUEQ_OK)
+        status = write_label(backup);
     if (status == DUEQ_OK && io->fsync_dir(io->arg, backup->partial) != 0)
         return failure_of(errno);
     return status;
@@ -135,6 +226,8 @@ static void forget(struct kv_backup *backup)
 {
     free(backup->path);
     free(backup->partial);
+    free(backup->base);
+    backup->base = NULL;
     backup->path = NULL;
     backup->partial = NULL;
     backup->known = false;
@@ -156,18 +249,31 @@ static void note_end(struct kv *kv, enum dueq_status status)
     forget(backup);
 }
 
-static enum dueq_status start_thread(struct kv *kv)
+/* Of a whole backup. */
+static enum dueq_status open_source(struct kv *kv)
 {
     struct kv_backup *backup = &kv->backup;
     enum dueq_status status = lmdb_backup_new(kv->lmdb, &backup->source);
 
+    if (status == DUEQ_OK)
+        backup->size = lmdb_backup_size(backup->source);
+    return status;
+}
+
+static enum dueq_status start_thread(struct kv *kv)
+{
+    struct kv_backup *backup = &kv->backup;
+    enum dueq_status status = backup->base == NULL ? open_source(kv) : DUEQ_OK;
+
     if (status != DUEQ_OK)
         return status;
-    backup->size = lmdb_backup_size(backup->source);
     backup->full = false;
+    backup->seed = kv->seed;
+    backup->history = kv->history.id;
     atomic_store(&backup->copied, 0);
     atomic_store(&backup->ended, false);
-    if (pthread_create(&backup->thread, NULL, run_thread, backup) == 0)
+    backup->runs = pthread_create(&backup->thread, NULL, run_thread, backup) == 0;
+    if (backup->runs)
         return DUEQ_OK;
     lmdb_backup_free(kv->lmdb, backup->source);
     backup->source = NULL;
@@ -189,6 +295,7 @@ static void join(struct kv *kv)
     struct kv_backup *backup = &kv->backup;
 
     pthread_join(backup->thread, NULL);
+    backup->runs = false;
     lmdb_backup_free(kv->lmdb, backup->source);
     backup->source = NULL;
 }
@@ -198,7 +305,7 @@ void kv_backup_checkpoint_ended(struct kv *kv)
     struct kv_backup *backup = &kv->backup;
     struct checkpoint_stats checkpoint;
 
-    if (!backup->known || backup->source != NULL)
+    if (!backup->known || backup->runs || backup->base != NULL)
         return;
     checkpoint_get_stats(kv->checkpoint, &checkpoint);
     if (checkpoint.lsn >= backup->wanted_lsn)
@@ -216,8 +323,10 @@ static void go_on_as_asked(struct kv *kv)
     if (!backup->known)
         backup->wanted_lsn = kv->lsn;
     backup->known = true;
-    if (kv->frozen == NULL && kv->since_freeze == 0)
-        start(kv, kv->lsn);
+    if (backup->base != NULL || (kv->frozen == NULL && kv->since_freeze == 0))
+        start(kv, backup->base != NULL ? backup->wanted_lsn : kv->lsn);
+    else if (!checkpoint_has_room(kv->checkpoint))
+        note_end(kv, DUEQ_FULL); /* the checkpoint may wait for room for ever */
     else if (kv->frozen == NULL)
         kv_freeze(kv);
 }
@@ -228,7 +337,10 @@ void kv_backup_turn(struct kv *kv)
 
     if (backup->path == NULL)
         return;
-    if (backup->source == NULL) {
+    if (backup->base != NULL && backup->known &&
+        journal_end_segment_of(kv->journal, backup->wanted_lsn))
+        kv->early_ends++;
+    if (!backup->runs) {
         go_on_as_asked(kv);
     } else if (atomic_load(&backup->ended)) {
         join(kv);
@@ -241,7 +353,7 @@ void kv_backup_stop(struct kv *kv)
     struct kv_backup *backup = &kv->backup;
 
     atomic_store(&backup->stop, true);
-    if (backup->source != NULL)
+    if (backup->runs)
         join(kv);
     forget(backup);
 }
@@ -276,16 +388,42 @@ static enum dueq_status can_begin(const struct kv *kv, const char *path)
     return lstat(path, &found) == 0 ? DUEQ_DUPLICATE : DUEQ_OK;
 }
 
+/* Is it a backup of this store, and of this history, that an increment can go on from? */
+static enum dueq_status read_base(const struct kv *kv, const char *base, uint64_t *ret_lsn)
+{
+    struct backup_label label;
+
+    if (kv->archive == NULL)
+        return DUEQ_WRONGSTATE;
+    if (strrchr(base, '/') == NULL || strlen(strrchr(base, '/') + 1) >= sizeof(label.base) ||
+        !backup_label_read(base, &label))
+        return DUEQ_NOTFOUND;
+    if (label.store != archive_store(kv->seed) || label.history != kv->history.id ||
+        label.lsn > kv->lsn)
+        return DUEQ_STALE;
+    *ret_lsn = label.lsn;
+    return DUEQ_OK;
+}
+
 enum dueq_status kv_backup(struct kv *kv, const char *path)
+{
+    return kv_backup_from(kv, path, NULL);
+}
+
+enum dueq_status kv_backup_from(struct kv *kv, const char *path, const char *base)
 {
     struct kv_backup *backup = &kv->backup;
     enum dueq_status status = kv_failed(kv) ? kv->status : can_begin(kv, path);
 
+    if (status == DUEQ_OK && base != NULL)
+        status = read_base(kv, base, &backup->base_lsn);
     if (status != DUEQ_OK)
         return status;
     backup->path = strdup(path);
     backup->partial = joined(path, DUEQ_BACKUP_PARTIAL);
-    if (backup->path == NULL || backup->partial == NULL) {
+    backup->base = base == NULL ? NULL : strdup(base);
+    if (backup->path == NULL || backup->partial == NULL ||
+        (base != NULL && backup->base == NULL)) {
         forget(backup);
         return DUEQ_NOMEM;
     }

@@ -15,9 +15,12 @@ struct kv;
 struct lmdb_backup;
 
 struct kv_backup {
-    char *path;    /* of the complete backup; NULL: none is asked for and none runs */
-    char *partial; /* of the directory that it is made in */
-    bool known;    /* wanted_lsn is */
+    char *path;        /* of the complete backup; NULL: none is asked for and none runs */
+    char *partial;     /* of the directory that it is made in */
+    char *base;        /* path of what an increment goes on from; NULL: a whole backup */
+    bool known;        /* wanted_lsn is */
+    bool runs;         /* the thread */
+    uint64_t base_lsn; /* of the increment's base */
     uint64_t wanted_lsn, lsn;   /* what it must contain; what it contains */
     struct lmdb_backup *source; /* NULL: the thread does not run yet */
     uint64_t began;             /* monotonic usec */
@@ -27,6 +30,7 @@ struct kv_backup {
     const struct dueq_io *io;
     void *kv; /* for kv_on_notice */
     uint64_t disk_reserve, size;
+    uint64_t seed, history;
     pthread_t thread;
     enum dueq_status status; /* when `ended` */
     bool full;

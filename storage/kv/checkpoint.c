@@ -3,6 +3,7 @@
 #include "storage/kv/fold.h"
 #include "storage/kv/memtable/chunk_pool.h"
 #include "storage/kv/merge.h"
+#include "storage/spans.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -368,6 +369,7 @@ static void finish(struct checkpoint *checkpoint, enum dueq_status status, uint6
     if (status == DUEQ_OK) {
         checkpoint->stats.count++;
         checkpoint->stats.usec_last = usec;
+        spans_note(&checkpoint->stats.took, usec / 1000);
         checkpoint->stats.lsn = checkpoint->mark.lsn;
         checkpoint->table = NULL;
         atomic_store(&checkpoint->running, false);

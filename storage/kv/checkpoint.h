@@ -54,6 +54,7 @@ bool checkpoint_has_room(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
     uint64_t count, usec_last, failures, lsn;
+    struct dueq_spans took;             /* ms */
     uint64_t runs, run_records, folded; /* folded: records */
     struct lmdb_room room;              /* at the end of the last checkpoint */
 };

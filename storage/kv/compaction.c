@@ -47,7 +47,8 @@ static bool has_disk_space(const struct kv *kv)
 {
     uint64_t available, needed = compact_size(kv) + kv->options.disk_reserve_bytes;
 
-    return kv->io->free_bytes(kv->io->arg, kv->dir, &available) == 0 && available >= needed;
+    return kv->io->free_bytes(kv->io->arg, lmdb_place(kv->lmdb), &available) == 0 &&
+           available >= needed;
 }
 
 /* ---- one compaction */

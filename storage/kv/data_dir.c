@@ -82,6 +82,48 @@ enum dueq_status data_dir_lock(const char *dir, const struct dueq_io *io, int *r
     return DUEQ_OK;
 }
 
+/* Of a later version, or damaged? */
+static enum dueq_status check_damaged_format(int fd, const char *dir, struct dueq_error *error)
+{
+    char found[64] = "";
+    ssize_t size = pread(fd, found, sizeof(found) - 1, 0);
+    unsigned version = 0;
+
+    if (size > 0 && strcmp(found, format) == 0)
+        return DUEQ_OK;
+    if (size > 0 && sscanf(found, "dueq %u\n", &version) == 1 && version > 1 &&
+        strlen(found) < sizeof("dueq 1000\n"))
+        return dueq_fail(error, DUEQ_FORMAT,
+                         "%s/FORMAT says that version %u wrote it: use the dueq that wrote it",
+                         dir, version);
+    return dueq_fail(error, DUEQ_CORRUPT, "FORMAT is damaged");
+}
+
+enum dueq_status data_dir_lock_to_read(const char *dir, int *ret_fd, struct dueq_error *error)
+{
+    char path[PATH_MAX];
+    enum dueq_status status;
+    int fd;
+
+    *ret_fd = -1;
+    if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
+        return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dueq_fail(error, errno == ENOENT ? DUEQ_CORRUPT : DUEQ_IO, "FORMAT: %s",
+                         strerror(errno));
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        close(fd);
+        return dueq_fail(error, DUEQ_LOCKED, "%s is in use by another process", dir);
+    }
+    status = check_damaged_format(fd, dir, error);
+    if (status == DUEQ_FORMAT)
+        close(fd);
+    else
+        *ret_fd = fd;
+    return status;
+}
+
 /* Only a folder that can be read can be found to be empty. */
 static bool is_empty(const char *path)
 {
@@ -97,6 +139,23 @@ static bool is_empty(const char *path)
     return empty;
 }
 
+bool data_dir_has_journal(const char *dir)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.*s/journal", PATH_MAX - 16, dir);
+    return !is_empty(path);
+}
+
+bool data_dir_has_empty_journal(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat named;
+
+    snprintf(path, sizeof(path), "%.*s/journal", PATH_MAX - 16, dir);
+    return stat(path, &named) == 0 && is_empty(path);
+}
+
 bool data_dir_is_new(const char *dir)
 {
     char path[PATH_MAX];
@@ -105,8 +164,7 @@ bool data_dir_is_new(const char *dir)
     snprintf(path, sizeof(path), "%.*s/lock.mdb", PATH_MAX - 16, dir);
     if (lstat(path, &named) == 0 || errno != ENOENT)
         return false;
-    snprintf(path, sizeof(path), "%.*s/journal", PATH_MAX - 16, dir);
-    return is_empty(path);
+    return !data_dir_has_journal(dir);
 }
 
 void data_dir_unlock(int fd)

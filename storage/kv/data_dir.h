@@ -13,9 +13,17 @@
  * DUEQ_FORMAT, DUEQ_IO. */
 enum dueq_status data_dir_lock(const char *dir, const struct dueq_io *io, int *ret_fd,
                                struct dueq_error *error);
+/* Likewise for one who only reads, of a directory that may be damaged; several may. *ret_fd -1:
+ * no lock, because there is no FORMAT. DUEQ_CORRUPT: FORMAT is damaged or missing; *ret_fd is
+ * set, and error says what is wrong. */
+enum dueq_status data_dir_lock_to_read(const char *dir, int *ret_fd, struct dueq_error *error);
 /* True: no store was ever open in it. Then it has no lock.mdb, and no file of a journal; both
  * are made after data.mdb, whose name is on the disk by then. */
 bool data_dir_is_new(const char *dir);
+/* False: there is no file of a journal, so nobody has gone on in this directory. */
+bool data_dir_has_journal(const char *dir);
+/* True: there is the folder of a journal, and nothing in it. */
+bool data_dir_has_empty_journal(const char *dir);
 void data_dir_unlock(int fd); /* closes fd; -1 is fine */
 
 #endif

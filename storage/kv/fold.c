@@ -13,7 +13,10 @@ enum {
     CHECKPOINTS = 24, /* runs of level 0 that become one */
     LEVEL_FROM = 8,   /* of another level */
     RECORDS_DENSE = 32768,
-    RECORDS_SPARSE = 8192 /* each may change a page */
+    RECORDS_SPARSE = 8192, /* each may change a page */
+    /* On a small device: LMDB keeps memory for all pages of its largest transaction. The
+     * records come in the order of keys, so the pages are hardly more in all. */
+    RECORDS_SMALL = 1024
 };
 
 /* One run, at its first record that is not moved yet. */
@@ -360,6 +363,8 @@ bool fold_is_running(const struct fold *fold)
 
 size_t fold_records(const struct fold *fold, const struct run_list *runs)
 {
+    if (lmdb_drops(fold->lmdb))
+        return RECORDS_SMALL;
     return fold->level > 0 || is_dense(fold, runs) ? RECORDS_DENSE : RECORDS_SPARSE;
 }
 

@@ -1,15 +1,14 @@
 #include "storage/kv/gaps.h"
 
 #include "storage/kv/runs.h"
+#include "storage/xxh3.h"
 
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 enum {
-    GAPS = 16384, /* a place for each run and lane, if their hashes differ */
-    BYTES = 40    /* of a key; longer ones have no gaps */
+    GAPS_MOST = 16384, /* a place for each run and lane, if their hashes differ */
+    MEMTABLE_SHARE = 10,
+    BYTES = 40 /* of a key; longer ones have no gaps */
 };
 
 struct gap {
@@ -20,7 +19,8 @@ struct gap {
 
 static struct gap *place_of(const struct gaps *gaps, uint64_t run, struct dueq_slice key)
 {
-    return &gaps->space[XXH3_64bits_withSeed(key.data, runs_lane_size(key), run) % GAPS];
+    return &gaps->space[XXH3_64bits_withSeed(key.data, runs_lane_size(key), run) %
+                        gaps->places];
 }
 
 static bool is_of_lane(const struct gap *gap, uint64_t run, struct dueq_slice key)
@@ -38,6 +38,13 @@ static struct dueq_slice from_of(const struct gap *gap)
 static struct dueq_slice end_of(const struct gap *gap)
 {
     return dueq_slice(gap->end, gap->end_size);
+}
+
+void gaps_init(struct gaps *gaps, size_t memtable_bytes)
+{
+    size_t places = memtable_bytes / MEMTABLE_SHARE / sizeof(struct gap) + 1;
+
+    *gaps = (struct gaps){.places = places < GAPS_MOST ? places : GAPS_MOST};
 }
 
 void gaps_release(struct gaps *gaps)
@@ -68,7 +75,7 @@ void gaps_note(struct gaps *gaps, uint64_t run, struct dueq_slice key, struct du
     if (key.size > BYTES || end.size > BYTES)
         return;
     if (gaps->space == NULL)
-        gaps->space = calloc(GAPS, sizeof(*gaps->space));
+        gaps->space = calloc(gaps->places, sizeof(*gaps->space));
     if (gaps->space == NULL)
         return;
     gap = place_of(gaps, run, key);

@@ -9,14 +9,18 @@
 #include "storage/slice.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct gap;
 
 struct gaps {
     struct gap *space; /* NULL: none yet */
+    size_t places;
 };
 
+/* A tenth of the memory of a memtable at most, 1.5 MiB at most. */
+void gaps_init(struct gaps *gaps, size_t memtable_bytes);
 void gaps_release(struct gaps *gaps);
 
 /* True: the run has nothing from `key` on up to *ret_end, which lives until the next note.

@@ -1,10 +1,9 @@
 #include "storage/kv/key.h"
 
 #include "storage/bytes.h"
+#include "storage/xxh3.h"
 
 #include <assert.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { FOLD_HASH = 16 };
 

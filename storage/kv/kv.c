@@ -15,6 +15,7 @@ enum {
     IDLE_TURNS = 20,       /* idle calls before an idle checkpoint */
     IDLE_MEMTABLE = 1024 * 1024, /* bytes that make an idle checkpoint worth its cost */
     IDLE_JOURNAL = 8 * 1024 * 1024,
+    EARLY_ENDS = 4, /* segments that are not full, before a checkpoint frees their files */
     /* the sync thread writes records from this part of a segment on */
     LATER_SHARE = 64,
     FILTERS_MOST = 16 * 1024 * 1024, /* bytes, of all runs together */
@@ -32,6 +33,11 @@ static enum dueq_status fail(struct kv *kv, enum dueq_status status, const char 
         snprintf(kv->failure, sizeof(kv->failure), "%s", why);
     }
     return kv->status;
+}
+
+void kv_give_up(struct kv *kv, enum dueq_status status)
+{
+    fail(kv, status, status == DUEQ_IO ? lmdb_error_text(kv->lmdb) : dueq_status_text(status));
 }
 
 void kv_on_notice(void *arg)
@@ -405,7 +411,8 @@ static void renew_snapshot(struct kv *kv)
 
 struct checkpoint_mark kv_mark(const struct kv *kv)
 {
-    return (struct checkpoint_mark){.lsn = kv->lsn, .time = kv->time_floor, .seed = kv->seed};
+    return (struct checkpoint_mark){
+        .lsn = kv->lsn, .time = kv->time_floor, .seed = kv->seed, .history = kv->history};
 }
 
 void kv_freeze(struct kv *kv)
@@ -426,6 +433,7 @@ void kv_freeze(struct kv *kv)
     kv_room_freeze(kv);
     kv->levels++;
     kv->since_freeze = 0;
+    kv->early_ends = 0;
     kv->paced = (struct kv_paced){0, 0};
     kv->frozen_at = kv->io->monotonic_usec(kv->io->arg);
     kv->passed_then = kv->stats.tombstones_passed;
@@ -665,6 +673,11 @@ uint64_t kv_seed(const struct kv *kv)
     return kv->seed;
 }
 
+uint64_t kv_epoch(const struct kv *kv)
+{
+    return history_epoch(kv->history.id);
+}
+
 uint64_t kv_memtable_limit(const struct kv *kv)
 {
     return kv->options.memtable_bytes;
@@ -713,6 +726,31 @@ static void free_last_segment(struct kv *kv)
     checkpoint_wake(kv->checkpoint);
 }
 
+/* A segment that ends early has a whole file, which only a checkpoint frees; records that come
+ * slowly would fill the disk with such files long before they are worth a checkpoint.
+ * Segments that wait for the archive are given up when the disk is full; without a change there
+ * is no checkpoint that would trim them. */
+static void tend_archive(struct kv *kv)
+{
+    if (kv->archive == NULL)
+        return;
+    if (archive_wants_switch(kv->archive) && journal_switch(kv->journal))
+        kv->early_ends++;
+    if (kv->early_ends >= EARLY_ENDS)
+        kv_freeze(kv);
+    if (journal_wants_trim(kv->journal) && kv->frozen == NULL && kv->since_freeze == 0 &&
+        kv_batch_bytes(kv) == 0) {
+        journal_trim(kv->journal, kv->lsn);
+        checkpoint_wake(kv->checkpoint);
+    }
+}
+
+void kv_drop_pages(struct kv *kv)
+{
+    if (kv->options.drop_pages && !kv_failed(kv))
+        lmdb_drop(kv->lmdb);
+}
+
 void kv_maintain(struct kv *kv, bool idle)
 {
     if (kv_failed(kv))
@@ -721,8 +759,8 @@ void kv_maintain(struct kv *kv, bool idle)
     release_frozen(kv);
     renew_snapshot(kv);
     kv_backup_turn(kv);
-    if (kv_room_check(kv) && kv->options.drop_pages)
-        lmdb_drop(kv->lmdb);
+    if (kv_room_check(kv))
+        kv_drop_pages(kv);
     kv_room_ahead(kv);
     kv->large_waits = false;
     kv->idle_turns = idle ? kv->idle_turns + 1 : 0;
@@ -730,6 +768,7 @@ void kv_maintain(struct kv *kv, bool idle)
     if (kv_pressure(kv) >= KV_PRESSURE_FULL)
         checkpoint_hurry(kv->checkpoint);
     free_last_segment(kv);
+    tend_archive(kv);
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
         journal_wants_trim(kv->journal))
         kv_freeze(kv);
@@ -773,6 +812,18 @@ enum dueq_status kv_checkpoint(struct kv *kv)
     return done ? DUEQ_OK : DUEQ_FULL;
 }
 
+/* Of the disk that has less: data.mdb may be a link to another one. 0: it is not known. */
+static uint64_t free_bytes(const struct kv *kv)
+{
+    const struct dueq_io *io = kv->io;
+    uint64_t here, there;
+
+    if (io->free_bytes(io->arg, kv->dir, &here) != 0 ||
+        io->free_bytes(io->arg, lmdb_place(kv->lmdb), &there) != 0)
+        return 0;
+    return here < there ? here : there;
+}
+
 void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
 {
     struct checkpoint_stats checkpoint;
@@ -790,6 +841,7 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     ret_stats->syncs = journal.syncs;
     ret_stats->sync_usec_total = journal.sync_usec_total;
     ret_stats->sync_usec_max = journal.sync_usec_max;
+    ret_stats->sync_spans = journal.syncs_took;
     ret_stats->memtable_bytes = memtable_reserved(kv->active);
     ret_stats->memtable_entries = memtable_entries(kv->active);
     ret_stats->frozen_bytes = kv->frozen == NULL ? 0 : memtable_reserved(kv->frozen);
@@ -799,6 +851,7 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     ret_stats->mapped_bytes += chunk_pool_bytes(kv->chunks);
     ret_stats->checkpoints = checkpoint.count;
     ret_stats->checkpoint_usec_last = checkpoint.usec_last;
+    ret_stats->checkpoint_spans = checkpoint.took;
     ret_stats->checkpoint_failures = checkpoint.failures;
     ret_stats->runs = checkpoint.runs;
     ret_stats->folded_records = checkpoint.folded;
@@ -807,11 +860,13 @@ void kv_get_stats(const struct kv *kv, struct dueq_stats *ret_stats)
     ret_stats->map_bytes = kv->options.map_bytes;
     ret_stats->map_used_bytes = checkpoint.room.used;
     ret_stats->data_file_bytes = kv->room.data.file;
-    if (kv->io->free_bytes(kv->io->arg, kv->dir, &ret_stats->disk_free_bytes) != 0)
-        ret_stats->disk_free_bytes = 0;
+    ret_stats->disk_free_bytes = free_bytes(kv);
     ret_stats->full = kv->state == KV_FULL;
     kv_compaction_get_stats(kv, ret_stats);
     kv_backup_get_stats(kv, ret_stats);
+    ret_stats->archive = (struct dueq_archive_stats){.on = kv->archive != NULL};
+    if (kv->archive != NULL)
+        archive_get_stats(kv->archive, &ret_stats->archive);
 }
 
 enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records)

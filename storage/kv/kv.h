@@ -155,6 +155,9 @@ enum dueq_status kv_status(const struct kv *kv);
 /* The failure in words: which call on which file, errno; "" while the store is sound. Lives as
  * long as kv. */
 const char *kv_failure(const struct kv *kv);
+/* The caller has changed a part of what belongs together and cannot go on: the store fails, and
+ * nothing since the last commit becomes durable. */
+void kv_give_up(struct kv *kv, enum dueq_status status);
 
 /* After a read that returned DUEQ_CORRUPT or DUEQ_IO: the page of data.mdb, and what is wrong
  * with it. Lives until the next call. "": no damaged page was found since kv_forget_damage;
@@ -170,6 +173,8 @@ void kv_forget_damage(struct kv *kv);
  * (kv_commit starts the checkpoint of a full memtable.) `idle`: the caller has nothing else to
  * do now. */
 void kv_maintain(struct kv *kv, bool idle);
+/* With options.drop_pages: what was read of data.mdb leaves the memory of the process now. */
+void kv_drop_pages(struct kv *kv);
 /* True: until the store is used or notifies, kv_maintain has nothing to do. */
 bool kv_rests(const struct kv *kv);
 
@@ -186,6 +191,8 @@ enum dueq_status kv_checkpoint(struct kv *kv);
 enum dueq_status kv_compact(struct kv *kv);
 /* As dueq_backup; kv_maintain starts it. */
 enum dueq_status kv_backup(struct kv *kv, const char *path);
+/* As dueq_backup_from; base NULL: as kv_backup. */
+enum dueq_status kv_backup_from(struct kv *kv, const char *path, const char *base);
 void kv_set_auto_compact(struct kv *kv, unsigned percent, uint64_t bytes);
 
 enum dueq_durability kv_durability(const struct kv *kv);
@@ -201,6 +208,10 @@ enum dueq_status kv_check(struct kv *kv, uint64_t *ret_records);
 /* A random number that is made with the directory and never changes; the seed of the hashes of
  * folded keys. */
 uint64_t kv_seed(const struct kv *kv);
+
+/* Of the history (journal/history.h) that commits belong to now. 0 for a directory that was
+ * never copied; greater for one that goes on from a copy of another. */
+uint64_t kv_epoch(const struct kv *kv);
 
 /* Bytes that one memtable may hold: options.memtable_bytes. */
 uint64_t kv_memtable_limit(const struct kv *kv);

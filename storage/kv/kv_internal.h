@@ -2,6 +2,7 @@
 #ifndef DUEQ_KV_INTERNAL_H
 #define DUEQ_KV_INTERNAL_H
 
+#include "storage/kv/archive.h"
 #include "storage/kv/backup.h"
 #include "storage/kv/batch.h"
 #include "storage/kv/checkpoint.h"
@@ -31,6 +32,7 @@ struct kv {
     struct lmdb_store *lmdb;
     struct journal *journal;
     struct checkpoint *checkpoint;
+    struct archive *archive;          /* NULL: there is none */
     struct memtable *active, *frozen; /* frozen: NULL, or being merged into LMDB */
     struct chunk_pool *chunks;        /* of both */
     uint64_t levels;                  /* grows when `active` or `frozen` changes */
@@ -48,14 +50,16 @@ struct kv {
     uint64_t lsn;
     int64_t time_floor;
     uint64_t seed;
-    uint64_t since_freeze; /* journal bytes committed since the last freeze */
-    uint64_t frozen_at;    /* monotonic usec of the last freeze */
-    uint64_t merge_usec;   /* from the last freeze whose checkpoint has ended to that end */
-    struct kv_paced paced; /* what kv_growth_pause has counted */
-    bool large_waits;      /* kv_is_busy has answered true since the last kv_maintain */
-    uint64_t passed_then;  /* tombstones_passed at the last freeze */
-    bool replay_full;      /* LMDB has no room for what is replayed, so it stays in memory */
-    uint64_t segment_seen; /* journal_segment when the checkpoint thread was last woken */
+    struct history history; /* of what is committed now */
+    uint64_t since_freeze;  /* journal bytes committed since the last freeze */
+    uint64_t frozen_at;     /* monotonic usec of the last freeze */
+    uint64_t merge_usec;    /* from the last freeze whose checkpoint has ended to that end */
+    struct kv_paced paced;  /* what kv_growth_pause has counted */
+    bool large_waits;       /* kv_is_busy has answered true since the last kv_maintain */
+    uint64_t passed_then;   /* tombstones_passed at the last freeze */
+    bool replay_full;       /* LMDB has no room for what is replayed, so it stays in memory */
+    uint64_t segment_seen;  /* journal_segment when the checkpoint thread was last woken */
+    unsigned early_ends; /* segments that ended before they were full since the last freeze */
     unsigned idle_turns;
     struct room_state room;
     struct kv_compaction compaction;

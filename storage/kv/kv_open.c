@@ -1,5 +1,6 @@
 /* Opens and closes a store: the lock, LMDB, the replay of the journal into memtables. */
 #include "storage/kv/data_dir.h"
+#include "storage/kv/kv_begin.h"
 #include "storage/kv/kv_internal.h"
 #include "storage/kv/kv_options.h"
 #include "storage/kv/memtable/chunk_pool.h"
@@ -7,8 +8,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { NOTE_MS = 100 }; /* without work, before the journal notes what is durable */
+enum {
+    NOTE_MS = 2000,   /* without work, before the journal notes what is durable */
+    CLOSE_TURNS = 400 /* of 5 ms: a close waits so long for the archive */
+};
 
 /* ---- progress */
 
@@ -102,6 +107,31 @@ static enum dueq_status replay(void *arg, const struct journal_record *record)
 
 /* ---- opening */
 
+/* This directory goes on from a copy, if it is not a new one: what it commits must never be
+ * taken for what the other store commits. `mark` is what was read. */
+static enum dueq_status begin_history(const struct checkpoint_mark *mark,
+                                      struct history *ret_history)
+{
+    const struct history *before = &mark->history;
+    bool empty = before->first_lsn == mark->lsn + 1; /* has no record that is in here */
+    uint64_t epoch = history_epoch(before->id), random;
+
+    if (kv_options_random(&random) != DUEQ_OK)
+        return DUEQ_IO;
+    if (before->id != 0 && mark->lsn > 0)
+        epoch++;
+    *ret_history = (struct history){
+        .id = history_id(epoch < KV_EPOCH_MOST ? epoch : KV_EPOCH_MOST, random),
+        .parent = empty ? before->parent : before->id,
+        .first_lsn = mark->lsn + 1};
+    return DUEQ_OK;
+}
+
+static bool wants_history(const struct kv *kv, const struct checkpoint_mark *mark, bool created)
+{
+    return mark->history.id == 0 || (!created && !data_dir_has_journal(kv->dir));
+}
+
 /* The mark must certainly be on the disk before the segments below it are removed. On a full
  * disk the mark that was read from the disk is enough. */
 static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark *mark)
@@ -111,13 +141,36 @@ static enum dueq_status rewrite_mark(struct kv *kv, const struct checkpoint_mark
     return status == DUEQ_OK ? lmdb_renew(kv->lmdb) : status;
 }
 
-static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
+/* On a full disk the new history is not in the mark, and a later opening would know nothing of
+ * it: a directory of an older version waits for that, one that is a copy must not. */
+static enum dueq_status keep_history(struct kv *kv, const struct checkpoint_mark *mark,
+                                     struct dueq_error *error)
+{
+    struct checkpoint_mark kept;
+    enum dueq_status status = mark_read(kv->lmdb, &kept);
+
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, lmdb_error_text(kv->lmdb));
+    kv->history = kept.history;
+    if (kept.history.id == mark->history.id || kept.history.id == 0)
+        return DUEQ_OK;
+    return dueq_fail(error, DUEQ_FULL,
+                     "%s: the disk or the map is too full to go on from a copy", kv->dir);
+}
+
+/* *ret_mark: what is in the directory, which may just have been created. */
+static enum dueq_status find_mark(struct kv *kv, struct checkpoint_mark *ret_mark,
+                                  bool *ret_created, struct dueq_error *error)
 {
     struct checkpoint_mark mark = {.runs = {.next = 1}};
     enum dueq_status status = kv_options_seed(&kv->options, &mark.seed);
+    uint64_t random;
 
+    if (status == DUEQ_OK)
+        status = kv_options_random(&random);
     if (status != DUEQ_OK)
         return dueq_fail(error, status, "the system gives no random numbers");
+    mark.history = (struct history){.id = history_id(0, random), .first_lsn = 1};
     if (data_dir_is_new(kv->dir))
         status = mark_create(kv->dir, kv->io, &mark, error);
     if (status == DUEQ_OK)
@@ -126,18 +179,50 @@ static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
         return status;
     if (kv->options.drop_pages)
         lmdb_drop_after_commits(kv->lmdb);
-    status = mark_read(kv->lmdb, &mark);
+    status = mark_read(kv->lmdb, ret_mark);
+    *ret_created = status == DUEQ_OK && ret_mark->history.id == mark.history.id;
     if (status == DUEQ_NOTFOUND || (status == DUEQ_CORRUPT && *lmdb_damage(kv->lmdb) == '\0'))
         return dueq_fail(error, DUEQ_CORRUPT, "%s/data.mdb is damaged: it has no %smark",
                          kv->dir, status == DUEQ_NOTFOUND ? "" : "sound ");
+    return status == DUEQ_OK ? DUEQ_OK
+                             : dueq_fail(error, status, "%s/data.mdb: %s", kv->dir,
+                                         lmdb_error_text(kv->lmdb));
+}
+
+/* A history of which a checkpoint has records has written a journal in this directory, which
+ * always has a file from then on: a copy without a journal has no folder for it. */
+static enum dueq_status refuse_emptied(const struct kv *kv, const struct checkpoint_mark *mark,
+                                       struct dueq_error *error)
+{
+    if (mark->history.id == 0 || mark->history.first_lsn > mark->lsn ||
+        !data_dir_has_empty_journal(kv->dir))
+        return DUEQ_OK;
+    return dueq_fail(error, DUEQ_CORRUPT,
+                     "%s/journal is empty: what was written after the last checkpoint is lost. "
+                     "Put its files back, or restore a backup; or, to go on with what data.mdb "
+                     "has, remove the empty directory and start again",
+                     kv->dir);
+}
+
+static enum dueq_status open_lmdb(struct kv *kv, struct dueq_error *error)
+{
+    struct checkpoint_mark mark = {0};
+    bool created = false;
+    enum dueq_status status = find_mark(kv, &mark, &created, error);
+
     if (status == DUEQ_OK)
-        status = rewrite_mark(kv, &mark);
+        status = refuse_emptied(kv, &mark, error);
+    if (status != DUEQ_OK)
+        return status;
+    if (wants_history(kv, &mark, created) && begin_history(&mark, &mark.history) != DUEQ_OK)
+        return dueq_fail(error, DUEQ_IO, "the system gives no random numbers");
+    status = rewrite_mark(kv, &mark);
     if (status != DUEQ_OK)
         return dueq_fail(error, status, "%s/data.mdb: %s", kv->dir, lmdb_error_text(kv->lmdb));
     kv->lsn = mark.lsn;
     kv->time_floor = mark.time;
     kv->seed = mark.seed;
-    return DUEQ_OK;
+    return keep_history(kv, &mark, error);
 }
 
 static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
@@ -148,6 +233,9 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
                                       .interval_ms = options->interval_ms,
                                       .disk_reserve = options->disk_reserve_bytes,
                                       .salt = kv->seed,
+                                      .history = kv->history,
+                                      .archives = options->archive_dir != NULL,
+                                      .max_lag = options->archive_max_lag,
                                       .note_ms = NOTE_MS,
                                       .io = kv->io,
                                       .notify = kv_on_notice,
@@ -171,6 +259,36 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
     return report(kv);
 }
 
+static enum dueq_status start_archive(struct kv *kv)
+{
+    const struct dueq_options *options = &kv->options;
+    struct archive_options archive = {.io = kv->io,
+                                      .dir = options->archive_dir,
+                                      .seed = kv->seed,
+                                      .disk_reserve = options->disk_reserve_bytes,
+                                      .interval_ms = options->archive_interval_ms,
+                                      .notify = kv_on_notice,
+                                      .notify_arg = kv};
+
+    if (options->archive_dir == NULL)
+        return DUEQ_OK;
+    return archive_new(&archive, kv->journal, &kv->archive);
+}
+
+/* The threads besides that of the journal. */
+static enum dueq_status start_threads(struct kv *kv, struct dueq_error *error)
+{
+    enum dueq_status status = checkpoint_new(kv->lmdb, kv->journal, kv->chunks, kv->io,
+                                             kv_on_notice, kv, &kv->checkpoint);
+
+    if (status != DUEQ_OK)
+        return dueq_fail(error, status, "cannot start the checkpoint thread");
+    status = start_archive(kv);
+    kv->options.archive_dir = NULL; /* it is the caller's */
+    return status == DUEQ_OK ? status
+                             : dueq_fail(error, status, "cannot start the archive's thread");
+}
+
 enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
                          struct kv **ret_kv, struct dueq_error *error)
 {
@@ -188,6 +306,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->runs_seen = UINT64_MAX;
     kv->dir = strdup(dir);
     kv->chunks = chunk_pool_new(kv->options.memtable_bytes);
+    gaps_init(&kv->gaps, kv->options.memtable_bytes);
     kv->active = kv->chunks == NULL ? NULL : memtable_new(kv->chunks);
     status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
                  ? dueq_fail(error, DUEQ_NOMEM, "out of memory")
@@ -196,12 +315,8 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
         status = open_lmdb(kv, error);
     if (status == DUEQ_OK)
         status = open_journal(kv, error);
-    if (status == DUEQ_OK) {
-        status = checkpoint_new(kv->lmdb, kv->journal, kv->chunks, kv->io, kv_on_notice, kv,
-                                &kv->checkpoint);
-        if (status != DUEQ_OK)
-            dueq_fail(error, status, "cannot start the checkpoint thread");
-    }
+    if (status == DUEQ_OK)
+        status = start_threads(kv, error);
     if (status != DUEQ_OK) {
         kv_abandon(kv);
         return status;
@@ -220,6 +335,7 @@ void kv_abandon(struct kv *kv)
     if (kv == NULL)
         return;
     kv_backup_stop(kv);
+    archive_free(kv->archive);
     checkpoint_free(kv->checkpoint);
     journal_close(kv->journal);
     lmdb_store_close(kv->lmdb);
@@ -236,6 +352,24 @@ void kv_abandon(struct kv *kv)
     free(kv);
 }
 
+/* What is not in the archive by then is archived after the next opening. */
+static void archive_rest(const struct kv *kv)
+{
+    const struct timespec pause = {0, 5 * 1000 * 1000};
+    struct dueq_archive_stats stats;
+    unsigned turns = CLOSE_TURNS;
+
+    if (kv->archive == NULL)
+        return;
+    journal_switch(kv->journal);
+    do {
+        archive_get_stats(kv->archive, &stats);
+        if (stats.status != DUEQ_OK || stats.waiting_segments == 0)
+            return;
+        nanosleep(&pause, NULL);
+    } while (--turns > 0);
+}
+
 /* The memtable contains the changes of the batch, and the journal does not; so with a batch
  * there is no checkpoint. */
 enum dueq_status kv_close(struct kv *kv)
@@ -246,6 +380,8 @@ enum dueq_status kv_close(struct kv *kv)
         return DUEQ_OK;
     kv_backup_stop(kv);
     status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : journal_sync(kv->journal);
+    if (status == DUEQ_OK)
+        archive_rest(kv);
     kv_abandon(kv);
     return status;
 }

@@ -28,11 +28,11 @@ enum dueq_status kv_options_check(const struct dueq_options *options, struct due
     const struct limit limits[] = {
         {"durability", (uint64_t)options->durability, DUEQ_SYNC_ALWAYS, DUEQ_SYNC_NONE},
         {"interval_ms", options->interval_ms, paced ? 1 : 0, paced ? 3600000 : UINT64_MAX},
-        {"memtable_bytes", options->memtable_bytes, 32 * KIB, 4 * GIB},
+        {"memtable_bytes", options->memtable_bytes, 32 * KIB, DUEQ_MEMTABLE_MAX},
         {"segment_bytes", options->segment_bytes, 64 * KIB, GIB},
         {"record_bytes", options->record_bytes, 64 * KIB, DUEQ_RECORD_MAX},
         {"journal_bytes", options->journal_bytes, 128 * KIB, UINT64_MAX},
-        {"map_bytes", options->map_bytes, MIB, 64 * KIB * GIB},
+        {"map_bytes", options->map_bytes, MIB, DUEQ_MAP_MAX},
         {"high_water_percent", options->high_water_percent, 1, 100},
     };
     enum dueq_status status = DUEQ_OK;
@@ -42,12 +42,15 @@ enum dueq_status kv_options_check(const struct dueq_options *options, struct due
     return status;
 }
 
+enum dueq_status kv_options_random(uint64_t *ret_random)
+{
+    return getrandom(ret_random, sizeof(*ret_random), 0) == (ssize_t)sizeof(*ret_random)
+               ? DUEQ_OK
+               : DUEQ_IO;
+}
+
 enum dueq_status kv_options_seed(const struct dueq_options *options, uint64_t *ret_seed)
 {
-    uint64_t seed = options->seed;
-
-    if (seed == 0 && getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-        return DUEQ_IO;
-    *ret_seed = seed;
-    return DUEQ_OK;
+    *ret_seed = options->seed;
+    return options->seed != 0 ? DUEQ_OK : kv_options_random(ret_seed);
 }

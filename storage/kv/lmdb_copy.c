@@ -24,15 +24,9 @@ static const char *path_of(const struct lmdb_store *store, const char *name, cha
     return path;
 }
 
-/* The directory in which the data file has its name. */
-static const char *place_of(const struct lmdb_store *store, char *path)
+const char *lmdb_place(const struct lmdb_store *store)
 {
-    char *end;
-
-    path_of(store, data_name, path);
-    end = strrchr(path, '/');
-    end[end == path] = '\0';
-    return path;
+    return store->place;
 }
 
 /* data.mdb may be a link to a file elsewhere. Then that file is the one that a copy replaces,
@@ -40,11 +34,16 @@ static const char *place_of(const struct lmdb_store *store, char *path)
 int lmdb_find_data(struct lmdb_store *store, const char *path)
 {
     struct stat named;
+    size_t size;
 
     store->data = lstat(path, &named) == 0 && S_ISLNK(named.st_mode) ? realpath(path, NULL)
                                                                      : strdup(path);
     if (store->data == NULL)
         return errno;
+    size = (size_t)(strrchr(store->data, '/') - store->data);
+    store->place = strndup(store->data, size == 0 ? 1 : size);
+    if (store->place == NULL)
+        return ENOMEM;
     return strlen(store->data) < PATH_MAX - 16 ? 0 : ENAMETOOLONG;
 }
 
@@ -135,11 +134,10 @@ static int allocate(struct lmdb_store *store, struct lmdb_file *file, uint64_t s
 {
     const struct dueq_io *io = store->io;
     uint64_t present = atomic_load(&file->allocated), available;
-    char place[PATH_MAX];
 
     if (size <= present)
         return 0;
-    if (io->free_bytes(io->arg, place_of(store, place), &available) != 0 ||
+    if (io->free_bytes(io->arg, store->place, &available) != 0 ||
         available < store->disk_reserve || available - store->disk_reserve < size - present)
         return ENOSPC;
     return lmdb_file_allocate(file, size);
@@ -310,11 +308,10 @@ static enum dueq_status change_names(struct lmdb_store *store, bool *ret_lost)
 {
     const struct dueq_io *io = store->io;
     int error = rename_copy(store);
-    char place[PATH_MAX];
 
     if (error != 0) {
         *ret_lost = !has_name(store);
-    } else if (io->fsync_dir(io->arg, place_of(store, place)) != 0) {
+    } else if (io->fsync_dir(io->arg, store->place) != 0) {
         error = errno;
         *ret_lost = true;
     }

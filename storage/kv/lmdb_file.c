@@ -33,8 +33,8 @@ void lmdb_file_free(struct lmdb_file *file)
 {
     if (file == NULL)
         return;
-    pages_free(file->reader);
     pages_free(file->writer);
+    pages_free(file->reader);
     if (file->env != NULL)
         mdb_env_close(file->env);
     if (file->fd >= 0)
@@ -47,7 +47,7 @@ int lmdb_file_open(struct lmdb_file *file, const char *path, uint64_t map_bytes,
     int error = mdb_env_create(&file->env);
 
     if (error == MDB_SUCCESS)
-        error = mdb_env_set_mapsize(file->env, map_bytes);
+        error = mdb_env_set_mapsize(file->env, (size_t)map_bytes);
     if (error == MDB_SUCCESS)
         error = mdb_env_open(file->env, path, MDB_NOTLS | MDB_NORDAHEAD | flags, 0600);
     return error;
@@ -96,10 +96,21 @@ static void find_map(struct lmdb_file *file)
         fclose(maps);
 }
 
+/* LMDB's own map, where it is known as a whole; else a second one. LMDB maps a file that is
+ * larger than asked for as a whole. */
+static struct pages *new_reader(const struct lmdb_file *file)
+{
+    MDB_envinfo info;
+
+    mdb_env_info(file->env, &info);
+    if (file->map != NULL && file->map_bytes >= info.me_mapsize)
+        return pages_new_on(file->io, file->fd, file->map, info.me_mapsize, false);
+    return pages_new(file->io, file->fd, info.me_mapsize, false);
+}
+
 void lmdb_file_drop(struct lmdb_file *file)
 {
     pages_drop(file->reader);
-    pages_drop(file->writer);
     if (file->map != NULL)
         madvise(file->map, file->map_bytes, MADV_DONTNEED);
 }
@@ -107,15 +118,13 @@ void lmdb_file_drop(struct lmdb_file *file)
 int lmdb_file_look(struct lmdb_file *file)
 {
     int error = open_records(file);
-    MDB_envinfo info;
 
     if (error != MDB_SUCCESS)
         return error;
     find_map(file);
-    mdb_env_info(file->env,
-                 &info); /* LMDB maps a file that is larger than asked for as a whole */
-    file->reader = pages_new(file->io, file->fd, info.me_mapsize, false);
-    file->writer = pages_new(file->io, file->fd, info.me_mapsize, true);
+    file->reader = new_reader(file);
+    if (file->reader != NULL)
+        file->writer = pages_new_beside(file->reader, true);
     return file->reader == NULL || file->writer == NULL ? ENOMEM : 0;
 }
 
@@ -150,7 +159,7 @@ int lmdb_file_prepare_lock(const struct dueq_io *io, const char *path)
 /* Makes a bitmap of pages, which the caller frees. NULL: out of memory. */
 static uint64_t *new_bitmap(uint64_t pages)
 {
-    return calloc(pages / 64 + 1, sizeof(uint64_t));
+    return calloc((size_t)(pages / 64 + 1), sizeof(uint64_t));
 }
 
 /* Reads the free list (dbi 0): each record is a count and so many page numbers. Returns the
@@ -169,7 +178,8 @@ static uint64_t read_free_list(MDB_txn *txn, uint64_t *bitmap, uint64_t end)
 
         memcpy(&count, at, sizeof(count));
         pages += count;
-        for (size_t i = 1; bitmap != NULL && i <= count && (i + 1) * 8 <= value.mv_size; i++) {
+        for (size_t i = 1;
+             bitmap != NULL && i <= count && (i + 1) * sizeof(page) <= value.mv_size; i++) {
             memcpy(&page, at + i * sizeof(page), sizeof(page));
             if (page < end)
                 bitmap[page / 64] |= (uint64_t)1 << page % 64;

@@ -20,7 +20,7 @@ struct lmdb_file {
     struct pages *writer; /* the checkpoint thread's */
     uint64_t number;      /* of all files of the store, in order */
     unsigned uses;        /* by the owner's snapshot, and by holds */
-    void *map;            /* LMDB's; NULL: it is not known */
+    void *map;            /* LMDB's, of the views too; NULL: it is not known */
     size_t map_bytes;
 };
 
@@ -36,7 +36,8 @@ struct lmdb_hold {
 struct lmdb_store {
     const struct dueq_io *io;
     char *dir;
-    char *data; /* path of the file with the pages, not of a link to it; NULL: not known yet */
+    char *data;  /* path of the file with the pages, not of a link to it; NULL: not known yet */
+    char *place; /* the directory in which it has that name; NULL likewise */
     uint64_t map_bytes;
     _Atomic(struct lmdb_file *)
         file;                /* the present one, to which the checkpoint thread writes */
@@ -75,7 +76,7 @@ void lmdb_leave_file(struct lmdb_store *store, struct lmdb_file *file);
 
 /* ---- lmdb_copy.c */
 
-/* Sets store->data. path: of data.mdb. 0, or errno. */
+/* Sets store->data and place. path: of data.mdb. 0, or errno. */
 int lmdb_find_data(struct lmdb_store *store, const char *path);
 /* Removes the file of a copy that did not end. 0, or errno. */
 int lmdb_remove_copy(struct lmdb_store *store);

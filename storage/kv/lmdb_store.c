@@ -345,6 +345,7 @@ void lmdb_store_close(struct lmdb_store *store)
     pthread_mutex_destroy(&store->lock);
     free(store->dir);
     free(store->data);
+    free(store->place);
     free(store);
 }
 
@@ -853,6 +854,11 @@ enum dueq_status lmdb_commit(struct lmdb_txn *txn)
 void lmdb_drop_after_commits(struct lmdb_store *store)
 {
     atomic_store(&store->drops, true);
+}
+
+bool lmdb_drops(const struct lmdb_store *store)
+{
+    return atomic_load(&store->drops);
 }
 
 void lmdb_drop(struct lmdb_store *store)

@@ -97,6 +97,7 @@ enum dueq_status lmdb_sync(struct lmdb_store *store);
 /* From now on the pages that were read leave memory after each commit. For a device
  * with little memory: the system may keep them as cache, and they are read again. */
 void lmdb_drop_after_commits(struct lmdb_store *store);
+bool lmdb_drops(const struct lmdb_store *store); /* was that called? */
 /* The same now, for what the owner has read. Pins the snapshot, as each read does. */
 void lmdb_drop(struct lmdb_store *store);
 void lmdb_abort(struct lmdb_txn *txn);
@@ -110,6 +111,10 @@ uint64_t lmdb_tree_bytes(struct lmdb_store *store);
 uint64_t lmdb_records(struct lmdb_store *store);
 
 /* ---- space */
+
+/* The directory of the file with the pages: another one than that of the store when data.mdb is
+ * a link. The room for it is that of its disk. */
+const char *lmdb_place(const struct lmdb_store *store);
 
 /* Bytes of data.mdb. */
 struct lmdb_room {

@@ -3,11 +3,11 @@
 #include "storage/bytes.h"
 
 enum {
-    SIZE_WITHOUT_RUNS = 24,             /* version 1, and whenever there are no runs */
-    SIZE_2 = SIZE_WITHOUT_RUNS + 16,    /* version 2: first and next number, all of level 0 */
-    LIST_BEGIN = SIZE_WITHOUT_RUNS + 8, /* version 3: next number, and then each run */
-    RUN_SIZE = 18,
-    SIZE_MOST = LIST_BEGIN + RUNS_MOST * RUN_SIZE,
+    SIZE_1 = 24,                    /* version 1, and version 3 without runs: no history */
+    SIZE_2 = SIZE_1 + 16,           /* version 2: first and next number, all of level 0 */
+    SIZE_4 = SIZE_1 + HISTORY_SIZE, /* version 4 without runs */
+    RUN_SIZE = 18,                  /* versions 3 and 4: next number, and then each run */
+    SIZE_MOST = SIZE_4 + 8 + RUNS_MOST * RUN_SIZE,
     LEVELS_MOST = 32 /* eight times as many checkpoints each */
 };
 
@@ -23,8 +23,7 @@ static const uint8_t mark_key[] = {0};
 /* Version 2 has numbers only. How many records such a run has it does not say. */
 static bool read_numbers(const uint8_t *bytes, struct run_list *runs)
 {
-    uint64_t first = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS),
-             next = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS + 8);
+    uint64_t first = bytes_read_u64(bytes), next = bytes_read_u64(bytes + 8);
 
     if (first == 0 || next < first || next - first > RUNS_MOST || next > NUMBER_MOST)
         return false;
@@ -52,41 +51,61 @@ static bool read_run(const uint8_t *bytes, struct run_list *runs)
     return run.records <= RECORDS_MOST && run.level < LEVELS_MOST;
 }
 
-static bool read_runs(struct dueq_slice value, struct run_list *ret_runs)
+/* Version 3 and 4: `size` bytes after what is there without runs. */
+static bool read_list(const uint8_t *bytes, size_t size, struct run_list *runs)
 {
-    const uint8_t *bytes = value.data, *end = bytes + value.size;
+    const uint8_t *end = bytes + size;
     bool sound;
 
-    *ret_runs = (struct run_list){.next = 1};
-    if (value.size == SIZE_WITHOUT_RUNS)
-        return true;
-    if (value.size == SIZE_2)
-        return read_numbers(bytes, ret_runs);
-    if (value.size <= LIST_BEGIN || value.size > SIZE_MOST ||
-        (value.size - LIST_BEGIN) % RUN_SIZE != 0)
+    if (size <= 8 || size > 8 + RUNS_MOST * RUN_SIZE || (size - 8) % RUN_SIZE != 0)
         return false;
-    ret_runs->next = bytes_read_u64(bytes + SIZE_WITHOUT_RUNS);
-    sound = ret_runs->next <= NUMBER_MOST;
-    for (bytes += LIST_BEGIN; bytes < end && sound; bytes += RUN_SIZE)
-        sound = read_run(bytes, ret_runs);
+    runs->next = bytes_read_u64(bytes);
+    sound = runs->next <= NUMBER_MOST;
+    for (bytes += 8; bytes < end && sound; bytes += RUN_SIZE)
+        sound = read_run(bytes, runs);
     return sound;
+}
+
+/* Lists of both versions never have the same size. */
+static bool has_history(size_t size)
+{
+    return size == SIZE_4 || (size > SIZE_4 + 8 && (size - SIZE_4 - 8) % RUN_SIZE == 0);
+}
+
+static bool read_runs(struct dueq_slice value, size_t begin, struct run_list *ret_runs)
+{
+    const uint8_t *bytes = (const uint8_t *)value.data + begin;
+
+    *ret_runs = (struct run_list){.next = 1};
+    if (value.size == begin)
+        return true;
+    return value.size == SIZE_2 ? read_numbers(bytes, ret_runs)
+                                : read_list(bytes, value.size - begin, ret_runs);
+}
+
+bool mark_decode(struct dueq_slice value, struct checkpoint_mark *ret_mark)
+{
+    size_t begin = has_history(value.size) ? SIZE_4 : SIZE_1;
+    const uint8_t *bytes = value.data;
+
+    if (value.size < begin || !read_runs(value, begin, &ret_mark->runs))
+        return false;
+    ret_mark->history =
+        begin == SIZE_4 ? history_read(bytes + SIZE_1) : (struct history){.id = 0};
+    ret_mark->lsn = bytes_read_u64(bytes);
+    ret_mark->time = (int64_t)bytes_read_u64(bytes + 8);
+    ret_mark->seed = bytes_read_u64(bytes + 16);
+    return true;
 }
 
 enum dueq_status mark_read(struct lmdb_store *lmdb, struct checkpoint_mark *ret_mark)
 {
     struct dueq_slice value;
     enum dueq_status status = lmdb_get(lmdb, dueq_slice(mark_key, sizeof(mark_key)), &value);
-    const uint8_t *bytes;
 
     if (status != DUEQ_OK)
         return status;
-    if (!read_runs(value, &ret_mark->runs))
-        return DUEQ_CORRUPT;
-    bytes = value.data;
-    ret_mark->lsn = bytes_read_u64(bytes);
-    ret_mark->time = (int64_t)bytes_read_u64(bytes + 8);
-    ret_mark->seed = bytes_read_u64(bytes + 16);
-    return DUEQ_OK;
+    return mark_decode(value, ret_mark) ? DUEQ_OK : DUEQ_CORRUPT;
 }
 
 static void write_run(uint8_t *bytes, const struct run *run)
@@ -102,12 +121,13 @@ static struct dueq_slice write_mark(const struct checkpoint_mark *mark, uint8_t 
     bytes_write_u64(bytes, mark->lsn);
     bytes_write_u64(bytes + 8, (uint64_t)mark->time);
     bytes_write_u64(bytes + 16, mark->seed);
+    history_write(bytes + SIZE_1, &mark->history);
     if (mark->runs.count == 0)
-        return dueq_slice(bytes, SIZE_WITHOUT_RUNS);
-    bytes_write_u64(bytes + SIZE_WITHOUT_RUNS, mark->runs.next);
+        return dueq_slice(bytes, SIZE_4);
+    bytes_write_u64(bytes + SIZE_4, mark->runs.next);
     for (unsigned i = 0; i < mark->runs.count; i++)
-        write_run(bytes + LIST_BEGIN + (size_t)i * RUN_SIZE, &mark->runs.runs[i]);
-    return dueq_slice(bytes, LIST_BEGIN + (size_t)mark->runs.count * RUN_SIZE);
+        write_run(bytes + SIZE_4 + 8 + (size_t)i * RUN_SIZE, &mark->runs.runs[i]);
+    return dueq_slice(bytes, SIZE_4 + 8 + (size_t)mark->runs.count * RUN_SIZE);
 }
 
 enum dueq_status mark_put(struct lmdb_txn *txn, const struct checkpoint_mark *mark)

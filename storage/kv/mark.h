@@ -2,6 +2,7 @@
 #ifndef DUEQ_MARK_H
 #define DUEQ_MARK_H
 
+#include "storage/kv/journal/history.h"
 #include "storage/kv/lmdb_store.h"
 #include "storage/kv/runs.h"
 
@@ -10,9 +11,12 @@ struct checkpoint_mark {
     uint64_t lsn; /* LMDB contains every record up to this one */
     int64_t time; /* the greatest time of those records, unix ms */
     uint64_t seed;
+    struct history history; /* of the store that wrote it */
     struct run_list runs;
 };
 
+/* Reads the value of the record. False: it is no sound mark. */
+bool mark_decode(struct dueq_slice value, struct checkpoint_mark *ret_mark);
 /* The owner's. DUEQ_NOTFOUND: data.mdb has no mark. DUEQ_CORRUPT, DUEQ_IO. */
 enum dueq_status mark_read(struct lmdb_store *lmdb, struct checkpoint_mark *ret_mark);
 /* Writes it as a part of a transaction. */

@@ -118,7 +118,7 @@ static uint64_t most_growth(const struct kv *kv, uint64_t reserve)
 {
     uint64_t available;
 
-    if (kv->io->free_bytes(kv->io->arg, kv->dir, &available) != 0)
+    if (kv->io->free_bytes(kv->io->arg, lmdb_place(kv->lmdb), &available) != 0)
         available = 0;
     return least(difference(available, reserve),
                  difference(kv->options.map_bytes, kv->room.data.file));
@@ -253,7 +253,7 @@ bool kv_room_check(struct kv *kv)
 }
 
 /* An eighth of a record is kept for what drains the store and for what a request adds. */
-static bool fits_record(const struct kv *kv, size_t bytes)
+static bool fits_record(const struct kv *kv, uint64_t bytes)
 {
     uint64_t most = kv->options.record_bytes / 8 * 7, taken = kv_batch_bytes(kv);
 
@@ -266,7 +266,7 @@ static bool is_granted(const struct kv *kv, size_t bytes)
            kv_batch_bytes(kv) + bytes <= kv->room.granted + kv_room_slack(kv);
 }
 
-enum dueq_status kv_room(struct kv *kv, size_t bytes)
+enum dueq_status kv_room(struct kv *kv, uint64_t bytes)
 {
     enum dueq_status status;
 
@@ -274,13 +274,13 @@ enum dueq_status kv_room(struct kv *kv, size_t bytes)
         return kv->status;
     if (!fits_record(kv, bytes))
         return DUEQ_TOOBIG;
-    if (is_granted(kv, bytes))
+    if (is_granted(kv, (size_t)bytes))
         return DUEQ_OK;
     if (kv->state == KV_FULL)
         kv_room_check(kv);
     if (kv->state == KV_FULL)
         return DUEQ_FULL;
-    status = reserve(kv, bytes);
+    status = reserve(kv, (size_t)bytes);
     if (status == DUEQ_FULL &&
         bytes <= MODEST) /* small requests fail too, not only large ones */
         set_full(kv, true);
@@ -317,12 +317,12 @@ enum dueq_status kv_room_drains(struct kv *kv)
                                                                                : DUEQ_FULL;
 }
 
-enum dueq_status kv_room_grant(struct kv *kv, size_t bytes)
+enum dueq_status kv_room_grant(struct kv *kv, uint64_t bytes)
 {
     enum dueq_status status = kv_room(kv, bytes);
 
     if (status == DUEQ_OK && kv->room.granted < kv_batch_bytes(kv) + bytes)
-        kv->room.granted = kv_batch_bytes(kv) + bytes;
+        kv->room.granted = kv_batch_bytes(kv) + (size_t)bytes;
     return status;
 }
 

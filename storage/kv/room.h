@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct kv;
 
@@ -23,11 +24,11 @@ struct kv;
  * Others: the store has failed.
  *
  * O(1), but sometimes it makes a file. */
-enum dueq_status kv_room(struct kv *kv, size_t bytes);
+enum dueq_status kv_room(struct kv *kv, uint64_t bytes);
 
 /* The same for several changes of which all or none are made: after DUEQ_OK each kv_room within
  * these bytes answers DUEQ_OK until the commit. A greater grant of the same batch stays. */
-enum dueq_status kv_room_grant(struct kv *kv, size_t bytes);
+enum dueq_status kv_room_grant(struct kv *kv, uint64_t bytes);
 
 /* May what adds a little to records, or moves them, be written? A claim does, and a nack with
  * its texts (with_text). When the store is full they use what is set aside for what drains:

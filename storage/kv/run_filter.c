@@ -1,9 +1,7 @@
 #include "storage/kv/run_filter.h"
+#include "storage/xxh3.h"
 
 #include <stdlib.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum {
     BITS_A_KEY = 10,

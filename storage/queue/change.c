@@ -120,18 +120,22 @@ static enum dueq_status rewrite(struct queue *queue, struct topic *topic, struct
 /* Copies what the record holds, as it is written anew. NULL: out of memory. */
 static uint8_t *copy_record(struct job_body *body, bool with_body)
 {
-    uint8_t *copy = malloc(body->id.size + (with_body ? body->body.size : 0) + 1);
+    size_t head = body->id.size + body->group.size;
+    uint8_t *copy = malloc(head + (with_body ? body->body.size : 0) + 1);
 
     if (copy == NULL)
         return NULL;
     if (body->id.size > 0)
         memcpy(copy, body->id.data, body->id.size);
+    if (body->group.size > 0)
+        memcpy(copy + body->id.size, body->group.data, body->group.size);
     body->id.data = copy;
+    body->group.data = copy + body->id.size;
     if (!with_body)
         return copy;
     if (body->body.size > 0)
-        memcpy(copy + body->id.size, body->body.data, body->body.size);
-    body->body.data = copy + body->id.size;
+        memcpy(copy + head, body->body.data, body->body.size);
+    body->body.data = copy + head;
     return copy;
 }
 
@@ -196,7 +200,7 @@ static struct job without_token(const struct job *job)
 {
     struct job moved = *job;
 
-    moved.state.token_valid = false;
+    moved.state.token_valid = moved.state.holds = false;
     moved.state.token = 0;
     moved.state.size = (int64_t)job->body.body.size;
     return moved;
@@ -278,6 +282,7 @@ enum dueq_status queue_cancel(struct queue *queue, struct dueq_slice topic,
     if (*ret_claimed)
         return flag(queue, found, &job, time);
     QUEUE_COUNT(queue, found, cancelled);
+    queue_note_event(queue, found, &job, DUEQ_EVENT_CANCELLED);
     queue_note_end(queue, found, job.seq, DUEQ_END_CANCELLED);
     job_remove(queue, found, &job);
     return DUEQ_OK;

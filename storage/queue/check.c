@@ -1,7 +1,9 @@
 /* The queue's self-check: what is counted equals what is there. For tests and dueq_verify. */
 #include "storage/bytes.h"
+#include "storage/queue/cron_entries.h"
 #include "storage/queue/queue.h"
 #include "storage/verify.h"
+#include "storage/xxh3.h"
 
 #include <inttypes.h>
 
@@ -18,6 +20,11 @@ struct audit {
     uint64_t jobs, entries, named, ids, ttls_of_jobs, ttl_entries; /* found */
     uint64_t claimed, dead, done, bytes;
     struct tally lanes[TOPIC_LANES_MAX]; /* as topic->lanes */
+    /* Sums over jobs, less those over the records of their groups: counts, and counts times a
+     * hash of the group. All are 0 when each group has what its record says. */
+    uint64_t running, running_hash, holds, holds_hash;
+    uint64_t parked, groups, turns, awaited; /* awaited: turns that groups have */
+    uint64_t group, listed;                  /* whose list is walked, and what it has so far */
 };
 
 /* ---- what is wrong, and where */
@@ -65,6 +72,27 @@ static bool exists_in_class(struct audit *audit, uint8_t class, struct position 
 
 /* ---- each job */
 
+static uint64_t hash_of(uint64_t group)
+{
+    return XXH3_64bits(&group, sizeof(group));
+}
+
+static void audit_group(struct audit *audit, const struct job_state *state)
+{
+    if (state->group == 0) {
+        blame(audit, !state->holds, "a job without a group holds it");
+        return;
+    }
+    if (state->state == PHASE_CLAIMED) {
+        audit->running++;
+        audit->running_hash += hash_of(state->group);
+    }
+    if (state->holds) {
+        audit->holds++;
+        audit->holds_hash += hash_of(state->group);
+    }
+}
+
 static void audit_pending(struct audit *audit, const struct job_state *state,
                           struct position position)
 {
@@ -73,6 +101,10 @@ static void audit_pending(struct audit *audit, const struct job_state *state,
     struct kv_key key;
     struct tally *tally;
 
+    if (groups_has(audit->queue, topic, state, position.seq)) {
+        audit->parked++;
+        return;
+    }
     if (lane == NULL) {
         blame(audit, false, "a pending job has no lane");
         return;
@@ -188,6 +220,9 @@ static bool at_body(void *arg, struct dueq_slice key, struct dueq_slice value)
     audit->jobs++;
     blame(audit, audit->seq < audit->topic->next_seq, "a seq comes from the future");
     audit_state(audit, &job.state, audit->seq);
+    audit_group(audit, &job.state);
+    blame(audit, job.state.group == job.body.group_id,
+          "a state has another group than its body");
     audit->bytes += job.body.body.size;
     blame(audit, job.state.size < 0 || (uint64_t)job.state.size == job.body.body.size,
           "a state has another size than its body");
@@ -265,6 +300,122 @@ static bool at_result(void *arg, struct dueq_slice key, struct dueq_slice value)
     return true;
 }
 
+/* ---- groups */
+
+/* All entries of a list come one after the other. */
+static void end_list(struct audit *audit)
+{
+    struct group_record record = {.running = 0};
+
+    if (audit->listed == 0)
+        return;
+    if (groups_get(audit->queue, audit->topic, audit->group, &record) != DUEQ_OK ||
+        record.parked != audit->listed)
+        blame_topic(audit, false, "a group has another number of parked jobs");
+    audit->listed = 0;
+}
+
+static bool at_parked(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    const uint8_t *suffix = suffix_of(key);
+    size_t head = (size_t)(suffix - (const uint8_t *)key.data) + 9;
+    struct group_record record;
+    struct group_place place;
+    uint64_t group;
+
+    (void)value;
+    if (key.size < head || !group_parked_read(key, head, &place)) {
+        blame_topic(audit, false, "an entry of a group does not read");
+        return true;
+    }
+    group = bytes_read_u64(suffix + 1);
+    if (group != audit->group)
+        end_list(audit);
+    audit->group = group;
+    audit->listed++;
+    audit->seq = place.position.seq;
+    blame(audit,
+          groups_get(audit->queue, audit->topic, group, &record) == DUEQ_OK &&
+              !group_place_before(place, record.head),
+          "a job lies before its group's head");
+    return true;
+}
+
+static bool has_turn(struct audit *audit, uint64_t group, const struct group_record *record)
+{
+    struct kv_key key;
+    struct dueq_slice value;
+
+    return kv_get(audit->queue->kv, group_turn_key(&key, audit->topic->id, group, record),
+                  &value) == DUEQ_OK;
+}
+
+static bool at_group(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    const uint8_t *suffix = suffix_of(key);
+    struct group_record record;
+    uint64_t group;
+
+    audit->groups++;
+    if (suffix + 8 != (const uint8_t *)key.data + key.size ||
+        !group_record_read(value, &record)) {
+        audit->unreadable = true;
+        blame_topic(audit, false, "a group does not read");
+        return true;
+    }
+    group = bytes_read_u64(suffix);
+    audit->running -= record.running;
+    audit->running_hash -= record.running * hash_of(group);
+    audit->holds -= record.holds;
+    audit->holds_hash -= record.holds * hash_of(group);
+    audit->parked -= record.parked;
+    blame_topic(audit,
+                record.running + record.holds + record.parked > 0 ||
+                    !bucket_is_full(&record.bucket),
+                "a group has a record and no job");
+    blame_topic(audit, groups_agree(audit->queue, audit->topic, group, &record),
+                "a group has another turn than its settings give it");
+    if (record.order == GROUP_WAITS)
+        return true;
+    audit->awaited++;
+    blame_topic(audit, has_turn(audit, group, &record), "a group's turn is missing");
+    return true;
+}
+
+/* The timer comes first, or at once. */
+static bool in_time(const struct queue *queue, const struct topic *topic, int64_t event)
+{
+    return queue_next_event(topic) <= (event > queue->now ? event : queue->now);
+}
+
+/* One that waits for a permit is looked at then. */
+static bool at_turn(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    struct group_record turn;
+    uint64_t group;
+
+    (void)value;
+    audit->turns++;
+    if (group_turn_read(key, &group, &turn) && group_waits_for_time(&turn))
+        blame_topic(audit,
+                    audit->topic->first_permit <= turn.at &&
+                        in_time(audit->queue, audit->topic, turn.at),
+                    "the topic's timer is late for a group");
+    return true;
+}
+
+static bool at_event(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    const char *flaw = rings_flaw(audit->topic, seq_of(key), value);
+
+    blame_topic(audit, flaw == NULL, flaw);
+    return true;
+}
+
 static bool at_id(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
     struct audit *audit = arg;
@@ -283,8 +434,9 @@ static bool at_id(void *arg, struct dueq_slice key, struct dueq_slice value)
 static bool entry_fits(const struct job_state *state, uint8_t class, struct position at)
 {
     static const enum job_phase phases[] = {PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD,
-                                            PHASE_DONE};
-    static const uint8_t classes[] = {CLASS_PENDING, CLASS_CLAIMED, CLASS_DEAD, CLASS_DONE};
+                                            PHASE_DONE, PHASE_PENDING};
+    static const uint8_t classes[] = {CLASS_PENDING, CLASS_CLAIMED, CLASS_DEAD, CLASS_DONE,
+                                      CLASS_PARKED};
 
     if (class == CLASS_TTL)
         return state->expires == at.due && state->state != PHASE_DONE;
@@ -295,13 +447,31 @@ static bool entry_fits(const struct job_state *state, uint8_t class, struct posi
     return false;
 }
 
+/* Bytes of a class, and of what comes before the position. */
+static size_t class_head(uint8_t class)
+{
+    if (class == CLASS_PARKED)
+        return 1 + 8 + 2;
+    return class == CLASS_PENDING ? 3 : 1;
+}
+
+static bool fits_in_place(struct audit *audit, const struct job *job, const uint8_t *suffix)
+{
+    if (*suffix == CLASS_PARKED)
+        return bytes_read_u64(suffix + 1) == job->state.group &&
+               suffix[9] == !job->state.holds && suffix[10] == job->state.priority;
+    if (*suffix == CLASS_PENDING)
+        return suffix[1] == job->state.priority && suffix[2] == job->state.clock &&
+               !groups_has(audit->queue, audit->topic, &job->state, job->seq);
+    return true;
+}
+
 static bool blame_entry(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
     struct audit *audit = arg;
     const uint8_t *suffix = suffix_of(key);
     uint8_t class = class_of(key);
-    size_t head =
-        (size_t)(suffix - (const uint8_t *)key.data) + (class == CLASS_PENDING ? 3 : 1);
+    size_t head = (size_t)(suffix - (const uint8_t *)key.data) + class_head(class);
     struct position at;
     struct job job;
 
@@ -314,9 +484,7 @@ static bool blame_entry(void *arg, struct dueq_slice key, struct dueq_slice valu
     audit->seq = at.seq;
     blame(audit,
           job_load(audit->queue, audit->topic, at.seq, &job) == DUEQ_OK &&
-              entry_fits(&job.state, class, at) &&
-              (class != CLASS_PENDING ||
-               (suffix[1] == job.state.priority && suffix[2] == job.state.clock)),
+              entry_fits(&job.state, class, at) && fits_in_place(audit, &job, suffix),
           "an entry of the schedule belongs to no job");
     return true;
 }
@@ -353,18 +521,18 @@ static void audit_counts(struct audit *audit)
     blame_topic(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
     blame_topic(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
     blame_topic(audit, topic->done == audit->done, "the count of done jobs is wrong");
+    blame_topic(audit,
+                audit->running == 0 && audit->running_hash == 0 && audit->holds == 0 &&
+                    audit->holds_hash == 0 && audit->parked == 0,
+                "groups do not have the jobs that their records say");
+    blame_topic(audit, topic->groups == audit->groups, "the number of groups is wrong");
+    blame_topic(audit, audit->turns == audit->awaited, "the turns have an entry too many");
     blame_topic(audit, topic->bytes == audit->bytes, "the bytes of the bodies are wrong");
     for (size_t i = 0; i < topic->lane_count; i++)
         blame_topic(audit,
                     topic->lanes[i].pending == audit->lanes[i].pending &&
                         topic->lanes[i].ready == audit->lanes[i].ready,
                     "the counts of a lane are wrong");
-}
-
-/* The timer comes first, or at once. */
-static bool in_time(const struct queue *queue, const struct topic *topic, int64_t event)
-{
-    return queue_next_event(topic) <= (event > queue->now ? event : queue->now);
 }
 
 static void audit_timer(struct audit *audit)
@@ -390,6 +558,20 @@ static void audit_timer(struct audit *audit)
     }
 }
 
+static void audit_groups(struct audit *audit)
+{
+    struct kv_key prefix;
+
+    if (audit->topic->parked != audit->parked)
+        blame_topic(audit, false, "the count of parked jobs is wrong");
+    queue_key_class(&prefix, audit->topic->id, CLASS_PARKED);
+    if (!findings_walk(audit->findings, audit->queue->kv, &prefix, at_parked, audit))
+        audit->unreadable = true;
+    end_list(audit);
+    walk(audit, TABLE_GROUP, at_group);
+    walk(audit, TABLE_TURN, at_turn);
+}
+
 static void audit_topic(struct findings *findings, struct queue *queue, struct topic *topic)
 {
     struct audit audit = {.queue = queue, .topic = topic, .findings = findings};
@@ -400,6 +582,8 @@ static void audit_topic(struct findings *findings, struct queue *queue, struct t
     walk(&audit, TABLE_FOLLOW, at_follow_up);
     walk(&audit, TABLE_RESULT, at_result);
     walk(&audit, TABLE_ID, at_id);
+    walk(&audit, TABLE_EVENT, at_event);
+    audit_groups(&audit);
     if (findings->stopped)
         return;
     if (audit.entries != audit.jobs || audit.ttl_entries != audit.ttls_of_jobs)
@@ -485,6 +669,7 @@ const char *queue_check(struct queue *queue)
 
     audit_topics(&findings, queue, &sums, NULL);
     audit_sums(&findings, queue, &sums);
+    cron_audit(queue, &findings);
     return findings.first;
 }
 
@@ -533,8 +718,9 @@ static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
 
 static void find_orphans(struct orphans *orphans)
 {
-    static const uint8_t tables[] = {TABLE_BODY, TABLE_STATE,  TABLE_SCHEDULE,
-                                     TABLE_ID,   TABLE_FOLLOW, TABLE_RESULT};
+    static const uint8_t tables[] = {TABLE_BODY,  TABLE_STATE,  TABLE_SCHEDULE,
+                                     TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT,
+                                     TABLE_GROUP, TABLE_TURN,   TABLE_EVENT};
     uint64_t twice = id_list_sort(&orphans->topics);
 
     if (twice != 0)
@@ -560,6 +746,8 @@ void queue_verify(struct queue *queue, struct findings *findings)
         audit_sums(findings, queue, &sums);
         if (!sums.unreadable)
             find_orphans(&orphans);
+        if (!findings->stopped)
+            cron_audit(queue, findings);
     }
     id_list_release(&orphans.topics);
 }

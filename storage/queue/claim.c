@@ -1,98 +1,8 @@
 /* Claims, and what becomes of them. */
 #include "storage/kv/room.h"
 #include "storage/queue/job_end.h"
+#include "storage/queue/pick.h"
 #include "storage/queue/queue.h"
-
-/* ---- picking */
-
-/* Jobs whose ttl ran out and that no tick has come to yet die here; at most so many at a time,
- * so that a claim stays short: some 4 ms. */
-enum { EXPIRIES_MAX = 1000 };
-
-/* A topic may send them elsewhere, with their bodies: not many more bytes than these. */
-enum { MOVED_MAX = 1 << 20 };
-
-/* And of removed records it steps over 40,000 at the most: some 4 ms too. */
-enum { STEPS_MAX = 5000 };
-
-/* The best of the due jobs: lanes come by priority, and among the two clocks of one priority
- * the lesser due (as moments of one clock), then the earlier arrival, wins. */
-static enum dueq_status pick(struct queue *queue, struct topic *topic, struct dueq_time time,
-                             unsigned *budget, uint64_t *ret_seq)
-{
-    const struct lane *best = NULL;
-    struct position first = {0, 0}, position;
-
-    for (size_t i = 0; i < topic->lane_count; i++) {
-        struct lane *lane = &topic->lanes[i];
-        enum dueq_status status;
-
-        if (best != NULL && lane->priority != best->priority)
-            break;
-        status = schedule_first(queue, topic, lane, time, budget, &position);
-        if (status == DUEQ_NOTFOUND && *budget == 0)
-            return DUEQ_BUSY;
-        if (status == DUEQ_NOTFOUND)
-            continue;
-        if (status != DUEQ_OK)
-            return status;
-        position.due = queue_clock_of(queue, lane->clock, position.due);
-        if (best == NULL || position_before(position, first)) {
-            first = position;
-            best = lane;
-        }
-    }
-    if (best == NULL)
-        return DUEQ_NOTFOUND;
-    *ret_seq = first.seq;
-    return DUEQ_OK;
-}
-
-static enum dueq_status look_for_unexpired(struct queue *queue, struct topic *topic,
-                                           struct dueq_time time, struct job *ret_job)
-{
-    unsigned budget = STEPS_MAX;
-    uint64_t moved = queue->moved_bytes;
-
-    for (int i = 0; i < EXPIRIES_MAX && queue->moved_bytes - moved < MOVED_MAX; i++) {
-        uint64_t seq;
-        enum dueq_status status = pick(queue, topic, time, &budget, &seq);
-
-        if (status != DUEQ_OK)
-            return status;
-        status = job_load(queue, topic, seq, ret_job);
-        if (status != DUEQ_OK)
-            return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-        if (!job_has_expired(queue, topic, ret_job, time))
-            return DUEQ_OK;
-        job_expire(queue, topic, ret_job, time);
-    }
-    return DUEQ_BUSY;
-}
-
-/* The wall clock was set back, and no tick has counted the jobs that are not due any more: when
- * it is set forward again, they are no news to the count, but they are to the caller. */
-static bool counts_are_old(const struct topic *topic)
-{
-    for (size_t i = 0; i < topic->lane_count; i++)
-        if (topic->lanes[i].ready > 0)
-            return true;
-    return false;
-}
-
-/* The best of the due jobs that are still to live. DUEQ_BUSY: there may be one behind what was
- * in the way; the next tick signals the topic. */
-static enum dueq_status pick_unexpired(struct queue *queue, struct topic *topic,
-                                       struct dueq_time time, struct job *ret_job)
-{
-    enum dueq_status status = look_for_unexpired(queue, topic, time, ret_job);
-
-    if (status == DUEQ_BUSY || (status == DUEQ_NOTFOUND && counts_are_old(topic))) {
-        topic->put_off = true;
-        queue_event_at(queue, topic, time.now);
-    }
-    return status;
-}
 
 /* ---- claiming is rescheduling */
 
@@ -109,6 +19,7 @@ static enum dueq_status take(struct queue *queue, struct topic *topic, struct jo
                              int64_t lease, struct dueq_slice worker, struct dueq_time time)
 {
     struct job_state state = job->state;
+    enum dueq_status status;
 
     if (worker.size > DUEQ_WORKER_MAX)
         worker.size = DUEQ_WORKER_MAX;
@@ -118,7 +29,12 @@ static enum dueq_status take(struct queue *queue, struct topic *topic, struct jo
     state.state = PHASE_CLAIMED;
     state.since = time.now;
     state.due = queue_after(time, lease);
-    return job_reschedule(queue, topic, job, state, time);
+    groups_begin(queue);
+    groups_charge(queue, topic, &job->state);
+    status = job_reschedule(queue, topic, job, state, time);
+    groups_end(queue);
+    rates_note_claim(queue, topic, time.now);
+    return status;
 }
 
 static int64_t choose_lease(struct queue *queue, struct topic *topic, const struct job *job,
@@ -131,40 +47,49 @@ static int64_t choose_lease(struct queue *queue, struct topic *topic, const stru
                : settings_number(queue, topic, DUEQ_SET_LEASE, queue->defaults.lease);
 }
 
-/* A job may be pushed with a due time that is over: it waits from its push on. */
-static void note_wait(struct queue *queue, const struct job *job, struct dueq_time time)
+/* A job may be pushed with a due time that is over: it waits from its push on. It is late when
+ * a claim has waited for it at the same time. */
+static void note_wait(struct queue *queue, struct topic *topic, const struct job *job,
+                      int64_t waits_since, struct dueq_time time)
 {
     int64_t due = queue_clock_of(queue, job->state.clock, job->state.due);
 
-    queue_note_span(queue, DUEQ_SPAN_WAIT,
-                    time.now - (due > job->body.stamp ? due : job->body.stamp));
+    if (due < job->body.stamp)
+        due = job->body.stamp;
+    queue_note_span(queue, DUEQ_SPAN_WAIT, time.now - due);
+    latencies_note(queue, topic, DUEQ_SPAN_WAIT, time.now - due, time.now);
+    if (waits_since != DUEQ_NEVER)
+        latencies_note(queue, topic, DUEQ_SPAN_LATE,
+                       time.now - (due > waits_since ? due : waits_since), time.now);
 }
 
-enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
-                             struct dueq_slice worker, bool leaves, struct dueq_time time,
-                             struct dueq_job *ret_job)
+enum dueq_status queue_claim(struct queue *queue, const struct dueq_claim *claim,
+                             struct dueq_time time, struct dueq_job *ret_job)
 {
     struct topic *found;
     struct job job;
     enum dueq_status status;
 
-    if (!queue_valid_name(topic) || lease < DUEQ_DEFAULT)
+    if (!queue_valid_name(claim->topic) || claim->lease < DUEQ_DEFAULT)
         return DUEQ_INVALID;
     time = queue_time(queue, time);
-    status = topics_find(queue, topic, &found);
+    status = topics_find(queue, claim->topic, &found);
     if (status == DUEQ_OK && (found->paused & TOPIC_PAUSED_OUT))
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
-        status = pick_unexpired(queue, found, time, &job);
-    if (status == DUEQ_OK && !leaves)
+        status = pick_job(queue, found, claim->yields, time, &job);
+    if (status == DUEQ_OK && !claim->leaves)
         status = kv_room_moves(queue->kv, false);
     if (status != DUEQ_OK)
         return status;
     QUEUE_COUNT(queue, found, claimed);
-    note_wait(queue, &job, time);
-    status = take(queue, found, &job, choose_lease(queue, found, &job, lease), worker, time);
-    if (status == DUEQ_OK)
+    note_wait(queue, found, &job, claim->waits_since, time);
+    status = take(queue, found, &job, choose_lease(queue, found, &job, claim->lease),
+                  claim->worker, time);
+    if (status == DUEQ_OK) {
+        queue_note_event(queue, found, &job, DUEQ_EVENT_CLAIMED);
         lookup_show(queue, found, &job, time, ret_job);
+    }
     return status;
 }
 
@@ -304,8 +229,10 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
 {
     int64_t keep = choose_keep(queue, topic, done);
     int64_t claimed = job->state.state == PHASE_CLAIMED ? job->state.since : DUEQ_NEVER;
+    uint64_t before = topic->ring.next;
     enum dueq_status status = DUEQ_OK;
 
+    queue_note_event(queue, topic, job, DUEQ_EVENT_ACKED);
     if (job->state.followed)
         status = job_take_follow_up(queue, topic, job, time);
     else if (may_be_kept(job, keep))
@@ -314,8 +241,12 @@ static enum dueq_status end_job(struct queue *queue, struct topic *topic, struct
         remove_done(queue, topic, job);
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, acked);
-    if (status == DUEQ_OK && claimed != DUEQ_NEVER)
+    else
+        queue_forget_events(queue, topic, before);
+    if (status == DUEQ_OK && claimed != DUEQ_NEVER) {
         queue_note_span(queue, DUEQ_SPAN_RUN, time.now - claimed);
+        latencies_note(queue, topic, DUEQ_SPAN_RUN, time.now - claimed, time.now);
+    }
     return status;
 }
 
@@ -429,6 +360,7 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
     struct topic *found;
     struct job job;
     int64_t wait;
+    uint64_t before;
     enum dueq_status status;
 
     if (nack->delay < DUEQ_DEFAULT)
@@ -442,6 +374,9 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
     if (wait == DUEQ_DEFAULT)
         wait = nack->outcome == DUEQ_SILENT ? 0 : job_backoff(queue, found, &job);
     job.state.token_valid = false;
+    before = found->ring.next;
+    if (!job.state.cancelled)
+        queue_note_event(queue, found, &job, DUEQ_EVENT_NACKED);
     if (nack->progress.size > 0 && kv_room_moves(queue->kv, true) == DUEQ_OK)
         job.state.progress = nack->progress; /* job_reschedule cuts it */
     status = job_give_back(queue, found, &job, queue_after(time, wait),
@@ -449,7 +384,27 @@ enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct
                            ret_state);
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, found, nacked);
+    else if (status != DUEQ_CANCELLED)
+        queue_forget_events(queue, found, before);
     return status;
+}
+
+/* A job that was given back goes on when one more of its topic and group may be claimed.
+ * DUEQ_STALE: others have its place. */
+static enum dueq_status check_place(struct queue *queue, struct topic *topic,
+                                    const struct job *job)
+{
+    struct group_rules rules = groups_rules(queue, topic);
+    enum dueq_status status;
+    bool waits;
+
+    if (job->state.state == PHASE_CLAIMED)
+        return DUEQ_OK;
+    if (topic->claimed >= schedule_most_claimed(queue, topic))
+        return DUEQ_STALE;
+    rules.rate.count = 0; /* the claim that goes on has had its permit */
+    status = groups_blocks(queue, topic, &rules, &job->state, &waits);
+    return status == DUEQ_OK && waits ? DUEQ_STALE : status;
 }
 
 /* A claim whose lease has ended goes on, when nobody else has claimed the job since. */
@@ -484,8 +439,23 @@ enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
     if (status == DUEQ_OK && job.state.cancelled)
         return DUEQ_CANCELLED;
     if (status == DUEQ_OK)
+        status = check_place(queue, found, &job);
+    if (status == DUEQ_OK)
         status = extend(queue, found, &job, lease, progress, time);
     if (status == DUEQ_OK)
         *ret_end = queue_wall_of(queue, CLOCK_QUEUE, job.state.due);
     return status;
+}
+
+enum dueq_status queue_end_lease(struct queue *queue, struct dueq_slice topic,
+                                 struct dueq_slice id, int64_t token, struct dueq_time time)
+{
+    struct topic *found;
+    struct job job;
+    enum dueq_status status = find_held(queue, topic, id, token, &found, &job);
+
+    time = queue_time(queue, time);
+    if (status == DUEQ_OK && job.state.state != PHASE_CLAIMED)
+        return DUEQ_STALE;
+    return status == DUEQ_OK ? job_end_lease(queue, found, &job, time.now, time) : status;
 }

@@ -158,9 +158,53 @@ enum dueq_status queue_ahead(struct queue *queue, struct dueq_slice topic, struc
         return status;
     time = queue_time(queue, time);
     lookup_show(queue, found, &job, time, &shown);
+    if (shown.state == DUEQ_READY &&
+        (found->parked > 0 || settings_number(queue, found, DUEQ_SET_AGE_AFTER, 0) > 0))
+        return DUEQ_BUSY; /* groups take turns, or wait, and jobs age: only claims find out */
     if (shown.state == DUEQ_READY)
         status = count_better(queue, found, &job, time, &ahead);
     if (status == DUEQ_OK)
         *ret_ahead = ahead;
     return status;
+}
+
+/* ---- one job's group */
+
+/* When the bucket lets the next job be claimed; 0: at once. */
+static int64_t wall_of_permit(const struct queue *queue, const struct rate *rate,
+                              const struct bucket *bucket)
+{
+    int64_t next = rates_next(rate, bucket);
+
+    return next <= queue->now ? 0 : queue_wall_of(queue, CLOCK_QUEUE, next);
+}
+
+enum dueq_status queue_group_stats(struct queue *queue, struct dueq_slice topic,
+                                   struct dueq_slice id, struct dueq_group_stats *ret_stats)
+{
+    struct group_record record = {.running = 0};
+    struct group_rules rules;
+    struct rate rate;
+    struct topic *found;
+    struct job job;
+    enum dueq_status status = lookup_job(queue, topic, id, &found, &job);
+
+    if (status != DUEQ_OK)
+        return status;
+    rate = rates_read(settings_of(queue, found), DUEQ_SET_RATE);
+    rules = groups_rules(queue, found);
+    if (job.state.group != 0)
+        status = groups_get(queue, found, job.state.group, &record);
+    if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        return status;
+    *ret_stats = (struct dueq_group_stats){
+        .next = wall_of_permit(queue, &rules.rate, &record.bucket),
+        .topic_next = wall_of_permit(queue, &rate, &found->bucket),
+        .claimed = record.running,
+        .most = rules.most,
+        .holding = record.holds,
+        .topic_claimed = found->claimed,
+        .topic_most = schedule_most_claimed(queue, found),
+        .waits = groups_is_full(&rules, job.state.group, &record, job.state.holds)};
+    return DUEQ_OK;
 }

@@ -39,6 +39,7 @@ static void die(struct queue *queue, struct topic *topic, struct job *job,
 
     queue_note_end(queue, topic, job->seq, DUEQ_END_DEAD);
     QUEUE_COUNT(queue, topic, dead);
+    queue_note_event(queue, topic, job, DUEQ_EVENT_DEAD);
     job->state.error = error;
     if (error.size > DUEQ_ERROR_MAX)
         job->state.error.size = DUEQ_ERROR_MAX;
@@ -55,6 +56,7 @@ void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time)
 {
     QUEUE_COUNT(queue, topic, jobs_expired);
+    queue_note_event(queue, topic, job, DUEQ_EVENT_LAPSED);
     if (settings_number(queue, topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP)
         job_remove(queue, topic, job);
     else
@@ -159,7 +161,29 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
         state.state = PHASE_PENDING;
         state.clock = CLOCK_QUEUE;
         state.due = due;
+        state.holds = state.group != 0 && groups_rules(queue, topic).holds;
         return end_claim(queue, topic, job, state, time, ret_state);
     }
     return DUEQ_OK;
+}
+
+enum dueq_status job_end_lease(struct queue *queue, struct topic *topic, struct job *job,
+                               int64_t due, struct dueq_time time)
+{
+    struct dueq_slice error =
+        job->state.error.size > 0 ? job->state.error : dueq_slice("lease expired", 13);
+    uint64_t before = topic->ring.next;
+    enum dueq_state state;
+    enum dueq_status status;
+
+    queue_note_event(queue, topic, job, DUEQ_EVENT_EXPIRED);
+    status = job_give_back(queue, topic, job, due, DUEQ_CRASHED, error, time, &state);
+
+    if (status == DUEQ_CANCELLED)
+        status = DUEQ_OK;
+    if (status == DUEQ_OK)
+        QUEUE_COUNT(queue, topic, leases_expired);
+    else
+        queue_forget_events(queue, topic, before);
+    return status;
 }

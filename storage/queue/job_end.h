@@ -18,6 +18,11 @@ enum dueq_status job_give_back(struct queue *queue, struct topic *topic, struct 
                                int64_t due, int outcome, struct dueq_slice error,
                                struct dueq_time time, enum dueq_state *ret_state);
 
+/* The lease of a claimed job ends, as at `due`. The token stays valid: a late ack with nobody
+ * in between is accepted. */
+enum dueq_status job_end_lease(struct queue *queue, struct topic *topic, struct job *job,
+                               int64_t due, struct dueq_time time);
+
 /* Before its worker is heard, late, of a claim whose token still counts: when the lease has
  * ended, what the worker says takes the place of the crash that was counted, so that no claim
  * counts twice. */

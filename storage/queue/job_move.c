@@ -65,7 +65,8 @@ enum dueq_status job_move_plan(struct queue *queue, struct job_move *move,
 
     if (status == DUEQ_OK)
         status = plan_id(queue, move, taken, time);
-    return status == DUEQ_OK ? schedule_reserve(move->to, &move->moved.state, time) : status;
+    return status == DUEQ_OK ? schedule_reserve(queue, move->to, &move->moved.state, time)
+                             : status;
 }
 
 void job_move_do(struct queue *queue, struct job_move *move, struct dueq_time time)

@@ -157,6 +157,21 @@ static struct span span_of_lane(const struct walk *walk, const struct lane *lane
     return span_of_times(&head, from, to);
 }
 
+/* Parked jobs are in the order of their groups. */
+static struct span span_of_parked(const struct walk *walk)
+{
+    struct span span = {.timed = true};
+
+    queue_key_class(&span.first, walk->look.topic->id, CLASS_PARKED);
+    span.last = span.first;
+    kv_key_u64(&span.last, UINT64_MAX);
+    kv_key_u8(&span.last, UINT8_MAX);
+    kv_key_u8(&span.last, UINT8_MAX);
+    span.head = span.last.size;
+    queue_key_add_position(&span.last, INT64_MAX, UINT64_MAX);
+    return span;
+}
+
 /* ---- walking */
 
 static bool is_stopped(const struct walk *walk)
@@ -233,6 +248,11 @@ static enum dueq_status walk_lanes(struct walk *walk)
     const struct topic *topic = walk->look.topic;
     enum dueq_status status = DUEQ_OK;
 
+    if (topic->parked > 0 && walk->look.state != DUEQ_DELAYED) {
+        struct span span = span_of_parked(walk);
+
+        status = walk_span(walk, &span);
+    }
     for (size_t i = 0; i < topic->lane_count && status == DUEQ_OK && !is_stopped(walk); i++) {
         struct span span = span_of_lane(walk, &topic->lanes[i]);
 

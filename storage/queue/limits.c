@@ -80,6 +80,7 @@ struct search {
     struct queue *queue;
     struct topic *topic;
     struct front *fronts; /* one a lane */
+    struct kv_key parked; /* the last one that was found in the list of a group */
 };
 
 static enum dueq_status advance(struct search *search, size_t lane, struct position from)
@@ -108,6 +109,17 @@ static enum dueq_status begin(struct search *search)
     return status;
 }
 
+/* Those in the lists of their groups come last, group by group: they are sorted so. */
+static enum dueq_status next_parked(struct search *search, uint64_t *ret_seq)
+{
+    enum dueq_status status = DUEQ_NOTFOUND;
+
+    if (search->topic->parked > 0)
+        status =
+            groups_parked_after(search->queue, search->topic, &search->parked, NULL, ret_seq);
+    return status == DUEQ_NOTFOUND ? DUEQ_LIMIT : status;
+}
+
 /* DUEQ_LIMIT: no job waits. */
 static enum dueq_status next_oldest(struct search *search, uint64_t *ret_seq)
 {
@@ -120,7 +132,7 @@ static enum dueq_status next_oldest(struct search *search, uint64_t *ret_seq)
             best = front;
     }
     if (best == NULL)
-        return DUEQ_LIMIT;
+        return next_parked(search, ret_seq);
     *ret_seq = best->first.seq;
     return advance(search, (size_t)(best - search->fronts), position_after(best->first));
 }

@@ -17,6 +17,8 @@ enum dueq_status queue_forecast(struct queue *queue, struct dueq_forecast *forec
                                 struct dueq_time time, unsigned *budget);
 enum dueq_status queue_ahead(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                              struct dueq_time time, uint64_t *ret_ahead);
+enum dueq_status queue_group_stats(struct queue *queue, struct dueq_slice topic,
+                                   struct dueq_slice id, struct dueq_group_stats *ret_stats);
 
 /* ---- for these files only */
 

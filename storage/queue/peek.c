@@ -113,6 +113,26 @@ static enum dueq_status show(struct merge *merge)
 
 /* ---- what is merged */
 
+/* Those in the lists of their groups come after those in lanes, group by group. */
+static enum dueq_status show_parked(struct merge *merge)
+{
+    struct kv_key at = {.size = 0};
+    enum dueq_status status = DUEQ_OK;
+
+    while (merge->left > 0 && !merge->look.is_over && status == DUEQ_OK) {
+        uint64_t seq;
+
+        status = groups_parked_after(merge->look.queue, merge->look.topic, &at, &merge->budget,
+                                     &seq);
+        if (status == DUEQ_NOTFOUND)
+            return merge->budget == 0 ? DUEQ_BUSY : DUEQ_OK;
+        if (status == DUEQ_OK)
+            status = look_at_job(&merge->look, seq);
+        merge->left--;
+    }
+    return status;
+}
+
 /* Lanes come by priority; those of one priority are merged. */
 static enum dueq_status show_ready(struct merge *merge)
 {
@@ -127,7 +147,7 @@ static enum dueq_status show_ready(struct merge *merge)
         if (merge->left == 0 || merge->look.is_over)
             break;
     }
-    return status;
+    return status == DUEQ_OK && topic->parked > 0 ? show_parked(merge) : status;
 }
 
 static enum dueq_status show_delayed(struct merge *merge)

@@ -3,7 +3,6 @@
 #include "storage/queue/push.h"
 
 enum {
-    PRIORITY_DEFAULT = 128,
     PRIORITY_MAX = 255,
     JITTER_MAX = 100 /* percent */
 };
@@ -26,7 +25,8 @@ enum dueq_status push_check(const struct queue *queue, const struct dueq_push *p
         push->backoff < DUEQ_DEFAULT || push->backoff_max < DUEQ_DEFAULT ||
         push->ttl < DUEQ_DEFAULT || push->crashes < DUEQ_DEFAULT ||
         push->window < DUEQ_DEFAULT || push->jitter < DUEQ_DEFAULT ||
-        push->jitter > JITTER_MAX || !valid_steps(push))
+        push->jitter > JITTER_MAX || !valid_steps(push) || push->group.size > DUEQ_NAME_MAX ||
+        (push->weight != DUEQ_DEFAULT && (push->weight < 1 || push->weight > DUEQ_WEIGHT_MAX)))
         return DUEQ_INVALID;
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
@@ -51,30 +51,42 @@ void push_set_due(bool absolute, int64_t delay, int64_t at, struct dueq_time tim
     }
 }
 
-/* What the push does not set stays open; the ttl counts from now on, so it is chosen now. */
-struct job_body push_body(struct queue *queue, struct topic *topic,
-                          const struct dueq_push *push, struct dueq_time time)
+struct job_body push_plain_body(const struct dueq_push *push)
 {
     struct job_body body = {
-        .id = push->id,
         .body = push->body,
-        .priority = (uint8_t)queue_or_default(push->priority, PRIORITY_DEFAULT),
+        .group = push->group,
+        .weight = queue_or_default(push->weight, 1),
+        .priority = (uint8_t)queue_or_default(push->priority, PUSH_PRIORITY_DEFAULT),
         .lease = push->lease,
         .retries = push->retries,
         .crashes = push->crashes,
         .backoff = push->backoff,
         .backoff_max = push->backoff_max,
         .jitter = push->jitter,
-        .step_count = push->step_count,
-        .ttl = queue_or_default(push->ttl,
-                                settings_number(queue, topic, DUEQ_SET_TTL, DUEQ_DEFAULT)),
-        .window = push->window,
-        .throttle = push->on_duplicate == DUEQ_THROTTLE,
-        .pushed = time.wall,
-        .stamp = time.now};
+        .ttl = push->ttl,
+        .window = DUEQ_DEFAULT,
+        .step_count = push->step_count};
 
     if (push->step_count > 0)
         memcpy(body.steps, push->steps, push->step_count * sizeof(*push->steps));
+    return body;
+}
+
+/* What the push does not set stays open; the ttl counts from now on, so it is chosen now. */
+struct job_body push_body(struct queue *queue, struct topic *topic,
+                          const struct dueq_push *push, struct dueq_time time)
+{
+    struct job_body body = push_plain_body(push);
+
+    body.id = push->id;
+    body.group_id = groups_number(queue, push->group);
+    if (push->ttl == DUEQ_DEFAULT)
+        body.ttl = settings_number(queue, topic, DUEQ_SET_TTL, DUEQ_DEFAULT);
+    body.window = push->window;
+    body.throttle = push->on_duplicate == DUEQ_THROTTLE;
+    body.pushed = time.wall;
+    body.stamp = time.now;
     push_set_due(push->absolute, push->delay, push->at, time, &body.clock, &body.due);
     return body;
 }
@@ -151,6 +163,9 @@ void push_add(struct queue *queue, struct topic *topic, const struct job_body *b
         job_put_ttl(queue, topic, seq, state->expires);
     if (body->id.size > 0)
         id_index_put(&queue->ids, name, seq);
+    if (queue_notes_events(queue))
+        events_note(queue, topic, &(struct job){.seq = seq, .body = *body, .state = *state},
+                    DUEQ_EVENT_PUSHED);
 }
 
 static void tell(const struct queue *queue, const struct dueq_push *push,
@@ -186,7 +201,7 @@ static enum dueq_status push_to(struct queue *queue, struct topic *topic,
     struct push_plan plan;
     struct id_index_key name;
     struct limits_drops drops = {.jobs = NULL};
-    enum dueq_status status = schedule_reserve(topic, &state, time);
+    enum dueq_status status = schedule_reserve(queue, topic, &state, time);
 
     if (status == DUEQ_OK)
         status = limits_check_body(queue, topic, push->body.size);

@@ -8,6 +8,7 @@
 
 /* What a job takes beside its body, bytes: its records with their keys. */
 enum { PUSH_RECORDS_MOST = 4096 };
+enum { PUSH_PRIORITY_DEFAULT = 128 };
 
 /* Are the values within their ranges, and is there room? DUEQ_INVALID, DUEQ_TOOBIG,
  * DUEQ_FULL. */
@@ -20,6 +21,9 @@ enum dueq_status push_refusal(const struct topic *topic);
 void push_set_due(bool absolute, int64_t delay, int64_t at, struct dueq_time time,
                   uint8_t *ret_clock, int64_t *ret_due);
 
+/* What the options of a push say of its job, without id, due time and window: what is not said
+ * is DUEQ_DEFAULT. Slices as in `push`. */
+struct job_body push_plain_body(const struct dueq_push *push);
 /* The job as it is kept; slices as in `push`. */
 struct job_body push_body(struct queue *queue, struct topic *topic,
                           const struct dueq_push *push, struct dueq_time time);
@@ -56,8 +60,9 @@ enum dueq_status push_onto_plan_after_ack(struct queue *queue, struct topic *top
                                           const struct dueq_push *push,
                                           struct push_plan *ret_plan);
 /* Makes sure that push_onto needs no memory. (push_unique.c) */
-enum dueq_status push_onto_reserve(struct topic *topic, const struct dueq_push *push,
-                                   const struct job *job, struct dueq_time time);
+enum dueq_status push_onto_reserve(struct queue *queue, struct topic *topic,
+                                   const struct dueq_push *push, const struct job *job,
+                                   struct dueq_time time);
 /* Does what is planned, while the records of plan->job are as they were. After DUEQ_CREATED the
  * id is free. (push_unique.c) */
 enum dueq_status push_onto(struct queue *queue, struct topic *topic,

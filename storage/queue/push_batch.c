@@ -1,11 +1,9 @@
 #include "storage/queue/push_batch.h"
 
 #include "storage/kv/room.h"
+#include "storage/xxh3.h"
 
 #include <stdlib.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { RECORDS_USUAL = 512 }; /* what a job takes beside its body and, twice, its id */
 
@@ -110,7 +108,8 @@ static enum dueq_status keep_plan(struct push_batch *batch, size_t index,
 
     planned->taken = true;
     planned->change = plan->change;
-    return push_onto_reserve(planned->topic, &batch->pushes[index], &plan->job, batch->time);
+    return push_onto_reserve(batch->queue, planned->topic, &batch->pushes[index], &plan->job,
+                             batch->time);
 }
 
 static enum dueq_status check_taken(struct push_batch *batch, size_t index)
@@ -216,7 +215,7 @@ static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
         return status;
     body = push_body(batch->queue, planned->topic, push, batch->time);
     state = job_record_first_state(&body);
-    status = schedule_reserve(planned->topic, &state, batch->time);
+    status = schedule_reserve(batch->queue, planned->topic, &state, batch->time);
     if (status == DUEQ_OK)
         status = find_seq(batch, planned->topic, push);
     if (status != DUEQ_OK)

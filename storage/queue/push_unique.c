@@ -134,14 +134,15 @@ enum dueq_status push_onto_plan_after_ack(struct queue *queue, struct topic *top
     return status == DUEQ_OK ? plan_onto(queue, topic, push, ret_plan) : status;
 }
 
-enum dueq_status push_onto_reserve(struct topic *topic, const struct dueq_push *push,
-                                   const struct job *job, struct dueq_time time)
+enum dueq_status push_onto_reserve(struct queue *queue, struct topic *topic,
+                                   const struct dueq_push *push, const struct job *job,
+                                   struct dueq_time time)
 {
     struct job_state state = job->state;
 
     state.state = PHASE_PENDING;
     push_set_due(push->absolute, push->delay, push->at, time, &state.clock, &state.due);
-    return schedule_reserve(topic, &state, time); /* for DUEQ_DEBOUNCE */
+    return schedule_reserve(queue, topic, &state, time); /* for DUEQ_DEBOUNCE */
 }
 
 /* ---- doing it */

@@ -14,10 +14,8 @@ enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
 enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
                                  size_t count, struct dueq_time time,
                                  struct dueq_pushed *ret_pushed);
-/* leaves: the caller acks the job before the commit. */
-enum dueq_status queue_claim(struct queue *queue, struct dueq_slice topic, int64_t lease,
-                             struct dueq_slice worker, bool leaves, struct dueq_time time,
-                             struct dueq_job *ret_job);
+enum dueq_status queue_claim(struct queue *queue, const struct dueq_claim *claim,
+                             struct dueq_time time, struct dueq_job *ret_job);
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, struct dueq_time time);
 enum dueq_status queue_finish(struct queue *queue, struct dueq_slice topic,
@@ -50,6 +48,8 @@ enum dueq_status queue_extend(struct queue *queue, struct dueq_slice topic,
                               struct dueq_slice id, int64_t token, int64_t lease,
                               struct dueq_slice progress, struct dueq_time time,
                               int64_t *ret_end);
+enum dueq_status queue_end_lease(struct queue *queue, struct dueq_slice topic,
+                                 struct dueq_slice id, int64_t token, struct dueq_time time);
 enum dueq_status queue_get(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                            struct dueq_time time, struct dueq_job *ret_job);
 enum dueq_status queue_watch_end(struct queue *queue, struct dueq_slice topic,
@@ -78,6 +78,9 @@ enum dueq_status queue_dead(struct queue *queue, const struct dueq_dead *query,
 
 enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
                                    struct dueq_time time, struct dueq_topic_stats *ret_stats);
+enum dueq_status queue_topic_latencies(struct queue *queue, struct dueq_slice topic,
+                                       struct dueq_time time,
+                                       struct dueq_latencies *ret_latencies);
 enum dueq_status queue_total_stats(struct queue *queue, struct dueq_time time,
                                    struct dueq_topic_stats *ret_stats);
 
@@ -93,6 +96,12 @@ enum dueq_status queue_purge(struct queue *queue, const struct dueq_purge *purge
 /* pause.c */
 enum dueq_status queue_drop(struct queue *queue, struct dueq_slice topic,
                             struct dueq_time time);
+
+/* ring_read.c */
+enum dueq_status queue_events(struct queue *queue, struct dueq_slice topic, uint64_t after,
+                              size_t count, dueq_kept_fn fn, void *arg);
+enum dueq_status queue_last_event(struct queue *queue, struct dueq_slice topic,
+                                  uint64_t *ret_number);
 
 /* ---- time (tick.c) */
 

@@ -19,9 +19,12 @@ enum dueq_status queue_whole_topic(struct queue *queue, struct dueq_slice name,
     struct topic *topic;
     enum dueq_status status = topics_find(queue, name, &topic);
 
+    if (status == DUEQ_OK && bucket_is_over(&topic->bucket, queue->now))
+        topic->bucket = (struct bucket){0, 0};
     if (status == DUEQ_OK)
-        *ret_topic = (struct whole_topic){topic->next_seq, topic->next_token, topic->totals,
-                                          topic->paused, topic->paused_until};
+        *ret_topic =
+            (struct whole_topic){topic->next_seq, topics_most_token(topic), topic->totals,
+                                 topic->paused,   topic->paused_until,      topic->bucket};
     return status;
 }
 
@@ -33,7 +36,8 @@ static bool has_numbers(const struct whole_topic *topic)
 
 static bool is_topic(const struct whole_topic *topic)
 {
-    return has_numbers(topic) && topic->paused <= (TOPIC_PAUSED_IN | TOPIC_PAUSED_OUT) &&
+    return has_numbers(topic) && bucket_is_sound(&topic->bucket) &&
+           topic->paused <= (TOPIC_PAUSED_IN | TOPIC_PAUSED_OUT) &&
            (topic->paused_until == DUEQ_NEVER ||
             (topic->paused_until >= SAFE_TIME_MIN && topic->paused_until <= SAFE_TIME_MAX));
 }
@@ -66,11 +70,71 @@ enum dueq_status queue_restore_topic(struct queue *queue, struct dueq_slice name
     made->totals = topic->totals;
     made->paused = topic->paused;
     made->paused_until = topic->paused_until;
+    made->bucket = topic->bucket;
     topic_add_totals(&queue->totals, &topic->totals);
     keep_most(queue, made->next_seq, made->next_token);
     queue_mark_dirty(queue, made);
     return DUEQ_OK;
 }
+
+/* ---- buckets of groups */
+
+static bool is_bucket(const struct whole_bucket *bucket)
+{
+    return bucket->group != 0 && bucket_is_sound(&bucket->bucket);
+}
+
+static enum dueq_status each_bucket(const struct queue *queue, struct kv_cursor *cursor,
+                                    const struct topic *topic, whole_bucket_fn fn, void *arg)
+{
+    struct kv_key prefix;
+    enum dueq_status status =
+        kv_cursor_seek(cursor, queue_key_topic(&prefix, TABLE_GROUP, topic->id));
+
+    while (status == DUEQ_OK && kv_key_begins(kv_cursor_key(cursor), &prefix)) {
+        struct dueq_slice key = kv_cursor_key(cursor);
+        struct group_record record;
+        struct whole_bucket bucket;
+
+        if (key.size != prefix.size + 8u ||
+            !group_record_read(kv_cursor_value(cursor), &record))
+            return DUEQ_CORRUPT;
+        bucket = (struct whole_bucket){bytes_read_u64((const uint8_t *)key.data + prefix.size),
+                                       record.bucket};
+        if (!bucket_is_over(&bucket.bucket, queue->now) && !fn(arg, &bucket))
+            return DUEQ_OK;
+        status = kv_cursor_next(cursor);
+    }
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+enum dueq_status queue_each_whole_bucket(struct queue *queue, struct dueq_slice name,
+                                         whole_bucket_fn fn, void *arg)
+{
+    struct kv_cursor *cursor = kv_cursor_new(queue->kv);
+    struct topic *topic;
+    enum dueq_status status = cursor == NULL ? DUEQ_NOMEM : topics_find(queue, name, &topic);
+
+    if (status == DUEQ_OK)
+        status = each_bucket(queue, cursor, topic, fn, arg);
+    kv_cursor_free(cursor);
+    return status;
+}
+
+enum dueq_status queue_restore_bucket(struct queue *queue, struct dueq_slice name,
+                                      const struct whole_bucket *bucket)
+{
+    struct topic *topic;
+    enum dueq_status status =
+        is_bucket(bucket) ? topics_find(queue, name, &topic) : DUEQ_INVALID;
+
+    if (status == DUEQ_OK)
+        status = kv_room(queue->kv, RECORDS_USUAL);
+    return status == DUEQ_OK ? groups_fill(queue, topic, bucket->group, &bucket->bucket)
+                             : status;
+}
+
+/* ---- what outlives topics */
 
 void queue_get_outliving(const struct queue *queue, struct whole_topic *ret_numbers)
 {
@@ -198,7 +262,9 @@ static bool is_body(const struct job_body *body)
 {
     return is_time(body->due) && is_time(body->pushed) && is_count(body->stamp) &&
            body->id.size <= DUEQ_NAME_MAX && body->body.size <= DUEQ_BODY_MAX &&
-           body->clock <= CLOCK_WALL && body->step_count <= DUEQ_STEPS_MAX && has_options(body);
+           body->clock <= CLOCK_WALL && body->step_count <= DUEQ_STEPS_MAX &&
+           body->group.size <= DUEQ_NAME_MAX && body->weight >= 1 &&
+           body->weight <= DUEQ_WEIGHT_MAX && has_options(body);
 }
 
 static bool is_state(const struct job_state *state)
@@ -206,7 +272,9 @@ static bool is_state(const struct job_state *state)
     return is_time(state->due) && is_time(state->since) && is_time_or_never(state->expires) &&
            is_count(state->attempt) && is_count(state->token) && is_count(state->failures) &&
            is_count(state->crashes) && state->state <= PHASE_DONE &&
-           state->clock <= CLOCK_WALL && (!state->followed || state->state == PHASE_CLAIMED) &&
+           state->clock <= CLOCK_WALL &&
+           (!state->holds || (state->state == PHASE_PENDING && state->group != 0)) &&
+           (!state->followed || state->state == PHASE_CLAIMED) &&
            (state->state != PHASE_DEAD || state->expires == DUEQ_NEVER) &&
            (state->state != PHASE_DONE || state->expires != DUEQ_NEVER) &&
            state->worker.size <= DUEQ_WORKER_MAX && state->progress.size <= DUEQ_PROGRESS_MAX &&
@@ -214,16 +282,24 @@ static bool is_state(const struct job_state *state)
 }
 
 /* Checks the job, and fills in the state that it has from its push. */
-static bool complete(struct whole_job *job)
+static bool complete(const struct queue *queue, struct whole_job *job)
 {
+    if (job->body.weight == 0)
+        job->body.weight = 1;
+    if (job->follow.weight == 0)
+        job->follow.weight = 1;
     if (!is_body(&job->body))
         return false;
+    job->body.group_id = groups_number(queue, job->body.group);
+    job->follow.group_id = groups_number(queue, job->follow.group);
     if (!job->moved) {
         bool followed = job->state.followed;
 
         job->state = job_record_first_state(&job->body);
         job->state.followed = followed;
     }
+    job->state.group = job->body.group_id;
+    job->state.weight = job->body.weight;
     return is_state(&job->state) && (!job->state.followed || is_body(&job->follow)) &&
            job->result.size <= DUEQ_BODY_MAX &&
            (!job->has_result || job->state.state == PHASE_DONE);
@@ -287,7 +363,7 @@ static enum dueq_status restore(struct queue *queue, struct topic *topic,
         status = kv_room(queue->kv, RECORDS_USUAL + JOB_RECORD_STATE_MAX + job->body.body.size +
                                         job->follow.body.size + job->result.size);
     if (status == DUEQ_OK)
-        status = schedule_reserve(topic, &job->state, time);
+        status = schedule_reserve(queue, topic, &job->state, time);
     if (status == DUEQ_OK)
         add_job(queue, topic, job, &id, time);
     return status;
@@ -299,7 +375,7 @@ enum dueq_status queue_restore_job(struct queue *queue, struct dueq_slice name,
     struct whole_job whole = *job;
     struct topic *topic;
     enum dueq_status status =
-        complete(&whole) ? topics_find(queue, name, &topic) : DUEQ_INVALID;
+        complete(queue, &whole) ? topics_find(queue, name, &topic) : DUEQ_INVALID;
 
     return status == DUEQ_OK ? restore(queue, topic, &whole, time) : status;
 }

@@ -13,6 +13,13 @@ struct whole_topic {
     struct dueq_topic_stats totals; /* the totals of it only */
     uint64_t paused;
     int64_t paused_until;
+    struct bucket bucket;
+};
+
+/* That of a group which is not full. A store and its copy know the group by the same number. */
+struct whole_bucket {
+    uint64_t group;
+    struct bucket bucket;
 };
 
 /* A job with all of its records. */
@@ -46,6 +53,16 @@ enum dueq_status queue_restore_topic(struct queue *queue, struct dueq_slice name
  * that. DUEQ_FULL, DUEQ_TOOBIG, DUEQ_NOMEM. On failure nothing has changed. */
 enum dueq_status queue_restore_job(struct queue *queue, struct dueq_slice name,
                                    const struct whole_job *job, struct dueq_time time);
+
+/* Calls fn for the bucket of each group of the topic; fn must not change the store.
+ * DUEQ_CORRUPT: a group does not read. */
+typedef bool (*whole_bucket_fn)(void *arg, const struct whole_bucket *bucket);
+enum dueq_status queue_each_whole_bucket(struct queue *queue, struct dueq_slice name,
+                                         whole_bucket_fn fn, void *arg);
+/* Of a topic that was restored. DUEQ_NOTFOUND: there is no such topic. DUEQ_INVALID: no bucket
+ * is like that. DUEQ_FULL. */
+enum dueq_status queue_restore_bucket(struct queue *queue, struct dueq_slice name,
+                                      const struct whole_bucket *bucket);
 
 /* What outlives topics: the numbers with which new ones begin, and the totals of dropped ones;
  * nothing else of *numbers is used. DUEQ_INVALID: a number that no store can have. */

@@ -1,5 +1,6 @@
 /* What time brings: jobs fall due, leases and lives end. */
 #include "storage/kv/kv.h"
+#include "storage/queue/cron_entries.h"
 #include "storage/queue/job_end.h"
 #include "storage/queue/queue.h"
 
@@ -30,25 +31,13 @@ static enum dueq_status count_lanes(struct queue *queue, struct topic *topic,
     return failed;
 }
 
-/* The token stays valid: a late ack with nobody in between is accepted. */
 static enum dueq_status end_lease(struct queue *queue, struct topic *topic, uint64_t seq,
                                   struct dueq_time time)
 {
     struct job job;
-    struct dueq_slice error;
-    enum dueq_state state;
     enum dueq_status status = job_load(queue, topic, seq, &job);
 
-    if (status != DUEQ_OK)
-        return status;
-    error = job.state.error.size > 0 ? job.state.error : dueq_slice("lease expired", 13);
-    status =
-        job_give_back(queue, topic, &job, job.state.due, DUEQ_CRASHED, error, time, &state);
-    if (status == DUEQ_CANCELLED)
-        status = DUEQ_OK;
-    if (status == DUEQ_OK)
-        QUEUE_COUNT(queue, topic, leases_expired);
-    return status;
+    return status == DUEQ_OK ? job_end_lease(queue, topic, &job, job.state.due, time) : status;
 }
 
 /* One that cannot be read is passed over, so that the others go on. */
@@ -204,13 +193,19 @@ static void run_topic(struct queue *queue, struct topic *topic, struct dueq_time
                      leases = end_leases(queue, topic, time, budget),
                      done = remove_done(queue, topic, time, budget),
                      dead = remove_dead(queue, topic, time, budget),
-                     lanes = count_lanes(queue, topic, time, budget);
+                     lanes = count_lanes(queue, topic, time, budget),
+                     groups = groups_follow(queue, topic, budget),
+                     permits = groups_release(queue, topic, time.now, budget),
+                     events = rings_follow(queue, topic, budget);
     bool put_off = topic->put_off;
     bool failed = lives != DUEQ_OK || leases != DUEQ_OK || done != DUEQ_OK || dead != DUEQ_OK ||
-                  lanes != DUEQ_OK;
+                  lanes != DUEQ_OK || groups != DUEQ_OK || permits != DUEQ_OK ||
+                  events != DUEQ_OK;
     int64_t at;
 
     settings_note_use(queue, topic);
+    schedule_freed(queue, topic, topic->claimed);
+    rates_tick(queue, topic, time.now);
     end_pause(queue, topic, time);
     at = schedule_next_event(queue, topic);
     topic->put_off = false;
@@ -279,6 +274,7 @@ void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
     follow_wall(queue);
     topic_sweep_run(queue, budget);
+    cron_tick(queue, time, budget);
     run_due(queue, time, budget);
     if (*budget > 0 && may_collect(queue))
         garbage_collect(queue, budget);
@@ -288,12 +284,13 @@ void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 
 int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
 {
-    int64_t next = wheel_next(&queue->wheel),
+    int64_t next = wheel_next(&queue->wheel), cron = cron_next_tick(queue),
             now = time.now > queue->now ? time.now : queue->now;
 
     if (may_collect(queue) || id_index_busy(&queue->ids) || queue->sweep.any ||
         queue->offset != queue->timers_offset)
         return 0;
+    next = cron < next ? cron : next;
     if (next == DUEQ_NEVER)
         return DUEQ_NEVER;
     return next > now ? next - now : 0;

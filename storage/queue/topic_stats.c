@@ -52,6 +52,22 @@ static void fill_in(struct dueq_topic_stats *stats, const struct job_counts *cou
         stats->counts[state] = job_count(counts, (enum dueq_state)state);
 }
 
+static void look_at_rate(struct queue *queue, struct topic *topic, int64_t now,
+                         struct dueq_topic_stats *stats)
+{
+    struct rate rate = rates_read(settings_of(queue, topic), DUEQ_SET_RATE);
+    struct bucket bucket = topic->bucket;
+    int64_t next;
+
+    stats->rated = rate.count > 0;
+    if (!stats->rated)
+        return;
+    rates_settle(&rate, &bucket, now);
+    next = rates_next(&rate, &bucket);
+    stats->rate_left = rates_permits(&rate, &bucket, now);
+    stats->rate_next = next <= now ? 0 : queue_wall_of(queue, CLOCK_QUEUE, next);
+}
+
 enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
                                    struct dueq_time time, struct dueq_topic_stats *ret_stats)
 {
@@ -74,6 +90,7 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
         stats.paused_until = found->paused_until == DUEQ_NEVER
                                  ? DUEQ_NEVER
                                  : queue_wall_of(queue, CLOCK_QUEUE, found->paused_until);
+    look_at_rate(queue, found, time.now, &stats);
     stats.oldest_ready_age = 0;
     stats.next_due = DUEQ_NEVER;
     status = look_at_topic(queue, found, time, &budget, &stats);
@@ -82,6 +99,22 @@ enum dueq_status queue_topic_stats(struct queue *queue, struct dueq_slice topic,
     counts = topic_counts(found);
     fill_in(&stats, &counts);
     *ret_stats = stats;
+    return DUEQ_OK;
+}
+
+enum dueq_status queue_topic_latencies(struct queue *queue, struct dueq_slice topic,
+                                       struct dueq_time time,
+                                       struct dueq_latencies *ret_latencies)
+{
+    struct topic *found;
+    enum dueq_status status = topics_find(queue, topic, &found);
+
+    if (status != DUEQ_OK)
+        return status;
+    time = queue_time(queue, time);
+    latencies_read(queue, found, time.now, ret_latencies);
+    if (ret_latencies->since != DUEQ_NEVER)
+        ret_latencies->since = queue_wall_of(queue, CLOCK_QUEUE, ret_latencies->since);
     return DUEQ_OK;
 }
 

@@ -20,7 +20,7 @@ from server import Server, free_port  # noqa: E402  (the servers are started as 
 PASSWORD = "secret"
 PATIENCE = 120
 CHECKS = ["plain", "password", "user", "rights", "database", "name", "resp3", "pipeline", "transaction", "blocking",
-          "pubsub", "scan", "tls", "loading"]
+          "pubsub", "scan", "tls", "loading", "upgrade", "claim"]
 RETRY = ["redis-py", "ioredis 4", "ioredis 5", "ioredis 6"]  # when the server is loading
 KEYS_LOADED = 2000
 
@@ -157,23 +157,26 @@ class LoadingServer(Server):
 
 
 class Servers:
-    """A server that is open, also by TLS, one that wants a password, and one that is loading."""
+    """A server that is open, also by TLS, one that wants a password, one that is upgraded, and one that is loading."""
 
     def __init__(self, binary, certificate, loading):
         self.certificate, self.tls_port = certificate, free_port()
         self.servers = [Server(binary, certificate.options(self.tls_port)),
                         Server(binary, ["--requirepass", PASSWORD])]
         self.name = self.servers[0].name
+        self.upgraded = Server(binary) if self.name != "redis" else None
         if loading:
             self.servers.append(LoadingServer(binary))
 
     def environment(self):
         names = ("PORT", "LOCKED_PORT", "LOADING_PORT")
-        return {"PASSWORD": PASSWORD, "TLS_PORT": str(self.tls_port), "AUTHORITY": self.certificate.file,
+        upgraded = {"UPGRADE_PORT": str(self.upgraded.port),
+                    "UPGRADE_PID": str(self.upgraded.process.pid)} if self.upgraded else {}
+        return {**upgraded, "PASSWORD": PASSWORD, "TLS_PORT": str(self.tls_port), "AUTHORITY": self.certificate.file,
                 **{name: str(server.port) for name, server in zip(names, self.servers)}}
 
     def stop(self):
-        for server in self.servers:
+        for server in self.servers + ([self.upgraded] if self.upgraded else []):
             server.stop()
 
 

@@ -55,6 +55,11 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(failures_in(RIGHT.replace("Q.ACK mail <id> <token>", "Q.ACK mail <id> 99"))[0], 1)
         self.assertEqual(failures_in(RIGHT.replace('1) 1) "<id>"', '1) 1) "<token>"'))[0], 1)
 
+    def test_a_shell_runs_examples_of_dueq_itself(self):
+        shell = "```console\n$ dueq push mail hello\n<id>\n$ dueq get --raw mail <id>; echo\nhello\n```\n"
+        self.assertEqual(failures_in(shell)[0], 0)
+        self.assertEqual(failures_in(shell.replace("hello\n```", "bye\n```"))[0], 1)
+
     def test_each_example_has_a_server_of_its_own(self):
         self.assertEqual(failures_in(RIGHT + "```redis\n> Q.TOPICS\n(empty array)\n```\n")[0], 0)
 

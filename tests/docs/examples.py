@@ -11,8 +11,10 @@ commands too, means the same word.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,6 +24,7 @@ from server import Server  # noqa: E402  (the server is started as in the differ
 
 PATIENCE = 60
 PROMPT = re.compile(r"(?:127\.0\.0\.1:6379(?:\(TX\))?)?> (.*)")
+SHELL_PROMPT = re.compile(r"\$ (.*)")
 COMMENT = re.compile(r"(?:\s{2,}# .*|\s+)$")
 PLACEHOLDER = re.compile(r"<([a-z][a-z0-9-]*)>")
 ELAPSED = re.compile(r"\(\d+\.\d\ds\)\n")
@@ -39,12 +42,13 @@ class Step:
 
 
 class Example:
-    def __init__(self, resp3):
-        self.resp3 = resp3
+    def __init__(self, fence):
+        self.resp3 = "resp3" in fence
+        self.is_shell = fence[0] == "console"
         self.steps = []
 
     def add(self, number, line):
-        prompt = PROMPT.fullmatch(line)
+        prompt = (SHELL_PROMPT if self.is_shell else PROMPT).fullmatch(line)
         if prompt:
             self.steps.append(Step(number, prompt[1]))
         elif not self.steps:
@@ -59,7 +63,7 @@ def read_examples(text):
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             fence = line[3:].split() if fence is None else None
-            example = Example("resp3" in fence) if fence and fence[0] == "redis" else None
+            example = Example(fence) if fence and fence[0] in ("redis", "console") else None
             if example:
                 examples.append(example)
         elif example:
@@ -105,13 +109,33 @@ class Client:
             if line == MARK_ANSWER:
                 return reply
             if line != "\n" and not ELAPSED.fullmatch(line):
-                reply += line
+                reply += line.rstrip(" \n") + "\n"  # a map in a map follows "=> "
         return reply + "no reply\n"
 
     def close(self):
         self.timer.cancel()
         self.process.kill()
         self.process.communicate()
+
+
+class Shell:
+    """Runs each command in a shell of its own."""
+
+    def __init__(self, port, binary):
+        self.folder = tempfile.mkdtemp(prefix="examples-")
+        self.work = os.path.join(self.folder, "work")
+        os.mkdir(self.work)
+        os.symlink(os.path.abspath(binary), os.path.join(self.folder, "dueq"))
+        path = self.folder + os.pathsep + os.environ["PATH"]
+        self.environment = {**os.environ, "PATH": path, "DUEQ_PORT": str(port), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+
+    def call(self, command):
+        done = subprocess.run(["sh", "-c", command], env=self.environment, cwd=self.work, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
+        return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines() if line.strip())
+
+    def close(self):
+        shutil.rmtree(self.folder)
 
 
 def run_steps(example, client):
@@ -128,7 +152,7 @@ def run_steps(example, client):
 def run_example(example, binary):
     server = Server(binary)
     try:
-        client = Client(server.port, example.resp3)
+        client = Shell(server.port, binary) if example.is_shell else Client(server.port, example.resp3)
         try:
             return run_steps(example, client)
         finally:

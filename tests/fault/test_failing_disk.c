@@ -351,6 +351,24 @@ static void a_store_that_stays_closed_is_said_once(void **state)
     }
 }
 
+/* The next program could not open the store, nor could this one as it starts again. */
+static void a_store_that_failed_is_no_place_for_an_upgrade(void **state)
+{
+    int number = 1;
+    (void)state;
+    if (getenv("DUEQ_SANDBOX")) /* then it is refused for another reason */
+        return;
+    struct server_process *server = server_on_faulty_disk(0);
+    faulty_disk_break(server, "fdatasync EIO");
+    await_push(server, "MISCONF", &number);
+    assert_int_equal(kill(server->pid, SIGUSR2), 0);
+    while (count_in_log(server, "pgrade: ") == 0)
+        sleep_ms(1);
+    assert_int_equal(count_in_log(server, "No upgrade: the store has failed"), 1);
+    faulty_disk_repair(server);
+    await_push(server, "ok", &number);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +381,7 @@ int main(void)
         serving_test(waiters_do_not_hang_when_the_disk_fails),
         serving_test(a_ping_is_answered_while_the_disk_takes_its_time),
         serving_test(a_store_that_stays_closed_is_said_once),
+        serving_test(a_store_that_failed_is_no_place_for_an_upgrade),
     };
     return cmocka_run_group_tests_name("failing disk", tests, NULL, NULL);
 }

@@ -16,18 +16,23 @@
 static const char *const topics[] = {"t", "u", "dying", "new", "kept"};
 enum { TOPICS = sizeof(topics) / sizeof(*topics) };
 
-/* A field that time changes without any command. */
-static bool is_age(const char *name)
+/* A field that time changes without any command, or that is of one run of the server. */
+static bool is_passing(const char *name)
 {
-    return strcmp(name, "oldest-ready-age") == 0 || strcmp(name, "next-due") == 0 ||
-           strcmp(name, "due") == 0;
+    static const char *const names[] = {
+        "oldest-ready-age", "next-due",       "due", "wait", "run",
+        "lateness",         "measured-since", NULL};
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 static void write_fields(FILE *out, const redisReply *reply)
 {
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         char *text = reply_text(reply->element[i + 1]);
-        if (!is_age(reply->element[i]->str))
+        if (!is_passing(reply->element[i]->str))
             fprintf(out, "%s=%s ", reply->element[i]->str, text);
         free(text);
     }
@@ -59,16 +64,17 @@ static char *state_of(redisContext *client)
 {
     char *text = NULL, *names = ask_text(client, "Q.TOPICS"),
          *settings = ask_text(client, "Q.CONFIG LIST"),
-         *values = ask_text(client, "Q.CONFIG GET t");
+         *values = ask_text(client, "Q.CONFIG GET t"), *crons = ask_text(client, "Q.CRON LIST");
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    fprintf(out, "%s\n%s\n%s\n", names, settings, values);
+    fprintf(out, "%s\n%s\n%s\n%s\n", names, settings, values, crons);
     for (int i = 0; i < TOPICS; i++)
         write_topic(out, client, topics[i]);
     fclose(out);
     free(names);
     free(settings);
     free(values);
+    free(crons);
     return text;
 }
 
@@ -95,7 +101,8 @@ static const char *const before[] = {
     "Q.CLAIM t COUNT 3 LEASE 1h", /* a, b, c: tokens 1, 2, 3 */
     "Q.NACK t c 3 FATAL ERROR why",
     "Q.CLAIM kept LEASE 1h",
-    "Q.CLAIM dying COUNT 2 LEASE 1h"};
+    "Q.CLAIM dying COUNT 2 LEASE 1h",
+    "Q.CRON SET cron t x EVERY 1000h"};
 
 /* A command with the words of a line; two spaces are an empty word. */
 static redisReply *run(redisContext *client, const char *line)
@@ -146,7 +153,10 @@ static const char *const growing[] = {"Q.PUSH t x",
                                       "Q.DEAD t REDRIVE TO new",
                                       "Q.CONFIG SET t retries 8",
                                       "Q.CONFIG SET new retries 8",
-                                      "Q.PAUSE new"};
+                                      "Q.PAUSE new",
+                                      "Q.CRON SET cron t longer EVERY 1000h",
+                                      "Q.CRON SET other new x EVERY 1000h",
+                                      "Q.CRON RUN cron"};
 
 static void growth_changes_nothing(redisContext *client, const char *state)
 {
@@ -176,6 +186,9 @@ static const char *const draining[][2] = {
     {"[]", "Q.CLAIM t"},
     {"OK", "Q.RESUME t"},
     {"1", "Q.ACK kept k 1"},
+    {"1", "Q.CRON PAUSE cron"},
+    {"1", "Q.CRON RESUME cron"},
+    {"1", "Q.CRON DEL cron"},
     {"\"dead\"", "Q.NACK dying m 1 FATAL ERROR why"}, /* no room in u: it stays */
     {"1", "Q.LEN dying dead"},
     {"1", "Q.DEAD t PURGE"},

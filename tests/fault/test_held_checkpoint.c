@@ -257,6 +257,44 @@ static void a_large_body_gets_through(void **state)
     free(large);
 }
 
+static void await_log(const struct server_process *server, const char *words)
+{
+    for (;;) {
+        char *log = server_process_log(server);
+        bool found = strstr(log, words) != NULL;
+        free(log);
+        if (found)
+            return;
+        sleep_ms(1);
+    }
+}
+
+/* An upgrade waits for its checkpoint, and a signal to stop comes. */
+static void a_sigterm_meanwhile_ends_an_upgrade(void **state)
+{
+    (void)state;
+    if (getenv("DUEQ_SANDBOX")) /* it can start no program */
+        return;
+    struct server_process *server = server_process_new();
+    faulty_disk_prepare(server, 0);
+    server_process_option(server, "shutdown-timeout", "3600");
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    expect(client, "*", "Q.PUSH work body");
+    faulty_disk_break(server, "datasync HOLD");
+    assert_int_equal(kill(server->pid, SIGUSR2), 0);
+    await_log(server, "takes the place of this program");
+    redisContext *queued = client_open(server); /* in the backlog */
+    say(queued, "INFO server");
+    assert_int_equal(kill(server->pid, SIGTERM), 0);
+    expect_reply(queued, "*");
+    faulty_disk_repair(server);
+    assert_int_equal(server_process_wait(server), 0);
+    char *log = server_process_log(server);
+    assert_null(strstr(strstr(log, "starting, pid") + 1, "starting, pid"));
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +304,7 @@ int main(void)
         serving_test(a_stop_does_not_wait_for_those_who_are_parked),
         serving_test(a_disk_that_fills_meanwhile_answers_them_all),
         serving_test(a_large_body_gets_through),
+        serving_test(a_sigterm_meanwhile_ends_an_upgrade),
     };
     return cmocka_run_group_tests_name("held checkpoint", tests, NULL, NULL);
 }

@@ -67,10 +67,18 @@ static void expect_quiet(const struct machine *machine)
     fail_msg("the server wakes up again and again");
 }
 
-static void nothing_wakes_an_idle_server(void **state)
+static struct machine device_boot(void)
 {
-    struct machine machine = machine_boot();
-    (void)state;
+    struct machine machine = {.server = server_process_new()};
+    server_process_option(machine.server, "profile", "edge");
+    machine.clock = stepped_clock_prepare(machine.server);
+    server_process_run(machine.server);
+    machine.client = client_open(machine.server);
+    return machine;
+}
+
+static void let_rest(struct machine machine)
+{
     expect(machine.client, "\"a\"", "Q.PUSH mail body ID a DELAY 2h");
     expect(machine.client, "OK", "SET key value EX 7200");
     client_close(machine.client);
@@ -79,6 +87,18 @@ static void nothing_wakes_an_idle_server(void **state)
     expect(machine.client, "1", "EXISTS key");
     client_close(machine.client);
     server_process_cleanup();
+}
+
+static void nothing_wakes_an_idle_server(void **state)
+{
+    (void)state;
+    let_rest(machine_boot());
+}
+
+static void nothing_wakes_an_idle_device(void **state)
+{
+    (void)state;
+    let_rest(device_boot());
 }
 
 static void nothing_wakes_a_server_whose_worker_waits(void **state)
@@ -175,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_wakes_an_idle_server),
+        cmocka_unit_test(nothing_wakes_an_idle_device),
         cmocka_unit_test(nothing_wakes_a_server_whose_worker_waits),
         cmocka_unit_test(a_quiet_server_wakes_when_something_is_due),
         cmocka_unit_test(a_wall_clock_that_is_set_wakes_a_quiet_server),

@@ -61,6 +61,12 @@ static void put_kept_things(redisContext *client)
     expect(client, "[2 0]", "Q.DEAD slow REDRIVE RATE 1 2h");
     expect(client, "\"mortal\"", "Q.PUSH paused body ID mortal TTL 2h");
     expect(client, "OK", "Q.PAUSE paused OUT FOR 2h");
+    expect(client, "OK", "Q.CONFIG SET rated rate 1/2h");
+    expect(client, "OK", "Q.CONFIG SET shared group-rate 1/2h");
+    expect(client, "[* *]", "Q.MPUSH rated 2 x y");
+    expect(client, "[* *]", "Q.MPUSH shared 2 x y GROUP g");
+    expect(client, "[[* \"x\"]]", "Q.POP rated COUNT 2");
+    expect(client, "[[* \"x\"]]", "Q.POP shared COUNT 2");
 }
 
 static void expect_kept_things(redisContext *client, bool there)
@@ -76,6 +82,8 @@ static void expect_kept_things(redisContext *client, bool there)
     expect_field(client, "state", there ? "\"ready\"" : "\"dead\"", "Q.GET paused mortal");
     expect_field(client, "reason", there ? "\"paused\"" : "\"dead\"",
                  "Q.EXPLAIN paused mortal");
+    expect(client, there ? "[]" : "[[* \"y\"]]", "Q.POP rated");
+    expect(client, there ? "[]" : "[[* \"y\"]]", "Q.POP shared");
 }
 
 /* Starts waits of two hours of each kind. */
@@ -254,6 +262,118 @@ static void a_wrong_year_is_healed_by_the_right_one(void **state)
     expect_moments(&machine);
 }
 
+/* ---- a device that has never known the time */
+
+enum { OF_RUN, OF_KILL, OF_BOOT, WAYS };
+
+/* Its first start is in 1970. */
+static struct machine boot_in_1970(void)
+{
+    struct machine machine = {.server = server_process_new()};
+    machine.clock = stepped_clock_prepare(machine.server);
+    machine.clock->wall_ahead = -unix_ms() / 1000 + 10;
+    run(&machine);
+    return machine;
+}
+
+/* NTP sets the clock while the server runs, while it is down, or before the next boot. */
+static void learn_the_time(struct machine *machine, int way)
+{
+    if (way != OF_RUN)
+        stop(machine, true);
+    machine->clock->wall_ahead = 0;
+    if (way == OF_BOOT)
+        stepped_clock_reboot(machine->clock);
+    if (way != OF_RUN)
+        run(machine);
+}
+
+/* Of the right clock, unix ms: `late` is to come, `early` has been; `own` is to come by the
+ * clock of 1970. */
+struct moments {
+    long long late, early, own;
+};
+
+static void expect_all_wait(redisContext *client, const struct moments *moments)
+{
+    static const char *const ids[] = {"late", "early", "own", "moved", "delay"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        expect_field(client, "state", "\"delayed\"", "Q.GET at %s", ids[i]);
+    assert_int_equal(ask_field(client, "due", "Q.GET at late"), moments->late);
+    expect(client, "[]", "Q.CLAIM at");
+    expect(client, "3", "EXISTS late early own");
+}
+
+static void put_moments(redisContext *client, const struct moments *moments)
+{
+    expect(client, "\"late\"", "Q.PUSH at body ID late AT %lld", moments->late);
+    expect(client, "\"early\"", "Q.PUSH at body ID early AT %lld", moments->early);
+    expect(client, "\"own\"", "Q.PUSH at body ID own AT %lld", moments->own);
+    expect(client, "\"moved\"", "Q.PUSH at body ID moved DELAY 1s");
+    expect(client, "*", "Q.RESCHEDULE at moved AT %lld", moments->late + 1);
+    expect(client, "\"delay\"", "Q.PUSH at body ID delay DELAY 12h");
+    expect(client, "OK", "SET late v PXAT %lld", moments->late);
+    expect(client, "OK", "SET early v PXAT %lld", moments->early);
+    expect(client, "OK", "SET own v PXAT %lld", moments->own);
+    expect_all_wait(client, moments);
+}
+
+static void expect_right_moments(redisContext *client, const struct moments *moments)
+{
+    claim(client, "at", "own");
+    claim(client, "at", "early");
+    expect(client, "[]", "Q.CLAIM at");
+    assert_int_equal(ask_field(client, "due", "Q.GET at late"), moments->late);
+    assert_int_equal(ask_field(client, "due", "Q.GET at moved"), moments->late + 1);
+    expect(client, "1", "EXISTS late");
+    expect(client, "0", "EXISTS early own");
+    assert_int_equal(ask_integer(client, "PEXPIRETIME late"), moments->late);
+}
+
+static void moments_given_in_1970_are_of_the_right_clock(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        struct machine machine = boot_in_1970();
+        struct moments moments = {unix_ms() + 6 * HOUR * 1000LL, unix_ms() - HOUR * 1000LL,
+                                  machine_ms(&machine) + HOUR * 1000LL};
+        put_moments(machine.client, &moments);
+        learn_the_time(&machine, way);
+        expect_right_moments(machine.client, &moments);
+        machine.clock->wall_ahead = 7 * HOUR; /* only the wall clock: the delay holds */
+        claim(machine.client, "at", "late");
+        claim(machine.client, "at", "moved");
+        expect(machine.client, "0", "EXISTS late");
+        expect(machine.client, "[]", "Q.CLAIM at");
+        expect_field(machine.client, "state", "\"delayed\"", "Q.GET at delay");
+        client_close(machine.client);
+        server_process_cleanup();
+    }
+}
+
+/* The clock falls back to 1970 without a boot: what is to come waits as before. */
+static void a_clock_that_is_lost_makes_nothing_early(void **state)
+{
+    struct machine machine = boot_in_1970();
+    struct moments moments = {unix_ms() + 6 * HOUR * 1000LL, unix_ms() - HOUR * 1000LL,
+                              machine_ms(&machine) + HOUR * 1000LL};
+    (void)state;
+    put_moments(machine.client, &moments);
+    for (int i = 0; i < 3; i++) {
+        int64_t lost = machine.clock->wall_ahead;
+        learn_the_time(&machine, OF_RUN);
+        expect_field(machine.client, "state", "\"ready\"", "Q.GET at early");
+        expect_field(machine.client, "state", "\"delayed\"", "Q.GET at late");
+        machine.clock->wall_ahead = lost;
+        expect_field(machine.client, "state", "\"delayed\"", "Q.GET at early");
+        expect(machine.client, "[]", "Q.CLAIM at");
+    }
+    learn_the_time(&machine, OF_KILL);
+    claim(machine.client, "at", "own");
+    claim(machine.client, "at", "early");
+    expect(machine.client, "[]", "Q.CLAIM at");
+}
+
 /* ---- exact to the client's own clock */
 
 static int64_t unix_usec(void)
@@ -398,6 +518,8 @@ int main(void)
         serving_test(a_wall_clock_set_back_across_a_boot_counts_for_none),
         serving_test(a_device_that_boots_in_1970_keeps_what_waits),
         serving_test(a_wrong_year_is_healed_by_the_right_one),
+        serving_test(moments_given_in_1970_are_of_the_right_clock),
+        serving_test(a_clock_that_is_lost_makes_nothing_early),
         serving_test(what_is_shown_is_the_wall_clock),
         served_test(delays_and_leases_are_not_short),
         served_test(times_to_live_and_timeouts_are_not_short),

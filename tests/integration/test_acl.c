@@ -3,13 +3,15 @@
 #include "tests/support/client/raw_client.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <setjmp.h>
 #include <cmocka.h>
 
 #define DEFAULT_LINE "user default on nopass ~* &* +@all"
@@ -23,14 +25,6 @@ static int cleanup(void **state)
 }
 
 #define test(function) cmocka_unit_test_setup_teardown(function, NULL, cleanup)
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
 
 static char *read_whole(const char *path)
 {
@@ -357,6 +351,333 @@ static void huge_rules_are_refused(void **state)
     free(rule);
 }
 
+/* ACL SETUSER x with so many rules, each the word and its number modulo `modulo`; every other
+ * one is `other`, if there is such. */
+static void expect_rules(redisContext *client, const char *pattern, int count, const char *word,
+                         const char *other, int modulo)
+{
+    enum { ROOM = 24 };
+    const char **words = calloc((size_t)count + 3, sizeof(*words));
+    char *space = calloc((size_t)count + 3, ROOM);
+    assert_non_null(words);
+    assert_non_null(space);
+    words[0] = "ACL";
+    words[1] = "SETUSER";
+    words[2] = "x";
+    for (int i = 0; i < count; i++) {
+        char *rule = space + (size_t)i * ROOM;
+        if (other == NULL || i % 2 == 0)
+            snprintf(rule, ROOM, "%s%d", word, i % modulo);
+        words[i + 3] = other == NULL || i % 2 == 0 ? rule : other;
+    }
+    assert_int_equal(redisAppendCommandArgv(client, count + 3, words, NULL), REDIS_OK);
+    expect_reply(client, pattern);
+    free(space);
+    free(words);
+}
+
+/* It was seconds for ninety thousand rules, in which nobody else was served. */
+static void rules_have_a_most_of_steps(void **state)
+{
+    enum { MANY = 90000, PATTERNS = 8192 };
+    static const char too_much[] = "!ERR *The rules of a user are too long or too many";
+    (void)state;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    expect_rules(client, "OK", 126, "+select|", NULL, 126);
+    expect_rules(client, too_much, MANY, "+get|", "-get", 10);
+    expect_rules(client, too_much, MANY, "~", "resetkeys", 1);
+    expect_rules(client, too_much, MANY, "~", NULL, MANY);
+    expect(client, "[* \"user x off resetchannels -@all +select|0 *\"]", "ACL LIST");
+    expect_rules(client, "OK", PATTERNS, "~", NULL, PATTERNS - 126 - 126);
+    expect(client, too_much, "ACL SETUSER x &more");
+    expect(client, "OK", "ACL SETUSER x resetkeys &more");
+    char *selector = malloc(MANY * 5 + 2);
+    assert_non_null(selector);
+    for (int i = 0; i < MANY; i++)
+        memcpy(selector + i * 5, "+get ", 6);
+    selector[0] = '(';
+    selector[MANY * 5 - 1] = ')';
+    expect(client, too_much, "ACL SETUSER x %s", selector);
+    free(selector);
+}
+
+/* Each client, of a user that is deleted or no longer in the file, is cut off before the reply
+ * comes, and does nothing meanwhile. */
+static void many_clients_of_users_that_go_are_cut_off(void **state)
+{
+    enum { CLIENTS = 300, USERS = 3 };
+    redisContext *clients[CLIENTS];
+    char *path;
+    (void)state;
+    struct server_process *server = server_with(DEFAULT_LINE "\n", &path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < USERS; i++)
+            expect(client, "OK", "ACL SETUSER u%d on nopass ~* &* +@all", i);
+        for (int i = 0; i < CLIENTS; i++) {
+            clients[i] = client_open(server);
+            expect(clients[i], "OK", "AUTH u%d x", i % USERS);
+            if (i % 3 == 0)
+                expect(clients[i], "[*]", "SUBSCRIBE c");
+            else if (i % 3 == 1)
+                say(clients[i], "BLPOP list 0");
+        }
+        await_blocked(client, CLIENTS / 3);
+        if (round == 0)
+            expect(client, "3", "ACL DELUSER u0 u1 nobody u2 u0");
+        else if (round == 1)
+            expect(client, "OK", "ACL LOAD");
+        else {
+            expect(client, "OK", "MULTI");
+            expect(client, "QUEUED", "ACL DELUSER u0 u1 u2");
+            expect(client, "[3]", "EXEC");
+        }
+        expect(client, "0", "PUBLISH c x");
+        expect(client, "1", "RPUSH list x");
+        expect(client, "\"x\"", "LPOP list");
+        assert_int_equal(ask_info(client, "clients", "blocked_clients"), 0);
+        for (int i = 0; i < CLIENTS; i++) {
+            expect_closed(clients[i]);
+            client_close(clients[i]);
+        }
+        expect(client, "[\"default\"]", "ACL USERS");
+    }
+    /* one of them asks itself: its reply leaves first */
+    expect(client, "OK", "ACL SETUSER u0 on nopass ~* &* +@all");
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = client_open(server);
+        expect(clients[i], "OK", "AUTH u0 x");
+    }
+    expect(clients[CLIENTS - 1], "1", "ACL DELUSER u0");
+    for (int i = 0; i < CLIENTS; i++)
+        expect_closed(clients[i]);
+    free(path);
+}
+
+/* Who asks goes in the middle of it; two ask at once; one of the users comes back at once. */
+static void users_go_though_nobody_waits_for_it(void **state)
+{
+    enum { CLIENTS = 300, LINES = 3000 };
+    redisContext *clients[CLIENTS];
+    char *path, *text = calloc(LINES + 1, 64), *end = text;
+    (void)state;
+    assert_non_null(text);
+    end += sprintf(end, DEFAULT_LINE "\n");
+    for (int i = 0; i < LINES; i++)
+        end += sprintf(end, "user v%d on >p%d ~%d:* +@read\n", i, i, i);
+    struct server_process *server = server_with(text, &path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (int round = 0; round < 4; round++) {
+        expect(client, "OK", "ACL SETUSER u on nopass ~* &* +@all");
+        for (int i = 0; i < CLIENTS; i++) {
+            clients[i] = client_open(server);
+            expect(clients[i], "OK", "AUTH u x");
+        }
+        redisContext *asker = client_open(server), *other = client_open(server);
+        say(asker, round % 2 == 0 ? "ACL DELUSER u" : "ACL LOAD");
+        say(other, "ACL LOAD");
+        say(client, "ACL SETUSER u on nopass resetkeys ~x");
+        if (round < 2)
+            client_close(asker);
+        expect_reply(client, "OK");
+        expect_reply(other, "OK");
+        expect(client, "[*]", "ACL LIST");
+        for (int i = 0; i < CLIENTS; i++) {
+            expect_closed(clients[i]);
+            client_close(clients[i]);
+        }
+    }
+    redisReply *users = ask(client, "ACL USERS");
+    assert_in_range(users->elements, LINES + 1, LINES + 2);
+    freeReplyObject(users);
+    expect(client, "OK", "ACL LOAD");
+    expect(client_open(server), "OK", "AUTH v2999 p2999");
+    free(text);
+    free(path);
+}
+
+enum { MANY = 3000 };
+
+/* *ret_path: of its file, which the caller frees. */
+static struct server_process *server_with_many(char **ret_path)
+{
+    char *text = calloc(MANY + 1, 64), *end = text;
+    assert_non_null(text);
+    end += sprintf(end, DEFAULT_LINE "\n");
+    for (int i = 0; i < MANY; i++)
+        end += sprintf(end, "user v%d on >p%d ~%d:* +@read\n", i, i, i);
+    struct server_process *server = server_with(text, ret_path);
+    server_process_run(server);
+    free(text);
+    return server;
+}
+
+static bool names_user(const redisReply *users, const char *name)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "user %s ", name);
+    for (size_t i = 0; i < users->elements; i++)
+        if (strncmp(users->element[i]->str, line, strlen(line)) == 0)
+            return true;
+    return false;
+}
+
+/* They come and go together, while the list is made bit by bit. */
+static void a_list_and_a_file_are_of_one_moment(void **state)
+{
+    enum { ROUNDS = 40 };
+    char *path, text[64];
+    (void)state;
+    struct server_process *server = server_with_many(&path);
+    redisContext *client = client_open(server), *lister = client_open(server),
+                 *saver = client_open(server), *leaver = client_open(server);
+    for (int i = 0; i < ROUNDS; i++) {
+        say(lister, "ACL LIST");
+        say(saver, "ACL SAVE");
+    }
+    say(leaver, "ACL SAVE");
+    client_close(leaver);
+    for (int i = 0; i < ROUNDS; i++) {
+        expect(client, "OK", "MULTI");
+        expect(client, "QUEUED", i % 2 == 0 ? "ACL SETUSER a on" : "ACL DELUSER a");
+        expect(client, "QUEUED", i % 2 == 0 ? "ACL SETUSER z on" : "ACL DELUSER z");
+        expect(client, "[* *]", "EXEC");
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        redisReply *users = NULL;
+        assert_int_equal(redisGetReply(lister, (void **)&users), REDIS_OK);
+        bool both = names_user(users, "a");
+        assert_int_equal(names_user(users, "z"), both);
+        assert_int_equal(users->elements, MANY + 1 + 2 * both);
+        freeReplyObject(users);
+        expect_reply(saver, "OK");
+    }
+    expect(client, "OK", "ACL SETUSER a on");
+    expect(saver, "OK", "ACL SAVE");
+    expect(client, "OK", "ACL SETUSER a off");
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "ACL LIST");
+    expect(client, "[[*]]", "EXEC");
+    expect(client, "OK", "ACL LOAD");
+    redisReply *users = ask(client, "ACL LIST");
+    snprintf(text, sizeof(text), "user a on ");
+    assert_int_equal(strncmp(users->element[0]->str, text, strlen(text)), 0);
+    assert_int_equal(users->elements, MANY + 2);
+    freeReplyObject(users);
+    free(path);
+}
+
+static void await_log(const struct server_process *server, const char *words)
+{
+    for (bool there = false; !there; sleep_ms(1)) {
+        char *log = server_process_log(server);
+        there = strstr(log, words) != NULL;
+        free(log);
+    }
+}
+
+/* A hundred lines a turn. */
+static void a_reload_reads_users_in_several_turns(void **state)
+{
+    char *path;
+    (void)state;
+    struct server_process *server = server_with_many(&path);
+    redisContext *client = client_open(server);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs("user a on nopass\n", file);
+    fclose(file);
+    int64_t before = ask_info(client, "stats", "turns");
+    for (int i = 0; i < 3; i++) /* the last one begins anew */
+        assert_int_equal(kill(server->pid, SIGHUP), 0);
+    await_log(server, "The users were read again");
+    assert_true(ask_info(client, "stats", "turns") - before >= MANY / 100);
+    assert_int_equal(kill(server->pid, SIGHUP), 0);
+    server_process_stop(server); /* in the midst of it */
+    free(path);
+}
+
+/* Deletes the user "old" and saves, as one transaction, while a file of before is read. */
+static void delete_and_save(redisContext *client)
+{
+    for (int i = 0; i < 2; i++) /* the reading has begun */
+        expect(client, "PONG", "PING");
+    say(client, "MULTI");
+    say(client, "ACL DELUSER old");
+    say(client, "ACL SAVE");
+    say(client, "EXEC");
+    expect_reply(client, "OK");
+    expect_reply(client, "QUEUED");
+    expect_reply(client, "QUEUED");
+    expect_reply(client, "[1 OK]");
+}
+
+/* A user that is deleted and saved meanwhile does not come back. */
+static void what_is_read_is_not_older_than_what_was_saved(void **state)
+{
+    char *path;
+    (void)state;
+    struct server_process *server = server_with_many(&path);
+    redisContext *client = client_open(server), *loader = client_open(server);
+    expect(client, "OK", "ACL SETUSER old on nopass +@all");
+    expect(client, "OK", "ACL SAVE");
+    say(loader, "ACL LOAD");
+    delete_and_save(client);
+    expect_reply(loader, "OK");
+    expect(client, "nil", "ACL GETUSER old");
+
+    expect(client, "OK", "ACL SETUSER old on nopass +@all");
+    expect(client, "OK", "ACL SAVE");
+    assert_int_equal(kill(server->pid, SIGHUP), 0);
+    delete_and_save(client);
+    await_log(server, "all is read again");
+    expect(client, "nil", "ACL GETUSER old");
+    free(path);
+}
+
+/* The thread computes slow hashes first. */
+static void a_save_in_a_transaction_overtakes_none(void **state)
+{
+    enum { SLOW = 8 };
+    char *path, *text;
+    (void)state;
+    struct server_process *server = server_with(DEFAULT_LINE "\n", &path);
+    redisContext *client, *saver, *slow[SLOW];
+    server_process_run(server);
+    client = client_open(server);
+    saver = client_open(server);
+    redisReply *reply = ask(client, "CONFIG SET acl-password-hash argon2id");
+    bool is_there = reply->type != REDIS_REPLY_ERROR;
+    freeReplyObject(reply);
+    if (!is_there)
+        skip(); /* built without libargon2 */
+    expect(client, "OK", "ACL SETUSER slow on >pw");
+    expect(client, "OK", "ACL SETUSER old on nopass +@all");
+    for (int i = 0; i < SLOW; i++) {
+        slow[i] = client_open(server);
+        say(slow[i], "AUTH slow pw");
+    }
+    say(saver, "ACL SAVE");
+    delete_and_save(client);
+    text = read_whole(path);
+    assert_null(strstr(text, "user old"));
+    free(text);
+    expect_reply(saver, "OK");
+    for (int i = 0; i < SLOW; i++)
+        expect_reply(slow[i], "OK");
+    text = read_whole(path);
+    assert_null(strstr(text, "user old"));
+    free(text);
+    expect(client, "OK", "ACL SETUSER late on");
+    assert_int_equal(kill(server->pid, SIGHUP), 0); /* the file has not changed */
+    await_log(server, "all is read again");
+    expect(client, "[*]", "ACL GETUSER late");
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,9 +690,16 @@ int main(void)
         test(the_configuration_file_has_users),
         test(a_password_without_effect_is_warned_of),
         test(users_in_two_places_are_refused),
+        test(a_list_and_a_file_are_of_one_moment),
+        test(a_reload_reads_users_in_several_turns),
+        test(what_is_read_is_not_older_than_what_was_saved),
+        test(a_save_in_a_transaction_overtakes_none),
         test(ten_thousand_users_log_in),
         test(one_that_guesses_waits_alone),
         test(huge_rules_are_refused),
+        test(rules_have_a_most_of_steps),
+        test(many_clients_of_users_that_go_are_cut_off),
+        test(users_go_though_nobody_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,14 @@ static void expect_backup(redisContext *client, const char *name)
     assert_true(exists(name));
 }
 
+static const char *absolute_binary(void)
+{
+    static char path[PATH_MAX];
+
+    assert_non_null(realpath(server_binary(), path));
+    return path;
+}
+
 static void a_dump_of_the_backup_is_that_of_the_store(void **state)
 {
     struct server_process *server = new_server();
@@ -103,11 +111,13 @@ static void a_dump_of_the_backup_is_that_of_the_store(void **state)
     assert_true(ask_info(client, "journal", "backup_last_lsn") > 0);
     server_process_stop(server);
     expect_sound(path_of("night-1"));
+    /* The copy has a history of its own, with greater numbers. */
     assert_int_equal(run_shell(output, sizeof(output),
-                               "%s dump %s > %s/one && %s dump %s/night-1 > %s/two && "
-                               "test -s %s/one && cmp %s/one %s/two",
-                               server_binary(), server->data, place, server_binary(), place,
-                               place, place, place, place),
+                               "cd %s && plain() { sed 's/\"next_[a-z]*\":[0-9]*,*//g; "
+                               "s/,}/}/g'; } && "
+                               "%s dump %s | plain > one && %s dump night-1 | plain > two && "
+                               "test -s one && cmp one two",
+                               place, absolute_binary(), server->data, absolute_binary()),
                      0);
 }
 
@@ -272,6 +282,8 @@ static void a_sandbox_lets_it_be_made(void **state)
     redisContext *client;
 
     (void)state;
+    if (server_is_emulated())
+        skip();
     server_process_option(server, "sandbox", "yes");
     server_process_run(server);
     client = client_open(server);

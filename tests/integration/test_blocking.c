@@ -34,6 +34,19 @@ static void a_waiter_wakes_when_a_job_falls_due(void **state)
     assert_true(ask_field(client, "due", "Q.GET mail a") > 0);
 }
 
+/* The stats say by how much it woke late. */
+static void a_claim_that_waited_counts_its_lateness(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "*", "Q.PUSH mail body ID a DELAY 30");
+    expect(client, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM mail BLOCK 60s");
+    expect(client, "*", "Q.PUSH mail body ID b");
+    expect(client, "[[\"b\" 2 \"body\" 1]]", "Q.CLAIM mail BLOCK 60s");
+    expect(client,
+           "[*\"wait\" [\"minute\" [\"count\" 2 *\"lateness\" [\"minute\" [\"count\" 1 *]",
+           "Q.STATS mail");
+}
+
 static void a_job_is_never_given_out_early(void **state)
 {
     redisContext *client = served_client(state);
@@ -267,6 +280,15 @@ static void many_waiters_and_many_jobs_pair_up(void **state)
     expect(client, "200", "Q.LEN mail");
 }
 
+/* Both in one turn, so that a slow machine does not pause when the job is due. */
+static void push_and_pause(redisContext *client, const char *id, int pause_ms)
+{
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "Q.PUSH mail body ID %s DELAY 200ms", id);
+    expect(client, "QUEUED", "CLIENT PAUSE %d WRITE", pause_ms);
+    expect(client, "[* OK]", "EXEC");
+}
+
 /* A claim is a write, also when another client's push causes it. */
 static void jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards(void **state)
 {
@@ -274,16 +296,14 @@ static void jobs_that_fall_due_while_writes_are_paused_are_claimed_afterwards(vo
     redisContext *worker = client_open(served_server(state));
     say(worker, "Q.CLAIM mail BLOCK 0");
     await_blocked(client, 1);
-    expect(client, "*", "Q.PUSH mail body ID a DELAY 50ms");
-    expect(client, "OK", "CLIENT PAUSE 1000000 WRITE");
-    expect_silence(worker, 300);
+    push_and_pause(client, "a", 1000000);
+    expect_silence(worker, 500);
     expect(client, "[\"id\" \"a\" *\"state\" \"ready\"*]", "Q.GET mail a");
     expect(client, "OK", "CLIENT UNPAUSE");
     expect_reply(worker, "[[\"a\" * \"body\" 1]]");
     say(worker, "Q.CLAIM mail BLOCK 0");
     await_blocked(client, 1);
-    expect(client, "*", "Q.PUSH mail body ID b DELAY 50ms");
-    expect(client, "OK", "CLIENT PAUSE 300 WRITE"); /* its end is enough */
+    push_and_pause(client, "b", 500); /* its end is enough */
     expect_reply(worker, "[[\"b\" * \"body\" 1]]");
 }
 
@@ -361,6 +381,7 @@ int main(void)
         served_test(a_waiter_gets_what_is_pushed),
         served_test(with_a_job_there_block_answers_at_once),
         served_test(a_waiter_wakes_when_a_job_falls_due),
+        served_test(a_claim_that_waited_counts_its_lateness),
         served_test(a_job_is_never_given_out_early),
         served_test(a_job_of_at_wakes_too),
         served_test(a_block_that_runs_out_is_nil),

@@ -55,9 +55,9 @@ static void the_earlier_due_comes_first(void **state)
     expect(client, "\"second\"", "Q.PUSH mail body ID second AT %lld", now - 60000);
     /* An AT in the past is now, so these three arrive in this order. */
     expect(client, "[[\"third\" *] [\"first\" *] [\"second\" *]]", "Q.CLAIM mail COUNT 3");
-    expect(client, "\"late\"", "Q.PUSH mail body ID late DELAY 80");
-    expect(client, "\"early\"", "Q.PUSH mail body ID early DELAY 40");
-    sleep_ms(100);
+    expect(client, "\"late\"", "Q.PUSH mail body ID late DELAY 1000");
+    expect(client, "\"early\"", "Q.PUSH mail body ID early DELAY 500");
+    sleep_ms(1100);
     expect(client, "[[\"early\" *] [\"late\" *]]", "Q.CLAIM mail COUNT 3");
 }
 

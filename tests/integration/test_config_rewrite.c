@@ -10,14 +10,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-static void write_file(const char *path, const char *content)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(content, file);
-    fclose(file);
-}
-
 static void expect_file(const char *path, const char *pattern)
 {
     char content[4096];
@@ -135,6 +127,33 @@ static void an_included_file_is_read_and_left_alone(void **state)
     free(path);
 }
 
+/* The next start would refuse what a rewrite puts beside it. */
+static void a_user_of_an_included_file_is_not_defined_twice(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    char *inner = server_process_path(server, "inner.conf"),
+         *path = server_process_path(server, "dueq.conf");
+    char line[4200];
+    write_file(inner, "user alice on nopass ~* +@all\n");
+    snprintf(line, sizeof(line), "include %s\n", inner);
+    write_file(path, line);
+    server_process_option(server, "config", path);
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    expect(client,
+           "!ERR Rewriting config file: user 'alice' is in a file that is included; a "
+           "user can only be defined once",
+           "CONFIG REWRITE");
+    expect_file(path, line);
+    server_process_stop(server);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "1", "ACL DELUSER alice");
+    free(inner);
+    free(path);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -143,6 +162,7 @@ int main(void)
         served_test(without_a_file_there_is_nothing_to_rewrite),
         serving_test(a_file_that_cannot_be_written_is_told_and_the_server_goes_on),
         serving_test(an_included_file_is_read_and_left_alone),
+        serving_test(a_user_of_an_included_file_is_not_defined_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,31 +121,39 @@ static void keys_expire_across_restarts(void **state)
 
 /* ---- large keys */
 
-static char *make_huge(void)
+/* The test stores eight of them. data.mdb of a machine with 32 bits has room for 460 MB. */
+static size_t huge_size(redisContext *client)
 {
-    char *bytes = malloc(HUGE_SIZE);
+    return ask_info(client, "journal", "map_bytes") / 16 < HUGE_SIZE ? HUGE_SIZE / 4
+                                                                     : HUGE_SIZE;
+}
+
+static char *make_huge(size_t size)
+{
+    char *bytes = malloc(size);
 
     assert_non_null(bytes);
-    for (size_t i = 0; i < HUGE_SIZE; i++)
+    for (size_t i = 0; i < size; i++)
         bytes[i] = (char)(i * 2654435761U >> 13);
     return bytes;
 }
 
-static void expect_huge(redisContext *client, const char *command, const char *huge)
+static void expect_huge(redisContext *client, const char *command, const char *huge,
+                        size_t size)
 {
     redisReply *reply = ask(client, command);
 
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
-    assert_int_equal(reply->len, HUGE_SIZE);
-    assert_memory_equal(reply->str, huge, HUGE_SIZE);
+    assert_int_equal(reply->len, size);
+    assert_memory_equal(reply->str, huge, size);
     freeReplyObject(reply);
 }
 
 static void huge_elements_of_every_type_survive_a_kill(void **state)
 {
     redisContext *client = served_client(state);
-    char *huge = make_huge();
-    size_t size = HUGE_SIZE;
+    size_t size = huge_size(client);
+    char *huge = make_huge(size);
 
     expect(client, "OK", "SET string %b", huge, size);
     expect(client, "2", "HSET hash f %b %b v", huge, size, huge, size);
@@ -153,9 +161,9 @@ static void huge_elements_of_every_type_survive_a_kill(void **state)
     expect(client, "1", "SADD set %b", huge, size);
     expect(client, "1", "ZADD zset 1.5 %b", huge, size);
     client = restart(state, true);
-    expect_huge(client, "GET string", huge);
-    expect_huge(client, "HGET hash f", huge);
-    expect_huge(client, "LINDEX list 0", huge);
+    expect_huge(client, "GET string", huge, size);
+    expect_huge(client, "HGET hash f", huge, size);
+    expect_huge(client, "LINDEX list 0", huge, size);
     expect(client, "\"v\"", "HGET hash %b", huge, size);
     expect(client, "1", "SISMEMBER set %b", huge, size);
     expect(client, "\"1.5\"", "ZSCORE zset %b", huge, size);

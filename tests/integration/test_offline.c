@@ -296,6 +296,30 @@ static void a_server_goes_on_with_what_was_loaded(void **state)
     free(dump);
 }
 
+/* The dump is of the epoch 3. A directory without a journal is a copy: it begins the epoch 4.
+ */
+static void what_was_loaded_keeps_the_epoch(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *dump, *loaded = server_process_path(server, "loaded");
+
+    (void)state;
+    server_process_stop(server);
+    dump = dump_path(server, server->data, "dump");
+    assert_int_equal(
+        run_shell(output, sizeof(output),
+                  "sed '1s/\"topics\":{/&\"next_token\":3298534883329/' %s | %s load %s", dump,
+                  server_binary(), loaded),
+        0);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "rm -r %s/journal && %s dump %s | sed -n 1p", loaded,
+                               server_binary(), loaded),
+                     0);
+    assert_non_null(strstr(output, "\"next_token\":4398046511105"));
+    free(loaded);
+    free(dump);
+}
+
 /* Nothing is left in its place. */
 static void load_fails(struct server_process *server, const char *filter, const char *wanted)
 {
@@ -437,6 +461,80 @@ static void dump_and_load_take_no_directory_in_use(void **state)
     expect_output("cannot be written");
 }
 
+/* ---- repair */
+
+static int repair(const char *from, const char *to)
+{
+    return run_shell(output, sizeof(output), "%s repair %s %s", server_binary(), from, to);
+}
+
+/* Everything that is in the directory, with its bytes. */
+static void print_state(const char *data, char *text, size_t size)
+{
+    assert_int_equal(run_shell(text, size,
+                               "cd %s && find . | sort && find . -type f | sort | "
+                               "xargs cat | sha256sum",
+                               data),
+                     0);
+}
+
+static void a_damaged_directory_is_salvaged_into_a_new_one(void **state)
+{
+    struct server_process *server = fill_server("");
+    char path[PATH_MAX], *made = server_process_path(server, "made");
+    static char before[4000], after[4000];
+
+    (void)state;
+    server_process_stop(server);
+    snprintf(path, sizeof(path), "%s/data.mdb", server->data);
+    assert_int_equal(run_shell(output, sizeof(output), "rm %s/journal/*", server->data), 0);
+    assert_true(damage_file(path, "body-number-50"));
+    print_state(server->data, before, sizeof(before));
+    assert_int_equal(repair(server->data, made), 1);
+    expect_output("damaged: data.mdb: page");
+    expect_output("lost: topic \"mail\", job \"job-50\" (seq 51): its body is lost");
+    expect_output("1 topics, 99 jobs, 2 keys");
+    print_state(server->data, after, sizeof(after));
+    assert_string_equal(before, after);
+    assert_int_equal(check(made), 0);
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s.*", made), 2);
+    free(made);
+}
+
+static void a_sound_directory_is_copied_by_a_repair(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *made = server_process_path(server, "made");
+
+    (void)state;
+    server_process_kill(server);
+    assert_int_equal(repair(server->data, made), 0);
+    expect_output("nothing is lost");
+    assert_int_equal(check(made), 0);
+    free(made);
+}
+
+static void a_repair_overwrites_nothing(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *made = server_process_path(server, "made"), inside[PATH_MAX];
+
+    (void)state;
+    assert_int_equal(repair(server->data, made), 2);
+    expect_output("in use");
+    server_process_stop(server);
+    assert_int_equal(repair(server->data, server->data), 2);
+    expect_output("not empty");
+    snprintf(inside, sizeof(inside), "%s/made", server->data);
+    assert_int_equal(repair(server->data, inside), 2);
+    expect_output("does not write into the directory that it reads");
+    assert_int_equal(repair("/nonexistent", made), 2);
+    assert_int_equal(repair(server->data, ""), 2);
+    expect_output("repair takes two directories");
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", made), 2);
+    free(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,7 +548,11 @@ int main(void)
         cmocka_unit_test_teardown(a_head_with_numbers_that_no_store_has_is_refused, tear_down),
         cmocka_unit_test_teardown(an_empty_directory_is_filled_and_keeps_its_mode, tear_down),
         cmocka_unit_test_teardown(the_owner_of_an_empty_directory_stays, tear_down),
+        cmocka_unit_test_teardown(what_was_loaded_keeps_the_epoch, tear_down),
         cmocka_unit_test_teardown(dump_and_load_take_no_directory_in_use, tear_down),
+        cmocka_unit_test_teardown(a_damaged_directory_is_salvaged_into_a_new_one, tear_down),
+        cmocka_unit_test_teardown(a_sound_directory_is_copied_by_a_repair, tear_down),
+        cmocka_unit_test_teardown(a_repair_overwrites_nothing, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { BODY = 100000, ASKED = 600, SHRINK_AFTER_MS = 500, SETTLE_MS = 300 };
+enum { BODY = 100000, ASKED = 600, SHRINK_AFTER_MS = 500, SETTLE_MS = 300, TRIES = 10 };
 
 /* ---- measuring */
 
@@ -36,18 +36,31 @@ static long processor_ms(const struct server_process *server)
     return (long)((user + system) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK));
 }
 
-/* A loop that spins makes 100,000 turns and uses all of the time. */
-static void expect_rest(const struct server_process *server, redisContext *client)
+static bool is_at_rest(const struct server_process *server, redisContext *client,
+                       long long *ret_turns, long *ret_busy)
 {
-    sleep_ms(SETTLE_MS);
     int64_t turns = ask_info(client, "stats", "turns");
     long busy = processor_ms(server);
+
     sleep_ms(SHRINK_AFTER_MS);
-    busy = processor_ms(server) - busy;
-    turns = ask_info(client, "stats", "turns") - turns;
-    if (turns > 50 || busy > SHRINK_AFTER_MS / 2)
-        fail_at(__FILE__, __LINE__, "%lld turns and %ld ms of processor time in %d ms of rest",
-                (long long)turns, busy, SHRINK_AFTER_MS);
+    *ret_busy = processor_ms(server) - busy;
+    *ret_turns = (long long)(ask_info(client, "stats", "turns") - turns);
+    return *ret_turns <= 50 && *ret_busy <= SHRINK_AFTER_MS / 2;
+}
+
+/* A loop that spins makes 100,000 turns and uses all of the time, and it does not end. What the
+ * clients asked for does, after a while: a disk with other work may hold it up. */
+static void expect_rest(const struct server_process *server, redisContext *client)
+{
+    long long turns = 0;
+    long busy = 0;
+
+    sleep_ms(SETTLE_MS);
+    for (int tries = 0; tries < TRIES; tries++)
+        if (is_at_rest(server, client, &turns, &busy))
+            return;
+    fail_at(__FILE__, __LINE__, "%lld turns and %ld ms of processor time in %d ms of rest",
+            turns, busy, SHRINK_AFTER_MS);
 }
 
 /* ---- clients that are not read, or send nothing */

@@ -18,7 +18,8 @@ enum { OUTPUT = 65536 };
 static char output[OUTPUT];
 
 /* Writes a file into the server's directory. The caller frees the returned path. */
-static char *write_file(const struct server_process *server, const char *name, const char *text)
+static char *write_beside(const struct server_process *server, const char *name,
+                          const char *text)
 {
     char *path = NULL;
     if (asprintf(&path, "%s/%s", server->directory, name) < 0)
@@ -50,6 +51,31 @@ static void version_and_help_answer(void **state)
     output_says("version");
     assert_int_not_equal(dueq("nosuch"), 0);
     output_says("nosuch");
+}
+
+static void says_usage(const char *before, const char *name, const char *after)
+{
+    char arguments[64], wanted[64];
+
+    snprintf(arguments, sizeof(arguments), "%s %s %s", before, name, after);
+    snprintf(wanted, sizeof(wanted), "Usage: dueq %s", name);
+    assert_int_equal(dueq(arguments), 0);
+    output_says(wanted);
+}
+
+static void each_subcommand_says_how_it_is_used(void **state)
+{
+    static const char *const names[] = {"server", "check-config", "bench",   "check",
+                                        "dump",   "load",         "restore", "version"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        says_usage("help", names[i], "");
+        says_usage("", names[i], "--help");
+        says_usage("", names[i], "-h");
+    }
+    assert_int_equal(dueq("help nosuch"), 2);
+    assert_int_equal(dueq("nosuch --help"), 2);
 }
 
 static int check(const char *dir)
@@ -85,9 +111,9 @@ static void a_configuration_file_is_read(void **state)
 {
     (void)state;
     struct server_process *server = server_process_new();
-    char *path = write_file(server, "dueq.conf",
-                            "# a comment\n\nmaxclients 77\nrequirepass \"se cret\"\n"
-                            "queue-lease 90s\nMEMTABLE-SIZE 2mb\n");
+    char *path = write_beside(server, "dueq.conf",
+                              "# a comment\n\nmaxclients 77\nrequirepass \"se cret\"\n"
+                              "queue-lease 90s\nMEMTABLE-SIZE 2mb\n");
     server_process_option(server, "config", path);
     server_process_option(server, "queue-retries", "3");
     server_process_run(server);
@@ -106,7 +132,7 @@ static void refuse_file(const char *text, const char *place, const char *words)
 {
     char arguments[4096];
     struct server_process *server = server_process_new();
-    char *path = write_file(server, "bad.conf", text);
+    char *path = write_beside(server, "bad.conf", text);
     snprintf(arguments, sizeof(arguments), "server --config %s --dir %s --port %d", path,
              server->data, free_port());
     assert_int_equal(dueq(arguments), 1);
@@ -172,7 +198,7 @@ static void a_second_start_takes_nothing_from_the_first(void **state)
     (void)state;
     char arguments[8192];
     struct server_process *server = server_process_new();
-    char *pidfile = write_file(server, "dueq.pid", "1234567\n");
+    char *pidfile = write_beside(server, "dueq.pid", "1234567\n");
     server_process_option(server, "pidfile", pidfile);
     server_process_option(server, "unixsocket", server->unixsocket);
     server_process_run(server);
@@ -201,7 +227,7 @@ static void a_file_is_not_replaced_by_a_socket(void **state)
     (void)state;
     char arguments[8192];
     struct server_process *server = server_process_new();
-    char *path = write_file(server, "precious", "42\n");
+    char *path = write_beside(server, "precious", "42\n");
     snprintf(arguments, sizeof(arguments), "server --port 0 --dir %s --unixsocket %s",
              server->data, path);
     assert_int_equal(dueq(arguments), 1);
@@ -337,7 +363,7 @@ static void redis_cli_speaks_resp3(void **state)
 static void redis_cli_pipes_in_bulk(void **state)
 {
     struct server_process *server = served_server(state);
-    char *path = write_file(server, "commands", "");
+    char *path = write_beside(server, "commands", "");
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     for (int i = 0; i < 5000; i++)
@@ -395,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         serving_test(version_and_help_answer),
+        serving_test(each_subcommand_says_how_it_is_used),
         serving_test(a_check_looks_and_makes_nothing),
         serving_test(a_configuration_file_is_read),
         serving_test(bad_lines_are_refused_with_file_and_line),

@@ -100,6 +100,26 @@ static void expect_logged(void **state, const char *words)
 
 /* ---- who is let in */
 
+static void dueq_backup_talks_by_tls(void **state)
+{
+    struct server_process *server = served_server(state);
+    int port = serve(state, "yes");
+
+    assert_int_equal(run_shell(output, OUTPUT,
+                               "timeout 60 %s backup one --tls --host localhost --cacert %s "
+                               "--cert %s --key %s --port %d 2>&1",
+                               server_binary(), in(server, "ca.crt"), in(server, "client.crt"),
+                               in(server, "client.key"), port),
+                     2);
+    assert_non_null(strstr(output, "backup-dir is not set")); /* the server says it */
+    assert_int_equal(run_shell(output, OUTPUT,
+                               "timeout 60 %s backup one --tls --host localhost --cacert %s "
+                               "--port %d 2>&1",
+                               server_binary(), in(server, "ca.crt"), port),
+                     2);
+    assert_null(strstr(output, "backup-dir is not set")); /* it has no certificate */
+}
+
 static void redis_cli_talks_by_tls(void **state)
 {
     struct server_process *server = served_server(state);
@@ -572,6 +592,58 @@ static void a_handshake_has_an_end(void **state)
     await_clients(served_client(state), 1);
 }
 
+static int64_t largest_client(redisContext *client)
+{
+    char *list = ask_string(client, "CLIENT LIST");
+    int64_t largest = 0;
+
+    for (const char *at = list; (at = strstr(at, "tot-mem=")) != NULL; at++) {
+        int64_t size = strtoll(at + 8, NULL, 10);
+
+        largest = size > largest ? size : largest;
+    }
+    free(list);
+    return largest;
+}
+
+/* OpenSSL takes the most in a handshake: it counts for maxmemory-clients. */
+static void a_handshake_is_counted(void **state)
+{
+    redisContext *client = served_client(state);
+    struct raw_client raw;
+    int port = serve(state, "no");
+
+    open_raw(&raw, port);
+    raw_send(&raw, "\x16\x03\x01", 3);
+    while (largest_client(client) < 40000)
+        sleep_ms(1);
+    raw_close(&raw);
+    while (largest_client(client) >= 40000)
+        sleep_ms(1);
+}
+
+/* A hello in pieces of one byte: ten seconds of work otherwise, without a login. */
+static void a_handshake_has_few_records(void **state)
+{
+    static const char first[] = "\x16\x03\x01\x00\x04\x01\x00\x3f\x00",
+                      piece[] = "\x16\x03\x01\x00\x01\x03";
+    struct raw_client raw;
+    char byte;
+    int port = serve(state, "no");
+
+    expect(served_client(state), "OK", "CONFIG SET loglevel verbose");
+    open_raw(&raw, port);
+    raw_send(&raw, first, sizeof(first) - 1);
+    for (int i = 0; i < 200; i++)
+        if (send(raw.fd, piece, sizeof(piece) - 1, MSG_NOSIGNAL) < 0)
+            break;
+    while (recv(raw.fd, &byte, 1, 0) > 0)
+        continue;
+    expect_logged(state, "too many records in the handshake");
+    raw_close(&raw);
+    assert_true(is_served(port, plain_identity(state)));
+}
+
 static void it_stops_with_clients_of_tls(void **state)
 {
     struct tls_client client, waiting;
@@ -592,6 +664,7 @@ static void it_stops_with_clients_of_tls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        served_test(dueq_backup_talks_by_tls),
         served_test(redis_cli_talks_by_tls),
         served_test(clients_need_a_certificate_of_the_authority),
         served_test(the_server_shows_who_it_is),
@@ -616,6 +689,8 @@ int main(void)
         served_test(half_a_handshake_is_nothing),
         served_test(silent_peers_keep_nobody_out),
         served_test(a_handshake_has_an_end),
+        served_test(a_handshake_has_few_records),
+        served_test(a_handshake_is_counted),
         served_test(it_stops_with_clients_of_tls),
     };
     return cmocka_run_group_tests_name("tls", tests, NULL, NULL);

@@ -175,9 +175,46 @@ static void a_doomed_client_takes_no_place(void **state)
     expect(newcomer, "PONG", "PING");
 }
 
+enum { PIPELINES = 50, PIPELINE = 200, ROUND = PIPELINES * PIPELINE };
+
+static void all_count(void)
+{
+    for (int i = 0; i < ROUND; i++)
+        say(many[i % PIPELINES], "INCR counter");
+}
+
+static void all_have_counted(void)
+{
+    for (int i = 0; i < ROUND; i++)
+        expect_reply(many[i % PIPELINES], "*");
+}
+
+/* A round of all pipelines is longer than a turn: 15 ms. */
+static void who_asks_for_little_does_not_wait_for_all_pipelines(void **state)
+{
+    redisContext *client = served_client(state);
+    pid_t pid = served_server(state)->pid;
+    open_many(state, PIPELINES);
+    kill(pid, SIGSTOP);
+    all_count();
+    kill(pid, SIGCONT);
+    all_have_counted();
+    kill(pid, SIGSTOP);
+    all_count();
+    say(client, "INCR counter");
+    kill(pid, SIGCONT);
+    redisReply *reply = NULL;
+    assert_int_equal(redisGetReply(client, (void **)&reply), REDIS_OK);
+    assert_in_range(reply->integer, ROUND + 1, ROUND + ROUND / 2);
+    freeReplyObject(reply);
+    all_have_counted();
+    expect(client, "\"20001\"", "GET counter");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        served_test(who_asks_for_little_does_not_wait_for_all_pipelines),
         served_test(messages_to_many_leave_in_several_turns),
         served_test(a_long_message_to_many_is_copied_in_several_turns),
         served_test(messages_come_in_order_whoever_goes),

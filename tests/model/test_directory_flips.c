@@ -14,38 +14,29 @@
 #include "tests/support/dice.h"
 #include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/store/full_store.h"
+#include "tests/support/store/kept_files.h"
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
-enum { FILES = 16, TIME_LIMIT = 60 /* s: a hang */ };
+enum { TIME_LIMIT = 60 /* s: a hang */ };
 enum { FOUND = 10, HARMLESS, WRONG, UNCHECKED, WORDLESS, ODD }; /* how a child ends */
 
 static struct {
     struct dice dice;
     struct store_fixture fixture;
-    struct {
-        char name[PATH_MAX];
-        uint8_t *bytes;
-        size_t size;
-    } files[FILES]; /* of the undamaged directory */
-    size_t count;
-    uint64_t answers; /* of the undamaged store */
+    struct kept_files kept; /* of the undamaged directory */
+    uint64_t answers;       /* of the undamaged store */
     unsigned long found, harmless;
 } test;
 
@@ -268,98 +259,6 @@ static uint64_t read_answers(struct dueq *store, bool *ret_damaged)
 
 /* ---- the undamaged directory */
 
-static void keep_file(const char *name)
-{
-    char path[PATH_MAX * 2];
-    struct stat stats = {0};
-    FILE *file;
-
-    assert_true(test.count < FILES);
-    snprintf(path, sizeof(path), "%s/%s", test.fixture.dir, name);
-    file = fopen(path, "re");
-    assert_true(file != NULL && fstat(fileno(file), &stats) == 0);
-    test.files[test.count].size = (size_t)stats.st_size;
-    test.files[test.count].bytes = malloc((size_t)stats.st_size + 1);
-    assert_non_null(test.files[test.count].bytes);
-    assert_int_equal(fread(test.files[test.count].bytes, 1, (size_t)stats.st_size, file),
-                     stats.st_size);
-    strcpy(test.files[test.count++].name, name);
-    fclose(file);
-}
-
-static void each_file(const char *folder, void (*fn)(const char *name))
-{
-    char path[PATH_MAX * 2], name[PATH_MAX];
-    struct dirent *found;
-    DIR *dir;
-
-    snprintf(path, sizeof(path), "%s/%s", test.fixture.dir, folder);
-    dir = opendir(path);
-    assert_non_null(dir);
-    while ((found = readdir(dir)) != NULL) {
-        if (found->d_type != DT_REG)
-            continue;
-        snprintf(name, sizeof(name), "%s%s%s", folder, folder[0] == '\0' ? "" : "/",
-                 found->d_name);
-        fn(name);
-    }
-    closedir(dir);
-}
-
-static void remove_file(const char *name)
-{
-    char path[PATH_MAX * 2];
-
-    snprintf(path, sizeof(path), "%s/%s", test.fixture.dir, name);
-    assert_int_equal(unlink(path), 0);
-}
-
-static void put_files_back(void)
-{
-    char path[PATH_MAX * 2];
-
-    each_file("", remove_file);
-    each_file("journal", remove_file);
-    for (size_t i = 0; i < test.count; i++) {
-        FILE *file;
-
-        snprintf(path, sizeof(path), "%s/%s", test.fixture.dir, test.files[i].name);
-        file = fopen(path, "we");
-        assert_non_null(file);
-        assert_int_equal(fwrite(test.files[i].bytes, 1, test.files[i].size, file),
-                         test.files[i].size);
-        assert_int_equal(fclose(file), 0);
-    }
-}
-
-static bool journal_has_note(void)
-{
-    for (size_t i = 0; i < test.count; i++)
-        if (memmem(test.files[i].bytes, test.files[i].size, "DUEQNOTE", 8) != NULL)
-            return true;
-    return false;
-}
-
-static void keep_files(void)
-{
-    while (test.count > 0)
-        free(test.files[--test.count].bytes);
-    each_file("", keep_file);
-    each_file("journal", keep_file);
-}
-
-/* At rest a note says what is durable: without it the last record may be damaged unnoticed,
- * since it could be one that was cut short. */
-static void wait_for_note(void)
-{
-    keep_files();
-    for (int tries = 0; !journal_has_note(); tries++) {
-        assert_true(tries < 1000);
-        usleep(20000);
-        keep_files();
-    }
-}
-
 /* Half of the records are in data.mdb, the other half in the journal only. */
 static void make_directory(void)
 {
@@ -382,7 +281,7 @@ static void make_directory(void)
     }
     test.answers = read_answers(test.fixture.store, &damaged);
     assert_false(damaged);
-    wait_for_note();
+    kept_files_take_at_rest(&test.kept, test.fixture.dir);
     store_fixture_abandon(&test.fixture);
     test.fixture.options.durability = DUEQ_SYNC_NONE;
 }
@@ -422,9 +321,9 @@ static void flip(size_t file, size_t bit)
     int status = 0;
     pid_t child;
 
-    test.files[file].bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-    put_files_back();
-    test.files[file].bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    test.kept.files[file].bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    kept_files_put_back(&test.kept);
+    test.kept.files[file].bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     fflush(NULL);
     child = fork();
     assert_true(child >= 0);
@@ -434,9 +333,9 @@ static void flip(size_t file, size_t bit)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status))
-        fail_msg("bit %zu of %s: signal %d", bit, test.files[file].name, WTERMSIG(status));
+        fail_msg("bit %zu of %s: signal %d", bit, test.kept.files[file].name, WTERMSIG(status));
     if (WEXITSTATUS(status) != FOUND && WEXITSTATUS(status) != HARMLESS)
-        fail_msg("bit %zu of %s: %s", bit, test.files[file].name,
+        fail_msg("bit %zu of %s: %s", bit, test.kept.files[file].name,
                  WEXITSTATUS(status) > ODD || outcomes[WEXITSTATUS(status)] == NULL
                      ? "the child failed"
                      : outcomes[WEXITSTATUS(status)]);
@@ -449,15 +348,15 @@ static void flip(size_t file, size_t bit)
 /* Half in data.mdb; the others in any file, mostly at its beginning, where its content is. */
 static void flip_somewhere(void)
 {
-    size_t file = dice_roll(&test.dice, test.count), size;
+    size_t file = dice_roll(&test.dice, test.kept.count), size;
 
-    for (size_t i = 0; dice_once_in(&test.dice, 2) && i < test.count; i++)
-        if (strcmp(test.files[i].name, "data.mdb") == 0)
+    for (size_t i = 0; dice_once_in(&test.dice, 2) && i < test.kept.count; i++)
+        if (strcmp(test.kept.files[i].name, "data.mdb") == 0)
             file = i;
-    size = test.files[file].size;
+    size = test.kept.files[file].size;
     if (size == 0)
         return;
-    if (strcmp(test.files[file].name, "data.mdb") != 0 && !dice_once_in(&test.dice, 4))
+    if (strcmp(test.kept.files[file].name, "data.mdb") != 0 && !dice_once_in(&test.dice, 4))
         size = size < 20000 ? size : 20000;
     flip(file, dice_roll(&test.dice, size * 8));
 }
@@ -477,8 +376,7 @@ static void a_flipped_bit_of_the_directory_is_found_or_harmless(void **state)
         flip_somewhere();
     printf("%lu found, %lu harmless\n", test.found, test.harmless);
     assert_true(test.found > (unsigned long)steps / 16);
-    while (test.count > 0)
-        free(test.files[--test.count].bytes);
+    kept_files_release(&test.kept);
     store_fixture_release(&test.fixture);
 }
 

@@ -7,8 +7,10 @@
 #include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -33,6 +35,7 @@ static struct {
     struct world committed; /* at the last commit */
     uint64_t folded;        /* records, in earlier openings */
     uint64_t compactions;   /* likewise */
+    uint64_t backups;       /* that the walk went on in */
 } test;
 
 static uint8_t filler[70000];
@@ -236,6 +239,46 @@ static void reopen(bool crash)
     assert_int_equal(kv_check(test.kv, &records), DUEQ_OK);
 }
 
+/* The walk goes on in a backup, as if the store were lost. */
+static void move_to_backup(void)
+{
+    char path[PATH_MAX];
+    struct dueq_stats stats;
+
+    commit();
+    snprintf(path, sizeof(path), "%s.backup", test.dir);
+    assert_int_equal(kv_backup(test.kv, path), DUEQ_OK);
+    do {
+        kv_maintain(test.kv, false);
+        usleep(200);
+        kv_get_stats(test.kv, &stats);
+    } while (stats.backup_running);
+    assert_int_equal(stats.backup_status, DUEQ_OK);
+    kv_cursor_free(test.cursor);
+    kv_abandon(test.kv);
+    assert_int_equal(temp_dir_replace(path, test.dir), 0);
+    test.backups++;
+    open_space();
+    check_all();
+}
+
+/* Some run beside what follows, which may end them; on a slow machine none of these would
+ * come to its end. */
+static void compact(void)
+{
+    struct dueq_stats stats;
+
+    assert_int_equal(kv_compact(test.kv), DUEQ_OK);
+    if (dice_once_in(&test.dice, 2))
+        return;
+    commit();
+    do {
+        kv_maintain(test.kv, false);
+        usleep(200);
+        kv_get_stats(test.kv, &stats);
+    } while (stats.compaction_running);
+}
+
 static void random_step(void)
 {
     uint64_t face = dice_roll(&test.dice, 10000);
@@ -265,8 +308,10 @@ static void random_step(void)
         assert_int_equal(kv_checkpoint(test.kv), DUEQ_OK);
     else if (face < 9982)
         reopen(face < 9981);
-    else if (face < 9992)
-        assert_int_equal(kv_compact(test.kv), DUEQ_OK);
+    else if (face < 9983)
+        move_to_backup();
+    else if (face < 9993)
+        compact();
 }
 
 static void a_space_is_the_map_it_claims_to_be_across_crashes(void **state)
@@ -284,6 +329,7 @@ static void a_space_is_the_map_it_claims_to_be_across_crashes(void **state)
     reopen(false);
     assert_true(test.folded > 0 || steps < 100000);
     assert_true(test.compactions > 0 || steps < 100000);
+    assert_true(test.backups > 0 || steps < 100000);
     kv_cursor_free(test.cursor);
     assert_int_equal(kv_close(test.kv), DUEQ_OK);
     temp_dir_remove(test.dir);

@@ -5,10 +5,15 @@
 #include "storage/queue/queue.h"
 #include "storage/store.h"
 #include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_rate.h"
 #include "tests/support/models/queue_walk.h"
 #include "tests/support/store/record_count.h"
+#include "tests/support/temp_dir.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -40,24 +45,40 @@ static void open_store(void)
 
 /* ---- commits */
 
+/* A tick looks at a topic that is there for its bucket only. */
+static bool is_kept(int topic)
+{
+    return (model_has_rate(&walk.model, topic) || model_has_group_rate(&walk.model, topic)) &&
+           walk_has_topic(topic);
+}
+
 /* The totals of a dropped topic are gone; its tokens and ids are not given again. */
-static void follow_drops(void)
+static void follow_drops(const bool *has_events)
 {
     size_t topics = 0;
 
     for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
-        if (model_is_used(&walk.model, topic))
+        if (model_is_used(&walk.model, topic) ||
+            model_has_bucket(&walk.model, topic, walk.fixture.time) || is_kept(topic) ||
+            has_events[topic]) {
             topics++;
-        else
+        } else {
             model_drop_totals(&walk.model, topic);
+            walk_forget_events(topic);
+        }
     assert_int_equal(dueq_topic_count(walk.fixture.store), topics);
 }
 
 static void commit(void)
 {
+    bool has_events[QUEUE_MODEL_TOPICS];
+
+    walk_follow_events();
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+        has_events[topic] = walk_has_events(topic);
     store_fixture_commit(&walk.fixture);
     if (walk.drops)
-        follow_drops();
+        follow_drops(has_events);
     test.committed = walk.model;
     test.committed_line = test.line;
     walk.is_split = false;
@@ -91,9 +112,29 @@ static void change_timeline(void)
     dueq_keep_timeline(walk.fixture.store, &test.line);
 }
 
+/* The walk goes on in a backup, as if the store were lost: tokens grow even so. */
+static void move_to_backup(void)
+{
+    char path[PATH_MAX];
+
+    commit();
+    snprintf(path, sizeof(path), "%s.backup", walk.fixture.dir);
+    assert_int_equal(dueq_backup(walk.fixture.store, path), DUEQ_OK);
+    do {
+        dueq_maintain(walk.fixture.store, false);
+        usleep(200);
+    } while (store_fixture_stats(&walk.fixture).backup_running);
+    assert_int_equal(store_fixture_stats(&walk.fixture).backup_status, DUEQ_OK);
+    store_fixture_abandon(&walk.fixture);
+    assert_int_equal(temp_dir_replace(path, walk.fixture.dir), 0);
+}
+
 static void reopen(void)
 {
-    if (walk_once_in(2)) {
+    walk_follow_events();
+    if (walk_once_in(5)) {
+        move_to_backup();
+    } else if (walk_once_in(2)) {
         crash();
     } else {
         commit();
@@ -106,6 +147,7 @@ static void reopen(void)
     store_fixture_verify(&walk.fixture);
     check_timeline();
     walk_check_settings();
+    walk_check_events();
     walk_forget();
     if (walk_once_in(2))
         walk_tick_all();
@@ -115,6 +157,7 @@ static void reopen(void)
 /* Settings stay; seqs and tokens grow further. */
 static void flush(void)
 {
+    walk_follow_events();
     assert_int_equal(dueq_flush(walk.fixture.store, walk.fixture.time), DUEQ_OK);
     assert_int_equal(dueq_topic_count(walk.fixture.store), 0);
     for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
@@ -127,7 +170,7 @@ static void check_empty(void)
 {
     flush();
     store_fixture_tick(&walk.fixture, 100);
-    assert_int_equal(record_count(walk.fixture.store, "BFGQRSTU"), 0);
+    assert_int_equal(record_count(walk.fixture.store, "BEFGOQRSTUW"), 0);
 }
 
 /* ---- the walk */
@@ -140,9 +183,10 @@ static void random_step(void)
         walk_extend, walk_advance,   walk_advance,   walk_get,        walk_get,
         walk_delete, walk_update,    walk_move,      walk_reschedule, walk_cancel,
         walk_finish, walk_push_many, walk_hand_over, walk_pop,        walk_watch,
-        walk_watch,  walk_unwatch,   walk_take_ends, commit};
+        walk_watch,  walk_unwatch,   walk_take_ends, walk_end_lease,  commit};
 
     moves[walk_roll(sizeof(moves) / sizeof(moves[0]))]();
+    walk_follow_events();
     if (walk_once_in(50))
         walk_check_stats();
     if (walk_once_in(100))
@@ -153,6 +197,10 @@ static void random_step(void)
         walk_dead();
     if (walk_once_in(50))
         walk_holds();
+    if (walk_once_in(50))
+        walk_claimed_topics();
+    if (walk_once_in(50))
+        walk_check_events();
     if (walk_once_in(25))
         walk_look();
     if (walk_once_in(walk.purge.runs ? 15 : 600))
@@ -161,7 +209,7 @@ static void random_step(void)
         walk_drop();
     if (walk.is_split)
         commit();
-    if (walk_once_in(200))
+    if (walk_once_in(walk.groups ? 70 : 200))
         walk_put_settings();
     if (walk_once_in(500))
         walk_set_defaults();
@@ -173,6 +221,7 @@ static void random_step(void)
         assert_int_equal(dueq_compact(walk.fixture.store), DUEQ_OK);
     if (walk_once_in(10000))
         flush();
+    walk_follow_events();
 }
 
 static void a_topic_is_the_queue_it_claims_to_be(void **state)
@@ -182,8 +231,10 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
     (void)state;
     dice_begin(&walk.dice);
     walk.drops = walk_once_in(2);
+    walk.groups = walk_once_in(2);
     test.wake = (unsigned)walk_roll(4);
     queue_model_init(&walk.model);
+    walk.model.wishes = &walk.wishes;
     test.committed = walk.model;
     store_fixture_init(&walk.fixture);
     walk.fixture.time = (struct dueq_time){1000000, 1000000, 1000000};

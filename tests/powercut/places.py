@@ -57,6 +57,26 @@ PLACES = {
         ("storage/kv/backup.c",
          "if (io->fsync_dir(io->arg, path_in(backup->path, \"..\", parent)) == 0)",
          "if (path_in(backup->path, \"..\", parent) != NULL)")],
+    "what a backup says of itself": [
+        ("storage/kv/backup_label.c",
+         "if (result == 0)\n        result = io->fdatasync(io->arg, fd);",
+         "")],
+    "a segment in the archive": [
+        ("storage/kv/archive_file.c",
+         "if (status == DUEQ_OK && io->fdatasync(io->arg, to) != 0)",
+         "if (status == DUEQ_OK && io == NULL)")],
+    "the name of a segment in the archive": [
+        ("storage/kv/archive_file.c",
+         "if (io->fsync_dir(io->arg, copy->dir) == 0)",
+         "if (io != NULL)")],
+    "what is restored": [
+        ("storage/kv/kv_recovery.c",
+         "if (out >= 0 && got >= 0 && io->fdatasync(io->arg, out) != 0)",
+         "if (io == NULL)")],
+    "the name of what is restored": [
+        ("storage/kv/kv_recovery.c",
+         "if (io->fsync_dir(io->arg, path_in(recovery->ask->dir, \"..\", path)) != 0)",
+         "if (path_in(recovery->ask->dir, \"..\", path) == NULL)")],
     "the records of a commit": [
         ("storage/kv/journal/journal.c",
          "result = io->fdatasync(io->arg, segment->fd);",
@@ -95,4 +115,10 @@ PLACES = {
 OTHERS = {
     ("storage/kv/journal/journal.c", "if (io->fdatasync(io->arg, fd) != 0)"):
         "a large record in steps, so that others wait less; the sync of its segment follows",
+    ("storage/kv/archive_file.c", "(io->fdatasync(io->arg, two) != 0 ||"):
+        "a copy that is there already: only one who was killed between two calls left it unsynced",
+    ("storage/kv/archive_file.c", "io->fsync_dir(io->arg, copy->dir) != 0)) /* who made it was killed */"):
+        "the same",
+    ("storage/kv/kv_recovery.c", "if (io->fsync_dir(io->arg, recovery->partial) != 0)"):
+        "a file system that orders renames does it, too; nobody can see the difference here",
 }

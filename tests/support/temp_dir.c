@@ -32,3 +32,9 @@ void temp_dir_remove(char *path)
         nftw(path, remove_entry, OPEN_DIRECTORIES, FTW_DEPTH | FTW_PHYS);
     free(path);
 }
+
+int temp_dir_replace(const char *from, const char *path)
+{
+    nftw(path, remove_entry, OPEN_DIRECTORIES, FTW_DEPTH | FTW_PHYS);
+    return rename(from, path);
+}

@@ -9,4 +9,7 @@ char *temp_dir_new(void);
 /* Removes the directory with all that is in it and frees the path. NULL is fine. */
 void temp_dir_remove(char *path);
 
+/* Removes the directory and gives its name to another. -1: errno. */
+int temp_dir_replace(const char *from, const char *path);
+
 #endif

@@ -185,6 +185,10 @@ int bench_main(int argc, char **argv)
                         .seed = 1,
                         .progress = print_part};
 
+    if (argc == 2 && strcmp(argv[1], "help") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
     if (!parse_arguments(&load, argc, argv)) {
         fputs(usage, stderr);
         return 2;

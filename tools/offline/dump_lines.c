@@ -3,6 +3,7 @@
 #include "storage/keys/hash.h"
 #include "storage/keys/keys.h"
 #include "storage/keys/list.h"
+#include "storage/keys/keys_restore.h"
 #include "storage/keys/set.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
@@ -100,6 +101,26 @@ static enum dueq_status dump_settings(struct dump *dump)
     return DUEQ_OK;
 }
 
+static enum dueq_status dump_crons(struct dump *dump)
+{
+    struct dueq_slice name = {NULL, 0};
+    enum dueq_status found, status;
+    struct cron cron;
+
+    while ((found = dueq_cron_after(dump->store, name, &name)) == DUEQ_OK) {
+        json_t *object = named("cron", name);
+
+        status = cron_load(dump->store->queue, name, &cron);
+        if (status != DUEQ_OK) {
+            json_decref(object);
+            return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+        }
+        if (!write_line(dump, object, object != NULL && job_json_write_cron(object, &cron)))
+            break;
+    }
+    return found == DUEQ_NOTFOUND ? DUEQ_OK : found;
+}
+
 /* ---- topics */
 
 struct topic_dump {
@@ -115,6 +136,15 @@ static bool dump_job(void *arg, const struct whole_job *job)
     return write_line(topic->dump, object, object != NULL && job_json_write_job(object, job));
 }
 
+static bool dump_bucket(void *arg, const struct whole_bucket *bucket)
+{
+    struct topic_dump *topic = arg;
+    json_t *object = named("bucket", topic->name);
+
+    return write_line(topic->dump, object,
+                      object != NULL && job_json_write_bucket(object, bucket));
+}
+
 static enum dueq_status dump_topic(struct dump *dump, struct dueq_slice name)
 {
     struct topic_dump topic = {dump, name};
@@ -127,7 +157,10 @@ static enum dueq_status dump_topic(struct dump *dump, struct dueq_slice name)
     object = named("topic", name);
     if (!write_line(dump, object, object != NULL && job_json_write_topic(object, &whole)))
         return DUEQ_OK;
-    return queue_each_whole_job(dump->store->queue, name, dump_job, &topic);
+    status = queue_each_whole_job(dump->store->queue, name, dump_job, &topic);
+    return status == DUEQ_OK && !dump->failed
+               ? queue_each_whole_bucket(dump->store->queue, name, dump_bucket, &topic)
+               : status;
 }
 
 static enum dueq_status dump_topics(struct dump *dump)
@@ -268,7 +301,7 @@ static bool dump_key(void *arg, struct dueq_slice name, const struct keys_info *
 /* At a time at which nothing has expired: what has, and is not deleted yet, is dumped too. */
 static enum dueq_status dump_database(struct dump *dump, unsigned database)
 {
-    struct keys_view view = {store_keys(dump->store), database, EXPIRY_LONG_AGO};
+    struct keys_view view = keys_restore_view(store_keys(dump->store), database);
     struct key_dump key = {.dump = dump, .view = &view, .elements = json_array()};
     enum dueq_status status;
     uint64_t cursor = 0;
@@ -290,6 +323,8 @@ static enum dueq_status dump_all(struct dump *dump)
 
     if (dump_head(dump))
         status = dump_settings(dump);
+    if (status == DUEQ_OK && !dump->failed)
+        status = dump_crons(dump);
     if (status == DUEQ_OK)
         status = dump_topics(dump);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX && status == DUEQ_OK && !dump->failed; i++)

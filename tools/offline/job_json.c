@@ -13,6 +13,8 @@ static const struct json_field topic_fields[] = {
     JSON_FIELD(whole_topic, next_token, JSON_UINT64, 1),
     JSON_FIELD(whole_topic, paused, JSON_UINT64, 0),
     JSON_FIELD(whole_topic, paused_until, JSON_INT64, 0),
+    JSON_FIELD(whole_topic, bucket.full, JSON_INT64, 0),
+    JSON_FIELD(whole_topic, bucket.part, JSON_INT64, 0),
     JSON_FIELD(whole_topic, totals.pushed, JSON_UINT64, 0),
     JSON_FIELD(whole_topic, totals.claimed, JSON_UINT64, 0),
     JSON_FIELD(whole_topic, totals.acked, JSON_UINT64, 0),
@@ -37,6 +39,23 @@ bool job_json_read_topic(const json_t *object, struct whole_topic *ret_topic)
     return json_get_fields(object, topic_fields, COUNT(topic_fields), ret_topic);
 }
 
+static const struct json_field bucket_fields[] = {
+    JSON_FIELD(whole_bucket, group, JSON_INT64, 0),
+    JSON_FIELD(whole_bucket, bucket.full, JSON_INT64, 0),
+    JSON_FIELD(whole_bucket, bucket.part, JSON_INT64, 0),
+};
+
+bool job_json_write_bucket(json_t *object, const struct whole_bucket *bucket)
+{
+    return json_set_fields(object, bucket_fields, COUNT(bucket_fields), bucket);
+}
+
+bool job_json_read_bucket(const json_t *object, struct whole_bucket *ret_bucket)
+{
+    memset(ret_bucket, 0, sizeof(*ret_bucket));
+    return json_get_fields(object, bucket_fields, COUNT(bucket_fields), ret_bucket);
+}
+
 /* ---- bodies */
 
 static const struct json_field body_fields[] = {
@@ -57,6 +76,8 @@ static const struct json_field body_fields[] = {
     JSON_FIELD(job_body, jitter, JSON_INT64, DUEQ_DEFAULT),
     JSON_FIELD(job_body, ttl, JSON_INT64, DUEQ_DEFAULT),
     JSON_FIELD(job_body, window, JSON_INT64, DUEQ_DEFAULT),
+    JSON_FIELD(job_body, group, JSON_SLICE, 0),
+    JSON_FIELD(job_body, weight, JSON_INT64, 1),
 };
 
 static bool write_steps(json_t *object, const int64_t *steps, size_t count)
@@ -110,6 +131,7 @@ static const struct json_field state_fields[] = {
     JSON_FIELD(job_state, token_valid, JSON_BOOL, 0),
     JSON_FIELD(job_state, cancelled, JSON_BOOL, 0),
     JSON_FIELD(job_state, windowed, JSON_BOOL, 0),
+    JSON_FIELD(job_state, holds, JSON_BOOL, 0),
     JSON_FIELD(job_state, priority, JSON_BYTE, 128),
     JSON_FIELD(job_state, clock, JSON_BYTE, CLOCK_QUEUE),
     JSON_FIELD(job_state, due, JSON_INT64, 0),
@@ -261,12 +283,88 @@ bool job_json_read_job(const json_t *object, uint8_t *history, struct whole_job 
     return true;
 }
 
+/* ---- recurring jobs */
+
+static const struct json_field cron_fields[] = {
+    JSON_FIELD(cron, rule.every, JSON_INT64, 0),
+    JSON_FIELD(cron, rule.spec, JSON_SLICE, 0),
+    JSON_FIELD(cron, rule.zone, JSON_SLICE, 0),
+    JSON_FIELD(cron, rule.jitter, JSON_INT64, 0),
+    JSON_FIELD(cron, rule.topic, JSON_SLICE, 0),
+    JSON_FIELD(cron, state.paused, JSON_BOOL, 0),
+    JSON_FIELD(cron, state.base, JSON_INT64, 0),
+    JSON_FIELD(cron, state.local, JSON_INT64, 0),
+    JSON_FIELD(cron, state.seen, JSON_INT64, 0),
+    JSON_FIELD(cron, state.made_up, JSON_INT64, 0),
+    JSON_FIELD(cron, state.fired, JSON_INT64, 0),
+    JSON_FIELD(cron, state.missed, JSON_INT64, 0),
+    JSON_FIELD(cron, state.overlapped, JSON_INT64, 0),
+    JSON_FIELD(cron, state.last, JSON_INT64, 0),
+};
+
+bool job_json_write_cron(json_t *object, const struct cron *cron)
+{
+    struct dueq_slice last = dueq_slice(cron->state.last_id, GIVEN_ID_SIZE);
+    json_t *job = json_object();
+
+    return json_object_set_new(object, "job", job) == 0 && write_body(job, &cron->rule.job) &&
+           json_set_fields(object, cron_fields, COUNT(cron_fields), cron) &&
+           json_object_set_new(object, "catchup",
+                               json_string(dueq_catchup_name(cron->rule.catchup))) == 0 &&
+           json_object_set_new(object, "overlap",
+                               json_string(dueq_overlap_name(cron->rule.overlap))) == 0 &&
+           (!cron->state.has_last ||
+            json_object_set_new(object, "last_id", json_bytes(last)) == 0);
+}
+
+static bool read_policies(const json_t *object, struct cron_rule *rule)
+{
+    const char *catchup = json_string_value(json_object_get(object, "catchup")),
+               *overlap = json_string_value(json_object_get(object, "overlap"));
+
+    for (int i = 0; catchup != NULL && overlap != NULL && i <= DUEQ_CATCHUP_ALL; i++)
+        if (strcmp(catchup, dueq_catchup_name((enum dueq_catchup)i)) == 0) {
+            rule->catchup = (enum dueq_catchup)i;
+            rule->overlap = strcmp(overlap, dueq_overlap_name(DUEQ_OVERLAP_SKIP)) == 0
+                                ? DUEQ_OVERLAP_SKIP
+                                : DUEQ_OVERLAP_QUEUE;
+            return strcmp(overlap, dueq_overlap_name(rule->overlap)) == 0;
+        }
+    return false;
+}
+
+bool job_json_read_cron(const json_t *object, struct cron *ret_cron)
+{
+    json_t *id = json_object_get(object, "last_id");
+    struct dueq_slice last;
+
+    memset(ret_cron, 0, sizeof(*ret_cron));
+    if (!json_get_fields(object, cron_fields, COUNT(cron_fields), ret_cron) ||
+        !read_policies(object, &ret_cron->rule) ||
+        !read_body(json_object_get(object, "job"), &ret_cron->rule.job))
+        return false;
+    if (id == NULL)
+        return true;
+    if (!json_read_bytes(id, &last) || last.size != GIVEN_ID_SIZE)
+        return false;
+    ret_cron->state.has_last = true;
+    memcpy(ret_cron->state.last_id, last.data, GIVEN_ID_SIZE);
+    return true;
+}
+
 /* ---- settings, time line */
 
 static const char *const setting_names[DUEQ_SETTINGS] = {
-    "lease",     "retries",    "crashes",  "backoff",   "backoff_max", "jitter",
-    "ttl",       "ttl_action", "keep",     "dead_keep", "dead_max",    "max_length",
-    "max_bytes", "overflow",   "max_body", "durability"};
+    "lease",       "retries",           "crashes",
+    "backoff",     "backoff_max",       "jitter",
+    "ttl",         "ttl_action",        "keep",
+    "dead_keep",   "dead_max",          "max_length",
+    "max_bytes",   "overflow",          "max_body",
+    "durability",  "group_mode",        "group_on_failure",
+    "concurrency", "group_concurrency", "age_after",
+    "rate",        "rate_period",       "rate_burst",
+    "group_rate",  "group_rate_period", "group_rate_burst",
+    "events"};
 
 bool job_json_write_settings(json_t *object, const struct dueq_settings *settings)
 {

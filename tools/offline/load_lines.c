@@ -1,44 +1,32 @@
 /* `dueq load`: makes a data directory from what `dueq dump` wrote. It is made beside its place
  * and renamed when it is whole, so that no half of it is ever taken for all. */
 #include "server/subcommands.h"
-#include "storage/keys/hash.h"
-#include "storage/keys/keys.h"
-#include "storage/keys/list.h"
-#include "storage/keys/set.h"
-#include "storage/keys/string.h"
-#include "storage/keys/zset/zset.h"
+#include "storage/keys/keys_restore.h"
+#include "storage/kv/kv_begin.h"
+#include "storage/queue/core/counters.h"
 #include "storage/store.h"
 #include "tools/offline/job_json.h"
 #include "tools/offline/json_bytes.h"
+#include "tools/offline/new_directory.h"
 #include "tools/offline/offline.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { COMMIT_BYTES = 1024 * 1024 };
 
 struct load {
-    const char *dir;      /* where it is made */
-    bool replaces;        /* an empty directory: */
-    struct stat replaced; /* its owner and mode stay */
+    struct new_directory directory;
     struct dueq *store;
     struct dueq_time time;
     uint64_t line;
     bool ended;
-    const char *wrong;       /* with the line; NULL: nothing */
-    enum dueq_status status; /* of the store; it says what is wrong, unless `wrong` does */
-    enum keys_type type;     /* of the key that lines add to */
-    enum keys_encoding encoding;
-    int64_t expires;
+    const char *wrong;        /* with the line; NULL: nothing */
+    enum dueq_status status;  /* of the store; it says what is wrong, unless `wrong` does */
+    struct keys_restored key; /* that lines add to */
     uint8_t history[JOB_RECORD_HISTORY_MAX];
 };
 
@@ -56,11 +44,14 @@ static bool check(struct load *load, enum dueq_status status)
 
 /* ---- the store */
 
-static bool open_for(struct load *load, const json_t *object)
+/* The store goes on in the epoch of the one that was dumped: a copy of it begins a later one,
+ * and gives no number that it gives. */
+static bool open_for(struct load *load, const json_t *object, const struct whole_topic *numbers)
 {
     const json_t *time = json_object_get(object, "time"),
                  *seed = json_object_get(object, "seed");
     struct dueq_options options;
+    struct dueq_error error = {""};
 
     if (!json_is_integer(time) || json_integer_value(time) < 0 ||
         json_integer_value(time) > SAFE_TIME_MAX || !json_is_integer(seed))
@@ -69,7 +60,13 @@ static bool open_for(struct load *load, const json_t *object)
     options.durability = DUEQ_SYNC_NONE; /* it is synced as a whole, at the end */
     options.seed = (uint64_t)json_integer_value(seed);
     load->time.now = load->time.wall = load->time.ceiling = json_integer_value(time);
-    if (offline_open(load->dir, true, &options, load->time, &load->store) != OFFLINE_DONE)
+    if (kv_begin(load->directory.path, &options,
+                 counters_epoch(numbers->next_seq, numbers->next_token), &error) != DUEQ_OK) {
+        fprintf(stderr, "dueq: %s\n", error.text);
+        return refuse(load, "the store cannot be made");
+    }
+    if (offline_open(load->directory.path, true, &options, load->time, &load->store) !=
+        OFFLINE_DONE)
         return refuse(load, "the store cannot be made");
     return true;
 }
@@ -84,7 +81,7 @@ static bool load_head(struct load *load, json_t *object)
         !job_json_read_topic(json_object_get(object, "topics"), &numbers) ||
         (clock != NULL && !job_json_read_timeline(clock, &line)))
         return refuse(load, "the first line is not that of a dump this version knows");
-    if (!open_for(load, object))
+    if (!open_for(load, object, &numbers))
         return false;
     if (clock != NULL)
         dueq_keep_timeline(load->store, &line);
@@ -98,6 +95,15 @@ static bool load_settings(struct load *load, json_t *object, struct dueq_slice s
     if (!job_json_read_settings(object, &settings))
         return refuse(load, "these are no settings");
     return check(load, dueq_put_settings(load->store, scope, &settings));
+}
+
+static bool load_cron(struct load *load, const json_t *object, struct dueq_slice name)
+{
+    struct cron cron;
+
+    if (!job_json_read_cron(object, &cron))
+        return refuse(load, "this is no recurring job");
+    return check(load, queue_restore_cron(load->store->queue, name, &cron));
 }
 
 static bool load_topic(struct load *load, json_t *object, struct dueq_slice name)
@@ -118,6 +124,15 @@ static bool load_job(struct load *load, json_t *object, struct dueq_slice topic)
     return check(load, queue_restore_job(load->store->queue, topic, &job, load->time));
 }
 
+static bool load_bucket(struct load *load, json_t *object, struct dueq_slice topic)
+{
+    struct whole_bucket bucket;
+
+    if (!job_json_read_bucket(object, &bucket))
+        return refuse(load, "this is no bucket of a group");
+    return check(load, queue_restore_bucket(load->store->queue, topic, &bucket));
+}
+
 /* ---- keys */
 
 static bool read_words(struct load *load, const json_t *object)
@@ -126,25 +141,15 @@ static bool read_words(struct load *load, const json_t *object)
                *encoding = json_string_value(json_object_get(object, "encoding"));
     bool known = false;
 
-    load->type = KEYS_NONE;
+    load->key.type = KEYS_NONE;
     for (int i = KEYS_STRING; type != NULL && i <= KEYS_HASH; i++)
         if (strcmp(type, keys_type_name((enum keys_type)i)) == 0)
-            load->type = (enum keys_type)i;
+            load->key.type = (enum keys_type)i;
     for (int i = KEYS_RAW; encoding != NULL && i <= KEYS_SKIPLIST && !known; i++) {
-        load->encoding = (enum keys_encoding)i;
-        known = strcmp(encoding, keys_encoding_name(load->encoding)) == 0;
+        load->key.encoding = (enum keys_encoding)i;
+        known = strcmp(encoding, keys_encoding_name(load->key.encoding)) == 0;
     }
-    return load->type != KEYS_NONE && known;
-}
-
-/* Within limits without an end a value stays compact; above limits of 0 it never is. */
-static void set_limits(struct load *load)
-{
-    bool compact = load->encoding == KEYS_LISTPACK || load->encoding == KEYS_INTSET;
-    uint64_t most = compact ? UINT64_MAX : 0;
-    struct keys_limits limits = {most, most, most, most, most, UINT64_MAX};
-
-    keys_set_limits(store_keys(load->store), &limits);
+    return load->key.type != KEYS_NONE && known;
 }
 
 static bool read_expiry(struct load *load, const json_t *object)
@@ -153,20 +158,20 @@ static bool read_expiry(struct load *load, const json_t *object)
                  *queue = json_object_get(object, "expires");
     int64_t at = json_integer_value(wall != NULL ? wall : queue);
 
-    load->expires = DUEQ_NEVER;
+    load->key.expires = DUEQ_NEVER;
     if (wall != NULL)
-        load->expires = expiry_at(at);
+        load->key.expires = expiry_at(at);
     else if (queue != NULL && at > -EXPIRY_REACH && at < EXPIRY_REACH)
-        load->expires = EXPIRY_MIDDLE + at;
+        load->key.expires = EXPIRY_MIDDLE + at;
     return (wall == NULL || json_is_integer(wall)) &&
-           (queue == NULL || load->expires != DUEQ_NEVER);
+           (queue == NULL || load->key.expires != DUEQ_NEVER);
 }
 
 static bool load_key(struct load *load, json_t *object)
 {
     if (!read_words(load, object) || !read_expiry(load, object))
         return refuse(load, "this is no key");
-    set_limits(load);
+    keys_restore_begin(store_keys(load->store), &load->key);
     return true;
 }
 
@@ -181,42 +186,18 @@ static bool read_score(const json_t *value, double *ret_score)
            (text != NULL && (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0));
 }
 
-static enum dueq_status add_string(struct load *load, const struct keys_view *view,
-                                   struct dueq_slice name, struct dueq_slice value)
-{
-    enum string_origin origin = load->encoding == KEYS_INT   ? STRING_GIVEN
-                                : load->encoding == KEYS_RAW ? STRING_EDITED
-                                                             : STRING_MADE;
-
-    return string_set(view, name, value, load->expires, origin);
-}
-
 /* `second`: the value of a field, the score of a member. */
 static bool add_one(struct load *load, const struct keys_view *view, struct dueq_slice name,
                     struct dueq_slice element, json_t *second)
 {
-    const struct zset_rule rule = {.if_absent = false};
-    struct dueq_slice value;
-    enum zset_effect effect;
-    double score;
-    bool added;
+    struct dueq_slice value = dueq_slice(NULL, 0);
+    double score = 0;
 
-    switch (load->type) {
-    case KEYS_STRING:
-        return check(load, add_string(load, view, name, element));
-    case KEYS_LIST:
-        return check(load, list_push(view, name, LIST_TAIL, element));
-    case KEYS_SET:
-        return check(load, set_add(view, name, element, &added));
-    case KEYS_HASH:
-        return json_read_bytes(second, &value)
-                   ? check(load, hash_set(view, name, element, value, &added))
-                   : refuse(load, "a field has no value");
-    default:
-        return read_score(second, &score)
-                   ? check(load, zset_add(view, name, element, &rule, &score, &effect))
-                   : refuse(load, "a member has no score");
-    }
+    if (load->key.type == KEYS_HASH && !json_read_bytes(second, &value))
+        return refuse(load, "a field has no value");
+    if (load->key.type == KEYS_ZSET && !read_score(second, &score))
+        return refuse(load, "a member has no score");
+    return check(load, keys_restore_add(view, name, &load->key, element, value, score));
 }
 
 static bool commit(struct load *load)
@@ -238,11 +219,11 @@ static bool load_elements(struct load *load, json_t *object, struct dueq_slice n
 {
     json_t *elements = json_object_get(object, "elements"),
            *database = json_object_get(object, "db");
-    size_t step = load->type == KEYS_HASH || load->type == KEYS_ZSET ? 2 : 1;
-    struct keys_view view = {store_keys(load->store), (unsigned)json_integer_value(database),
-                             EXPIRY_LONG_AGO};
+    size_t step = load->key.type == KEYS_HASH || load->key.type == KEYS_ZSET ? 2 : 1;
+    struct keys_view view =
+        keys_restore_view(store_keys(load->store), (unsigned)json_integer_value(database));
 
-    if (load->type == KEYS_NONE || !json_is_array(elements) || !json_is_integer(database) ||
+    if (load->key.type == KEYS_NONE || !json_is_array(elements) || !json_is_integer(database) ||
         json_integer_value(database) < 0 || json_integer_value(database) >= KEYS_DATABASES_MAX)
         return refuse(load, "these are no elements of a key");
     for (size_t i = 0; i < json_array_size(elements); i += step) {
@@ -254,9 +235,7 @@ static bool load_elements(struct load *load, json_t *object, struct dueq_slice n
             !commit_some(load))
             return false;
     }
-    if (load->expires != DUEQ_NEVER && load->type != KEYS_STRING)
-        return check(load, keys_expire(&view, name, load->expires));
-    return true;
+    return check(load, keys_restore_end(&view, name, &load->key));
 }
 
 /* ---- lines */
@@ -287,10 +266,14 @@ static bool load_object(struct load *load, json_t *object)
         return refuse(load, "a name does not read");
     if (strcmp(what, "settings") == 0)
         return load_settings(load, object, name);
+    if (strcmp(what, "cron") == 0)
+        return load_cron(load, object, name);
     if (strcmp(what, "topic") == 0)
         return load_topic(load, object, name);
     if (strcmp(what, "job") == 0)
         return load_job(load, object, name);
+    if (strcmp(what, "bucket") == 0)
+        return load_bucket(load, object, name);
     if (strcmp(what, "key") == 0)
         return load_key(load, object);
     if (strcmp(what, "add") == 0)
@@ -330,125 +313,6 @@ static bool load_lines(struct load *load)
 
 /* ---- the directory */
 
-static bool complain(const char *what, const char *path)
-{
-    fprintf(stderr, "dueq: %s %s: %s\n", what, path, strerror(errno));
-    return false;
-}
-
-/* The name without slashes at its end; of a directory that is there, without links.
- * ret_name: PATH_MAX bytes. */
-static bool find_name(const char *dir, char *ret_name)
-{
-    size_t size = strlen(dir);
-
-    if (realpath(dir, ret_name) != NULL)
-        return true;
-    while (size > 1 && dir[size - 1] == '/')
-        size--;
-    if (errno != ENOENT || size == 0 || size >= PATH_MAX)
-        return complain("load makes a directory:", dir);
-    memcpy(ret_name, dir, size);
-    ret_name[size] = '\0';
-    return true;
-}
-
-/* Sets errno when it is not. */
-static bool is_empty(const char *dir)
-{
-    DIR *entries = opendir(dir);
-    const struct dirent *entry;
-
-    if (entries == NULL)
-        return false;
-    errno = 0;
-    while ((entry = readdir(entries)) != NULL && errno == 0)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            errno = ENOTEMPTY;
-    closedir(entries);
-    return errno == 0;
-}
-
-/* Rename puts a directory in the place of an empty one, but not of a mount point. */
-static bool can_be_replaced(struct load *load, const char *dir)
-{
-    struct statx more;
-
-    if (lstat(dir, &load->replaced) != 0)
-        return errno == ENOENT;
-    load->replaces = true;
-    if (statx(AT_FDCWD, dir, AT_SYMLINK_NOFOLLOW, 0, &more) == 0 &&
-        (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
-        errno = EBUSY;
-        return false;
-    }
-    return is_empty(dir);
-}
-
-/* Of an earlier load nothing may be left but an empty directory. */
-static bool make_beside(const struct load *load)
-{
-    if ((rmdir(load->dir) != 0 && errno != ENOENT) || mkdir(load->dir, 0700) != 0)
-        return complain("load makes the directory", load->dir);
-    if (!load->replaces || chown(load->dir, load->replaced.st_uid, load->replaced.st_gid) == 0)
-        return true;
-    complain("the owner of the empty directory cannot be kept by", load->dir);
-    rmdir(load->dir);
-    return false;
-}
-
-static uid_t owner; /* for give, to which nftw hands no argument */
-static gid_t group;
-
-static int give(const char *path, const struct stat *found, int type, struct FTW *at)
-{
-    (void)found;
-    (void)type;
-    (void)at;
-    return lchown(path, owner, group);
-}
-
-/* The files get the owner too: those who start a service see to it only when the directory has
- * another one. */
-static bool keep_owner_and_mode(const struct load *load)
-{
-    const struct stat *kept = &load->replaced;
-    bool done;
-    int fd;
-
-    if (!load->replaces)
-        return true;
-    owner = kept->st_uid;
-    group = kept->st_gid;
-    fd = open(load->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    done = fd >= 0 && nftw(load->dir, give, 8, FTW_PHYS) == 0 &&
-           fchmod(fd, kept->st_mode & 07777) == 0 && syncfs(fd) == 0;
-    if (!done)
-        complain("owner and mode of the empty directory cannot be kept by", load->dir);
-    if (fd >= 0)
-        close(fd);
-    return done;
-}
-
-/* Its syncs and its rename, so that a power cut afterwards leaves all of it. */
-static bool put_in_place(struct load *load, const char *dir)
-{
-    char parent[PATH_MAX + sizeof("/..")];
-    int fd;
-
-    if (rename(load->dir, dir) != 0) {
-        fprintf(stderr, "dueq: rename %s to %s: %s\n", load->dir, dir, strerror(errno));
-        return false;
-    }
-    snprintf(parent, sizeof(parent), "%s/..", dir);
-    fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
-        fprintf(stderr, "dueq: sync %s: %s\n", parent, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
 static bool close_store(struct load *load)
 {
     enum dueq_status status = DUEQ_OK;
@@ -457,7 +321,7 @@ static bool close_store(struct load *load)
     status = dueq_close(load->store); /* syncs, and writes a checkpoint */
     load->store = NULL;
     if (status != DUEQ_OK)
-        fprintf(stderr, "dueq: %s: %s\n", load->dir, dueq_status_text(status));
+        fprintf(stderr, "dueq: %s: %s\n", load->directory.path, dueq_status_text(status));
     return status == DUEQ_OK;
 }
 
@@ -473,37 +337,20 @@ static int report(const struct load *load)
                : OFFLINE_FAILED;
 }
 
-/* name, path: PATH_MAX bytes; the directory, and the one that is made beside it. */
-static bool prepare(struct load *load, const char *dir, char *name, char *path)
-{
-    if (!find_name(dir, name))
-        return false;
-    if (snprintf(path, PATH_MAX, "%s.loading", name) >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return complain("load makes a directory:", name);
-    }
-    if (!can_be_replaced(load, name))
-        return complain("load makes a directory, or fills an empty one:", name);
-    return make_beside(load);
-}
-
 int load_main(const char *dir)
 {
-    char name[PATH_MAX], path[PATH_MAX];
-    struct load load = {.dir = path};
+    struct load load = {.line = 0};
     int result = OFFLINE_FAILED;
 
-    if (!prepare(&load, dir, name, path))
+    if (!new_directory_begin(&load.directory, dir, "load"))
         return OFFLINE_FAILED;
-    if (load_lines(&load) && commit(&load)) {
-        if (close_store(&load) && keep_owner_and_mode(&load) && put_in_place(&load, name))
-            result = OFFLINE_DONE;
-    } else {
+    if (!load_lines(&load) || !commit(&load))
         result = report(&load);
-    }
+    else if (close_store(&load) && new_directory_put(&load.directory))
+        result = OFFLINE_DONE;
     dueq_abandon(load.store);
-    if (result != OFFLINE_DONE && rmdir(path) != 0)
-        fprintf(stderr, "dueq: what was loaded so far is in %s\n", path);
+    if (result != OFFLINE_DONE && rmdir(load.directory.path) != 0)
+        fprintf(stderr, "dueq: what was loaded so far is in %s\n", load.directory.path);
     offline_show("", 0);
     return result;
 }

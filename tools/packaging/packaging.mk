@@ -4,15 +4,19 @@
 INSTALLED_HEADERS := $(addprefix $(DESTDIR)$(INCLUDEDIR)/dueq/,$(LIBDUEQ_HEADERS))
 INSTALLED_LIBRARIES := $(addprefix $(DESTDIR)$(LIBDIR)/,libdueq.a $(LIBDUEQ_SHARED) \
                        $(LIBDUEQ_SONAME) libdueq.so pkgconfig/dueq.pc)
-INSTALLED_PROGRAM := $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(MANDIR)/man1/dueq.1 \
-                     $(DESTDIR)$(MANDIR)/man5/dueq.conf.5 $(DESTDIR)$(BASHDIR)/dueq
+MAN_PAGES := $(wildcard docs/man/*.[157])
+INSTALLED_PROGRAM := $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(BASHDIR)/dueq \
+                     $(DESTDIR)$(ZSHDIR)/_dueq $(DESTDIR)$(FISHDIR)/dueq.fish \
+                     $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
 
 .PHONY: install uninstall
 install: all ## install server, man pages, completion and libdueq under PREFIX, below DESTDIR (then ldconfig)
 	install -D -m 755 $(BUILD)/dueq $(DESTDIR)$(BINDIR)/dueq
-	install -D -m 644 server/dueq.1 $(DESTDIR)$(MANDIR)/man1/dueq.1
-	install -D -m 644 tools/packaging/dueq.conf.5 $(DESTDIR)$(MANDIR)/man5/dueq.conf.5
-	install -D -m 644 tools/packaging/dueq.bash $(DESTDIR)$(BASHDIR)/dueq
+	for page in $(MAN_PAGES); do \
+	    install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit; done
+	install -D -m 644 tools/packaging/complete.bash $(DESTDIR)$(BASHDIR)/dueq
+	install -D -m 644 tools/packaging/complete.zsh $(DESTDIR)$(ZSHDIR)/_dueq
+	install -D -m 644 tools/packaging/complete.fish $(DESTDIR)$(FISHDIR)/dueq.fish
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(BUILD)/libdueq.a $(BUILD)/$(LIBDUEQ_SHARED)
 	ln -sf $(LIBDUEQ_SHARED) $(DESTDIR)$(LIBDIR)/$(LIBDUEQ_SONAME)
 	ln -sf $(LIBDUEQ_SONAME) $(DESTDIR)$(LIBDIR)/libdueq.so
@@ -26,19 +30,36 @@ uninstall: ## remove what install put under PREFIX
 	rm -f $(INSTALLED_PROGRAM) $(INSTALLED_LIBRARIES) $(INSTALLED_HEADERS)
 	-@rmdir $(DESTDIR)$(INCLUDEDIR)/dueq 2>/dev/null
 
-# Objects of its own, for size: -Os, no tables for a debugger, and what is not called is left out, which
-# is most of what the libraries bring. static-pie: no shared library, and still a random address.
-STATIC_CFLAGS  := -Os -flto=auto -ffat-lto-objects -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
-STATIC_LDFLAGS := -static-pie -s -Wl,--gc-sections,-z,relro,-z,now,-z,pack-relative-relocs -Wl,--no-eh-frame-hdr,-T,tools/packaging/static.ld
+# Objects of its own: with link-time optimisation, no tables for a debugger, and what is not called is left
+# out, which is most of what the libraries bring. A static PIE: no shared library, and still a random address.
+STATIC_CFLAGS  := -O2 -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+STATIC_LDFLAGS := -s -Wl,--gc-sections,-z,relro,-z,now -Wl,--no-eh-frame-hdr,-T,tools/packaging/static.ld \
+                  -Wno-stringop-overflow # of libevent, when it is inlined
+STATIC_MAKE     = $(MAKE) --no-print-directory STATIC=1 LTO=yes TLS=no SANDBOX=no ARGON2=no BUILD=$(BUILD)/static
+
+# musl-gcc links no static PIE by itself. Threads get the stack that the program asks for: musl's 128 KB are less
+# than paths and records take.
+MUSL_CC      ?= musl-gcc
+MUSL_DIR     ?= /usr/lib/$(shell uname -m)-linux-musl
+MUSL_HEADERS ?= /usr/include# the kernel's, and jansson's, of the machine that the program is for
+MUSL_LDFLAGS := -L$(BUILD)/static-libraries/lib -static -nostartfiles $(addprefix $(MUSL_DIR)/,rcrt1.o crti.o crtn.o) \
+                -Wl,-pie,--no-dynamic-linker,-z,text,-z,stack-size=1048576
 
 ifdef STATIC
 $(PROTOCOL_OBJECTS) $(STORAGE_OBJECTS) $(SERVER_OBJECTS) $(BENCH_OBJECTS) $(OFFLINE_OBJECTS): tools/packaging/packaging.mk
 endif
 
-.PHONY: static
-static: ## one program without shared libraries and TLS: build/static/dueq
-	@$(MAKE) --no-print-directory STATIC=1 TLS=no SANDBOX=no BUILD=$(BUILD)/static CFLAGS='$(STATIC_CFLAGS)' \
-	    LDFLAGS='$(STATIC_LDFLAGS)' $(BUILD)/static/dueq
+.PHONY: static static-glibc
+static: $(BUILD)/static-libraries/lib/libevent.a ## one program without shared libraries, TLS and argon2id, with musl: build/static/dueq
+	+@$(STATIC_MAKE) CC='$(MUSL_CC)' CFLAGS='$(STATIC_CFLAGS)' LDFLAGS='$(STATIC_LDFLAGS) $(MUSL_LDFLAGS)' \
+	    CPPFLAGS='-isystem $(BUILD)/static-libraries/include -idirafter $(BUILD)/static-libraries/kernel' \
+	    $(BUILD)/static/dueq
+$(BUILD)/static-libraries/lib/libevent.a: tools/packaging/static-libraries
+	@tools/bootstrap static
+	@HEADERS=$(MUSL_HEADERS) tools/packaging/static-libraries $(BUILD)/static-libraries '$(MUSL_CC)' '$(STATIC_CFLAGS) -flto=auto -ffat-lto-objects'
+static-glibc: ## the same with glibc and Debian's archives of the libraries, which is twice as large: build/static-glibc/dueq
+	+@$(STATIC_MAKE)-glibc CFLAGS='$(STATIC_CFLAGS) -Os' $(BUILD)/static-glibc/dueq \
+	    LDFLAGS='$(STATIC_LDFLAGS) -static-pie -Wl,-z,pack-relative-relocs'
 
 .PHONY: dist deb
 dist: ## the last commit as build/dueq-VERSION.tar.gz: the same bytes each time
@@ -51,7 +72,8 @@ deb: ## Debian packages of the last commit in build/deb, checked with lintian
 .PHONY: check-packaging check-static check-deb
 check-packaging: $(BUILD)/dueq ## manual, completion, `make dist`, scripts of init systems
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' tools/run-tests tests/packaging/run
-check-static: static ## the static program starts, keeps a job, and is small
+check-static: static $(BUILD)/tests/integration/test_edge ## the static program starts, keeps a job, and is small, its memory too
 	@BUILD='$(BUILD)' tools/run-tests tests/packaging/static
+	@DUEQ_BINARY=$(BUILD)/static/dueq tools/run-tests $(BUILD)/tests/integration/test_edge
 check-deb: deb ## packages installed, started, upgraded and purged in a fresh Debian (root, network)
 	@BUILD='$(BUILD)' tools/run-tests tests/packaging/deb

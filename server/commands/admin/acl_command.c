@@ -2,13 +2,17 @@
 #include "server/acl/acl_check.h"
 #include "server/acl/acl_file.h"
 #include "server/acl/acl_hash.h"
+#include "server/acl/hasher.h"
+#include "server/commands/admin/acl_texts.h"
+#include "server/commands/admin/new_passwords.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/docs/command_help.h"
+#include "server/dispatch/long_work.h"
 #include "server/net/user_sessions.h"
 
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GENPASS_BITS = 256, GENPASS_MOST = 4096, LOG_SHOWN = 10 };
@@ -34,7 +38,7 @@ static void reply_text(struct context *context, struct buffer *text)
     buffer_release(text);
 }
 
-/* ---- WHOAMI, USERS, LIST, GETUSER */
+/* ---- WHOAMI, USERS, GETUSER */
 
 static enum outcome run_acl_whoami(struct context *context)
 {
@@ -51,28 +55,6 @@ static enum outcome run_acl_users(struct context *context)
     resp_array(context->reply, acl_count(acl));
     for (const struct acl_user *user = acl_first(acl); user != NULL; user = acl_next(user))
         resp_bulk(context->reply, user->name, user->name_size);
-    return OUTCOME_DONE;
-}
-
-static void write_user(struct context *context, const struct acl_user *user)
-{
-    struct buffer line;
-
-    buffer_init(&line, SIZE_MAX);
-    buffer_append(&line, "user ", 5);
-    buffer_append(&line, user->name, user->name_size);
-    buffer_append(&line, " ", 1);
-    acl_user_write(user, &line);
-    reply_text(context, &line);
-}
-
-static enum outcome run_acl_list(struct context *context)
-{
-    struct acl *acl = context->server->acl;
-
-    resp_array(context->reply, acl_count(acl));
-    for (const struct acl_user *user = acl_first(acl); user != NULL; user = acl_next(user))
-        write_user(context, user);
     return OUTCOME_DONE;
 }
 
@@ -142,13 +124,21 @@ static enum outcome run_acl_getuser(struct context *context)
 struct setting {
     struct context *context;
     struct acl_user *user; /* a copy, or a new one */
+    size_t passwords;      /* rules so far that set one */
 };
 
 static bool apply_rule(void *arg, struct dueq_slice rule)
 {
     struct setting *setting = arg;
-    enum acl_error error = acl_user_apply(setting->user, rule, channels_of(setting->context));
+    char hash[ACL_ARGON_SIZE + 1];
+    enum acl_error error;
 
+    if (new_passwords_is_one(rule) &&
+        new_passwords_rule(setting->context, setting->passwords++, hash))
+        rule = dueq_slice(hash, strlen(hash));
+    error = acl_user_apply(setting->user, rule, channels_of(setting->context));
+    if (error == ACL_GOOD && setting->user->steps > ACL_STEPS_MOST)
+        error = ACL_TOO_MUCH;
     if (error != ACL_GOOD)
         resp_errorf(setting->context->reply, "ERR Error in ACL SETUSER modifier '%.*s': %s",
                     (int)(rule.size < 256 ? rule.size : 256), (const char *)rule.data,
@@ -180,6 +170,7 @@ static void replace_user(struct context *context, struct acl_user *user, struct 
 {
     acl_user_take(user, copy);
     acl_user_free(copy);
+    acl_note_change(context->server->acl, user);
     user_sessions_recheck(context->server, user, context->session);
     if (user == acl_default(context->server->acl))
         user_sessions_admit(context->server);
@@ -188,11 +179,14 @@ static void replace_user(struct context *context, struct acl_user *user, struct 
 static enum outcome run_acl_setuser(struct context *context)
 {
     struct acl_user *user = named_user(context, 2);
-    struct setting setting = {context, NULL};
+    struct setting setting = {.context = context};
     size_t mark = buffer_size(context->reply->out);
+    enum outcome outcome;
 
     if (!check_setuser(context))
         return OUTCOME_DONE;
+    if (!new_passwords_are_ready(context, 3, &outcome))
+        return outcome;
     setting.user = user == NULL ? acl_user_new(context_slice(context, 2), channels_of(context))
                                 : acl_user_copy(user);
     if (setting.user == NULL)
@@ -217,29 +211,50 @@ static enum outcome run_acl_setuser(struct context *context)
 
 /* ---- DELUSER */
 
-static void delete_user(struct context *context, struct acl_user *user)
-{
-    user_sessions_end(context->server, user, context->session);
-    acl_remove(context->server->acl, user);
-}
+/* The clients of users that are gone are cut off, some a turn: the reply comes after that. */
+struct farewell {
+    int64_t deleted;
+};
 
-static enum outcome run_acl_deluser(struct context *context)
+static enum outcome delete_users(struct context *context, int64_t *ret_deleted)
 {
-    int64_t deleted = 0;
+    struct acl *acl = context->server->acl;
+    struct farewell *farewell;
 
-    for (size_t i = 2; i < context_count(context); i++)
-        if (named_user(context, i) == acl_default(context->server->acl)) {
-            resp_error(context->reply, "ERR The 'default' user cannot be removed");
-            return OUTCOME_DONE;
-        }
+    *ret_deleted = 0;
     for (size_t i = 2; i < context_count(context); i++) {
         struct acl_user *user = named_user(context, i);
 
         if (user == NULL)
             continue;
-        delete_user(context, user);
-        deleted++;
+        acl_bury(acl, user);
+        ++*ret_deleted;
     }
+    if (!user_sessions_end(context->server, context->session, context->may_wait))
+        return OUTCOME_DONE;
+    farewell = calloc(1, sizeof(*farewell));
+    if (farewell == NULL)
+        return OUTCOME_DONE; /* it does not wait */
+    farewell->deleted = *ret_deleted;
+    return long_work_continue(context, farewell, free, LONG_HOLDS_NOTHING);
+}
+
+static enum outcome run_acl_deluser(struct context *context)
+{
+    const struct farewell *farewell = long_work_state(context);
+    int64_t deleted;
+
+    if (farewell != NULL)
+        return context->server->killed != NULL
+                   ? OUTCOME_WAIT
+                   : context_reply_integer(context, farewell->deleted);
+    for (size_t i = 2; i < context_count(context); i++)
+        if (named_user(context, i) == acl_default(context->server->acl)) {
+            resp_error(context->reply, "ERR The 'default' user cannot be removed");
+            return OUTCOME_DONE;
+        }
+    if (delete_users(context, &deleted) == OUTCOME_WAIT)
+        return OUTCOME_WAIT;
     return context_reply_integer(context, deleted);
 }
 
@@ -258,57 +273,131 @@ static bool has_file(struct context *context)
     return false;
 }
 
-/* As in Redis the clients of all users but the default one are cut off. */
-static void replace_users(struct context *context, struct acl *loaded)
-{
-    struct acl *acl = context->server->acl;
+enum { LINES_AT_ONCE = 100 }; /* of a file: 0.3 ms, when they are short */
 
-    for (const struct acl_user *user = acl->users; user != NULL; user = acl_next(user))
-        if (user != acl_default(acl))
-            user_sessions_end(context->server, user, context->session);
-    user_sessions_move(context->server, acl_default(acl), acl_default(loaded));
-    acl_hand_over(acl, loaded);
-    context->server->acl = loaded;
-    acl_free(acl);
-    user_sessions_recheck(context->server, acl_default(loaded), context->session);
-    user_sessions_admit(context->server);
+struct loading {
+    struct acl_reading *reading; /* NULL: done, and clients are cut off */
+    uint64_t files;              /* hasher_files, when it began */
+};
+
+static void free_loading(void *state)
+{
+    struct loading *loading = state;
+
+    if (loading->reading != NULL)
+        acl_file_abandon(loading->reading);
+    free(loading);
+}
+
+/* True: the reply waits until the clients of users that are gone are cut off. */
+static bool end_loading(struct context *context, struct loading *loading)
+{
+    struct buffer why;
+    struct acl *loaded;
+    bool later = false;
+
+    buffer_init(&why, SIZE_MAX);
+    loaded = acl_file_end(loading->reading, &why);
+    loading->reading = NULL;
+    if (loaded == NULL) {
+        resp_errorf(context->reply, "ERR %.*s", (int)buffer_size(&why), buffer_content(&why));
+    } else {
+        later =
+            user_sessions_replace(context->server, loaded, context->session, context->may_wait);
+        server_warn_of_users(context->server);
+        if (!later)
+            context_ok(context);
+    }
+    buffer_release(&why);
+    return later;
+}
+
+/* NULL: the error is written. */
+static struct acl_reading *begin_reading(struct context *context)
+{
+    struct buffer why;
+    struct acl_reading *reading;
+
+    buffer_init(&why, SIZE_MAX);
+    reading = acl_file_open(context->server->config.aclfile, channels_of(context), &why);
+    if (reading == NULL && buffer_size(&why) == 0)
+        context_status(context, DUEQ_NOMEM);
+    else if (reading == NULL)
+        resp_errorf(context->reply, "ERR %.*s", (int)buffer_size(&why), buffer_content(&why));
+    buffer_release(&why);
+    return reading;
+}
+
+/* What was read may be older than a file that ACL SAVE has written since. */
+static enum outcome load_again(struct context *context, struct loading *loading)
+{
+    acl_file_abandon(loading->reading);
+    loading->files = hasher_files(context->server->hasher);
+    loading->reading = begin_reading(context);
+    return loading->reading == NULL ? OUTCOME_DONE : OUTCOME_WAIT;
+}
+
+static enum outcome load_on(struct context *context, struct loading *loading)
+{
+    const struct hasher *hasher = context->server->hasher;
+
+    if (loading->reading == NULL)
+        return context->server->killed != NULL ? OUTCOME_WAIT : context_ok(context);
+    if (hasher_is_writing(hasher))
+        return long_work_continue_when_written(context);
+    if (!acl_file_read_on(loading->reading, LINES_AT_ONCE))
+        return OUTCOME_WAIT;
+    if (hasher_has_written(hasher, loading->files))
+        return load_again(context, loading);
+    return end_loading(context, loading) ? OUTCOME_WAIT : OUTCOME_DONE;
+}
+
+static enum outcome load_whole(struct context *context, struct loading *loading)
+{
+    while (!acl_file_read_on(loading->reading, SIZE_MAX))
+        ;
+    end_loading(context, loading);
+    free_loading(loading);
+    return OUTCOME_DONE;
+}
+
+static struct loading *begin_loading(struct context *context)
+{
+    struct loading *loading = calloc(1, sizeof(*loading));
+
+    if (loading == NULL) {
+        context_status(context, DUEQ_NOMEM);
+        return NULL;
+    }
+    loading->files = hasher_files(context->server->hasher);
+    loading->reading = begin_reading(context);
+    if (loading->reading != NULL)
+        return loading;
+    free(loading);
+    return NULL;
 }
 
 static enum outcome run_acl_load(struct context *context)
 {
-    const char *path = context->server->config.aclfile;
-    struct acl *loaded;
-    struct buffer why;
+    struct loading *loading = long_work_state(context);
 
+    if (loading != NULL)
+        return load_on(context, loading);
     if (!has_file(context))
         return OUTCOME_DONE;
-    buffer_init(&why, SIZE_MAX);
-    loaded = acl_file_read(path, channels_of(context), &why);
-    if (loaded != NULL) {
-        replace_users(context, loaded);
-        server_warn_of_users(context->server);
-        context_ok(context);
-    } else if (buffer_size(&why) == 0) {
-        context_status(context, DUEQ_NOMEM);
-    } else {
-        resp_errorf(context->reply, "ERR %.*s", (int)buffer_size(&why), buffer_content(&why));
-    }
-    buffer_release(&why);
-    return OUTCOME_DONE;
+    if (!context->may_wait)
+        hasher_finish_files(context->server->hasher);
+    loading = begin_loading(context);
+    if (loading == NULL)
+        return OUTCOME_DONE;
+    return context->may_wait
+               ? long_work_continue(context, loading, free_loading, LONG_HOLDS_NOTHING)
+               : load_whole(context, loading);
 }
 
 static enum outcome run_acl_save(struct context *context)
 {
-    const char *path = context->server->config.aclfile;
-
-    if (!has_file(context))
-        return OUTCOME_DONE;
-    if (acl_file_write(context->server->acl, path))
-        return context_ok(context);
-    log_write_limited(LOG_WARNING, "ACL SAVE: cannot write %s: %s", path, strerror(errno));
-    resp_error(context->reply, "ERR There was an error trying to save the ACLs. Please check "
-                               "the server logs for more information");
-    return OUTCOME_DONE;
+    return has_file(context) ? run_acl_save_file(context) : OUTCOME_DONE;
 }
 
 /* ---- LOG */

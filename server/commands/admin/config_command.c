@@ -149,22 +149,6 @@ static bool check_values(struct context *context, const struct config *config)
     return name == NULL || refuse(context, argument_of(context, name), error.text);
 }
 
-/* As in Redis, requirepass is the password of the default user when it changes. False: out of
- * memory. */
-static bool apply_password(struct context *context, const struct config *config,
-                           const struct config *changed)
-{
-    struct dueq_slice before = dueq_slice(config->requirepass, config->requirepass_size);
-    struct dueq_slice after = dueq_slice(changed->requirepass, changed->requirepass_size);
-
-    if (dueq_slice_equal(before, after))
-        return true;
-    if (!acl_set_default_password(context->server->acl, after))
-        return false;
-    user_sessions_admit(context->server);
-    return true;
-}
-
 /* Sets all options in a copy, which replaces the configuration if all are valid. */
 static enum outcome run_set(struct context *context)
 {
@@ -181,13 +165,10 @@ static enum outcome run_set(struct context *context)
         config_release(&changed);
         return OUTCOME_DONE;
     }
-    if (!apply_password(context, config, &changed)) {
+    if (!server_take_config(context->server, &changed)) {
         config_release(&changed);
         return context_status(context, DUEQ_NOMEM);
     }
-    config_release(config);
-    *config = changed;
-    server_apply_config(context->server);
     return context_ok(context);
 }
 
@@ -238,6 +219,7 @@ static enum outcome run_config_rewrite(struct context *context)
         return OUTCOME_DONE;
     }
     if (rewrite(context, &error)) {
+        server_config_saved(context->server);
         log_write_limited(LOG_NOTICE, "CONFIG REWRITE executed with success.");
         return context_ok(context);
     }

@@ -57,9 +57,12 @@ static enum outcome run_shutdown(struct context *context)
         ((options & SHUTDOWN_ABORT) && context_count(context) > 2))
         return context_syntax_error(context);
     if (options & SHUTDOWN_ABORT) {
+        if (server_abort_shutdown(context->server))
+            return context_ok(context);
         resp_error(context->reply, "ERR No shutdown in progress.");
         return OUTCOME_DONE;
     }
+    context->session->awaits_stop = true;
     log_write_limited(LOG_NOTICE, "User requested shutdown...");
     server_shutdown(context->server, !(options & SHUTDOWN_NOSAVE), options & SHUTDOWN_NOW);
     return OUTCOME_DONE;

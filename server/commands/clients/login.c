@@ -7,6 +7,7 @@
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/permission.h"
 #include "server/server.h"
+#include "server/session/hashing.h"
 #include "server/session/waiters.h"
 
 /* ---- passwords */
@@ -22,56 +23,194 @@ static bool is_unheard(const struct context *context)
                                    server->clock.last.monotonic);
 }
 
-static bool log_in(struct context *context, struct argument name, struct argument password)
-{
-    struct acl_user *user = NULL;
-
-    if (!is_unheard(context))
-        user = acl_log_in(context->server->acl, dueq_slice(name.data, name.size),
-                          dueq_slice(password.data, password.size));
-    if (user == NULL)
-        return false;
-    context->session->user = user;
-    context->session->authenticated = true;
-    return true;
-}
-
 static enum outcome tell_failure(struct context *context)
 {
     resp_error(context->reply, "WRONGPASS invalid username-password pair or user is disabled.");
     return OUTCOME_DONE;
 }
 
+/* ---- logins that are not answered at once */
+
+/* What the session's login waits for. */
+enum login_stage {
+    LOGIN_LATE,    /* it has failed; the reply comes when the time is over */
+    LOGIN_PUT_OFF, /* its password is looked at when the time is over */
+    LOGIN_HASHES   /* its password is slow to check */
+};
+
+enum { FULL_MS = 1000 }; /* until the next look whether a slow check has room */
+
+struct attempt {
+    struct argument name, password;
+};
+
+static struct dueq_slice slice_of(struct argument argument)
+{
+    return dueq_slice(argument.data, argument.size);
+}
+
 /* The clock of waits is not that of the store before that is open. */
+static bool may_wait(const struct context *context)
+{
+    return context->may_wait && !context->server->loading;
+}
+
 static bool may_delay(const struct context *context)
 {
-    return context->may_wait && !context->server->loading &&
-           context->server->config.auth_delay > 0;
+    return may_wait(context) && context->server->config.auth_delay > 0;
+}
+
+static enum outcome wait_for(struct context *context, enum login_stage stage, int64_t ms)
+{
+    int64_t deadline = context_deadline(context, ms);
+
+    context->session->login_stage = (int)stage;
+    if (context->waiter == NULL)
+        return waiters_wait_for_keys(context, KEYS_NONE, 0, 0, deadline);
+    waiters_set_deadline(context, deadline);
+    return OUTCOME_WAIT;
 }
 
 /* Whoever fails often gets the reply late, and runs nothing until then: the command runs again
  * when the time is over, and then only tells what is known already. */
-static enum outcome refuse_login(struct context *context, struct argument name)
+static enum outcome refuse(struct context *context, const struct attempt *attempt)
 {
-    bool is_late = permission_note_failed_login(context, name);
+    bool is_late = permission_note_failed_login(context, attempt->name);
 
     if (!is_late || !may_delay(context))
         return tell_failure(context);
     context->server->acl->delayed++;
-    return waiters_wait_for_keys(context, KEYS_NONE, 0, 0,
-                                 context_deadline(context, context->server->config.auth_delay));
+    return wait_for(context, LOGIN_LATE, context->server->config.auth_delay);
 }
+
+/* *ret_in: the login has succeeded, and the command goes on. */
+static enum outcome let_in(struct context *context, struct acl_user *user, bool *ret_in)
+{
+    login_failures_give_back(&context->server->acl->failures, context->session->address,
+                             context->server->config.auth_delay);
+    context->session->user = user;
+    context->session->authenticated = true;
+    *ret_in = true;
+    return OUTCOME_DONE;
+}
+
+/* As long as somebody has a slow password, every login that fails takes as long. */
+static enum outcome check_later(struct context *context, const struct attempt *attempt)
+{
+    struct hash_job *job;
+
+    if (!context->may_wait) {
+        resp_error(context->reply, "ERR a login is not possible within a transaction while a "
+                                   "user has a password that is slow to check");
+        return OUTCOME_DONE;
+    }
+    if (!hashing_has_room(context) && may_wait(context))
+        return wait_for(context, LOGIN_PUT_OFF, FULL_MS);
+    if (!hashing_has_room(context)) {
+        resp_error(context->reply, "ERR too many logins are being checked, try again later");
+        return OUTCOME_DONE;
+    }
+    job = acl_log_in_later(context->server->acl, slice_of(attempt->name),
+                           slice_of(attempt->password), context->session);
+    if (job == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    context->session->login_stage = LOGIN_HASHES;
+    return hashing_wait(context, job);
+}
+
+static enum outcome look(struct context *context, const struct attempt *attempt, bool *ret_in)
+{
+    const struct acl *acl = context->server->acl;
+    struct acl_user *user =
+        acl_log_in(acl, slice_of(attempt->name), slice_of(attempt->password));
+
+    if (user != NULL)
+        return let_in(context, user, ret_in);
+    return acl->has_slow ? check_later(context, attempt) : refuse(context, attempt);
+}
+
+static bool has_failed(const struct hash_job *job)
+{
+    bool failed = false;
+
+    for (size_t i = 0; i < job->count; i++)
+        failed |= job->items[i].result == ACL_ARGON_FAILED;
+    return failed;
+}
+
+static enum outcome see_hashes(struct context *context, const struct attempt *attempt,
+                               bool *ret_in)
+{
+    const struct hash_job *job = hashing_result(context);
+    struct acl_user *user;
+
+    if (job == NULL)
+        return OUTCOME_WAIT;
+    user = acl_end_log_in(context->server->acl, slice_of(attempt->name), job);
+    if (user != NULL)
+        return let_in(context, user, ret_in);
+    return has_failed(job) ? context_status(context, DUEQ_NOMEM) : refuse(context, attempt);
+}
+
+/* Of a network that fails often only so many passwords are looked at in a time. */
+static enum outcome begin(struct context *context, const struct attempt *attempt, bool *ret_in)
+{
+    int64_t delay = may_delay(context) ? context->server->config.auth_delay : 0;
+    int64_t wait =
+        login_failures_take_place(&context->server->acl->failures, context->session->address,
+                                  context->server->clock.last.monotonic, delay);
+
+    if (wait > LOGIN_PUT_OFF_MOST) {
+        resp_error(context->reply,
+                   "ERR too many failed logins from this address, try again later");
+        return OUTCOME_DONE;
+    }
+    if (wait == 0)
+        return look(context, attempt, ret_in);
+    context->server->acl->delayed++;
+    return wait_for(context, LOGIN_PUT_OFF, wait);
+}
+
+static enum outcome go_on(struct context *context, const struct attempt *attempt, bool *ret_in)
+{
+    switch ((enum login_stage)context->session->login_stage) {
+    case LOGIN_PUT_OFF:
+        return context->timed_out ? look(context, attempt, ret_in) : OUTCOME_WAIT;
+    case LOGIN_HASHES:
+        return see_hashes(context, attempt, ret_in);
+    case LOGIN_LATE:
+        break;
+    }
+    return tell_failure(context);
+}
+
+/* True: the session is logged in. False: the command ends with *ret_outcome. */
+static bool log_in(struct context *context, struct argument name, struct argument password,
+                   enum outcome *ret_outcome)
+{
+    struct attempt attempt = {name, password};
+    bool is_in = false;
+
+    if (context->waiter != NULL)
+        *ret_outcome = go_on(context, &attempt, &is_in);
+    else if (is_unheard(context))
+        *ret_outcome = refuse(context, &attempt);
+    else
+        *ret_outcome = begin(context, &attempt, &is_in);
+    return is_in;
+}
+
+/* ---- AUTH */
 
 static enum outcome run_auth(struct context *context)
 {
     bool named = context_count(context) == 3;
     struct argument user = {"default", 7};
+    enum outcome outcome;
 
-    if (context->waiter != NULL)
-        return tell_failure(context);
     if (context_count(context) > 3)
         return context_syntax_error(context);
-    if (!named && acl_default(context->server->acl)->no_password) {
+    if (!named && context->waiter == NULL && acl_default(context->server->acl)->no_password) {
         resp_error(context->reply,
                    "ERR AUTH <password> called without any password configured for the default "
                    "user. Are you sure your configuration is correct?");
@@ -79,9 +218,9 @@ static enum outcome run_auth(struct context *context)
     }
     if (named)
         user = context_argument(context, 1);
-    if (!log_in(context, user, context_argument(context, named ? 2 : 1)))
-        return refuse_login(context, user);
-    return context_ok(context);
+    return log_in(context, user, context_argument(context, named ? 2 : 1), &outcome)
+               ? context_ok(context)
+               : outcome;
 }
 
 /* ---- HELLO */
@@ -192,13 +331,12 @@ static enum outcome greet_and_tell(struct context *context, const struct hello *
 static enum outcome run_hello(struct context *context)
 {
     struct hello hello = {0};
+    enum outcome outcome;
 
-    if (context->waiter != NULL)
-        return tell_failure(context);
     if (!read_version(context, &hello) || !read_options(context, &hello))
         return OUTCOME_DONE;
-    if (hello.user.data != NULL && !log_in(context, hello.user, hello.password))
-        return refuse_login(context, hello.user);
+    if (hello.user.data != NULL && !log_in(context, hello.user, hello.password, &outcome))
+        return outcome;
     return greet_and_tell(context, &hello);
 }
 

@@ -80,12 +80,12 @@ static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind ki
     size_t most = context->may_wait ? LONG_STEPS : SIZE_MAX;
     void *state;
 
-    if (begins && context->session->subscriptions[kind] == NULL)
+    if (begins && context->session->subscription_count[kind] == 0)
         confirm(context, verbs[kind].unsubscribe, dueq_slice(NULL, 0),
                 count_of(context->session, kind));
-    for (; context->session->subscriptions[kind] != NULL && most > 0; most--)
+    for (; context->session->subscription_count[kind] > 0 && most > 0; most--)
         unsubscribe_newest(context, kind);
-    if (context->session->subscriptions[kind] == NULL)
+    if (context->session->subscription_count[kind] == 0)
         return OUTCOME_DONE;
     if (!begins)
         return OUTCOME_WAIT;
@@ -185,9 +185,19 @@ static enum outcome run_spublish(struct context *context)
 /* ---- PUBSUB */
 
 struct name_list {
-    struct context *context;
+    struct pubsub_listing *listing;
+    struct context *context; /* of this slice */
     size_t count;
+    bool has_begun;
 };
+
+static void free_list(void *state)
+{
+    struct name_list *list = state;
+
+    pubsub_list_end(list->listing);
+    free(list);
+}
 
 static void write_name(void *arg, struct dueq_slice name)
 {
@@ -204,16 +214,63 @@ static void write_name(void *arg, struct dueq_slice name)
     list->count++;
 }
 
-static enum outcome list_names(struct context *context, enum pubsub_kind kind)
+/* A slice of many. */
+static enum outcome list_on(struct context *context, struct name_list *list)
 {
-    struct name_list list = {context, 0};
+    size_t mark = long_work_reply_begin(context);
+
+    if (list->has_begun)
+        long_work_restore_reply(context);
+    else
+        mark = resp_reserved(context->reply);
+    list->has_begun = true;
+    list->context = context;
+    if (!pubsub_list_on(list->listing, LONG_STEPS, write_name, list))
+        return OUTCOME_WAIT;
+    resp_reserved_array(context->reply, mark, list->count);
+    return OUTCOME_DONE;
+}
+
+static enum outcome list_at_once(struct context *context, struct name_list *list)
+{
     size_t mark = resp_deferred(context->reply);
 
+    list->context = context;
+    pubsub_list_on(list->listing, SIZE_MAX, write_name, list);
+    resp_deferred_array(context->reply, mark, list->count);
+    free_list(list);
+    return OUTCOME_DONE;
+}
+
+static enum outcome list_later(struct context *context, struct name_list *list)
+{
+    enum outcome outcome = long_work_continue(context, list, free_list, LONG_HOLDS_NOTHING);
+
+    if (outcome == OUTCOME_WAIT)
+        long_work_set_reply_aside(context);
+    return outcome;
+}
+
+static enum outcome list_names(struct context *context, enum pubsub_kind kind)
+{
+    size_t names = pubsub_names(context->server, kind);
+    struct name_list *list;
+
+    if (long_work_state(context) != NULL)
+        return list_on(context, long_work_state(context));
     if (context_count(context) > 3)
         return context_subcommand_error(context);
-    pubsub_each(context->server, kind, write_name, &list);
-    resp_deferred_array(context->reply, mark, list.count);
-    return OUTCOME_DONE;
+    if (!context->may_wait && !long_work_fits_transaction(context, names))
+        return OUTCOME_DONE;
+    list = calloc(1, sizeof(*list));
+    if (list != NULL)
+        list->listing = pubsub_list(context->server, kind);
+    if (list == NULL || list->listing == NULL) {
+        free(list);
+        return context_status(context, DUEQ_NOMEM);
+    }
+    return context->may_wait && names > LONG_ENOUGH ? list_later(context, list)
+                                                    : list_at_once(context, list);
 }
 
 static enum outcome count_receivers(struct context *context, enum pubsub_kind kind)

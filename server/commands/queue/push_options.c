@@ -143,7 +143,7 @@ static bool read_backoff(struct context *context, size_t *at,
 static const char *const on_duplicate[] = {"reject",   "ignore",   "replace",
                                            "debounce", "throttle", NULL};
 
-/* In order: for one job only, for a new job, for all. */
+/* In order: for one job only, for a new job, for a recurring one, for all. */
 static const struct argument_option options[] = {
     {"id", OPTION_NAME(struct dueq_push, id), .what = "id"},
     {"ondup", OPTION_CHOICE(struct dueq_push, on_duplicate), .words = on_duplicate},
@@ -151,6 +151,10 @@ static const struct argument_option options[] = {
     {"ignoredead", OPTION_FLAG(struct dueq_push, ignore_dead)},
     {"delay", OPTION_DURATION(struct dueq_push, delay), .group = MOMENT},
     {"at", OPTION_CUSTOM, .group = MOMENT, .values = 1, .read = read_at},
+    {"group", OPTION_NAME(struct dueq_push, group), .what = "group"},
+    {"weight", OPTION_INTEGER(struct dueq_push, weight),
+     .rule = INTEGER_RANGE(1, DUEQ_WEIGHT_MAX,
+                           "ERR WEIGHT is out of range, must be between 1 and 1000")},
     {"priority", OPTION_CUSTOM, .values = 1, .read = read_priority},
     {"lease", OPTION_DURATION(struct dueq_push, lease)},
     {"retries", OPTION_INTEGER(struct dueq_push, retries),
@@ -165,7 +169,7 @@ static const struct argument_option options[] = {
 
 static const struct argument_option *table(enum push_options_for which)
 {
-    static const size_t first[] = {0, 1, 6};
+    static const size_t first[] = {0, 1, 6, 8};
 
     return options + first[which];
 }
@@ -184,6 +188,10 @@ bool push_options_read(struct context *context, size_t at, enum push_options_for
 
 bool push_options_fit(struct context *context, const struct dueq_push *push)
 {
+    if (push->weight != DUEQ_DEFAULT && push->group.size == 0) {
+        resp_error(context->reply, "ERR WEIGHT needs a GROUP");
+        return false;
+    }
     if (push->id.size > 0 || (push->on_duplicate == DUEQ_REJECT && !push->ignore_dead &&
                               push->window == DUEQ_DEFAULT))
         return true;

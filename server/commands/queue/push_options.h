@@ -9,11 +9,17 @@
     "[DELAY duration|AT unix-ms] [PRIORITY 0-255] [LEASE duration] [RETRIES count] "           \
     "[CRASHES count] [BACKOFF <duration [max]|FIXED duration|EXP base max [JITTER percent]|"   \
     "STEPS duration [duration ...]>] [TTL duration] "                                          \
-    "[ONDUP REJECT|IGNORE|REPLACE|DEBOUNCE|THROTTLE] [WINDOW duration] [IGNOREDEAD]"
+    "[ONDUP REJECT|IGNORE|REPLACE|DEBOUNCE|THROTTLE] [WINDOW duration] [IGNOREDEAD] "          \
+    "[GROUP group] [WEIGHT 1-1000]"
 
-/* Options of one job; of several jobs, which then have no ID; of a job that is there, which
- * keeps its id and due time. */
-enum push_options_for { PUSH_OPTIONS_FOR_ONE, PUSH_OPTIONS_FOR_ALL, PUSH_OPTIONS_FOR_UPDATE };
+/* Options of one job; of several jobs, which then have no ID; of a recurring job, which has no
+ * due time either; of a job that is there, which keeps its id, due time and group. */
+enum push_options_for {
+    PUSH_OPTIONS_FOR_ONE,
+    PUSH_OPTIONS_FOR_ALL,
+    PUSH_OPTIONS_FOR_CRON,
+    PUSH_OPTIONS_FOR_UPDATE
+};
 
 /* Reads the options from argument *at into `push`, which has its defaults, until the first
  * argument that is none of them; *at is then that one or context_count. The slices in it point
@@ -24,7 +30,8 @@ bool push_options_read_leading(struct context *context, size_t *at, enum push_op
 bool push_options_read(struct context *context, size_t at, enum push_options_for which,
                        struct dueq_push *push);
 
-/* False: the push has options on its id, and no id; the error is written. */
+/* False: the push has options on its id, and no id, or a weight and no group; the error is
+ * written. */
 bool push_options_fit(struct context *context, const struct dueq_push *push);
 
 /* What follows BACKOFF, from argument *at on, which exists; *at is then the first argument

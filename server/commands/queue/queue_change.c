@@ -3,6 +3,7 @@
 
 #include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_options.h"
+#include "server/server.h"
 
 static bool read_job(struct context *context)
 {
@@ -138,13 +139,27 @@ static enum outcome run_q_move(struct context *context)
     return context_reply_integer(context, 1);
 }
 
+/* The token of its claim, when there is somebody to be told; 0: nobody is. */
+static int64_t token_to_tell(struct context *context)
+{
+    struct dueq_job job;
+
+    if (!bound_jobs_any(&context->server->bound_jobs) ||
+        dueq_get(context->store, context_slice(context, 1), context_slice(context, 2),
+                 context->now, &job) != DUEQ_OK)
+        return 0;
+    return job.cancelled ? 0 : job.token;
+}
+
 static enum outcome run_q_cancel(struct context *context)
 {
     bool claimed;
+    int64_t token;
     enum dueq_status status;
 
     if (!read_job(context))
         return OUTCOME_DONE;
+    token = token_to_tell(context);
     status = dueq_cancel(context->store, context_slice(context, 1), context_slice(context, 2),
                          context->now, &claimed);
     if (status == DUEQ_NOTFOUND) {
@@ -153,6 +168,8 @@ static enum outcome run_q_cancel(struct context *context)
     }
     if (status != DUEQ_OK)
         return context_status(context, status);
+    if (claimed && token > 0)
+        bound_jobs_tell_cancelled(context->server, context_slice(context, 1), token);
     resp_string(context->reply, claimed ? "claimed" : "cancelled");
     return OUTCOME_DONE;
 }

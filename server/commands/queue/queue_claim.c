@@ -5,6 +5,7 @@
 #include "server/commands/queue/job_acks.h"
 #include "server/commands/queue/job_ids.h"
 #include "server/dispatch/argument_options.h"
+#include "server/server.h"
 #include "server/session/session.h"
 #include "server/session/waiters.h"
 
@@ -24,7 +25,9 @@ struct claim {
     bool pops;                   /* the jobs are done with the claim */
     bool named;                  /* reply each job with its topic */
     bool put_off;                /* a topic was busy: the store has other work first */
+    bool bound, notify;          /* see bound_jobs.h */
     int64_t count, lease, block; /* ms; block DUEQ_DEFAULT: does not wait */
+    struct dueq_slice worker;    /* size 0: the name of the client */
     struct job_acks acks;        /* first 0: none */
 };
 
@@ -60,6 +63,9 @@ static const struct argument_option options[] = {
     {"count", OPTION_INTEGER(struct claim, count), .rule = COUNT_RULE},
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
+    {"worker", OPTION_NAME(struct claim, worker)},
+    {"bound", OPTION_FLAG(struct claim, bound)},
+    {"notify", OPTION_FLAG(struct claim, notify)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},
     {.name = NULL}};
 
@@ -67,6 +73,21 @@ static const struct argument_option pop_options[] = {
     {"count", OPTION_INTEGER(struct claim, count), .rule = COUNT_RULE},
     {"block", OPTION_DURATION(struct claim, block)},
     {.name = NULL}};
+
+/* False: the error is written. */
+static bool may_be_bound(struct context *context, const struct claim *claim)
+{
+    if (claim->notify && context->session->protocol != 3) {
+        resp_error(context->reply, "ERR NOTIFY needs RESP3: HELLO 3");
+        return false;
+    }
+    if ((claim->notify || claim->bound) && context->session->bound_count >= BOUND_JOBS_MAX) {
+        resp_error(context->reply, "ERR a connection has at most " TEXT_OF(
+                                       BOUND_JOBS_MAX) " jobs that are BOUND or NOTIFY");
+        return false;
+    }
+    return true;
+}
 
 /* Reads the topics from first_topic on and the options after them. */
 static bool read_claim(struct context *context, struct claim *claim)
@@ -78,7 +99,8 @@ static bool read_claim(struct context *context, struct claim *claim)
     for (size_t at = claim->first_topic; at < end; at++)
         if (!arguments_name(context, at, "topic"))
             return false;
-    return argument_options_read(context, end, claim->pops ? pop_options : options, claim);
+    return argument_options_read(context, end, claim->pops ? pop_options : options, claim) &&
+           may_be_bound(context, claim);
 }
 
 /* ---- claiming */
@@ -128,25 +150,44 @@ static void give_back(struct context *context, struct dueq_slice topic,
               context->now, &state);
 }
 
-/* The name that the client has given itself. */
-static struct dueq_slice worker_of(const struct context *context)
+/* The name that the claim gives, or that the client has given itself. */
+static struct dueq_slice worker_of(const struct context *context, const struct claim *claim)
 {
     const char *name = context->session->name;
+    struct dueq_slice worker = claim->worker;
 
-    return name == NULL ? dueq_slice(NULL, 0) : dueq_slice(name, strlen(name));
+    if (worker.size == 0 && name != NULL)
+        worker = dueq_slice(name, strlen(name));
+    if (worker.size > DUEQ_WORKER_MAX)
+        worker.size = DUEQ_WORKER_MAX;
+    return worker;
+}
+
+/* False: out of memory. */
+static bool bind_job(struct context *context, const struct claim *claim,
+                     struct dueq_slice topic, const struct dueq_job *job)
+{
+    unsigned flags = (claim->bound ? BOUND_ENDS : 0U) | (claim->notify ? BOUND_TELLS : 0U);
+
+    return flags == 0 ||
+           bound_jobs_add(context->server, context->session, topic, job->id, job->token, flags);
 }
 
 /* DUEQ_BUSY also while a large body is checked: the topic is signalled in the next turn. */
 static enum dueq_status claim_checked(struct context *context, const struct claim *claim,
                                       struct dueq_slice topic, struct dueq_job *job)
 {
+    struct dueq_claim wanted = {.topic = topic,
+                                .lease = claim->lease,
+                                .worker = worker_of(context, claim),
+                                .waits_since = waiters_since(context->waiter),
+                                .leaves = claim->pops,
+                                .yields = true};
     enum dueq_status status;
 
     if (context->may_wait)
         dueq_begin_slices(context->store);
-    status = claim->pops ? dueq_claim_to_ack(context->store, topic, context->now, job)
-                         : dueq_claim_as(context->store, topic, claim->lease,
-                                         worker_of(context), context->now, job);
+    status = dueq_claim_with(context->store, &wanted, context->now, job);
     dueq_end_slices(context->store);
     return status;
 }
@@ -167,8 +208,12 @@ static enum dueq_status claim_one(struct context *context, const struct claim *c
         return status;
     write_job(context, claim, topic, &job);
     if (buffer_has_room(out, REPLY_HEAD)) {
-        if (claim->pops)
+        if (!bind_job(context, claim, topic, &job)) {
+            give_back(context, topic, &job, false);
+            status = DUEQ_NOMEM;
+        } else if (claim->pops) {
             status = pop(context, topic, &job);
+        }
         if (status == DUEQ_OK)
             (*taken)++;
         else
@@ -182,8 +227,8 @@ static enum dueq_status claim_one(struct context *context, const struct claim *c
 }
 
 /* Claims from one topic until *taken is the wanted number, the reply is full or no job is due
- * (DUEQ_NOTFOUND). Writes each job before it claims the next. DUEQ_BUSY: only a command that
- * may wait can try again. */
+ * (DUEQ_NOTFOUND), or enough is done for a turn. Writes each job before it claims the next.
+ * DUEQ_BUSY: only a command that may wait can try again. */
 static enum dueq_status claim_topic(struct context *context, const struct claim *claim,
                                     size_t index, size_t mark, int64_t *taken)
 {
@@ -191,10 +236,11 @@ static enum dueq_status claim_topic(struct context *context, const struct claim 
 
     while (*taken < claim->count && buffer_size(context->reply->out) - mark < REPLY_BYTES) {
         enum dueq_status status = claim_one(context, claim, topic, taken);
+        bool enough = dueq_claims_are_enough(context->store);
 
-        if (status == DUEQ_BUSY && !context->may_wait)
+        if (status == DUEQ_BUSY && !context->may_wait && !enough)
             continue;
-        if (status != DUEQ_OK)
+        if (status != DUEQ_OK || enough)
             return status;
     }
     return DUEQ_OK;
@@ -245,14 +291,25 @@ static enum outcome wait_for_jobs(struct context *context, const struct claim *c
 static enum outcome refuse(struct context *context, const struct claim *claim,
                            enum dueq_status status)
 {
-    if (status != DUEQ_FULL)
+    if (status != DUEQ_FULL && status != DUEQ_BUSY)
         return context_status(context, status);
     if (claim->acks.first > 0)
         resp_array(context->reply, 0);
+    else if (status == DUEQ_BUSY)
+        resp_error(context->reply, "TRYAGAIN so many jobs that expired, or wait for their "
+                                   "groups, are in the way that it takes several turns");
     else
         resp_error(context->reply, "FULL there is no room for claims: ack, pop or delete jobs, "
                                    "or free some of the disk");
     return OUTCOME_DONE;
+}
+
+static void note_worker(struct context *context, const struct claim *claim, int64_t taken)
+{
+    struct dueq_slice worker = worker_of(context, claim);
+
+    if (worker.size > 0)
+        workers_note(context->server, context->session, worker, (uint64_t)taken);
 }
 
 static enum outcome claim_or_wait(struct context *context, struct claim *claim)
@@ -261,8 +318,12 @@ static enum outcome claim_or_wait(struct context *context, struct claim *claim)
     enum dueq_status status;
     int64_t taken;
 
-    if (context->timed_out) {
+    if (context->timed_out || (context->stops && claim->block != DUEQ_DEFAULT)) {
         resp_null_array(context->reply);
+        return OUTCOME_DONE;
+    }
+    if (context->stops) {
+        resp_array(context->reply, 0);
         return OUTCOME_DONE;
     }
     mark = resp_deferred(context->reply);
@@ -271,9 +332,12 @@ static enum outcome claim_or_wait(struct context *context, struct claim *claim)
         buffer_truncate(context->reply->out, mark);
         return refuse(context, claim, status);
     }
+    note_worker(context, claim, taken);
     if (taken == 0 && (claim->block != DUEQ_DEFAULT || claim->put_off)) {
         if (context->may_wait)
             return wait_for_jobs(context, claim);
+        if (claim->put_off)
+            return refuse(context, claim, DUEQ_BUSY);
         resp_null_array(context->reply);
         return OUTCOME_DONE;
     }
@@ -361,7 +425,7 @@ static const struct command entries[] = {
          "Take jobs that are due under a lease, or wait for them; acknowledge others first",
      .complexity = "O(log(N)) for each job",
      .syntax = "topic [COUNT count] [LEASE duration] [BLOCK duration] "
-               "[ACK <id token [id token ...]>]",
+               "[WORKER name] [BOUND] [NOTIFY] [ACK <id token [id token ...]>]",
      .categories = "queue",
      .run = run_q_claim},
     {.name = "q.mclaim",
@@ -373,7 +437,7 @@ static const struct command entries[] = {
      .summary = "Take jobs that are due from several topics, first ones first",
      .complexity = "O(log(N)) for each topic and job",
      .syntax = "numtopics topic [topic ...] [COUNT count] [LEASE duration] [BLOCK duration] "
-               "[ACK <topic id token [topic id token ...]>]",
+               "[WORKER name] [BOUND] [NOTIFY] [ACK <topic id token [topic id token ...]>]",
      .categories = "queue",
      .run = run_q_mclaim,
      .find_keys = find_mclaim_keys},

@@ -12,14 +12,23 @@
 
 /* ---- the names */
 
-enum kind { KIND_DURATION, KIND_NUMBER, KIND_BYTES, KIND_CHOICE, KIND_BACKOFF, KIND_TOPIC };
+enum kind {
+    KIND_DURATION,
+    KIND_NUMBER,
+    KIND_BYTES,
+    KIND_CHOICE,
+    KIND_BACKOFF,
+    KIND_TOPIC,
+    KIND_GROUPS,
+    KIND_RATE
+};
 
 struct setting {
     const char *name;
     enum kind kind;
     unsigned number;     /* enum dueq_setting; DUEQ_SETTINGS: the dead-letter topic */
     int64_t least, most; /* of KIND_NUMBER and KIND_BYTES */
-    const char *words;   /* of KIND_CHOICE: in order, with " or " in between */
+    const char *words;   /* of KIND_CHOICE and KIND_GROUPS: in order, with " or " in between */
 };
 
 static const struct setting settings[] = {
@@ -37,7 +46,15 @@ static const struct setting settings[] = {
     {"max-bytes", KIND_BYTES, DUEQ_SET_MAX_BYTES, 1, INT64_MAX, NULL},
     {"overflow", KIND_CHOICE, DUEQ_SET_OVERFLOW, 0, 0, "reject or drop-oldest"},
     {"max-body", KIND_BYTES, DUEQ_SET_MAX_BODY, 0, DUEQ_BODY_MAX, NULL},
-    {"durability", KIND_CHOICE, DUEQ_SET_DURABILITY, 0, 0, "always or interval"}};
+    {"durability", KIND_CHOICE, DUEQ_SET_DURABILITY, 0, 0, "always or interval"},
+    {"group-mode", KIND_GROUPS, DUEQ_SET_GROUP_MODE, 0, 0, "none or serial or fair"},
+    {"group-on-failure", KIND_CHOICE, DUEQ_SET_GROUP_ON_FAILURE, 0, 0, "hold or pass"},
+    {"age-after", KIND_DURATION, DUEQ_SET_AGE_AFTER, 0, 0, NULL},
+    {"concurrency", KIND_NUMBER, DUEQ_SET_CONCURRENCY, 1, DUEQ_CAP_MAX, NULL},
+    {"group-concurrency", KIND_NUMBER, DUEQ_SET_GROUP_CONCURRENCY, 1, DUEQ_CAP_MAX, NULL},
+    {"rate", KIND_RATE, DUEQ_SET_RATE, 0, 0, NULL},
+    {"group-rate", KIND_RATE, DUEQ_SET_GROUP_RATE, 0, 0, NULL},
+    {"events", KIND_NUMBER, DUEQ_SET_EVENTS, 0, DUEQ_RING_MAX, NULL}};
 
 enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
 
@@ -143,6 +160,42 @@ static bool read_choice(struct context *context, size_t index, const struct sett
     return false;
 }
 
+/* 'cap n', in one argument. */
+static bool parse_cap(struct argument text, int64_t *ret_mode)
+{
+    struct argument words[2];
+    char space[64];
+    int64_t most;
+
+    if (text.size >= sizeof(space) / 2 ||
+        tokens_split(text.data, text.size, space, words, 2) != 2 ||
+        !argument_is(words[0], "cap") ||
+        !number_parse_integer(words[1].data, words[1].size, &most) || most < 1 ||
+        most > DUEQ_CAP_MAX)
+        return false;
+    *ret_mode = DUEQ_GROUP_CAP(most);
+    return true;
+}
+
+static bool read_group_mode(struct context *context, size_t index, int64_t *ret_mode)
+{
+    struct argument text = context_argument(context, index);
+
+    if (argument_is(text, "none"))
+        *ret_mode = DUEQ_GROUP_NONE;
+    else if (argument_is(text, "serial"))
+        *ret_mode = DUEQ_GROUP_SERIAL;
+    else if (argument_is(text, "fair"))
+        *ret_mode = DUEQ_GROUP_FAIR;
+    else if (!parse_cap(text, ret_mode)) {
+        resp_error(context->reply,
+                   "ERR group-mode must be none, serial, fair or 'cap n', in one "
+                   "argument, n from 1 to 1000000000");
+        return false;
+    }
+    return true;
+}
+
 /* The words of a backoff are those of BACKOFF in a push, in one argument. */
 enum { BACKOFF_WORDS_MAX = DUEQ_STEPS_MAX + 2, BACKOFF_TEXT_MAX = 512 };
 
@@ -193,6 +246,48 @@ static bool read_backoff(struct context *context, size_t index, struct dueq_sett
     return true;
 }
 
+/* 'n/duration' and 'burst n', in one argument. */
+static bool parse_rate(struct argument text, int64_t *ret_numbers)
+{
+    const char *slash = memchr(text.data, '/', text.size);
+    struct argument words[3];
+    char space[128];
+    size_t count_size = slash == NULL ? 0 : (size_t)(slash - text.data);
+    int64_t count, period, burst = DUEQ_DEFAULT;
+    int found;
+
+    if (slash == NULL || text.size >= sizeof(space) / 2 ||
+        !number_parse_integer(text.data, count_size, &count))
+        return false;
+    found = tokens_split(slash + 1, text.size - count_size - 1, space, words, 3);
+    if ((found != 1 && found != 3) ||
+        !number_parse_duration(words[0].data, words[0].size, &period) ||
+        (found == 3 &&
+         (!argument_is(words[1], "burst") ||
+          !number_parse_integer(words[2].data, words[2].size, &burst) || burst < 1)))
+        return false;
+    ret_numbers[0] = count;
+    ret_numbers[1] = period;
+    ret_numbers[2] = burst;
+    return count >= 1 && count <= DUEQ_RATE_MAX && period >= 1 && burst <= DUEQ_RATE_MAX;
+}
+
+static bool read_rate(struct context *context, size_t index, const struct setting *setting,
+                      struct dueq_settings *changed)
+{
+    int64_t numbers[3];
+
+    if (!parse_rate(context_argument(context, index), numbers)) {
+        resp_errorf(context->reply,
+                    "ERR %s must be 'n/duration' or 'n/duration burst n', in one argument, n "
+                    "from 1 to %d, the duration 1 ms or more",
+                    setting->name, DUEQ_RATE_MAX);
+        return false;
+    }
+    memcpy(changed->numbers + setting->number, numbers, sizeof(numbers));
+    return true;
+}
+
 static bool read_topic(struct context *context, size_t index, const struct setting *setting,
                        struct dueq_settings *changed)
 {
@@ -222,6 +317,10 @@ static bool read_value(struct context *context, size_t index, const struct setti
         return read_choice(context, index, setting, &changed->numbers[setting->number]);
     case KIND_BACKOFF:
         return read_backoff(context, index, changed);
+    case KIND_GROUPS:
+        return read_group_mode(context, index, &changed->numbers[setting->number]);
+    case KIND_RATE:
+        return read_rate(context, index, setting, changed);
     case KIND_TOPIC:
         break;
     }
@@ -237,6 +336,9 @@ static void unset(const struct setting *setting, struct dueq_settings *changed)
         changed->numbers[DUEQ_SET_BACKOFF_MAX] = DUEQ_DEFAULT;
         changed->numbers[DUEQ_SET_JITTER] = DUEQ_DEFAULT;
         changed->step_count = 0;
+    } else if (setting->kind == KIND_RATE) {
+        for (unsigned i = 0; i < 3; i++)
+            changed->numbers[setting->number + i] = DUEQ_DEFAULT;
     } else {
         changed->numbers[setting->number] = DUEQ_DEFAULT;
     }
@@ -321,6 +423,9 @@ static void server_settings(const struct context *context, struct dueq_settings 
     ret_settings->numbers[DUEQ_SET_OVERFLOW] = DUEQ_OVERFLOW_REJECT;
     ret_settings->numbers[DUEQ_SET_MAX_BODY] = DUEQ_BODY_MAX;
     ret_settings->numbers[DUEQ_SET_DURABILITY] = dueq_get_durability(context->store);
+    ret_settings->numbers[DUEQ_SET_GROUP_MODE] = DUEQ_GROUP_NONE;
+    ret_settings->numbers[DUEQ_SET_GROUP_ON_FAILURE] = DUEQ_GROUP_HOLD;
+    ret_settings->numbers[DUEQ_SET_EVENTS] = 0;
 }
 
 static bool is_set(const struct dueq_settings *values, const struct setting *setting)
@@ -358,6 +463,26 @@ static void write_backoff(struct resp_writer *reply, const struct dueq_settings 
     resp_bulk(reply, text, (size_t)size);
 }
 
+static void write_cap(struct resp_writer *reply, int64_t most)
+{
+    char text[32];
+
+    resp_bulk(reply, text, (size_t)snprintf(text, sizeof(text), "cap %" PRId64, most));
+}
+
+/* As Q.CONFIG SET takes it. */
+static void write_rate(struct resp_writer *reply, const int64_t *numbers)
+{
+    char text[96];
+    int size =
+        snprintf(text, sizeof(text), "%" PRId64 "/%" PRId64 "ms", numbers[0], numbers[1]);
+
+    if (numbers[2] != DUEQ_DEFAULT)
+        size +=
+            snprintf(text + size, sizeof(text) - (size_t)size, " burst %" PRId64, numbers[2]);
+    resp_bulk(reply, text, (size_t)size);
+}
+
 static void write_value(struct resp_writer *reply, const struct dueq_settings *values,
                         const struct setting *setting)
 {
@@ -370,7 +495,12 @@ static void write_value(struct resp_writer *reply, const struct dueq_settings *v
         write_backoff(reply, values);
     } else if (setting->kind == KIND_TOPIC) {
         resp_bulk(reply, values->dead_topic, values->dead_topic_size);
-    } else if (setting->kind == KIND_CHOICE) {
+    } else if (setting->kind == KIND_RATE) {
+        write_rate(reply, values->numbers + setting->number);
+    } else if (setting->kind == KIND_GROUPS &&
+               values->numbers[setting->number] > DUEQ_GROUP_FAIR) {
+        write_cap(reply, values->numbers[setting->number] - DUEQ_GROUP_CAP(0));
+    } else if (setting->kind == KIND_CHOICE || setting->kind == KIND_GROUPS) {
         word = word_at(setting->words, values->numbers[setting->number], &size);
         if (word == NULL) /* only a server has this durability */
             resp_string(reply, "none");

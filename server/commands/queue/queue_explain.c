@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT_MAX = 2048, SPAN_MAX = 32 };
 
@@ -13,6 +14,7 @@ enum { TEXT_MAX = 2048, SPAN_MAX = 32 };
 struct subject {
     struct dueq_job job;
     struct dueq_topic_stats topic;
+    struct dueq_group_stats group;
     bool counted; /* ahead: how many jobs would be claimed first */
     uint64_t ahead;
     int64_t now; /* unix ms */
@@ -133,6 +135,80 @@ static void explain_paused(struct subject *subject)
     add_number(subject, "paused-until", until);
 }
 
+static bool is_limited(const struct subject *subject)
+{
+    return subject->job.state == DUEQ_READY &&
+           subject->group.topic_claimed >= subject->group.topic_most;
+}
+
+static void explain_limited(struct subject *subject)
+{
+    snprintf(subject->text, TEXT_MAX,
+             "%" PRIu64 " jobs of the topic are claimed, and no more may be (concurrency)",
+             subject->group.topic_claimed);
+    add_bytes(subject, "limit", dueq_slice("concurrency", 11));
+    add_number(subject, "claimed", (int64_t)subject->group.topic_claimed);
+    add_number(subject, "due", subject->job.due);
+}
+
+/* Whose rate holds it, and when it lets go. */
+static void explain_next(struct subject *subject, const char *whose, const char *limit,
+                         int64_t next)
+{
+    char wait[SPAN_MAX];
+
+    snprintf(subject->text, TEXT_MAX, "the rate of %s lets the next job be claimed in %s",
+             whose, span_text(next - subject->now, wait));
+    add_bytes(subject, "limit", dueq_slice(limit, strlen(limit)));
+    add_number(subject, "until", next);
+    add_number(subject, "wait", next - subject->now);
+    add_number(subject, "due", subject->job.due);
+}
+
+static bool is_rated(const struct subject *subject)
+{
+    return subject->job.state == DUEQ_READY && subject->group.topic_next > subject->now;
+}
+
+static void explain_rated(struct subject *subject)
+{
+    explain_next(subject, "the topic", "rate", subject->group.topic_next);
+}
+
+static bool is_grouped(const struct subject *subject)
+{
+    return subject->job.state == DUEQ_READY && subject->group.waits;
+}
+
+static void explain_grouped(struct subject *subject)
+{
+    const struct dueq_group_stats *group = &subject->group;
+
+    if (group->claimed >= group->most)
+        snprintf(subject->text, TEXT_MAX,
+                 "%" PRIu64 " job%s of its group %s claimed, and no more may be",
+                 group->claimed, group->claimed == 1 ? "" : "s",
+                 group->claimed == 1 ? "is" : "are");
+    else
+        snprintf(subject->text, TEXT_MAX,
+                 "a job of its group failed and is to run again before the others");
+    add_bytes(subject, "group", subject->job.group);
+    add_number(subject, "group-claimed", (int64_t)group->claimed);
+    add_number(subject, "group-holding", (int64_t)group->holding);
+    add_number(subject, "due", subject->job.due);
+}
+
+static bool is_group_rated(const struct subject *subject)
+{
+    return subject->job.state == DUEQ_READY && subject->group.next > subject->now;
+}
+
+static void explain_group_rated(struct subject *subject)
+{
+    add_bytes(subject, "group", subject->job.group);
+    explain_next(subject, "its group", "group-rate", subject->group.next);
+}
+
 static bool is_ready(const struct subject *subject)
 {
     return subject->job.state == DUEQ_READY;
@@ -145,7 +221,8 @@ static void explain_ready(struct subject *subject)
 
     span_text(age, since);
     if (!subject->counted)
-        snprintf(subject->text, TEXT_MAX, "ready for %s; very many jobs come before it", since);
+        snprintf(subject->text, TEXT_MAX,
+                 "ready for %s; how many jobs come before it was not counted", since);
     else if (subject->ahead == 0)
         snprintf(subject->text, TEXT_MAX, "ready for %s; the next claim of the topic takes it",
                  since);
@@ -221,11 +298,17 @@ static const struct reason {
     const char *name;
     bool (*applies)(const struct subject *subject);
     void (*explain)(struct subject *subject);
-} reasons[] = {
-    {"delayed", is_delayed, explain_delayed}, {"backoff", is_tried_again, explain_tried_again},
-    {"paused", is_paused, explain_paused},    {"ready", is_ready, explain_ready},
-    {"claimed", is_claimed, explain_claimed}, {"dead", is_dead, explain_dead},
-    {"done", is_done, explain_done}};
+} reasons[] = {{"delayed", is_delayed, explain_delayed},
+               {"backoff", is_tried_again, explain_tried_again},
+               {"paused", is_paused, explain_paused},
+               {"limit", is_limited, explain_limited},
+               {"limit", is_rated, explain_rated},
+               {"group", is_grouped, explain_grouped},
+               {"limit", is_group_rated, explain_group_rated},
+               {"ready", is_ready, explain_ready},
+               {"claimed", is_claimed, explain_claimed},
+               {"dead", is_dead, explain_dead},
+               {"done", is_done, explain_done}};
 
 /* ---- the reply */
 
@@ -280,6 +363,9 @@ static enum dueq_status look_at(struct context *context, struct subject *subject
     if (status != DUEQ_OK && status != DUEQ_BUSY)
         return status;
     subject->counted = status == DUEQ_OK;
+    status = dueq_group_stats(context->store, topic, id, &subject->group);
+    if (status != DUEQ_OK)
+        return status;
     return dueq_get(context->store, topic, id, context->now, &subject->job);
 }
 

@@ -19,6 +19,7 @@ struct look {
     unsigned state; /* DUEQ_STATES: any */
     int64_t from, to, count;
     struct dueq_slice match; /* data NULL: all */
+    struct dueq_slice group; /* the same */
     bool with_body;
     struct context *context;
     size_t found;
@@ -31,6 +32,8 @@ static bool write_job(void *arg, const struct dueq_job *job)
 
     if (look->match.data != NULL &&
         !glob_match(look->match.data, look->match.size, job->id.data, job->id.size, false))
+        return true;
+    if (look->group.data != NULL && !dueq_slice_equal(look->group, job->group))
         return true;
     resp_map(reply, look->with_body ? 6 : 5);
     write_bytes(reply, "id", job->id);
@@ -54,6 +57,7 @@ static int state_of(const struct look *look)
 static const struct argument_option scan_options[] = {
     {"state", OPTION_CHOICE(struct look, state), .words = state_words},
     {"match", OPTION_BYTES(struct look, match)},
+    {"group", OPTION_BYTES(struct look, group)},
     {"from", OPTION_INTEGER(struct look, from)},
     {"to", OPTION_INTEGER(struct look, to)},
     {"count", OPTION_INTEGER(struct look, count),
@@ -176,8 +180,8 @@ static const struct command entries[] = {
      .complexity = "O(COUNT*log(N)) for each call, with FROM or TO also O(L) with L the number "
                    "of priorities in use",
      .syntax =
-         "topic cursor [STATE delayed|ready|claimed|dead|done] [MATCH pattern] [FROM unix-ms] "
-         "[TO unix-ms] [COUNT count] [WITHBODY]",
+         "topic cursor [STATE delayed|ready|claimed|dead|done] [MATCH pattern] [GROUP group] "
+         "[FROM unix-ms] [TO unix-ms] [COUNT count] [WITHBODY]",
      .categories = "queue",
      .tips = "nondeterministic_output",
      .run = run_q_scan},

@@ -28,6 +28,8 @@ static void write_options(struct resp_writer *reply, const struct dueq_job *job)
     write_steps(reply, job);
     write_number_or_nil(reply, "ttl", job->ttl, job->ttl != DUEQ_DEFAULT);
     write_number_or_nil(reply, "window", job->window, job->window != DUEQ_DEFAULT);
+    write_bytes_or_nil(reply, "group", job->group);
+    write_number_or_nil(reply, "weight", job->weight, job->group.size > 0);
 }
 
 static void write_result(struct resp_writer *reply, const struct dueq_job *job)
@@ -41,7 +43,7 @@ static void write_result(struct resp_writer *reply, const struct dueq_job *job)
 
 static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
-    resp_map(reply, 28);
+    resp_map(reply, 30);
     write_bytes(reply, "id", job->id);
     write_state(reply, job->state);
     write_bytes(reply, "body", job->body);
@@ -130,14 +132,61 @@ static void write_pause(struct resp_writer *reply, const struct dueq_topic_stats
                         stats->paused_until != 0 && stats->paused_until != DUEQ_NEVER);
 }
 
+static void write_quantiles(struct resp_writer *reply, const char *name,
+                            const struct dueq_quantiles *times)
+{
+    resp_string(reply, name);
+    resp_map(reply, 5);
+    write_number(reply, "count", (int64_t)times->count);
+    write_number(reply, "p50", times->p50);
+    write_number(reply, "p99", times->p99);
+    write_number(reply, "p999", times->p999);
+    write_number(reply, "max", times->max);
+}
+
+static void write_latencies(struct resp_writer *reply, const struct dueq_latencies *latencies)
+{
+    static const char *const names[DUEQ_SPANS] = {
+        [DUEQ_SPAN_WAIT] = "wait", [DUEQ_SPAN_RUN] = "run", [DUEQ_SPAN_LATE] = "lateness"};
+
+    for (int span = 0; span < DUEQ_SPANS; span++) {
+        const struct dueq_quantiles *times = latencies->times[span];
+
+        resp_string(reply, names[span]);
+        resp_map(reply, DUEQ_WINDOWS);
+        write_quantiles(reply, "minute", &times[DUEQ_WINDOW_MINUTE]);
+        write_quantiles(reply, "5-minutes", &times[DUEQ_WINDOW_5_MINUTES]);
+        write_quantiles(reply, "all", &times[DUEQ_WINDOW_ALL]);
+    }
+    write_number_or_nil(reply, "measured-since", latencies->since,
+                        latencies->since != DUEQ_NEVER);
+}
+
+/* Those of an unknown topic are empty. */
+static enum dueq_status read_latencies(struct context *context,
+                                       struct dueq_latencies *latencies)
+{
+    enum dueq_status status = dueq_topic_latencies(context->store, context_slice(context, 1),
+                                                   context->now, latencies);
+
+    if (status == DUEQ_NOTFOUND)
+        *latencies = (struct dueq_latencies){.since = DUEQ_NEVER};
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
 static enum outcome run_q_stats(struct context *context)
 {
     struct resp_writer *reply = context->reply;
     struct dueq_topic_stats stats;
+    struct dueq_latencies latencies;
+    enum dueq_status status;
 
     if (!read_stats(context, &stats))
         return OUTCOME_DONE;
-    resp_map(reply, DUEQ_STATES + 18);
+    status = read_latencies(context, &latencies);
+    if (status != DUEQ_OK)
+        return context_status(context, status);
+    resp_map(reply, DUEQ_STATES + 20 + DUEQ_SPANS + 1);
     for (int state = 0; state < DUEQ_STATES; state++)
         write_number(reply, dueq_state_name((enum dueq_state)state),
                      (int64_t)stats.counts[state]);
@@ -158,6 +207,9 @@ static enum outcome run_q_stats(struct context *context)
     write_pause(reply, &stats);
     write_number_or_nil(reply, "purging", (int64_t)stats.purged, stats.purging);
     write_number(reply, "counting", stats.counting);
+    write_number_or_nil(reply, "rate-left", (int64_t)stats.rate_left, stats.rated);
+    write_number_or_nil(reply, "rate-next", stats.rate_next, stats.rate_next != 0);
+    write_latencies(reply, &latencies);
     return OUTCOME_DONE;
 }
 

@@ -81,7 +81,8 @@ static bool build(struct lcs *lcs)
                                    "proto-max-bulk-len");
         return false;
     }
-    lcs->lengths = calloc(cells, sizeof(uint32_t));
+    if (cells <= SIZE_MAX / sizeof(uint32_t))
+        lcs->lengths = calloc((size_t)cells, sizeof(uint32_t));
     if (lcs->lengths == NULL) {
         resp_error(context->reply,
                    "ERR Insufficient memory, failed allocating transient memory for LCS");

@@ -1,18 +1,29 @@
 #include "server/commands/zsets/zset_bounds.h"
 
+#include "protocol/number.h"
 #include "storage/keys/zset/zset.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Like Redis, reads bounds with strtod: leading spaces and the empty string are allowed. */
+/* Like Redis, reads bounds with strtod: leading spaces, the empty string and what comes after a
+ * NUL are allowed, too. */
+static bool parse_bound(const char *text, size_t size, double *ret_score)
+{
+    char *end;
+
+    if (number_parse_double(text, size, ret_score))
+        return true;
+    *ret_score = strtod(text, &end);
+    return *end == '\0' && !isnan(*ret_score);
+}
+
 static bool parse_score(struct argument argument, struct zset_bound *ret_bound)
 {
     bool exclusive = argument.data[0] == '(';
-    char *end;
-    double score = strtod(argument.data + exclusive, &end);
+    double score;
 
-    if (*end != '\0' || isnan(score))
+    if (!parse_bound(argument.data + exclusive, argument.size - exclusive, &score))
         return false;
     *ret_bound =
         (struct zset_bound){.kind = ZSET_SCORE, .score = score, .exclusive = exclusive};

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { SYNTAX_NODES = 48, SYNTAX_NAME = 40 };
+enum { SYNTAX_NODES = 64, SYNTAX_NAME = 40 };
 
 struct syntax_node {
     char name[SYNTAX_NAME];

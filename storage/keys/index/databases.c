@@ -14,7 +14,7 @@ struct keys_database *databases_find(struct keys *keys, uint64_t physical)
     return NULL; /* flushed: its entries are closed */
 }
 
-static struct kv_key database_key(unsigned number)
+struct kv_key databases_key(unsigned number)
 {
     struct kv_key key;
 
@@ -34,7 +34,7 @@ static struct kv_key counters_key(void)
 static void save_database(struct keys *keys, unsigned number)
 {
     struct keys_database *database = &keys->databases[number];
-    struct kv_key key = database_key(number);
+    struct kv_key key = databases_key(number);
     uint8_t record[24];
 
     bytes_write_u64(record, database->physical);
@@ -67,7 +67,7 @@ void databases_save(struct keys *keys)
 static enum dueq_status load_database(struct keys *keys, unsigned number)
 {
     struct keys_database *database = &keys->databases[number];
-    struct kv_key key = database_key(number);
+    struct kv_key key = databases_key(number);
     struct dueq_slice record;
     enum dueq_status status = kv_get(keys->kv, kv_key_slice(&key), &record);
 

@@ -7,6 +7,8 @@
 
 /* Reads databases and counters; those of a new store are empty. */
 enum dueq_status databases_load(struct keys *keys);
+/* The key of a database's record. */
+struct kv_key databases_key(unsigned number);
 /* Writes what has changed. */
 void databases_save(struct keys *keys);
 /* NULL: the database was flushed; then none of its entries is open. */

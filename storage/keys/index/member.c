@@ -11,6 +11,7 @@
 #include "storage/kv/kv.h"
 
 enum { MEMBER_PLAIN = 0, MEMBER_FOLDED = 1 };
+enum { FOLDED_HEAD = 1 + 8 /* bytes of a record before the name */ };
 
 static struct kv_key start_key(const struct keys_entry *entry, uint64_t hash)
 {
@@ -32,21 +33,33 @@ static struct kv_key member_key(const struct keys *keys, const struct keys_entry
     return key;
 }
 
-void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_slice *ret_name,
-                 struct dueq_slice *ret_value)
+static bool read_folded(struct dueq_slice record, struct dueq_slice *ret_name,
+                        struct dueq_slice *ret_value)
 {
     const uint8_t *bytes = record.data;
-    uint64_t name_size;
+    uint64_t name_size = record.size < FOLDED_HEAD ? 0 : bytes_read_u64(bytes + 1);
 
-    if (bytes[0] == MEMBER_PLAIN) {
-        *ret_name = dueq_slice((const uint8_t *)key.data + MEMBER_KEY_FIXED,
-                               key.size - MEMBER_KEY_FIXED);
-        *ret_value = dueq_slice(bytes + 1, record.size - 1);
-        return;
-    }
-    name_size = bytes_read_u64(bytes + 1);
-    *ret_name = dueq_slice(bytes + 9, name_size);
-    *ret_value = dueq_slice(bytes + 9 + name_size, record.size - 9 - name_size);
+    if (record.size < FOLDED_HEAD || name_size > record.size - FOLDED_HEAD)
+        return false;
+    *ret_name = dueq_slice(bytes + FOLDED_HEAD, name_size);
+    *ret_value =
+        dueq_slice(bytes + FOLDED_HEAD + name_size, record.size - FOLDED_HEAD - name_size);
+    return true;
+}
+
+bool member_read(enum keys_type type, struct dueq_slice key, struct dueq_slice record,
+                 struct dueq_slice *ret_name, struct dueq_slice *ret_value)
+{
+    const uint8_t *bytes = record.data;
+
+    if (record.size == 0 || key.size < MEMBER_KEY_FIXED || bytes[0] > MEMBER_FOLDED)
+        return false;
+    *ret_name =
+        dueq_slice((const uint8_t *)key.data + MEMBER_KEY_FIXED, key.size - MEMBER_KEY_FIXED);
+    *ret_value = dueq_slice(bytes + 1, record.size - 1);
+    if (bytes[0] == MEMBER_FOLDED && !read_folded(record, ret_name, ret_value))
+        return false;
+    return type != KEYS_ZSET || ret_value->size == ZSET_ORDER_SCORE;
 }
 
 enum dueq_status member_get_record(struct keys *keys, const struct keys_entry *entry,
@@ -56,8 +69,9 @@ enum dueq_status member_get_record(struct keys *keys, const struct keys_entry *e
     struct dueq_slice record, whole;
     enum dueq_status status = kv_get(keys->kv, kv_key_slice(&key), &record);
 
-    if (status == DUEQ_OK)
-        member_read(kv_key_slice(&key), record, &whole, ret_value);
+    if (status == DUEQ_OK &&
+        !member_read(entry->type, kv_key_slice(&key), record, &whole, ret_value))
+        status = DUEQ_CORRUPT;
     return status;
 }
 
@@ -77,8 +91,25 @@ enum dueq_status member_check_cut(struct cuts *cuts, const struct keys_entry *en
 
     if (!cuts->any || entry->type == KEYS_SET || *(const uint8_t *)key.data != TABLE_MEMBER)
         return cuts_check(cuts, key);
-    member_read(key, record, &name, &value);
+    if (!member_read(entry->type, key, record, &name, &value))
+        return DUEQ_CORRUPT;
     return check_order(cuts, entry, name, value);
+}
+
+bool member_is_sound(const struct keys *keys, const struct keys_entry *entry,
+                     struct dueq_slice key, struct dueq_slice record)
+{
+    struct dueq_slice name, value;
+    struct kv_key own;
+
+    if (!member_read(entry->type, key, record, &name, &value) ||
+        (key.size == KV_KEY_MAX) != (*(const uint8_t *)record.data == 1))
+        return false;
+    own = object_key_prefix(TABLE_MEMBER, entry->object);
+    name_hash_append(&own, name_hash(keys, name));
+    if (name.size > 0)
+        kv_key_name(&own, name, keys->seed);
+    return dueq_slice_equal(kv_key_slice(&own), key);
 }
 
 static enum dueq_status get_present(struct keys *keys, struct keys_entry *entry,
@@ -104,11 +135,11 @@ static void put_record(struct keys *keys, const struct keys_entry *entry,
                        struct dueq_slice name, struct dueq_slice value, bool absent)
 {
     struct kv_key key = member_key(keys, entry, name);
-    uint8_t head[9] = {key.folded ? MEMBER_FOLDED : MEMBER_PLAIN};
+    uint8_t head[FOLDED_HEAD] = {key.folded ? MEMBER_FOLDED : MEMBER_PLAIN};
     struct dueq_slice parts[3];
     size_t count = 0;
 
-    parts[count++] = dueq_slice(head, key.folded ? 9 : 1);
+    parts[count++] = dueq_slice(head, key.folded ? FOLDED_HEAD : 1);
     if (key.folded) {
         bytes_write_u64(head + 1, name.size);
         parts[count++] = name;
@@ -128,7 +159,7 @@ bool member_next_packed(enum keys_type type, struct dueq_slice cells, size_t *at
     if (type == KEYS_SET)
         return true;
     return packed_next(cells, at, ret_value) &&
-           (type != KEYS_ZSET || ret_value->size == sizeof(uint64_t));
+           (type != KEYS_ZSET || ret_value->size == ZSET_ORDER_SCORE);
 }
 
 /* Where a member is among the cells, or would be. */
@@ -385,8 +416,9 @@ enum dueq_status member_scan(struct keys *keys, struct keys_entry *entry, uint64
         }
         hash = here;
         seen++;
-        member_read(key, kv_cursor_value(at), &name, &value);
-        status = member_check_cut(&cuts, entry, key, kv_cursor_value(at));
+        status = DUEQ_CORRUPT;
+        if (member_read(entry->type, key, kv_cursor_value(at), &name, &value))
+            status = member_check_cut(&cuts, entry, key, kv_cursor_value(at));
         if (status != DUEQ_OK || (!cuts.gone && !fn(arg, name, value)))
             break;
     }
@@ -433,6 +465,8 @@ enum dueq_status member_random(struct keys *keys, struct keys_entry *entry, uint
     uint64_t next, start = random >> 16;
     enum dueq_status status;
 
+    if (entry->count == 0)
+        return DUEQ_CORRUPT;
     if (entry->packed || entry->count <= MEMBER_SCAN_WHOLE) {
         pick.skip = random % entry->count;
         start = 0;

@@ -35,9 +35,13 @@ enum dueq_status member_get_record(struct keys *keys, const struct keys_entry *e
 /* Sets cuts->gone: is this record, of a member or of the order, deleted by a cut? */
 enum dueq_status member_check_cut(struct cuts *cuts, const struct keys_entry *entry,
                                   struct dueq_slice key, struct dueq_slice record);
-/* Splits a record into whole name and value, which point into key and record. */
-void member_read(struct dueq_slice key, struct dueq_slice record, struct dueq_slice *ret_name,
-                 struct dueq_slice *ret_value);
+/* Has the record the form of a member's, and the key that its name asks for? */
+bool member_is_sound(const struct keys *keys, const struct keys_entry *entry,
+                     struct dueq_slice key, struct dueq_slice record);
+/* Splits a record into whole name and value, which point into key and record. False: no member
+ * of a collection of that type has such a record. */
+bool member_read(enum keys_type type, struct dueq_slice key, struct dueq_slice record,
+                 struct dueq_slice *ret_name, struct dueq_slice *ret_value);
 
 /* Calls fn for about `count` members, from the hash `cursor` on; UINT64_MAX: to the end. For
  * packed ones, calls fn for all, in their order. */

@@ -70,6 +70,8 @@ static enum dueq_status collect_one(struct keys *keys, const struct kv_key *reco
     uint8_t kind = record->bytes[9];
     enum dueq_status status;
 
+    if (!garbage_record_reads(kv_key_slice(record)))
+        return DUEQ_CORRUPT;
     switch (kind) {
     case GARBAGE_HEAD:
     case GARBAGE_TAIL:
@@ -97,9 +99,11 @@ static bool seek_garbage(struct keys *keys, struct kv_cursor *at, unsigned *budg
 
         if (key[0] != TABLE_RECLAIM)
             return false;
-        if (!unfinished_builds(keys, bytes_read_u64(key + 1)))
+        if (!garbage_record_reads(kv_cursor_key(at)) ||
+            !unfinished_builds(keys, bytes_read_u64(key + 1)))
             return true;
-        from = garbage_record_key(bytes_read_u64(key + 1), (uint8_t)(key[9] + 1));
+        kv_key_copy(&from, kv_cursor_key(at)); /* the last kind of an id is 255 */
+        kv_key_follow(&from);
     }
     keys->garbage_stays |= status != DUEQ_NOTFOUND;
     return false;

@@ -4,6 +4,7 @@
 #include "storage/kv/kv.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* ---- keys */
 
@@ -48,7 +49,7 @@ enum {
     RECORD_VERSION = 1,
     RECORD_FIXED = 4 /* version, type, encoding, flags */
 };
-enum { RECORD_EXPIRES = 1, RECORD_NAMED = 2, RECORD_PACKED = 4 };
+enum { RECORD_EXPIRES = 1, RECORD_NAMED = 2, RECORD_PACKED = 4, RECORD_FLAGS = 7 };
 
 /* Writes the part of the record before name and value. Returns its size, bytes. */
 static size_t write_head(uint8_t *bytes, const struct keys_entry *entry, bool named)
@@ -108,8 +109,9 @@ bool entry_record_read(struct dueq_slice key, struct dueq_slice record,
     const uint8_t *bytes = record.data, *at = bytes + RECORD_FIXED, *end = bytes + record.size;
     struct entry_record read = {.expires = DUEQ_NEVER};
 
-    if (record.size < RECORD_FIXED || bytes[0] != RECORD_VERSION || bytes[1] < KEYS_STRING ||
-        bytes[1] > KEYS_HASH || bytes[2] > KEYS_SKIPLIST)
+    if (key.size < ENTRY_RECORD_KEY_FIXED || record.size < RECORD_FIXED ||
+        bytes[0] != RECORD_VERSION || bytes[1] < KEYS_STRING || bytes[1] > KEYS_HASH ||
+        bytes[2] > KEYS_SKIPLIST || bytes[3] > RECORD_FLAGS)
         return false;
     read.type = (enum keys_type)bytes[1];
     read.encoding = (enum keys_encoding)bytes[2];
@@ -139,6 +141,23 @@ void entry_record_load(struct keys_entry *entry, const struct entry_record *reco
     entry->expires = record->expires;
     entry->head = record->head;
     entry->stored = true;
+}
+
+struct keys_entry *entry_record_open(const struct keys *keys, uint64_t physical,
+                                     const struct entry_record *record)
+{
+    struct dueq_slice name = record->name;
+    struct keys_entry *entry = calloc(1, sizeof(*entry) + name.size);
+
+    if (entry == NULL)
+        return NULL;
+    entry_record_load(entry, record);
+    entry->physical = physical;
+    entry->hash = name_hash(keys, name);
+    entry->name_size = name.size;
+    if (name.size > 0)
+        memcpy(entry->name, name.data, name.size);
+    return entry;
 }
 
 void entry_record_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value)

@@ -42,6 +42,9 @@ bool entry_record_read(struct dueq_slice key, struct dueq_slice record,
                        struct entry_record *ret_record);
 /* Fills a new entry; not the packed value. */
 void entry_record_load(struct keys_entry *entry, const struct entry_record *record);
+/* Makes an entry like an open one, which belongs to the caller (free). NULL: out of memory. */
+struct keys_entry *entry_record_open(const struct keys *keys, uint64_t physical,
+                                     const struct entry_record *record);
 /* Writes the record. value: the packed value, or empty. */
 void entry_record_put(struct keys *keys, struct keys_entry *entry, struct dueq_slice value);
 

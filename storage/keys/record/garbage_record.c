@@ -12,6 +12,14 @@ struct kv_key garbage_record_key(uint64_t id, uint8_t kind)
     return key;
 }
 
+bool garbage_record_reads(struct dueq_slice key)
+{
+    const uint8_t *bytes = key.data;
+
+    return key.size == 1 + 8 + 1 && bytes[9] != KEYS_NONE &&
+           (bytes[9] <= KEYS_HASH || bytes[9] >= GARBAGE_CUTS);
+}
+
 enum dueq_status garbage_record_get(struct keys *keys, const struct kv_key *record,
                                     struct dueq_slice *ret_value)
 {

@@ -15,6 +15,8 @@ enum {
 };
 /* id: of an object, or the physical id of a database. */
 struct kv_key garbage_record_key(uint64_t id, uint8_t kind);
+/* Has the key the form of those? A record that has not cannot be erased by. */
+bool garbage_record_reads(struct dueq_slice key);
 
 /* DUEQ_NOTFOUND, without a search when there is no garbage at all. */
 enum dueq_status garbage_record_get(struct keys *keys, const struct kv_key *record,

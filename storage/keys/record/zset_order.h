@@ -7,6 +7,7 @@
 #include "storage/keys/state/keys_internal.h"
 
 enum {
+    ZSET_ORDER_SCORE = 8, /* bytes of a score as a value */
     ZSET_ORDER_KEY_FIXED = 1 + 8 + 8,
     ZSET_ORDER_KEY_SURE = KV_KEY_MAX - 16, /* bytes of a folded key before the hash */
     ZSET_ORDER_MEMBER_SURE =

@@ -1,9 +1,7 @@
 #include "storage/keys/state/name_hash.h"
 
 #include "storage/keys/state/keys_internal.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "storage/xxh3.h"
 
 uint64_t name_hash(const struct keys *keys, struct dueq_slice name)
 {

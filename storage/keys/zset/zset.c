@@ -209,7 +209,8 @@ enum dueq_status zset_random(const struct keys_view *view, struct dueq_slice nam
     enum dueq_status status;
 
     if (is_sparse(view, name, RANDOM_BY_RANK, &entry))
-        return random_by_rank(view, name, random % entry->count, ret_entry);
+        return entry->count == 0 ? DUEQ_CORRUPT
+                                 : random_by_rank(view, name, random % entry->count, ret_entry);
     status = member_random_key(view, name, KEYS_ZSET, random, &member, &value);
     if (status == DUEQ_OK)
         *ret_entry = (struct zset_entry){member, zset_order_read_score(value)};

@@ -4,6 +4,7 @@
 #include "storage/kv/journal/journal_replay.h"
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
+#include "storage/spans.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,7 +20,8 @@ enum {
     PAD_MAX = RECORD_ALIGN,
     LATER_STEP = 1024 * 1024, /* bytes per write of a large record */
     /* bytes of it after which it is synced, so that other syncs need not wait for all */
-    LATER_DIRTY = 32 * 1024 * 1024
+    LATER_DIRTY = 32 * 1024 * 1024,
+    NAME_TRIES = 250
 };
 
 /* A record that the sync thread has to write. */
@@ -34,6 +36,7 @@ struct pending {
 struct journal {
     struct journal_files files;
     uint64_t salt;
+    struct history history;
     const struct dueq_io *io;
     void (*notify)(void *arg);
     void *notify_arg;
@@ -47,6 +50,9 @@ struct journal {
     pthread_mutex_t lock;
     pthread_cond_t work; /* for the sync thread */
     pthread_cond_t durable_changed;
+    pthread_cond_t archive; /* for the archive's thread */
+    bool archives, released;
+    uint64_t max_lag, trimmed; /* trimmed: LSN up to which the owner needs nothing */
     struct segment_file *oldest, *youngest; /* live ones */
     uint64_t appended;                      /* LSN of the last append */
     struct pending *pending, *last_pending; /* by LSN; the first may be in work */
@@ -336,6 +342,22 @@ static void wait_interval(struct journal *journal)
     journal->pauses = false;
 }
 
+/* A directory that could not be opened for want of a descriptor is not one whose sync failed:
+ * it is tried again, for five seconds. Nothing is acknowledged meanwhile. */
+static int sync_names(const struct journal *journal)
+{
+    static const struct timespec pause = {0, 20000000};
+    const struct dueq_io *io = journal->io;
+    int result;
+
+    for (unsigned tries = 0;; tries++) {
+        result = io->fsync_dir(io->arg, journal->files.path);
+        if (result == 0 || (errno != EMFILE && errno != ENFILE) || tries == NAME_TRIES)
+            return result;
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* Syncs one segment and, when it is new, its name. Releases the lock meanwhile; journal_trim
  * does not remove the segment. */
 static bool sync_segment(struct journal *journal, struct segment_file *segment)
@@ -351,7 +373,7 @@ static bool sync_segment(struct journal *journal, struct segment_file *segment)
     result = io->fdatasync(io->arg, segment->fd);
     if (result == 0 && !named) {
         call = "fsync of the directory of";
-        result = io->fsync_dir(io->arg, journal->files.path);
+        result = sync_names(journal);
     }
     error = errno;
     pthread_mutex_lock(&journal->lock);
@@ -449,6 +471,7 @@ static void count_sync(struct journal *journal, uint64_t usec)
 {
     journal->stats.syncs++;
     journal->stats.sync_usec_total += usec;
+    spans_note(&journal->stats.syncs_took, usec);
     if (usec > journal->stats.sync_usec_max)
         journal->stats.sync_usec_max = usec;
 }
@@ -614,6 +637,7 @@ static void init_sync(struct journal *journal)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&journal->work, &monotonic);
     pthread_cond_init(&journal->durable_changed, NULL);
+    pthread_cond_init(&journal->archive, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
@@ -637,15 +661,20 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     if (journal == NULL)
         return dueq_fail(error, DUEQ_NOMEM, "out of memory");
     journal->salt = options->salt;
+    journal->history = options->history;
     journal->io = options->io;
     journal->notify = options->notify;
     journal->notify_arg = options->notify_arg;
     journal->interval_ms = options->interval_ms;
     journal->note_ms = options->note_ms;
+    journal->archives = options->archives;
+    journal->max_lag = options->max_lag;
+    journal->trimmed = after;
     atomic_store(&journal->durability, (int)options->durability);
     init_sync(journal);
     status = journal_files_open(&journal->files, dir, options->io, options->segment_bytes,
                                 options->disk_reserve, &listing, error);
+    journal->files.archives = options->archives;
     if (status == DUEQ_OK) {
         status = journal_replay(&journal->files, &listing, options->salt, after, fn, arg,
                                 &segments, ret_replay, error);
@@ -702,6 +731,7 @@ void journal_close(struct journal *journal)
     journal_files_close(&journal->files);
     pthread_cond_destroy(&journal->work);
     pthread_cond_destroy(&journal->durable_changed);
+    pthread_cond_destroy(&journal->archive);
     pthread_mutex_destroy(&journal->lock);
     free(journal);
 }
@@ -713,7 +743,8 @@ static bool begin_segment(struct journal *journal)
     struct segment_file *segment = journal->current;
     struct segment_header header = {.number = segment->number,
                                     .first_lsn = journal->last + 1,
-                                    .durable = journal_synced_lsn(journal)};
+                                    .durable = journal_synced_lsn(journal),
+                                    .history = journal->history};
     uint8_t bytes[SEGMENT_HEADER_SIZE];
     struct iovec part = {bytes, sizeof(bytes)};
 
@@ -751,6 +782,8 @@ static enum dueq_status roll(struct journal *journal, size_t space)
         free(segment);
         return status == DUEQ_IO ? fail(journal, "creating a segment", 0) : status;
     }
+    segment->first_lsn = journal->last + 1; /* the archive's thread may ask at once */
+    segment->last_lsn = journal->last;
     pthread_mutex_lock(&journal->lock);
     if (journal->youngest != NULL)
         journal->youngest->next = segment;
@@ -759,6 +792,8 @@ static enum dueq_status roll(struct journal *journal, size_t space)
     journal->youngest = segment;
     journal->current = segment;
     pthread_mutex_unlock(&journal->lock);
+    if (journal->archives)
+        pthread_cond_signal(&journal->archive);
     return begin_segment(journal) ? DUEQ_OK : fail(journal, "write", segment->number);
 }
 
@@ -814,9 +849,24 @@ bool journal_leave(struct journal *journal, size_t size)
     if (leaves) {
         journal->noted = journal->appended; /* no note comes into a file that has been left */
         journal->current = NULL;
+        pthread_cond_signal(&journal->archive);
     }
     pthread_mutex_unlock(&journal->lock);
     return leaves;
+}
+
+bool journal_switch(struct journal *journal)
+{
+    if (journal->current == NULL || journal->current->last_lsn < journal->current->first_lsn ||
+        journal_status(journal) != DUEQ_OK || !journal_has_room(journal) ||
+        !journal_files_have_spare(&journal->files))
+        return false;
+    pthread_mutex_lock(&journal->lock);
+    journal->noted = journal->appended; /* no note comes into a file that has been left */
+    journal->current = NULL;
+    pthread_cond_signal(&journal->archive);
+    pthread_mutex_unlock(&journal->lock);
+    return true;
 }
 
 enum dueq_status journal_reserve(struct journal *journal, size_t size)
@@ -928,7 +978,7 @@ static enum dueq_status write_record(struct journal *journal, int64_t time,
  * blocks are written is ready: there a sync takes a third less. */
 static bool has_better(struct journal *journal)
 {
-    return journal->current->unfilled && journal_files_have_spare(&journal->files) &&
+    return journal->current->unfilled && journal_files_have_filled(&journal->files) &&
            journal_has_room(journal);
 }
 
@@ -1032,6 +1082,37 @@ void journal_set_durability(struct journal *journal, enum dueq_durability durabi
 
 /* ---- housekeeping */
 
+bool journal_end_segment_of(struct journal *journal, uint64_t lsn)
+{
+    return journal->current != NULL && journal->current->first_lsn <= lsn &&
+           journal_switch(journal);
+}
+
+static bool waits(const struct journal *journal, const struct segment_file *segment)
+{
+    return journal->archives && segment != journal->current && !segment->archived &&
+           segment->last_lsn >= segment->first_lsn;
+}
+
+/* What they take of the disk: a segment that ended early has a whole file. Under the lock. */
+static uint64_t waiting_bytes(const struct journal *journal)
+{
+    uint64_t bytes = 0;
+
+    for (const struct segment_file *segment = journal->oldest; segment != NULL;
+         segment = segment->next)
+        if (waits(journal, segment))
+            bytes += segment->size;
+    return bytes;
+}
+
+/* The archive must not take the journal's room. Under the lock. */
+static bool keeps(struct journal *journal, const struct segment_file *segment)
+{
+    return waits(journal, segment) && journal_files_have_room(&journal->files) &&
+           (journal->max_lag == 0 || waiting_bytes(journal) <= journal->max_lag);
+}
+
 /* Takes the oldest segment out of the list when it is no longer needed. */
 static struct segment_file *unlink_below(struct journal *journal, uint64_t lsn)
 {
@@ -1039,7 +1120,7 @@ static struct segment_file *unlink_below(struct journal *journal, uint64_t lsn)
 
     assert(lsn <= journal->appended);
     if (segment == NULL || segment == journal->current || segment->last_lsn > lsn ||
-        segment->dirty || segment->syncing)
+        segment->dirty || segment->syncing || keeps(journal, segment))
         return NULL;
     journal->oldest = segment->next;
     if (journal->oldest == NULL)
@@ -1053,13 +1134,16 @@ void journal_trim(struct journal *journal, uint64_t lsn)
 
     do {
         pthread_mutex_lock(&journal->lock);
+        if (lsn > journal->trimmed)
+            journal->trimmed = lsn;
         segment = unlink_below(journal, lsn);
         pthread_mutex_unlock(&journal->lock);
         if (segment == NULL)
             return;
         if (segment->fd >= 0)
             journal->io->close(journal->io->arg, segment->fd);
-        journal_files_retire(&journal->files, segment->number, segment->size);
+        journal_files_retire(&journal->files, segment->number, segment->size,
+                             segment->unfilled && segment->used < segment->size / 2);
         free(segment);
     } while (true);
 }
@@ -1079,8 +1163,110 @@ void journal_get_stats(const struct journal *journal, struct journal_stats *ret_
     ret_stats->live_bytes = ret_stats->segments = 0;
     for (const struct segment_file *segment = journal->oldest; segment != NULL;
          segment = segment->next) {
-        ret_stats->live_bytes += segment->used;
+        ret_stats->live_bytes += segment->last_lsn > journal->trimmed ? segment->used : 0;
         ret_stats->segments++;
     }
+    pthread_mutex_unlock(&locked->lock);
+}
+
+/* ---- the archive */
+
+/* Under the lock. */
+static struct segment_file *first_waiting(const struct journal *journal)
+{
+    struct segment_file *segment = journal->oldest;
+
+    while (segment != NULL && !waits(journal, segment))
+        segment = segment->next;
+    return segment;
+}
+
+/* Under the lock. False: the time is over. */
+static bool wait_for_archive(struct journal *journal, const struct timespec *until)
+{
+    if (until == NULL)
+        return pthread_cond_wait(&journal->archive, &journal->lock) == 0;
+    return pthread_cond_timedwait(&journal->archive, &journal->lock, until) != ETIMEDOUT;
+}
+
+bool journal_await_segment(struct journal *journal, unsigned ms,
+                           struct journal_segment *ret_segment)
+{
+    struct timespec until = deadline_in(journal, ms);
+    const struct segment_file *segment;
+    bool waiting = true;
+
+    pthread_mutex_lock(&journal->lock);
+    while ((segment = first_waiting(journal)) == NULL && waiting && !journal->released)
+        waiting = wait_for_archive(journal, ms == 0 ? NULL : &until);
+    if (segment != NULL) {
+        ret_segment->number = segment->number;
+        ret_segment->first_lsn = segment->first_lsn;
+        ret_segment->last_lsn = segment->last_lsn;
+        journal_files_live_path(&journal->files, segment->number, ret_segment->path);
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return segment != NULL;
+}
+
+void journal_archived(struct journal *journal, uint64_t number)
+{
+    uint64_t trimmed;
+
+    pthread_mutex_lock(&journal->lock);
+    for (struct segment_file *segment = journal->oldest; segment != NULL;
+         segment = segment->next)
+        if (segment->number == number)
+            segment->archived = true;
+    trimmed = journal->trimmed;
+    pthread_mutex_unlock(&journal->lock);
+    journal_trim(journal, trimmed);
+}
+
+void journal_pause(struct journal *journal, unsigned ms)
+{
+    struct timespec until = deadline_in(journal, ms);
+
+    pthread_mutex_lock(&journal->lock);
+    while (!journal->released && wait_for_archive(journal, &until))
+        continue;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+void journal_release_waiters(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    journal->released = true;
+    pthread_cond_signal(&journal->archive);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+uint64_t journal_archived_lsn(const struct journal *journal)
+{
+    struct journal *locked = shared(journal);
+    const struct segment_file *segment;
+    uint64_t lsn;
+
+    pthread_mutex_lock(&locked->lock);
+    segment = first_waiting(journal);
+    if (segment == NULL)
+        segment = journal->current;
+    lsn = segment == NULL || segment->last_lsn < segment->first_lsn ? journal->appended
+                                                                    : segment->first_lsn - 1;
+    pthread_mutex_unlock(&locked->lock);
+    return lsn;
+}
+
+void journal_get_waiting(const struct journal *journal, uint64_t *ret_segments,
+                         uint64_t *ret_bytes)
+{
+    struct journal *locked = shared(journal);
+
+    *ret_segments = 0;
+    pthread_mutex_lock(&locked->lock);
+    for (const struct segment_file *segment = journal->oldest; segment != NULL;
+         segment = segment->next)
+        *ret_segments += waits(journal, segment);
+    *ret_bytes = waiting_bytes(journal);
     pthread_mutex_unlock(&locked->lock);
 }

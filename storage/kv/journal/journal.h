@@ -18,9 +18,12 @@
 
 #include "storage/asks.h"
 #include "storage/io.h"
+#include "storage/kv/journal/history.h"
 #include "storage/options.h"
+#include "storage/stats.h"
 #include "storage/status.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 struct journal;
@@ -29,8 +32,11 @@ struct journal_options {
     size_t segment_bytes;
     enum dueq_durability durability;
     unsigned interval_ms;
-    uint64_t disk_reserve; /* bytes of the disk that are left free for what drains the store */
-    uint64_t salt;         /* random; gives each segment, with its number, a checksum seed */
+    uint64_t disk_reserve;  /* bytes of the disk that are left free for what drains the store */
+    uint64_t salt;          /* random; gives each segment, with its number, a checksum seed */
+    struct history history; /* of the records that are appended */
+    bool archives;          /* segments wait for journal_archived */
+    uint64_t max_lag;       /* bytes of their files at most; 0: no limit */
     unsigned
         note_ms; /* after so long without work the journal notes the durable LSN; 0: never */
     const struct dueq_io *io;
@@ -121,7 +127,8 @@ void journal_set_durability(struct journal *journal, enum dueq_durability durabi
                             unsigned interval_ms);
 
 /* The owner no longer needs the records up to and including lsn. Segments with no later record
- * are renamed to spares (two at most) or deleted. Any thread. */
+ * are renamed to spares (two at most) or deleted; those that wait for the archive later. Any
+ * thread. */
 void journal_trim(struct journal *journal, uint64_t lsn);
 
 /* Sets space aside, so that a record with such a payload can be appended without the reserve,
@@ -159,8 +166,38 @@ uint64_t journal_segment(const struct journal *journal);
  * thread. */
 bool journal_wants_trim(const struct journal *journal);
 
+/* ---- the archive; the functions are for its thread unless they say otherwise */
+
+/* A segment that gets no more records. */
+struct journal_segment {
+    uint64_t number, first_lsn, last_lsn;
+    char path[PATH_MAX];
+};
+
+/* Waits for the oldest such segment that was not archived. False: there was none for `ms`
+ * milliseconds (0: for ever), or journal_release_waiters was called. */
+bool journal_await_segment(struct journal *journal, unsigned ms,
+                           struct journal_segment *ret_segment);
+/* It need not wait in the journal any longer. */
+void journal_archived(struct journal *journal, uint64_t number);
+/* Waits so long, or until journal_release_waiters. */
+void journal_pause(struct journal *journal, unsigned ms);
+/* Any thread: those two return at once from now on. */
+void journal_release_waiters(struct journal *journal);
+/* No record up to this one waits for the archive. Any thread. */
+uint64_t journal_archived_lsn(const struct journal *journal);
+/* Any thread. */
+void journal_get_waiting(const struct journal *journal, uint64_t *ret_segments,
+                         uint64_t *ret_bytes);
+/* The owner's: the next record begins another segment, if a spare is ready. True: so it is; the
+ * rest of that file is not used until a trim frees it. O(1). */
+bool journal_switch(struct journal *journal);
+/* The owner's: the same, if that record is in the segment that would end. */
+bool journal_end_segment_of(struct journal *journal, uint64_t lsn);
+
 struct journal_stats {
     uint64_t live_bytes, segments, written_bytes, syncs, sync_usec_total, sync_usec_max;
+    struct dueq_spans syncs_took; /* us */
 };
 void journal_get_stats(const struct journal *journal, struct journal_stats *ret_stats);
 

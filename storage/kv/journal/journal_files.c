@@ -94,32 +94,58 @@ static enum dueq_status list(struct journal_files *files, struct journal_listing
     return DUEQ_OK;
 }
 
-enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
-                                    const struct dueq_io *io, size_t segment_bytes,
-                                    uint64_t disk_reserve, struct journal_listing *ret_listing,
-                                    struct dueq_error *error)
+static enum dueq_status begin(struct journal_files *files, const char *dir,
+                              const struct dueq_io *io, struct dueq_error *error)
 {
-    enum dueq_status status;
-
     memset(files, 0, sizeof(*files));
-    pthread_mutex_init(&files->lock, NULL);
     files->io = io;
-    files->segment_bytes = segment_bytes;
-    files->disk_reserve = disk_reserve;
     files->next_number = 1;
     if (snprintf(files->path, sizeof(files->path), "%s/journal", dir) >=
         (int)sizeof(files->path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    if (mkdir(files->path, 0700) != 0 && errno != EEXIST)
-        return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", files->path, strerror(errno));
-    if (io->fsync_dir(io->arg, dir) !=
-        0) /* the process that made the directory may have been killed before its sync */
-        return dueq_fail(error, DUEQ_IO, "cannot sync %s: %s", dir, strerror(errno));
+    pthread_mutex_init(&files->lock, NULL);
+    return DUEQ_OK;
+}
+
+static enum dueq_status list_anew(struct journal_files *files,
+                                  struct journal_listing *ret_listing, struct dueq_error *error)
+{
+    enum dueq_status status;
+
     *ret_listing = (struct journal_listing){0};
     status = list(files, ret_listing, error);
     if (status != DUEQ_OK)
         free(ret_listing->numbers);
     return status;
+}
+
+enum dueq_status journal_files_look(struct journal_files *files, const char *dir,
+                                    const struct dueq_io *io,
+                                    struct journal_listing *ret_listing,
+                                    struct dueq_error *error)
+{
+    enum dueq_status status = begin(files, dir, io, error);
+
+    return status == DUEQ_OK ? list_anew(files, ret_listing, error) : status;
+}
+
+enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
+                                    const struct dueq_io *io, size_t segment_bytes,
+                                    uint64_t disk_reserve, struct journal_listing *ret_listing,
+                                    struct dueq_error *error)
+{
+    enum dueq_status status = begin(files, dir, io, error);
+
+    if (status != DUEQ_OK)
+        return status;
+    files->segment_bytes = segment_bytes;
+    files->disk_reserve = disk_reserve;
+    if (mkdir(files->path, 0700) != 0 && errno != EEXIST)
+        return dueq_fail(error, DUEQ_IO, "cannot create %s: %s", files->path, strerror(errno));
+    if (io->fsync_dir(io->arg, dir) !=
+        0) /* the process that made the directory may have been killed before its sync */
+        return dueq_fail(error, DUEQ_IO, "cannot sync %s: %s", dir, strerror(errno));
+    return list_anew(files, ret_listing, error);
 }
 
 void journal_files_close(struct journal_files *files)
@@ -428,18 +454,31 @@ static uint64_t new_number(struct journal_files *files)
     return number;
 }
 
-/* Takes a spare out of the list and returns its number; 0: there is none. */
-static uint64_t pick_spare(struct journal_files *files)
+/* A filled spare, else another one. -1: there is none. Under the lock. */
+static int best_spare(const struct journal_files *files)
 {
-    uint64_t number = 0;
+    int best = -1;
+
+    for (int i = 0; i < JOURNAL_SPARES; i++)
+        if (files->spares[i].number != 0 && (best < 0 || files->spares[best].unfilled))
+            best = i;
+    return best;
+}
+
+/* Takes a spare out of the list; number 0: there is none. */
+static struct spare_file pick_spare(struct journal_files *files)
+{
+    struct spare_file spare = {0};
+    int best;
 
     pthread_mutex_lock(&files->lock);
-    for (int i = 0; i < JOURNAL_SPARES && number == 0; i++) {
-        number = files->spares[i];
-        files->spares[i] = 0;
+    best = best_spare(files);
+    if (best >= 0) {
+        spare = files->spares[best];
+        files->spares[best].number = 0;
     }
     pthread_mutex_unlock(&files->lock);
-    return number;
+    return spare;
 }
 
 /* The same for the spare of an earlier opening, which must be overwritten before use. */
@@ -460,7 +499,7 @@ static bool want_spare(struct journal_files *files)
 
     pthread_mutex_lock(&files->lock);
     for (int i = 0; i < JOURNAL_SPARES; i++)
-        wanted = wanted && files->spares[i] == 0;
+        wanted = wanted && files->spares[i].number == 0;
     pthread_mutex_unlock(&files->lock);
     return wanted;
 }
@@ -470,15 +509,27 @@ bool journal_files_have_spare(struct journal_files *files)
     return !want_spare(files);
 }
 
+bool journal_files_have_filled(struct journal_files *files)
+{
+    int best;
+    bool filled;
+
+    pthread_mutex_lock(&files->lock);
+    best = best_spare(files);
+    filled = best >= 0 && !files->spares[best].unfilled;
+    pthread_mutex_unlock(&files->lock);
+    return filled;
+}
+
 /* Adds a spare to the list. False: there are enough. */
-static bool keep_spare(struct journal_files *files, uint64_t number)
+static bool keep_spare(struct journal_files *files, struct spare_file spare)
 {
     bool kept = false;
 
     pthread_mutex_lock(&files->lock);
     for (int i = 0; i < JOURNAL_SPARES && !kept; i++)
-        if (files->spares[i] == 0) {
-            files->spares[i] = number;
+        if (files->spares[i].number == 0) {
+            files->spares[i] = spare;
             kept = true;
         }
     pthread_mutex_unlock(&files->lock);
@@ -502,19 +553,20 @@ static int take_file(const struct journal_files *files, const char *from, const 
 
 /* Renames a spare to the path and opens it. -1: errno, which is 0 when there is no spare.
  * Without a descriptor the spare stays. */
-static int take_spare(struct journal_files *files, const char *path)
+static int take_spare(struct journal_files *files, const char *path, bool *ret_unfilled)
 {
-    uint64_t number = pick_spare(files);
-    char spare[PATH_MAX];
+    struct spare_file spare = pick_spare(files);
+    char from[PATH_MAX];
     int fd;
 
     errno = 0;
-    if (number == 0)
+    *ret_unfilled = spare.unfilled;
+    if (spare.number == 0)
         return -1;
-    spare_path(files, number, spare);
-    fd = take_file(files, spare, path);
+    spare_path(files, spare.number, from);
+    fd = take_file(files, from, path);
     if (fd < 0 && status_of(errno) == DUEQ_NOMEM)
-        keep_spare(files, number);
+        keep_spare(files, spare);
     return fd;
 }
 
@@ -568,7 +620,7 @@ enum dueq_status journal_files_take(struct journal_files *files, size_t size,
         size = files->segment_bytes;
     journal_files_live_path(files, number, path);
     if (ordinary)
-        fd = take_spare(files, path);
+        fd = take_spare(files, path, &unfilled);
     if (fd < 0 && status_of(errno) != DUEQ_NOMEM) {
         fd = make_file(files, path, number, size, false);
         unfilled = ordinary && fd >= 0;
@@ -622,7 +674,8 @@ void journal_files_discard_large(struct journal_files *files, const struct segme
     give_up(files, large->fd, half_made);
 }
 
-void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size)
+void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size,
+                          bool unfilled)
 {
     const struct dueq_io *io = files->io;
     char path[PATH_MAX], spare[PATH_MAX];
@@ -631,7 +684,7 @@ void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t
     spare_path(files, number, spare);
     if (size != files->segment_bytes || io->rename(io->arg, path, spare) != 0)
         io->unlink(io->arg, path);
-    else if (!keep_spare(files, number))
+    else if (!keep_spare(files, (struct spare_file){number, unfilled}))
         io->unlink(io->arg, spare);
 }
 
@@ -659,7 +712,7 @@ static int wash_stale(struct journal_files *files)
     if (number == 0)
         return -1;
     spare_path(files, number, path);
-    if (wash(files, path) == 0 && keep_spare(files, number))
+    if (wash(files, path) == 0 && keep_spare(files, (struct spare_file){number, false}))
         return 0;
     files->io->unlink(files->io->arg, path);
     return -1;
@@ -677,7 +730,7 @@ static int make_spare(struct journal_files *files, bool zeros)
     if (fd < 0)
         return -1;
     files->io->close(files->io->arg, fd);
-    if (!keep_spare(files, number))
+    if (!keep_spare(files, (struct spare_file){number, !zeros}))
         files->io->unlink(files->io->arg, path);
     return 0;
 }
@@ -708,7 +761,7 @@ static bool lacks_reserve(struct journal_files *files)
  * power cut cannot bring its records back. */
 static int turn_spare_into_reserve(struct journal_files *files)
 {
-    uint64_t number = pick_spare(files);
+    uint64_t number = pick_spare(files).number;
     char spare[PATH_MAX], reserve[PATH_MAX];
 
     if (number == 0)

@@ -27,9 +27,15 @@ struct segment_file {
     int fd;                       /* -1: closed */
     bool dirty;                   /* has bytes that are not on disk */
     bool syncing;                 /* a sync is under way */
+    bool archived;                /* or given up: it need not wait */
     bool named;                   /* the directory is synced with its name */
     bool unfilled;    /* has blocks that were never written: syncs there write metadata, too */
     unsigned pending; /* records not yet written into it */
+};
+
+struct spare_file {
+    uint64_t number; /* 0: none */
+    bool unfilled;
 };
 
 struct journal_files {
@@ -37,9 +43,10 @@ struct journal_files {
     char path[PATH_MAX - 64];
     size_t segment_bytes;
     uint64_t disk_reserve; /* bytes that spares and large files leave free on the disk */
+    bool archives;         /* an opening keeps segments below the checkpoint */
     pthread_mutex_t lock;  /* protects the fields that follow */
     uint64_t next_number;
-    uint64_t spares[JOURNAL_SPARES]; /* numbers; 0: none */
+    struct spare_file spares[JOURNAL_SPARES];
     uint64_t stale; /* number of a spare of an earlier opening, to be overwritten; 0 */
     bool reserve;
     bool no_room;       /* the last attempt to make a file found the disk full */
@@ -57,6 +64,12 @@ struct journal_listing {
 enum dueq_status journal_files_open(struct journal_files *files, const char *dir,
                                     const struct dueq_io *io, size_t segment_bytes,
                                     uint64_t disk_reserve, struct journal_listing *ret_listing,
+                                    struct dueq_error *error);
+
+/* For one who only reads: changes nothing; DIR/journal must be there. */
+enum dueq_status journal_files_look(struct journal_files *files, const char *dir,
+                                    const struct dueq_io *io,
+                                    struct journal_listing *ret_listing,
                                     struct dueq_error *error);
 
 void journal_files_close(struct journal_files *files);
@@ -102,12 +115,15 @@ void journal_files_discard_large(struct journal_files *files, const struct segme
 
 /* True: a spare waits to be taken. */
 bool journal_files_have_spare(struct journal_files *files);
+/* True: so does one whose blocks are written. It is taken before others. */
+bool journal_files_have_filled(struct journal_files *files);
 
 /* Makes a spare now if there is none. The same statuses. */
 enum dueq_status journal_files_spare(struct journal_files *files);
 
 /* Turns a live segment into a spare when one is wanted, else deletes it. */
-void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size);
+void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size,
+                          bool unfilled);
 
 /* Makes one spare and the reserve, as far as they are missing. False: the disk is full or
  * failed. Slow: writes whole files. */

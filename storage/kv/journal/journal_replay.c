@@ -133,12 +133,11 @@ static enum dueq_status damaged(struct reading *reading, uint64_t number, size_t
     char path[PATH_MAX];
 
     journal_files_live_path(reading->files, number, path);
-    return dueq_fail(
-        reading->error, DUEQ_CORRUPT,
-        "%s is damaged at byte %zu: record %" PRIu64
-        " was durable and is not to be read. Restore a backup; "
-        "or, to lose it and what follows, move the files of journal/ aside and start again",
-        path, offset, reading->expected);
+    return dueq_fail(reading->error, DUEQ_CORRUPT,
+                     "%s is damaged at byte %zu: record %" PRIu64
+                     " was durable and is not to be read. Restore a backup; "
+                     "or make a new directory of what can be read: dueq repair",
+                     path, offset, reading->expected);
 }
 
 /* The log ends at `offset` of the loaded segment `index`. Decides whether that is a torn tail,
@@ -170,19 +169,22 @@ static enum dueq_status end_at(struct reading *reading, size_t index)
     return DUEQ_OK;
 }
 
-/* A segment that contains records above the checkpoint stays. */
-static enum dueq_status keep(struct segment_file ***tail, const struct reading *reading)
+/* A segment that contains records above the checkpoint stays. `end`: the LSN after the last one
+ * that is in it. */
+static enum dueq_status keep(struct segment_file ***tail, const struct reading *reading,
+                             uint64_t end)
 {
     struct segment_file *segment;
 
-    if (reading->expected <= reading->after + 1)
+    if (end <= reading->after + 1 &&
+        (!reading->files->archives || end <= reading->header.first_lsn))
         return DUEQ_OK;
     segment = calloc(1, sizeof(*segment));
     if (segment == NULL)
         return DUEQ_NOMEM;
     *segment = (struct segment_file){.number = reading->number,
                                      .first_lsn = reading->header.first_lsn,
-                                     .last_lsn = reading->expected - 1,
+                                     .last_lsn = end - 1,
                                      .size = reading->size,
                                      .used = reading->offset,
                                      .fd = -1,
@@ -311,20 +313,94 @@ static enum dueq_status read_from(struct reading *reading, size_t index,
     reading->expected = reading->header.first_lsn;
     while (status == DUEQ_OK && on) {
         status = read_records(reading);
+        if (status == DUEQ_OK)
+            status = keep(tail, reading, reading->expected);
         if (status == DUEQ_OK && reading->expected <= reading->after)
             reading->expected =
                 reading->after + 1; /* records below the checkpoint may be missing */
-        if (status == DUEQ_OK)
-            status = keep(tail, reading);
         if (status == DUEQ_OK)
             status = go_on(reading, &index, &on);
     }
     return status == DUEQ_OK ? end_at(reading, index) : status;
 }
 
+/* `end`: the LSN after its last record. */
+static struct segment_file *waiting_segment(const struct reading *reading, uint64_t end)
+{
+    struct segment_file *segment = calloc(1, sizeof(*segment));
+
+    if (segment == NULL)
+        return NULL;
+    *segment = (struct segment_file){.number = reading->number,
+                                     .first_lsn = reading->header.first_lsn,
+                                     .last_lsn = end - 1,
+                                     .fd = -1,
+                                     .named = true};
+    segment->size = segment->used = journal_files_size(reading->files, reading->number);
+    return segment;
+}
+
+/* Where the segment ends when the one after it is lost: its records say it. */
+static enum dueq_status find_end(struct reading *reading, size_t index, uint64_t *ret_end)
+{
+    uint64_t expected = reading->expected;
+    enum dueq_status status = load(reading, index);
+
+    reading->expected = reading->header.first_lsn;
+    if (status == DUEQ_OK)
+        status = read_records(reading); /* all are below the checkpoint: none is handed out */
+    *ret_end = reading->expected;
+    reading->expected = expected;
+    return status;
+}
+
+/* Keeps the loaded segment. `end`: the LSN after its last record; 0: not known. */
+static enum dueq_status keep_one_waiting(struct reading *reading, size_t index, uint64_t end,
+                                         struct segment_file **first)
+{
+    enum dueq_status status = end == 0 ? find_end(reading, index, &end) : DUEQ_OK;
+    struct segment_file *segment;
+
+    if (status != DUEQ_OK || end <= reading->header.first_lsn)
+        return status;
+    segment = waiting_segment(reading, end);
+    if (segment == NULL)
+        return DUEQ_NOMEM;
+    segment->next = *first;
+    *first = segment;
+    return DUEQ_OK;
+}
+
+/* Segments below the checkpoint may wait for the archive. Only headers are read here; the
+ * archive's thread reads the records, and sees when they are others than the headers say.
+ * `end`: the first LSN of the segment at `index`. One without a record, or without a sound
+ * header, hides none of those before it. */
+static enum dueq_status keep_waiting(struct reading *reading, size_t index, uint64_t end,
+                                     struct segment_file **first)
+{
+    uint64_t limit = end; /* end, but for segments that are lost */
+
+    while (index-- > 0) {
+        enum dueq_status status = load_some(reading, index, SEGMENT_HEADER_SIZE);
+
+        if (status == DUEQ_OK && !reading->header_sound) {
+            end = 0;
+        } else if (status == DUEQ_OK && reading->header.first_lsn < limit) {
+            limit = reading->header.first_lsn;
+            status = keep_one_waiting(reading, index, end, first);
+            end = limit;
+        }
+        if (status != DUEQ_OK)
+            return status;
+    }
+    return DUEQ_OK;
+}
+
 static enum dueq_status read_all(struct reading *reading, struct segment_file ***tail)
 {
+    struct segment_file **first = *tail;
     enum dueq_status status;
+    uint64_t begin;
     size_t start;
 
     if (reading->listing->count == 0)
@@ -332,8 +408,13 @@ static enum dueq_status read_all(struct reading *reading, struct segment_file **
     status = find_start(reading, &start);
     if (status != DUEQ_OK)
         return status;
-    return start < reading->listing->count ? read_from(reading, start, tail)
-                                           : begin_missing(reading);
+    if (start == reading->listing->count)
+        return begin_missing(reading);
+    begin = reading->header.first_lsn;
+    status = read_from(reading, start, tail);
+    return status == DUEQ_OK && reading->files->archives
+               ? keep_waiting(reading, start, begin, first)
+               : status;
 }
 
 /* Puts away the segments that are not needed: below the checkpoint, or after the end. Records

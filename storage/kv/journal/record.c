@@ -1,10 +1,9 @@
 #include "storage/kv/journal/record.h"
 
 #include "storage/bytes.h"
+#include "storage/xxh3.h"
 
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 static const uint8_t record_magic[4] = {'D', 'Q', 'R', '1'};
 

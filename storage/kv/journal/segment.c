@@ -1,10 +1,9 @@
 #include "storage/kv/journal/segment.h"
 
 #include "storage/bytes.h"
+#include "storage/xxh3.h"
 
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 static const uint8_t segment_magic[8] = {'D', 'U', 'E', 'Q', 'S', 'E', 'G', '1'};
 static const uint8_t note_magic[8] = {'D', 'U', 'E', 'Q', 'N', 'O', 'T', 'E'};
@@ -24,6 +23,7 @@ void segment_write_header(uint8_t *bytes, const struct segment_header *header, u
     bytes_write_u64(bytes + 8, header->number);
     bytes_write_u64(bytes + 16, header->first_lsn);
     bytes_write_u64(bytes + 24, header->durable);
+    history_write(bytes + 32, &header->history);
     bytes_write_u64(bytes + HEADER_CHECKED, XXH3_64bits_withSeed(bytes, HEADER_CHECKED, salt));
 }
 
@@ -41,6 +41,7 @@ bool segment_claims(const uint8_t *bytes, struct segment_header *ret_header)
     ret_header->number = bytes_read_u64(bytes + 8);
     ret_header->first_lsn = bytes_read_u64(bytes + 16);
     ret_header->durable = bytes_read_u64(bytes + 24);
+    ret_header->history = history_read(bytes + 32);
     return true;
 }
 

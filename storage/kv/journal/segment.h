@@ -7,6 +7,8 @@
 #ifndef DUEQ_SEGMENT_H
 #define DUEQ_SEGMENT_H
 
+#include "storage/kv/journal/history.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,7 @@ struct segment_header {
     uint64_t number;    /* grows with each segment of the store, never used twice */
     uint64_t first_lsn; /* of the record that comes first */
     uint64_t durable;   /* LSN that was durable when the segment was begun */
+    struct history history;
 };
 
 uint64_t segment_salt(uint64_t store_salt, uint64_t number);

@@ -45,20 +45,20 @@ static enum dueq_status list_record(struct pages *pages, const struct pages_curs
     enum dueq_status status = DUEQ_OK;
 
     if (node.flags & NODE_BIG) {
-        uint64_t large = page_u64(node.value);
+        uint64_t large = page_word(node.value);
 
         status = list_large(pages, large, node.size);
         numbers = pages_at(pages, large) + PAGE_HEADER;
     }
     if (status != DUEQ_OK)
         return status;
-    if (node.size < sizeof(count) || node.size % sizeof(count) != 0)
+    if (node.size < PAGE_WORD || node.size % PAGE_WORD != 0)
         return pages_damaged(pages, page, "a list of free pages has no such size");
-    count = page_u64(numbers);
-    if (count > node.size / sizeof(count) - 1)
+    count = page_word(numbers);
+    if (count > node.size / PAGE_WORD - 1)
         return pages_damaged(pages, page, "a list of free pages does not say its size");
     for (uint64_t i = 1; i <= count; i++) {
-        uint64_t number = page_u64(numbers + i * sizeof(number));
+        uint64_t number = page_word(numbers + i * PAGE_WORD);
 
         if (number < 2 || number > pages->meta.last_page || number >= before ||
             (first && pages_has_bit(pages->unused, number)))
@@ -97,8 +97,8 @@ enum dueq_status free_pages_list(struct pages *pages, uint64_t after, bool first
     uint64_t total = 0;
 
     while (status == DUEQ_OK) {
-        uint64_t txnid =
-            page_u64(page_node_at(page_path_leaf(&cursor), cursor.index[cursor.depth - 1]).key);
+        uint64_t txnid = page_word(
+            page_node_at(page_path_leaf(&cursor), cursor.index[cursor.depth - 1]).key);
 
         if (txnid <= after)
             break;

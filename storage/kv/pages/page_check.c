@@ -8,7 +8,7 @@
 /* Nodes fill all that is after the free space, each byte once. */
 static bool nodes_tile(struct pages *pages, const uint8_t *bytes, bool leaf)
 {
-    size_t upper = page_u16(bytes + 14), sum = 0;
+    size_t upper = page_u16(bytes + PAGE_UPPER), sum = 0;
     unsigned count = page_count(bytes);
 
     memset(pages->marks, 0, pages->page_size / 2 / 8);
@@ -53,12 +53,21 @@ static bool keys_ascend(const struct page_tree *tree, const uint8_t *bytes, bool
     for (unsigned i = first; i < count; i++) {
         struct dueq_slice key = page_key_at(bytes, i);
 
-        if (key.size == 0 || (tree->flags & NUMBER_KEYS && key.size != sizeof(uint64_t)))
+        if (key.size == 0 || (tree->flags & NUMBER_KEYS && key.size != PAGE_WORD))
             return false;
         if (i > first && page_compare(tree, page_key_at(bytes, i - 1), key) >= 0)
             return false;
     }
     return true;
+}
+
+/* The mark of builds from before 0.1.0 that wrote values without checksums. No other mark was
+ * ever as short. */
+static bool is_of_old_build(const struct page_node *node)
+{
+    enum { OLD_MARK = 24 };
+
+    return node->key_size == 1 && node->key[0] == 0 && node->size == OLD_MARK;
 }
 
 static enum dueq_status look_at_record(struct pages *pages, const struct page_tree *tree,
@@ -72,12 +81,16 @@ static enum dueq_status look_at_record(struct pages *pages, const struct page_tr
         return pages_damaged(pages, page, "a value has no checksum");
     if (node->flags & NODE_BIG)
         return pages->for_writer
-                   ? page_value_check_place(pages, page_u64(node->value), node->size)
+                   ? page_value_check_place(pages, page_word(node->value), node->size)
                    : DUEQ_OK;
     pages_write_sum(sum, dueq_slice(node->key, node->key_size),
                     dueq_slice(node->value, node->size - PAGES_SUM_SIZE));
     if (memcmp(sum, node->value + node->size - PAGES_SUM_SIZE, PAGES_SUM_SIZE) != 0)
-        return pages_damaged(pages, page, "a record does not check");
+        return pages_damaged(pages, page,
+                             is_of_old_build(node)
+                                 ? "its records have no checksums: a build from before 0.1.0 "
+                                   "wrote them, which no release reads"
+                                 : "a record does not check");
     return DUEQ_OK;
 }
 
@@ -108,12 +121,12 @@ static enum dueq_status look_at_nodes(struct pages *pages, const struct page_tre
 static enum dueq_status look_at_bytes(struct pages *pages, const struct page_tree *tree,
                                       uint64_t page, const uint8_t *bytes)
 {
-    unsigned flags = page_u16(bytes + 10), lower = page_u16(bytes + 12),
-             upper = page_u16(bytes + 14);
+    unsigned kind = page_u16(bytes + PAGE_KIND), lower = page_u16(bytes + PAGE_LOWER),
+             upper = page_u16(bytes + PAGE_UPPER);
 
-    if (page_u64(bytes) != page)
+    if (page_word(bytes) != page)
         return pages_damaged(pages, page, "it says that it is another one");
-    if (flags != PAGE_LEAF && flags != PAGE_BRANCH)
+    if (kind != PAGE_LEAF && kind != PAGE_BRANCH)
         return pages_damaged(pages, page, "it is of no kind that could be here");
     if (lower <= PAGE_HEADER || lower % 2 != 0 || lower > upper || upper > pages->page_size)
         return pages_damaged(pages, page, "its header is impossible");
@@ -151,7 +164,8 @@ enum dueq_status page_check_visit(struct pages *pages, const struct page_tree *t
     if (status != DUEQ_OK)
         return status;
     *ret_bytes = pages_at(pages, page);
-    return page_u16(*ret_bytes + 10) == (level + 1 == tree->depth ? PAGE_LEAF : PAGE_BRANCH)
+    return page_u16(*ret_bytes + PAGE_KIND) ==
+                   (level + 1 == tree->depth ? PAGE_LEAF : PAGE_BRANCH)
                ? DUEQ_OK
                : pages_damaged(pages, page, "it is not where its kind belongs");
 }

@@ -33,8 +33,8 @@ enum dueq_status page_value_check_head(struct pages *pages, uint64_t page, size_
     error = pages_read_file(pages->io, pages->fd, page * pages->page_size, head, sizeof(head));
     if (error != 0 && error != EILSEQ)
         return pages_unreadable(pages, page, error);
-    *ret_count = page_u32(head + 12);
-    if (error != 0 || page_u64(head) != page || page_u16(head + 10) != PAGE_OVERFLOW ||
+    *ret_count = page_u32(head + PAGE_PAGES);
+    if (error != 0 || page_word(head) != page || page_u16(head + PAGE_KIND) != PAGE_OVERFLOW ||
         *ret_count < page_value_pages(pages, size) || *ret_count > last - page + 1)
         return pages_damaged(pages, page, "it is not the beginning of a large value");
     return DUEQ_OK;
@@ -199,8 +199,8 @@ static enum dueq_status check_mapped(struct pages *pages, const struct page_node
 enum dueq_status page_value_large(struct pages *pages, const struct page_node *node,
                                   struct dueq_slice *ret_value)
 {
-    struct pages_checked value = {page_u64(node->value), XXH3_64bits(node->key, node->key_size),
-                                  node->size};
+    struct pages_checked value = {page_word(node->value),
+                                  XXH3_64bits(node->key, node->key_size), node->size};
     enum dueq_status status = page_value_check_place(pages, value.page, node->size);
 
     if (status == DUEQ_OK && !was_checked(pages, &value))

@@ -80,11 +80,32 @@ static enum dueq_status load_meta(const struct dueq_io *io, int fd, uint64_t off
                                                                                  : DUEQ_CORRUPT;
 }
 
+/* LMDB's numbers are the machine's, so a file does not move to a machine with others. */
+static enum dueq_status refuse_machine(const struct dueq_io *io, int fd,
+                                       struct dueq_error *error)
+{
+    uint8_t bytes[PAGE_MACHINE_BYTES];
+    const char *machine = NULL;
+
+    if (pages_read_file(io, fd, 0, bytes, sizeof(bytes)) == 0)
+        machine = page_meta_machine(bytes);
+    if (machine == NULL || machine == page_machine())
+        return DUEQ_OK;
+    return dueq_fail(
+        error, DUEQ_FORMAT,
+        "data.mdb is of a machine with other numbers (%s; this one is %s). Move the "
+        "data with dueq dump there and dueq load here",
+        machine, page_machine());
+}
+
 enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq_error *error)
 {
     struct page_meta metas[2];
-    enum dueq_status status = load_meta(io, fd, 0, &metas[0]);
+    enum dueq_status status = refuse_machine(io, fd, error);
 
+    if (status != DUEQ_OK)
+        return status;
+    status = load_meta(io, fd, 0, &metas[0]);
     if (status == DUEQ_OK)
         status = load_meta(io, fd, metas[0].page_size, &metas[1]);
     if (status == DUEQ_OK &&
@@ -102,31 +123,59 @@ enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq
 
 /* ---- life */
 
-struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer)
+/* A view that has no map yet. */
+static struct pages *view_new(const struct dueq_io *io, int fd, bool for_writer)
 {
     struct pages *pages = calloc(1, sizeof(*pages));
-    void *map;
 
     if (pages == NULL)
         return NULL;
-    map = mmap(NULL, map_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    pages->scratch = malloc(PAGES_READ_STEP);
-    pages->sum = XXH3_createState();
-    if (map == MAP_FAILED || pages->scratch == NULL || pages->sum == NULL) {
-        if (map != MAP_FAILED)
-            munmap(map, map_bytes);
-        XXH3_freeState(pages->sum);
-        free(pages->scratch);
-        free(pages);
-        return NULL;
-    }
-    madvise(map, map_bytes, MADV_RANDOM);
     pages->io = io;
     pages->fd = fd;
+    pages->for_writer = for_writer;
+    pages->scratch = malloc(PAGES_READ_STEP);
+    pages->sum = XXH3_createState();
+    if (pages->scratch != NULL && pages->sum != NULL)
+        return pages;
+    pages_free(pages);
+    return NULL;
+}
+
+struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer)
+{
+    struct pages *pages = view_new(io, fd, for_writer);
+    void *map = MAP_FAILED;
+
+    if (pages == NULL)
+        return NULL;
+    if (map_bytes <= SIZE_MAX)
+        map = mmap(NULL, (size_t)map_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (map == MAP_FAILED) {
+        pages_free(pages);
+        return NULL;
+    }
+    madvise(map, (size_t)map_bytes, MADV_RANDOM);
+    pages->map = map;
+    pages->map_bytes = (size_t)map_bytes;
+    pages->owns_map = true;
+    return pages;
+}
+
+struct pages *pages_new_on(const struct dueq_io *io, int fd, const void *map, size_t map_bytes,
+                           bool for_writer)
+{
+    struct pages *pages = view_new(io, fd, for_writer);
+
+    if (pages == NULL)
+        return NULL;
     pages->map = map;
     pages->map_bytes = map_bytes;
-    pages->for_writer = for_writer;
     return pages;
+}
+
+struct pages *pages_new_beside(const struct pages *first, bool for_writer)
+{
+    return pages_new_on(first->io, first->fd, first->map, first->map_bytes, for_writer);
 }
 
 void pages_drop(struct pages *pages)
@@ -138,7 +187,8 @@ void pages_free(struct pages *pages)
 {
     if (pages == NULL)
         return;
-    munmap((void *)(uintptr_t)pages->map, pages->map_bytes);
+    if (pages->owns_map)
+        munmap((void *)(uintptr_t)pages->map, pages->map_bytes);
     free(pages->sound);
     free(pages->unused);
     free(pages->scratch);
@@ -167,9 +217,9 @@ static uint8_t *grown(uint8_t *bits, size_t from, size_t to)
     return larger;
 }
 
-static bool grow_bits(struct pages *pages)
+bool pages_make_bits(struct pages *pages)
 {
-    size_t wanted = (pages->meta.last_page / 65536 + 1) * 65536;
+    size_t wanted = (size_t)(pages->meta.last_page / 65536 + 1) * 65536;
     uint8_t *bits;
 
     if (wanted <= pages->bits)
@@ -193,11 +243,11 @@ static bool take_meta(struct pages *pages, uint64_t txnid)
     struct page_meta meta;
 
     if (pages->page_size == 0)
-        pages->page_size = page_u32(pages->map + PAGE_HEADER + 24);
+        pages->page_size = page_u32(pages->map + PAGE_HEADER + META_FREE);
     bytes = pages_at(pages, txnid % 2) + PAGE_HEADER;
     meta = page_meta_read(bytes);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (meta.txnid != txnid || page_u64(bytes + 128) != txnid)
+    if (meta.txnid != txnid || page_word(bytes + META_TXNID) != txnid)
         return false;
     pages->meta = meta;
     return true;
@@ -211,7 +261,7 @@ static enum dueq_status take_over(struct pages *pages, uint64_t after)
     if (!page_meta_possible(meta, PAGES_LEVELS) || meta->page_size != pages->page_size ||
         meta->main.root == NO_ROOT || meta->last_page >= pages->map_bytes / pages->page_size)
         return pages_damaged(pages, meta->txnid % 2, "it is no meta page");
-    if (!grow_bits(pages))
+    if (!pages_make_bits(pages))
         return DUEQ_NOMEM;
     if (after == 0)
         return free_pages_list_anew(pages, true);

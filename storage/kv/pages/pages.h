@@ -34,6 +34,13 @@ enum dueq_status pages_check_metas(const struct dueq_io *io, int fd, struct dueq
 /* A view of the file. fd is the caller's and stays open while the view lives. `for_writer`:
  * also checks what only a change uses. NULL: out of memory. */
 struct pages *pages_new(const struct dueq_io *io, int fd, uint64_t map_bytes, bool for_writer);
+/* The same with a map of the file that the caller has, and that stays while the view lives: a
+ * machine with 32 bits has room for few maps. NULL: out of memory. */
+struct pages *pages_new_on(const struct dueq_io *io, int fd, const void *map, size_t map_bytes,
+                           bool for_writer);
+/* Another view of the same file, for another thread. It uses the map of the first one, which
+ * must be freed after it. NULL: out of memory. */
+struct pages *pages_new_beside(const struct pages *first, bool for_writer);
 void pages_free(struct pages *pages); /* NULL is fine */
 
 /* Shows the file as it was after transaction `txnid`. Until the next call an LMDB reader must
@@ -48,8 +55,8 @@ enum dueq_status pages_show(struct pages *pages, uint64_t txnid);
 enum dueq_status pages_begin(struct pages *pages, uint64_t txnid);
 enum dueq_status pages_begin_list(struct pages *pages);
 
-/* Gives the memory of the map back; the system may keep it as cache. Any thread may call. Cost:
- * the pages that were in memory. */
+/* Gives the memory of the map, also of views beside, back; the system may keep it as cache. Any
+ * thread may call. Cost: the pages that were in memory. */
 void pages_drop(struct pages *pages);
 
 /* The last failure in words; lives until the next one. "": no failure since the view was made

@@ -43,7 +43,7 @@ static enum dueq_status see_leaf(struct census *census, const struct page_tree *
         census->found.records++;
         if (!(node.flags & NODE_BIG))
             continue;
-        large = page_u64(node.value);
+        large = page_word(node.value);
         status = tree == &pages->meta.main
                      ? page_value_large(pages, &node, &value)
                      : page_value_check_head(pages, large, node.size, &count);

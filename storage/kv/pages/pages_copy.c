@@ -11,15 +11,7 @@
 enum {
     WRITE_SIZE = 1024 * 1024,
     SYNC_STEP = 32 * 1024 * 1024, /* bytes that one sync writes: the journal's waits less */
-    METAS = 2,
-    PAGE_META = 8,
-    TREE_DEPTH = 6, /* offsets in a tree of a meta page */
-    TREE_COUNTS = 8,
-    TREE_ROOT = 40,
-    META_FREE = 24, /* offsets in a meta page, after its header */
-    META_MAIN = 72,
-    META_LAST_PAGE = 120,
-    META_TXNID = 128
+    METAS = 2
 };
 
 struct copying {
@@ -43,9 +35,11 @@ uint64_t pages_copy_size(const struct pages *pages)
 
 /* ---- numbers of pages */
 
-static void put_u64(uint8_t *bytes, uint64_t number)
+static void put_word(uint8_t *bytes, uint64_t number)
 {
-    memcpy(bytes, &number, sizeof(number));
+    size_t word = (size_t)number;
+
+    memcpy(bytes, &word, sizeof(word));
 }
 
 static void put_u16(uint8_t *bytes, uint64_t number)
@@ -64,9 +58,10 @@ static void set_child(uint8_t *branch, unsigned index, uint64_t child)
 {
     uint8_t *node = node_in(branch, index);
 
-    put_u16(node, child);
-    put_u16(node + 2, child >> 16);
-    put_u16(node + 4, child >> 32);
+    put_u16(node + NODE_LOW, child);
+    put_u16(node + NODE_HIGH, child >> 16);
+    if (PAGE_WORD == 8)
+        put_u16(node + NODE_FLAGS, child >> 32);
 }
 
 /* ---- writing */
@@ -118,7 +113,7 @@ static enum dueq_status append(struct copying *copying, const uint8_t *page, uin
 
     memcpy(at, page, size);
     if (number != NULL)
-        put_u64(at, *number = copying->next);
+        put_word(at, *number = copying->next);
     copying->next++;
     copying->filled += size;
     return copying->filled < WRITE_SIZE ? DUEQ_OK : flush(copying);
@@ -130,7 +125,7 @@ static enum dueq_status copy_large(struct copying *copying, const struct page_no
                                    uint64_t *ret_number)
 {
     struct pages *pages = copying->pages;
-    uint64_t from = page_u64(node->value), count = page_value_pages(pages, node->size);
+    uint64_t from = page_word(node->value), count = page_value_pages(pages, node->size);
     struct dueq_slice value;
     enum dueq_status status = page_value_large(pages, node, &value);
 
@@ -150,7 +145,7 @@ static enum dueq_status copy_large_ones(struct copying *copying, uint8_t *leaf)
         if (!(node.flags & NODE_BIG))
             continue;
         status = copy_large(copying, &node, &number);
-        put_u64(node_in(leaf, i) + NODE_HEADER + node.key_size, number);
+        put_word(node_in(leaf, i) + NODE_HEADER + node.key_size, number);
     }
     return status;
 }
@@ -190,7 +185,7 @@ static void empty_tree(uint8_t *tree)
 {
     put_u16(tree + TREE_DEPTH, 0);
     memset(tree + TREE_COUNTS, 0, TREE_ROOT - TREE_COUNTS);
-    put_u64(tree + TREE_ROOT, NO_ROOT);
+    put_word(tree + TREE_ROOT, NO_ROOT);
 }
 
 /* Both say the same, so a copy does not depend on one of them. */
@@ -206,13 +201,13 @@ static enum dueq_status write_metas(struct copying *copying, uint64_t root)
     for (uint64_t i = 0; i < METAS; i++) {
         uint8_t *meta = out + i * size + PAGE_HEADER;
 
-        put_u64(out + i * size, i);
-        put_u16(out + i * size + 10, PAGE_META);
+        put_word(out + i * size, i);
+        put_u16(out + i * size + PAGE_KIND, PAGE_META);
         memcpy(meta, shown, META_SIZE);
         empty_tree(meta + META_FREE);
-        put_u64(meta + META_MAIN + TREE_ROOT, root);
-        put_u64(meta + META_LAST_PAGE, copying->next - 1);
-        put_u64(meta + META_TXNID, i == txnid % METAS ? txnid : txnid - 1);
+        put_word(meta + META_MAIN + TREE_ROOT, root);
+        put_word(meta + META_LAST_PAGE, copying->next - 1);
+        put_word(meta + META_TXNID, i == txnid % METAS ? txnid : txnid - 1);
     }
     return write_at(copying, out, METAS * size, 0);
 }

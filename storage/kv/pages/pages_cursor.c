@@ -33,8 +33,8 @@ static enum dueq_status look_at_key(struct pages *pages, const uint8_t *leaf, un
     if (index >= page_count(leaf))
         return DUEQ_OK;
     node = page_node_at(leaf, index);
-    if (!(node.flags & NODE_BIG) || (page_u64(node.value) <= pages->meta.last_page &&
-                                     pages_has_bit(pages->sound, page_u64(node.value))))
+    if (!(node.flags & NODE_BIG) || (page_word(node.value) <= pages->meta.last_page &&
+                                     pages_has_bit(pages->sound, page_word(node.value))))
         return DUEQ_OK;
     return page_value_large(pages, &node, &value);
 }

@@ -4,9 +4,7 @@
 
 #include "storage/kv/pages/page_layout.h"
 #include "storage/kv/pages/pages.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "storage/xxh3.h"
 
 enum {
     PAGES_READ_STEP = 65536,
@@ -30,9 +28,8 @@ struct pages {
     const struct dueq_io *io;
     int fd;
     const uint8_t *map;
-    uint64_t map_bytes;
-    size_t page_size;
-    bool for_writer;
+    size_t map_bytes, page_size;
+    bool owns_map, for_writer;
     struct page_meta meta;   /* of the transaction that is shown; txnid 0: none yet */
     uint8_t *sound, *unused; /* a bit for each page: checked; on the list of free pages */
     size_t bits;             /* in each */
@@ -61,6 +58,9 @@ enum dueq_status pages_unreadable(struct pages *pages, uint64_t page, int error)
 /* 0, or errno; EILSEQ: the file is shorter. */
 int pages_read_file(const struct dueq_io *io, int fd, uint64_t offset, uint8_t *bytes,
                     size_t size);
+
+/* Makes a bit in `sound` and `unused` for each page of pages->meta. False: out of memory. */
+bool pages_make_bits(struct pages *pages);
 
 /* Bytes of sliced values that may be checked; NULL: no limit. */
 static inline size_t *pages_allowance(const struct pages *pages)

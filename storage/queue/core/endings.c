@@ -1,8 +1,6 @@
 #include "storage/kv/kv.h"
 #include "storage/queue/core/queue_state.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "storage/xxh3.h"
 
 #include <assert.h>
 #include <stdlib.h>

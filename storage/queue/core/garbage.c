@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY,   TABLE_STATE, TABLE_SCHEDULE,
-                                 TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT};
+static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY,   TABLE_STATE,  TABLE_SCHEDULE,
+                                 TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT, TABLE_GROUP,
+                                 TABLE_TURN,  TABLE_EVENT};
 
 static struct kv_key mark_key(void)
 {

@@ -3,9 +3,7 @@
 #include "storage/bytes.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "storage/xxh3.h"
 
 enum {
     STEPS_AT_ONCE = 1000, /* some 200 us */

@@ -1,9 +1,7 @@
 #include "storage/bytes.h"
 #include "storage/kv/kv.h"
 #include "storage/queue/core/queue_state.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "storage/xxh3.h"
 
 #include <assert.h>
 
@@ -22,6 +20,8 @@ static enum dueq_status load_body(struct queue *queue, struct topic *topic, uint
 
     if (status == DUEQ_OK && !job_record_read_body(record, ret_body))
         status = DUEQ_CORRUPT;
+    if (status == DUEQ_OK)
+        ret_body->group_id = groups_number(queue, ret_body->group);
     return status;
 }
 
@@ -52,6 +52,16 @@ enum dueq_status job_load_state(struct queue *queue, struct topic *topic, uint64
     return load_state(queue, topic, seq, KV_ALL_LEVELS, ret_state);
 }
 
+/* Changes of the job follow, which may not fail for its group. */
+static enum dueq_status load_group(struct queue *queue, struct topic *topic, struct job *job)
+{
+    job->state.weight = job->body.weight;
+    if (topic->groups == 0 || (job->state.group == 0 && topic->parked == 0) ||
+        job_has_ended(job))
+        return DUEQ_OK;
+    return groups_load(queue, topic, job->state.group);
+}
+
 /* The body of a job tells whether there is one. The state of a job is never written before its
  * body: while that is only in memory, a state that is not there is not searched on the disk. */
 enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq,
@@ -65,10 +75,11 @@ enum dueq_status job_load(struct queue *queue, struct topic *topic, uint64_t seq
     ret_job->seq = seq;
     status = load_state(queue, topic, seq, levels, &ret_job->state);
     ret_job->moved = status == DUEQ_OK;
-    if (status != DUEQ_NOTFOUND)
-        return status;
-    ret_job->state = job_record_first_state(&ret_job->body);
-    return DUEQ_OK;
+    if (status == DUEQ_NOTFOUND) {
+        ret_job->state = job_record_first_state(&ret_job->body);
+        status = DUEQ_OK;
+    }
+    return status == DUEQ_OK ? load_group(queue, topic, ret_job) : status;
 }
 
 static bool has_texts(const struct job_state *state)
@@ -88,8 +99,12 @@ void job_save_state(struct queue *queue, struct topic *topic, struct job *job)
     memcpy(queue->state, bytes, record.size);
     kv_put(queue->kv, queue_key_job(&key, TABLE_STATE, topic->id, job->seq), record,
            !job->moved);
-    if (has_texts(&job->state))
+    if (has_texts(&job->state)) {
+        int64_t weight = job->state.weight;
+
         job_record_read_state(record, &job->state);
+        job->state.weight = weight;
+    }
     job->moved = true;
 }
 
@@ -167,6 +182,8 @@ enum dueq_status job_load_follow_up(struct queue *queue, struct topic *topic, ui
     if (status == DUEQ_NOTFOUND ||
         (status == DUEQ_OK && !job_record_read_body(record, ret_body)))
         return DUEQ_CORRUPT;
+    if (status == DUEQ_OK)
+        ret_body->group_id = groups_number(queue, ret_body->group);
     return status;
 }
 
@@ -182,11 +199,14 @@ void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
 /* The id goes first: it lies in a record that goes. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 {
+    uint64_t claimed = topic->claimed;
+
     forget_bytes(queue, topic, job_bytes(queue, topic, job));
     if (job->body.id.size > 0)
         id_index_del(&queue->ids, topic->id, job->body.id);
     queue_note_end(queue, topic, job->seq, DUEQ_END_GONE);
     schedule_remove(queue, topic, &job->state, job->seq);
+    schedule_freed(queue, topic, claimed);
     drop_ttl(queue, topic, &job->state, job->seq);
     if (job->state.followed)
         job_drop_follow_up(queue, topic, job->seq);
@@ -219,7 +239,8 @@ enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct
                                 struct job_state state, struct dueq_time time)
 {
     struct job_state old = job->state;
-    enum dueq_status status = schedule_reserve(topic, &state, time);
+    uint64_t claimed = topic->claimed;
+    enum dueq_status status = schedule_reserve(queue, topic, &state, time);
 
     if (status != DUEQ_OK)
         return status;
@@ -227,10 +248,14 @@ enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct
         state.error.size = DUEQ_ERROR_MAX;
     if (state.progress.size > DUEQ_PROGRESS_MAX)
         state.progress.size = DUEQ_PROGRESS_MAX;
+    state.holds = state.holds && state.state == PHASE_PENDING;
     job->state = state;
     job_save_state(queue, topic, job);
+    groups_begin(queue);
     schedule_remove(queue, topic, &old, job->seq);
     schedule_add(queue, topic, &job->state, job->seq, time);
+    groups_end(queue);
+    schedule_freed(queue, topic, claimed);
     move_ttl(queue, topic, &old, job);
     return DUEQ_OK;
 }
@@ -242,18 +267,22 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
 {
     struct job_state state = job_record_first_state(body);
     int64_t first_end = state.expires;
-    enum dueq_status status = schedule_reserve(topic, &state, time);
+    uint64_t claimed = topic->claimed;
+    enum dueq_status status = schedule_reserve(queue, topic, &state, time);
 
     state.expires = job_record_ttl_end(body, queue_clock_of(queue, body->clock, body->due));
     if (status != DUEQ_OK)
         return status;
     queue_count_bytes(queue, topic, job_bytes(queue, topic, job), body->body.size);
+    groups_begin(queue);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, &job->state, job->seq);
     if (job->moved)
         del_record(queue, topic, TABLE_STATE, job->seq);
     job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
     schedule_add(queue, topic, &state, job->seq, time);
+    groups_end(queue);
+    schedule_freed(queue, topic, claimed);
     if (state.expires != DUEQ_NEVER)
         job_put_ttl(queue, topic, job->seq, state.expires);
     job->body = *body;
@@ -304,8 +333,10 @@ enum dueq_status job_take_follow_up(struct queue *queue, struct topic *topic, st
 enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, struct job *job,
                                    struct dueq_time time)
 {
+    uint64_t before = topic->ring.next;
     enum dueq_status status = DUEQ_OK;
 
+    queue_note_event(queue, topic, job, DUEQ_EVENT_CANCELLED);
     if (job->state.followed)
         status = job_take_follow_up(queue, topic, job, time);
     else {
@@ -314,6 +345,8 @@ enum dueq_status job_end_cancelled(struct queue *queue, struct topic *topic, str
     }
     if (status == DUEQ_OK)
         QUEUE_COUNT(queue, topic, cancelled);
+    else
+        queue_forget_events(queue, topic, before);
     return status;
 }
 

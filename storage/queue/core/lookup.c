@@ -141,6 +141,8 @@ void lookup_show(struct queue *queue, struct topic *topic, const struct job *job
     ret_job->pushed = job->body.pushed;
     ret_job->ttl = job->body.ttl;
     ret_job->window = job->body.window;
+    ret_job->group = job->body.group;
+    ret_job->weight = job->body.weight;
     ret_job->has_result = false;
     ret_job->result = dueq_slice(NULL, 0);
     show_state(queue, &job->state, time, ret_job);

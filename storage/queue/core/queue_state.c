@@ -59,24 +59,43 @@ static struct kv_key timeline_key(void)
     return key;
 }
 
-static enum dueq_status load_timeline(struct queue *queue)
+struct dueq_slice queue_timeline_key(struct kv_key *key)
+{
+    *key = timeline_key();
+    return kv_key_slice(key);
+}
+
+bool queue_read_ahead(struct dueq_slice value, int64_t *ret_ahead)
+{
+    if (value.size != TIMELINE_SIZE)
+        return false;
+    *ret_ahead = (int64_t)bytes_read_u64(value.data);
+    return true;
+}
+
+enum dueq_status queue_read_timeline(struct kv *kv, struct dueq_timeline *ret_line)
 {
     struct kv_key key = timeline_key();
     struct dueq_slice value;
-    enum dueq_status status = kv_get(queue->kv, kv_key_slice(&key), &value);
+    enum dueq_status status = kv_get(kv, kv_key_slice(&key), &value);
     const uint8_t *at = value.data;
 
-    if (status == DUEQ_NOTFOUND)
-        return DUEQ_OK;
-    if (status == DUEQ_OK && value.size != TIMELINE_SIZE)
-        return DUEQ_CORRUPT;
     if (status != DUEQ_OK)
         return status;
-    queue->timeline.ahead = (int64_t)bytes_read_u64(at);
-    queue->timeline.since_boot = (int64_t)bytes_read_u64(at + 8);
-    memcpy(queue->timeline.boot, at + 16, DUEQ_BOOT_SIZE);
-    queue->has_timeline = true;
+    if (value.size != TIMELINE_SIZE)
+        return DUEQ_CORRUPT;
+    ret_line->ahead = (int64_t)bytes_read_u64(at);
+    ret_line->since_boot = (int64_t)bytes_read_u64(at + 8);
+    memcpy(ret_line->boot, at + 16, DUEQ_BOOT_SIZE);
     return DUEQ_OK;
+}
+
+static enum dueq_status load_timeline(struct queue *queue)
+{
+    enum dueq_status status = queue_read_timeline(queue->kv, &queue->timeline);
+
+    queue->has_timeline = status == DUEQ_OK;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
 static void put_timeline(struct queue *queue)
@@ -121,12 +140,17 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
     id_index_init(&queue->ids, queue->kv, kv_memtable_limit(queue->kv) / 4);
     queue->now = safe_time_clamp(time.now);
     queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;
+    queue->latencies.limit = latencies_limit(kv_memtable_limit(queue->kv));
     queue->defaults = (struct dueq_defaults){
         .lease = 60000, .retries = 20, .crashes = 3, .backoff = 1000, .backoff_max = 3600000};
     wheel_init(&queue->wheel, queue->now);
     status = load_timeline(queue);
     if (status == DUEQ_OK)
         status = settings_load(queue);
+    if (status == DUEQ_OK)
+        status = rings_load(queue);
+    if (status == DUEQ_OK)
+        status = crons_load(queue);
     return status == DUEQ_OK ? topics_load(queue) : status;
 }
 
@@ -152,8 +176,10 @@ void queue_free(struct queue *queue)
     if (queue == NULL)
         return;
     endings_free(queue);
+    events_want(queue, false);
     topics_release(queue);
     settings_release(queue);
+    crons_release(&queue->crons);
     id_index_release(&queue->ids);
     kv_cursor_free(queue->cursor);
     free(queue);

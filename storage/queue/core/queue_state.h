@@ -5,17 +5,21 @@
 
 #include "storage/kv/kv.h"
 #include "storage/queue/core/counters.h"
+#include "storage/queue/core/cron_store.h"
 #include "storage/queue/core/endings.h"
+#include "storage/queue/core/job_events.h"
 #include "storage/queue/core/garbage.h"
+#include "storage/queue/core/groups.h"
 #include "storage/queue/record/given_id.h"
 #include "storage/queue/core/id_index.h"
 #include "storage/queue/core/job.h"
+#include "storage/queue/core/latencies.h"
 #include "storage/queue/core/lookup.h"
 #include "storage/queue/core/schedule.h"
 #include "storage/queue/core/settings.h"
 #include "storage/queue/core/topic_sweep.h"
 #include "storage/queue/core/topics.h"
-#include "storage/stats.h"
+#include "storage/spans.h"
 
 #define HASH_NONFATAL_OOM 1 /* a library does not exit: hh.tbl is NULL then */
 #include <uthash.h>
@@ -42,6 +46,7 @@ struct queue {
     uint64_t bytes;                  /* of the bodies in all topics */
     struct dueq_topic_stats totals;  /* of all topics; only its totals are used */
     struct dueq_spans spans[DUEQ_SPANS];
+    struct latencies latencies;
     struct wheel wheel;
     int64_t now;                   /* the greatest time given, ms */
     int64_t offset;                /* wall - now, ms, rounded down */
@@ -51,7 +56,17 @@ struct queue {
     struct garbage garbage;
     struct id_index ids;
     struct endings endings;
-    char id[GIVEN_ID_SIZE];                  /* given to the job pushed last */
+    struct events events;
+    struct topic *ring_news; /* in order (utlist): see rings_next */
+    bool rings_watched;
+    size_t ring_scopes; /* how many of the scopes ask for a ring of events */
+    struct crons crons;
+    struct group_cache group;
+    unsigned parked;        /* jobs that claims have parked since the last commit */
+    uint64_t claim_steps;   /* that they have taken since then (pick.c) */
+    uint64_t rate_refusals; /* claims that found the bucket of their topic empty */
+    uint64_t rate_releases; /* groups that were looked at when their time had come */
+    char id[GIVEN_ID_SIZE]; /* given to the job pushed last */
     uint8_t state[JOB_RECORD_STATE_MAX];     /* record of the state written last */
     uint8_t history[JOB_RECORD_HISTORY_MAX]; /* of that state */
     int64_t steps[DUEQ_STEPS_MAX];           /* of the job returned last */
@@ -83,8 +98,14 @@ struct dueq_time queue_time(struct queue *queue, struct dueq_time time);
 /* The last time that was given. */
 struct dueq_time queue_last_time(const struct queue *queue);
 
+/* The one that a key space has. DUEQ_NOTFOUND; DUEQ_CORRUPT. */
+enum dueq_status queue_read_timeline(struct kv *kv, struct dueq_timeline *ret_line);
 bool queue_get_timeline(const struct queue *queue, struct dueq_timeline *ret_line);
 void queue_keep_timeline(struct queue *queue, const struct dueq_timeline *line);
+/* Of its record: the key, which lives in *key, and the time line's `ahead`. False: malformed.
+ */
+struct dueq_slice queue_timeline_key(struct kv_key *key);
+bool queue_read_ahead(struct dueq_slice value, int64_t *ret_ahead);
 void queue_get_defaults(const struct queue *queue, struct dueq_defaults *ret_defaults);
 void queue_set_defaults(struct queue *queue, const struct dueq_defaults *defaults);
 enum dueq_status queue_next_signal(struct queue *queue, struct dueq_slice *ret_topic);
@@ -115,13 +136,40 @@ static inline int64_t queue_wall_of(const struct queue *queue, uint8_t clock, in
 /* Counts a time of `ms`; a clock that was set back makes none less than 0. O(1). */
 static inline void queue_note_span(struct queue *queue, enum dueq_span span, int64_t ms)
 {
-    struct dueq_spans *spans = &queue->spans[span];
-    uint64_t length = ms > 0 ? (uint64_t)ms : 0;
-    unsigned bucket = length <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(length - 1);
+    spans_note(&queue->spans[span], ms > 0 ? (uint64_t)ms : 0);
+}
 
-    spans->buckets[bucket < DUEQ_SPAN_BUCKETS ? bucket : DUEQ_SPAN_BUCKETS - 1]++;
-    spans->count++;
-    spans->sum += length;
+/* Does any topic keep its events? */
+static inline bool queue_has_rings(const struct queue *queue)
+{
+#ifdef DUEQ_SMALL /* rings_none.c */
+    (void)queue;
+    return false;
+#else
+    return queue->ring_scopes > 0;
+#endif
+}
+
+/* Does anybody want to know what happens to jobs? */
+static inline bool queue_notes_events(const struct queue *queue)
+{
+    return queue->events.wanted || queue_has_rings(queue);
+}
+
+/* Notes what has happened to the job, when somebody listens or the topic keeps it. O(1), or
+ * O(log n). */
+static inline void queue_note_event(struct queue *queue, struct topic *topic,
+                                    const struct job *job, enum dueq_event_type type)
+{
+    if (queue_notes_events(queue))
+        events_note(queue, topic, job, type);
+}
+
+/* The change failed before which the topic's ring ended at `next`: nothing has happened. */
+static inline void queue_forget_events(struct queue *queue, struct topic *topic, uint64_t next)
+{
+    if (queue_has_rings(queue) && topic->ring.next != next)
+        rings_take_back(queue, topic, next);
 }
 
 /* Tells who watches the job that it has ended, unless they were told. O(1). */

@@ -145,9 +145,14 @@ static enum dueq_status find_delayed(struct queue *queue, const struct kv_key *p
                           budget, ret_position);
 }
 
-static enum dueq_status count_forward(struct queue *queue, const struct kv_key *prefix,
-                                      struct lane *lane, struct position until,
-                                      unsigned *budget, uint64_t *moved)
+static void pay(unsigned steps, unsigned *budget)
+{
+    *budget -= steps < *budget ? steps : *budget;
+}
+
+static enum dueq_status count_forward(struct queue *queue, struct topic *topic,
+                                      const struct kv_key *prefix, struct lane *lane,
+                                      struct position until, unsigned *budget, uint64_t *moved)
 {
     struct position at;
     enum dueq_status status = find_delayed(queue, prefix, lane, budget, &at);
@@ -161,6 +166,8 @@ static enum dueq_status count_forward(struct queue *queue, const struct kv_key *
         lane->ready++;
         queue->jobs.ready++;
         queue_note_span(queue, DUEQ_SPAN_LATE, until.due - at.due);
+        if (queue_notes_events(queue))
+            pay(events_note_due(queue, topic, at.seq), budget);
         ++*moved;
         status = next_position(queue, prefix, budget, &at);
     }
@@ -215,7 +222,7 @@ enum dueq_status schedule_count(struct queue *queue, struct topic *topic, struct
         status = count_backward(queue, &prefix, lane, until, budget);
     if (status == DUEQ_OK && !position_before(until, lane->counted) &&
         lane->next_due <= until.due)
-        status = count_forward(queue, &prefix, lane, until, budget, moved);
+        status = count_forward(queue, topic, &prefix, lane, until, budget, moved);
     return status;
 }
 
@@ -259,7 +266,7 @@ int64_t schedule_dead_end(struct queue *queue, struct topic *topic)
 
 int64_t schedule_next_event(struct queue *queue, struct topic *topic)
 {
-    int64_t dead_end = schedule_dead_end(queue, topic);
+    int64_t dead_end = schedule_dead_end(queue, topic), permit = rates_next_event(queue, topic);
     int64_t next = topic->next_lease.due < topic->next_ttl.due ? topic->next_lease.due
                                                                : topic->next_ttl.due;
 
@@ -267,6 +274,10 @@ int64_t schedule_next_event(struct queue *queue, struct topic *topic)
         next = topic->next_done.due;
     if (dead_end < next)
         next = dead_end;
+    if (BUCKETS_KNOWN && topic->groups > 0 && topic->first_permit < permit)
+        permit = topic->first_permit;
+    if (permit < next)
+        next = permit;
     if (topic->paused != 0 && topic->paused_until < next)
         next = topic->paused_until;
     for (size_t i = 0; i < topic->lane_count; i++) {
@@ -320,11 +331,14 @@ static void count_out(struct queue *queue, struct topic *topic, const struct job
         lane->head = position_after(position);
 }
 
-enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
-                                  struct dueq_time time)
+enum dueq_status schedule_reserve(struct queue *queue, struct topic *topic,
+                                  const struct job_state *state, struct dueq_time time)
 {
-    if (state->state != PHASE_PENDING)
-        return DUEQ_OK;
+    enum dueq_status status =
+        state->group == 0 ? DUEQ_OK : groups_load(queue, topic, state->group);
+
+    if (status != DUEQ_OK || state->state != PHASE_PENDING)
+        return status;
     return topic_lane(topic, state->priority, state->clock, time) == NULL ? DUEQ_NOMEM
                                                                           : DUEQ_OK;
 }
@@ -334,6 +348,8 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
 {
     struct kv_key key;
 
+    if (groups_add(queue, topic, state, seq, time))
+        return;
     switch (state->state) {
     case PHASE_PENDING:
         count_in(queue, topic, state, seq, time);
@@ -364,11 +380,46 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
     queue_mark_dirty(queue, topic);
 }
 
+uint64_t schedule_most_claimed(struct queue *queue, struct topic *topic)
+{
+    int64_t most = settings_number(queue, topic, DUEQ_SET_CONCURRENCY, DUEQ_DEFAULT);
+
+    return most == DUEQ_DEFAULT ? UINT64_MAX : (uint64_t)most;
+}
+
+void schedule_freed(struct queue *queue, struct topic *topic, uint64_t before)
+{
+    uint64_t most;
+
+    if (before <= topic->claimed && !topic->refused)
+        return;
+    most = schedule_most_claimed(queue, topic);
+    if ((before >= most || topic->refused) && topic->claimed < most) {
+        topic->refused = false;
+        queue_signal(queue, topic);
+    }
+}
+
+void schedule_park(struct queue *queue, struct topic *topic, const struct job_state *state,
+                   uint64_t seq)
+{
+    struct job_state parked = *state;
+    struct kv_key key;
+
+    parked.clock = CLOCK_QUEUE;
+    parked.due = queue_clock_of(queue, state->clock, state->due);
+    count_out(queue, topic, state, seq);
+    kv_del(queue->kv, entry_key(&key, topic, state, seq));
+    groups_park(queue, topic, &parked, seq);
+}
+
 void schedule_remove(struct queue *queue, struct topic *topic, const struct job_state *state,
                      uint64_t seq)
 {
     struct kv_key key;
 
+    if (groups_remove(queue, topic, state, seq))
+        return;
     switch (state->state) {
     case PHASE_PENDING:
         count_out(queue, topic, state, seq);

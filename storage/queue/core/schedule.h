@@ -21,15 +21,27 @@ static inline int64_t schedule_time(const struct job_state *state)
     return state->state == PHASE_DONE ? state->expires : state->due;
 }
 
-/* Makes room for an entry of that state, so that schedule_add cannot fail. DUEQ_NOMEM. */
-enum dueq_status schedule_reserve(struct topic *topic, const struct job_state *state,
-                                  struct dueq_time time);
+/* Makes room for an entry of that state, so that schedule_add cannot fail. DUEQ_NOMEM;
+ * DUEQ_CORRUPT, DUEQ_IO: its group cannot be read. */
+enum dueq_status schedule_reserve(struct queue *queue, struct topic *topic,
+                                  const struct job_state *state, struct dueq_time time);
 /* Adds the job's entry and counts it; schedule_reserve comes before. */
 void schedule_add(struct queue *queue, struct topic *topic, const struct job_state *state,
                   uint64_t seq, struct dueq_time time);
 /* Removes the job's entry. state: the one that the entry was added with. */
 void schedule_remove(struct queue *queue, struct topic *topic, const struct job_state *state,
                      uint64_t seq);
+
+/* How many jobs of the topic may be claimed at a time; UINT64_MAX: any number. O(1). */
+uint64_t schedule_most_claimed(struct queue *queue, struct topic *topic);
+/* So many jobs of the topic were claimed before: wakes claims when the limit has a place again.
+ */
+void schedule_freed(struct queue *queue, struct topic *topic, uint64_t before);
+
+/* The entry of a pending job that is due moves from its lane to the list of its group, where it
+ * is on the queue's clock. */
+void schedule_park(struct queue *queue, struct topic *topic, const struct job_state *state,
+                   uint64_t seq);
 
 /* The first entry of the lane that is due. DUEQ_NOTFOUND: none is. */
 enum dueq_status schedule_first(struct queue *queue, struct topic *topic, struct lane *lane,

@@ -5,12 +5,11 @@
 #include "storage/kv/room.h"
 #include "storage/queue/core/queue_state.h"
 #include "storage/queue/record/numbers.h"
+#include "storage/xxh3.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum {
     RECORD_VERSION = 1,
@@ -108,7 +107,7 @@ static const uint8_t *read_dead_topic(const uint8_t *at, const uint8_t *end,
     return at + settings->dead_topic_size;
 }
 
-static bool read_record(struct dueq_slice record, struct dueq_settings *ret_settings)
+bool settings_read(struct dueq_slice record, struct dueq_settings *ret_settings)
 {
     const uint8_t *at = record.data, *end = at + record.size;
 
@@ -178,13 +177,19 @@ static bool sets_durability(const struct scope *scope)
     return scope->settings.numbers[DUEQ_SET_DURABILITY] != DUEQ_DEFAULT;
 }
 
+static bool asks_for_ring(const struct scope *scope)
+{
+    return scope->settings.numbers[DUEQ_SET_EVENTS] > 0;
+}
+
 /* The change itself is always synced at once: so is then what was written before. */
 static void replace(struct queue *queue, struct scope *scope,
                     const struct dueq_settings *settings)
 {
-    bool did = sets_durability(scope);
+    bool did = sets_durability(scope), asked = asks_for_ring(scope);
 
     scope->settings = *settings;
+    queue->ring_scopes += (size_t)asks_for_ring(scope) - (size_t)asked;
     queue->durable_scopes += (size_t)sets_durability(scope) - (size_t)did;
     if (did || sets_durability(scope))
         queue->asked |= ASKS_ALWAYS;
@@ -234,7 +239,8 @@ static void drop(struct queue *queue, struct dueq_slice name)
 
 /* ---- which scope sets what */
 
-/* What belongs to a backoff comes from one scope: from the first that sets its kind. */
+/* What belongs to a backoff, or to a rate, comes from one scope: from the first that sets its
+ * kind. */
 static bool sets(const struct scope *scope, unsigned setting)
 {
     const struct dueq_settings *settings = &scope->settings;
@@ -243,6 +249,8 @@ static bool sets(const struct scope *scope, unsigned setting)
         return settings->dead_topic_size > 0;
     if (setting >= DUEQ_SET_BACKOFF && setting <= DUEQ_SET_JITTER)
         return settings->step_count > 0 || settings->numbers[DUEQ_SET_BACKOFF] != DUEQ_DEFAULT;
+    if (BUCKETS_KNOWN && setting >= DUEQ_SET_RATE && setting <= DUEQ_SET_GROUP_RATE_BURST)
+        setting = setting < DUEQ_SET_GROUP_RATE ? DUEQ_SET_RATE : DUEQ_SET_GROUP_RATE;
     return settings->numbers[setting] != DUEQ_DEFAULT;
 }
 
@@ -405,7 +413,12 @@ static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settin
             return false;
     return settings->numbers[DUEQ_SET_JITTER] <= 100 &&
            settings->numbers[DUEQ_SET_DURABILITY] <= DUEQ_SYNC_INTERVAL &&
-           !sends_to_itself(scope, settings);
+           settings->numbers[DUEQ_SET_GROUP_MODE] <= DUEQ_GROUP_CAP(DUEQ_CAP_MAX) &&
+           settings->numbers[DUEQ_SET_GROUP_ON_FAILURE] <= DUEQ_GROUP_PASS &&
+           settings->numbers[DUEQ_SET_GROUP_CONCURRENCY] <= DUEQ_CAP_MAX &&
+           settings->numbers[DUEQ_SET_GROUP_CONCURRENCY] != 0 &&
+           settings->numbers[DUEQ_SET_EVENTS] <= rings_most() &&
+           rates_check(settings) == DUEQ_OK && !sends_to_itself(scope, settings);
 }
 
 enum dueq_status settings_put(struct queue *queue, struct dueq_slice scope,
@@ -478,9 +491,14 @@ static enum dueq_status load_scope(struct queue *queue)
 {
     struct dueq_slice key = kv_cursor_key(queue->cursor);
     struct dueq_settings settings;
+    enum dueq_status status;
 
-    if (key.size > 1 + DUEQ_NAME_MAX || !read_record(kv_cursor_value(queue->cursor), &settings))
+    if (key.size > 1 + DUEQ_NAME_MAX ||
+        !settings_read(kv_cursor_value(queue->cursor), &settings))
         return DUEQ_CORRUPT;
+    status = rates_check(&settings);
+    if (status != DUEQ_OK)
+        return status;
     return keep(queue, dueq_slice((const uint8_t *)key.data + 1, key.size - 1), &settings);
 }
 

@@ -14,6 +14,8 @@ struct queue;
 struct scope;
 struct topic;
 
+/* Reads the record of a scope. False: it is none. */
+bool settings_read(struct dueq_slice record, struct dueq_settings *ret_settings);
 /* Loads all scopes. */
 enum dueq_status settings_load(struct queue *queue);
 /* Frees the memory of all scopes; saves nothing. */

@@ -1,6 +1,7 @@
 #include "storage/queue/core/topic.h"
 
 #include "storage/bytes.h"
+#include "storage/queue/record/safe_time.h"
 
 #include <stdlib.h>
 
@@ -12,6 +13,8 @@ struct topic *topic_new(uint64_t id)
         return NULL;
     topic->id = id;
     topic->next_seq = topic->next_token = 1;
+    topic->first_turn.head.position.due = INT64_MIN;
+    topic->first_permit = DUEQ_NEVER;
     topic->next_lease = topic->next_ttl = topic->next_done = topic->next_dead = POSITION_NEVER;
     return topic;
 }
@@ -87,8 +90,11 @@ void topic_drop_empty_lanes(struct topic *topic)
 
 struct job_counts topic_counts(const struct topic *topic)
 {
-    struct job_counts counts = {
-        .claimed = topic->claimed, .dead = topic->dead, .done = topic->done};
+    struct job_counts counts = {.pending = topic->parked,
+                                .ready = topic->parked,
+                                .claimed = topic->claimed,
+                                .dead = topic->dead,
+                                .done = topic->done};
 
     for (size_t i = 0; i < topic->lane_count; i++) {
         counts.pending += topic->lanes[i].pending;
@@ -126,8 +132,14 @@ void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stat
 enum {
     TOPIC_VERSION = 3,
     FLAG_LOOKALIKES = 1,
-    FLAG_BOUND = 2 /* of the first bound; the others follow */
+    FLAG_BOUND = 2,                           /* of the first bound; the others follow */
+    FLAG_GROUPS = FLAG_BOUND << TOPIC_BOUNDS, /* its numbers follow the bounds */
+    FLAG_BUCKET = 2 * FLAG_GROUPS,            /* it follows those */
+    FLAG_RING = 2 * FLAG_BUCKET,              /* likewise */
+    FLAGS_KNOWN = ((1 + BUCKETS_KNOWN) * FLAG_BUCKET - 1) | FLAG_RING
 };
+
+enum { CLAIMED_NUMBER = 3 };
 
 /* The numbers at the head of the record, in order. */
 static void list_numbers(struct topic *topic, uint64_t **numbers)
@@ -166,6 +178,48 @@ static struct position *bound_of(struct topic *topic, int bound)
     return all[bound];
 }
 
+static void list_group_numbers(struct topic *topic, uint64_t **numbers)
+{
+    uint64_t *const all[TOPIC_GROUP_NUMBERS] = {&topic->groups, &topic->parked, &topic->turn,
+                                                &topic->group_rules};
+
+    memcpy(numbers, all, sizeof(all));
+}
+
+static uint8_t *write_groups(uint8_t *at, struct topic *topic)
+{
+    uint64_t *numbers[TOPIC_GROUP_NUMBERS];
+
+    list_group_numbers(topic, numbers);
+    for (int i = 0; i < TOPIC_GROUP_NUMBERS; i++)
+        at = numbers_write(at, (int64_t)*numbers[i]);
+    return at;
+}
+
+static uint8_t *write_bucket(uint8_t *at, const struct bucket *bucket)
+{
+    at = numbers_write(at, bucket->full);
+    return numbers_write(at, bucket->part);
+}
+
+static void list_ring_numbers(struct topic *topic, uint64_t **numbers)
+{
+    uint64_t *const all[TOPIC_RING_NUMBERS] = {&topic->ring.begin, &topic->ring.first,
+                                               &topic->ring.next};
+
+    memcpy(numbers, all, sizeof(all));
+}
+
+static uint8_t *write_ring(uint8_t *at, struct topic *topic)
+{
+    uint64_t *numbers[TOPIC_RING_NUMBERS];
+
+    list_ring_numbers(topic, numbers);
+    for (int i = 0; i < TOPIC_RING_NUMBERS; i++)
+        at = numbers_write(at, (int64_t)*numbers[i]);
+    return at;
+}
+
 static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
 {
     int64_t due = lane->counted.due;
@@ -195,6 +249,20 @@ size_t topic_write(struct topic *topic, uint8_t *bytes)
             bytes[1] |= (uint8_t)(FLAG_BOUND << i);
             at = numbers_write(at, bound_of(topic, i)->due);
         }
+    if (topic->groups > 0) {
+        bytes[1] |= FLAG_GROUPS;
+        at = write_groups(at, topic);
+    } else {
+        topic->turn = 0; /* without groups nobody's turn is known */
+    }
+    if (!bucket_is_full(&topic->bucket)) {
+        bytes[1] |= FLAG_BUCKET;
+        at = write_bucket(at, &topic->bucket);
+    }
+    if (topic->ring.next > 0) {
+        bytes[1] |= FLAG_RING;
+        at = write_ring(at, topic);
+    }
     at = numbers_write(at, (int64_t)topic->lane_count);
     for (size_t i = 0; i < topic->lane_count; i++)
         at = write_lane(at, &topic->lanes[i]);
@@ -257,6 +325,51 @@ static const uint8_t *read_bounds(struct topic *topic, uint8_t flags, const uint
     return at;
 }
 
+static const uint8_t *read_groups(struct topic *topic, uint8_t flags, const uint8_t *at,
+                                  const uint8_t *end)
+{
+    uint64_t *numbers[TOPIC_GROUP_NUMBERS];
+
+    list_group_numbers(topic, numbers);
+    for (int i = 0; i < TOPIC_GROUP_NUMBERS; i++) {
+        *numbers[i] = 0;
+        if (flags & FLAG_GROUPS)
+            at = numbers_read(at, end, (int64_t *)numbers[i]);
+    }
+    return at;
+}
+
+static const uint8_t *read_bucket(struct topic *topic, uint8_t flags, const uint8_t *at,
+                                  const uint8_t *end)
+{
+    topic->bucket = (struct bucket){0, 0};
+    if (BUCKETS_KNOWN && (flags & FLAG_BUCKET)) {
+        at = numbers_read(at, end, &topic->bucket.full);
+        at = numbers_read(at, end, &topic->bucket.part);
+    }
+    return !BUCKETS_KNOWN || bucket_is_sound(&topic->bucket) ? at : NULL;
+}
+
+static bool is_ring(const struct ring *ring)
+{
+    return ring->begin <= ring->first && ring->first <= ring->next &&
+           ring->next <= (uint64_t)SAFE_TIME_MAX;
+}
+
+static const uint8_t *read_ring(struct topic *topic, uint8_t flags, const uint8_t *at,
+                                const uint8_t *end)
+{
+    uint64_t *numbers[TOPIC_RING_NUMBERS];
+
+    topic->ring = (struct ring){0, 0, 0};
+    if (!(flags & FLAG_RING))
+        return at;
+    list_ring_numbers(topic, numbers);
+    for (int i = 0; i < TOPIC_RING_NUMBERS; i++)
+        at = numbers_read(at, end, (int64_t *)numbers[i]);
+    return is_ring(&topic->ring) ? at : NULL;
+}
+
 static enum dueq_status read_record(struct topic *topic, const uint8_t *at, const uint8_t *end)
 {
     uint8_t flags = at[1];
@@ -265,8 +378,11 @@ static enum dueq_status read_record(struct topic *topic, const uint8_t *at, cons
     topic->lookalikes = (flags & FLAG_LOOKALIKES) != 0;
     at = read_numbers(topic, at + 2, end);
     at = read_bounds(topic, flags, at, end);
+    at = read_groups(topic, flags, at, end);
+    at = read_bucket(topic, flags, at, end);
+    at = read_ring(topic, flags, at, end);
     at = numbers_read(at, end, &count);
-    if (at == NULL || count < 0 || count > TOPIC_LANES_MAX)
+    if (at == NULL || count < 0 || count > TOPIC_LANES_MAX || (flags & ~FLAGS_KNOWN) != 0)
         return DUEQ_CORRUPT;
     if (make_lanes(topic, (size_t)count) != DUEQ_OK)
         return DUEQ_NOMEM;
@@ -342,6 +458,9 @@ static enum dueq_status read_old(struct topic *topic, struct dueq_slice record)
     for (size_t i = 0; i < count; i++)
         at = read_old_lane(at, &topic->lanes[i]);
     bound_old(topic);
+    topic->groups = topic->parked = topic->turn = topic->group_rules = 0;
+    topic->bucket = (struct bucket){0, 0};
+    topic->ring = (struct ring){0, 0, 0};
     return DUEQ_OK;
 }
 
@@ -372,10 +491,23 @@ uint64_t topic_read_id(struct dueq_slice record)
     return numbers_read(bytes + 2, bytes + record.size, &id) == NULL ? 0 : (uint64_t)id;
 }
 
+uint64_t topic_read_claimed(struct dueq_slice record)
+{
+    const uint8_t *bytes = record.data, *at = bytes + 2;
+    int64_t number = 0;
+
+    if (!is_present(record))
+        return 1;
+    for (int i = 0; i <= CLAIMED_NUMBER && at != NULL; i++)
+        at = numbers_read(at, bytes + record.size, &number);
+    return at == NULL ? 1 : (uint64_t)number;
+}
+
 enum dueq_status topic_read(struct topic *topic, struct dueq_slice record)
 {
     const uint8_t *bytes = record.data;
 
+    topic->first_permit = SAFE_TIME_MIN;
     return is_present(record) ? read_record(topic, bytes, bytes + record.size)
                               : read_old(topic, record);
 }

@@ -3,9 +3,11 @@
 #ifndef DUEQ_TOPIC_H
 #define DUEQ_TOPIC_H
 
+#include "storage/queue/record/group_record.h"
 #include "storage/queue/record/job_record.h"
 #include "storage/queue/record/numbers.h"
 #include "storage/queue/record/position.h"
+#include "storage/queue/core/rings.h"
 #include "storage/queue/core/topic_table.h"
 #include "storage/queue/record/queue_key.h"
 
@@ -23,7 +25,12 @@ struct job_counts {
     uint64_t pending, ready, claimed, dead, done; /* ready: of the pending */
 };
 
+#define GROUP_RULES_MIXED                                                                      \
+    UINT64_MAX /* topic.group_rules: some groups by these, some by those */
+
 enum { TOPIC_PAUSED_IN = 1, TOPIC_PAUSED_OUT = 2 };
+
+struct topic_latencies;
 
 struct topic {
     struct topic_entry *entry; /* its name and timer */
@@ -40,20 +47,36 @@ struct topic {
     /* No lease, no ttl ends before, no done job is to be removed before, no dead job has died
      * before: ticks start here. */
     struct position next_lease, next_ttl, next_done, next_dead;
+    /* Of groups.h: their records, jobs in their lists, the clock of their turns, and by which
+     * rules they were judged. */
+    uint64_t groups, parked, turn, group_rules;
+    struct ring ring;               /* of events */
+    struct group_record first_turn; /* no group's turn comes before; in RAM only */
+    int64_t first_permit;           /* no group is to be looked at before; in RAM only */
+    struct bucket bucket;           /* see rates.h */
+    struct {
+        bool runs;
+        uint64_t rules, next;
+    } follow;          /* a change of the rules: the next group to be judged anew */
     bool purging;      /* and: */
     uint64_t purged;   /* jobs that the purge has removed */
     int64_t purged_at; /* its last call, on the queue's clock */
     struct {
         int64_t jobs, bytes;
-    } adding;        /* by the batch that is being planned; else 0 */
-    bool lookalikes; /* a caller has pushed ids that look like the store's own */
-    bool put_off;    /* a claim ran out of steps: the next tick signals the topic */
+    } adding;           /* by the batch that is being planned; else 0 */
+    bool lookalikes;    /* a caller has pushed ids that look like the store's own */
+    bool refused;       /* a claim found as many jobs claimed as may be */
+    bool awaits_permit; /* a claim found the bucket empty */
+    bool put_off;       /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
-    bool unsaved; /* its record counts less as ready, or has earlier bounds */
-    bool fresh;   /* made in this batch: it has no record yet */
+    bool unsaved;   /* its record counts less as ready, or has earlier bounds */
+    bool fresh;     /* made in this batch: it has no record yet */
+    bool ring_news; /* see rings_next */
+    struct topic *ring_next, *ring_prev;
     struct topic *dirty_next, *signal_next, *signal_prev;
-    struct dueq_watch *watches; /* of its jobs, see endings.h; NULL: none */
-    struct topic *next, *prev;  /* among those without jobs, when is_empty, or those awake */
+    struct topic_latencies *latencies; /* see latencies.h; NULL: they are to be looked up */
+    struct dueq_watch *watches;        /* of its jobs, see endings.h; NULL: none */
+    struct topic *next, *prev; /* among those without jobs, when is_empty, or those awake */
     bool is_empty;
 };
 
@@ -80,7 +103,11 @@ enum {
     TOPIC_LANES_MAX = 2 * 256,
     TOPIC_NUMBERS = 20,
     TOPIC_BOUNDS = 4,
-    TOPIC_HEAD_MAX = 2 + (TOPIC_NUMBERS + TOPIC_BOUNDS + 1) * NUMBERS_MAX,
+    TOPIC_GROUP_NUMBERS = 4,
+    TOPIC_RING_NUMBERS = 3,
+    TOPIC_HEAD_MAX =
+        2 + (TOPIC_NUMBERS + TOPIC_BOUNDS + TOPIC_GROUP_NUMBERS + 2 + TOPIC_RING_NUMBERS + 1) *
+                NUMBERS_MAX,
     TOPIC_LANE_MAX = 2 + 5 * NUMBERS_MAX,
     TOPIC_RECORD_MAX = TOPIC_HEAD_MAX + TOPIC_LANES_MAX * TOPIC_LANE_MAX
 };
@@ -88,6 +115,8 @@ enum {
 size_t topic_write(struct topic *topic, uint8_t *bytes);
 /* The id in a record; 0: malformed. */
 uint64_t topic_read_id(struct dueq_slice record);
+/* How many jobs are claimed; of old versions, which do not tell it as cheaply: 1. */
+uint64_t topic_read_claimed(struct dueq_slice record);
 /* True: it is of version 1, which does not know the bytes of the bodies. */
 bool topic_lacks_bytes(struct dueq_slice record);
 /* topic: as topic_new returned it, or read before. All but its entry and its lists is as the

@@ -1,8 +1,7 @@
 #include "storage/queue/core/topic_table.h"
+#include "storage/xxh3.h"
 
 #include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { SHRINKS = 4 }; /* with each removal, from four times as many buckets as entries on */
 

@@ -25,7 +25,10 @@ struct topic_entry {
 
 enum {
     TOPIC_FOLLOWS_WALL = 1, /* a step of the wall clock changes its next event */
-    TOPIC_HAS_DEAD = 2      /* a change of settings changes its next event */
+    TOPIC_HAS_DEAD = 2,     /* a change of settings changes its next event */
+    TOPIC_HAS_GROUPS = 4,   /* likewise */
+    TOPIC_REFUSED = 8,      /* a change of settings may let claims find jobs */
+    TOPIC_HAS_EVENTS = 16   /* a change of settings may make its ring smaller */
 };
 
 enum { TOPIC_TABLE_SEGMENTS = 32, TOPIC_TABLE_LEAST = 64 /* buckets */ };

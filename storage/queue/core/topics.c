@@ -26,7 +26,13 @@ static struct dueq_slice name_key(struct kv_key *key, struct dueq_slice name)
 bool topics_has_jobs(const struct topic *topic)
 {
     return topic->lane_count > 0 || topic->claimed > 0 || topic->dead > 0 || topic->done > 0 ||
-           topic->paused != 0;
+           topic->paused != 0 || topic->parked > 0 || topic->groups > 0 ||
+           topic->ring.next > topic->ring.first;
+}
+
+bool topics_is_needed(const struct topic *topic)
+{
+    return topics_has_jobs(topic) || !bucket_is_full(&topic->bucket);
 }
 
 static void list(struct queue *queue, struct topic *topic, bool is_empty)
@@ -70,6 +76,8 @@ static enum dueq_status read_awake(struct queue *queue, struct topic_entry *entr
         topic_free(topic);
         return status;
     }
+    counters_raise(queue, &topic->next_seq, &topic->next_token);
+    rings_raise(topic, counters_floor(queue));
     topic->unsaved = topic_record_is_old(record);
     topics_adopt(queue, entry, topic, false);
     return DUEQ_OK;
@@ -96,7 +104,13 @@ enum dueq_status topics_wake(struct queue *queue, struct topic_entry *entry,
 
 uint8_t topics_flags(const struct topic *topic)
 {
-    uint8_t flags = topic->dead > 0 ? TOPIC_HAS_DEAD : 0;
+    uint8_t flags =
+        (uint8_t)((topic->dead > 0 ? TOPIC_HAS_DEAD : 0) |
+                  (topic->groups > 0 ? TOPIC_HAS_GROUPS : 0) |
+                  (topic->ring.next > topic->ring.first ? TOPIC_HAS_EVENTS : 0) |
+                  (topic->refused || topic->awaits_permit || !bucket_is_full(&topic->bucket)
+                       ? TOPIC_REFUSED
+                       : 0));
 
     for (size_t i = 0; i < topic->lane_count; i++)
         if (topic->lanes[i].clock == CLOCK_WALL)
@@ -162,6 +176,11 @@ enum dueq_status topics_open(struct queue *queue, struct dueq_slice name,
 
 /* ---- dropping */
 
+uint64_t topics_most_token(const struct topic *topic)
+{
+    return topic->ring.next > topic->next_token ? topic->ring.next : topic->next_token;
+}
+
 /* Should there be one of that name again, it gives no token or id for the second time. */
 static void outlive(struct counters *counters, uint64_t next_seq, uint64_t next_token)
 {
@@ -178,11 +197,13 @@ static void drop(struct queue *queue, struct topic *topic)
     struct kv_key key;
 
     kv_del(queue->kv, name_key(&key, topic_name(topic)));
-    outlive(&queue->counters, topic->next_seq, topic->next_token);
+    outlive(&queue->counters, topic->next_seq, topics_most_token(topic));
     topic_add_totals(&queue->counters.totals, &topic->totals);
     queue_unsignal(queue, topic);
+    rings_unwatch(queue, topic);
     wheel_cancel(&queue->wheel, &topic->entry->timer);
     endings_end_topic(queue, topic);
+    latencies_drop(queue, topic);
     unlist(queue, topic);
     topic_table_remove(&queue->topics, topic->entry);
     topic_free(topic);
@@ -201,7 +222,9 @@ static void save_topic(struct queue *queue, struct topic *topic)
            dueq_slice(bytes, topic_write(topic, bytes)), false);
     topic->unsaved = topic->fresh = false;
     unlist(queue, topic);
-    list(queue, topic, !topics_has_jobs(topic)); /* its lanes are there for their jobs only */
+    list(queue, topic, !topics_is_needed(topic)); /* its lanes are there for their jobs only */
+    if (BUCKETS_KNOWN)
+        queue_event_at(queue, topic, rates_next_event(queue, topic));
 }
 
 void topics_save(struct queue *queue)
@@ -218,7 +241,8 @@ void topics_save(struct queue *queue)
 /* A signal, a put-off claim and a watch are in RAM only. */
 static bool may_sleep(const struct topic *topic)
 {
-    return !topic->signalled && !topic->put_off && topic->watches == NULL;
+    return !topic->signalled && !topic->ring_news && !topic->put_off && !topic->refused &&
+           !topic->awaits_permit && topic->watches == NULL;
 }
 
 static bool has_room(struct queue *queue, const struct topic *topic)
@@ -235,6 +259,7 @@ static void put_to_sleep(struct queue *queue, struct topic *topic)
         save_topic(queue, topic);
     entry->flags = topics_flags(topic);
     entry->topic = NULL;
+    latencies_rest(topic);
     unlist(queue, topic);
     topic_free(topic);
 }
@@ -273,6 +298,8 @@ static void put_some_to_sleep(struct queue *queue)
 
 void topics_prepare_commit(struct queue *queue)
 {
+    queue->parked = 0;
+    queue->claim_steps = 0;
     topics_save(queue);
     while (queue->empty_count > queue->empty_kept)
         drop(queue, queue->empty);
@@ -298,6 +325,7 @@ void topics_take_back(struct queue *queue, struct topic *topic)
         return;
     forget_change(queue, topic);
     queue_unsignal(queue, topic);
+    rings_unwatch(queue, topic);
     wheel_cancel(&queue->wheel, &topic->entry->timer);
     unlist(queue, topic);
     topic_table_remove(&queue->topics, topic->entry);
@@ -364,9 +392,10 @@ static void forget_topics(struct queue *queue)
     queue->topics = (struct topic_table){.seed = kv_seed(queue->kv)};
     wheel_init(&queue->wheel, queue->wheel.now);
     queue->sweep.any = false;
+    latencies_release(queue);
     queue->jobs = (struct job_counts){0, 0, 0, 0, 0};
     queue->bytes = 0;
-    queue->dirty = queue->signals = queue->empty = queue->awake = NULL;
+    queue->dirty = queue->signals = queue->empty = queue->awake = queue->ring_news = NULL;
     queue->empty_count = queue->awake_count = 0;
 }
 
@@ -397,42 +426,85 @@ void topics_flush(struct queue *queue)
 
 /* ---- in order. Topics pushed to in this turn are in the directory before they are on disk. */
 
-/* The name at the cursor, in the memory of its topic. DUEQ_NOTFOUND: the topic is flushed. */
-static enum dueq_status name_here(struct queue *queue, struct dueq_slice *ret_name)
+/* The entry of the name at the cursor. DUEQ_NOTFOUND: the topic is flushed. */
+static enum dueq_status entry_here(struct queue *queue, const struct topic_entry **ret_entry)
 {
     struct dueq_slice key = kv_cursor_key(queue->cursor);
-    const struct topic_entry *entry = topic_table_find(
-        &queue->topics, dueq_slice((const uint8_t *)key.data + 1, key.size - 1));
 
-    if (entry != NULL) {
-        *ret_name = topic_entry_name(entry);
+    *ret_entry = topic_table_find(&queue->topics,
+                                  dueq_slice((const uint8_t *)key.data + 1, key.size - 1));
+    if (*ret_entry != NULL)
         return DUEQ_OK;
-    }
     return topic_read_id(kv_cursor_value(queue->cursor)) < queue->counters.first_topic
                ? DUEQ_NOTFOUND
                : DUEQ_CORRUPT;
 }
 
-enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
-                                   struct dueq_slice *ret_name)
+/* Topics of this batch are on disk too, so that all are met in order. */
+static enum dueq_status seek_after(struct queue *queue, struct dueq_slice after)
 {
-    struct kv_key table, key;
-    enum dueq_status status;
+    struct kv_key key;
 
     topics_save(queue);
     settings_note_use_of_all(queue);
-    kv_key_start(&table, TABLE_TOPIC);
     name_key(&key, after);
     key.bytes[key.size++] = 0; /* the least name above; below any when `after` is empty */
-    for (status = kv_cursor_seek(queue->cursor, kv_key_slice(&key)); status == DUEQ_OK;
-         status = kv_cursor_next(queue->cursor)) {
-        if (!kv_key_begins(kv_cursor_key(queue->cursor), &table))
-            return DUEQ_NOTFOUND;
-        status = name_here(queue, ret_name);
+    return kv_cursor_seek(queue->cursor, kv_key_slice(&key));
+}
+
+/* DUEQ_NOTFOUND: no names are left. */
+static enum dueq_status check_here(struct queue *queue, enum dueq_status status)
+{
+    struct kv_key table;
+
+    kv_key_start(&table, TABLE_TOPIC);
+    return status == DUEQ_OK && !kv_key_begins(kv_cursor_key(queue->cursor), &table)
+               ? DUEQ_NOTFOUND
+               : status;
+}
+
+enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
+                                   struct dueq_slice *ret_name)
+{
+    enum dueq_status status = check_here(queue, seek_after(queue, after));
+    const struct topic_entry *entry;
+
+    while (status == DUEQ_OK) {
+        status = entry_here(queue, &entry);
+        if (status == DUEQ_OK)
+            *ret_name = topic_entry_name(entry);
         if (status != DUEQ_NOTFOUND)
             return status;
+        status = check_here(queue, kv_cursor_next(queue->cursor));
     }
     return status;
+}
+
+static bool has_claims(const struct topic_entry *entry, struct dueq_slice record)
+{
+    return (entry->topic == NULL ? topic_read_claimed(record) : entry->topic->claimed) > 0;
+}
+
+/* One that sleeps is not woken: its record tells. */
+enum dueq_status queue_claimed_topic_after(struct queue *queue, struct dueq_slice after,
+                                           unsigned *budget, struct dueq_slice *ret_name)
+{
+    enum dueq_status status = check_here(queue, seek_after(queue, after));
+    const struct topic_entry *entry;
+
+    *ret_name = after;
+    while (status == DUEQ_OK && *budget > 0) {
+        status = entry_here(queue, &entry);
+        if (status == DUEQ_OK) {
+            --*budget;
+            *ret_name = topic_entry_name(entry);
+            if (has_claims(entry, kv_cursor_value(queue->cursor)))
+                return DUEQ_OK;
+        }
+        if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+            status = check_here(queue, kv_cursor_next(queue->cursor));
+    }
+    return status == DUEQ_OK ? DUEQ_BUSY : status;
 }
 
 size_t queue_topic_count(const struct queue *queue)

@@ -52,8 +52,12 @@ void topics_rest(struct queue *queue, struct topic_entry *entry);
 /* The topic is awake from now on. */
 void topics_adopt(struct queue *queue, struct topic_entry *entry, struct topic *topic,
                   bool is_empty);
+/* The next token of a topic that takes its place, which gives no number of an event twice. */
+uint64_t topics_most_token(const struct topic *topic);
 /* False: nothing but its totals would be lost with it. */
 bool topics_has_jobs(const struct topic *topic);
+/* Has it any, or a bucket that is not full? If not, it may go. */
+bool topics_is_needed(const struct topic *topic);
 /* TOPIC_*, those that matter to an entry. */
 uint8_t topics_flags(const struct topic *topic);
 /* See queue_event_at. */
@@ -63,6 +67,8 @@ void topics_event_at(struct queue *queue, struct topic_entry *entry, int64_t at)
 
 enum dueq_status queue_topic_after(struct queue *queue, struct dueq_slice after,
                                    struct dueq_slice *ret_name);
+enum dueq_status queue_claimed_topic_after(struct queue *queue, struct dueq_slice after,
+                                           unsigned *budget, struct dueq_slice *ret_name);
 size_t queue_topic_count(const struct queue *queue);
 
 #endif

@@ -49,8 +49,8 @@ static void count_in(struct queue *queue, const struct topic *topic)
     topic_add_totals(&queue->totals, &topic->totals);
     if (topic->next_seq > queue->most_seq)
         queue->most_seq = topic->next_seq;
-    if (topic->next_token > queue->most_token)
-        queue->most_token = topic->next_token;
+    if (topics_most_token(topic) > queue->most_token)
+        queue->most_token = topics_most_token(topic);
 }
 
 /* ---- one topic: it is read, counted, and stays asleep when it can */
@@ -72,10 +72,14 @@ static bool counted_too_far(const struct queue *queue, const struct topic *topic
     return false;
 }
 
-/* With settings of dead jobs the first tick looks: here it would be O(scopes) for each. */
+/* With settings of dead jobs or groups the first tick looks: here it would be O(scopes) for
+ * each. No settings are read: the next topic may be read into the same place. */
 static int64_t first_event(struct queue *queue, struct topic *topic)
 {
-    if (counted_too_far(queue, topic) || (topic->dead > 0 && queue->scopes != NULL))
+    if (counted_too_far(queue, topic) ||
+        ((topic->dead > 0 || topic->groups > 0) && queue->scopes != NULL) ||
+        topic->group_rules != 0 || !bucket_is_full(&topic->bucket) ||
+        topic->ring.next > topic->ring.first)
         return SAFE_TIME_MIN;
     return schedule_next_event(queue, topic);
 }
@@ -83,12 +87,22 @@ static int64_t first_event(struct queue *queue, struct topic *topic)
 static enum dueq_status read_topic(struct loader *loader, struct topic_entry *entry,
                                    struct dueq_slice record)
 {
+    struct topic *topic;
+    enum dueq_status status;
+
     if (loader->topic == NULL)
         loader->topic = topic_new(0);
-    if (loader->topic == NULL)
+    topic = loader->topic;
+    if (topic == NULL)
         return DUEQ_NOMEM;
-    loader->topic->entry = entry;
-    return topic_read(loader->topic, record);
+    topic->entry = entry;
+    topic->settings_epoch = 0; /* that of the topic before, should it have been asked for */
+    status = topic_read(topic, record);
+    if (status == DUEQ_OK)
+        counters_raise(loader->queue, &topic->next_seq, &topic->next_token);
+    if (status == DUEQ_OK)
+        rings_raise(topic, counters_floor(loader->queue));
+    return status;
 }
 
 static void keep(struct loader *loader, struct topic_entry *entry, bool lacks_bytes)
@@ -99,9 +113,9 @@ static void keep(struct loader *loader, struct topic_entry *entry, bool lacks_by
     count_in(queue, topic);
     topics_event_at(queue, entry, first_event(queue, topic));
     entry->flags = topics_flags(topic);
-    if (topics_has_jobs(topic) && !lacks_bytes)
+    if (topics_is_needed(topic) && !lacks_bytes)
         return;
-    topics_adopt(queue, entry, topic, !topics_has_jobs(topic));
+    topics_adopt(queue, entry, topic, !topics_is_needed(topic));
     if (lacks_bytes)
         queue_mark_dirty(queue, topic);
     loader->topic = NULL;

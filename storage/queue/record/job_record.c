@@ -1,5 +1,7 @@
 #include "storage/queue/record/job_record.h"
 
+#include "storage/bytes.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -13,8 +15,13 @@ enum {
     FLAG_EXPIRES = 8,
     FLAG_TEXTS = 16,
     FLAG_WINDOWED = 32,
+    FLAG_GROUPED = 64,
+    FLAGS_KNOWN = 127,
+    HOLDS = 1, /* of the group */
     THROTTLE = 1,
-    STRIPPED = 2
+    STRIPPED = 2,
+    GROUPED = 4,
+    OPTIONS_KNOWN = THROTTLE | STRIPPED | GROUPED
 };
 
 /* ---- body */
@@ -23,22 +30,44 @@ static bool has_options(const struct job_body *body)
 {
     return body->crashes != DUEQ_DEFAULT || body->jitter != DUEQ_DEFAULT ||
            body->window != DUEQ_DEFAULT || body->step_count > 0 || body->throttle ||
-           body->stripped;
+           body->stripped || body->group.size > 0;
 }
 
-/* Two bytes of size, flags, numbers. */
+static uint8_t *write_group(uint8_t *at, const struct job_body *body)
+{
+    assert(body->group.size <= DUEQ_NAME_MAX);
+    at = numbers_write(at, body->weight);
+    *at++ = (uint8_t)body->group.size;
+    memcpy(at, body->group.data, body->group.size);
+    return at + body->group.size;
+}
+
+static const uint8_t *read_group(const uint8_t *at, const uint8_t *stop,
+                                 struct job_body *ret_body)
+{
+    at = numbers_read(at, stop, &ret_body->weight);
+    if (at == NULL || stop - at < 1 || *at == 0 || stop - at < 1 + *at)
+        return NULL;
+    ret_body->group = dueq_slice(at + 1, *at);
+    return at + 1 + *at;
+}
+
+/* Two bytes of size, flags, numbers, the group. */
 static uint8_t *write_options(uint8_t *start, const struct job_body *body)
 {
     uint8_t *at = start + 2;
 
     assert(body->step_count <= DUEQ_STEPS_MAX);
-    *at++ = (uint8_t)((body->throttle ? THROTTLE : 0) | (body->stripped ? STRIPPED : 0));
+    *at++ = (uint8_t)((body->throttle ? THROTTLE : 0) | (body->stripped ? STRIPPED : 0) |
+                      (body->group.size > 0 ? GROUPED : 0));
     at = numbers_write(at, body->crashes);
     at = numbers_write(at, body->jitter);
     at = numbers_write(at, body->window);
     at = numbers_write(at, (int64_t)body->step_count);
     for (size_t i = 0; i < body->step_count; i++)
         at = numbers_write(at, body->steps[i]);
+    if (body->group.size > 0)
+        at = write_group(at, body);
     start[0] = (uint8_t)((size_t)(at - start - 2) >> 8);
     start[1] = (uint8_t)(at - start - 2);
     return at;
@@ -50,14 +79,16 @@ static const uint8_t *read_options(const uint8_t *at, const uint8_t *end,
 {
     const uint8_t *stop;
     int64_t count = 0;
+    uint8_t flags;
 
     if (at == NULL || end - at < 3 || end - at < 2 + ((at[0] << 8) | at[1]))
         return NULL;
     stop = at + 2 + ((at[0] << 8) | at[1]);
-    if (stop - at < 3)
+    if (stop - at < 3 || (at[2] & ~OPTIONS_KNOWN) != 0)
         return NULL;
-    ret_body->throttle = (at[2] & THROTTLE) != 0;
-    ret_body->stripped = (at[2] & STRIPPED) != 0;
+    flags = at[2];
+    ret_body->throttle = (flags & THROTTLE) != 0;
+    ret_body->stripped = (flags & STRIPPED) != 0;
     at = numbers_read(at + 3, stop, &ret_body->crashes);
     at = numbers_read(at, stop, &ret_body->jitter);
     at = numbers_read(at, stop, &ret_body->window);
@@ -67,6 +98,8 @@ static const uint8_t *read_options(const uint8_t *at, const uint8_t *end,
     ret_body->step_count = (size_t)count;
     for (int64_t i = 0; i < count; i++)
         at = numbers_read(at, stop, &ret_body->steps[i]);
+    if (flags & GROUPED)
+        at = read_group(at, stop, ret_body);
     return at == NULL ? NULL : stop;
 }
 
@@ -85,8 +118,8 @@ size_t job_record_write_head(uint8_t *bytes, const struct job_body *body)
     at = numbers_write(at, body->backoff_max);
     at = numbers_write(at, body->ttl);
     at = numbers_write(at, body->pushed);
-    at = numbers_write(at, body->stamp - body->pushed);
-    at = numbers_write(at, body->due - body->pushed);
+    at = numbers_write(at, numbers_less(body->stamp, body->pushed));
+    at = numbers_write(at, numbers_less(body->due, body->pushed));
     if (options)
         at = write_options(at, body);
     return (size_t)(at - bytes);
@@ -107,6 +140,9 @@ bool job_record_read_body(struct dueq_slice record, struct job_body *ret_body)
     ret_body->throttle = ret_body->stripped = false;
     ret_body->crashes = ret_body->jitter = ret_body->window = DUEQ_DEFAULT;
     ret_body->step_count = 0;
+    ret_body->group = dueq_slice(NULL, 0);
+    ret_body->group_id = 0;
+    ret_body->weight = 1;
     at = numbers_read(at + 4, end, &ret_body->lease);
     at = numbers_read(at, end, &ret_body->retries);
     at = numbers_read(at, end, &ret_body->backoff);
@@ -128,8 +164,9 @@ bool job_record_read_body(struct dueq_slice record, struct job_body *ret_body)
 
 struct job_state job_record_first_state(const struct job_body *body)
 {
-    int64_t due =
-        body->clock == CLOCK_QUEUE ? body->due : body->due - body->pushed + body->stamp;
+    int64_t due = body->clock == CLOCK_QUEUE
+                      ? body->due
+                      : numbers_add(numbers_less(body->due, body->pushed), body->stamp);
 
     return (struct job_state){.state = PHASE_PENDING,
                               .priority = body->priority,
@@ -137,6 +174,8 @@ struct job_state job_record_first_state(const struct job_body *body)
                               .due = body->due,
                               .since = body->due,
                               .size = (int64_t)body->body.size,
+                              .group = body->group_id,
+                              .weight = body->weight,
                               .expires = job_record_ttl_end(body, due)};
 }
 
@@ -179,11 +218,12 @@ static uint8_t state_flags(const struct job_state *state)
 {
     bool texts = state->worker.size > 0 || state->progress.size > 0 || state->history.size > 0;
 
-    return (
-        uint8_t)((state->token_valid ? FLAG_TOKEN_VALID : 0) |
-                 (state->cancelled ? FLAG_CANCELLED : 0) |
-                 (state->followed ? FLAG_FOLLOWED : 0) | (state->windowed ? FLAG_WINDOWED : 0) |
-                 (state->expires != DUEQ_NEVER ? FLAG_EXPIRES : 0) | (texts ? FLAG_TEXTS : 0));
+    return (uint8_t)((state->token_valid ? FLAG_TOKEN_VALID : 0) |
+                     (state->cancelled ? FLAG_CANCELLED : 0) |
+                     (state->followed ? FLAG_FOLLOWED : 0) |
+                     (state->windowed ? FLAG_WINDOWED : 0) |
+                     (state->expires != DUEQ_NEVER ? FLAG_EXPIRES : 0) |
+                     (texts ? FLAG_TEXTS : 0) | (state->group != 0 ? FLAG_GROUPED : 0));
 }
 
 size_t job_record_write_state(uint8_t *bytes, const struct job_state *state)
@@ -200,10 +240,15 @@ size_t job_record_write_state(uint8_t *bytes, const struct job_state *state)
     at = numbers_write(at, state->token);
     at = numbers_write(at, state->failures);
     at = numbers_write(at, state->crashes);
-    at = numbers_write(at, state->due - state->since);
+    at = numbers_write(at, numbers_less(state->due, state->since));
     at = numbers_write(at, state->size);
     if (flags & FLAG_EXPIRES)
         at = numbers_write(at, state->expires);
+    if (flags & FLAG_GROUPED) {
+        *at++ = state->holds ? HOLDS : 0;
+        bytes_write_u64(at, state->group);
+        at += 8;
+    }
     if (flags & FLAG_TEXTS) {
         at = write_text(at, state->worker, DUEQ_WORKER_MAX);
         at = write_text(at, state->progress, DUEQ_PROGRESS_MAX);
@@ -212,6 +257,16 @@ size_t job_record_write_state(uint8_t *bytes, const struct job_state *state)
     if (state->error.size > 0)
         memcpy(at, state->error.data, state->error.size);
     return (size_t)(at - bytes) + state->error.size;
+}
+
+static const uint8_t *read_state_group(const uint8_t *at, const uint8_t *end,
+                                       struct job_state *ret_state)
+{
+    if (at == NULL || end - at < 9 || at[0] > HOLDS)
+        return NULL;
+    ret_state->holds = at[0] == HOLDS;
+    ret_state->group = bytes_read_u64(at + 1);
+    return ret_state->group == 0 ? NULL : at + 9;
 }
 
 /* Version 1 knows claims only: each but one under way has failed. */
@@ -224,7 +279,7 @@ static const uint8_t *read_state_1(const uint8_t *at, const uint8_t *end,
     at = numbers_read(at, end, &ret_state->expires);
     if (at == NULL)
         return NULL;
-    ret_state->failures = ret_state->attempt - (ret_state->state == PHASE_CLAIMED);
+    ret_state->failures = numbers_less(ret_state->attempt, ret_state->state == PHASE_CLAIMED);
     ret_state->since = ret_state->due;
     ret_state->size = DUEQ_DEFAULT;
     return at;
@@ -243,6 +298,8 @@ static const uint8_t *read_state_2(const uint8_t *at, const uint8_t *end, uint8_
     ret_state->expires = DUEQ_NEVER;
     if (flags & FLAG_EXPIRES)
         at = numbers_read(at, end, &ret_state->expires);
+    if (flags & FLAG_GROUPED)
+        at = read_state_group(at, end, ret_state);
     if (flags & FLAG_TEXTS) {
         at = read_text(at, end, DUEQ_WORKER_MAX, &ret_state->worker);
         at = read_text(at, end, DUEQ_PROGRESS_MAX, &ret_state->progress);
@@ -259,7 +316,7 @@ bool job_record_read_state(struct dueq_slice record, struct job_state *ret_state
     uint8_t version;
 
     if (record.size < 5 || at[0] < 1 || at[0] > STATE_VERSION || at[1] > PHASE_DONE ||
-        at[4] > CLOCK_WALL)
+        (at[2] & ~FLAGS_KNOWN) != 0 || at[4] > CLOCK_WALL)
         return false;
     version = at[0];
     *ret_state = (struct job_state){.state = at[1],
@@ -296,17 +353,21 @@ static const uint8_t *read_attempt(const uint8_t *at, const uint8_t *end,
     return at + 2 + at[1];
 }
 
-static size_t count_attempts(struct dueq_slice history, const uint8_t **ret_second)
+/* *ret_rest: without the first one. */
+static size_t count_attempts(struct dueq_slice history, struct dueq_slice *ret_rest)
 {
-    const uint8_t *at = history.data, *end = at + history.size;
+    const uint8_t *at = history.data, *end;
     struct dueq_attempt attempt;
     size_t count = 0;
 
-    *ret_second = end;
+    *ret_rest = dueq_slice(NULL, 0);
+    if (history.size == 0)
+        return 0;
+    end = at + history.size;
     while (at != NULL && at < end) {
         at = read_attempt(at, end, &attempt);
         if (count++ == 0 && at != NULL)
-            *ret_second = at;
+            *ret_rest = dueq_slice(at, (size_t)(end - at));
     }
     return count;
 }
@@ -314,12 +375,12 @@ static size_t count_attempts(struct dueq_slice history, const uint8_t **ret_seco
 struct dueq_slice job_record_append_attempt(uint8_t *bytes, struct dueq_slice history,
                                             const struct dueq_attempt *attempt)
 {
-    const uint8_t *end = (const uint8_t *)history.data + history.size, *second;
+    struct dueq_slice rest;
     uint8_t *at = bytes;
 
     assert(attempt->worker.size <= DUEQ_WORKER_MAX);
-    if (count_attempts(history, &second) >= DUEQ_ATTEMPTS_KEPT)
-        history = dueq_slice(second, (size_t)(end - second));
+    if (count_attempts(history, &rest) >= DUEQ_ATTEMPTS_KEPT)
+        history = rest;
     if (history.size > 0)
         memcpy(at, history.data, history.size);
     at += history.size;
@@ -334,9 +395,12 @@ struct dueq_slice job_record_append_attempt(uint8_t *bytes, struct dueq_slice hi
 
 struct dueq_slice job_record_forget_crash(struct dueq_slice history)
 {
-    const uint8_t *at = history.data, *end = at + history.size, *last = at;
+    const uint8_t *at = history.data, *last = at, *end;
     struct dueq_attempt attempt = {.outcome = DUEQ_FAILED};
 
+    if (history.size == 0)
+        return history;
+    end = at + history.size;
     while (at != NULL && at < end) {
         last = at;
         at = read_attempt(at, end, &attempt);
@@ -349,9 +413,12 @@ struct dueq_slice job_record_forget_crash(struct dueq_slice history)
 size_t dueq_job_attempts(const struct dueq_job *job,
                          struct dueq_attempt ret_attempts[DUEQ_ATTEMPTS_KEPT])
 {
-    const uint8_t *at = job->history.data, *end = at + job->history.size;
+    const uint8_t *at = job->history.data, *end;
     size_t count = 0;
 
+    if (job->history.size == 0)
+        return 0;
+    end = at + job->history.size;
     while (at != NULL && at < end && count < DUEQ_ATTEMPTS_KEPT) {
         at = read_attempt(at, end, &ret_attempts[count]);
         count += at != NULL;

@@ -19,6 +19,9 @@ enum job_phase { PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD, PHASE_DONE };
 struct job_body {
     struct dueq_slice id; /* size 0: given by the store, made of stamp and seq */
     struct dueq_slice body;
+    struct dueq_slice group; /* size 0: none */
+    uint64_t group_id;       /* its number (groups.h), no part of the record; 0: none */
+    int64_t weight;          /* of the group's turn that it takes */
     uint8_t priority;
     uint8_t clock; /* that `due` is on */
     bool throttle; /* the window counts from the push */
@@ -38,6 +41,9 @@ struct job_state {
     bool cancelled;   /* claimed, and not to be tried again */
     bool followed;    /* claimed, and a follow-up waits for the end of the claim */
     bool windowed;    /* the body has a window; known from the first claim on */
+    bool holds;       /* pending after a failure, and the others of its group wait for it */
+    uint64_t group;   /* number of the body's group; 0: none */
+    int64_t weight;   /* that of the body, no part of the record */
     uint8_t priority;
     uint8_t clock;
     int64_t due;   /* pending: due; claimed: end of the lease; dead, done: since when */
@@ -51,9 +57,10 @@ struct job_state {
 
 enum {
     JOB_RECORD_HISTORY_MAX = DUEQ_ATTEMPTS_KEPT * (2 * NUMBERS_MAX + 2 + DUEQ_WORKER_MAX),
-    JOB_RECORD_HEAD_MAX = 4 + 8 * NUMBERS_MAX + 2 + (5 + DUEQ_STEPS_MAX) * (NUMBERS_MAX + 1),
-    JOB_RECORD_STATE_MAX = 5 + 8 * NUMBERS_MAX + 3 * 2 + DUEQ_WORKER_MAX + DUEQ_PROGRESS_MAX +
-                           JOB_RECORD_HISTORY_MAX + DUEQ_ERROR_MAX
+    JOB_RECORD_HEAD_MAX = 4 + 8 * NUMBERS_MAX + 2 + (5 + DUEQ_STEPS_MAX) * (NUMBERS_MAX + 1) +
+                          NUMBERS_MAX + 1 + DUEQ_NAME_MAX,
+    JOB_RECORD_STATE_MAX = 5 + 8 * NUMBERS_MAX + 9 + 3 * 2 + DUEQ_WORKER_MAX +
+                           DUEQ_PROGRESS_MAX + JOB_RECORD_HISTORY_MAX + DUEQ_ERROR_MAX
 };
 
 /* Writes what comes before id and body; returns its size. */

@@ -1,8 +1,6 @@
 #include "storage/queue/record/queue_key.h"
 #include "storage/bytes.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "storage/xxh3.h"
 
 struct dueq_slice queue_key_topic(struct kv_key *key, uint8_t table, uint64_t topic)
 {
@@ -45,6 +43,20 @@ struct dueq_slice queue_key_lane(struct kv_key *key, uint64_t topic, uint8_t pri
     queue_key_class(key, topic, CLASS_PENDING);
     kv_key_u8(key, priority);
     kv_key_u8(key, clock);
+    return kv_key_slice(key);
+}
+
+struct dueq_slice queue_key_parked(struct kv_key *key, uint64_t topic, uint64_t group)
+{
+    queue_key_class(key, topic, CLASS_PARKED);
+    kv_key_u64(key, group);
+    return kv_key_slice(key);
+}
+
+struct dueq_slice queue_key_group(struct kv_key *key, uint64_t topic, uint64_t group)
+{
+    queue_key_topic(key, TABLE_GROUP, topic);
+    kv_key_u64(key, group);
     return kv_key_slice(key);
 }
 

@@ -8,9 +8,13 @@
 /* The tables: first byte of a key. Those of storage/keys are lower case. */
 enum {
     TABLE_BODY = 'B',   /* topic, seq -> id, options, body; not rewritten while it is claimed */
+    TABLE_CRON = 'C',   /* name -> rule of a recurring job, with the job's body */
+    TABLE_EVENT = 'E',  /* topic, number -> event that the topic keeps */
     TABLE_FOLLOW = 'F', /* topic, seq -> body that follows the claimed one */
-    TABLE_GARBAGE = 'G', /* -> nothing; present while flushed topics still have records */
-    TABLE_META = 'M',    /* -> counters; 't' -> the caller's timeline */
+    TABLE_GARBAGE = 'G',    /* -> nothing; present while flushed topics still have records */
+    TABLE_META = 'M',       /* -> counters; 't' -> the caller's timeline */
+    TABLE_CRON_STATE = 'N', /* name -> its next time and what happened so far */
+    TABLE_TURN = 'O', /* topic, order, group -> nothing: groups that can run a parked job */
     /* Name of a topic, or pattern -> settings. Not beside bodies: a damaged one hides what is
      * absent beside it, and the opening looks for settings. */
     TABLE_SETTINGS = 'P',
@@ -18,7 +22,8 @@ enum {
     TABLE_RESULT = 'R',   /* topic, seq -> result of a done job */
     TABLE_STATE = 'S',    /* topic, seq -> state, once it differs from that of the push */
     TABLE_TOPIC = 'T',    /* name -> topic */
-    TABLE_ID = 'U'        /* topic, caller's id or its hash -> seq */
+    TABLE_ID = 'U',       /* topic, caller's id or its hash -> seq */
+    TABLE_GROUP = 'W'     /* topic, group -> what the group has (group_record.h) */
 };
 
 /* Classes of the schedule. */
@@ -27,6 +32,7 @@ enum {
     CLASS_CLAIMED = 'c', /* end of the lease, seq */
     CLASS_DEAD = 'd',    /* time of death, seq */
     CLASS_DONE = 'f',    /* when it is removed, seq */
+    CLASS_PARKED = 'g',  /* group, rank, priority, due, seq: due, and sorted by group */
     CLASS_TTL = 'x'      /* end of the ttl, seq */
 };
 
@@ -46,6 +52,10 @@ struct dueq_slice queue_key_class(struct kv_key *key, uint64_t topic, uint8_t cl
 /* The prefix of one lane: CLASS_PENDING, one priority, one clock. */
 struct dueq_slice queue_key_lane(struct kv_key *key, uint64_t topic, uint8_t priority,
                                  uint8_t clock);
+/* The prefix of the parked jobs of a group: CLASS_PARKED and the group. */
+struct dueq_slice queue_key_parked(struct kv_key *key, uint64_t topic, uint64_t group);
+/* The record of a group. */
+struct dueq_slice queue_key_group(struct kv_key *key, uint64_t topic, uint64_t group);
 /* Appends a position to the prefix of a class or lane. due: ms. */
 struct dueq_slice queue_key_add_position(struct kv_key *key, int64_t due, uint64_t seq);
 /* Reads the position that follows a prefix of `head` bytes. False: the key is malformed. */

@@ -159,6 +159,44 @@ const checks = {
             await assert.rejects(eager.get('loaded'), /LOADING/);
         assert.strictEqual(await client.get('loaded'), 'yes');
     },
+    // Elements are pushed, and others are waited for, while the server is replaced three times.
+    async upgrade() {
+        const { UPGRADE_PORT, UPGRADE_PID } = process.env;
+        if (!UPGRADE_PID)
+            return 'skip';
+        const [client, waiting] = [connect({ port: Number(UPGRADE_PORT), retryStrategy: () => 50, maxRetriesPerRequest: 20 }), connect({ port: Number(UPGRADE_PORT), retryStrategy: () => 50, maxRetriesPerRequest: 20 })];
+        const run = async () => /run_id:(\w+)/.exec(await client.info('server'))[1];
+        let ends = false, pushed = 0, waits = 0;
+        const wait = (async () => {
+            for (; !ends; waits++)
+                assert.strictEqual(await waiting.blpop('nothing', 1), null);
+        })();
+        for (let i = 0; i < 3; i++) {
+            const before = await run();
+            process.kill(Number(UPGRADE_PID), 'SIGUSR2');
+            while (await run() === before)
+                assert.strictEqual(await client.rpush('upgraded', 'x'), ++pushed);
+        }
+        ends = true;
+        await wait;
+        assert(waits > 0);
+        assert.strictEqual(await client.llen('upgraded'), pushed);
+    },
+    // commandTimeout is how long it waits for any reply; a worker has none, or a shorter BLOCK. Commands after
+    // a claim wait for it: a worker has a connection of its own.
+    async claim() {
+        if (!process.env.UPGRADE_PID)
+            return 'skip';
+        const hasty = connect({ commandTimeout: 1000 }), worker = connect();
+        assert.strictEqual(await worker.call('Q.CLAIM', 'claim', 'BLOCK', '1500ms'), null);
+        assert.strictEqual(await hasty.call('Q.CLAIM', 'claim', 'BLOCK', '100ms'), null);
+        const waiting = worker.call('Q.CLAIM', 'claim', 'BLOCK', '60s');
+        await waitFor(async () => await blockedClients(hasty) === 1);
+        const name = await hasty.call('Q.PUSH', 'claim', 'job');
+        const [[id, token, body, attempts]] = await waiting;
+        assert.deepStrictEqual([id, body, attempts], [name, 'job', 1]);
+        assert.strictEqual(await hasty.call('Q.ACK', 'claim', id, token), 1);
+    },
 };
 
 async function main() {

@@ -156,6 +156,42 @@ const checks = {
         assert.strictEqual(await client.get('tls'), large);
         assert(await refused({ socket }));
     },
+    // Elements are pushed, and others are waited for, while the server is replaced three times.
+    async upgrade() {
+        const { UPGRADE_PORT, UPGRADE_PID } = process.env;
+        if (!UPGRADE_PID)
+            return 'skip';
+        const [client, waiting] = [await connect({ socket: { port: Number(UPGRADE_PORT) } }), await connect({ socket: { port: Number(UPGRADE_PORT) } })];
+        const run = async () => /run_id:(\w+)/.exec(await client.info('server'))[1];
+        let ends = false, pushed = 0, waits = 0;
+        const wait = (async () => {
+            for (; !ends; waits++)
+                assert.strictEqual(await waiting.blPop('nothing', 1), null);
+        })();
+        for (let i = 0; i < 3; i++) {
+            const before = await run();
+            process.kill(Number(UPGRADE_PID), 'SIGUSR2');
+            while (await run() === before)
+                assert.strictEqual(await client.rPush('upgraded', 'x'), ++pushed);
+        }
+        ends = true;
+        await wait;
+        assert(waits > 0);
+        assert.strictEqual(await client.lLen('upgraded'), pushed);
+    },
+    // It waits as long as a reply takes; but commands after a claim wait for it: a worker has a client of its own.
+    async claim() {
+        if (!process.env.UPGRADE_PID)
+            return 'skip';
+        const client = await connect(), worker = await connect();
+        assert.strictEqual(await worker.sendCommand(['Q.CLAIM', 'claim', 'BLOCK', '1500ms']), null);
+        const waiting = worker.sendCommand(['Q.CLAIM', 'claim', 'BLOCK', '60s']);
+        await waitFor(async () => await blockedClients(client) === 1);
+        const name = await client.sendCommand(['Q.PUSH', 'claim', 'job']);
+        const [[id, token, body, attempts]] = await waiting;
+        assert.deepStrictEqual([id, body, attempts], [name, 'job', 1]);
+        assert.strictEqual(await client.sendCommand(['Q.ACK', 'claim', id, String(token)]), 1);
+    },
 };
 
 async function main() {

@@ -140,6 +140,37 @@ my @checks = (
         $listener->punsubscribe('n*', $hear);
         expect('PONG', $listener->ping);
     },
+    upgrade => sub {
+        my ($port, $pushed) = ($ENV{UPGRADE_PORT}, 0);
+        my $waiter = in_process(sub {
+            my $client = connect_to($port);
+            until ($client->get('upgrade-ends')) {
+                return if defined $client->blpop('nothing', 1);
+            }
+            $client->set('upgrade-waited' => 'yes');
+        });
+        my $client = connect_to($port);
+        for (1 .. 3) {
+            my $before = $client->info->{run_id};
+            kill USR2 => $ENV{UPGRADE_PID};
+            expect(++$pushed, $client->rpush('upgraded', 'x')) while $client->info->{run_id} eq $before;
+        }
+        $client->set('upgrade-ends' => 'yes');
+        wait_for(sub { ($client->get('upgrade-waited') // '') eq 'yes' });
+        end_process($waiter);
+        expect($pushed, $client->llen('upgraded'));
+    },
+    # read_timeout is how long it waits for any reply; without it as long as that takes.
+    claim => sub {
+        my ($hasty, $worker) = (connect_to($port, read_timeout => 1), connect_to($port));
+        expect('(none)', scalar $worker->__std_cmd('Q.CLAIM', 'claim', 'BLOCK', '1500ms'));
+        expect('(none)', scalar $hasty->__std_cmd('Q.CLAIM', 'claim', 'BLOCK', '100ms'));
+        my $name = $hasty->__std_cmd('Q.PUSH', 'claim', 'job', 'DELAY', '1500ms');
+        my ($job) = $worker->__std_cmd('Q.CLAIM', 'claim', 'BLOCK', '60s');
+        my ($id, $token, $body, $attempts) = @$job;
+        expect("$name job 1", "$id $body $attempts");
+        expect(1, $hasty->__std_cmd('Q.ACK', 'claim', $id, $token));
+    },
     scan => sub {
         my $client = connect_to($port);
         my @keys = map { "scan:$_" } 0 .. 499;
@@ -158,6 +189,10 @@ my @checks = (
 $| = 1;
 print "version $Redis::VERSION\n";
 while (my ($name, $check) = splice @checks, 0, 2) {
+    if ($name =~ /^(?:upgrade|claim)$/ && !$ENV{UPGRADE_PID}) {
+        print "skip $name\n";
+        next;
+    }
     next if eval { $check->(); print "ok $name\n"; 1 };
     my $why = $@ =~ s/\s+/ /gr;
     print "FAIL $name $why\n";

@@ -31,6 +31,24 @@ function scanned(callable $next): array
     return $found;
 }
 
+function upgraded(int $port): Redis
+{
+    return connect($port);
+}
+
+function run_of(Redis $client): string
+{
+    return $client->info('server')['run_id'];
+}
+
+/** OPT_READ_TIMEOUT is how long it waits for any reply; without it default_socket_timeout of PHP, 60 s. */
+function worker(float $timeout): Redis
+{
+    $client = connect();
+    $client->setOption(Redis::OPT_READ_TIMEOUT, $timeout);
+    return $client;
+}
+
 run_checks(phpversion('redis'), [
     'plain' => function () {
         $client = connect();
@@ -103,6 +121,39 @@ run_checks(phpversion('redis'), [
         wait_for(fn () => $client->publish('news', 'hello') === 1);
         wait_for(fn () => $client->get('heard') === 'news hello');
         end_process($listener);
+    },
+    'upgrade' => function () {
+        $port = (int) getenv('UPGRADE_PORT');
+        $waiter = in_process(function () use ($port) {
+            $client = upgraded($port);
+            while (!$client->get('upgrade-ends')) {
+                expect([], $client->blpop(['nothing'], 1));
+            }
+            $client->set('upgrade-waited', 'yes');
+        });
+        $client = upgraded($port);
+        $pushed = 0;
+        for ($i = 0; $i < 3; $i++) {
+            $before = run_of($client);
+            posix_kill((int) getenv('UPGRADE_PID'), SIGUSR2);
+            while (run_of($client) === $before) {
+                expect(++$pushed, $client->rpush('upgraded', 'x'));
+            }
+        }
+        $client->set('upgrade-ends', 'yes');
+        wait_for(fn () => $client->get('upgrade-waited') === 'yes');
+        end_process($waiter);
+        expect($pushed, $client->llen('upgraded'));
+    },
+    'claim' => function () {
+        $hasty = worker(1);
+        $worker = worker(-1);
+        expect(null, $worker->rawCommand('Q.CLAIM', 'claim', 'BLOCK', '1500ms') ?: null);
+        expect(null, $hasty->rawCommand('Q.CLAIM', 'claim', 'BLOCK', '100ms') ?: null);
+        $name = $hasty->rawCommand('Q.PUSH', 'claim', 'job', 'DELAY', '1500ms');
+        [[$id, $token, $body, $attempts]] = $worker->rawCommand('Q.CLAIM', 'claim', 'BLOCK', '60s');
+        expect([$name, 'job', 1], [$id, $body, $attempts]);
+        expect(1, $hasty->rawCommand('Q.ACK', 'claim', $id, $token));
     },
     'scan' => function () {
         $client = connect();

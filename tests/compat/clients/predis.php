@@ -21,6 +21,16 @@ function blocked_clients(Predis\Client $client): int
     return (int) $client->info('clients')['Clients']['blocked_clients'];
 }
 
+function upgraded(int $port): Predis\Client
+{
+    return connect(['port' => $port]);
+}
+
+function run_of(Predis\Client $client): string
+{
+    return $client->info('server')['Server']['run_id'];
+}
+
 run_checks(Predis\Client::VERSION, [
     'plain' => function () {
         $client = connect();
@@ -108,6 +118,40 @@ run_checks(Predis\Client::VERSION, [
             }
         }
         expect(['message hello', 'pmessage hello'], array_slice($seen, 2, 2));
+    },
+    'upgrade' => function () {
+        $port = (int) getenv('UPGRADE_PORT');
+        $waiter = in_process(function () use ($port) {
+            $client = upgraded($port);
+            while (!$client->get('upgrade-ends')) {
+                expect(null, $client->blpop(['nothing'], 1));
+            }
+            $client->set('upgrade-waited', 'yes');
+        });
+        $client = upgraded($port);
+        $pushed = 0;
+        for ($i = 0; $i < 3; $i++) {
+            $before = run_of($client);
+            posix_kill((int) getenv('UPGRADE_PID'), SIGUSR2);
+            while (run_of($client) === $before) {
+                expect(++$pushed, $client->rpush('upgraded', ['x']));
+            }
+        }
+        $client->set('upgrade-ends', 'yes');
+        wait_for(fn () => $client->get('upgrade-waited') === 'yes');
+        end_process($waiter);
+        expect($pushed, $client->llen('upgraded'));
+    },
+    // read_write_timeout is how long it waits for any reply; without it default_socket_timeout of PHP, 60 s.
+    'claim' => function () {
+        $hasty = connect(['read_write_timeout' => 1]);
+        $worker = connect(['read_write_timeout' => -1]);
+        expect(null, $worker->executeRaw(['Q.CLAIM', 'claim', 'BLOCK', '1500ms']));
+        expect(null, $hasty->executeRaw(['Q.CLAIM', 'claim', 'BLOCK', '100ms']));
+        $name = $hasty->executeRaw(['Q.PUSH', 'claim', 'job', 'DELAY', '1500ms']);
+        [[$id, $token, $body, $attempts]] = $worker->executeRaw(['Q.CLAIM', 'claim', 'BLOCK', '60s']);
+        expect([$name, 'job', 1], [$id, $body, $attempts]);
+        expect(1, $hasty->executeRaw(['Q.ACK', 'claim', $id, $token]));
     },
     'scan' => function () {
         $client = connect();

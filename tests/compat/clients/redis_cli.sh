@@ -122,10 +122,42 @@ check_scan() {
         expect 500 "$(cli zscan scan-zset 0 COUNT 1000 | grep -c scan:)"
 }
 
+upgraded() { redis-cli -p "$UPGRADE_PORT" "$@"; }
+
+run_of() { upgraded info server | grep run_id; }
+
+check_upgrade() {
+    local pushed=0 before
+    for _ in 1 2 3; do
+        before=$(run_of)
+        kill -USR2 "$UPGRADE_PID"
+        while [ "$(run_of)" = "$before" ]; do
+            pushed=$((pushed + 1))
+            expect "$pushed" "$(upgraded rpush upgraded x)" || return 1
+        done
+    done
+    expect "$pushed" "$(upgraded llen upgraded)"
+}
+
+# It waits as long as a reply takes.
+check_claim() {
+    expect '' "$(cli q.claim claim block 1500ms)" || return 1
+    cli q.claim claim block 60s >"$work/claimed" &
+    local waiter=$! name
+    wait_for_blocked 1 && name=$(cli q.push claim job)
+    wait "$waiter"
+    expect "$name job 1" "$(awk 'NR != 2' "$work/claimed" | xargs)" &&
+        expect 1 "$(cli q.ack claim "$name" "$(sed -n 2p "$work/claimed")")"
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 redis-cli --version | awk '{print "version", $2}'
-for name in plain password user rights database name resp3 pipeline transaction blocking pubsub scan tls; do
+for name in plain password user rights database name resp3 pipeline transaction blocking pubsub scan tls upgrade claim; do
+    if [[ "$name" =~ ^(upgrade|claim)$ ]] && [ -z "${UPGRADE_PID:-}" ]; then
+        echo "skip $name"
+        continue
+    fi
     if "check_$name" 3>"$work/why" 2>/dev/null; then
         echo "ok $name"
     else

@@ -1,6 +1,7 @@
 """A round of redis-py; see ../README.md for what the checks are and who calls this."""
 
 import os
+import signal
 import threading
 import time
 
@@ -176,11 +177,60 @@ def loading():
     assert patient.get("loaded") == b"yes"
 
 
+def runs(client):
+    """How often the server has been started: its number changes with each program."""
+    return client.info("server")["run_id"]
+
+
+def upgrade():
+    """Elements are pushed, and others are waited for, while the server is replaced three times."""
+    if "UPGRADE_PID" not in os.environ:
+        return "skip"
+    port, pushed, ends, waits, errors = int(os.environ["UPGRADE_PORT"]), 0, threading.Event(), [], []
+    client = connect(port)
+
+    def wait():
+        try:
+            while not ends.is_set():
+                waits.append(connect(port).blpop("nothing", 1))
+        except redis.RedisError as error:
+            errors.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    for _ in range(3):
+        before = runs(client)
+        os.kill(int(os.environ["UPGRADE_PID"]), signal.SIGUSR2)
+        while runs(client) == before:
+            pushed += 1
+            assert client.rpush("upgraded", "x") == pushed
+    ends.set()
+    waiting.join()
+    assert client.llen("upgraded") == pushed and waits and not any(waits) and not errors, errors
+
+
+def claim():
+    """socket_timeout is how long it waits for any reply; a worker has none, or a shorter BLOCK."""
+    if "UPGRADE_PID" not in os.environ:
+        return "skip"
+    hasty, worker = connect(socket_timeout=1), connect()
+    assert worker.execute_command("Q.CLAIM", "claim", "BLOCK", "1500ms") is None
+    assert hasty.execute_command("Q.CLAIM", "claim", "BLOCK", "100ms") is None
+    try:
+        hasty.execute_command("Q.CLAIM", "claim", "BLOCK", "60s")
+        raise AssertionError("it waited longer than its socket_timeout")
+    except redis.exceptions.TimeoutError:
+        wait_for(lambda: blocked_clients(worker) == 0)
+    name = worker.execute_command("Q.PUSH", "claim", "job")
+    [[id_, token, body, attempts]] = hasty.execute_command("Q.CLAIM", "claim", "BLOCK", "500ms")
+    assert (id_, body, attempts) == (name, b"job", 1)
+    assert worker.execute_command("Q.ACK", "claim", id_, token) == 1
+
+
 print("version", redis.__version__)
 for check in (plain, password, user, rights, database, name, pipeline, transaction, blocking, pubsub, scan,
-              tls, loading):
+              tls, loading, upgrade, claim):
     try:
-        check()
-        print("ok", check.__name__)
+        print(check() or "ok", check.__name__)
     except Exception as error:  # every failure is a line in the table
         print("FAIL", check.__name__, repr(error))

@@ -112,6 +112,38 @@ CHECKS = {
     expect ["news hello"], seen
     expect "PONG", listener.ping
   end,
+  upgrade: lambda do
+    port = ENV["UPGRADE_PORT"].to_i
+    ends = false
+    waiting = Thread.new do
+      waiter = connect(port: port)
+      expect nil, waiter.blpop("nothing", timeout: 1) until ends
+    end
+    client = connect(port: port)
+    pushed = 0
+    3.times do
+      before = client.info("server")["run_id"]
+      Process.kill("USR2", ENV["UPGRADE_PID"].to_i)
+      expect pushed += 1, client.rpush("upgraded", "x") while client.info("server")["run_id"] == before
+    end
+    ends = true
+    waiting.join
+    expect pushed, client.llen("upgraded")
+  end,
+  # read_timeout is how long it waits for any reply, 5 s; then it sends the command again, unless
+  # reconnect_attempts is 0. A worker has none (0), or a shorter BLOCK.
+  claim: lambda do
+    hasty = connect(read_timeout: 1)
+    worker = connect(read_timeout: 0)
+    expect nil, worker.call("q.claim", "claim", "block", "1500ms")
+    expect nil, hasty.call("q.claim", "claim", "block", "100ms")
+    expect true, refused? { hasty.call("q.claim", "claim", "block", "60s") }
+    wait_for { blocked_clients(worker) == 0 }
+    name = worker.call("q.push", "claim", "job")
+    (id, token, body, attempts), = worker.call("q.claim", "claim", "block", "60s")
+    expect [name, "job", 1], [id, body, attempts]
+    expect 1, worker.call("q.ack", "claim", id, token)
+  end,
   scan: lambda do
     client = connect
     keys = (0...500).map { |number| "scan:#{number}" }
@@ -138,6 +170,10 @@ end
 $stdout.sync = true
 puts "version #{Redis::VERSION}"
 CHECKS.each do |name, check|
+  if %i[upgrade claim].include?(name) && !ENV["UPGRADE_PID"]
+    puts "skip #{name}"
+    next
+  end
   check.call
   puts "ok #{name}"
 rescue StandardError => e

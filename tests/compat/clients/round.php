@@ -61,10 +61,17 @@ function end_process(int $pid): void
     pcntl_waitpid($pid, $status);
 }
 
+/** What only dueq has. */
+const OWN = ['upgrade', 'claim'];
+
 function run_checks(string $version, array $checks): void
 {
     echo "version $version\n";
     foreach ($checks as $name => $check) {
+        if (in_array($name, OWN, true) && getenv('UPGRADE_PID') === false) {
+            echo "skip $name\n";
+            continue;
+        }
         try {
             $check();
             echo "ok $name\n";

@@ -202,6 +202,21 @@ void expect_field_at(const char *file, int line, redisContext *client, const cha
     freeReplyObject(reply);
 }
 
+void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+void expect_option(redisContext *client, const char *name, const char *value)
+{
+    char pattern[256];
+    snprintf(pattern, sizeof(pattern), "[\"%s\" \"%s\"]", name, value);
+    expect(client, pattern, "CONFIG GET %s", name);
+}
+
 static redisReply *ask_type(redisContext *client, int type, const char *format, va_list values)
 {
     redisReply *reply = exchange(__FILE__, __LINE__, client, format, values);

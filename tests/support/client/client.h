@@ -43,6 +43,11 @@ void expect_silence_at(const char *file, int line, redisContext *client, int ms)
 void expect_field_at(const char *file, int line, redisContext *client, const char *name,
                      const char *pattern, const char *format, ...);
 
+/* Makes a file of the text, or replaces it. */
+void write_file(const char *path, const char *text);
+/* CONFIG GET shows this value. */
+void expect_option(redisContext *client, const char *name, const char *value);
+
 /* The reply, never NULL and never an error; the caller frees it with freeReplyObject. */
 redisReply *ask(redisContext *client, const char *format, ...);
 int64_t ask_integer(redisContext *client, const char *format, ...);

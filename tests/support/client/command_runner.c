@@ -22,13 +22,21 @@ enum { WORDS = 64, LINE_SIZE = 80 * 1024 };
 
 /* ---- set-up */
 
-static void open_store(struct command_runner *runner, const struct dueq_options *options)
+static bool try_to_open(struct command_runner *runner, const struct dueq_options *options,
+                        struct dueq_error *error)
 {
     struct server *server = &runner->server;
-    struct dueq_error error;
-    if (dueq_open(runner->dir, options, server->now, &server->store, &error) != DUEQ_OK)
-        fail_at(__FILE__, __LINE__, "%s", error.text);
+    if (dueq_open(runner->dir, options, server->now, &server->store, error) != DUEQ_OK)
+        return false;
     changes_enable(store_keys(server->store), true);
+    return true;
+}
+
+static void open_store(struct command_runner *runner, const struct dueq_options *options)
+{
+    struct dueq_error error;
+    if (!try_to_open(runner, options, &error))
+        fail_at(__FILE__, __LINE__, "%s", error.text);
 }
 
 void runner_reopen(struct command_runner *runner, const struct dueq_options *options)
@@ -61,12 +69,13 @@ struct connection *runner_connect(struct command_runner *runner)
     return client;
 }
 
-int runner_setup(void **state)
+/* All but the store. */
+static struct command_runner *runner_prepare(char *dir)
 {
     struct command_runner *runner = calloc(1, sizeof(*runner));
     if (runner == NULL)
-        return -1;
-    runner->dir = temp_dir_new();
+        abort();
+    runner->dir = dir == NULL ? temp_dir_new() : dir;
     config_init(&runner->server.config);
     runner->server.now = (struct dueq_time){RUNNER_START, RUNNER_START, RUNNER_START};
     runner->server.clock.last = (struct clock_times){RUNNER_START, 0};
@@ -76,10 +85,29 @@ int runner_setup(void **state)
     runner->server.long_works = long_works_new();
     runner->server.pubsub = pubsub_new();
     runner->server.acl = acl_new();
+    return runner;
+}
+
+int runner_setup(void **state)
+{
+    struct command_runner *runner = runner_prepare(NULL);
     open_store(runner, NULL);
     runner_connect(runner);
     *state = runner;
     return 0;
+}
+
+struct command_runner *runner_new(char *dir, const struct dueq_options *options)
+{
+    struct command_runner *runner = runner_prepare(dir);
+    struct dueq_error error;
+    void *state = runner;
+    if (try_to_open(runner, options, &error)) {
+        runner_connect(runner);
+        return runner;
+    }
+    runner_teardown(&state);
+    return NULL;
 }
 
 int runner_teardown(void **state)
@@ -95,6 +123,8 @@ int runner_teardown(void **state)
         free(client);
     }
     slowlog_reset(&runner->server.slowlog);
+    bound_jobs_forget(&runner->server);
+    workers_release(&runner->server);
     waiters_free(runner->server.waiters);
     watches_free(runner->server.watches);
     long_works_free(runner->server.long_works);
@@ -179,13 +209,15 @@ void runner_commit(struct command_runner *runner)
 
 /* ---- running */
 
-static void run(struct command_runner *runner, struct connection *client, const char *line)
+void runner_run(struct command_runner *runner, struct connection *client, const char *line)
 {
     struct argument words[WORDS];
     char space[LINE_SIZE * 2 + 1];
     if (strlen(line) >= LINE_SIZE)
         abort();
     int count = tokens_split(line, strlen(line), space, words, WORDS);
+    if (count < 1)
+        return;
     struct request request = {(size_t)count, words, 0};
     for (int i = 0; i < count; i++)
         request.bytes += words[i].size;
@@ -240,7 +272,7 @@ void runner_expect_reply_at(const char *file, int line_number, struct connection
 void runner_expect_at(const char *file, int line_number, struct command_runner *runner,
                       struct connection *client, const char *pattern, const char *line)
 {
-    run(runner, client, line);
+    runner_run(runner, client, line);
     runner_expect_reply_at(file, line_number, client, pattern);
 }
 
@@ -249,7 +281,7 @@ void runner_expect_all_at(const char *file, int line_number, struct command_runn
 {
     for (size_t i = 0; i < count; i++) {
         struct connection *client = runner->clients[0];
-        run(runner, client, cases[i][1]);
+        runner_run(runner, client, cases[i][1]);
         char *text = take_text(client);
         if (!reply_text_matches(cases[i][0], text))
             fail_at(file, line_number, "%s: expected %s\n     got %.4000s", cases[i][1],
@@ -277,7 +309,7 @@ void runner_follow_at(const char *file, int line_number, struct command_runner *
         }
         struct connection *client = client_of(runner, step->client);
         if (step->line != NULL)
-            run(runner, client, step->line);
+            runner_run(runner, client, step->line);
         char *text = take_text(client);
         if (!reply_text_matches(step->pattern, text))
             fail_at(file, line_number, "step %zu, %c: %s: expected %s\n     got %.4000s", i,
@@ -290,7 +322,7 @@ void runner_follow_at(const char *file, int line_number, struct command_runner *
 char *runner_bytes(struct command_runner *runner, const char *line)
 {
     struct connection *client = runner->clients[0];
-    run(runner, client, line);
+    runner_run(runner, client, line);
     size_t size = buffer_size(&client->output);
     char *bytes = size == 0 ? strdup("") : strndup(buffer_content(&client->output), size);
     buffer_clear(&client->output);

@@ -21,6 +21,9 @@ struct command_runner {
 
 /* As cmocka set-up and teardown; *state is the runner. */
 int runner_setup(void **state);
+/* The same in a directory that is there, with these options; NULL: a new one; the default ones.
+ * NULL: the store does not open. */
+struct command_runner *runner_new(char *dir, const struct dueq_options *options);
 int runner_teardown(void **state);
 
 #define runner_test(function)                                                                  \
@@ -53,6 +56,10 @@ void runner_reopen(struct command_runner *runner, const struct dueq_options *opt
     runner_expect_at(__FILE__, __LINE__, (runner), (client), (pattern), (line))
 void runner_expect_at(const char *file, int line_number, struct command_runner *runner,
                       struct connection *client, const char *pattern, const char *line);
+
+/* The same without a look at the reply, which stays in the client's output. A line whose quotes
+ * are not balanced is none. */
+void runner_run(struct command_runner *runner, struct connection *client, const char *line);
 
 /* Runs pairs of pattern and line in order. */
 #define runner_expect_all(runner, cases)                                                       \

@@ -85,7 +85,7 @@ const char *http_body(const char *text)
 void http_expect_status(const char *text, const char *status)
 {
     if (strncmp(text, "HTTP/1.1 ", 9) != 0 || strncmp(text + 9, status, 3) != 0)
-        fail_msg("%s was expected: %.200s", status, text);
+        fail_msg("%s was expected: %.600s", status, text);
 }
 
 void http_expect_line(const char *text, const char *line)

@@ -54,6 +54,11 @@ const char *server_binary(void)
     return binary && *binary ? binary : "build/dueq";
 }
 
+bool server_is_emulated(void)
+{
+    return getenv("DUEQ_EMULATED") != NULL;
+}
+
 static struct sockaddr_in local_address(int port)
 {
     return (struct sockaddr_in){.sin_family = AF_INET,
@@ -253,6 +258,14 @@ struct server_process *server_process_start(const char *options)
 static int exit_status(int status)
 {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void server_process_check(const struct server_process *server)
+{
+    char *line = text("%s check %s > /dev/null", server_binary(), server->data);
+
+    assert_int_equal(system(line), 0);
+    free(line);
 }
 
 bool server_process_alive(struct server_process *server)

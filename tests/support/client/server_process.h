@@ -55,6 +55,8 @@ void server_process_stop(struct server_process *server);
 void server_process_kill(struct server_process *server);
 /* Waits for a server that ends by itself; its exit status (128 + signal when killed). */
 int server_process_wait(struct server_process *server);
+/* `dueq check` finds no fault in the directory of a server that does not run. */
+void server_process_check(const struct server_process *server);
 /* True while it runs; reaps it when it has ended. */
 bool server_process_alive(struct server_process *server);
 
@@ -74,6 +76,9 @@ void server_process_explain(void);
 int free_port(void);
 
 const char *server_binary(void);
+/* Does it run in an emulator of another processor (DUEQ_EMULATED, of `make check-cross`)? Then
+ * its process in /proc is the emulator's, and it has no filter of system calls. */
+bool server_is_emulated(void);
 
 /* Runs a shell command (a printf format) and writes its standard output and error to ret_output
  * (at most `size` bytes, NUL-terminated). Returns the exit status. */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { DESCRIPTORS = 1024, PARTS = 64 };
@@ -101,13 +100,20 @@ static uint8_t *read_real(const char *path, size_t *ret_size)
     return bytes;
 }
 
+/* lmdb_disk.h has a pwrite of its own. */
+static bool write_through(int fd, const void *bytes, size_t size, off_t offset)
+{
+    struct iovec part = {(void *)(uintptr_t)bytes, size};
+
+    return pwritev2(fd, &part, 1, offset, 0) == (ssize_t)size;
+}
+
 static void write_real(int fd, const struct disk_file *file)
 {
     size_t size;
     uint8_t *bytes = disk_file_bytes(file, &size);
 
-    if (fd < 0 || syscall(SYS_pwrite64, fd, bytes, size, 0) != (long)size ||
-        ftruncate(fd, (off_t)size) != 0)
+    if (fd < 0 || !write_through(fd, bytes, size, 0) || ftruncate(fd, (off_t)size) != 0)
         abort();
     free(bytes);
 }
@@ -186,8 +192,7 @@ static ssize_t write_parts(struct fake_disk *disk, int fd, const struct iovec *p
     for (int i = 0; i < count && done < most; i++) {
         size_t size = parts[i].iov_len < most - done ? parts[i].iov_len : most - done;
 
-        if (syscall(SYS_pwrite64, fd, parts[i].iov_base, size, offset + (off_t)done) !=
-            (long)size)
+        if (!write_through(fd, parts[i].iov_base, size, offset + (off_t)done))
             abort();
         disk_file_write(disk->open[fd], (size_t)offset + done, parts[i].iov_base, size);
         done += size;
@@ -256,8 +261,7 @@ static ssize_t write_cache(struct disk_file *file, int fd, const struct iovec *p
     for (int i = 0; i < count; i++) {
         size_t size = parts[i].iov_len;
 
-        if (syscall(SYS_pwrite64, fd, parts[i].iov_base, size, offset + (off_t)done) !=
-            (long)size)
+        if (!write_through(fd, parts[i].iov_base, size, offset + (off_t)done))
             abort();
         if (file != NULL)
             disk_file_write(file, (size_t)offset + done, parts[i].iov_base, size);

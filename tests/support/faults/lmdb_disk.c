@@ -45,7 +45,7 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
     char path[PATH_MAX];
 
     if (!is_data_file(fd, path))
-        return syscall(SYS_pwrite64, fd, data, size, offset);
+        return pwritev2(fd, &part, 1, offset, 0);
     return fake_disk_data_write(attached, path, fd, &part, 1, offset);
 }
 

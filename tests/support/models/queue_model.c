@@ -2,6 +2,7 @@
 
 #include "storage/queue/core/topic.h"
 #include "storage/queue/record/safe_time.h"
+#include "tests/support/models/queue_model_rate.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <string.h>
@@ -51,13 +52,130 @@ struct model_job *model_find(struct queue_model *model, int topic, struct dueq_s
     return NULL;
 }
 
-static bool better(const struct model_job *a, const struct model_job *b, struct dueq_time time)
+/* A ready job gains a priority each time it has waited so long. */
+static int64_t aged(const struct queue_model *model, const struct model_job *job,
+                    struct dueq_time time)
 {
-    int64_t due_a = model_shown_due(a, time), due_b = model_shown_due(b, time);
+    int64_t after = model_setting(model, job->topic, DUEQ_SET_AGE_AFTER, 0),
+            priority = job->content.options.priority,
+            waited = time.wall - model_shown_due(job, time);
 
-    if (a->content.options.priority != b->content.options.priority)
-        return a->content.options.priority < b->content.options.priority;
+    if (after == 0 || waited <= 0)
+        return priority;
+    return waited / after > priority ? 0 : priority - waited / after;
+}
+
+static bool better(const struct queue_model *model, const struct model_job *a,
+                   const struct model_job *b, struct dueq_time time)
+{
+    int64_t due_a = model_shown_due(a, time), due_b = model_shown_due(b, time),
+            aged_a = aged(model, a, time), aged_b = aged(model, b, time);
+
+    if (aged_a != aged_b)
+        return aged_a < aged_b;
     return due_a != due_b ? due_a < due_b : a->seq < b->seq;
+}
+
+/* ---- groups */
+
+static int64_t group_mode(const struct queue_model *model, int topic)
+{
+    return model_setting(model, topic, DUEQ_SET_GROUP_MODE, DUEQ_GROUP_NONE);
+}
+
+static bool has_holder(const struct queue_model *model, int topic)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        if (model->jobs[i].there && model->jobs[i].topic == topic && model->jobs[i].holds)
+            return true;
+    return false;
+}
+
+static bool is_held_mode(const struct queue_model *model, int topic)
+{
+    return group_mode(model, topic) == DUEQ_GROUP_SERIAL &&
+           model_setting(model, topic, DUEQ_SET_GROUP_ON_FAILURE, DUEQ_GROUP_HOLD) ==
+               DUEQ_GROUP_HOLD;
+}
+
+static bool ages(const struct queue_model *model, int topic)
+{
+    return model_setting(model, topic, DUEQ_SET_AGE_AFTER, 0) > 0;
+}
+
+static bool has_groups(const struct queue_model *model, int topic)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        if (model->jobs[i].there && model->jobs[i].topic == topic &&
+            model->jobs[i].content.options.group.size > 0)
+            return true;
+    return false;
+}
+
+bool model_is_strict(const struct queue_model *model, int topic)
+{
+    return group_mode(model, topic) != DUEQ_GROUP_FAIR &&
+           (!ages(model, topic) || !has_groups(model, topic)) &&
+           (is_held_mode(model, topic) || !has_holder(model, topic));
+}
+
+bool model_holds_group(const struct queue_model *model, const struct model_job *job)
+{
+    return job->content.options.group.size > 0 && is_held_mode(model, job->topic);
+}
+
+static int64_t most_of_mode(int64_t mode)
+{
+    if (mode == DUEQ_GROUP_SERIAL)
+        return 1;
+    return mode > DUEQ_GROUP_FAIR ? mode - DUEQ_GROUP_CAP(0) : INT64_MAX;
+}
+
+static int64_t most_of_group(const struct queue_model *model, int topic)
+{
+    int64_t most = model_setting(model, topic, DUEQ_SET_GROUP_CONCURRENCY, INT64_MAX);
+    int64_t of_mode = most_of_mode(group_mode(model, topic));
+
+    return most < of_mode ? most : of_mode;
+}
+
+static int64_t claimed_in(const struct queue_model *model, int topic)
+{
+    int64_t claimed = 0;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+        claimed += model->jobs[i].there && model->jobs[i].topic == topic &&
+                   model->jobs[i].state == MODEL_CLAIMED;
+    return claimed;
+}
+
+bool model_has_place(const struct queue_model *model, const struct model_job *job)
+{
+    int64_t running = 0, holders = 0;
+
+    if (claimed_in(model, job->topic) >=
+        model_setting(model, job->topic, DUEQ_SET_CONCURRENCY, INT64_MAX))
+        return false;
+    if (job->content.options.group.size == 0)
+        return true;
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        const struct model_job *other = &model->jobs[i];
+
+        if (!other->there || other->topic != job->topic ||
+            !dueq_slice_equal(other->content.options.group, job->content.options.group))
+            continue;
+        running += other->state == MODEL_CLAIMED;
+        holders += other->holds;
+    }
+    return running < most_of_group(model, job->topic) &&
+           (holders == 0 || job->holds || !is_held_mode(model, job->topic));
+}
+
+bool model_is_eligible(const struct queue_model *model, const struct model_job *job,
+                       struct dueq_time time)
+{
+    return job->there && model_state(job, time) == DUEQ_READY && model_has_place(model, job) &&
+           model_has_permit(model, job, time);
 }
 
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time)
@@ -69,8 +187,8 @@ struct model_job *model_best(struct queue_model *model, int topic, struct dueq_t
     for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
         struct model_job *job = &model->jobs[i];
 
-        if (job->there && job->topic == topic && model_state(job, time) == DUEQ_READY &&
-            (best == NULL || better(job, best, time)))
+        if (job->topic == topic && model_is_eligible(model, job, time) &&
+            (best == NULL || better(model, job, best, time)))
             best = job;
     }
     return best;

@@ -5,12 +5,14 @@
 #define DUEQ_QUEUE_MODEL_H
 
 #include "storage/dueq.h"
+#include "tests/support/models/queue_model_events.h"
 
 enum {
     QUEUE_MODEL_TOPICS = 3,
     QUEUE_MODEL_JOBS = 400,
     QUEUE_MODEL_SCOPES = 7,
     QUEUE_MODEL_WATCHES = 60,
+    QUEUE_MODEL_GROUPS = 4, /* the first: no group */
     QUEUE_MODEL_BODY = 24,
     QUEUE_MODEL_ERROR = 48
 };
@@ -41,13 +43,18 @@ struct model_job {
     enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD, MODEL_DONE } state;
     bool wall; /* due is on the wall clock */
     bool token_valid, cancelled;
+    bool holds;    /* it was given back, and the others of its group wait for it */
     bool followed; /* `next` takes its place when the claim ends */
     bool purged;   /* every slice of the running purge so far would have removed it */
     bool spared;   /* no push drops it at present */
     bool arrived;  /* it died in another topic; its seq, and its id if that was taken here, are
                       still to be read from the store */
     bool taken;    /* arrived: its id was taken here */
-    int watch;     /* its number; 0: nobody waits for the end */
+    bool told;     /* an event said that it was due at: */
+    int64_t told_due;
+    bool awaits_due; /* an event will say that it is due at: */
+    int64_t awaited_due;
+    int watch; /* its number; 0: nobody waits for the end */
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
     int64_t since;      /* of the claim */
@@ -66,6 +73,8 @@ struct model_topic {
     size_t last_given_size;
     bool paused_in, paused_out;
     int64_t paused_until; /* on the queue's clock */
+    /* When its bucket of permits is full, and those of its groups. */
+    int64_t full, groups_full[QUEUE_MODEL_GROUPS];
 };
 
 struct queue_model {
@@ -74,6 +83,8 @@ struct queue_model {
     struct dueq_topic_stats gone; /* totals of topics that were dropped */
     struct dueq_settings settings[QUEUE_MODEL_SCOPES];
     struct dueq_defaults defaults;
+    struct model_ring rings[QUEUE_MODEL_TOPICS];
+    struct model_wishes *wishes;                 /* NULL: what happens is not noted */
     enum dueq_end ends[QUEUE_MODEL_WATCHES + 1]; /* how the job of each watch has ended */
     uint64_t seq;
 };
@@ -94,6 +105,17 @@ struct dueq_slice model_topic_name(int topic);
 struct model_job *model_free_job(struct queue_model *model);
 /* The job with that id; NULL: none. */
 struct model_job *model_find(struct queue_model *model, int topic, struct dueq_slice id);
+/* Must a claim return the best job, and not just one of the best? In a fair topic turns decide;
+ * and jobs that held their groups come first in them when the settings hold no group any more.
+ */
+bool model_is_strict(const struct queue_model *model, int topic);
+/* May one more job of its topic, and this one of its group, be claimed? */
+bool model_has_place(const struct queue_model *model, const struct model_job *job);
+/* Is the job ready, and need it wait neither for its group nor for a permit? */
+bool model_is_eligible(const struct queue_model *model, const struct model_job *job,
+                       struct dueq_time time);
+/* Does a job that is given back hold its group? */
+bool model_holds_group(const struct queue_model *model, const struct model_job *job);
 /* The job that a claim must return; NULL: none. */
 struct model_job *model_best(struct queue_model *model, int topic, struct dueq_time time);
 /* The dead job that retention removes first, when it is time for one; NULL: none. */

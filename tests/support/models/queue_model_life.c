@@ -1,6 +1,7 @@
 #include "tests/support/models/queue_model_life.h"
 
 #include "storage/queue/record/safe_time.h"
+#include "tests/support/models/queue_model_rate.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <inttypes.h>
@@ -93,7 +94,7 @@ void model_begin(struct model_job *job, const struct model_content *content,
 {
     job->content = *content;
     job->state = MODEL_PENDING;
-    job->token_valid = job->cancelled = job->followed = false;
+    job->token_valid = job->cancelled = job->followed = job->holds = false;
     job->token = job->attempt = job->failures = job->crashes = 0;
     job->worker = job->progress = job->result = NULL;
     job->error[0] = '\0';
@@ -114,6 +115,7 @@ static void hold(struct model_job *job, int64_t lease, struct dueq_time time)
 {
     job->expires = model_life_end(job, time);
     job->state = MODEL_CLAIMED;
+    job->holds = false;
     job->wall = false;
     job->due = model_after(time, lease);
 }
@@ -121,11 +123,13 @@ static void hold(struct model_job *job, int64_t lease, struct dueq_time time)
 void model_claim(struct queue_model *model, struct model_job *job, const char *worker,
                  int64_t lease, struct dueq_time time)
 {
+    model_take_permit(model, job, time);
     hold(job, lease, time);
     job->since = time.now;
     job->worker = worker;
     job->token_valid = true;
     job->attempt++;
+    model_note(model, job, DUEQ_EVENT_CLAIMED);
     totals_of(model, job)->claimed++;
 }
 
@@ -158,6 +162,7 @@ static int64_t keep_end(const struct model_job *job, int64_t keep, struct dueq_t
 static void finish(struct model_job *job, bool with_body, int64_t until, struct dueq_time time)
 {
     job->there = until > time.now;
+    job->holds = false;
     job->state = MODEL_DONE;
     job->wall = false;
     job->due = time.now;
@@ -178,6 +183,7 @@ void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
             keep = DUEQ_RESULT_KEEP;
     }
     totals_of(model, job)->acked++;
+    model_note(model, job, DUEQ_EVENT_ACKED);
     if (job->followed) {
         follow(job, time);
         return;
@@ -191,6 +197,7 @@ void model_end_cancelled(struct queue_model *model, struct model_job *job,
                          struct dueq_time time)
 {
     totals_of(model, job)->cancelled++;
+    model_note(model, job, DUEQ_EVENT_CANCELLED);
     if (job->followed)
         follow(job, time);
     else
@@ -210,10 +217,12 @@ void model_send(struct queue_model *model, struct model_job *job, int to, int64_
     job->wall = false;
     job->due = due;
     job->expires = DUEQ_NEVER;
-    job->token_valid = false;
+    job->token_valid = job->holds = false;
     job->token = job->attempt = job->failures = job->crashes = 0;
     job->worker = job->progress = NULL;
+    job->told = job->awaits_due = false;
     totals_of(model, job)->pushed++;
+    model_note_arrival(model, job);
 }
 
 /* Has another job of the topic the same id? */
@@ -234,6 +243,7 @@ static void die(struct queue_model *model, struct model_job *job, struct dueq_ti
     int dead_topic = model_dead_topic(model, job->topic);
 
     totals_of(model, job)->dead++;
+    model_note(model, job, DUEQ_EVENT_DEAD);
     model_end(model, job, DUEQ_END_DEAD);
     if (dead_topic >= 0) {
         model_send(model, job, dead_topic, time.now, time);
@@ -242,6 +252,7 @@ static void die(struct queue_model *model, struct model_job *job, struct dueq_ti
         return;
     }
     job->state = MODEL_DEAD;
+    job->holds = false;
     job->due = time.now;
     job->wall = false;
     job->expires = DUEQ_NEVER;
@@ -252,6 +263,7 @@ static void die(struct queue_model *model, struct model_job *job, struct dueq_ti
 void model_lapse(struct queue_model *model, struct model_job *job, struct dueq_time time)
 {
     totals_of(model, job)->jobs_expired++;
+    model_note(model, job, DUEQ_EVENT_LAPSED);
     if (model_setting(model, job->topic, DUEQ_SET_TTL_ACTION, DUEQ_TTL_DEAD) == DUEQ_TTL_DROP) {
         model_remove(model, job, DUEQ_END_GONE);
         return;
@@ -302,6 +314,7 @@ void model_give_back(struct queue_model *model, struct model_job *job, int64_t d
     } else {
         job->expires = model_life_end(job, time);
         job->state = MODEL_PENDING;
+        job->holds = model_holds_group(model, job);
         job->wall = false;
         job->due = due;
     }
@@ -310,6 +323,7 @@ void model_give_back(struct queue_model *model, struct model_job *job, int64_t d
 void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time)
 {
     totals_of(model, job)->leases_expired++;
+    model_note(model, job, DUEQ_EVENT_EXPIRED);
     if (job->cancelled) {
         model_end_cancelled(model, job, time);
         return;

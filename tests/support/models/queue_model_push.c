@@ -220,6 +220,7 @@ static void add(struct queue_model *model, const struct model_push *push, struct
     job->stamp = time.now;
     model_begin(job, &push->content, time);
     model->topics[job->topic].totals.pushed++;
+    model_note(model, job, DUEQ_EVENT_PUSHED);
 }
 
 enum dueq_push_outcome model_push(struct queue_model *model, const struct model_push *push,

@@ -20,13 +20,16 @@ static bool is_set(int64_t value)
     return value != DUEQ_DEFAULT;
 }
 
-/* All of a backoff comes from one scope. */
+/* All of a backoff comes from one scope, and all of a rate. */
 static bool decides(const struct dueq_settings *settings, unsigned setting)
 {
     if (setting == DUEQ_SETTINGS)
         return settings->dead_topic_size > 0;
     if (setting >= DUEQ_SET_BACKOFF && setting <= DUEQ_SET_JITTER)
         return settings->step_count > 0 || is_set(settings->numbers[DUEQ_SET_BACKOFF]);
+    if (setting >= DUEQ_SET_RATE && setting <= DUEQ_SET_GROUP_RATE_BURST)
+        return is_set(settings->numbers[setting < DUEQ_SET_GROUP_RATE ? DUEQ_SET_RATE
+                                                                      : DUEQ_SET_GROUP_RATE]);
     return is_set(settings->numbers[setting]);
 }
 

@@ -26,7 +26,10 @@ struct queue_walk {
     uint64_t bodies;                  /* made so far */
     struct dueq_watch *watches[QUEUE_MODEL_WATCHES + 1]; /* NULL: that number is free */
     struct walk_purge purge;
-    bool drops;    /* a topic is dropped as soon as it is empty */
+    bool groups;                /* jobs have groups, and due times on the queue's clock only */
+    bool drops;                 /* a topic is dropped as soon as it is empty */
+    bool all_ticked;            /* a tick of this step has done all that was due */
+    struct model_wishes wishes; /* events of this step */
     bool is_split; /* the store has committed a part of this step: a commit is to follow it */
 };
 extern struct queue_walk walk;
@@ -100,6 +103,8 @@ void walk_choose_done(struct walk_done *ret_done);
 void walk_finish(void);
 void walk_nack(void);
 void walk_extend(void);
+void walk_end_lease(void);
+void walk_claimed_topics(void);
 void walk_holds(void);
 
 /* ---- changes by id (queue_walk_change.c) */
@@ -145,6 +150,17 @@ void walk_watch(void);
 void walk_unwatch(void);
 /* The store tells all ends that the model knows, each once. */
 void walk_take_ends(void);
+
+/* ---- kept events (queue_walk_events.c) */
+
+/* Compares those of this step, which ends. */
+void walk_follow_events(void);
+/* Compares all that are there. */
+void walk_check_events(void);
+/* The topic is gone, and its numbers go on. */
+void walk_forget_events(int topic);
+/* Has the store any of the topic? They keep it there. */
+bool walk_has_events(int topic);
 
 /* ---- time (queue_walk_time.c) */
 

@@ -79,8 +79,10 @@ static void follow_hand_over(struct walk_target *target, const struct walk_done 
     if (wanted == DUEQ_OK)
         follow_batch(batch);
     target->job->spared = false;
-    if (wanted != DUEQ_OK)
+    if (wanted != DUEQ_OK) {
         walk.model = before;
+        walk.wishes.count = 0;
+    }
 }
 
 void walk_hand_over(void)

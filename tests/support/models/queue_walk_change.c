@@ -180,12 +180,14 @@ void walk_move(void)
     *place = *target.job;
     place->topic = other;
     place->seq = ++walk.model.seq;
-    place->token_valid = false;
+    place->token_valid = place->holds = false;
     place->token = 0;
     place->watch = 0;
     model_remove(&walk.model, target.job, DUEQ_END_GONE);
     target.sums->totals.deleted++;
     walk.model.topics[other].totals.pushed++;
+    place->told = place->awaits_due = false;
+    model_note(&walk.model, place, DUEQ_EVENT_PUSHED);
 }
 
 static enum dueq_status cancel_status(const struct model_job *job)
@@ -211,6 +213,7 @@ void walk_cancel(void)
         target.job->followed = false;
         return;
     }
+    model_note(&walk.model, target.job, DUEQ_EVENT_CANCELLED);
     model_remove(&walk.model, target.job, DUEQ_END_CANCELLED);
     target.sums->totals.cancelled++;
 }

@@ -1,6 +1,7 @@
 #include "tests/support/models/queue_walk.h"
 
 #include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_rate.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <stdio.h>
@@ -74,15 +75,32 @@ static enum dueq_status call_claim(int topic, const struct wish *wish, struct du
                          walk.fixture.time, ret_job);
 }
 
+/* When any job that need not wait will do, the one that the store chose. Jobs whose lives are
+ * over have gone before. */
+static struct model_job *follow_choice(int topic, const struct dueq_job *job)
+{
+    struct model_job *chosen = model_find(&walk.model, topic, job->id);
+
+    assert_non_null(chosen);
+    assert_true(model_is_eligible(&walk.model, chosen, walk.fixture.time));
+    return chosen;
+}
+
 /* NULL: there was none. */
 static struct model_job *claim(bool to_ack)
 {
     int topic = (int)walk_roll(QUEUE_MODEL_TOPICS);
     struct wish wish = make_wish(to_ack);
-    struct model_job *wanted = best_living(topic);
+    bool strict = model_is_strict(&walk.model, topic);
+    struct model_job *wanted;
     struct dueq_job job;
 
+    if (!strict || model_has_group_rate(&walk.model, topic))
+        walk_tick_all();
+    wanted = best_living(topic);
     assert_int_equal(call_claim(topic, &wish, &job), wanted == NULL ? DUEQ_NOTFOUND : DUEQ_OK);
+    if (wanted != NULL && !strict)
+        wanted = follow_choice(topic, &job);
     if (wanted == NULL) {
         walk.waiting[topic] = true;
         walk_follow_arrivals(true);
@@ -216,6 +234,7 @@ static void follow_nack(struct walk_target *target, const struct dueq_nack *nack
         job->progress = nack->progress.data;
     job->token_valid = false;
     target->sums->totals.nacked++;
+    model_note(&walk.model, job, DUEQ_EVENT_NACKED);
     if (delay == DUEQ_DEFAULT)
         delay = nack->outcome == DUEQ_SILENT || job->followed
                     ? 0
@@ -267,6 +286,9 @@ void walk_extend(void)
     if (!walk_choose(&target))
         return;
     wanted = model_held(target.job, target.token, false);
+    if (wanted == DUEQ_OK && target.job->state == MODEL_PENDING &&
+        !model_has_place(&walk.model, target.job))
+        wanted = DUEQ_STALE;
     assert_int_equal(dueq_extend_with(walk.fixture.store, target.topic, target.id, target.token,
                                       lease, slice_of(progress), time, &end),
                      wanted);
@@ -276,4 +298,63 @@ void walk_extend(void)
     model_extend(target.job, lease, time);
     if (progress != NULL)
         target.job->progress = progress;
+}
+
+/* Before its time. */
+void walk_end_lease(void)
+{
+    struct dueq_time time = walk.fixture.time;
+    struct walk_target target;
+    enum dueq_status wanted;
+
+    if (!walk_choose(&target))
+        return;
+    wanted = model_held(target.job, target.token, false);
+    if (wanted == DUEQ_OK || wanted == DUEQ_CANCELLED)
+        wanted = target.job->state == MODEL_CLAIMED ? DUEQ_OK : DUEQ_STALE;
+    assert_int_equal(
+        dueq_end_lease(walk.fixture.store, target.topic, target.id, target.token, time),
+        wanted);
+    if (wanted != DUEQ_OK)
+        return;
+    target.job->due = time.now;
+    model_end_lease(&walk.model, target.job, time);
+    walk_follow_arrivals(true);
+}
+
+/* A step at a time. */
+static enum dueq_status next_claimed(char *name, size_t *size)
+{
+    enum dueq_status status = DUEQ_BUSY;
+
+    while (status == DUEQ_BUSY) {
+        unsigned budget = 1;
+        struct dueq_slice found;
+
+        status = dueq_claimed_topic_after(walk.fixture.store, dueq_slice(name, *size), &budget,
+                                          &found);
+        if (status == DUEQ_NOTFOUND)
+            break;
+        memmove(name, found.data, found.size);
+        *size = found.size;
+    }
+    return status;
+}
+
+void walk_claimed_topics(void)
+{
+    char name[DUEQ_NAME_MAX];
+    size_t size = 0;
+    int found = 0;
+
+    while (next_claimed(name, &size) == DUEQ_OK)
+        found++;
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
+        struct dueq_topic_stats stats = {.counts = {0}};
+
+        (void)dueq_topic_stats(walk.fixture.store, model_topic_name(topic), walk.fixture.time,
+                               &stats);
+        found -= stats.counts[DUEQ_CLAIMED] > 0;
+    }
+    assert_int_equal(found, 0);
 }

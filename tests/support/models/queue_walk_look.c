@@ -1,4 +1,5 @@
 /* Looks at many jobs: the store shows all that the model has, in its order. */
+#include "tests/support/models/queue_model_settings.h"
 #include "tests/support/models/queue_walk.h"
 #include "tests/support/text.h"
 
@@ -68,7 +69,9 @@ static bool check_next(void *arg, const struct dueq_job *found)
     struct view *view = arg;
 
     assert_true(view->seen < view->count);
-    walk_check_look(found, view->jobs[view->seen++]);
+    if (!walk.groups)
+        walk_check_look(found, view->jobs[view->seen]);
+    view->seen++;
     return true;
 }
 
@@ -199,7 +202,8 @@ static void ahead(int topic)
     uint64_t found;
 
     add_state(&view, topic, DUEQ_READY);
-    if (view.count == 0)
+    if (view.count == 0 || walk.groups ||
+        model_setting(&walk.model, topic, DUEQ_SET_AGE_AFTER, 0) > 0)
         return;
     view.seen = (size_t)walk_roll(view.count);
     assert_int_equal(dueq_ahead(walk.fixture.store, model_topic_name(topic),

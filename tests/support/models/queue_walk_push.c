@@ -82,7 +82,7 @@ void walk_choose_due(struct dueq_push *push, struct model_content *content)
 
     content->due = time.now;
     content->wall = false;
-    if (walk_once_in(3)) {
+    if (!walk.groups && walk_once_in(3)) {
         push->absolute = true;
         push->at = walk_once_in(50) ? INT64_MAX : time.wall - 500 + walk_roll(5000);
         content->wall = push->at > time.wall;
@@ -138,10 +138,22 @@ void walk_write_body(char *body)
              ++walk.bodies);
 }
 
+static void choose_group(struct dueq_push *push)
+{
+    static const char *const names[] = {"", "g", "second", "\x01\xff"};
+    const char *name = names[walk_roll(4)];
+
+    if (!walk.groups || name[0] == '\0')
+        return;
+    push->group = dueq_slice(name, strlen(name));
+    push->weight = 1 + walk_roll(3);
+}
+
 static void choose_content(int topic, struct dueq_push *push, struct model_content *content)
 {
     walk_choose_due(push, content);
     walk_choose_options(push);
+    choose_group(push);
     push->priority = (int)walk_roll(4) * 60;
     walk_write_body(content->body);
     content->pushed = walk.fixture.time.wall;

@@ -1,6 +1,7 @@
 #include "tests/support/models/queue_walk.h"
 
 #include "tests/support/models/queue_model_life.h"
+#include "tests/support/models/queue_model_rate.h"
 #include "tests/support/models/queue_model_settings.h"
 
 #include <string.h>
@@ -54,7 +55,9 @@ void walk_clear_topic(int topic)
         if (walk.model.jobs[i].there && walk.model.jobs[i].topic == topic)
             model_remove(&walk.model, &walk.model.jobs[i], DUEQ_END_GONE);
     model->paused_in = model->paused_out = false;
+    model_fill_buckets(&walk.model, topic);
     model_drop_totals(&walk.model, topic);
+    walk_forget_events(topic);
 }
 
 /* The first scopes are the names of the topics. */
@@ -64,6 +67,7 @@ void walk_drop(void)
     struct dueq_slice name = model_topic_name(topic);
     struct dueq_settings *own = &walk.model.settings[topic];
 
+    walk_follow_events();
     assert_true(dueq_slice_equal(model_scope_name(topic), name));
     assert_int_equal(dueq_drop(walk.fixture.store, name, walk.fixture.time),
                      walk_has_topic(topic) || !is_empty(own) ? DUEQ_OK : DUEQ_NOTFOUND);
@@ -82,6 +86,15 @@ static void choose_dead_topic(struct dueq_settings *settings)
     settings->dead_topic_size = name.size;
 }
 
+/* A permit each so many whole ms. */
+static void choose_rate(int64_t *numbers)
+{
+    numbers[0] = 1 + walk_roll(4);
+    numbers[1] = numbers[0] * (1 + walk_roll(walk_once_in(20) ? 40000 : 400));
+    if (walk_once_in(2))
+        numbers[2] = 1 + walk_roll(5);
+}
+
 static void choose_settings(struct dueq_settings *settings)
 {
     static const uint64_t sides[] = {
@@ -92,12 +105,27 @@ static void choose_settings(struct dueq_settings *settings)
         [DUEQ_SET_KEEP] = 3000,         [DUEQ_SET_DEAD_KEEP] = 9000,
         [DUEQ_SET_DEAD_MAX] = 8,        [DUEQ_SET_MAX_LENGTH] = 150,
         [DUEQ_SET_MAX_BYTES] = 2000,    [DUEQ_SET_OVERFLOW] = 2,
-        [DUEQ_SET_MAX_BODY] = 24,       [DUEQ_SET_DURABILITY] = 2};
+        [DUEQ_SET_MAX_BODY] = 24,       [DUEQ_SET_DURABILITY] = 2,
+        [DUEQ_SET_GROUP_MODE] = 6,      [DUEQ_SET_GROUP_ON_FAILURE] = 2,
+        [DUEQ_SET_CONCURRENCY] = 12,    [DUEQ_SET_GROUP_CONCURRENCY] = 6,
+        [DUEQ_SET_AGE_AFTER] = 100,     [DUEQ_SET_EVENTS] = MODEL_RING_MOST};
 
     dueq_settings_init(settings);
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
         if (sides[i] > 0 && walk_once_in(i == DUEQ_SET_TTL || i == DUEQ_SET_MAX_BODY ? 8 : 4))
             settings->numbers[i] = walk_roll(sides[i]);
+    if (walk.groups) /* which jobs are the oldest is not known of groups */
+        settings->numbers[DUEQ_SET_OVERFLOW] = DUEQ_DEFAULT;
+    if (walk.groups && walk_once_in(2))
+        settings->numbers[DUEQ_SET_GROUP_MODE] = walk_roll(6);
+    if (!walk.groups || settings->numbers[DUEQ_SET_GROUP_CONCURRENCY] == 0)
+        settings->numbers[DUEQ_SET_GROUP_CONCURRENCY] = DUEQ_DEFAULT;
+    if (!walk.groups)
+        settings->numbers[DUEQ_SET_GROUP_MODE] = DUEQ_DEFAULT;
+    if (walk_once_in(4))
+        choose_rate(settings->numbers + DUEQ_SET_RATE);
+    if (walk.groups && walk_once_in(3))
+        choose_rate(settings->numbers + DUEQ_SET_GROUP_RATE);
     if (walk_once_in(3))
         choose_dead_topic(settings);
     if (!walk_once_in(5))
@@ -118,15 +146,23 @@ void walk_put_settings(void)
     int scope = (int)walk_roll(QUEUE_MODEL_SCOPES);
     struct dueq_settings settings;
     enum dueq_status wanted;
+    uint64_t before;
 
+    walk_follow_events();
     dueq_settings_init(&settings);
     if (walk_once_in(2))
         choose_settings(&settings);
     wanted = is_own_dead_topic(scope, &settings) ? DUEQ_INVALID : DUEQ_OK;
     assert_int_equal(dueq_put_settings(walk.fixture.store, model_scope_name(scope), &settings),
                      wanted);
-    if (wanted == DUEQ_OK)
-        walk.model.settings[scope] = settings;
+    if (wanted != DUEQ_OK)
+        return;
+    before = model_rates(&walk.model);
+    walk.model.settings[scope] = settings;
+    if (model_rates(&walk.model) == before)
+        return;
+    model_settle_buckets(&walk.model, walk.fixture.time);
+    walk_tick_all(); /* what a bucket lacks at most counts from now on */
 }
 
 static void check_scope(int scope)

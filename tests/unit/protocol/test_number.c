@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka.h"
@@ -20,6 +21,46 @@ static void integers_are_read_as_redis_does(void **state)
     assert_true(number == INT64_MIN);
     assert_true(number_parse_integer("9223372036854775807", 19, &number));
     assert_true(number == INT64_MAX);
+}
+
+/* Short integers are read without strtod. */
+static void doubles_are_what_strtod_reads(void **state)
+{
+    static const char *const texts[] = {"0",
+                                        "-0",
+                                        "+0",
+                                        "00",
+                                        "7",
+                                        "-7",
+                                        "+7",
+                                        "007",
+                                        "-007",
+                                        "1.5",
+                                        "1e3",
+                                        "0x10",
+                                        "inf",
+                                        "-inf",
+                                        "999999999999999",
+                                        "-999999999999999",
+                                        "1000000000000000",
+                                        "9007199254740993",
+                                        "-9007199254740993",
+                                        "9223372036854775807",
+                                        "9223372036854775808",
+                                        "123456789012345678901234567890"};
+    static const char *const bad[] = {"", "-", "+", " 1", "1 ", "1a", "--1", "nan", "1e999"};
+    double number;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        double expected = strtod(texts[i], NULL);
+
+        assert_true(number_parse_double(texts[i], strlen(texts[i]), &number));
+        assert_true(number == expected && signbit(number) == signbit(expected));
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(number_parse_double(bad[i], strlen(bad[i]), &number));
+    assert_false(number_parse_double("1\0002", 3, &number));
 }
 
 static void doubles_print_as_redis_does(void **state)
@@ -101,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_are_read_as_redis_does),
         cmocka_unit_test(integers_come_back_as_they_were_written),
+        cmocka_unit_test(doubles_are_what_strtod_reads),
         cmocka_unit_test(doubles_print_as_redis_does),
         cmocka_unit_test(durations_take_suffixes),
     };

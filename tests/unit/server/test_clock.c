@@ -323,6 +323,33 @@ static void a_device_that_boots_in_1970_goes_on_from_what_it_knew(void **state)
     expect(61000, HOUR + 61000);
 }
 
+/* Its first boot was in 1970, and NTP comes before the server in the next one. */
+static void a_clock_that_is_set_between_two_boots_counts_for_none(void **state)
+{
+    (void)state;
+    memset(&on, 0, sizeof(on));
+    on.wall = on.boot = 5000000;
+    on.id[0] = 1;
+    start();
+    assert_int_equal(on.time.now, 5000);
+    pass(100);
+    look();
+    commit();
+    reboot(HOUR, 0); /* a clock that is not set may go on, too */
+    start();
+    assert_int_equal(on.time.now, 5100 + HOUR);
+    commit();
+    reboot(HOUR, START - 2 * HOUR - 5100);
+    start();
+    assert_int_equal(on.time.now, 5100 + HOUR);
+    assert_int_equal(on.time.wall, START);
+    commit();
+    reboot(HOUR, 0);
+    start();
+    assert_int_equal(on.time.now, 5100 + 2 * HOUR);
+    assert_int_equal(on.time.wall, START + HOUR);
+}
+
 static void a_wrong_year_is_healed_by_the_right_one(void **state)
 {
     (void)state;
@@ -566,6 +593,7 @@ int main(void)
         cmocka_unit_test(a_step_before_a_reboot_moves_nothing),
         cmocka_unit_test(a_wall_clock_that_lost_time_counts_for_none),
         cmocka_unit_test(a_device_that_boots_in_1970_goes_on_from_what_it_knew),
+        cmocka_unit_test(a_clock_that_is_set_between_two_boots_counts_for_none),
         cmocka_unit_test(a_wrong_year_is_healed_by_the_right_one),
         cmocka_unit_test(an_unknown_boot_is_another_one),
         cmocka_unit_test(a_store_without_a_time_line_goes_by_the_wall_clock),

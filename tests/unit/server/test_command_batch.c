@@ -113,6 +113,116 @@ static void a_transaction_claims_and_acknowledges(void **state)
     runner_expect(runner, "0", "Q.LEN t");
 }
 
+/* ---- claims that take long */
+
+static void push_jobs(struct command_runner *runner, const char *group, int priority, int count)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    dueq_push_init(&push);
+    push.topic = dueq_slice("t", 1);
+    push.group = dueq_slice(group, strlen(group));
+    push.priority = priority;
+    for (int i = 0; i < count; i++)
+        assert_int_equal(dueq_push(runner->server.store, &push, runner->server.now, &id),
+                         DUEQ_OK);
+    runner_commit(runner);
+}
+
+/* Each attempt passes some of those that are in the way, so that one of the next gets it. */
+static void a_claim_in_a_transaction_does_not_pass_all_jobs_at_once(void **state)
+{
+    enum { JOBS = 5000, AT_ONCE = 500, TRIES = JOBS / AT_ONCE };
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "*", "Q.CONFIG SET t group-mode serial");
+    push_jobs(runner, "a", 100, JOBS + 1);
+    push_jobs(runner, "free", 100, 1);
+    runner_expect(runner, "[[* 1 * 1]]", "Q.CLAIM t LEASE 1h");
+    for (int i = 0; i < TRIES - 1; i++) {
+        runner_expect(runner, "OK", "MULTI");
+        runner_expect(runner, "QUEUED", "Q.CLAIM t LEASE 1h");
+        runner_expect(runner, "QUEUED", "Q.CLAIM t LEASE 1h COUNT 1000");
+        runner_expect(runner, "QUEUED", "Q.CLAIM t BLOCK 0");
+        runner_expect(runner, "QUEUED", "Q.CLAIM t ACK x 1");
+        runner_expect(runner, "[!TRYAGAIN * !TRYAGAIN * !TRYAGAIN * []]", "EXEC");
+        runner_commit(runner);
+    }
+    for (int i = 0; i < 2; i++) {
+        runner_expect(runner, "OK", "MULTI");
+        runner_expect(runner, "QUEUED", "Q.CLAIM t LEASE 1h");
+        runner_expect(runner, i == 0 ? "[!TRYAGAIN *]" : "[[[* 2 * 1]]]", "EXEC");
+        runner_commit(runner);
+    }
+}
+
+static int claim_many(struct command_runner *runner)
+{
+    char *bytes = runner_bytes(runner, "Q.CLAIM t COUNT 1000 LEASE 1h");
+    int claimed;
+
+    assert_int_equal(sscanf(bytes, "*%d", &claimed), 1);
+    free(bytes);
+    runner_commit(runner);
+    return claimed;
+}
+
+/* Of each priority the oldest job may be the next: all are looked at, for each job. */
+static void a_claim_of_many_jobs_among_many_priorities_ends_early(void **state)
+{
+    enum { PRIORITIES = 256, EACH = 8 };
+    struct command_runner *runner = *state;
+    int claims = 0, jobs = 0;
+
+    runner_expect(runner, "*", "Q.CONFIG SET t age-after 1s");
+    for (int priority = PRIORITIES - 1; priority >= 0; priority--) {
+        push_jobs(runner, "", priority, EACH);
+        runner_pass(runner, 2000);
+    }
+    for (; jobs < PRIORITIES * EACH; claims++) {
+        int claimed = claim_many(runner);
+        assert_in_range(claimed, 1, claims == 0 ? 100 : 500);
+        jobs += claimed;
+    }
+    assert_int_equal(jobs, PRIORITIES * EACH);
+    assert_in_range(claims, 2, 200);
+    push_jobs(runner, "", 100, 20000);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(claim_many(runner), 1000); /* what is found at once does not count */
+}
+
+/* ---- Q.WORKERS */
+
+static void many_workers_are_told_in_slices(void **state)
+{
+    enum { WORKERS = 3000, HOLDERS = 600, A_SLICE = 500 };
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    char line[64], head[16];
+    int slices = 0;
+
+    push_jobs(runner, "", 100, HOLDERS);
+    for (int i = 0; i < WORKERS; i++) {
+        snprintf(line, sizeof(line), "Q.CLAIM t LEASE 1h WORKER w%d", i);
+        runner_expect(runner, "*", line);
+    }
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "Q.WORKERS t");
+    runner_expect(
+        runner, "[[[\"name\" \"w0\" \"address\" * \"connections\" 0 \"held\" 1 *] *]]", "EXEC");
+    runner->by_slices = true;
+    runner_run(runner, client, "Q.WORKERS");
+    while (client->session.waiter != NULL && runner_slice(runner))
+        slices++;
+    assert_in_range(slices, WORKERS / A_SLICE, WORKERS / A_SLICE + 4);
+    assert_true(buffer_size(&client->output) > WORKERS * 50);
+    memcpy(head, buffer_content(&client->output), sizeof(head));
+    assert_memory_equal(head, "*3000\r\n*14\r\n", 12);
+    runner_expect_reply(client,
+                        "[[\"name\" \"w0\" \"address\" * \"connections\" 0 \"held\" 1 *] *]");
+}
+
 /* ---- Q.MPUSH */
 
 static void many_bodies_have_one_set_of_options(void **state)
@@ -346,6 +456,9 @@ int main(void)
         runner_test(a_blocked_claim_has_acknowledged),
         runner_test(a_blocked_claim_acknowledges_once),
         runner_test(a_transaction_claims_and_acknowledges),
+        runner_test(a_claim_in_a_transaction_does_not_pass_all_jobs_at_once),
+        runner_test(a_claim_of_many_jobs_among_many_priorities_ends_early),
+        runner_test(many_workers_are_told_in_slices),
         runner_test(many_bodies_have_one_set_of_options),
         runner_test(each_job_may_have_an_id_a_delay_and_a_priority),
         runner_test(bad_pushes_of_many_push_none),

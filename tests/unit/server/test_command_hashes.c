@@ -3,6 +3,8 @@
 
 #include "tests/support/cmocka.h"
 
+#include <float.h>
+
 /* ---- fields */
 
 static void fields_are_set_and_got(void **state)
@@ -171,16 +173,22 @@ static void fields_are_counted(void **state)
         {"OK", "SET s v"},
         {"!WRONGTYPE Operation against a key holding the wrong kind of value", "HINCRBY s n 1"},
         {"!ERR value is not an integer or out of range", "HINCRBY s n x"},
+#if LDBL_MANT_DIG >= 64
         {"\"0.1\"", "HINCRBYFLOAT h f 0.1"},
         {"\"0.3\"", "HINCRBYFLOAT h f 0.2"},
+#endif
+#if LDBL_MANT_DIG == 64 /* x86; elsewhere there are more digits, or fewer */
         {"\"5000.29999999999999982\"", "HINCRBYFLOAT h f 5.0e3"},
+#endif
         {"!ERR value is not a valid float", "HINCRBYFLOAT h f x"},
         {"!ERR value is not a valid float", "HINCRBYFLOAT h f nan"},
         {"!ERR value is NaN or Infinity", "HINCRBYFLOAT h f inf"},
         {"0", "HSET h f abc"},
         {"!ERR hash value is not a float", "HINCRBYFLOAT h f 1"},
+#if LDBL_MANT_DIG >= 64
         {"0", "HSET h f 1.7e4932"},
         {"!ERR value is not a valid float", "HINCRBYFLOAT h f 1.7e4932"},
+#endif
         {"!WRONGTYPE Operation against a key holding the wrong kind of value",
          "HINCRBYFLOAT s f 1"},
         {"*", "HELLO 3"},

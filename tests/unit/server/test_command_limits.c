@@ -457,6 +457,8 @@ static void the_longest_string_is_kept(void **state)
         {"!ERR string exceeds *", "APPEND string x"},
         {"1", "GETBIT string 4294967295"},
     };
+    if (SIZE_MAX == UINT32_MAX)
+        skip(); /* memory for the string, the record and the request is not always there */
     runner = *state;
     runner_expect_all(runner, cases);
     runner_commit(runner);

@@ -498,6 +498,93 @@ static void many_channels_are_left_in_slices(void **state)
     runner_expect(runner, "[\"unsubscribe\" nil 0]", "UNSUBSCRIBE");
 }
 
+static void subscribe_to_many(struct command_runner *runner, struct connection *client,
+                              const char *command, int count)
+{
+    char line[64];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(line, sizeof(line), "%s n%d", command, i);
+        runner_expect_of(runner, client, "[*]", line);
+    }
+}
+
+/* Its patterns end some a turn. Nobody is taken for it, and it gets nothing more. */
+static void one_with_many_patterns_leaves_in_slices(void **state)
+{
+    enum { PATTERNS = 3500 };
+    struct command_runner *runner = *state;
+    struct connection *leaver = runner_connect(runner), *other = runner_connect(runner);
+
+    subscribe_to_many(runner, leaver, "PSUBSCRIBE", PATTERNS);
+    runner->by_slices = true;
+    runner_expect_of(runner, leaver, "RESET", "RESET");
+    assert_int_equal(session_subscriptions(&leaver->session), 0);
+    assert_true(pubsub_is_busy(&runner->server));
+    runner_expect(runner, "2500", "PUBSUB NUMPAT");
+    runner_expect_of(runner, leaver, "[\"psubscribe\" \"n3400\" 1]", "PSUBSCRIBE n3400");
+    runner_expect_of(runner, other, "[\"psubscribe\" \"n3499\" 1]", "PSUBSCRIBE n3499");
+    runner_expect(runner, "2", "PUBLISH n3400 x"); /* who left is still counted */
+    runner_expect_reply(leaver, "[\"pmessage\" \"n3400\" \"n3400\" \"x\"]");
+    assert_int_equal(runner_finish(runner, 0), PATTERNS / SLICE);
+    runner_expect(runner, "2", "PUBSUB NUMPAT");
+    runner_expect(runner, "1", "PUBLISH n3400 y");
+    runner_expect(runner, "1", "PUBLISH n3499 y");
+    runner_expect(runner, "0", "PUBLISH n3498 y");
+    runner_expect_reply(leaver, "[\"pmessage\" \"n3400\" \"n3400\" \"y\"]");
+    subscribe_to_many(runner, leaver, "PSUBSCRIBE", PATTERNS);
+    subscribe_to_many(runner, other, "SSUBSCRIBE", PATTERNS);
+    session_leave(&runner->server, &leaver->session);
+    session_leave(&runner->server, &other->session);
+    runner_expect(runner, "1", "PUBLISH n3300 z");
+    runner_slice(runner);
+    assert_true(pubsub_is_busy(&runner->server)); /* and the server ends in the middle */
+}
+
+/* Names that begin with n, in the output. */
+static int count_names(const struct connection *client)
+{
+    const char *bytes = buffer_content(&client->output);
+    size_t size = buffer_size(&client->output);
+    int names = 0;
+
+    for (size_t i = 1; i < size; i++)
+        names += bytes[i - 1] == '\n' && bytes[i] == 'n';
+    return names;
+}
+
+/* What ends, and what begins, while they are listed changes nothing for the others. */
+static void many_channels_are_listed_in_slices(void **state)
+{
+    enum { CHANNELS = 6000 };
+    struct command_runner *runner = *state;
+    struct connection *listener = runner_connect(runner), *other = runner_connect(runner);
+    char line[64];
+
+    subscribe_to_many(runner, listener, "SUBSCRIBE", CHANNELS);
+    runner->by_slices = true;
+    runner_expect(runner, "", "PUBSUB CHANNELS n*9");
+    runner_expect_of(runner, other, "", "PUBSUB CHANNELS");
+    assert_true(runner_slice(runner));
+    for (int i = 1000; i < 1100; i++) { /* where the listings are */
+        snprintf(line, sizeof(line), "UNSUBSCRIBE n%d", i);
+        runner_expect_of(runner, listener, "[*]", line);
+    }
+    runner_expect_of(runner, listener, "[*]", "SUBSCRIBE n1000"); /* it begins anew */
+    assert_in_range(runner_finish(runner, 0), 5, 20);
+    assert_int_equal(count_names(runner->clients[0]), CHANNELS / 10 - 10);
+    assert_in_range(count_names(other), CHANNELS - 100, CHANNELS + 1);
+    buffer_clear(&runner->clients[0]->output);
+    buffer_clear(&other->output);
+    runner_expect_of(runner, other, "", "PUBSUB CHANNELS");
+    assert_true(runner_slice(runner));
+    session_leave(&runner->server, &other->session); /* in the middle */
+    runner_finish(runner, 0);
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "PUBSUB CHANNELS n1");
+    runner_expect(runner, "[[\"n1\"]]", "EXEC");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +606,8 @@ int main(void)
         runner_test(messages_of_transactions_have_a_limit),
         runner_test(a_delivery_ends_with_the_server),
         runner_test(many_channels_are_left_in_slices),
+        runner_test(one_with_many_patterns_leaves_in_slices),
+        runner_test(many_channels_are_listed_in_slices),
         runner_test(events_say_key_or_event),
         runner_test(patterns_are_globs),
         runner_test(confirmations_come_to_who_wants_no_replies),

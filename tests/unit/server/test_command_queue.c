@@ -46,7 +46,7 @@ static void every_option_is_kept(void **state)
                   "\"lease\" 18000000 \"retries\" 4 \"crashes\" 3 \"backoff\" 2000 "
                   "\"backoff-max\" 180000 "
                   "\"jitter\" 20 \"steps\" [] \"ttl\" 86400000 \"window\" 10800000 "
-                  "\"failures\" 0 *\"error\" nil]",
+                  "\"group\" nil \"weight\" nil \"failures\" 0 *\"error\" nil]",
                   "Q.GET topic a");
 }
 
@@ -387,7 +387,9 @@ static void stats_of_a_topic_are_a_map(void **state)
                   "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
                   "\"total-lapsed\" 0 \"total-deleted\" 0 \"total-cancelled\" 0 "
                   "\"total-dead-removed\" 0 \"total-dropped\" 0 \"bytes\" 8 \"paused\" nil "
-                  "\"paused-until\" nil \"purging\" nil \"counting\" 0]",
+                  "\"paused-until\" nil \"purging\" nil \"counting\" 0 "
+                  "\"rate-left\" nil \"rate-next\" nil \"wait\" [*] \"run\" [*] \"lateness\" "
+                  "[*] \"measured-since\" nil]",
                   "Q.STATS topic");
     runner_expect(
         runner,
@@ -395,7 +397,25 @@ static void stats_of_a_topic_are_a_map(void **state)
         "\"next-due\" nil \"total-pushed\" 0 *]",
         "Q.STATS nosuch");
     runner_expect(runner, "{*}", "HELLO 3");
-    runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0 * \"counting\": 0}",
+    runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0 * \"counting\": 0 *}",
+                  "Q.STATS topic");
+}
+
+static void topics_tell_how_long_jobs_took(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "*", "Q.PUSH topic body ID a");
+    runner_pass(runner, 20);
+    runner_expect(runner, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM topic");
+    runner_pass(runner, 3);
+    runner_expect(runner, "1", "Q.ACK topic a 1");
+    runner_expect(runner,
+                  "[*\"wait\" [\"minute\" [\"count\" 1 \"p50\" 20 \"p99\" 20 \"p999\" 20 "
+                  "\"max\" 20] \"5-minutes\" [\"count\" 1 *] \"all\" [\"count\" 1 *]] "
+                  "\"run\" [\"minute\" [\"count\" 1 *\"max\" 3] *] "
+                  "\"lateness\" [\"minute\" [\"count\" 0 *\"max\" 0] *] "
+                  "\"measured-since\" 1700000000020]",
                   "Q.STATS topic");
 }
 
@@ -454,6 +474,7 @@ int main(void)
         runner_test(what_is_not_there_is_nil),
         runner_test(len_counts_by_state),
         runner_test(stats_of_a_topic_are_a_map),
+        runner_test(topics_tell_how_long_jobs_took),
         runner_test(topics_are_listed_and_matched),
         runner_test(what_was_claimed_before_damage_is_given_out),
     };

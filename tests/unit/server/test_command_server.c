@@ -65,6 +65,10 @@ static void info_takes_sections(void **state)
     runner_expect(runner, "\"*# Commandstats*\"", "INFO all");
     runner_expect(runner, "\"*# Commandstats*\"", "INFO everything");
     runner_expect(runner, "\"# Server*# Queue*\"", "INFO default");
+    runner_expect(runner,
+                  "\"# Latencystats*\\r\\nturn_percentiles_usec:p50=*,p99=*,p99.9=*,count=*"
+                  "\\r\\njob_wait_percentiles_msec:p50=*\"",
+                  "INFO latencystats");
     runner_expect(runner, "{*}", "HELLO 3");
     runner_expect(runner, "txt:\"# CPU*\"", "INFO cpu");
 }

@@ -3,6 +3,8 @@
 
 #include "tests/support/cmocka.h"
 
+#include <float.h>
+
 /* ---- GET and SET */
 
 static void what_is_set_is_got(void **state)
@@ -251,10 +253,14 @@ static void integers_are_counted(void **state)
 static void floats_are_counted(void **state)
 {
     static const char *const cases[][2] = {
+#if LDBL_MANT_DIG >= 64
         {"\"0.1\"", "INCRBYFLOAT f 0.1"},
         {"\"0.3\"", "INCRBYFLOAT f 0.2"},
+#endif
+#if LDBL_MANT_DIG == 64 /* x86; elsewhere there are more digits, or fewer */
         {"\"3000.30000000000000004\"", "INCRBYFLOAT f 3.0e3"},
         {"\"0.30000000000000004\"", "INCRBYFLOAT f -3000"},
+#endif
         {"OK", "SET f 5.0e3"},
         {"\"5200\"", "INCRBYFLOAT f 2.0e2"},
         {"!ERR value is not a valid float", "INCRBYFLOAT f x"},
@@ -262,6 +268,7 @@ static void floats_are_counted(void **state)
         {"!ERR value is not a valid float", "INCRBYFLOAT f nan"},
         {"OK", "SET f abc"},
         {"!ERR value is not a valid float", "INCRBYFLOAT f 1"},
+#if LDBL_MANT_DIG == 64
         {"OK", "SET f 1e400"},
         {"\"10000000000000000000281880683947586514586453433629052038625910693539685534008629862"
          "0393639948483241605220940539273176162002958227772592557340238289765933406610177974474"
@@ -271,14 +278,19 @@ static void floats_are_counted(void **state)
          "INCRBYFLOAT f 1"},
         {"OK", "SET f 1.7e4932"},
         {"!ERR value is not a valid float", "INCRBYFLOAT f 1.7e4932"},
+#endif
         {"OK", "SET f \" 1\""},
         {"!ERR value is not a valid float", "INCRBYFLOAT f 1"},
+#if LDBL_MANT_DIG >= 64
         {"OK", "SET f 10.50"},
         {"\"10.6\"", "INCRBYFLOAT f 0.1"},
         {"\"5.6\"", "INCRBYFLOAT f -5"},
+#endif
         {"OK", "SET f 3"},
+#if LDBL_MANT_DIG == 64
         {"\"4.00000000000000001\"", "INCRBYFLOAT f 1.000000000000000005"},
         {"\"100000000000000004\"", "INCRBYFLOAT f 1e17"},
+#endif
         {"1", "RPUSH l x"},
         {"!WRONGTYPE Operation against a key holding the wrong kind of value",
          "INCRBYFLOAT l 1"},

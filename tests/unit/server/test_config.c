@@ -192,6 +192,12 @@ static const struct sample {
     {"dir", "/var/lib/dueq", "integration/test_startup", "the_log_says_what_was_recovered"},
     {"backup-dir", "/backup", "integration/test_backup_served",
      "a_backup_of_a_busy_server_is_whole"},
+    {"archive-dir", "/archive", "integration/test_archive_served",
+     "a_store_comes_back_at_any_moment"},
+    {"archive-max-lag", "536870912", "unit/storage/test_archive",
+     "what_waits_for_too_long_is_given_up"},
+    {"archive-interval", "5", "integration/test_archive_served",
+     "a_store_comes_back_at_any_moment"},
     {"run-as", "dueq:adm", "integration/test_rights", "root_becomes_somebody_else"},
     {"sandbox", "yes", "integration/test_rights", "a_server_in_a_sandbox_starts_no_program"},
     {"requirepass", "se\"cr\\et\n\x01 #", "unit/server/test_command_connection",
@@ -201,6 +207,8 @@ static const struct sample {
     {"acllog-max-len", "7", "unit/server/test_command_acl", "refusals_are_logged"},
     {"acl-pubsub-default", "allchannels", "unit/server/test_command_acl",
      "a_new_user_may_get_all_channels"},
+    {"acl-password-hash", "argon2id", "integration/test_logins",
+     "setuser_makes_slow_hashes_when_told"},
     {"auth-delay", "250", "unit/server/test_command_acl",
      "who_fails_often_gets_the_reply_late"},
     {"protected-mode", "no", "integration/test_startup",
@@ -239,6 +247,8 @@ static const struct sample {
      "what_takes_long_is_remembered"},
     {"http-port", "8080", "integration/test_http", "a_sound_server_is_ready"},
     {"http-bind", "10.0.0.1 -::1", "integration/test_http", "it_listens_where_it_is_told"},
+    {"http-api", "read", "integration/test_http_api", "a_reader_changes_nothing"},
+    {"http-hosts", "queue.example", "integration/test_http_api", "pages_of_others_are_refused"},
     {"http-metrics-topics", "7", "integration/test_http", "few_topics_have_series"},
     {"notify-keyspace-events", "g$KE", "unit/server/test_command_pubsub",
      "events_say_key_or_event"},
@@ -251,7 +261,7 @@ static const struct sample {
     {"segment-size", "1048576", "integration/test_options", "segments_have_their_size"},
     {"journal-size", "8388608", "integration/test_options",
      "a_long_journal_brings_a_checkpoint"},
-    {"map-size", "1073741824", "integration/test_options",
+    {"map-size", "268435456", "integration/test_options",
      "the_map_is_filled_up_to_its_high_water"},
     {"disk-reserve", "0", "fault/test_full_disk", "the_disk_reserve_is_kept"},
     {"high-water-percent", "80", "integration/test_options",
@@ -267,6 +277,7 @@ static const struct sample {
     {"queue-backoff", "1500", "integration/test_options", "jobs_take_the_configured_backoff"},
     {"queue-backoff-max", "86400000", "integration/test_options",
      "jobs_take_the_configured_backoff"},
+    {"cron-max", "7", "integration/test_cron_served", "what_is_wrong_is_said"},
     {"appendfsync", "everysec", "integration/test_options",
      "durability_is_how_often_is_synced"},
     {"list-max-listpack-size", "128", "unit/server/test_command_insight",
@@ -407,7 +418,7 @@ static void the_store_is_opened_with_what_is_set(void **state)
     struct scene *scene = *state;
     struct dueq_options options;
     read_text(scene, "durability interval 2s\nmemtable-size 4mb\nsegment-size 1mb\n"
-                     "journal-size 16mb\nmap-size 1gb\ndisk-reserve 5mb\n"
+                     "journal-size 16mb\nmap-size 256mb\ndisk-reserve 5mb\n"
                      "high-water-percent 70\n");
     config_store_options(&scene->config, &options);
     assert_int_equal(options.durability, DUEQ_SYNC_INTERVAL);
@@ -415,7 +426,7 @@ static void the_store_is_opened_with_what_is_set(void **state)
     assert_int_equal(options.memtable_bytes, 4 << 20);
     assert_int_equal(options.segment_bytes, 1 << 20);
     assert_int_equal(options.journal_bytes, 16 << 20);
-    assert_int_equal(options.map_bytes, 1 << 30);
+    assert_int_equal(options.map_bytes, 256 << 20);
     assert_int_equal(options.disk_reserve_bytes, 5 << 20);
     assert_int_equal(options.high_water_percent, 70);
 }
@@ -459,14 +470,14 @@ static void lines_are_read_as_redis_reads_them(void **state)
     read_text(scene, "\n  # don't mind \"me\n\t\n#\nMaxClients\t 12  \r\n"
                      "requirepass \"a \\x41\\n\"\nlogfile 'it\\'s here'\n"
                      "bind   10.0.0.1    ::1\n"
-                     "timeout 5\ntimeout 6\nqueue-lease 2h\nmemtable-size 1gb");
+                     "timeout 5\ntimeout 6\nqueue-lease 2h\nmemtable-size 256mb");
     expect_option(scene, "maxclients", "12");
     expect_option(scene, "requirepass", "a A\n");
     expect_option(scene, "logfile", "it's here");
     expect_option(scene, "bind", "10.0.0.1 ::1");
     expect_option(scene, "timeout", "6");
     expect_option(scene, "queue-lease", "7200000");
-    expect_option(scene, "memtable-size", "1073741824");
+    expect_option(scene, "memtable-size", "268435456");
 }
 
 /* The error names the place, the line and the reason. */
@@ -484,16 +495,36 @@ static void expect_bad(struct scene *scene, const char *content, const char *pla
 static void a_bad_line_is_named_with_file_and_number(void **state)
 {
     struct scene *scene = *state;
-    expect_bad(scene, "port 1\n\nnosuch 1\nport x\n", "3: 'nosuch 1'",
+    expect_bad(scene, "port 1\n\nnosuch 1\nport x\n", "3: 'nosuch ...'",
                "Bad directive or wrong number of arguments");
     expect_bad(scene, "port x", "1: 'port x'", "argument couldn't be parsed into an integer");
-    expect_bad(scene, "# it's fine\nrequirepass \"open\n", "2: 'requirepass \"open'",
+    expect_bad(scene, "# it's fine\n dir \"open\n", "2: 'dir \"open'",
                "Unbalanced quotes in configuration line");
-    expect_bad(scene, "requirepass \"a\"b\n", "1: 'requirepass \"a\"b'",
+    expect_bad(scene, "dir \"a\"b\n", "1: 'dir \"a\"b'",
                "Unbalanced quotes in configuration line");
     expect_bad(scene, "port\n", "1: 'port'", "wrong number of arguments");
     expect_bad(scene, "port 1 2\n", "1: 'port 1 2'", "wrong number of arguments");
     expect_bad(scene, "save 900 1\n", "1: 'save 900 1'", "dueq has this one way only: ''");
+}
+
+/* It gets into the log. */
+static void no_error_tells_a_secret(void **state)
+{
+    static const char unbalanced[] = "Unbalanced quotes in configuration line";
+    static const char unknown[] = "Bad directive or wrong number of arguments";
+    struct scene *scene = *state;
+
+    expect_bad(scene, "requirepass \"abc\n", "1: 'requirepass ...'", unbalanced);
+    expect_bad(scene, "\tRequirePass \"abc\n", "1: 'RequirePass ...'", unbalanced);
+    expect_bad(scene, "requirepass abc def\n", "1: 'requirepass ...'",
+               "wrong number of arguments");
+    expect_bad(scene, "tls-key-file-pass 'abc\n", "1: 'tls-key-file-pass ...'", unbalanced);
+    expect_bad(scene, "masterauth abc\n", "1: 'masterauth ...'", unknown);
+    expect_bad(scene, "requirpass abc\n", "1: 'requirpass ...'", unknown);
+    expect_bad(scene, "requirepass=abc\n", "1: 'requirepass ...'", unknown);
+    expect_bad(scene, "requirepass\"abc\"\n", "1: 'requirepass ...'", unknown);
+    expect_bad(scene, "\"requirepass\" \"abc\n", "1: ' ...'", unbalanced);
+    expect_bad(scene, "user ann >abc \"\n", "1: 'user ...'", unbalanced);
 }
 
 static void an_error_in_an_included_file_is_named_there(void **state)
@@ -645,6 +676,10 @@ static void several_words_may_come_as_one(void **state)
     words[0] = argument("  127.0.0.1   ::1 ");
     assert_true(config_set(&scene->config, "bind", words, 1, &scene->error));
     expect_option(scene, "bind", "127.0.0.1 ::1");
+    words[0] = argument(" ::1 ");
+    words[1] = argument("");
+    assert_true(config_set(&scene->config, "bind", words, 2, &scene->error));
+    expect_option(scene, "bind", "::1");
     words[0] = argument("");
     assert_true(config_set(&scene->config, "save", words, 1, &scene->error));
     read_text(scene, "durability \"interval 300\"\n");
@@ -1062,6 +1097,7 @@ int main(void)
         scene_test(a_profile_leaves_what_was_chosen),
         scene_test(a_rewritten_file_keeps_its_profile),
         scene_test(lines_are_read_as_redis_reads_them),
+        scene_test(no_error_tells_a_secret),
         scene_test(a_bad_line_is_named_with_file_and_number),
         scene_test(an_error_in_an_included_file_is_named_there),
         scene_test(files_that_include_each_other_end),

@@ -157,7 +157,7 @@ static void a_histogram_adds_up(void **state)
     spans.buckets[DUEQ_SPAN_BUCKETS - 1] = 1;
     begin(&made, true);
     metric_family(&made.text, METRIC_HISTOGRAM, "h", "H.");
-    metric_spans(&made.text, &spans);
+    metric_spans(&made.text, &spans, 1000);
     buffer_append(&made.out, "", 1);
     text = buffer_content(&made.out);
     assert_non_null(strstr(text, "# TYPE h histogram\nh_bucket{le=\"0.001\"} 2\n"

@@ -55,6 +55,9 @@ static void the_longest_turn_is_kept_with_what_it_did(void **state)
     assert_int_equal(watch.long_turns, 1);
     turn_watch_reset(&watch);
     assert_int_equal(watch.longest.usec + watch.long_turns, 0);
+    assert_int_equal(watch.took.count, 4); /* a monitor follows it: it never goes back */
+    assert_int_equal(watch.took.sum, 30 + 500 + 120 + TURN_LONG_USEC);
+    assert_int_equal(watch.took.buckets[5] + watch.took.buckets[9], 2);
     run_turn(&watch, now, 1, 2);
     assert_int_equal(watch.longest.usec, 3);
 }

@@ -1,6 +1,7 @@
 #include "storage/kv/memtable/arena.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "tests/support/cmocka.h"
@@ -36,6 +37,19 @@ static void let_memory_run_out(bool out)
     if (out)
         limit.rlim_cur = 1;
     assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+/* An emulator of another processor may take a limit and not keep it. */
+static bool can_run_out(void)
+{
+    void *memory;
+
+    let_memory_run_out(true);
+    memory = mmap(NULL, MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    let_memory_run_out(false);
+    if (memory != MAP_FAILED)
+        munmap(memory, MIB);
+    return memory == MAP_FAILED;
 }
 
 static void an_unused_arena_holds_nothing(void **state)
@@ -161,6 +175,8 @@ static void without_memory_nothing_changes(void **state)
     bool reserved;
     void *piece;
 
+    if (!can_run_out())
+        skip();
     assert_non_null(arena_alloc(arena, 100));
     before = *arena;
     let_memory_run_out(true);

@@ -2,6 +2,7 @@
 #include "storage/dueq.h"
 #include "storage/io.h"
 #include "storage/kv/kv.h"
+#include "storage/kv/room.h"
 #include "tests/support/temp_dir.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ static int set_up(void **state)
     test.options.memtable_bytes = 1 << 20;
     test.options.segment_bytes = 1 << 20;
     test.options.journal_bytes = 16 << 20;
-    test.options.map_bytes = 1 << 30;
+    test.options.map_bytes = 256 << 20;
     test.options.disk_reserve_bytes = 0;
     test.options.io = &test.io;
     open_at(test.dir, &test.kv);
@@ -360,6 +361,35 @@ static void a_disk_that_is_too_small_gets_no_copy(void **state)
     expect_round(test.path, 1);
 }
 
+/* The checkpoint that it begins with would wait until somebody makes room. */
+static void a_full_store_says_so_at_once(void **state)
+{
+    char space[16];
+    uint64_t lsn;
+
+    (void)state;
+    kv_abandon(test.kv);
+    test.options.map_bytes = 2 << 20;
+    open_at(test.dir, &test.kv);
+    for (unsigned at = 0; stats().checkpoint_failures == 0; at++) {
+        assert_true(at < TURNS_MOST);
+        kv_put(test.kv, key_of(at, space), value_of(at, 1), false);
+        assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_OK);
+        if (at % 100 == 0)
+            kv_checkpoint_start(test.kv);
+        kv_maintain(test.kv, false);
+    }
+    for (unsigned turn = 0; kv_room(test.kv, 1) != DUEQ_FULL; turn++) {
+        assert_true(turn < TURNS_MOST);
+        kv_maintain(test.kv, false);
+        usleep(1000);
+    }
+    assert_int_equal(kv_backup(test.kv, test.path), DUEQ_OK);
+    await_end();
+    assert_int_equal(stats().backup_status, DUEQ_FULL);
+    assert_false(exists(test.path));
+}
+
 static void a_disk_that_gets_full_keeps_no_part(void **state)
 {
     (void)state;
@@ -449,6 +479,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_is_too_small_gets_no_copy, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_full_store_says_so_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_gets_full_keeps_no_part, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_copy_that_the_disk_damages_is_no_backup, set_up,
                                         tear_down),

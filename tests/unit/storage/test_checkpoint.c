@@ -24,7 +24,7 @@ static void set_options(struct dueq_options *options)
     dueq_options_init(options);
     options->durability = DUEQ_SYNC_NONE;
     options->disk_reserve_bytes = 0;
-    options->map_bytes = 1 << 30;
+    options->map_bytes = 256 << 20;
 }
 
 static int set_up(void **state)

@@ -3,6 +3,7 @@
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
+#include "storage/kv/room.h"
 #include "storage/kv/lmdb_internal.h"
 #include "storage/kv/lmdb_store.h"
 #include "storage/kv/pages/pages_internal.h"
@@ -25,16 +26,18 @@ static struct {
     char *dir;
     struct dueq_io io;
     uint64_t free_bytes;
-    uint64_t usec; /* added to the clock */
+    bool elsewhere_full; /* the disks of other directories */
+    uint64_t usec;       /* added to the clock */
     struct dueq_options options;
     struct kv *kv;
 } test;
 
 static int tell_free_bytes(void *arg, const char *path, uint64_t *ret_bytes)
 {
+    bool elsewhere = strncmp(path, test.dir, strlen(test.dir)) != 0;
+
     (void)arg;
-    (void)path;
-    *ret_bytes = test.free_bytes;
+    *ret_bytes = elsewhere && test.elsewhere_full ? 0 : test.free_bytes;
     return 0;
 }
 
@@ -59,13 +62,14 @@ static int set_up(void **state)
     test.io.free_bytes = tell_free_bytes;
     test.io.monotonic_usec = tell_usec;
     test.free_bytes = (uint64_t)1 << 40;
+    test.elsewhere_full = false;
     test.usec = 0;
     dueq_options_init(&test.options);
     test.options.durability = DUEQ_SYNC_NONE;
     test.options.memtable_bytes = 1 << 20;
     test.options.segment_bytes = 1 << 20;
     test.options.journal_bytes = 16 << 20;
-    test.options.map_bytes = 1 << 30;
+    test.options.map_bytes = 256 << 20;
     test.options.disk_reserve_bytes = 0;
     test.options.auto_compact_percent = 0;
     test.options.io = &test.io;
@@ -482,6 +486,38 @@ static void what_a_crash_has_left_is_removed(void **state)
 
 /* ---- a data file elsewhere */
 
+/* Moves the data file of the closed store, and leaves a link. */
+static void move_data(const char *elsewhere, char *link, char *target)
+{
+    assert_int_equal(kv_close(test.kv), DUEQ_OK);
+    snprintf(link, PATH_MAX, "%s/data.mdb", test.dir);
+    snprintf(target, PATH_MAX, "%s/pages", elsewhere);
+    assert_int_equal(rename(link, target), 0);
+    assert_int_equal(symlink(target, link), 0);
+    open_space();
+}
+
+/* The file grows there, not where the link is. */
+static void the_room_is_that_of_the_disk_that_a_link_leads_to(void **state)
+{
+    enum { LARGE_ASK = 16 << 20 };
+    char link[PATH_MAX], target[PATH_MAX];
+    char *elsewhere = temp_dir_new();
+
+    (void)state;
+    make_sparse();
+    move_data(elsewhere, link, target);
+    assert_int_equal(stats().disk_free_bytes, test.free_bytes);
+    test.elsewhere_full = true;
+    assert_int_equal(stats().disk_free_bytes, 0);
+    assert_int_equal(kv_room(test.kv, LARGE_ASK), DUEQ_FULL);
+    assert_int_equal(kv_compact(test.kv), DUEQ_FULL);
+    test.elsewhere_full = false;
+    assert_int_equal(kv_room(test.kv, LARGE_ASK), DUEQ_OK);
+    check_kept();
+    temp_dir_remove(elsewhere);
+}
+
 static void what_a_link_leads_to_is_compacted(void **state)
 {
     char link[PATH_MAX], target[PATH_MAX];
@@ -490,13 +526,8 @@ static void what_a_link_leads_to_is_compacted(void **state)
 
     (void)state;
     make_sparse();
-    assert_int_equal(kv_close(test.kv), DUEQ_OK);
-    snprintf(link, sizeof(link), "%s/data.mdb", test.dir);
-    snprintf(target, sizeof(target), "%s/pages", elsewhere);
-    assert_int_equal(rename(link, target), 0);
-    assert_int_equal(symlink(target, link), 0);
+    move_data(elsewhere, link, target);
     assert_int_equal(stat(target, &before), 0);
-    open_space();
     compact();
     assert_int_equal(stats().compactions, 1);
     check_kept();
@@ -539,7 +570,8 @@ static void open_lmdb(void)
 
     assert_int_equal(kv_close(test.kv), DUEQ_OK);
     test.kv = NULL;
-    assert_int_equal(lmdb_store_open(test.dir, 1 << 30, &test.io, &lmdb, &error), DUEQ_OK);
+    assert_int_equal(lmdb_store_open(test.dir, test.options.map_bytes, &test.io, &lmdb, &error),
+                     DUEQ_OK);
 }
 
 static void a_copy_has_the_room_that_is_promised(void **state)
@@ -748,6 +780,7 @@ int main(void)
         compaction_test(what_fails_by_itself_is_tried_again_later),
         compaction_test(what_a_crash_has_left_is_removed),
         compaction_test(what_a_link_leads_to_is_compacted),
+        compaction_test(the_room_is_that_of_the_disk_that_a_link_leads_to),
         compaction_test(a_copy_has_the_room_that_is_promised),
         compaction_test(a_copy_leaves_the_disk_reserve),
         compaction_test(the_first_look_at_a_copy_is_before_its_use),

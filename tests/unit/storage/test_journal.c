@@ -403,6 +403,28 @@ static void a_segment_made_in_a_hurry_is_left_for_a_spare(void **state)
     assert_int_equal(rig.read_to, last);
 }
 
+/* So does a server: it makes room first, and the file for that is not filled, either. */
+static void a_spare_made_in_a_hurry_is_left_for_a_filled_one(void **state)
+{
+    (void)state;
+    rig_reopen(&rig);
+    assert_int_equal(journal_reserve(rig.journal, 100), DUEQ_OK);
+    assert_int_equal(rig_files(&rig, "spare-"), 1);
+    rig_append(&rig, 100);
+    assert_int_equal(stats().segments, 1);
+    rig_append(&rig, 100); /* there is no better one yet */
+    assert_int_equal(stats().segments, 1);
+    journal_prepare(rig.journal);
+    rig_append(&rig, 100);
+    assert_int_equal(stats().segments, 2);
+    rig.after = journal_last_lsn(rig.journal) - 1;
+    journal_trim(rig.journal, rig.after);
+    assert_int_equal(rig_files(&rig, "spare-"), 1); /* not filled: it is not better */
+    rig_append(&rig, 100);
+    assert_int_equal(stats().segments, 1);
+    rig_reopen(&rig);
+}
+
 static void a_record_larger_than_a_segment_does_not_take_the_spare(void **state)
 {
     (void)state;
@@ -448,6 +470,79 @@ static void what_is_half_made_is_removed_at_opening(void **state)
     free(path);
 }
 
+/* As a power cut leaves a segment whose header is on disk, and whose first record is not. */
+static void empty_segment(uint64_t number)
+{
+    char *path = rig_segment(&rig, number);
+    uint8_t *bytes;
+    size_t size;
+
+    rig_close(&rig);
+    bytes = rig_read(path, &size);
+    memset(bytes + SEGMENT_HEADER_SIZE, 0, size - SEGMENT_HEADER_SIZE);
+    rig_write(path, bytes, size);
+    free(bytes);
+    free(path);
+}
+
+/* Each record up to that one is in a segment that waits for the archive. */
+static void expect_waiting(uint64_t last)
+{
+    struct journal_segment segment;
+    uint64_t lsn = 0;
+
+    while (lsn < last) {
+        assert_true(journal_await_segment(rig.journal, 1, &segment));
+        assert_int_equal(segment.first_lsn, lsn + 1);
+        assert_true(segment.last_lsn >= segment.first_lsn);
+        lsn = segment.last_lsn;
+        journal_archived(rig.journal, segment.number);
+    }
+    assert_int_equal(lsn, last);
+}
+
+static void an_empty_segment_hides_none_that_waits_for_the_archive(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    rig.options.archives = true;
+    rig_reopen(&rig);
+    fill_segments(3); /* the third has one record */
+    last = journal_last_lsn(rig.journal) - 1;
+    empty_segment(3);
+    rig_reopen(&rig);
+    assert_int_equal(journal_last_lsn(rig.journal), last);
+    rig_append(&rig, 500);
+    rig.after = last + 1;
+    rig_reopen(&rig);
+    expect_waiting(last + 1);
+}
+
+/* The one that is lost is a gap; those before it are not. */
+static void a_lost_segment_hides_none_that_waits_for_the_archive(void **state)
+{
+    struct journal_segment segment;
+    char *path;
+    uint64_t first;
+
+    (void)state;
+    rig.options.archives = true;
+    rig_reopen(&rig);
+    fill_segments(2);
+    first = journal_last_lsn(rig.journal); /* of the second */
+    fill_segments(4);
+    rig.after = journal_last_lsn(rig.journal);
+    rig_close(&rig);
+    path = rig_segment(&rig, 2);
+    rig_flip(path, 100);
+    free(path);
+    rig_reopen(&rig);
+    assert_true(journal_await_segment(rig.journal, 1, &segment));
+    assert_int_equal(segment.first_lsn, 1);
+    assert_int_equal(segment.last_lsn, first - 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -474,9 +569,12 @@ int main(void)
         TEST(two_spares_are_kept_at_most),
         TEST(a_spare_and_the_reserve_are_prepared_once),
         TEST(a_segment_made_in_a_hurry_is_left_for_a_spare),
+        TEST(a_spare_made_in_a_hurry_is_left_for_a_filled_one),
         TEST(a_record_larger_than_a_segment_does_not_take_the_spare),
         TEST(what_a_recycled_segment_held_is_never_read_again),
         TEST(what_is_half_made_is_removed_at_opening),
+        TEST(an_empty_segment_hides_none_that_waits_for_the_archive),
+        TEST(a_lost_segment_hides_none_that_waits_for_the_archive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

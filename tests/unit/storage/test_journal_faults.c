@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,19 @@ static void an_interrupted_allocation_is_tried_again(void **state)
     (void)state;
     fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, 3, EINTR);
     rig_append(&rig, 100);
+}
+
+static void a_name_is_synced_once_there_is_a_descriptor(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        fake_disk_fail(rig.disk, DISK_SYNC_NAMES, 0, 3, i % 2 == 0 ? EMFILE : ENFILE);
+        rig_append(&rig, 500);
+        assert_int_equal(journal_status(rig.journal), DUEQ_OK);
+    }
+    fake_disk_fail(rig.disk, DISK_SYNC_NAMES, 0, 0, 0);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, 20);
 }
 
 static void a_journal_that_failed_between_syncs_can_be_closed(void **state)
@@ -333,9 +347,12 @@ static void a_spare_is_not_needed_while_the_segment_has_room(void **state)
     assert_int_equal(rig.read_to, last + 1);
 }
 
+static atomic_bool prepared; /* the thread has ended */
+
 static void *prepare(void *arg)
 {
     journal_prepare(arg);
+    atomic_store(&prepared, true);
     return NULL;
 }
 
@@ -349,9 +366,12 @@ static void room_that_ends_while_files_are_made_has_ended(void **state)
     rig.options.durability = DUEQ_SYNC_NONE;
     rig_reopen(&rig);
     fake_disk_hold_syncs(rig.disk, true);
+    atomic_store(&prepared, false);
     assert_int_equal(pthread_create(&thread, NULL, prepare, rig.journal), 0);
-    while (fake_disk_held_syncs(rig.disk) == 0)
+    while (fake_disk_held_syncs(rig.disk) == 0) {
+        assert_false(atomic_load(&prepared)); /* a new file is synced */
         sched_yield();
+    }
     fake_disk_fail(rig.disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
     rig_append(&rig, 500); /* takes the reserve: there is nothing else */
     had_room = journal_has_room(rig.journal);
@@ -547,6 +567,7 @@ int main(void)
         TEST(what_a_failed_sync_lost_is_not_read_back),
         TEST(interrupted_and_short_transfers_are_continued),
         TEST(an_interrupted_allocation_is_tried_again),
+        TEST(a_name_is_synced_once_there_is_a_descriptor),
         TEST(a_journal_that_failed_between_syncs_can_be_closed),
         TEST(a_record_that_asks_for_a_sync_is_not_durable_after_a_failed_one),
         TEST(an_opening_that_cannot_read_changes_nothing),

@@ -1,10 +1,13 @@
-/* The LMDB level alone: snapshot renewals that fail, and its list of free pages. */
+/* The LMDB level alone: snapshot renewals that fail, its list of free pages, and files of other
+ * machines. */
 #include "storage/kv/lmdb_store.h"
+#include "storage/kv/pages/page_layout.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +15,6 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
-
-enum { META_TXNID = 16 + 128 };
 
 static struct {
     char *dir;
@@ -172,9 +173,9 @@ static unsigned get_u16(const uint8_t *bytes)
     return number;
 }
 
-static void cut_number(uint8_t *bytes, uint64_t by)
+static void cut_number(uint8_t *bytes, size_t by)
 {
-    uint64_t number;
+    size_t number;
 
     memcpy(&number, bytes, sizeof(number));
     number -= by;
@@ -184,15 +185,15 @@ static void cut_number(uint8_t *bytes, uint64_t by)
 /* Both meta pages claim a transaction that was never run. */
 static void change_metas(void)
 {
-    uint64_t txnid = 1 << 20;
+    size_t txnid = 1 << 20;
     char path[PATH_MAX];
     int fd = open(data_path(path), O_RDWR);
 
     assert_true(fd >= 0);
     for (off_t page = 0; page < 2; page++)
-        assert_int_equal(
-            pwrite(fd, &txnid, sizeof(txnid), page * sysconf(_SC_PAGESIZE) + META_TXNID),
-            sizeof(txnid));
+        assert_int_equal(pwrite(fd, &txnid, sizeof(txnid),
+                                page * sysconf(_SC_PAGESIZE) + PAGE_HEADER + META_TXNID),
+                         sizeof(txnid));
     close(fd);
 }
 
@@ -209,7 +210,8 @@ static void metas_that_change_are_met_once(void **state)
 
 /* ---- the list of free pages */
 
-enum { LARGE = 4 << 20, LIST_PAGES = 3, CUT = 600 };
+/* A page of the list has as many numbers as words, and this is two pages full of them. */
+enum { LIST_PAGES = 3, LARGE = (LIST_PAGES - 1) * 4096 / PAGE_WORD * 4096, CUT = 600 };
 
 /* Makes a list of free pages with a record of three pages, and closes the store. */
 static uint8_t *free_many(size_t *ret_size, size_t *ret_list)
@@ -229,8 +231,8 @@ static uint8_t *free_many(size_t *ret_size, size_t *ret_list)
     test.store = NULL;
     bytes = read_data(&size);
     for (size_t at = 2; at < size / page; at++)
-        if (get_u16(bytes + at * page + 10) == 4 &&
-            get_u16(bytes + at * page + 12) == LIST_PAGES)
+        if (get_u16(bytes + at * page + PAGE_KIND) == PAGE_OVERFLOW &&
+            page_u32(bytes + at * page + PAGE_PAGES) == LIST_PAGES)
             *ret_list = at;
     *ret_size = size;
     return bytes;
@@ -271,19 +273,19 @@ static void a_list_with_pages_to_spare_is_sound(void **state)
     bytes = free_many(&size, &list);
     assert_int_not_equal(list, 0);
     for (size_t at = 2 * 4096; at + 24 <= size; at += 2) {
-        uint64_t number;
+        const uint8_t *value = bytes + at + NODE_HEADER + PAGE_WORD;
         uint32_t length;
 
-        memcpy(&number, bytes + at + 16, sizeof(number));
-        if (number != list || get_u16(bytes + at + 4) != 1 || get_u16(bytes + at + 6) != 8)
+        if (page_word(value) != list || get_u16(bytes + at + NODE_FLAGS) != NODE_BIG ||
+            get_u16(bytes + at + NODE_KEY_SIZE) != PAGE_WORD)
             continue;
-        memcpy(&length, bytes + at, sizeof(length));
-        length -= CUT * 8;
+        memcpy(&length, bytes + at, sizeof(length)); /* both halves, in this machine's order */
+        length -= CUT * PAGE_WORD;
         memcpy(bytes + at, &length, sizeof(length));
         nodes++;
     }
     assert_int_equal(nodes, 1);
-    cut_number(bytes + list * 4096 + 16, CUT);
+    cut_number(bytes + list * 4096 + PAGE_HEADER, CUT);
     write_data(bytes, size);
     free(bytes);
     if (open_again(&error) != DUEQ_OK)
@@ -291,6 +293,71 @@ static void a_list_with_pages_to_spare_is_sound(void **state)
     if (lmdb_check(test.store, &census) != DUEQ_OK)
         fail_msg("%s", lmdb_error_text(test.store));
     put("three");
+}
+
+/* ---- addresses */
+
+/* Addresses of maps of data.mdb, in MiB. */
+static unsigned mapped_mib(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[PATH_MAX + 128], path[PATH_MAX];
+    uintptr_t from, to;
+    unsigned mib = 0;
+
+    assert_non_null(maps);
+    data_path(path);
+    while (fgets(line, sizeof(line), maps) != NULL)
+        if (strstr(line, path) != NULL &&
+            sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2)
+            mib += (unsigned)((to - from) >> 20);
+    fclose(maps);
+    return mib;
+}
+
+/* A machine with 32 bits has no addresses for two maps of a file, and a compaction. */
+static void a_store_maps_its_file_once(void **state)
+{
+    (void)state;
+    assert_int_equal(mapped_mib(), 64);
+    assert_int_equal(get("two"), DUEQ_OK);
+    lmdb_drop(test.store);
+    assert_int_equal(get("one"), DUEQ_OK);
+    assert_int_equal(mapped_mib(), 64);
+}
+
+/* ---- other machines */
+
+/* Its magic number comes after a header of that size, its bytes in that order. */
+static void expect_refusal_of(size_t header, bool swapped, const char *name)
+{
+    static const uint8_t nothing[PAGE_MACHINE_BYTES];
+    uint32_t magic = swapped ? 0xDEC0EFBE : 0xBEEFC0DE;
+    struct dueq_error error = {""};
+    char path[PATH_MAX];
+    int fd = open(data_path(path), O_RDWR);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, nothing, sizeof(nothing), 0), sizeof(nothing));
+    assert_int_equal(pwrite(fd, &magic, sizeof(magic), (off_t)header), sizeof(magic));
+    close(fd);
+    assert_int_equal(open_again(&error), DUEQ_FORMAT);
+    if (strstr(error.text, name) == NULL || strstr(error.text, "dueq dump") == NULL)
+        fail_msg("not of a %s machine: %s", name, error.text);
+}
+
+/* LMDB would read other numbers from it. */
+static void a_file_of_another_machine_is_refused_in_words(void **state)
+{
+    bool little = BYTE_ORDER == LITTLE_ENDIAN;
+    size_t other = PAGE_WORD == 8 ? 12 : 16;
+
+    (void)state;
+    lmdb_store_close(test.store);
+    test.store = NULL;
+    expect_refusal_of(other, false, PAGE_WORD == 8 ? "(32-bit" : "(64-bit");
+    expect_refusal_of(PAGE_HEADER, true, little ? "big-endian;" : "little-endian;");
+    expect_refusal_of(other, true, little ? "big-endian;" : "little-endian;");
 }
 
 /* ---- appending in the middle */
@@ -417,6 +484,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_that_the_file_cuts_off_is_no_signal, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_list_with_pages_to_spare_is_sound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_store_maps_its_file_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_of_another_machine_is_refused_in_words, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(appended_bodies_fill_their_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
     };

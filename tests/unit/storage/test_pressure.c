@@ -219,6 +219,45 @@ static void a_large_body_does_not_use_the_reserve(void **state)
     let_go();
 }
 
+static uint64_t fired(void)
+{
+    struct dueq_cron_state state;
+    struct dueq_cron cron;
+
+    assert_int_equal(dueq_cron_get(test.store, text("c"), &cron, &state), DUEQ_OK);
+    return state.fired;
+}
+
+/* The reserve is for claims and acks: no tick writes into it. */
+static void a_recurring_job_waits_for_the_checkpoint(void **state)
+{
+    struct dueq_error error;
+    struct dueq_cron cron;
+
+    (void)state;
+    dueq_cron_init(&cron);
+    cron.name = text("c");
+    cron.every = 1000;
+    cron.push.topic = text("mail");
+    assert_int_equal(dueq_cron_set(test.store, &cron, test.time, &error), DUEQ_OK);
+    store_fixture_commit(&test);
+    store_fixture_tick(&test, 1000);
+    hold_checkpoint();
+    push_until(DUEQ_PRESSURE_FULL);
+    store_fixture_pass(&test, 1000);
+    for (int i = 0; i < 10; i++) {
+        dueq_tick(test.store, test.time, 1000);
+        assert_int_equal(fired(), 0);
+        assert_true(dueq_next_tick(test.store, test.time) > 0); /* nobody spins meanwhile */
+        store_fixture_pass(&test, 100);
+    }
+    let_go();
+    assert_int_equal(pressure(), 0);
+    store_fixture_pass(&test, 100);
+    store_fixture_tick(&test, 1000);
+    assert_int_equal(fired(), 2); /* each time that was waited for */
+}
+
 static void erasing_waits_for_the_checkpoint(void **state)
 {
     uint64_t entries;
@@ -282,6 +321,7 @@ int main(void)
         tested(a_commit_waits_when_the_reserve_is_used_up),
         tested(no_commit_waits_for_one_who_heeds_it),
         tested(a_large_body_does_not_use_the_reserve),
+        tested(a_recurring_job_waits_for_the_checkpoint),
         tested(erasing_waits_for_the_checkpoint),
         tested(the_reserve_is_enough_for_thousands_of_claims_and_acks),
     };

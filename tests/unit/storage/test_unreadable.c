@@ -3,6 +3,8 @@
 #include "storage/store.h"
 #include "storage/keys/keys.h"
 #include "storage/io.h"
+#include "storage/queue/core/groups.h"
+#include "storage/queue/core/queue_state.h"
 #include "storage/kv/kv.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/list.h"
@@ -267,7 +269,7 @@ static uint64_t records_after_flush(int fault, bool *ret_met)
     tick_away();
     store_fixture_checkpoint(&test);
     assert_int_equal(dueq_check(test.store, &records), DUEQ_OK);
-    records = record_count(test.store, "BFGMPQRSTUcdeghklvyz");
+    records = record_count(test.store, "BFGMOPQRSTUWcdeghklvyz");
     store_fixture_abandon(&test);
     tear_down(NULL);
     return records;
@@ -289,11 +291,132 @@ static void what_is_reclaimed_is_not_forgotten(void **state)
     }
 }
 
+/* ---- groups: what a job changes of its group is whole, or the store fails */
+
+enum { GROUPS = 400, JOBS = 2 * GROUPS, CLAIMED = GROUPS / 4 };
+
+static void push_to_groups(int first)
+{
+    static const char body[300];
+    struct dueq_push pushes[JOBS];
+    struct dueq_pushed pushed[JOBS];
+    char groups[JOBS][16], ids[JOBS][16];
+
+    for (int i = 0; i < JOBS; i++) {
+        dueq_push_init(&pushes[i]);
+        pushes[i].topic = text("groups");
+        pushes[i].group = dueq_slice(groups[i], (size_t)sprintf(groups[i], "g%d", i % GROUPS));
+        pushes[i].id = dueq_slice(ids[i], (size_t)sprintf(ids[i], "j%d", first + i));
+        pushes[i].body = dueq_slice(body, sizeof(body));
+    }
+    (void)dueq_push_many(test.store, pushes, JOBS, test.time, pushed);
+}
+
+static void fill_groups(void)
+{
+    struct dueq_settings settings;
+    struct dueq_job job;
+
+    dueq_settings_init(&settings);
+    settings.numbers[DUEQ_SET_GROUP_MODE] = DUEQ_GROUP_SERIAL;
+    open_store();
+    assert_int_equal(dueq_put_settings(test.store, text("groups"), &settings), DUEQ_OK);
+    push_to_groups(0);
+    for (int i = 0; i < CLAIMED; i++)
+        assert_int_equal(dueq_claim(test.store, text("groups"), 600000, test.time, &job),
+                         DUEQ_OK);
+    store_fixture_checkpoint(&test);
+    store_fixture_close(&test);
+}
+
+/* Each may fail, and says so. */
+static void change_groups(void)
+{
+    struct dueq_purge purge = {.topic = text("groups"), .state = DUEQ_DEFAULT};
+    struct dueq_purge_progress progress = {.removed = 0};
+    struct dueq_nack nack = {.delay = 0};
+    enum dueq_state state;
+    struct dueq_job job;
+    char id[16];
+    int rounds = 0;
+
+    push_to_groups(JOBS);
+    for (int i = 0; i < CLAIMED; i++) {
+        struct dueq_slice name = dueq_slice(id, (size_t)sprintf(id, "j%d", i));
+
+        if (i % 3 == 0)
+            (void)dueq_nack(test.store, text("groups"), name, i + 1, &nack, test.time, &state);
+        else
+            (void)dueq_ack(test.store, text("groups"), name, i + 1, test.time);
+        (void)dueq_claim(test.store, text("groups"), 1000, test.time, &job);
+    }
+    while (!progress.is_over && rounds++ < 10)
+        (void)dueq_purge(test.store, &purge, test.time, 50, &progress);
+    store_fixture_pass(&test, 2000);
+    for (int i = 0; i < 10; i++)
+        (void)dueq_tick(test.store, test.time, 1000);
+}
+
+static void a_group_is_changed_as_a_whole_or_the_store_fails(void **state)
+{
+    bool met = true;
+    int failed = 0, refused = 0;
+
+    (void)state;
+    for (int fault = 1; met; fault++) {
+        uint64_t lsn;
+
+        set_up(NULL);
+        fill_groups();
+        open_store();
+        until_fault = fault;
+        change_groups();
+        met = until_fault <= 0;
+        until_fault = LAST;
+        if (dueq_commit(test.store, test.time, &lsn) != DUEQ_OK) {
+            failed++;
+            store_fixture_abandon(&test);
+            open_store();
+        } else {
+            refused += met;
+        }
+        store_fixture_verify(&test);
+        store_fixture_abandon(&test);
+        tear_down(NULL);
+    }
+    print_message("%d failed, %d refused\n", failed, refused);
+}
+
+/* Nobody has loaded the group before, as each caller should. */
+static void a_group_that_cannot_be_read_in_a_change_fails_the_store(void **state)
+{
+    const struct job_state claimed = {.state = PHASE_CLAIMED, .group = 1, .weight = 1};
+    struct queue *queue;
+    struct topic *topic;
+    uint64_t lsn;
+
+    (void)state;
+    fill_groups();
+    open_store();
+    queue = test.store->queue;
+    assert_int_equal(topics_find(queue, text("groups"), &topic), DUEQ_OK);
+    until_fault = 1;
+    groups_add(queue, topic, &claimed, 1, test.time);
+    assert_true(until_fault <= 0);
+    assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_IO);
+    store_fixture_abandon(&test);
+    open_store();
+    store_fixture_verify(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_error_is_not_the_end, set_up, tear_down),
         cmocka_unit_test(what_is_reclaimed_is_not_forgotten),
+        cmocka_unit_test(a_group_is_changed_as_a_whole_or_the_store_fails),
+        cmocka_unit_test_setup_teardown(a_group_that_cannot_be_read_in_a_change_fails_the_store,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,35 @@ static void a_record_too_many_is_found(void **state)
     }
 }
 
+/* Of records that no dueq writes, with the right checksum. */
+static void records_of_no_form_are_found_and_left(void **state)
+{
+    static const struct {
+        char table;
+        const char *value;
+        size_t size;
+    } cases[] = {{'h', "\2x", 2}, /* neither plain nor folded */
+                 {'h', "", 0},
+                 {'h', "\1\xff\xff\xff\xff\xff\xff\xff\xff", 9}, /* of a name beyond the end */
+                 {'k', "\1\1\1\4\0", 5}};                        /* no elements */
+    struct kv_key key;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        free((void *)(uintptr_t)find_record(cases[i].table, false, &key).data);
+        kv_put(test.store->kv, kv_key_slice(&key), dueq_slice(cases[i].value, cases[i].size),
+               false);
+    }
+    kv_put(test.store->kv, text("g2345678U"), text(""), false);  /* too short */
+    kv_put(test.store->kv, text("g23456789U"), text(""), false); /* of an unknown type */
+    kv_put(test.store->kv, text("k2"), text("\1\1\1\4\1"), false);
+    commit_and_reopen();
+    assert_int_equal(verify(), DUEQ_CORRUPT);
+    store_fixture_tick(&test, 100);
+    store_fixture_commit(&test);
+    assert_int_equal(verify(), DUEQ_CORRUPT);
+}
+
 static void an_unknown_table_is_found(void **state)
 {
     (void)state;
@@ -234,9 +263,13 @@ int main(void)
 #define with_store(function)                                                                   \
     cmocka_unit_test_setup_teardown(function, set_up, store_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        with_store(a_sound_store_has_no_findings),   with_store(a_missing_record_is_found),
-        with_store(a_record_too_many_is_found),      with_store(an_unknown_table_is_found),
-        with_store(a_batch_must_be_committed_first), with_store(progress_can_stop_it),
+        with_store(a_sound_store_has_no_findings),
+        with_store(a_missing_record_is_found),
+        with_store(a_record_too_many_is_found),
+        with_store(records_of_no_form_are_found_and_left),
+        with_store(an_unknown_table_is_found),
+        with_store(a_batch_must_be_committed_first),
+        with_store(progress_can_stop_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

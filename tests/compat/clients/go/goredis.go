@@ -171,8 +171,58 @@ func scan() {
 	})))
 }
 
+func upgrade() {
+	client, waiter := connect(redis.Options{Addr: upgradeAddress}), connect(redis.Options{Addr: upgradeAddress})
+	ends, failed := make(chan bool), make(chan error)
+	go func() {
+		var err error = redis.Nil
+		for more := true; more && err == redis.Nil; {
+			err = waiter.BLPop(time.Second, "nothing").Err()
+			select {
+			case <-ends:
+				more = false
+			default:
+			}
+		}
+		failed <- err
+	}()
+	pushed := upgradeThrice(func() string { return client.Info("server").Val() },
+		func() int64 { return client.RPush("upgraded", "x").Val() })
+	close(ends)
+	expect(redis.Nil, <-failed)
+	expect(pushed, client.LLen("upgraded").Val())
+}
+
+func claimed(client *redis.Client, block string) ([]interface{}, error) {
+	claim := redis.NewSliceCmd("Q.CLAIM", "claim", "BLOCK", block)
+	err := client.Process(claim)
+	return claim.Val(), err
+}
+
+// ReadTimeout, 3 s, is how long it waits for the reply of a command that it does not know as a blocking one. A
+// worker has a client with a longer one, or a shorter BLOCK.
+func claim() {
+	hasty, worker := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: time.Second}), connect(redis.Options{})
+	_, err := claimed(worker, "1500ms")
+	expect(redis.Nil, err)
+	_, err = claimed(hasty, "100ms")
+	expect(redis.Nil, err)
+	_, err = claimed(hasty, "60s")
+	expect(true, err != nil && err != redis.Nil)
+	waitFor(blockedIn(worker, 0))
+	pushed := redis.NewStringCmd("Q.PUSH", "claim", "job")
+	must(worker.Process(pushed))
+	jobs, err := claimed(worker, "10s")
+	must(err)
+	job := jobs[0].([]interface{})
+	expect([]interface{}{pushed.Val(), "job", int64(1)}, []interface{}{job[0], job[2], job[3]})
+	acked := redis.NewIntCmd("Q.ACK", "claim", job[0], job[1])
+	must(worker.Process(acked))
+	expect(int64(1), acked.Val())
+}
+
 func main() {
 	runChecks([]check{{"plain", plain}, {"password", passwords}, {"database", database},
 		{"name", name}, {"pipeline", pipeline}, {"transaction", transaction}, {"blocking", blocking},
-		{"pubsub", pubsub}, {"scan", scan}})
+		{"pubsub", pubsub}, {"scan", scan}, {"upgrade", upgrade}, {"claim", claim}})
 }

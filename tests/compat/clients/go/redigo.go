@@ -2,6 +2,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/gomodule/redigo/redis"
 )
 
@@ -171,8 +173,47 @@ func pool() {
 	expect("PONG", text(do(connections.Get(), "PING")))
 }
 
+func upgrade() {
+	ends, failed := make(chan bool), make(chan error)
+	go func() {
+		waiter, err := redis.Dial("tcp", upgradeAddress)
+		for more := true; more && err == nil; {
+			_, err = waiter.Do("BLPOP", "nothing", 1)
+			select {
+			case <-ends:
+				more = false
+			default:
+			}
+		}
+		failed <- err
+	}()
+	connection := dial(upgradeAddress)
+	pushed := upgradeThrice(func() string { return text(do(connection, "INFO", "server")) },
+		func() int64 { return do(connection, "RPUSH", "upgraded", "x").(int64) })
+	close(ends)
+	must(<-failed)
+	expect(pushed, do(connection, "LLEN", "upgraded"))
+}
+
+// DialReadTimeout is how long it waits for any reply; DoWithTimeout with 0 waits as long as that takes.
+func claim() {
+	connection := dial(address, redis.DialReadTimeout(time.Second))
+	wait := func(block string, timeout time.Duration) interface{} {
+		reply, err := redis.DoWithTimeout(connection, timeout, "Q.CLAIM", "claim", "BLOCK", block)
+		must(err)
+		return reply
+	}
+	expect(nil, wait("1500ms", 0))
+	expect(nil, do(connection, "Q.CLAIM", "claim", "BLOCK", "100ms"))
+	name := do(connection, "Q.PUSH", "claim", "job", "DELAY", "1500ms")
+	job := wait("60s", 0).([]interface{})[0].([]interface{})
+	expect([]interface{}{name, []byte("job"), int64(1)}, []interface{}{job[0], job[2], job[3]})
+	expect(int64(1), do(connection, "Q.ACK", "claim", job[0], job[1]))
+}
+
 func main() {
 	runChecks([]check{{"plain", plain}, {"password", passwords}, {"user", user},
 		{"database", database}, {"name", name}, {"pipeline", pipeline}, {"transaction", transaction},
-		{"blocking", blocking}, {"pubsub", pubsub}, {"scan", scan}, {"pool", pool}})
+		{"blocking", blocking}, {"pubsub", pubsub}, {"scan", scan}, {"pool", pool},
+		{"upgrade", upgrade}, {"claim", claim}})
 }

@@ -1,0 +1,342 @@
+#include "server/http/api_routes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- parameters */
+
+#define END                                                                                    \
+    {                                                                                          \
+        NULL, PARAM_ALWAYS, false, NULL, NULL, NULL                                            \
+    }
+#define NEEDED(name, kind, what)                                                               \
+    {                                                                                          \
+        name, kind, true, NULL, NULL, what                                                     \
+    }
+#define OPTION(name, kind, keyword, what)                                                      \
+    {                                                                                          \
+        name, kind, false, keyword, NULL, what                                                 \
+    }
+#define CHOICE(name, keyword, choices, what)                                                   \
+    {                                                                                          \
+        name, PARAM_CHOICE, false, keyword, choices, what                                      \
+    }
+#define ALWAYS(keyword)                                                                        \
+    {                                                                                          \
+        "", PARAM_ALWAYS, false, keyword, NULL, NULL                                           \
+    }
+
+#define STATES "delayed|ready|claimed|dead|done"
+#define JOB_OPTIONS                                                                            \
+    OPTION("priority", PARAM_INTEGER, "PRIORITY", "0 to 255; 0 is the most urgent"),           \
+        OPTION("lease", PARAM_DURATION, "LEASE", "of a claim that says nothing else"),         \
+        OPTION("retries", PARAM_INTEGER, "RETRIES", "failures that the job survives"),         \
+        OPTION("crashes", PARAM_INTEGER, "CRASHES", "ends of leases that the job survives"),   \
+        {"backoff",                                                                            \
+         PARAM_WORDS,                                                                          \
+         false,                                                                                \
+         "BACKOFF",                                                                            \
+         "FIXED|EXP|JITTER|STEPS",                                                             \
+         "words: 5s 1h, FIXED 10s, EXP 1s 1h JITTER 10, STEPS 2m 10m 1h"},                     \
+        OPTION("ttl", PARAM_DURATION, "TTL", "unclaimed for so long after it was due: dead")
+#define PUSH_OPTIONS                                                                           \
+    OPTION("delay", PARAM_DURATION, "DELAY", "due that long from now"),                        \
+        OPTION("at", PARAM_INTEGER, "AT", "due at that time, unix ms"), JOB_OPTIONS,           \
+        CHOICE("ondup", "ONDUP", "REJECT|IGNORE|REPLACE|DEBOUNCE|THROTTLE",                    \
+               "what happens when the topic has the id"),                                      \
+        OPTION("window", PARAM_DURATION, "WINDOW", "the id stays taken that long"),            \
+        OPTION("ignoredead", PARAM_FLAG, "IGNOREDEAD", "a dead job with the id goes first"),   \
+        OPTION("group", PARAM_BYTES, "GROUP", "the group of the job"),                         \
+        OPTION("weight", PARAM_INTEGER, "WEIGHT", "in a fair topic, 1 to 1000")
+
+static const struct param push_params[] = {
+    NEEDED("body", PARAM_BYTES, "what the job is; any bytes"),
+    OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"), PUSH_OPTIONS,
+    ALWAYS("WITHSTATUS"), END};
+static const struct param push_many_params[] = {
+    NEEDED("jobs", PARAM_PUSHES,
+           "1 to 1000; each has a body, and may have id, delay, priority"),
+    PUSH_OPTIONS, END};
+
+#define CLAIM_OPTIONS                                                                          \
+    OPTION("count", PARAM_INTEGER, "COUNT", "at most so many jobs, 1 to 1000"),                \
+        OPTION("lease", PARAM_DURATION, "LEASE", "how long the claim lasts"),                  \
+        OPTION("wait", PARAM_WAIT, "BLOCK", "for the first job, 10 minutes at most"),          \
+        OPTION("worker", PARAM_BYTES, "WORKER", "who claims")
+
+static const struct param claim_params[] = {
+    CLAIM_OPTIONS, OPTION("ack", PARAM_CLAIMS, "ACK", "jobs to ack before"), END};
+static const struct param claim_many_params[] = {
+    NEEDED("topics", PARAM_TOPICS, "the first one goes first"), CLAIM_OPTIONS, END};
+
+#define TOKEN NEEDED("token", PARAM_INTEGER, "of the claim")
+
+static const struct param ack_params[] = {
+    TOKEN, OPTION("result", PARAM_BYTES, "RESULT", "kept with the done job"),
+    OPTION("keep", PARAM_DURATION, "KEEP", "the done job is kept that long"), END};
+static const struct param ack_many_params[] = {
+    NEEDED("jobs", PARAM_CLAIMS, "1 to 1000; each with id and token"), END};
+static const struct param nack_params[] = {
+    TOKEN,
+    OPTION("delay", PARAM_DURATION, "DELAY", "due again after that"),
+    OPTION("error", PARAM_BYTES, "ERROR", "what went wrong"),
+    OPTION("progress", PARAM_BYTES, "PROGRESS", "how far the work came"),
+    CHOICE("outcome", NULL, "FAIL|SILENT|FATAL|DEAD",
+           "counts as a failure (FAIL), as none, ends it"),
+    END};
+static const struct param extend_params[] = {
+    TOKEN, NEEDED("lease", PARAM_DURATION, "from now"),
+    OPTION("progress", PARAM_BYTES, "PROGRESS", "how far the work has come"), END};
+
+static const struct param reschedule_params[] = {
+    OPTION("delay", PARAM_DURATION, "DELAY", "due that long from now"),
+    OPTION("at", PARAM_INTEGER, "AT", "due at that time, unix ms"), END};
+static const struct param update_params[] = {
+    OPTION("body", PARAM_BYTES, "BODY", "of a job that is not claimed"), JOB_OPTIONS, END};
+static const struct param move_params[] = {NEEDED("to", PARAM_BYTES, "the other topic"), END};
+
+#define MATCH OPTION("match", PARAM_BYTES, "MATCH", "only ids that match the glob")
+#define COUNT OPTION("count", PARAM_INTEGER, "COUNT", "at most so many")
+
+static const struct param scan_params[] = {
+    {"cursor", PARAM_BYTES, false, NULL, "0", "of the reply before; the first call has none"},
+    CHOICE("state", "STATE", STATES, "only jobs in that state"),
+    MATCH,
+    OPTION("group", PARAM_BYTES, "GROUP", "only jobs of that group"),
+    OPTION("from", PARAM_INTEGER, "FROM", "due from then on, unix ms"),
+    OPTION("to", PARAM_INTEGER, "TO", "due until then, unix ms"),
+    OPTION("count", PARAM_INTEGER, "COUNT", "how many jobs are looked at"),
+    OPTION("withbody", PARAM_FLAG, "WITHBODY", "with the bodies"),
+    END};
+static const struct param peek_params[] = {
+    CHOICE("state", "STATE", STATES, "only jobs in that state"), COUNT,
+    OPTION("withbody", PARAM_FLAG, "WITHBODY", "with the bodies"), END};
+static const struct param forecast_params[] = {
+    OPTION("bucket", PARAM_DURATION, "BUCKET", "how long each is"), COUNT, END};
+static const struct param wait_params[] = {
+    NEEDED("id", PARAM_LIST, "1 to 1000 of them"),
+    OPTION("wait", PARAM_WAIT, "BLOCK", "until all have ended, 10 minutes at most"), END};
+
+#define DEAD_OPTIONS                                                                           \
+    MATCH, OPTION("error", PARAM_BYTES, "ERROR", "only errors that match the glob"),           \
+        OPTION("older", PARAM_DURATION, "OLDER", "only jobs that have been dead for so long")
+#define LIMIT  OPTION("limit", PARAM_INTEGER, "LIMIT", "at most so many jobs")
+#define DRYRUN OPTION("dryrun", PARAM_FLAG, "DRYRUN", "only say what would happen")
+
+static const struct param dead_params[] = {DEAD_OPTIONS, LIMIT, END};
+static const struct param dead_count_params[] = {DEAD_OPTIONS, END};
+static const struct param redrive_params[] = {
+    DEAD_OPTIONS,
+    LIMIT,
+    DRYRUN,
+    OPTION("to", PARAM_BYTES, "TO", "another topic"),
+    OPTION("rate", PARAM_WORDS, "RATE", "words: 100 1s; so many fall due in each duration"),
+    END};
+static const struct param dead_purge_params[] = {DEAD_OPTIONS, LIMIT, DRYRUN, END};
+
+static const struct param pause_params[] = {
+    CHOICE("what", NULL, "IN|OUT|ALL", "pushes, claims, or both (ALL)"),
+    OPTION("for", PARAM_DURATION, "FOR", "ends after that long"), END};
+static const struct param purge_params[] = {
+    CHOICE("state", "STATE", "delayed|ready|dead|done", "only jobs in that state"), MATCH, END};
+static const struct param set_params[] = {
+    NEEDED("settings", PARAM_SETTINGS, "names and values, as Q.CONFIG has them"), END};
+static const struct param names_params[] = {
+    OPTION("name", PARAM_LIST, NULL, "only these settings"), END};
+static const struct param topics_params[] = {
+    OPTION("match", PARAM_BYTES, "MATCH", "only names that match the glob"), END};
+
+/* ---- replies */
+
+static const char *const push_fields[] = {"id", "status", NULL};
+static const char *const claim_fields[] = {"id", "token", "body", "attempt", NULL};
+static const char *const claim_many_fields[] = {"topic", "id",      "token",
+                                                "body",  "attempt", NULL};
+static const char *const scan_fields[] = {"cursor", "jobs", NULL};
+static const char *const forecast_fields[] = {"begin", "count", NULL};
+static const char *const wait_fields[] = {"id", "state", "text", NULL};
+static const char *const redrive_fields[] = {"redriven", "left", NULL};
+static const char *const setting_fields[] = {"value", "from", NULL};
+
+#define AS_IS                                                                                  \
+    {                                                                                          \
+        NULL, NULL, 0, false                                                                   \
+    }
+#define UNDER(name)                                                                            \
+    {                                                                                          \
+        name, NULL, 0, false                                                                   \
+    }
+#define NAMED(fields)                                                                          \
+    {                                                                                          \
+        NULL, fields, 0, false                                                                 \
+    }
+#define LIST(name, fields)                                                                     \
+    {                                                                                          \
+        name, fields, 1, true                                                                  \
+    }
+#define MEMBERS(fields)                                                                        \
+    {                                                                                          \
+        NULL, fields, 1, false                                                                 \
+    }
+
+#define TOPIC "/v1/topics/{topic}"
+#define JOB   TOPIC "/jobs/{id}"
+
+static const struct route routes[] = {
+    {HTTP_GET, "/v1/topics", "Q.TOPICS", topics_params, UNDER("topics"), false, false,
+     "The names of the topics"},
+    {HTTP_GET, TOPIC, "Q.STATS {topic}", NULL, AS_IS, false, false, "A topic in figures"},
+    {HTTP_DELETE, TOPIC, "Q.DROP {topic}", NULL, UNDER("dropped"), false, false,
+     "Removes a topic with its jobs"},
+    {HTTP_POST, TOPIC "/jobs", "Q.PUSH {topic}", push_params, NAMED(push_fields), true, false,
+     "Adds a job"},
+    {HTTP_POST, TOPIC "/push-many", "Q.MPUSH {topic}", push_many_params, UNDER("ids"), false,
+     false, "Adds jobs, all of them or none"},
+    {HTTP_POST, TOPIC "/claim", "Q.CLAIM {topic}", claim_params, LIST("jobs", claim_fields),
+     false, false, "Takes jobs that are due, or waits for one"},
+    {HTTP_POST, "/v1/claim", "Q.MCLAIM", claim_many_params, LIST("jobs", claim_many_fields),
+     false, false, "Takes jobs that are due from several topics, or waits for one"},
+    {HTTP_POST, TOPIC "/ack", "Q.ACK {topic}", ack_many_params, UNDER("acked"), false, false,
+     "The jobs are done"},
+    {HTTP_GET, TOPIC "/jobs", "Q.SCAN {topic}", scan_params, NAMED(scan_fields), false, false,
+     "Goes through the jobs, a part in each call"},
+    {HTTP_GET, TOPIC "/peek", "Q.PEEK {topic}", peek_params, UNDER("jobs"), false, false,
+     "The next jobs, in order"},
+    {HTTP_GET, TOPIC "/forecast", "Q.FORECAST {topic}", forecast_params,
+     LIST("buckets", forecast_fields), false, false, "How many jobs fall due in each bucket"},
+    {HTTP_GET, TOPIC "/wait", "Q.WAIT {topic}", wait_params, LIST("jobs", wait_fields), false,
+     false, "The states of jobs; waits for their ends"},
+    {HTTP_GET, TOPIC "/workers", "Q.WORKERS {topic}", NULL, UNDER("workers"), false, false,
+     "Who holds jobs"},
+    {HTTP_GET, JOB, "Q.GET {topic} {id}", NULL, AS_IS, false, true, "All about a job"},
+    {HTTP_PATCH, JOB, "Q.UPDATE {topic} {id}", update_params, UNDER("updated"), false, true,
+     "Changes what a job says"},
+    {HTTP_DELETE, JOB, "Q.DEL {topic} {id}", NULL, UNDER("deleted"), false, true,
+     "Removes a job in any state"},
+    {HTTP_GET, JOB "/explain", "Q.EXPLAIN {topic} {id}", NULL, AS_IS, false, false,
+     "Why the job does not run now"},
+    {HTTP_POST, JOB "/ack", "Q.ACK {topic} {id}", ack_params, UNDER("acked"), false, false,
+     "The job is done"},
+    {HTTP_POST, JOB "/nack", "Q.NACK {topic} {id}", nack_params, UNDER("state"), false, false,
+     "Gives the job back"},
+    {HTTP_POST, JOB "/extend", "Q.EXTEND {topic} {id}", extend_params, UNDER("lease-end"),
+     false, false, "The lease ends that long from now"},
+    {HTTP_POST, JOB "/reschedule", "Q.RESCHEDULE {topic} {id}", reschedule_params, UNDER("due"),
+     false, false, "Changes when the job is due"},
+    {HTTP_POST, JOB "/run", "Q.RUN {topic} {id}", NULL, UNDER("run"), false, false,
+     "Makes a delayed job due now"},
+    {HTTP_POST, JOB "/cancel", "Q.CANCEL {topic} {id}", NULL, UNDER("state"), false, true,
+     "Removes a job that waits, tells the worker of one that is claimed"},
+    {HTTP_POST, JOB "/move", "Q.MOVE {topic} {id}", move_params, UNDER("moved"), false, true,
+     "Moves a job that waits to another topic"},
+    {HTTP_GET, TOPIC "/dead", "Q.DEAD {topic} LIST", dead_params, UNDER("jobs"), false, false,
+     "The dead jobs, those that died first before the others"},
+    {HTTP_GET, TOPIC "/dead/count", "Q.DEAD {topic} COUNT", dead_count_params, UNDER("count"),
+     false, false, "How many dead jobs there are"},
+    {HTTP_POST, TOPIC "/dead/redrive", "Q.DEAD {topic} REDRIVE", redrive_params,
+     NAMED(redrive_fields), false, false, "Dead jobs begin anew"},
+    {HTTP_POST, TOPIC "/dead/purge", "Q.DEAD {topic} PURGE", dead_purge_params, UNDER("purged"),
+     false, false, "Removes dead jobs"},
+    {HTTP_GET, TOPIC "/settings", "Q.CONFIG GET {topic}", names_params, MEMBERS(setting_fields),
+     false, false, "The settings of a topic or pattern, and where each comes from"},
+    {HTTP_PATCH, TOPIC "/settings", "Q.CONFIG SET {topic}", set_params, UNDER("status"), false,
+     false, "Changes settings, all that are given or none"},
+    {HTTP_DELETE, TOPIC "/settings", "Q.CONFIG RESET {topic}", names_params, UNDER("status"),
+     false, false, "Forgets settings"},
+    {HTTP_POST, TOPIC "/pause", "Q.PAUSE {topic}", pause_params, UNDER("status"), false, false,
+     "The topic takes no jobs, gives none, or both"},
+    {HTTP_POST, TOPIC "/resume", "Q.RESUME {topic}", NULL, UNDER("status"), false, false,
+     "Ends the pause"},
+    {HTTP_POST, TOPIC "/purge", "Q.PURGE {topic}", purge_params, UNDER("purged"), false, false,
+     "Removes jobs that are not claimed"},
+};
+
+const struct route *api_routes(size_t *ret_count)
+{
+    *ret_count = sizeof(routes) / sizeof(routes[0]);
+    return routes;
+}
+
+/* ---- finding one */
+
+const char *api_method_name(enum http_method method)
+{
+    static const char *const names[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+
+    return method < HTTP_OTHER ? names[method] : "?";
+}
+
+/* Cuts off the first part of a path; `path` is at a '/' or empty. */
+static struct http_part next_part(struct http_part *path)
+{
+    struct http_part part = {path->data + 1, path->size - 1};
+    const char *end = part.size == 0 ? NULL : memchr(part.data, '/', part.size);
+
+    if (end != NULL)
+        part.size = (size_t)(end - part.data);
+    path->data += part.size + 1;
+    path->size -= part.size + 1;
+    return part;
+}
+
+static bool is_text(struct http_part part, struct http_part text)
+{
+    return part.size == text.size && memcmp(part.data, text.data, text.size) == 0;
+}
+
+/* The names stand in the path in their order. */
+static bool matches(const struct route *route, struct http_part path, struct http_part *values)
+{
+    struct http_part pattern = {route->path, strlen(route->path)};
+    size_t count = 0;
+
+    while (pattern.size > 0 && path.size > 0) {
+        struct http_part wanted = next_part(&pattern), part = next_part(&path);
+
+        if (wanted.data[0] == '{')
+            values[count++] = part;
+        else if (!is_text(part, wanted))
+            return false;
+    }
+    return pattern.size == 0 && path.size == 0;
+}
+
+static bool decode(const struct http_part *parts, struct route_values *ret_values)
+{
+    char text[3 * API_NAME_MAX];
+
+    for (size_t i = 0; i < API_PARTS; i++) {
+        ret_values->sizes[i] = 0;
+        if (parts[i].data == NULL)
+            continue;
+        if (parts[i].size > sizeof(text) ||
+            !http_decode(parts[i], false, text, &ret_values->sizes[i]) ||
+            ret_values->sizes[i] == 0 || ret_values->sizes[i] > API_NAME_MAX)
+            return false;
+        memcpy(ret_values->bytes[i], text, ret_values->sizes[i]);
+    }
+    return true;
+}
+
+const struct route *api_find_route(enum http_method method, struct http_part path,
+                                   struct route_values *ret_values, char *ret_methods,
+                                   size_t room, bool *ret_bad)
+{
+    size_t size = 0;
+
+    *ret_bad = false;
+    ret_methods[0] = '\0';
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        struct http_part parts[API_PARTS] = {{NULL, 0}};
+
+        if (!matches(&routes[i], path, parts))
+            continue;
+        if (routes[i].method == method) {
+            *ret_bad = !decode(parts, ret_values);
+            return &routes[i];
+        }
+        size += (size_t)snprintf(ret_methods + size, room - size, "%s%s", size == 0 ? "" : ", ",
+                                 api_method_name(routes[i].method));
+    }
+    return NULL;
+}

@@ -1,0 +1,241 @@
+/* `dueq export` and `dueq import FILE`: what goes out comes in again, the same. */
+#include "tests/support/client/client.h"
+#include "tests/support/client/foreign_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+enum { DONE = 0, FAILED = 1, NOT_BEGUN = 2, PARTLY = 3, MANY = 3000 };
+
+static char output[20000];
+
+static int tear_down(void **state)
+{
+    foreign_server_cleanup();
+    return served_teardown(state);
+}
+
+#define export_test(function) cmocka_unit_test_setup_teardown(function, served_setup, tear_down)
+
+static int run(void **state, const char *words)
+{
+    const char *binary = server_binary();
+
+    return run_shell(output, sizeof(output), "cd %s && %s%s %s --port %d",
+                     served_server(state)->directory, binary[0] == '/' ? "" : "$OLDPWD/",
+                     binary, words, served_server(state)->port);
+}
+
+static void expect_output(const char *text)
+{
+    if (strstr(output, text) == NULL)
+        fail_msg("no \"%s\" in: %s", text, output);
+}
+
+static void fill(redisContext *client)
+{
+    expect(client, "\"a\"", "Q.PUSH mail %b ID a AT 4102444800000 PRIORITY 3 GROUP g WEIGHT 5",
+           "\0\xff", (size_t)2);
+    expect(client, "\"b\"", "Q.PUSH mail body ID b RETRIES 2 BACKOFF STEPS 1s 2s TTL 900000");
+    expect(client, "\"c\"", "Q.PUSH %b x ID c", "new\nline", (size_t)8);
+    expect(client, "\"d\"", "Q.PUSH dying x ID d");
+    expect(client, "\"dead\"", "Q.NACK dying d %lld FATAL",
+           (long long)claim(client, "dying", "d"));
+    expect(client, "OK", "SET string %b PXAT 4102444800000", "\xfe", (size_t)1);
+    expect(client, "3", "RPUSH list x y x");
+    expect(client, "1", "SADD set m");
+    expect(client, "2", "ZADD zset -inf a 0.1 b");
+    for (int i = 0; i < MANY; i++)
+        say(client, "HSET hash %d %d", i, i * i);
+    for (int i = 0; i < MANY; i++)
+        expect_reply(client, "1");
+}
+
+static void expect_all(redisContext *client)
+{
+    expect_field(client, "body", "\"\\x00\\xff\"", "Q.GET mail a");
+    expect_field(client, "due", "4102444800000", "Q.GET mail a");
+    expect_field(client, "priority", "3", "Q.GET mail a");
+    expect_field(client, "group", "\"g\"", "Q.GET mail a");
+    expect_field(client, "weight", "5", "Q.GET mail a");
+    expect_field(client, "retries", "2", "Q.GET mail b");
+    expect_field(client, "steps", "[1000 2000]", "Q.GET mail b");
+    expect_field(client, "ttl", "900000", "Q.GET mail b");
+    expect(client, "1", "Q.LEN %b", "new\nline", (size_t)8);
+    expect_field(client, "state", "\"dead\"", "Q.GET dying:dead d");
+    expect(client, "\"\\xfe\"", "GET string");
+    expect(client, "4102444800000", "PEXPIRETIME string");
+    expect(client, "[\"x\" \"y\" \"x\"]", "LRANGE list 0 -1");
+    expect(client, "[\"m\"]", "SMEMBERS set");
+    expect(client, "[\"a\" \"-inf\" \"b\" \"0.1*\"]", "ZRANGE zset 0 -1 WITHSCORES");
+    expect(client, "3000", "HLEN hash");
+    expect(client, "\"8994001\"", "HGET hash 2999");
+    expect(client, "5", "DBSIZE");
+}
+
+static void what_goes_out_comes_in_again(void **state)
+{
+    redisContext *client = served_client(state);
+
+    fill(client);
+    assert_int_equal(run(state, "export - >lines"), DONE);
+    expect_output("4 jobs, 5 keys");
+    expect(client, "OK", "FLUSHALL");
+    expect(client, "*", "Q.DROP mail");
+    expect(client, "*", "Q.DROP %b", "new\nline", (size_t)8);
+    expect(client, "*", "Q.DROP dying");
+    assert_int_equal(run(state, "import lines --dry-run"), DONE);
+    expect_output("4 jobs and 5 keys found");
+    expect(client, "0", "DBSIZE");
+    assert_int_equal(run(state, "import - <lines"), DONE);
+    expect_output("9 moved, 0 were there already");
+    expect_all(client);
+    assert_int_equal(run(state, "import lines"), DONE);
+    expect_output("0 moved, 9 were there already");
+    expect_all(client);
+}
+
+static void one_topic_comes_alone(void **state)
+{
+    fill(served_client(state));
+    assert_int_equal(run(state, "export - --topic mail >lines"), DONE);
+    expect_output("2 jobs, 0 keys");
+    assert_int_equal(run(state, "import lines --topic other"), DONE);
+    expect(served_client(state), "2", "Q.LEN other");
+}
+
+static void a_dump_of_a_stopped_server_comes_in(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+
+    expect(client, "\"a\"", "Q.PUSH mail body ID a AT 4102444800000");
+    expect(client, "\"b\"", "Q.PUSH mail body ID b DELAY 1d");
+    expect(client, "OK", "SET key value");
+    server_process_stop(server);
+    assert_int_equal(run(state, "dump data >lines; true"), DONE);
+    server_process_run(server);
+    client = client_open(server);
+    expect(client, "*", "Q.DROP mail");
+    expect(client, "OK", "FLUSHALL");
+    assert_int_equal(run(state, "import lines"), DONE);
+    expect_field(client, "due", "4102444800000", "Q.GET mail a");
+    expect_field(client, "state", "\"delayed\"", "Q.GET mail b");
+    expect(client, "\"value\"", "GET key");
+}
+
+static void lines_that_are_none_are_told(void **state)
+{
+    static const char *const wrong[] = {"x",
+                                        "{}",
+                                        "[]",
+                                        "{\"job\":\"mail\"}",
+                                        "{\"dueq_export\":2}",
+                                        "{\"dueq_export\":1}",
+                                        "{\"dueq_export\":1}\n{\"job\":\"mail\"}",
+                                        "{\"dueq_export\":1}\n{\"key\":\"k\",\"db\":0}",
+                                        "{\"dueq_export\":1}\n{\"add\":\"k\",\"db\":0}",
+                                        "{\"dueq_export\":1}\n{\"end\":7}"};
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char *path = server_process_path(served_server(state), "lines");
+        FILE *file = fopen(path, "w");
+
+        fprintf(file, "%s\n", wrong[i]);
+        fclose(file);
+        free(path);
+        if (run(state, "import lines") != FAILED)
+            fail_msg("%s: %s", wrong[i], output);
+        expect_output("line ");
+    }
+    assert_int_equal(run(state, "import missing"), NOT_BEGUN);
+    assert_int_equal(run(state, "export missing"), NOT_BEGUN);
+}
+
+static void a_key_comes_whole_or_not_at_all(void **state)
+{
+    redisContext *client = served_client(state);
+    char *path = server_process_path(served_server(state), "lines");
+    FILE *file = fopen(path, "w");
+
+    fputs("{\"dueq_export\":1}\n{\"key\":\"z\",\"db\":0,\"type\":\"zset\"}\n"
+          "{\"add\":\"z\",\"db\":0,\"elements\":[\"a\",1]}\n"
+          "{\"add\":\"z\",\"db\":0,\"elements\":[\"b\",\"x\"]}\n{\"end\":4}\n",
+          file);
+    fclose(file);
+    free(path);
+    assert_int_equal(run(state, "import lines"), FAILED);
+    expect_output("not a valid float");
+    expect(client, "0", "EXISTS z");
+}
+
+static void a_dry_run_leaves_the_jobs_that_are_there(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "\"d\"", "Q.PUSH dying x ID d");
+    expect(client, "\"dead\"", "Q.NACK dying d %lld FATAL",
+           (long long)claim(client, "dying", "d"));
+    assert_int_equal(run(state, "export - >lines --topic dying"), DONE);
+    expect(client, "\"d\"", "Q.PUSH dying:dead x ID d");
+    assert_int_equal(run(state, "import lines --dry-run"), DONE);
+    expect_output("1 jobs and 0 keys found");
+    expect_field(client, "state", "\"ready\"", "Q.GET dying:dead d");
+    expect_field(client, "attempt", "0", "Q.GET dying:dead d");
+}
+
+static void an_output_that_is_closed_is_told(void **state)
+{
+    fill(served_client(state));
+    assert_int_equal(run(state, "export - >&-"), FAILED);
+    assert_int_equal(run(state, "import - <&-"), FAILED);
+    expect_output("the file is cut off");
+}
+
+static void what_is_said_of_tls_holds_in_any_order(void **state)
+{
+    char words[200];
+
+    snprintf(words, sizeof(words), "export - --tls --cacert missing --from 127.0.0.1:%d",
+             served_server(state)->port);
+    assert_int_equal(run(state, words), NOT_BEGUN);
+    expect_output("TLS");
+}
+
+static void keys_go_into_a_redis(void **state)
+{
+    struct foreign_server redis;
+    redisContext *other;
+    char words[64];
+
+    fill(served_client(state));
+    redis_server_start(&redis, NULL);
+    snprintf(words, sizeof(words), "export redis://127.0.0.1:%d --verify all", redis.port);
+    assert_int_equal(run(state, words), DONE);
+    expect_output("5 keys found, 5 moved");
+    expect_output("0 differ");
+    other = foreign_server_client(&redis);
+    expect(other, "\"8994001\"", "HGET hash 2999");
+    expect(other, "[\"x\" \"y\" \"x\"]", "LRANGE list 0 -1");
+    redisFree(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        export_test(what_goes_out_comes_in_again),
+        export_test(one_topic_comes_alone),
+        export_test(a_dump_of_a_stopped_server_comes_in),
+        export_test(lines_that_are_none_are_told),
+        export_test(a_key_comes_whole_or_not_at_all),
+        export_test(a_dry_run_leaves_the_jobs_that_are_there),
+        export_test(an_output_that_is_closed_is_told),
+        export_test(what_is_said_of_tls_holds_in_any_order),
+        export_test(keys_go_into_a_redis),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

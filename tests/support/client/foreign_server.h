@@ -1,0 +1,27 @@
+/* Other people's servers as child processes, on a free port of 127.0.0.1: redis-server and
+ * beanstalkd of Debian. An error fails the running test. foreign_server_cleanup kills all of
+ * them; the kernel does so, too, when the test program ends. */
+#ifndef DUEQ_FOREIGN_SERVER_H
+#define DUEQ_FOREIGN_SERVER_H
+
+#include <hiredis/hiredis.h>
+#include <sys/types.h>
+
+struct foreign_server {
+    pid_t pid; /* 0: not running */
+    int port;
+};
+
+/* Starts it and waits until it listens. password: NULL: none. */
+void redis_server_start(struct foreign_server *server, const char *password);
+void beanstalkd_start(struct foreign_server *server);
+/* kill -9. */
+void foreign_server_kill(struct foreign_server *server);
+void foreign_server_cleanup(void);
+
+/* A client, which the caller frees with redisFree. */
+redisContext *foreign_server_client(const struct foreign_server *server);
+/* A connected socket, for beanstalkd. */
+int foreign_server_socket(const struct foreign_server *server);
+
+#endif

@@ -1,0 +1,206 @@
+/* The command line of a subcommand. */
+#include "tools/client/client_call.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *client_allocate(void *old, size_t size)
+{
+    void *new = realloc(old, size == 0 ? 1 : size);
+
+    if (new == NULL) {
+        fputs("dueq: out of memory\n", stderr);
+        exit(CLIENT_REFUSED);
+    }
+    return new;
+}
+
+int client_misused(const struct client_command *command, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fprintf(stderr, "dueq %s: ", command->name);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\nUsage: dueq %s %s%s; dueq help %s tells more\n", command->name,
+            command->arguments, command->takes_program ? "" : " [OPTIONS]", command->name);
+    return CLIENT_USAGE;
+}
+
+static const struct client_option *find_in(const struct client_option *options,
+                                           const char *name, size_t size)
+{
+    for (; options != NULL && options->name != NULL; options++)
+        if (strncmp(options->name, name, size) == 0 && options->name[size] == '\0')
+            return options;
+    return NULL;
+}
+
+/* ---- options that all have */
+
+static void take_where(struct client_call *call, const char *name, const char *value)
+{
+    struct online_options *where = &call->where;
+    const char **text =
+        strcmp(name, "password-file") == 0 ? &where->password_file : online_text(where, name);
+    const struct {
+        const char *name;
+        bool *value;
+    } flags[] = {{"tls", &where->tls}, {"insecure", &where->insecure}, {"json", &call->json}};
+
+    if (text != NULL)
+        *text = value;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        if (strcmp(flags[i].name, name) == 0)
+            *flags[i].value = true;
+}
+
+/* ---- one argument after the other */
+
+struct reading {
+    struct client_call *call;
+    int argc, at;
+    char **argv;
+};
+
+static bool takes_value(const struct client_option *option)
+{
+    return option->value != NULL;
+}
+
+/* What follows "=" or stands in the next argument. NULL: there is none. */
+static const char *read_value(struct reading *reading, const char *equals)
+{
+    if (equals != NULL)
+        return equals + 1;
+    return reading->at + 1 < reading->argc ? reading->argv[++reading->at] : NULL;
+}
+
+static bool read_option(struct reading *reading, const char *text)
+{
+    struct client_call *call = reading->call;
+    const char *equals = strchr(text, '='), *value = "";
+    size_t size = equals == NULL ? strlen(text) : (size_t)(equals - text);
+    const struct client_option *option = find_in(call->command->options, text, size);
+    bool is_own = option != NULL;
+
+    if (!is_own)
+        option = find_in(client_shared_options, text, size);
+    if (option == NULL) {
+        client_misused(call->command, "there is no option --%.*s", (int)size, text);
+        return false;
+    }
+    if (takes_value(option) && (value = read_value(reading, equals)) == NULL) {
+        client_misused(call->command, "--%s needs a value: %s", option->name, option->value);
+        return false;
+    }
+    if (!takes_value(option) && equals != NULL) {
+        client_misused(call->command, "--%s takes no value", option->name);
+        return false;
+    }
+    if (is_own)
+        call->values[option - call->command->options] = value;
+    else
+        take_where(call, option->name, value);
+    return true;
+}
+
+/* "-n 4": an option of one letter. */
+static bool is_short(const char *text)
+{
+    return text[0] == '-' && text[1] != '\0' && text[1] != '-' && text[2] == '\0';
+}
+
+static bool read_argument(struct reading *reading)
+{
+    struct client_call *call = reading->call;
+    char *text = reading->argv[reading->at];
+
+    if (strcmp(text, "--") == 0) {
+        call->rest = &reading->argv[reading->at + 1];
+        reading->at = reading->argc;
+        return true;
+    }
+    if (strncmp(text, "--", 2) == 0)
+        return read_option(reading, text + 2);
+    if (is_short(text) && find_in(call->command->options, text + 1, 1) != NULL)
+        return read_option(reading, text + 1);
+    call->words[call->count] = text;
+    call->sizes[call->count++] = strlen(text);
+    return true;
+}
+
+static bool check_count(const struct client_call *call)
+{
+    const struct client_command *command = call->command;
+
+    if (call->count < command->least) {
+        client_misused(command, "there are too few arguments");
+        return false;
+    }
+    if (command->most >= 0 && call->count > command->most) {
+        client_misused(command, "one argument is too many: %s", call->words[command->most]);
+        return false;
+    }
+    return true;
+}
+
+static size_t count_options(const struct client_option *options)
+{
+    size_t count = 0;
+
+    for (; options != NULL && options[count].name != NULL;)
+        count++;
+    return count;
+}
+
+/* "--" ends the options: what follows are arguments, unless the subcommand wants it itself. */
+static void take_rest(struct client_call *call)
+{
+    if (call->rest == NULL || call->command->takes_program)
+        return;
+    for (; *call->rest != NULL; call->rest++) {
+        call->words[call->count] = *call->rest;
+        call->sizes[call->count++] = strlen(*call->rest);
+    }
+}
+
+bool client_parse(struct client_call *call, const struct client_command *command, int argc,
+                  char **argv)
+{
+    struct reading reading = {.call = call, .argc = argc, .at = 1, .argv = argv};
+    size_t room = (size_t)argc + 2, options = count_options(command->options) + 1;
+
+    *call = (struct client_call){.command = command};
+    online_take_environment(&call->where);
+    call->words = client_allocate(NULL, room * sizeof(*call->words));
+    call->sizes = client_allocate(NULL, room * sizeof(*call->sizes));
+    call->values = client_allocate(NULL, options * sizeof(*call->values));
+    memset(call->values, 0, options * sizeof(*call->values));
+    for (; reading.at < argc; reading.at++)
+        if (!read_argument(&reading))
+            return false;
+    take_rest(call);
+    return check_count(call);
+}
+
+void client_release(struct client_call *call)
+{
+    online_close(call->client);
+    free(call->words);
+    free(call->sizes);
+    free(call->values);
+    free(call->body);
+}
+
+const char *client_option(const struct client_call *call, const char *name)
+{
+    const struct client_option *options = call->command->options;
+
+    for (size_t i = 0; options != NULL && options[i].name != NULL; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return call->values[i];
+    return NULL;
+}

@@ -1,0 +1,444 @@
+#include "tools/move/lines.h"
+
+#include "tools/move/job_push.h"
+#include "tools/move/moved_job.h"
+#include "tools/move/value.h"
+#include "tools/offline/job_json.h"
+#include "tools/offline/json_bytes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AHEAD = 2000, WORDS = 96, NUMBER = 32, TOPIC_ROOM = 300 };
+
+static const char part[] = "dueq:import:part", dead_suffix[] = ":dead";
+
+struct lines {
+    struct move *move;
+    uint64_t line, jobs, done, keys, moved, there, other;
+    const char *wrong;
+    int64_t ahead; /* of a dump: its queue's clock before the wall clock */
+    bool headed, ended;
+    enum value_type type; /* of the key that lines add to; VALUE_TYPES: none */
+    char *name;           /* its name, for the rename */
+    size_t name_size;
+    size_t adds; /* lines that have added to it */
+    long long database, expires;
+    struct job_push push; /* for dead jobs only: its topics */
+    struct seen seen;
+    uint8_t history[JOB_RECORD_HISTORY_MAX];
+};
+
+static bool refuse(struct lines *lines, const char *wrong)
+{
+    lines->wrong = wrong;
+    return false;
+}
+
+/* ---- replies: of pushes, and of transactions that end keys */
+
+static bool hear_one(struct lines *lines)
+{
+    redisReply *reply = peer_hear(&lines->move->to);
+    const redisReply *last;
+
+    if (reply == NULL)
+        return false;
+    last = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
+               ? reply->element[reply->elements - 1]
+               : reply;
+    if (last->type == REDIS_REPLY_ERROR && strcmp(last->str, "ERR no such key") != 0)
+        peer_fail(&lines->move->to, last->str);
+    if (reply->type == REDIS_REPLY_ARRAY && last->type == REDIS_REPLY_STRING) {
+        lines->moved += strcmp(last->str, "created") == 0;
+        lines->there += strcmp(last->str, "created") != 0;
+    } else if (reply->type == REDIS_REPLY_ARRAY) {
+        bool was_there = last->type == REDIS_REPLY_INTEGER && last->integer == 0;
+
+        lines->moved += !was_there;
+        lines->there += was_there;
+    }
+    freeReplyObject(reply);
+    return !lines->move->to.failed;
+}
+
+static bool hear_some(struct lines *lines, size_t left)
+{
+    while (lines->move->to.waiting > left)
+        if (!hear_one(lines))
+            return false;
+    return !lines->move->to.failed;
+}
+
+/* ---- jobs */
+
+struct words {
+    struct dueq_slice words[WORDS];
+    char numbers[WORDS][NUMBER];
+    size_t count;
+};
+
+static void add(struct words *words, struct dueq_slice word)
+{
+    if (words->count < WORDS)
+        words->words[words->count++] = word;
+}
+
+static void add_text(struct words *words, const char *text)
+{
+    add(words, text_slice(text));
+}
+
+static void add_number(struct words *words, int64_t number, const char *unit)
+{
+    char *text = words->numbers[words->count < WORDS ? words->count : 0];
+
+    snprintf(text, NUMBER, "%" PRId64 "%s", number, unit);
+    add_text(words, text);
+}
+
+static void add_option(struct words *words, const char *name, int64_t value, const char *unit)
+{
+    if (value == DUEQ_DEFAULT)
+        return;
+    add_text(words, name);
+    add_number(words, value, unit);
+}
+
+static void add_backoff(struct words *words, const struct job_body *body)
+{
+    if (body->step_count == 0 && body->backoff == DUEQ_DEFAULT)
+        return;
+    add_text(words, "BACKOFF");
+    if (body->step_count > 0) {
+        add_text(words, "STEPS");
+        for (size_t i = 0; i < body->step_count; i++)
+            add_number(words, body->steps[i], "ms");
+        return;
+    }
+    add_text(words, "EXP");
+    add_number(words, body->backoff, "ms");
+    add_number(words, body->backoff_max < body->backoff ? body->backoff : body->backoff_max,
+               "ms");
+    add_option(words, "JITTER", body->jitter, "");
+}
+
+/* A dump has no id for those that the server made: their place in the topic is unique. */
+static struct dueq_slice id_of(const struct whole_job *job, char *room, size_t size)
+{
+    if (job->body.id.size > 0)
+        return job->body.id;
+    snprintf(room, size, "%" PRIu64 "-%" PRId64, job->seq, job->body.stamp);
+    return text_slice(room);
+}
+
+static void say_job(struct lines *lines, struct dueq_slice topic, struct dueq_slice id,
+                    const struct whole_job *job)
+{
+    const struct job_body *body = &job->body;
+    bool moved = job->moved && job->state.state == PHASE_PENDING;
+    int64_t due = moved ? job->state.due : body->due;
+    uint8_t clock = moved ? job->state.clock : body->clock;
+    static struct words words;
+
+    words.count = 0;
+    add_text(&words, "Q.PUSH");
+    add(&words, topic);
+    add(&words, body->body);
+    add_text(&words, "ID");
+    add(&words, id);
+    if (job->state.state != PHASE_DEAD && due > 0) {
+        add_text(&words, "AT");
+        add_number(&words, clock == CLOCK_QUEUE ? due - lines->ahead : due, "");
+    }
+    add_option(&words, "PRIORITY", body->priority, "");
+    add_option(&words, "LEASE", body->lease, "ms");
+    add_option(&words, "RETRIES", body->retries, "");
+    add_option(&words, "CRASHES", body->crashes, "");
+    add_backoff(&words, body);
+    add_option(&words, "TTL", body->ttl, "ms");
+    add_text(&words, "ONDUP");
+    add_text(&words, "IGNORE");
+    if (body->window != DUEQ_DEFAULT)
+        add_option(&words, "WINDOW", body->window, "ms");
+    else if (strcmp(lines->move->options->window, "0") != 0) {
+        add_text(&words, "WINDOW");
+        add_text(&words, lines->move->options->window);
+    }
+    if (body->group.size > 0) {
+        add_text(&words, "GROUP");
+        add(&words, body->group);
+        add_option(&words, "WEIGHT", body->weight, "");
+    }
+    add_text(&words, "WITHSTATUS");
+    peer_say(&lines->move->to, (int)words.count, words.words);
+}
+
+static bool import_job(struct lines *lines, json_t *object, struct dueq_slice name)
+{
+    const char *given = lines->move->options->topic;
+    char room[TOPIC_ROOM], id_room[64];
+    struct whole_job job;
+    struct dueq_slice topic = given != NULL ? text_slice(given) : name, id;
+    bool same;
+
+    if (!job_json_read_job(object, lines->history, &job) || topic.size == 0 ||
+        topic.size > DUEQ_NAME_MAX)
+        return refuse(lines, "this is no job");
+    lines->jobs++;
+    if (job.moved && job.state.state == PHASE_DONE) {
+        lines->done++;
+        return true;
+    }
+    id = id_of(&job, id_room, sizeof(id_room));
+    if (job.state.state == PHASE_DEAD) {
+        if (topic.size + strlen(dead_suffix) > DUEQ_NAME_MAX)
+            return refuse(lines, "the topic of a dead job has too long a name");
+        memcpy(room, topic.data, topic.size);
+        memcpy(room + topic.size, dead_suffix, sizeof(dead_suffix));
+        topic = dueq_slice(room, topic.size + strlen(dead_suffix));
+        if (seen_count(&lines->seen, topic, id, job.body.body, &same) == 0 ||
+            !job_push_remember(&lines->push, topic))
+            return refuse(lines, "out of memory");
+    }
+    if (!lines->move->options->dry_run)
+        say_job(lines, topic, id, &job);
+    return hear_some(lines, AHEAD);
+}
+
+/* ---- keys */
+
+static void choose_database(struct lines *lines, long long database)
+{
+    if (lines->database == database)
+        return;
+    lines->database = database;
+    peer_begin(&lines->move->to, 2);
+    peer_text(&lines->move->to, "SELECT");
+    peer_number(&lines->move->to, database);
+}
+
+/* The key that was begun is whole. */
+static bool end_key(struct lines *lines)
+{
+    struct peer *to = &lines->move->to;
+
+    if (lines->type == VALUE_TYPES)
+        return true;
+    lines->type = VALUE_TYPES;
+    if (lines->move->options->dry_run)
+        return true;
+    /* If one of several is refused, the others must not take the name. */
+    if (lines->adds > 1 && !hear_some(lines, 0))
+        return false;
+    peer_say_text(to, "MULTI", (const char *)NULL);
+    if (lines->expires != 0) {
+        peer_begin(to, 3);
+        peer_text(to, "PEXPIREAT");
+        peer_text(to, part);
+        peer_number(to, lines->expires);
+    }
+    peer_say(
+        to, 3,
+        (struct dueq_slice[]){text_slice(lines->move->options->replace ? "RENAME" : "RENAMENX"),
+                              text_slice(part), dueq_slice(lines->name, lines->name_size)});
+    peer_say_text(to, "EXEC", (const char *)NULL);
+    peer_say_text(to, "DEL", part, (const char *)NULL); /* of a key that was there */
+    return hear_some(lines, AHEAD);
+}
+
+static long long expiry_in(const struct lines *lines, const json_t *object)
+{
+    const json_t *wall = json_object_get(object, "expires_wall"),
+                 *queue = json_object_get(object, "expires");
+
+    if (wall != NULL)
+        return json_integer_value(wall);
+    return queue == NULL ? 0 : json_integer_value(queue) - lines->ahead;
+}
+
+static bool import_key(struct lines *lines, const json_t *object, struct dueq_slice name)
+{
+    const char *type = json_string_value(json_object_get(object, "type"));
+    char *copy = realloc(lines->name, name.size + 1);
+
+    if (copy == NULL)
+        return refuse(lines, "out of memory");
+    memcpy(copy, name.data, name.size);
+    lines->name = copy;
+    lines->name_size = name.size;
+    lines->type = type == NULL ? VALUE_TYPES : value_type_of(type);
+    lines->expires = expiry_in(lines, object);
+    lines->adds = 0;
+    if (lines->type == VALUE_TYPES || !json_is_integer(json_object_get(object, "db")))
+        return refuse(lines, "this is no key");
+    lines->keys++;
+    if (lines->move->options->dry_run)
+        return true;
+    choose_database(lines, json_integer_value(json_object_get(object, "db")));
+    peer_say_text(&lines->move->to, "DEL", part, (const char *)NULL);
+    return true;
+}
+
+static bool say_score(struct peer *to, const json_t *value)
+{
+    char text[64];
+
+    if (json_is_string(value)) {
+        peer_text(to, json_string_value(value));
+        return true;
+    }
+    snprintf(text, sizeof(text), "%.17g", json_number_value(value));
+    peer_text(to, text);
+    return json_is_number(value);
+}
+
+static bool say_element(struct lines *lines, json_t *elements, size_t i)
+{
+    struct dueq_slice bytes;
+
+    /* ZADD has the score first. */
+    if (lines->type == VALUE_ZSET && i % 2 == 0)
+        return say_score(&lines->move->to, json_array_get(elements, i + 1));
+    if (!json_read_bytes(json_array_get(elements, lines->type == VALUE_ZSET ? i - 1 : i),
+                         &bytes))
+        return false;
+    peer_word(&lines->move->to, bytes);
+    return true;
+}
+
+static bool import_elements(struct lines *lines, json_t *object, struct dueq_slice name)
+{
+    static const char *const commands[VALUE_TYPES] = {"SET", "RPUSH", "SADD", "ZADD", "HSET"};
+    json_t *elements = json_object_get(object, "elements");
+    size_t count = json_array_size(elements);
+    bool paired = lines->type == VALUE_ZSET || lines->type == VALUE_HASH;
+
+    if (lines->type == VALUE_TYPES || count == 0 || (paired && count % 2 != 0) ||
+        (lines->type == VALUE_STRING && count != 1) ||
+        !dueq_slice_equal(name, dueq_slice(lines->name, lines->name_size)))
+        return refuse(lines, "these are no elements of a key");
+    lines->adds++;
+    if (lines->move->options->dry_run)
+        return true;
+    peer_begin(&lines->move->to, 2 + count);
+    peer_text(&lines->move->to, commands[lines->type]);
+    peer_text(&lines->move->to, part);
+    for (size_t i = 0; i < count; i++)
+        if (!say_element(lines, elements, i)) {
+            /* Half a request is said: nothing more can be. */
+            peer_fail(&lines->move->to, "an element does not read");
+            return refuse(lines, "an element does not read");
+        }
+    return hear_some(lines, AHEAD);
+}
+
+/* ---- lines */
+
+static bool import_head(struct lines *lines, const json_t *object)
+{
+    lines->headed = true;
+    lines->ahead =
+        json_integer_value(json_object_get(json_object_get(object, "timeline"), "ahead"));
+    return true;
+}
+
+static bool import_object(struct lines *lines, json_t *object)
+{
+    const char *what = json_object_iter_key(json_object_iter(object));
+    json_t *first = what == NULL ? NULL : json_object_get(object, what);
+    struct dueq_slice name;
+
+    if (what == NULL || lines->ended)
+        return refuse(lines, "there is no such line");
+    if (strcmp(what, "dueq_dump") == 0 || strcmp(what, "dueq_export") == 0)
+        return json_integer_value(first) == 1 ? import_head(lines, object)
+                                              : refuse(lines, "a version that is not known");
+    if (!lines->headed)
+        return refuse(lines, "the first line is not that of an export or a dump");
+    if (strcmp(what, "add") != 0 && !end_key(lines))
+        return false;
+    if (strcmp(what, "end") == 0) {
+        lines->ended = true;
+        return json_integer_value(first) == (json_int_t)lines->line - 1 ||
+               refuse(lines, "lines are missing");
+    }
+    if (!json_read_bytes(first, &name))
+        return refuse(lines, "a name does not read");
+    if (strcmp(what, "job") == 0)
+        return import_job(lines, object, name);
+    if (strcmp(what, "key") == 0)
+        return import_key(lines, object, name);
+    if (strcmp(what, "add") == 0)
+        return import_elements(lines, object, name);
+    lines->other += strcmp(what, "topic") != 0;
+    return true; /* settings, recurring jobs, counters */
+}
+
+static bool import_line(struct lines *lines, const char *text, size_t size)
+{
+    json_t *object = json_loadb(text, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
+    bool done;
+
+    lines->line++;
+    progress_add(&lines->move->progress, 1);
+    done = json_is_object(object) ? import_object(lines, object)
+                                  : refuse(lines, "this is no line of JSON");
+    json_decref(object);
+    return done && !lines->move->to.failed;
+}
+
+static bool import_all(struct lines *lines, FILE *in)
+{
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t size;
+    bool going = true;
+
+    while (going && (size = getline(&text, &room, in)) >= 0)
+        going = import_line(lines, text, (size_t)size);
+    free(text);
+    if (going && !lines->ended)
+        going = refuse(lines, "the file is cut off");
+    return hear_some(lines, 0) && going &&
+           (lines->move->options->dry_run || job_push_bury(&lines->push, &lines->seen));
+}
+
+static void report(const struct lines *lines)
+{
+    printf("%" PRIu64 " jobs and %" PRIu64 " keys found", lines->jobs, lines->keys);
+    if (!lines->move->options->dry_run)
+        printf(", %" PRIu64 " moved, %" PRIu64 " were there already", lines->moved,
+               lines->there);
+    puts("");
+    if (lines->done > 0)
+        printf("%" PRIu64 " jobs are done, and are left out\n", lines->done);
+    if (lines->other > 0)
+        printf("%" PRIu64 " settings and recurring jobs are left out\n", lines->other);
+}
+
+int lines_import(struct move *move, FILE *in)
+{
+    static struct lines lines;
+    bool done;
+
+    lines = (struct lines){.move = move, .type = VALUE_TYPES, .push = {.move = move}};
+    lines.database = 0;
+    progress_begin(&move->progress, "lines", 0);
+    done = import_all(&lines, in);
+    progress_end(&move->progress);
+    report(&lines);
+    seen_release(&lines.seen);
+    job_push_release(&lines.push);
+    free(lines.name);
+    if (lines.wrong != NULL)
+        fprintf(stderr, "%s: line %" PRIu64 ": %s\n", move->options->command, lines.line,
+                lines.wrong);
+    if (!done && move->to.failed && lines.wrong == NULL)
+        return move_tell_failure(move);
+    if (!done)
+        return MOVE_FAILED;
+    return lines.other > 0 ? MOVE_PARTLY : MOVE_DONE;
+}

@@ -1,0 +1,59 @@
+/* A connection of a subcommand to a running server, with calls that wait. */
+#ifndef DUEQ_ONLINE_CLIENT_H
+#define DUEQ_ONLINE_CLIENT_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct online_options {
+    const char *host; /* 127.0.0.1 */
+    const char *port; /* 6379 */
+    const char *unix_path;
+    const char *user;     /* with a password only */
+    const char *password; /* NULL: no AUTH */
+    bool tls;
+    const char *ca, *cert, *key; /* files; ca: NULL: the system's */
+    bool insecure;               /* the server's certificate is not checked */
+    const char *password_file;   /* instead of `password`: its first line */
+    int patience_ms; /* how long a connection, a login and each wait for bytes may take; 0: ever
+                      */
+};
+
+enum { ONLINE_BODY_MAX = 512 << 20 }; /* more the server does not take */
+
+/* The defaults, and what DUEQ_HOST, DUEQ_PORT, DUEQ_UNIX, DUEQ_USER, and DUEQ_PASSWORD or
+ * REDISCLI_AUTH say. */
+void online_take_environment(struct online_options *options);
+
+/* Where the value of an option that has one belongs: "host", "port", "unix", "user", "cacert",
+ * "cert", "key". NULL: it is none of these. */
+const char **online_text(struct online_options *options, const char *name);
+
+struct online_client;
+
+/* Connects and logs in. NULL: *why says why, 256 bytes. */
+struct online_client *online_connect(const struct online_options *options, char *why);
+void online_close(struct online_client *client); /* NULL is fine */
+/* The reply, which the caller frees with freeReplyObject; NULL: the connection has failed, and
+ * *why says why. */
+redisReply *online_ask(struct online_client *client, int count, const char **arguments,
+                       char *why);
+
+/* Sends requests as they are on the wire. False: the connection has failed. */
+bool online_send(struct online_client *client, const char *bytes, size_t size, char *why);
+/* The next reply. NULL: the connection has failed. */
+redisReply *online_hear(struct online_client *client, char *why);
+
+enum { ONLINE_WHY = 256 };
+
+/* As online_ask, with arguments of any bytes. */
+redisReply *online_ask_sized(struct online_client *client, int count, const char **arguments,
+                             const size_t *sizes, char *why);
+/* Sends only; each reply is to be read with online_hear. False: the connection has failed. */
+bool online_say(struct online_client *client, int count, const char **arguments,
+                const size_t *sizes, char *why);
+/* For poll: it becomes readable when a reply comes. */
+int online_descriptor(const struct online_client *client);
+
+#endif
