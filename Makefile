@@ -119,7 +119,13 @@ run: ## install what is missing, build, start on 127.0.0.1:$(PORT) with data in 
 
 .PHONY: test
 test: bootstrap ## install what is missing, build and run every test
+	@$(MAKE) --no-print-directory -j$(JOBS) programs
 	@$(MAKE) --no-print-directory check check-fault
+
+.PHONY: programs
+programs: all $(TESTS) $(PRELOADS) ## build all that the tests run
+JOBS ?= $(shell nproc)
+export JOBS
 
 .PHONY: bootstrap
 bootstrap: ## install the Debian packages that the build and the tests need
@@ -215,7 +221,7 @@ check: check-unit check-model check-integration check-docs check-embed check-pac
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(UNIT_OFFLINE) ## unit tests, by layer
 	@tools/run-tests $^
 check-model: $(MODEL) ## random tests against plain in-memory models (SEED=, STEPS=)
-	@tools/run-tests $^
+	@ATTEMPTS=1 tools/run-tests $^
 check-flips: $(BUILD)/tests/model/test_bit_flips $(BUILD)/tests/model/test_directory_flips ## thousands of flipped bits in a data directory (SEED=, STEPS=)
 	@SEED=$${SEED:-$$$$} STEPS=$${STEPS:-5000} TEST_VERBOSE=1 tools/run-tests $^
 soak: $(MODEL) ## the model tests with new seeds, repeated until one fails
@@ -234,7 +240,7 @@ check-small: $(BUILD)/small/$(LIBDUEQ_SHARED) $(BUILD)/dueq ## libdueq-small: it
 	@CC='$(CC)' LIBRARY=$(BUILD)/small/$(LIBDUEQ_SHARED) SONAME=$(LIBDUEQ_SONAME) DUEQ_BINARY=$(BUILD)/dueq \
 	    tools/run-tests tests/embed/small
 check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=)
-	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(FAULT)
+	@DUEQ_BINARY=$(BUILD)/dueq ATTEMPTS=1 tools/run-tests $(FAULT)
 check-sandbox: $(INTEGRATION) $(FAULT) $(PRELOADS) ## integration and fault tests, each server with `sandbox yes`
 	@DUEQ_SANDBOX=yes DUEQ_BINARY=$(BUILD)/dueq tools/run-tests \
 	    $(INTEGRATION) $(filter-out %/test_stepped_clock,$(FAULT)) # its own library makes other calls
@@ -247,6 +253,7 @@ check-threads: $(THREADED)
 check-thread-sanitize: ## model, storage and some integration tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory SANITIZE_THREADS=1 check-threads
 check-sanitize: ## unit, model and integration tests under ASan and UBSan
+	@$(MAKE) --no-print-directory -j$(JOBS) SANITIZE=1 programs
 	@$(MAKE) --no-print-directory SANITIZE=1 check
 
 $(BUILD)/tests/fixtures/make_release: $(BUILD)/tests/fixtures/make_release.o \

@@ -201,6 +201,17 @@ static bool log_in(int fd, const char *password)
            recv(fd, reply, sizeof(reply), MSG_WAITALL) == sizeof(reply);
 }
 
+/* While nobody listens, a connection within the machine may have its own port as its peer: it
+ * would read its own request. */
+static bool is_its_own_peer(int fd)
+{
+    struct sockaddr_in own = {0}, peer = {0};
+    socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+    return getsockname(fd, (struct sockaddr *)&own, &own_size) == 0 &&
+           getpeername(fd, (struct sockaddr *)&peer, &peer_size) == 0 &&
+           own.sin_port == peer.sin_port;
+}
+
 static bool answers(const struct server_process *server)
 {
     struct sockaddr_in address = local_address(server->port);
@@ -211,7 +222,8 @@ static bool answers(const struct server_process *server)
         return false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     bool answered = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-                    (!password || !*password || log_in(fd, password)) && is_ready(fd);
+                    !is_its_own_peer(fd) && (!password || !*password || log_in(fd, password)) &&
+                    is_ready(fd);
     close(fd);
     return answered;
 }
