@@ -156,7 +156,7 @@ static void send_part(struct api *api)
 static void finish(struct api *api)
 {
     struct http_connection *connection = api->connection;
-    bool is_none = api->route->none_is_missing && (api->reply.is_null || api->reply.is_zero);
+    bool is_none = api->reply.is_null || api->reply.is_zero;
 
     buffer_append(&api->out, "\n", 1);
     if (api->out.overflowed) {
@@ -165,8 +165,8 @@ static void finish(struct api *api)
         send_out(api, "0\r\n\r\n");
         forget_request(api);
         http_connection_done(connection);
-    } else if (is_none) {
-        refuse(api, 404, "NOJOB no such job in the topic");
+    } else if (is_none && api->route->missing != NULL) {
+        refuse(api, 404, api->route->missing);
     } else {
         http_reply(connection, 200, JSON_TYPE, &api->out);
         forget_request(api);
@@ -399,7 +399,7 @@ static bool write_hello(struct api *api, struct http_part login)
 /* Reads over the reply of HELLO. */
 static enum reply_step skip_hello(struct evbuffer *replies)
 {
-    static const struct reply_shape shape = {NULL, NULL, 0, false};
+    static const struct reply_shape shape = {.wrap = NULL};
     size_t size = evbuffer_get_length(replies), used, wanted;
     const char *bytes = (const char *)evbuffer_pullup(replies, -1);
     struct api_reply reply;

@@ -424,6 +424,51 @@ static bool add_settings(struct build *build, json_t *params)
 
 /* ---- the command */
 
+static bool knows(const struct param *params, const char *name)
+{
+    for (const struct param *param = params; param != NULL && param->name != NULL; param++)
+        if (param->kind == PARAM_SETTINGS || strcmp(param->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool knows_all(const struct param *known, json_t *params, struct api_error *error)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(
+        params, name,
+        value) if (name[0] == '\0' ||
+                   !knows(known, name)) return fail(error,
+                                                    "ERR there is no parameter '%.64s' here",
+                                                    name);
+    return true;
+}
+
+static bool add_params(struct build *build, const struct param *param, json_t *params);
+
+/* Those of a push each, as the ack of a job reads them. */
+static bool add_followers(struct build *build, const struct param *param, json_t *value)
+{
+    const struct param *known = api_follower_params();
+
+    if (!json_is_array(value) || json_array_size(value) == 0 ||
+        json_array_size(value) > API_JOBS_MAX)
+        return wrong(build, param->name, "a list of 1 to 1000 jobs");
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_t *job = json_array_get(value, i);
+
+        if (!json_is_object(job))
+            return fail(build->error, "ERR a job must be an object of JSON");
+        add_text(build, "THEN");
+        add_text(build, "PUSH");
+        if (!knows_all(known, job, build->error) || !add_params(build, known, job))
+            return false;
+    }
+    return true;
+}
+
 static bool add_param(struct build *build, const struct param *param, json_t *value)
 {
     switch (param->kind) {
@@ -442,6 +487,8 @@ static bool add_param(struct build *build, const struct param *param, json_t *va
         return add_claims(build, param, value);
     case PARAM_PUSHES:
         return add_pushes(build, param, value);
+    case PARAM_NEXT:
+        return add_followers(build, param, value);
     case PARAM_BYTES:
         add_keyword(build, param);
         return add_bytes(build, param->name, value);
@@ -473,6 +520,7 @@ static bool add_params(struct build *build, const struct param *param, json_t *p
         json_t *value =
             param->kind == PARAM_ALWAYS ? NULL : json_object_get(params, param->name);
 
+        value = json_is_null(value) ? NULL : value;
         if (param->kind == PARAM_SETTINGS)
             return add_settings(build, params);
         if (build->raw >= 0 && value == NULL && strcmp(param->name, "body") == 0)
@@ -482,33 +530,12 @@ static bool add_params(struct build *build, const struct param *param, json_t *p
                 return false;
         } else if (param->is_needed) {
             return fail(build->error, "ERR the parameter '%s' is missing", param->name);
-        } else if (param->kind == PARAM_BYTES && param->choices != NULL) {
+        } else if ((param->kind == PARAM_BYTES || param->kind == PARAM_INTEGER) &&
+                   param->choices != NULL) {
+            add_keyword(build, param);
             add_text(build, param->choices);
         }
     }
-    return true;
-}
-
-static bool knows(const struct route *route, const char *name)
-{
-    for (const struct param *param = route->params; param != NULL && param->name != NULL;
-         param++)
-        if (param->kind == PARAM_SETTINGS || strcmp(param->name, name) == 0)
-            return true;
-    return false;
-}
-
-static bool knows_all(const struct route *route, json_t *params, struct api_error *error)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(
-        params, name,
-        value) if (name[0] == '\0' ||
-                   !knows(route, name)) return fail(error,
-                                                    "ERR there is no parameter '%.64s' here",
-                                                    name);
     return true;
 }
 
@@ -548,7 +575,7 @@ bool api_command_build(const struct route *route, const struct route_values *val
     *ret_command = (struct api_command){0};
     buffer_init(&ret_command->head, SIZE_MAX / 2);
     buffer_init(&ret_command->tail, SIZE_MAX / 2);
-    if (!knows_all(route, params, error))
+    if (!knows_all(route->params, params, error))
         return false;
     add_names(&build, route, values);
     if (!add_params(&build, route->params, params))

@@ -12,7 +12,7 @@ static const struct word words[] = {
     {"PAUSED", 409},    {"STALE", 412},     {"NOJOB", 404},      {"LIMIT", 507},
     {"FULL", 507},      {"OOM", 507},       {"TOOBIG", 413},     {"NOAUTH", 401},
     {"WRONGPASS", 401}, {"NOPERM", 403},    {"DENIED", 403},     {"LOADING", 503},
-    {"MISCONF", 503},   {"UNBLOCKED", 503}, {NULL, 500}};
+    {"MISCONF", 503},   {"UNBLOCKED", 503}, {"NOENTRY", 404},    {NULL, 500}};
 
 /* "ERR" is there that it has too many failures, or finds no place. */
 static const struct word login_words[] = {

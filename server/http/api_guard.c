@@ -73,7 +73,8 @@ int api_check_origin(const struct http_head *head, const char **ret_why)
 int api_check_body(const struct http_head *head, bool may_be_raw, bool *ret_raw,
                    const char **ret_why)
 {
-    bool has_body = head->method == HTTP_POST || head->method == HTTP_PATCH;
+    bool has_body =
+        head->method == HTTP_POST || head->method == HTTP_PUT || head->method == HTTP_PATCH;
 
     *ret_raw = may_be_raw && http_type_is(head->content_type, "application/octet-stream");
     *ret_why = NULL;

@@ -36,9 +36,8 @@ static bool is_key(const struct reply_level *level)
     return level != NULL && level->is_map && level->done % 2 == 0;
 }
 
-static void write_name(struct api_reply *json, struct input *in, uint64_t index)
+static void write_name(const char *const *fields, struct input *in, uint64_t index)
 {
-    const char *const *fields = json->shape->fields;
     char text[NUMBER_TEXT_MAX];
     uint64_t i = 0;
 
@@ -70,8 +69,8 @@ static void begin_value(struct api_reply *json, struct input *in)
         put(in, ":");
     else if (level->done > 0)
         put(in, ",");
-    if (level->is_named)
-        write_name(json, in, level->done);
+    if (level->fields != NULL)
+        write_name(level->fields, in, level->done);
 }
 
 /* After a value: the levels that it is the last of end with it. */
@@ -83,7 +82,7 @@ static void end_value(struct api_reply *json, struct input *in)
         level->done++;
         if (--level->left > 0)
             return;
-        put(in, level->is_map || level->is_named ? "}" : "]");
+        put(in, level->is_map || level->fields != NULL ? "}" : "]");
         json->depth--;
     }
     if (json->shape->wrap != NULL)
@@ -91,21 +90,35 @@ static void end_value(struct api_reply *json, struct input *in)
     json->has_ended = true;
 }
 
+/* The names of an array's elements. NULL: they have none. */
+static const char *const *find_fields(const struct api_reply *json, uint64_t count)
+{
+    const struct reply_shape *shape = json->shape;
+    uint64_t size = 0;
+
+    if (shape->fields == NULL || shape->depth != json->depth)
+        return NULL;
+    while (shape->short_fields != NULL && shape->short_fields[size] != NULL)
+        size++;
+    return size > 0 && size == count ? shape->short_fields : shape->fields;
+}
+
 static bool open_level(struct api_reply *json, struct input *in, bool is_map, uint64_t count)
 {
-    bool is_named = !is_map && json->shape->fields != NULL && json->shape->depth == json->depth;
+    const char *const *fields = is_map ? NULL : find_fields(json, count);
+    bool is_object = is_map || fields != NULL;
 
     if (json->depth == REPLY_DEPTH_MAX || is_key(top(json)) || count > UINT32_MAX)
         return false;
     begin_value(json, in);
-    put(in, is_map || is_named ? "{" : "[");
+    put(in, is_object ? "{" : "[");
     if (count == 0) {
-        put(in, is_map || is_named ? "}" : "]");
+        put(in, is_object ? "}" : "]");
         end_value(json, in);
         return true;
     }
     json->levels[json->depth++] =
-        (struct reply_level){is_map, is_named, is_map ? 2 * count : count, 0};
+        (struct reply_level){is_map, fields, is_map ? 2 * count : count, 0};
     return true;
 }
 

@@ -12,14 +12,16 @@
 struct reply_shape {
     const char *wrap;          /* {"wrap": reply}; NULL: the reply as it is */
     const char *const *fields; /* names of an array's elements, NULL at the end; NULL: none */
-    unsigned depth;            /* of those arrays; the reply itself is at 0 */
-    bool null_is_empty;        /* instead of null: [] */
+    const char *const *short_fields; /* the same of arrays that have as many as these; NULL */
+    unsigned depth;                  /* of those arrays; the reply itself is at 0 */
+    bool null_is_empty;              /* instead of null: [] */
 };
 
 enum { REPLY_DEPTH_MAX = 8, REPLY_PART = 64 * 1024 };
 
 struct reply_level {
-    bool is_map, is_named;
+    bool is_map;
+    const char *const *fields; /* NULL: its elements have no names */
     uint64_t left, done;
 };
 

@@ -53,6 +53,11 @@ static const struct param push_params[] = {
     NEEDED("body", PARAM_BYTES, "what the job is; any bytes"),
     OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"), PUSH_OPTIONS,
     ALWAYS("WITHSTATUS"), END};
+static const struct param follower_params[] = {
+    NEEDED("topic", PARAM_BYTES, "where the job goes"),
+    NEEDED("body", PARAM_BYTES, "what the job is; any bytes"),
+    OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"), PUSH_OPTIONS,
+    END};
 static const struct param push_many_params[] = {
     NEEDED("jobs", PARAM_PUSHES,
            "1 to 1000; each has a body, and may have id, delay, priority"),
@@ -69,11 +74,19 @@ static const struct param claim_params[] = {
 static const struct param claim_many_params[] = {
     NEEDED("topics", PARAM_TOPICS, "the first one goes first"), CLAIM_OPTIONS, END};
 
+static const struct param pop_params[] = {
+    OPTION("count", PARAM_INTEGER, "COUNT", "at most so many jobs, 1 to 1000"),
+    OPTION("wait", PARAM_WAIT, "BLOCK", "for the first job, 10 minutes at most"), END};
+
 #define TOKEN NEEDED("token", PARAM_INTEGER, "of the claim")
 
 static const struct param ack_params[] = {
     TOKEN, OPTION("result", PARAM_BYTES, "RESULT", "kept with the done job"),
     OPTION("keep", PARAM_DURATION, "KEEP", "the done job is kept that long"), END};
+static const struct param ack_push_params[] = {
+    TOKEN, OPTION("result", PARAM_BYTES, "RESULT", "kept with the done job"),
+    OPTION("keep", PARAM_DURATION, "KEEP", "the done job is kept that long"),
+    NEEDED("jobs", PARAM_NEXT, "1 to 1000; each has a topic, and what a push has"), END};
 static const struct param ack_many_params[] = {
     NEEDED("jobs", PARAM_CLAIMS, "1 to 1000; each with id and token"), END};
 static const struct param nack_params[] = {
@@ -146,10 +159,48 @@ static const struct param names_params[] = {
 static const struct param topics_params[] = {
     OPTION("match", PARAM_BYTES, "MATCH", "only names that match the glob"), END};
 
+#define STATE CHOICE("state", NULL, STATES, "only jobs in that state")
+
+static const struct param count_params[] = {STATE, END};
+static const struct param events_params[] = {
+    {"from", PARAM_BYTES, false, "FROM", "0",
+     "the number of the last one seen; 0: from the oldest on; $: only new ones"},
+    COUNT,
+    OPTION("wait", PARAM_WAIT, "BLOCK", "for the next one, 10 minutes at most"),
+    END};
+static const struct param release_params[] = {
+    OPTION("topic", PARAM_BYTES, "TOPIC", "only those of that topic"), END};
+
+static const struct param crons_params[] = {
+    OPTION("after", PARAM_BYTES, "AFTER", "the last name of the page before"), COUNT, END};
+static const struct param cron_params[] = {
+    NEEDED("topic", PARAM_BYTES, "where its jobs go"),
+    NEEDED("body", PARAM_BYTES, "of its jobs; 64 KiB at most"),
+    OPTION("every", PARAM_DURATION, "EVERY", "1 s and more; this or spec"),
+    OPTION("spec", PARAM_BYTES, "SPEC", "5 or 6 fields as of cron, or @daily and the like"),
+    OPTION("tz", PARAM_BYTES, "TZ", "the zone of the spec, Europe/Berlin; UTC"),
+    OPTION("jitter", PARAM_DURATION, "JITTER", "all its firings are later by a part of that"),
+    CHOICE("catchup", "CATCHUP", "NONE|ONE|ALL", "what happens with times that are missed"),
+    CHOICE("overlap", "OVERLAP", "SKIP|QUEUE", "SKIP: nothing while its last job is there"),
+    JOB_OPTIONS,
+    OPTION("group", PARAM_BYTES, "GROUP", "the group of its jobs"),
+    OPTION("weight", PARAM_INTEGER, "WEIGHT", "in a fair topic, 1 to 1000"),
+    END};
+static const struct param next_params[] = {
+    {"count", PARAM_INTEGER, false, NULL, "1", "how many times, 1 to 100"}, END};
+
+const struct param *api_follower_params(void)
+{
+    return follower_params;
+}
+
 /* ---- replies */
 
 static const char *const push_fields[] = {"id", "status", NULL};
 static const char *const claim_fields[] = {"id", "token", "body", "attempt", NULL};
+static const char *const pop_fields[] = {"id", "body", NULL};
+static const char *const event_fields[] = {"number", "event", "time", "id", "attempt", NULL};
+static const char *const gap_fields[] = {"number", "event", "count", NULL};
 static const char *const claim_many_fields[] = {"topic", "id",      "token",
                                                 "body",  "attempt", NULL};
 static const char *const scan_fields[] = {"cursor", "jobs", NULL};
@@ -160,95 +211,132 @@ static const char *const setting_fields[] = {"value", "from", NULL};
 
 #define AS_IS                                                                                  \
     {                                                                                          \
-        NULL, NULL, 0, false                                                                   \
+        .wrap = NULL                                                                           \
     }
 #define UNDER(name)                                                                            \
     {                                                                                          \
-        name, NULL, 0, false                                                                   \
+        .wrap = name                                                                           \
     }
-#define NAMED(fields)                                                                          \
+#define NAMED(names)                                                                           \
     {                                                                                          \
-        NULL, fields, 0, false                                                                 \
+        .fields = names                                                                        \
     }
-#define LIST(name, fields)                                                                     \
+#define LIST(name, names)                                                                      \
     {                                                                                          \
-        name, fields, 1, true                                                                  \
+        .wrap = name, .fields = names, .depth = 1, .null_is_empty = true                       \
     }
-#define MEMBERS(fields)                                                                        \
+#define EVENTS                                                                                 \
     {                                                                                          \
-        NULL, fields, 1, false                                                                 \
+        .wrap = "events", .fields = event_fields, .short_fields = gap_fields, .depth = 1,      \
+        .null_is_empty = true                                                                  \
+    }
+#define MEMBERS(names)                                                                         \
+    {                                                                                          \
+        .fields = names, .depth = 1                                                            \
     }
 
 #define TOPIC "/v1/topics/{topic}"
 #define JOB   TOPIC "/jobs/{id}"
+#define CRON  "/v1/cron/{name}"
+
+#define NO_JOB   "NOJOB no such job in the topic"
+#define NO_ENTRY "NOENTRY no such recurring job"
 
 static const struct route routes[] = {
-    {HTTP_GET, "/v1/topics", "Q.TOPICS", topics_params, UNDER("topics"), false, false,
+    {HTTP_GET, "/v1/topics", "Q.TOPICS", topics_params, UNDER("topics"), false, NULL,
      "The names of the topics"},
-    {HTTP_GET, TOPIC, "Q.STATS {topic}", NULL, AS_IS, false, false, "A topic in figures"},
-    {HTTP_DELETE, TOPIC, "Q.DROP {topic}", NULL, UNDER("dropped"), false, false,
+    {HTTP_GET, TOPIC, "Q.STATS {topic}", NULL, AS_IS, false, NULL, "A topic in figures"},
+    {HTTP_DELETE, TOPIC, "Q.DROP {topic}", NULL, UNDER("dropped"), false, NULL,
      "Removes a topic with its jobs"},
-    {HTTP_POST, TOPIC "/jobs", "Q.PUSH {topic}", push_params, NAMED(push_fields), true, false,
+    {HTTP_POST, TOPIC "/jobs", "Q.PUSH {topic}", push_params, NAMED(push_fields), true, NULL,
      "Adds a job"},
     {HTTP_POST, TOPIC "/push-many", "Q.MPUSH {topic}", push_many_params, UNDER("ids"), false,
-     false, "Adds jobs, all of them or none"},
+     NULL, "Adds jobs, all of them or none"},
     {HTTP_POST, TOPIC "/claim", "Q.CLAIM {topic}", claim_params, LIST("jobs", claim_fields),
-     false, false, "Takes jobs that are due, or waits for one"},
+     false, NULL, "Takes jobs that are due, or waits for one"},
+    {HTTP_POST, TOPIC "/pop", "Q.POP {topic}", pop_params, LIST("jobs", pop_fields), false,
+     NULL, "Takes jobs that are due and removes them, or waits for one"},
     {HTTP_POST, "/v1/claim", "Q.MCLAIM", claim_many_params, LIST("jobs", claim_many_fields),
-     false, false, "Takes jobs that are due from several topics, or waits for one"},
-    {HTTP_POST, TOPIC "/ack", "Q.ACK {topic}", ack_many_params, UNDER("acked"), false, false,
+     false, NULL, "Takes jobs that are due from several topics, or waits for one"},
+    {HTTP_POST, TOPIC "/ack", "Q.ACK {topic}", ack_many_params, UNDER("acked"), false, NULL,
      "The jobs are done"},
-    {HTTP_GET, TOPIC "/jobs", "Q.SCAN {topic}", scan_params, NAMED(scan_fields), false, false,
+    {HTTP_GET, TOPIC "/jobs", "Q.SCAN {topic}", scan_params, NAMED(scan_fields), false, NULL,
      "Goes through the jobs, a part in each call"},
-    {HTTP_GET, TOPIC "/peek", "Q.PEEK {topic}", peek_params, UNDER("jobs"), false, false,
+    {HTTP_GET, TOPIC "/peek", "Q.PEEK {topic}", peek_params, UNDER("jobs"), false, NULL,
      "The next jobs, in order"},
     {HTTP_GET, TOPIC "/forecast", "Q.FORECAST {topic}", forecast_params,
-     LIST("buckets", forecast_fields), false, false, "How many jobs fall due in each bucket"},
+     LIST("buckets", forecast_fields), false, NULL, "How many jobs fall due in each bucket"},
     {HTTP_GET, TOPIC "/wait", "Q.WAIT {topic}", wait_params, LIST("jobs", wait_fields), false,
-     false, "The states of jobs; waits for their ends"},
-    {HTTP_GET, TOPIC "/workers", "Q.WORKERS {topic}", NULL, UNDER("workers"), false, false,
+     NULL, "The states of jobs; waits for their ends"},
+    {HTTP_GET, TOPIC "/events", "Q.EVENTS {topic}", events_params, EVENTS, false, NULL,
+     "What has happened to the jobs; waits for the next event"},
+    {HTTP_GET, TOPIC "/count", "Q.LEN {topic}", count_params, UNDER("count"), false, NULL,
+     "How many jobs there are"},
+    {HTTP_GET, TOPIC "/workers", "Q.WORKERS {topic}", NULL, UNDER("workers"), false, NULL,
      "Who holds jobs"},
-    {HTTP_GET, JOB, "Q.GET {topic} {id}", NULL, AS_IS, false, true, "All about a job"},
-    {HTTP_PATCH, JOB, "Q.UPDATE {topic} {id}", update_params, UNDER("updated"), false, true,
+    {HTTP_GET, JOB, "Q.GET {topic} {id}", NULL, AS_IS, false, NO_JOB, "All about a job"},
+    {HTTP_PATCH, JOB, "Q.UPDATE {topic} {id}", update_params, UNDER("updated"), false, NO_JOB,
      "Changes what a job says"},
-    {HTTP_DELETE, JOB, "Q.DEL {topic} {id}", NULL, UNDER("deleted"), false, true,
+    {HTTP_DELETE, JOB, "Q.DEL {topic} {id}", NULL, UNDER("deleted"), false, NO_JOB,
      "Removes a job in any state"},
-    {HTTP_GET, JOB "/explain", "Q.EXPLAIN {topic} {id}", NULL, AS_IS, false, false,
+    {HTTP_GET, JOB "/explain", "Q.EXPLAIN {topic} {id}", NULL, AS_IS, false, NULL,
      "Why the job does not run now"},
-    {HTTP_POST, JOB "/ack", "Q.ACK {topic} {id}", ack_params, UNDER("acked"), false, false,
+    {HTTP_POST, JOB "/ack", "Q.ACK {topic} {id}", ack_params, UNDER("acked"), false, NULL,
      "The job is done"},
-    {HTTP_POST, JOB "/nack", "Q.NACK {topic} {id}", nack_params, UNDER("state"), false, false,
+    {HTTP_POST, JOB "/ack-push", "Q.ACK {topic} {id}", ack_push_params, UNDER("ids"), false,
+     NULL, "The job is done and others follow from it, all in one step"},
+    {HTTP_POST, JOB "/nack", "Q.NACK {topic} {id}", nack_params, UNDER("state"), false, NULL,
      "Gives the job back"},
     {HTTP_POST, JOB "/extend", "Q.EXTEND {topic} {id}", extend_params, UNDER("lease-end"),
-     false, false, "The lease ends that long from now"},
+     false, NULL, "The lease ends that long from now"},
     {HTTP_POST, JOB "/reschedule", "Q.RESCHEDULE {topic} {id}", reschedule_params, UNDER("due"),
-     false, false, "Changes when the job is due"},
-    {HTTP_POST, JOB "/run", "Q.RUN {topic} {id}", NULL, UNDER("run"), false, false,
+     false, NULL, "Changes when the job is due"},
+    {HTTP_POST, JOB "/run", "Q.RUN {topic} {id}", NULL, UNDER("run"), false, NULL,
      "Makes a delayed job due now"},
-    {HTTP_POST, JOB "/cancel", "Q.CANCEL {topic} {id}", NULL, UNDER("state"), false, true,
+    {HTTP_POST, JOB "/cancel", "Q.CANCEL {topic} {id}", NULL, UNDER("state"), false, NO_JOB,
      "Removes a job that waits, tells the worker of one that is claimed"},
-    {HTTP_POST, JOB "/move", "Q.MOVE {topic} {id}", move_params, UNDER("moved"), false, true,
+    {HTTP_POST, JOB "/move", "Q.MOVE {topic} {id}", move_params, UNDER("moved"), false, NO_JOB,
      "Moves a job that waits to another topic"},
-    {HTTP_GET, TOPIC "/dead", "Q.DEAD {topic} LIST", dead_params, UNDER("jobs"), false, false,
+    {HTTP_GET, TOPIC "/dead", "Q.DEAD {topic} LIST", dead_params, UNDER("jobs"), false, NULL,
      "The dead jobs, those that died first before the others"},
     {HTTP_GET, TOPIC "/dead/count", "Q.DEAD {topic} COUNT", dead_count_params, UNDER("count"),
-     false, false, "How many dead jobs there are"},
+     false, NULL, "How many dead jobs there are"},
     {HTTP_POST, TOPIC "/dead/redrive", "Q.DEAD {topic} REDRIVE", redrive_params,
-     NAMED(redrive_fields), false, false, "Dead jobs begin anew"},
+     NAMED(redrive_fields), false, NULL, "Dead jobs begin anew"},
     {HTTP_POST, TOPIC "/dead/purge", "Q.DEAD {topic} PURGE", dead_purge_params, UNDER("purged"),
-     false, false, "Removes dead jobs"},
+     false, NULL, "Removes dead jobs"},
     {HTTP_GET, TOPIC "/settings", "Q.CONFIG GET {topic}", names_params, MEMBERS(setting_fields),
-     false, false, "The settings of a topic or pattern, and where each comes from"},
+     false, NULL, "The settings of a topic or pattern, and where each comes from"},
     {HTTP_PATCH, TOPIC "/settings", "Q.CONFIG SET {topic}", set_params, UNDER("status"), false,
-     false, "Changes settings, all that are given or none"},
+     NULL, "Changes settings, all that are given or none"},
     {HTTP_DELETE, TOPIC "/settings", "Q.CONFIG RESET {topic}", names_params, UNDER("status"),
-     false, false, "Forgets settings"},
-    {HTTP_POST, TOPIC "/pause", "Q.PAUSE {topic}", pause_params, UNDER("status"), false, false,
+     false, NULL, "Forgets settings"},
+    {HTTP_POST, TOPIC "/pause", "Q.PAUSE {topic}", pause_params, UNDER("status"), false, NULL,
      "The topic takes no jobs, gives none, or both"},
-    {HTTP_POST, TOPIC "/resume", "Q.RESUME {topic}", NULL, UNDER("status"), false, false,
+    {HTTP_POST, TOPIC "/resume", "Q.RESUME {topic}", NULL, UNDER("status"), false, NULL,
      "Ends the pause"},
-    {HTTP_POST, TOPIC "/purge", "Q.PURGE {topic}", purge_params, UNDER("purged"), false, false,
+    {HTTP_POST, TOPIC "/purge", "Q.PURGE {topic}", purge_params, UNDER("purged"), false, NULL,
      "Removes jobs that are not claimed"},
+    {HTTP_GET, "/v1/workers", "Q.WORKERS", NULL, UNDER("workers"), false, NULL,
+     "Who holds jobs, or has claimed some, in all topics"},
+    {HTTP_POST, "/v1/workers/{worker}/release", "Q.RELEASE WORKER {worker}", release_params,
+     UNDER("released"), false, NULL, "Ends the leases of a worker that is lost"},
+    {HTTP_GET, "/v1/cron", "Q.CRON LIST", crons_params, UNDER("entries"), false, NULL,
+     "The recurring jobs, in the order of their names"},
+    {HTTP_GET, CRON, "Q.CRON GET {name}", NULL, AS_IS, false, NO_ENTRY,
+     "All about a recurring job"},
+    {HTTP_PUT, CRON, "Q.CRON SET {name}", cron_params, UNDER("next"), false, NULL,
+     "Makes or changes a recurring job"},
+    {HTTP_DELETE, CRON, "Q.CRON DEL {name}", NULL, UNDER("deleted"), false, NO_ENTRY,
+     "Removes a recurring job; the jobs that it has pushed stay"},
+    {HTTP_POST, CRON "/pause", "Q.CRON PAUSE {name}", NULL, UNDER("paused"), false, NO_ENTRY,
+     "It pushes nothing until it is resumed"},
+    {HTTP_POST, CRON "/resume", "Q.CRON RESUME {name}", NULL, UNDER("resumed"), false, NO_ENTRY,
+     "Ends the pause"},
+    {HTTP_GET, CRON "/next", "Q.CRON NEXT {name}", next_params, UNDER("times"), false, NO_ENTRY,
+     "When it is due next, unix ms"},
+    {HTTP_POST, CRON "/run", "Q.CRON RUN {name}", NULL, UNDER("id"), false, NULL,
+     "Pushes its job now"},
 };
 
 const struct route *api_routes(size_t *ret_count)

@@ -22,6 +22,7 @@ enum param_kind {
     PARAM_TOPICS,   /* the same with their number before them */
     PARAM_CLAIMS,   /* objects with `id` and `token` */
     PARAM_PUSHES,   /* objects with `body`, `id`, `delay` and `priority` */
+    PARAM_NEXT,     /* objects with `topic` and what a push has */
     PARAM_SETTINGS, /* the whole object: names and values */
     PARAM_ALWAYS    /* the keyword; no client names it */
 };
@@ -32,26 +33,29 @@ struct param {
     enum param_kind kind;
     bool is_needed;
     const char *keyword; /* the argument before it; NULL: none */
-    const char *choices; /* "a|b"; of PARAM_BYTES: what it is when it is absent */
+    const char *choices; /* "a|b"; of PARAM_BYTES and PARAM_INTEGER: what it is when absent */
     const char *what;
 };
 
 struct route {
     enum http_method method;
-    const char *path;    /* "/v1/topics/{topic}"; of the two names each is a part of the path */
+    const char *path;    /* "/v1/topics/{topic}"; of its names each is a part of the path */
     const char *command; /* "Q.LEN {topic}" */
     const struct param *params; /* until one without a name; NULL: none */
     struct reply_shape shape;
-    bool may_be_raw;      /* the body may be sent as application/octet-stream */
-    bool none_is_missing; /* a null, and 0, is 404 */
+    bool may_be_raw;     /* the body may be sent as application/octet-stream */
+    const char *missing; /* a null, and 0, is 404 with that error; NULL: they are replies */
     const char *what;
 };
+
+/* What each member of PARAM_NEXT may have. */
+const struct param *api_follower_params(void);
 
 const struct route *api_routes(size_t *ret_count);
 
 enum { API_PARTS = 2, API_NAME_MAX = 255, API_COMMAND_WORDS = 4 };
 
-/* The values of {topic} and {id}, decoded. */
+/* The values of {topic} and {id}, or of other names, decoded. */
 struct route_values {
     size_t sizes[API_PARTS];
     char bytes[API_PARTS][API_NAME_MAX];

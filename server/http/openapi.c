@@ -67,19 +67,27 @@ static void write_words(struct buffer *out, const char *words)
     put(out, "]}");
 }
 
+static void write_properties(struct buffer *out, const struct param *params);
+
 static void write_schema(struct buffer *out, const struct param *param)
 {
-    if (param->kind == PARAM_CHOICE)
+    if (param->kind == PARAM_CHOICE) {
         write_words(out, param->choices);
-    else
+    } else if (param->kind == PARAM_NEXT) {
+        put(out, "{\"type\":\"array\",\"minItems\":1,\"maxItems\":1000,\"items\":");
+        write_properties(out, api_follower_params());
+        put(out, "}");
+    } else {
         put(out, schemas[param->kind]);
+    }
 }
 
 /* ---- requests */
 
 static bool has_body(const struct route *route)
 {
-    return route->method == HTTP_POST || route->method == HTTP_PATCH;
+    return route->method == HTTP_POST || route->method == HTTP_PUT ||
+           route->method == HTTP_PATCH;
 }
 
 /* Those that a client names. */
@@ -151,12 +159,20 @@ static void write_needed(struct buffer *out, const struct param *params)
     put(out, "],");
 }
 
+static bool has_needed(const struct param *params)
+{
+    for (; params != NULL && params->name != NULL; params++)
+        if (params->is_needed)
+            return true;
+    return false;
+}
+
 static void write_properties(struct buffer *out, const struct param *params)
 {
     const char *comma = "";
 
     put(out, "{\"type\":\"object\",");
-    if (params != NULL && params->is_needed)
+    if (has_needed(params))
         write_needed(out, params);
     put(out, "\"additionalProperties\":false,\"properties\":{");
     for (const struct param *param = params; param != NULL && param->name != NULL; param++) {

@@ -84,10 +84,13 @@ static inline bool api_takes_request(const char *bytes, size_t size)
 /* The first byte says how long the pieces are in which the others come, and the form. */
 static inline bool api_takes_reply(const char *bytes, size_t size)
 {
-    static const char *const fields[] = {"id", "token", NULL};
+    static const char *const fields[] = {"id", "token", NULL}, *const gap[] = {"number", NULL};
     size_t piece = (size_t)(unsigned char)bytes[0] + 1, begin = 1, end = 1;
-    struct reply_shape shape = {bytes[0] & 1 ? "jobs" : NULL, bytes[0] & 2 ? fields : NULL,
-                                (unsigned)(bytes[0] >> 2) & 1, bytes[0] & 8};
+    struct reply_shape shape = {.wrap = bytes[0] & 1 ? "jobs" : NULL,
+                                .fields = bytes[0] & 2 ? fields : NULL,
+                                .short_fields = bytes[0] & 16 ? gap : NULL,
+                                .depth = (unsigned)(bytes[0] >> 2) & 1,
+                                .null_is_empty = bytes[0] & 8};
     enum reply_step step = REPLY_MORE;
     struct api_reply json;
     struct buffer out;

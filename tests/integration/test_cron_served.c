@@ -39,7 +39,7 @@ static void entries_are_set_shown_and_removed(void **state)
     expect(client, "0", "Q.CRON PAUSE b");
     expect(client, "nil", "Q.CRON GET b");
     expect(client, "nil", "Q.CRON NEXT b 3");
-    expect(client, "!ERR no such recurring job", "Q.CRON RUN b");
+    expect(client, "!NOENTRY no such recurring job", "Q.CRON RUN b");
 }
 
 static void what_is_wrong_is_said(void **state)

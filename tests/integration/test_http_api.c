@@ -230,6 +230,83 @@ static void many_jobs_and_their_changes(void **state)
     expect_json(call(scene, "GET", "/topics", ""), "200", "\"mail\"");
 }
 
+static void jobs_follow_and_are_counted(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    expect_json(call(scene, "PATCH", "/topics/mail/settings", "{\"events\":2}"), "200", "OK");
+    expect_json(call(scene, "POST", "/topics/mail/jobs", "{\"body\":\"x\",\"id\":\"a\"}"),
+                "200", "created");
+    expect_json(call(scene, "POST", "/topics/mail/claim", "{\"worker\":\"host7\"}"), "200",
+                "\"token\":1");
+    expect_json(call(scene, "GET", "/workers", ""), "200", "\"name\":\"host7\"");
+    expect_json(call(scene, "GET", "/topics/mail/count?state=claimed", ""), "200",
+                "{\"count\":1}");
+    expect_json(call(scene, "POST", "/workers/host7/release", "{\"topic\":\"mail\"}"), "200",
+                "{\"released\":1}");
+    expect_json(call(scene, "POST", "/topics/mail/claim", ""), "200", "\"token\":2");
+    expect_json(call(scene, "POST", "/topics/mail/jobs/a/ack-push",
+                     "{\"token\":1,\"jobs\":[{\"topic\":\"sent\",\"body\":\"y\"}]}"),
+                "412", "STALE");
+    expect_json(call(scene, "POST", "/topics/mail/jobs/a/ack-push",
+                     "{\"token\":2,\"jobs\":[{\"topic\":\"sent\",\"body\":\"y\",\"id\":\"b\"},"
+                     "{\"topic\":\"sent\",\"body\":\"z\",\"id\":\"c\",\"delay\":\"1h\"}]}"),
+                "200", "{\"ids\":[\"b\",\"c\"]}");
+    expect_json(call(scene, "GET", "/topics/mail/count", ""), "200", "{\"count\":0}");
+    expect_json(call(scene, "POST", "/topics/sent/pop", "{\"count\":9}"), "200",
+                "{\"jobs\":[{\"id\":\"b\",\"body\":\"y\"}]}");
+    expect_json(call(scene, "POST", "/topics/sent/pop", ""), "200", "{\"jobs\":[]}");
+    expect_json(call(scene, "GET", "/topics/mail/events", ""), "200",
+                "{\"events\":[{\"number\":3,\"event\":\"dropped\",\"count\":3},{\"number\":4,"
+                "\"event\":\"claimed\",\"time\":");
+    expect_json(call(scene, "GET", "/topics/mail/events?from=5", ""), "200", "{\"events\":[]}");
+    expect_json(call(scene, "GET", "/topics/sent/events", ""), "400", "keeps no events");
+}
+
+static void recurring_jobs_are_kept(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    expect_json(call(scene, "PUT", "/cron/a%2Fb",
+                     "{\"topic\":\"mail\",\"body\":\"x\",\"every\":\"1h\",\"priority\":9}"),
+                "200", "{\"next\":");
+    expect_json(call(scene, "PUT", "/cron/bad", "{\"topic\":\"mail\",\"body\":\"x\"}"), "400",
+                "ERR");
+    expect_json(call(scene, "GET", "/cron", ""), "200", "{\"entries\":[{\"name\":\"a/b\",");
+    expect_json(call(scene, "GET", "/cron/a%2Fb", ""), "200", "\"every\":3600000");
+    expect_json(call(scene, "GET", "/cron/a%2Fb/next?count=2", ""), "200", "{\"times\":[");
+    expect_json(call(scene, "POST", "/cron/a%2Fb/pause", ""), "200", "{\"paused\":1}");
+    expect_json(call(scene, "POST", "/cron/a%2Fb/run", ""), "200", "{\"id\":\"");
+    expect_json(call(scene, "GET", "/topics/mail/count", ""), "200", "{\"count\":1}");
+    expect_json(call(scene, "POST", "/cron/a%2Fb/resume", ""), "200", "{\"resumed\":1}");
+    expect_json(call(scene, "DELETE", "/cron/a%2Fb", ""), "200", "{\"deleted\":1}");
+    expect_json(call(scene, "DELETE", "/cron/a%2Fb", ""), "404", "{\"error\":\"NOENTRY ");
+    expect_json(call(scene, "GET", "/cron/a%2Fb", ""), "404", "{\"error\":\"NOENTRY ");
+    expect_json(call(scene, "GET", "/cron/a%2Fb/next", ""), "404", "{\"error\":\"NOENTRY ");
+    expect_json(call(scene, "POST", "/cron/a%2Fb/pause", ""), "404", "{\"error\":\"NOENTRY ");
+    expect_json(call(scene, "POST", "/cron/a%2Fb/run", ""), "404", "{\"error\":\"NOENTRY ");
+}
+
+/* The reader gets the event as it happens. */
+static void a_reader_of_events_waits(void **state)
+{
+    struct scene *scene = *state;
+    const char *text;
+    int fd;
+
+    start(scene);
+    expect(scene->client, "OK", "Q.CONFIG SET mail events 10");
+    fd = http_reach(scene->port);
+    text = form("GET", "/topics/mail/events?from=$&wait=5m", "Connection: close\r\n", "");
+    send_whole(fd, text, strlen(text));
+    await_waiting(scene, 1);
+    expect(scene->client, "\"a\"", "Q.PUSH mail hello ID a");
+    expect_json(read_text(fd), "200", "{\"events\":[{\"number\":1,\"event\":\"pushed\",");
+    close(fd);
+}
+
 /* A raw body passes through in parts, and comes back as base64, in parts, too. */
 static void any_bytes_are_a_body(void **state)
 {
@@ -289,6 +366,13 @@ static void logins_are_those_of_the_server(void **state)
     expect_json(call_with(scene, "GET", "/topics/seen", WORKER, ""), "200", "\"ready\":0");
     expect_json(call_with(scene, "GET", "/topics/other", WORKER, ""), "403", "NOPERM");
     expect_json(call_with(scene, "DELETE", "/topics/mail", WORKER, ""), "403", "NOPERM");
+    expect_json(call_with(scene, "PUT", "/cron/x", WORKER,
+                          "{\"topic\":\"seen\",\"body\":\"x\",\"every\":\"1h\"}"),
+                "403", "NOPERM");
+    expect_json(call_with(scene, "PUT", "/cron/x", WORKER,
+                          "{\"topic\":\"mail\",\"body\":\"x\",\"every\":\"1h\"}"),
+                "200", "next");
+    expect_json(call_with(scene, "POST", "/workers/w/release", WORKER, ""), "403", "NOPERM");
     expect(scene->client, "*acl_access_denied_auth:1*", "INFO stats");
 }
 
@@ -327,6 +411,7 @@ static void a_reader_changes_nothing(void **state)
     expect_json(call(scene, "POST", "/topics/mail/jobs", "{\"body\":\"x\"}"), "403",
                 "read-only");
     expect_json(call(scene, "DELETE", "/topics/mail", ""), "403", "read-only");
+    expect_json(call(scene, "PUT", "/cron/x", "{}"), "403", "read-only");
     expect(scene->client, "OK", "CONFIG SET http-api no");
     expect_json(call(scene, "GET", "/topics", ""), "403", "the API is off");
     expect(scene->client, "OK", "CONFIG SET http-api yes");
@@ -656,6 +741,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {api_test(jobs_live_and_die),
                                        api_test(many_jobs_and_their_changes),
+                                       api_test(jobs_follow_and_are_counted),
+                                       api_test(recurring_jobs_are_kept),
+                                       api_test(a_reader_of_events_waits),
                                        api_test(any_bytes_are_a_body),
                                        api_test(logins_are_those_of_the_server),
                                        api_test(a_connection_may_change_its_login),

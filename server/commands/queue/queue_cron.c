@@ -438,7 +438,7 @@ static enum outcome run_run(struct context *context)
 
     if (!find(context, TO_PUSH, &cron, &state, &refused)) {
         if (!refused)
-            resp_error(context->reply, "ERR no such recurring job");
+            resp_error(context->reply, "NOENTRY no such recurring job");
         return OUTCOME_DONE;
     }
     status = dueq_cron_run(context->store, context_slice(context, 2), context->now, &pushed);

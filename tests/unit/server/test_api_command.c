@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tests/support/cmocka.h"
 
@@ -114,6 +115,66 @@ static void other_commands_are_built(void **state)
                         "Q.DEAD|mail|REDRIVE|DRYRUN|RATE|100|1s");
 }
 
+static void the_rest_of_the_queue_is_built(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        build(HTTP_POST, "/v1/topics/mail/pop", "", "{\"count\":2,\"wait\":\"1s\"}", -1),
+        "Q.POP|mail|COUNT|2|BLOCK|1000");
+    assert_string_equal(build(HTTP_GET, "/v1/topics/mail/events", "", "", -1),
+                        "Q.EVENTS|mail|FROM|0");
+    assert_string_equal(
+        build(HTTP_GET, "/v1/topics/mail/events", "from=7&count=5&wait=9", "", -1),
+        "Q.EVENTS|mail|FROM|7|COUNT|5|BLOCK|9");
+    assert_string_equal(build(HTTP_GET, "/v1/topics/mail/count", "", "", -1), "Q.LEN|mail");
+    assert_string_equal(build(HTTP_GET, "/v1/topics/mail/count", "state=READY", "", -1),
+                        "Q.LEN|mail|ready");
+    assert_string_equal(build(HTTP_POST, "/v1/workers/host%2F7/release", "", "", -1),
+                        "Q.RELEASE|WORKER|host/7");
+    assert_string_equal(
+        build(HTTP_POST, "/v1/workers/h/release", "", "{\"topic\":\"mail\"}", -1),
+        "Q.RELEASE|WORKER|h|TOPIC|mail");
+    assert_string_equal(
+        build(HTTP_POST, "/v1/topics/mail/jobs/a/ack-push", "",
+              "{\"token\":7,\"result\":\"r\",\"jobs\":[{\"topic\":\"sent\",\"body\":\"then\","
+              "\"delay\":\"1d\",\"id\":null},{\"body\":\"x\",\"topic\":\"t\",\"id\":\"b\","
+              "\"ignoredead\":true}]}",
+              -1),
+        "Q.ACK|mail|a|7|RESULT|r|THEN|PUSH|sent|then|DELAY|1d|THEN|PUSH|t|x|ID|b|IGNOREDEAD");
+    assert_string_equal(build(HTTP_POST, "/v1/topics/mail/jobs/a/ack-push", "",
+                              "{\"token\":7,\"jobs\":[{\"topic\":\"t\"}]}", -1),
+                        "ERR the parameter 'body' is missing");
+    assert_string_equal(build(HTTP_POST, "/v1/topics/mail/jobs/a/ack-push", "",
+                              "{\"token\":7,\"jobs\":[]}", -1),
+                        "ERR the parameter 'jobs' must be a list of 1 to 1000 jobs");
+    assert_string_equal(
+        build(HTTP_POST, "/v1/topics/mail/jobs/a/ack-push", "",
+              "{\"token\":7,\"jobs\":[{\"topic\":\"t\",\"body\":\"b\",\"x\":1}]}", -1),
+        "ERR there is no parameter 'x' here");
+}
+
+static void recurring_jobs_are_built(void **state)
+{
+    (void)state;
+    assert_string_equal(build(HTTP_GET, "/v1/cron", "after=a&count=5", "", -1),
+                        "Q.CRON|LIST|AFTER|a|COUNT|5");
+    assert_string_equal(
+        build(HTTP_PUT, "/v1/cron/report", "",
+              "{\"topic\":\"reports\",\"body\":\"weekly\",\"spec\":"
+              "\"0 6 * * mon\",\"tz\":\"UTC\",\"catchup\":\"one\",\"retries\":2}",
+              -1),
+        "Q.CRON|SET|report|reports|weekly|SPEC|0 6 * * mon|TZ|UTC|CATCHUP|ONE|"
+        "RETRIES|2");
+    assert_string_equal(build(HTTP_GET, "/v1/cron/a", "", "", -1), "Q.CRON|GET|a");
+    assert_string_equal(build(HTTP_DELETE, "/v1/cron/a", "", "", -1), "Q.CRON|DEL|a");
+    assert_string_equal(build(HTTP_POST, "/v1/cron/a/pause", "", "", -1), "Q.CRON|PAUSE|a");
+    assert_string_equal(build(HTTP_POST, "/v1/cron/a/resume", "", "", -1), "Q.CRON|RESUME|a");
+    assert_string_equal(build(HTTP_GET, "/v1/cron/a/next", "", "", -1), "Q.CRON|NEXT|a|1");
+    assert_string_equal(build(HTTP_GET, "/v1/cron/a/next", "count=9", "", -1),
+                        "Q.CRON|NEXT|a|9");
+    assert_string_equal(build(HTTP_POST, "/v1/cron/a/run", "", "", -1), "Q.CRON|RUN|a");
+}
+
 static void mistakes_are_told(void **state)
 {
     static const struct {
@@ -185,6 +246,35 @@ static void every_route_has_a_command(void **state)
     }
 }
 
+static bool has_route(const char *name)
+{
+    size_t count;
+    const struct route *routes = api_routes(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (strncasecmp(routes[i].command, name, strlen(name)) == 0 &&
+            (routes[i].command[strlen(name)] == ' ' || routes[i].command[strlen(name)] == '\0'))
+            return true;
+    return false;
+}
+
+static void every_command_of_the_queue_has_a_route(void **state)
+{
+    size_t found = 0;
+
+    (void)state;
+    for (size_t i = 0; i < command_count(); i++) {
+        const struct command *command = command_at(i);
+
+        if (strcmp(command->group, "queue") != 0 || command->name[0] != 'q')
+            continue;
+        found++;
+        if (!has_route(command->name))
+            fail_msg("%s has no route", command->name);
+    }
+    assert_true(found > 30);
+}
+
 static void paths_are_checked(void **state)
 {
     static const char *const unknown[] = {"/v1",
@@ -215,6 +305,24 @@ static void paths_are_checked(void **state)
     assert_true(is_bad);
 }
 
+/* Among the members of the body, or in the query. */
+static bool is_described(json_t *operation, const char *name)
+{
+    json_t *schema = json_object_get(
+        json_object_get(json_object_get(json_object_get(operation, "requestBody"), "content"),
+                        "application/json"),
+        "schema");
+    json_t *parameters = json_object_get(operation, "parameters");
+
+    if (json_object_get(json_object_get(schema, "properties"), name) != NULL)
+        return true;
+    for (size_t i = 0; i < json_array_size(parameters); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(parameters, i), "name")),
+                   name) == 0)
+            return true;
+    return false;
+}
+
 /* Of the description nothing is missing, and it is JSON. */
 static void the_description_has_every_route(void **state)
 {
@@ -240,6 +348,11 @@ static void the_description_has_every_route(void **state)
         assert_non_null(operation);
         assert_string_equal(json_string_value(json_object_get(operation, "description")),
                             routes[i].command);
+        for (const struct param *param = routes[i].params; param != NULL && param->name != NULL;
+             param++)
+            if (param->kind != PARAM_ALWAYS && param->kind != PARAM_SETTINGS &&
+                !is_described(operation, param->name))
+                fail_msg("%s %s: %s is not described", method, routes[i].path, param->name);
     }
     json_object_foreach(paths, path, methods) described += json_object_size(methods);
     assert_int_equal(described, count);
@@ -314,8 +427,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_push_is_q_push),
                                        cmocka_unit_test(other_commands_are_built),
+                                       cmocka_unit_test(the_rest_of_the_queue_is_built),
+                                       cmocka_unit_test(recurring_jobs_are_built),
                                        cmocka_unit_test(mistakes_are_told),
                                        cmocka_unit_test(every_route_has_a_command),
+                                       cmocka_unit_test(every_command_of_the_queue_has_a_route),
                                        cmocka_unit_test(paths_are_checked),
                                        cmocka_unit_test(the_description_has_every_route),
                                        cmocka_unit_test(strange_pages_are_refused),

@@ -9,10 +9,12 @@
 #include "tests/support/cmocka.h"
 
 static const char *const fields[] = {"id", "token", NULL};
-static const struct reply_shape as_is = {NULL, NULL, 0, false},
-                                under = {"jobs", NULL, 0, false},
-                                named = {NULL, fields, 0, false},
-                                list = {"jobs", fields, 1, true};
+static const char *const long_fields[] = {"number", "event", "time", NULL};
+static const char *const gap_fields[] = {"number", "count", NULL};
+static const struct reply_shape as_is = {.wrap = NULL}, under = {.wrap = "jobs"},
+                                named = {.fields = fields},
+                                list = {"jobs", fields, NULL, 1, true},
+                                events = {"events", long_fields, gap_fields, 1, true};
 
 /* The bytes come in pieces of that size. */
 static enum reply_step convert(const struct reply_shape *shape, const char *bytes, size_t size,
@@ -81,6 +83,9 @@ static void a_shape_gives_names(void **state)
     expect(&list, "_\r\n", "{\"jobs\":[]}");
     expect(&list, "*2\r\n*2\r\n$1\r\na\r\n:7\r\n*2\r\n$1\r\nb\r\n_\r\n",
            "{\"jobs\":[{\"id\":\"a\",\"token\":7},{\"id\":\"b\",\"token\":null}]}");
+    expect(&events, "*2\r\n*2\r\n:7\r\n:3\r\n*3\r\n:8\r\n+acked\r\n:9\r\n",
+           "{\"events\":[{\"number\":7,\"count\":3},"
+           "{\"number\":8,\"event\":\"acked\",\"time\":9}]}");
 }
 
 static void what_is_no_reply_is_refused(void **state)
