@@ -99,6 +99,12 @@ static int system_fsync_dir(void *arg, const char *path)
     return result;
 }
 
+static int system_fsync_open_dir(void *arg, int fd)
+{
+    (void)arg;
+    return fsync(fd);
+}
+
 static int system_forget(void *arg, int fd)
 {
     int error = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -138,6 +144,7 @@ const struct dueq_io io_system = {
     .rename = system_rename,
     .unlink = system_unlink,
     .fsync_dir = system_fsync_dir,
+    .fsync_open_dir = system_fsync_open_dir,
     .forget = system_forget,
     .free_bytes = system_free_bytes,
     .monotonic_usec = system_monotonic_usec,

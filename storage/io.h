@@ -22,8 +22,10 @@ struct dueq_io {
     int (*rename)(void *arg, const char *from, const char *to);
     int (*unlink)(void *arg, const char *path);
     int (*fsync_dir)(void *arg, const char *path); /* opens, syncs, closes a directory */
-    int (*forget)(void *arg, int fd);              /* POSIX_FADV_DONTNEED: later reads of a
-                                                       synced file come from the disk */
+    int (*fsync_open_dir)(void *arg, int fd); /* the same for one that open has opened, with
+                                                 O_DIRECTORY: needs no free descriptor */
+    int (*forget)(void *arg, int fd);         /* POSIX_FADV_DONTNEED: later reads of a
+                                                  synced file come from the disk */
     int (*free_bytes)(void *arg, const char *path, uint64_t *ret_bytes); /* statvfs f_bavail */
     uint64_t (*monotonic_usec)(void *arg); /* to pace and to measure, never stored */
 };

@@ -303,18 +303,22 @@ static bool has_name(const struct lmdb_store *store)
 }
 
 /* Both files have the state of the same mark, so it does not matter which of them a power cut
- * leaves: until the name is synced nothing else is written. */
+ * leaves: until the name is synced nothing else is written. The directory is open before:
+ * without a descriptor nothing is renamed. */
 static enum dueq_status change_names(struct lmdb_store *store, bool *ret_lost)
 {
     const struct dueq_io *io = store->io;
-    int error = rename_copy(store);
+    int dir = io->open(io->arg, store->place, O_RDONLY | O_DIRECTORY, 0);
+    int error = dir < 0 ? errno : rename_copy(store);
 
     if (error != 0) {
         *ret_lost = !has_name(store);
-    } else if (io->fsync_dir(io->arg, store->place) != 0) {
+    } else if (io->fsync_open_dir(io->arg, dir) != 0) {
         error = errno;
         *ret_lost = true;
     }
+    if (dir >= 0)
+        io->close(io->arg, dir);
     if (error == 0)
         return DUEQ_OK;
     lmdb_status_of(store, error);

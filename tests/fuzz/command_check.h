@@ -57,6 +57,7 @@ static inline struct dueq_options command_options(void)
     io = io_system;
     io.fdatasync = command_no_sync;
     io.fsync_dir = command_no_sync_dir;
+    io.fsync_open_dir = command_no_sync;
     dueq_options_init(&options);
     options.durability = DUEQ_SYNC_NONE;
     options.memtable_bytes = COMMAND_MIB;

@@ -158,6 +158,7 @@ static inline void check_prepare(struct journal_check *check)
     *check = (struct journal_check){.dir = temp_dir_new(), .io = io_system, .sound = true};
     check->io.fdatasync = check_no_sync;
     check->io.fsync_dir = check_no_sync_dir;
+    check->io.fsync_open_dir = check_no_sync;
     check->options = (struct journal_options){.segment_bytes = CHECK_SEGMENT,
                                               .durability = DUEQ_SYNC_NONE,
                                               .salt = CHECK_SALT,

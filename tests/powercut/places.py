@@ -47,8 +47,8 @@ PLACES = {
          "if (io == NULL)")],
     "the name of a compacted data.mdb": [
         ("storage/kv/lmdb_copy.c",
-         "} else if (io->fsync_dir(io->arg, place_of(store, place)) != 0) {",
-         "} else if (place_of(store, place) == NULL) {")],
+         "} else if (io->fsync_open_dir(io->arg, dir) != 0) {",
+         "} else if (io == NULL) {")],
     "the directory of a backup": [
         ("storage/kv/backup.c",
          "if (status == DUEQ_OK && io->fsync_dir(io->arg, backup->partial) != 0)",
@@ -83,7 +83,7 @@ PLACES = {
          "result = 0;")],
     "the name of a segment": [
         ("storage/kv/journal/journal.c",
-         "result = io->fsync_dir(io->arg, journal->files.path);",
+         "result = journal_files_sync_names(&journal->files);",
          "result = 0;")],
     "a segment at an opening": [
         ("storage/kv/journal/journal_files.c",
@@ -99,15 +99,15 @@ PLACES = {
          "return 0;")],
     "the new name of the reserve": [
         ("storage/kv/journal/journal_files.c",
-         "if (fd < 0 || io->fsync_dir(io->arg, files->path) == 0)",
+         "if (fd < 0 || journal_files_sync_names(files) == 0)",
          "if (fd < 0 || 1)")],
     "the names of spare and reserve": [
         ("storage/kv/journal/journal_files.c",
-         "return !made || files->io->fsync_dir(files->io->arg, files->path) == 0;",
+         "return !made || journal_files_sync_names(files) == 0;",
          "return true;")],
     "the removal of segments at an opening": [
         ("storage/kv/journal/journal_replay.c",
-         "if (io->fsync_dir(io->arg, reading->files->path) != 0)",
+         "if (journal_files_sync_names(reading->files) != 0)",
          "if (0)")],
 }
 

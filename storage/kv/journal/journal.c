@@ -20,8 +20,7 @@ enum {
     PAD_MAX = RECORD_ALIGN,
     LATER_STEP = 1024 * 1024, /* bytes per write of a large record */
     /* bytes of it after which it is synced, so that other syncs need not wait for all */
-    LATER_DIRTY = 32 * 1024 * 1024,
-    NAME_TRIES = 250
+    LATER_DIRTY = 32 * 1024 * 1024
 };
 
 /* A record that the sync thread has to write. */
@@ -342,22 +341,6 @@ static void wait_interval(struct journal *journal)
     journal->pauses = false;
 }
 
-/* A directory that could not be opened for want of a descriptor is not one whose sync failed:
- * it is tried again, for five seconds. Nothing is acknowledged meanwhile. */
-static int sync_names(const struct journal *journal)
-{
-    static const struct timespec pause = {0, 20000000};
-    const struct dueq_io *io = journal->io;
-    int result;
-
-    for (unsigned tries = 0;; tries++) {
-        result = io->fsync_dir(io->arg, journal->files.path);
-        if (result == 0 || (errno != EMFILE && errno != ENFILE) || tries == NAME_TRIES)
-            return result;
-        nanosleep(&pause, NULL);
-    }
-}
-
 /* Syncs one segment and, when it is new, its name. Releases the lock meanwhile; journal_trim
  * does not remove the segment. */
 static bool sync_segment(struct journal *journal, struct segment_file *segment)
@@ -373,7 +356,7 @@ static bool sync_segment(struct journal *journal, struct segment_file *segment)
     result = io->fdatasync(io->arg, segment->fd);
     if (result == 0 && !named) {
         call = "fsync of the directory of";
-        result = sync_names(journal);
+        result = journal_files_sync_names(&journal->files);
     }
     error = errno;
     pthread_mutex_lock(&journal->lock);

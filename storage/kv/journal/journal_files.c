@@ -99,6 +99,7 @@ static enum dueq_status begin(struct journal_files *files, const char *dir,
 {
     memset(files, 0, sizeof(*files));
     files->io = io;
+    files->dir = -1;
     files->next_number = 1;
     if (snprintf(files->path, sizeof(files->path), "%s/journal", dir) >=
         (int)sizeof(files->path))
@@ -145,11 +146,16 @@ enum dueq_status journal_files_open(struct journal_files *files, const char *dir
     if (io->fsync_dir(io->arg, dir) !=
         0) /* the process that made the directory may have been killed before its sync */
         return dueq_fail(error, DUEQ_IO, "cannot sync %s: %s", dir, strerror(errno));
+    files->dir = io->open(io->arg, files->path, O_RDONLY | O_DIRECTORY, 0);
+    if (files->dir < 0)
+        return dueq_fail(error, DUEQ_IO, "cannot open %s: %s", files->path, strerror(errno));
     return list_anew(files, ret_listing, error);
 }
 
 void journal_files_close(struct journal_files *files)
 {
+    if (files->dir >= 0)
+        files->io->close(files->io->arg, files->dir);
     pthread_mutex_destroy(&files->lock);
 }
 
@@ -232,6 +238,11 @@ uint64_t journal_files_size(const struct journal_files *files, uint64_t number)
 }
 
 /* ---- making */
+
+int journal_files_sync_names(const struct journal_files *files)
+{
+    return files->io->fsync_open_dir(files->io->arg, files->dir);
+}
 
 static bool is_no_room(int error)
 {
@@ -587,7 +598,6 @@ static bool change_reserve(struct journal_files *files, bool there)
  * reserve. */
 static int take_reserve(struct journal_files *files, const char *path)
 {
-    const struct dueq_io *io = files->io;
     char reserve[PATH_MAX];
     int fd;
 
@@ -597,7 +607,7 @@ static int take_reserve(struct journal_files *files, const char *path)
     fd = take_file(files, reserve, path);
     if (fd < 0 && status_of(errno) == DUEQ_NOMEM)
         change_reserve(files, true);
-    if (fd < 0 || io->fsync_dir(io->arg, files->path) == 0)
+    if (fd < 0 || journal_files_sync_names(files) == 0)
         return fd;
     return give_up(files, fd, path);
 }
@@ -807,7 +817,7 @@ bool journal_files_prepare(struct journal_files *files)
         return false;
     }
     note_room(files, shortages);
-    return !made || files->io->fsync_dir(files->io->arg, files->path) == 0;
+    return !made || journal_files_sync_names(files) == 0;
 }
 
 bool journal_files_wanted(struct journal_files *files)

@@ -41,6 +41,7 @@ struct spare_file {
 struct journal_files {
     const struct dueq_io *io;
     char path[PATH_MAX - 64];
+    int dir; /* the directory, open for as long as the journal; -1: for one who only reads */
     size_t segment_bytes;
     uint64_t disk_reserve; /* bytes that spares and large files leave free on the disk */
     bool archives;         /* an opening keeps segments below the checkpoint */
@@ -98,8 +99,8 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
 uint64_t journal_files_size(const struct journal_files *files, uint64_t number);
 
 /* A file for a new segment of at least `size` bytes: a spare, else a new one, else the reserve.
- * Its name is not synced yet (fsync_dir). DUEQ_FULL: no room; DUEQ_NOMEM: no descriptor or
- * memory now; after both, nothing has changed. DUEQ_IO: errno says why. */
+ * Its name is not synced yet (journal_files_sync_names). DUEQ_FULL: no room; DUEQ_NOMEM: no
+ * descriptor or memory now; after both, nothing has changed. DUEQ_IO: errno says why. */
 enum dueq_status journal_files_take(struct journal_files *files, size_t size,
                                     struct segment_file *ret_segment);
 
@@ -120,6 +121,10 @@ bool journal_files_have_filled(struct journal_files *files);
 
 /* Makes a spare now if there is none. The same statuses. */
 enum dueq_status journal_files_spare(struct journal_files *files);
+
+/* Makes the names of the files durable. Needs no descriptor: the process may have none left,
+ * and a commit waits for this. -1: errno. */
+int journal_files_sync_names(const struct journal_files *files);
 
 /* Turns a live segment into a spare when one is wanted, else deletes it. */
 void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t size,

@@ -423,7 +423,6 @@ static enum dueq_status read_all(struct reading *reading, struct segment_file **
 static enum dueq_status remove_others(const struct reading *reading,
                                       const struct segment_file *kept)
 {
-    const struct dueq_io *io = reading->files->io;
     char path[PATH_MAX];
 
     for (size_t i = 0; i < reading->listing->count; i++) {
@@ -439,7 +438,7 @@ static enum dueq_status remove_others(const struct reading *reading,
                              strerror(errno));
         }
     }
-    if (io->fsync_dir(io->arg, reading->files->path) != 0)
+    if (journal_files_sync_names(reading->files) != 0)
         return dueq_fail(reading->error, DUEQ_IO, "cannot sync %s: %s", reading->files->path,
                          strerror(errno));
     return DUEQ_OK;

@@ -24,6 +24,7 @@ struct fake_disk {
     pthread_cond_t released;
     struct disk_image *image;
     struct disk_file *open[DESCRIPTORS];
+    char *dirs[DESCRIPTORS];  /* paths of the directories that are open */
     bool untold[DESCRIPTORS]; /* a sync of the file failed, and this descriptor has not reported
                                  it */
     unsigned long counts[DISK_CALLS];
@@ -134,11 +135,25 @@ static struct disk_file *find(struct fake_disk *disk, const char *path)
 
 /* ---- the calls */
 
+static int open_dir(struct fake_disk *disk, const char *path, int flags)
+{
+    int fd = open(path, flags | O_CLOEXEC);
+
+    if (fd < 0 || fd >= DESCRIPTORS)
+        return -1;
+    disk->dirs[fd] = strdup(path);
+    return fd;
+}
+
 static int open_file(struct fake_disk *disk, const char *path, int flags, mode_t mode)
 {
-    struct disk_file *file = find(disk, path);
-    int fd = open(path, flags | O_CLOEXEC, mode);
+    struct disk_file *file;
+    int fd;
 
+    if (flags & O_DIRECTORY)
+        return open_dir(disk, path, flags);
+    file = find(disk, path);
+    fd = open(path, flags | O_CLOEXEC, mode);
     if (fd < 0 || fd >= DESCRIPTORS)
         return -1;
     if (file == NULL)
@@ -164,8 +179,11 @@ static int fake_close(void *arg, int fd)
     struct fake_disk *disk = arg;
 
     pthread_mutex_lock(&disk->lock);
-    disk_file_let_go(disk->open[fd]);
+    if (disk->open[fd] != NULL)
+        disk_file_let_go(disk->open[fd]);
     disk->open[fd] = NULL;
+    free(disk->dirs[fd]);
+    disk->dirs[fd] = NULL;
     return leave(disk, close(fd));
 }
 
@@ -360,17 +378,35 @@ static int fake_unlink(void *arg, const char *path)
     return leave(disk, result);
 }
 
+static int sync_names(struct fake_disk *disk, const char *path)
+{
+    if (fails(disk, DISK_SYNC_NAMES))
+        return -1;
+    disk_image_sync_names(disk->image, path);
+    return 0;
+}
+
 static int fake_fsync_dir(void *arg, const char *path)
 {
     struct fake_disk *disk = arg;
-    int result = 0;
+    const struct fault *open;
+    int result = -1;
 
     pthread_mutex_lock(&disk->lock);
-    if (fails(disk, DISK_SYNC_NAMES))
-        result = -1;
+    open = &disk->faults[DISK_OPEN];
+    if (open->times > 0 && open->passing == 0)
+        errno = open->error; /* it needs a descriptor */
     else
-        disk_image_sync_names(disk->image, path);
+        result = sync_names(disk, path);
     return leave(disk, result);
+}
+
+static int fake_fsync_open_dir(void *arg, int fd)
+{
+    struct fake_disk *disk = arg;
+
+    pthread_mutex_lock(&disk->lock);
+    return leave(disk, sync_names(disk, disk->dirs[fd]));
 }
 
 /* Later reads return what the disk has, without what a failed sync has lost. */
@@ -432,6 +468,7 @@ struct fake_disk *fake_disk_new(void)
                                 .rename = fake_rename,
                                 .unlink = fake_unlink,
                                 .fsync_dir = fake_fsync_dir,
+                                .fsync_open_dir = fake_fsync_open_dir,
                                 .forget = fake_forget,
                                 .free_bytes = fake_free_bytes,
                                 .monotonic_usec = fake_monotonic_usec};
