@@ -505,10 +505,27 @@ static enum dueq_status seek_turn(struct queue *queue, const struct topic *topic
                                                                                : DUEQ_CORRUPT;
 }
 
+/* The group whose turn was found becomes the loaded one. A turn that its group does not have,
+ * or whose group does not read, is taken away, because the turns after it would wait for it for
+ * ever: DUEQ_CORRUPT. What of the group is lost is for repair to find. */
+static enum dueq_status load_turn(struct queue *queue, struct topic *topic, uint64_t group,
+                                  const struct group_record *found)
+{
+    enum dueq_status status = groups_load(queue, topic, group);
+    struct kv_key key;
+
+    if (status == DUEQ_OK && same_turn(found, &queue->group.written))
+        return DUEQ_OK;
+    if (status != DUEQ_OK && status != DUEQ_CORRUPT)
+        return status;
+    kv_del(queue->kv, group_turn_key(&key, topic->id, group, found));
+    return DUEQ_CORRUPT;
+}
+
 /* The first group in that order, from that priority on. */
 static enum dueq_status first_turn(struct queue *queue, struct topic *topic,
                                    enum group_order order, uint8_t priority, unsigned *budget,
-                                   uint64_t *ret_group)
+                                   uint64_t *ret_group, struct group_record *ret_found)
 {
     struct group_record *first = &topic->first_turn, from = *first, found;
     bool later = order == GROUP_BY_PLACE && priority > first->head.priority;
@@ -524,6 +541,7 @@ static enum dueq_status first_turn(struct queue *queue, struct topic *topic,
         first->turn = found.turn;
     else if (!later)
         first->head = found.head;
+    *ret_found = found;
     return DUEQ_OK;
 }
 
@@ -559,10 +577,17 @@ static enum dueq_status first_in(struct queue *queue, struct topic *topic,
 {
     while (*budget > 0) {
         struct group_place place = {.rank = 0};
-        enum dueq_status status = first_turn(queue, topic, order, priority, budget, ret_group);
+        struct group_record found;
+        enum dueq_status status =
+            first_turn(queue, topic, order, priority, budget, ret_group, &found);
 
-        if (status == DUEQ_OK)
-            status = groups_load(queue, topic, *ret_group);
+        if (status != DUEQ_OK)
+            return status;
+        status = load_turn(queue, topic, *ret_group, &found);
+        if (status == DUEQ_CORRUPT) {
+            *budget -= *budget > 0;
+            continue;
+        }
         if (status == DUEQ_OK)
             status =
                 first_parked(queue, topic, *ret_group, queue->group.now.head, budget, &place);
@@ -641,17 +666,14 @@ enum dueq_status groups_parked_after(struct queue *queue, const struct topic *to
 
 /* ---- time */
 
-/* An entry without its group would be found for ever. */
+/* One whose group is damaged is passed over. */
 static enum dueq_status release_one(struct queue *queue, struct topic *topic, uint64_t group,
-                                    int64_t at)
+                                    const struct group_record *found)
 {
-    enum dueq_status status = groups_load(queue, topic, group);
-    const struct group_record *written = &queue->group.written;
+    enum dueq_status status = load_turn(queue, topic, group, found);
 
     if (status != DUEQ_OK)
-        return status;
-    if (!group_waits_for_time(written) || written->at != at)
-        return DUEQ_CORRUPT;
+        return status == DUEQ_CORRUPT ? DUEQ_OK : status;
     (void)change(queue, topic, group);
     settle(queue);
     queue->rate_releases++;
@@ -677,7 +699,7 @@ enum dueq_status groups_release(struct queue *queue, struct topic *topic, int64_
         topic->first_permit = found.at;
         if (found.at > now)
             break;
-        status = release_one(queue, topic, group, found.at);
+        status = release_one(queue, topic, group, &found);
         *budget -= *budget < FOLLOW_STEPS ? *budget : FOLLOW_STEPS;
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -731,12 +753,15 @@ static enum dueq_status follow_one(struct queue *queue, struct topic *topic, uin
             end_follow(queue, topic, rules);
         return DUEQ_OK;
     }
-    if (status == DUEQ_OK)
-        status = groups_load(queue, topic, group);
     if (status != DUEQ_OK)
         return status;
-    (void)change(queue, topic, group);
-    settle(queue);
+    status = groups_load(queue, topic, group);
+    if (status == DUEQ_OK) {
+        (void)change(queue, topic, group);
+        settle(queue);
+    } else if (status != DUEQ_CORRUPT) { /* one that is damaged stays as it is */
+        return status;
+    }
     topic->follow.next = group + 1;
     if (group == UINT64_MAX)
         end_follow(queue, topic, rules);

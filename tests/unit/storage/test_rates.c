@@ -717,6 +717,73 @@ static void a_check_finds_a_group_that_is_looked_at_too_late(void **state)
     assert_non_null(queue_check(queue));
 }
 
+/* As bits that flip leave it. */
+static void damage_group(const char *group, bool lost)
+{
+    struct queue *queue = test.store->queue;
+    struct kv_key key;
+
+    store_fixture_commit(&test);
+    queue_key_group(&key, 1, groups_number(queue, text(group)));
+    if (lost)
+        kv_del(queue->kv, kv_key_slice(&key));
+    else
+        kv_put(queue->kv, kv_key_slice(&key), text("?"), false);
+    queue->group.loaded = false;
+    assert_non_null(queue_check(queue));
+}
+
+/* The damaged one is due first. Repair needs no turns: it makes them anew. */
+static void a_damaged_group_does_not_stop_the_releases_of_others(void **state)
+{
+    for (int lost = 0; lost < 2; lost++) {
+        set_group_rate(1, 1000, 0);
+        push_some(0, 3, "a");
+        push_some(0, 3, "b");
+        push_some(0, 3, "c");
+        assert_int_equal(claim_all(), 3);
+        damage_group("a", lost == 1);
+        for (int i = 0; i < 2; i++) {
+            pass(1000);
+            assert_int_equal(claim_all(), 2);
+        }
+        store_fixture_tear_down(state);
+        set_up(state);
+    }
+}
+
+/* When its turn has come, the others are found behind it. */
+static void a_damaged_group_does_not_stop_claims_from_others(void **state)
+{
+    for (int lost = 0; lost < 2; lost++) {
+        set_group_rate(1, 1000, 0);
+        push_some(0, 3, "a");
+        push_some(0, 3, "b");
+        assert_int_equal(claim_all(), 2);
+        pass(1000);
+        damage_group("a", lost == 1);
+        assert_int_equal(claim_all(), 1);
+        pass(1000);
+        assert_int_equal(claim_all(), 1);
+        store_fixture_tear_down(state);
+        set_up(state);
+    }
+}
+
+static void a_damaged_group_does_not_keep_others_from_new_rules(void **state)
+{
+    (void)state;
+    set_group_rate(1, 1000, 0);
+    push_some(0, 3, "a");
+    push_some(0, 3, "b");
+    push_some(0, 3, "c");
+    assert_int_equal(claim_all(), 3);
+    damage_group("a", false);
+    set_group_rate(0, 0, 0);
+    pass(0);
+    assert_int_equal(claim_all(), 4);
+}
+
 #define TEST(function)                                                                         \
     cmocka_unit_test_prestate_setup_teardown(function, set_up, store_fixture_tear_down, &test)
 
@@ -746,6 +813,9 @@ int main(void)
         TEST(ten_thousand_groups_get_their_permits_in_slices),
         TEST(a_claim_among_ten_thousand_groups_without_permits_is_short),
         TEST(a_check_finds_a_group_that_is_looked_at_too_late),
+        TEST(a_damaged_group_does_not_stop_the_releases_of_others),
+        TEST(a_damaged_group_does_not_stop_claims_from_others),
+        TEST(a_damaged_group_does_not_keep_others_from_new_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
