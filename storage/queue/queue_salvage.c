@@ -349,9 +349,10 @@ static bool at_trace(void *arg, struct dueq_slice key, struct dueq_slice value)
 
 /* ---- one topic */
 
+/* What no store reaches is damage: a topic that goes on above it would be none. */
 static void take_most(uint64_t *most, uint64_t number)
 {
-    if (number > *most)
+    if (number > *most && number <= (uint64_t)SAFE_TIME_MAX - 2 * NUMBERS_LEFT_OUT)
         *most = number;
 }
 
@@ -360,6 +361,10 @@ static bool at_numbers(void *arg, struct dueq_slice key, struct dueq_slice value
     struct making *making = arg;
     struct job_state state;
 
+    if (*(const uint8_t *)key.data == TABLE_EVENT) {
+        take_most(&making->topic.next_token, seq_of(key) + 1);
+        return true;
+    }
     take_most(&making->topic.next_seq, seq_of(key) + 1);
     if (*(const uint8_t *)key.data == TABLE_STATE && job_record_read_state(value, &state) &&
         state.token > 0)
@@ -367,12 +372,13 @@ static bool at_numbers(void *arg, struct dueq_slice key, struct dueq_slice value
     return true;
 }
 
-/* The numbers that come next are above all that were ever given. */
-static bool find_numbers(struct making *making)
+/* The numbers that come next are above all that were ever given: events are numbered as tokens
+ * are. A topic whose record is lost has forgotten its own. */
+static bool find_numbers(struct making *making, bool forgotten)
 {
-    const uint8_t tables[] = {TABLE_BODY, TABLE_STATE, TABLE_PLACE};
+    const uint8_t tables[] = {TABLE_BODY, TABLE_STATE, TABLE_PLACE, TABLE_EVENT};
 
-    if (making->salvage->findings[SALVAGE_DAMAGE] == 0)
+    if (!forgotten && making->salvage->findings[SALVAGE_DAMAGE] == 0)
         return true;
     for (size_t i = 0; i < sizeof(tables); i++)
         if (!each(making, tables[i], at_numbers))
@@ -403,10 +409,10 @@ static bool at_group(void *arg, struct dueq_slice key, struct dueq_slice value)
 }
 
 /* making: with id, name and what the record of the topic says. */
-static bool make_topic(struct making *making)
+static bool make_topic(struct making *making, bool forgotten)
 {
     findings_quote(making->quoted, making->name);
-    if (!find_numbers(making))
+    if (!find_numbers(making, forgotten))
         return false;
     making->status = queue_restore_topic(making->queue, making->name, &making->topic);
     if (making->status == DUEQ_INVALID || making->status == DUEQ_DUPLICATE) {
@@ -449,7 +455,7 @@ static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
         if (!id_list_add(&making->topics, read->id))
             making->status = DUEQ_NOMEM;
         else if (!is_gone(making, read->id))
-            make_topic(making);
+            make_topic(making, false);
     } else if (making->status == DUEQ_CORRUPT) {
         making->status = DUEQ_OK; /* its jobs are those of a topic without a name */
     }
@@ -486,7 +492,7 @@ static bool at_nameless(void *arg, struct dueq_slice key, struct dueq_slice valu
         (struct whole_topic){.next_seq = 1, .next_token = 1, .paused_until = DUEQ_NEVER};
     salvage_note(making->salvage, SALVAGE_LOST,
                  "the name and the totals of a topic: its jobs are in \"%s\"", name);
-    return make_topic(making);
+    return make_topic(making, true);
 }
 
 static void make_nameless(struct making *making)
@@ -589,13 +595,27 @@ uint64_t queue_salvage_epoch(struct kv *from)
     return counters_epoch(counters.next_seq, counters.next_token);
 }
 
-static void read_counters(struct making *making)
+static bool at_event(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct making *making = arg;
+
+    (void)value;
+    take_most(&making->counters.next_token, seq_of(key) + 1);
+    return true;
+}
+
+/* A topic without jobs whose record is lost is not made: the next one of its name goes on above
+ * its events by these. False: making->status says why. */
+static bool read_counters(struct making *making)
 {
     find_counters(making->from, &making->counters);
+    if (!each_of_all(making, TABLE_EVENT, at_event))
+        return false;
     if (making->salvage->findings[SALVAGE_DAMAGE] > 0) {
         making->counters.next_seq += NUMBERS_LEFT_OUT;
         making->counters.next_token += NUMBERS_LEFT_OUT;
     }
+    return true;
 }
 
 static void keep_timeline(struct making *making)
@@ -620,9 +640,8 @@ enum dueq_status queue_salvage(struct salvage *salvage)
     struct making making = {
         .salvage = salvage, .from = salvage->from, .queue = salvage->into->queue};
 
-    read_counters(&making);
     keep_timeline(&making);
-    if (each_of_all(&making, TABLE_SETTINGS, at_settings) &&
+    if (read_counters(&making) && each_of_all(&making, TABLE_SETTINGS, at_settings) &&
         each_of_all(&making, TABLE_CRON, at_cron) &&
         each_of_all(&making, TABLE_TOPIC, at_topic))
         make_nameless(&making);

@@ -3,12 +3,14 @@
 #include "storage/queue/core/queue_state.h"
 #include "storage/queue/queue.h"
 #include "storage/queue/record/event_record.h"
+#include "storage/salvage.h"
 #include "storage/store.h"
 #include "tests/support/store/record_count.h"
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -427,6 +429,82 @@ static void a_record_is_read_as_it_was_written(void **state)
     assert_false(event_record_read(dueq_slice(bytes, size + 1), &read));
 }
 
+/* ---- repair */
+
+static void ignore_finding(void *arg, enum salvage_finding finding, const char *what)
+{
+    (void)arg;
+    (void)finding;
+    (void)what;
+}
+
+/* The record of the topic, and the numbers that outlive topics. */
+static void lose_numbers(void)
+{
+    struct kv_key key;
+    struct kv *kv;
+    uint64_t lsn;
+
+    store_fixture_close(&test);
+    assert_int_equal(kv_open(test.dir, &test.options, &kv, NULL), DUEQ_OK);
+    kv_key_start(&key, TABLE_META);
+    kv_put(kv, kv_key_slice(&key), text("?"), false);
+    kv_key_start(&key, TABLE_TOPIC);
+    kv_key_name(&key, text("t"), 0);
+    kv_put(kv, kv_key_slice(&key), text("?"), false);
+    assert_int_equal(kv_commit(kv, test.time.now, &lsn), DUEQ_OK);
+    assert_int_equal(kv_close(kv), DUEQ_OK);
+}
+
+static void repair(void)
+{
+    struct salvage salvage = {.on_finding = ignore_finding};
+    char scratch[PATH_MAX], made[PATH_MAX];
+
+    snprintf(scratch, sizeof(scratch), "%s/scratch", test.dir);
+    snprintf(made, sizeof(made), "%s/made", test.dir);
+    assert_int_equal(salvage_store(test.dir, scratch, made, &salvage, NULL), DUEQ_OK);
+    assert_int_equal(dueq_open(made, &test.options, test.time, &test.store, NULL), DUEQ_OK);
+}
+
+static uint64_t last_number(const char *topic)
+{
+    uint64_t last;
+
+    assert_int_equal(dueq_last_event(test.store, dueq_slice(topic, strlen(topic)), &last),
+                     DUEQ_OK);
+    return last;
+}
+
+static void live(const char *id)
+{
+    push(id, 0);
+    assert_int_equal(dueq_ack(test.store, text("t"), text(id), claim(), test.time), DUEQ_OK);
+}
+
+/* The topic has a job, by which repair finds it, or only its events are left. */
+static void a_repair_without_the_topic_gives_no_number_again(void **state)
+{
+    for (int jobs = 0; jobs < 2; jobs++) {
+        uint64_t last;
+
+        keep_events("*", 100);
+        for (int i = 0; i < 5; i++)
+            live("a");
+        if (jobs > 0)
+            push("b", 0);
+        last = last_number("t");
+        lose_numbers();
+        repair();
+        push_to("t", "c", 0);
+        push_to("lost-topic-1", "c", 0);
+        assert_true(last_number("t") > last);
+        assert_true(last_number("lost-topic-1") > last);
+        store_fixture_tear_down(state);
+        store_fixture_set_up(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +524,7 @@ int main(void)
         store_fixture_test(falling_due_is_told_once, test),
         store_fixture_test(a_lease_that_ends_and_a_death_are_kept, test),
         store_fixture_test(watchers_are_told_of_topics, test),
+        store_fixture_test(a_repair_without_the_topic_gives_no_number_again, test),
         cmocka_unit_test(a_record_is_read_as_it_was_written)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
