@@ -400,11 +400,9 @@ static bool sends_to_itself(struct dueq_slice scope, const struct dueq_settings 
            dueq_slice_equal(scope, dueq_slice(settings->dead_topic, settings->dead_topic_size));
 }
 
-static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settings)
+/* Of what was read, too: what a setting is used for relies on its range. */
+static bool is_in_range(const struct dueq_settings *settings)
 {
-    if (!queue_valid_name(scope) || settings->step_count > DUEQ_STEPS_MAX ||
-        settings->dead_topic_size > DUEQ_NAME_MAX)
-        return false;
     for (int i = 0; i < DUEQ_SETTINGS; i++)
         if (settings->numbers[i] < DUEQ_DEFAULT)
             return false;
@@ -417,6 +415,13 @@ static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settin
            settings->numbers[DUEQ_SET_GROUP_ON_FAILURE] <= DUEQ_GROUP_PASS &&
            settings->numbers[DUEQ_SET_GROUP_CONCURRENCY] <= DUEQ_CAP_MAX &&
            settings->numbers[DUEQ_SET_GROUP_CONCURRENCY] != 0 &&
+           settings->numbers[DUEQ_SET_EVENTS] <= DUEQ_RING_MAX;
+}
+
+static bool is_valid(struct dueq_slice scope, const struct dueq_settings *settings)
+{
+    return queue_valid_name(scope) && settings->step_count <= DUEQ_STEPS_MAX &&
+           settings->dead_topic_size <= DUEQ_NAME_MAX && is_in_range(settings) &&
            settings->numbers[DUEQ_SET_EVENTS] <= rings_most() &&
            rates_check(settings) == DUEQ_OK && !sends_to_itself(scope, settings);
 }
@@ -489,17 +494,16 @@ enum dueq_status settings_after(struct queue *queue, struct dueq_slice after,
 
 static enum dueq_status load_scope(struct queue *queue)
 {
-    struct dueq_slice key = kv_cursor_key(queue->cursor);
+    struct dueq_slice key = kv_cursor_key(queue->cursor),
+                      name = dueq_slice((const uint8_t *)key.data + 1, key.size - 1);
     struct dueq_settings settings;
     enum dueq_status status;
 
-    if (key.size > 1 + DUEQ_NAME_MAX ||
-        !settings_read(kv_cursor_value(queue->cursor), &settings))
+    if (!queue_valid_name(name) || !settings_read(kv_cursor_value(queue->cursor), &settings) ||
+        !is_in_range(&settings))
         return DUEQ_CORRUPT;
     status = rates_check(&settings);
-    if (status != DUEQ_OK)
-        return status;
-    return keep(queue, dueq_slice((const uint8_t *)key.data + 1, key.size - 1), &settings);
+    return status == DUEQ_OK ? keep(queue, name, &settings) : status;
 }
 
 enum dueq_status settings_load(struct queue *queue)

@@ -487,6 +487,51 @@ static void a_topic_that_sleeps_can_be_dropped(void **state)
     check();
 }
 
+/* Writes a record of settings as damage, or somebody else, may leave it, and opens. */
+static enum dueq_status open_with(struct dueq_slice scope, const uint8_t *bytes, size_t size)
+{
+    struct kv_key key;
+    enum dueq_status status;
+    uint64_t lsn;
+
+    kv_key_start(&key, TABLE_SETTINGS);
+    kv_key_name(&key, scope, 0);
+    kv_put(test.store->kv, kv_key_slice(&key), dueq_slice(bytes, size), false);
+    assert_int_equal(kv_commit(test.store->kv, test.time.now, &lsn), DUEQ_OK);
+    store_fixture_close(&test);
+    status = dueq_open(test.dir, &test.options, test.time, &test.store, NULL);
+    if (status == DUEQ_OK)
+        return status;
+    store_fixture_release(&test);
+    store_fixture_set_up((void *[]){&test});
+    return status;
+}
+
+/* The numbers are zigzags: 1 is -1, 2 is 1. */
+static void settings_out_of_range_are_damage(void **state)
+{
+    static const uint8_t negative = 3, versioned = 1;
+
+    (void)state;
+    for (uint8_t tag = 0; tag < DUEQ_SETTINGS; tag++) {
+        const uint8_t record[] = {versioned, tag, negative};
+
+        assert_int_equal(open_with(text("t"), record, sizeof(record)), DUEQ_CORRUPT);
+    }
+    {
+        const uint8_t huge[] = {versioned, DUEQ_SET_EVENTS, 0xff, 0xff, 0xff, 0xff, 0x7f},
+                      jitter[] = {versioned, DUEQ_SET_JITTER, 202, 1},
+                      steps[] = {versioned, 0x80, 1, negative},
+                      sound[] = {versioned, DUEQ_SET_EVENTS, 8};
+
+        assert_int_equal(open_with(text("t"), huge, sizeof(huge)), DUEQ_CORRUPT);
+        assert_int_equal(open_with(text("t"), jitter, sizeof(jitter)), DUEQ_CORRUPT);
+        assert_int_equal(open_with(text("t"), steps, sizeof(steps)), DUEQ_CORRUPT);
+        assert_int_equal(open_with(text(""), sound, sizeof(sound)), DUEQ_CORRUPT);
+        assert_int_equal(open_with(text("t"), sound, sizeof(sound)), DUEQ_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +554,7 @@ int main(void)
         store_fixture_test(a_record_that_is_damaged_while_its_topic_sleeps_is_named_so, test),
         store_fixture_test(a_flush_forgets_those_that_sleep, test),
         store_fixture_test(a_topic_that_sleeps_can_be_dropped, test),
+        store_fixture_test(settings_out_of_range_are_damage, test),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
