@@ -161,7 +161,7 @@ void live_config_limit_clients(struct config *config)
 static const char *follow_network(struct server *server, const struct config *changed,
                                   bool reload, struct config_error *error)
 {
-    if (changed->tls_port == 0 || (server->tls != NULL && !reload) ||
+    if (!config_wants_tls(changed) || (server->tls != NULL && !reload) ||
         live_config_use_certificates(server, changed))
         return listeners_change(server, changed, error);
     snprintf(error->text, sizeof(error->text),

@@ -154,7 +154,7 @@ static bool use_changes(struct reading *reading)
         return false;
     }
     log_changes(reading);
-    if (reading->changed.tls_port > 0)
+    if (config_wants_tls(&reading->changed))
         log_write(LOG_NOTICE, "The certificates for TLS were read again");
     return server_take_config(server, &reading->changed);
 }

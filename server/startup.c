@@ -122,7 +122,7 @@ void startup_end(struct server *server)
 /* What the configuration names besides directories and sockets. */
 static bool open_files(struct server *server)
 {
-    return (server->config.tls_port == 0 ||
+    return (!config_wants_tls(&server->config) ||
             live_config_use_certificates(server, &server->config)) &&
            users_open(server);
 }

@@ -234,6 +234,11 @@ void config_store_options(const struct config *config, struct dueq_options *opti
     options->archive_interval_ms = (unsigned)config->archive_interval * 1000;
 }
 
+bool config_wants_tls(const struct config *config)
+{
+    return config->tls_port > 0 || (config->http_port > 0 && config->http_tls);
+}
+
 void config_print_options(void)
 {
     for (size_t i = 0; i < config_option_count; i++) {

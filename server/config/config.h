@@ -69,8 +69,9 @@ struct config {
     int64_t latency_threshold;   /* ms; 0: nothing */
     int64_t http_port;           /* 0: none */
     char *http_bind;             /* as bind */
-    int64_t http_api;            /* enum http_api */
-    char *http_hosts;            /* names that a Host may have, with spaces between them */
+    int64_t http_tls;
+    int64_t http_api; /* enum http_api */
+    char *http_hosts; /* names that a Host may have, with spaces between them */
     int64_t http_metrics_topics;
     int64_t enable_debug_command;
     int64_t notify_keyspace_events; /* set of enum keyspace_event */
@@ -190,6 +191,9 @@ size_t config_get(const struct config *config, size_t index, char *text);
 
 /* The options with which the store is opened. */
 void config_store_options(const struct config *config, struct dueq_options *options);
+
+/* Does a port speak TLS? */
+bool config_wants_tls(const struct config *config);
 
 /* Prints "--name value (default)  what it is" for every option. */
 void config_print_options(void);

@@ -144,6 +144,8 @@ const struct option config_options[] = {
            "of /metrics, /healthz, /readyz and the API; 0: none"),
     {"http-bind", NULL, &config_kind_words, AT(http_bind), "127.0.0.1 -::1", 0, 16,
      CHANGE_NEVER, "its addresses, as of bind; /metrics asks for no password"},
+    OF_KIND(config_kind_yesno, "http-tls", http_tls, "no", CHANGE_NEVER,
+            "it speaks TLS only, with the certificates and rules of the tls- options"),
     OF_KIND(config_kind_http_api, "http-api", http_api, "no", CHANGE_FREELY,
             "no | read | yes: the HTTP/JSON API there, for reading, or for all"),
     {"http-hosts", NULL, &config_kind_words, AT(http_hosts), "", 0, 16, CHANGE_FREELY,

@@ -221,7 +221,8 @@ static bool listen_on_all(struct http *http)
         good = listen_on(http, host);
     free(hosts);
     if (good && http->listener_count > 0)
-        log_write(LOG_NOTICE, "Metrics on http port %d", (int)http->server->config.http_port);
+        log_write(LOG_NOTICE, "Metrics on http port %d%s", (int)http->server->config.http_port,
+                  http->server->config.http_tls ? " with TLS" : "");
     return good;
 }
 

@@ -3,25 +3,20 @@
 #include "server/http/api.h"
 #include "server/http/http.h"
 #include "server/http/http_reply.h"
+#include "server/http/http_socket.h"
 #include "server/net/listener.h"
 
 #include <assert.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum {
-    INPUT_MOST = 64 * 1024,
-    OUTPUT_LOW = 32 * 1024, /* at which there is room for more */
-    AT_ONCE = 16            /* requests of one connection in a turn */
-};
+enum { AT_ONCE = 16 /* requests of one connection in a turn */ };
 
 static int64_t now_ms(const struct http_connection *connection)
 {
@@ -30,24 +25,29 @@ static int64_t now_ms(const struct http_connection *connection)
 
 struct evbuffer *http_connection_input(struct http_connection *connection)
 {
-    return bufferevent_get_input(connection->socket);
+    return http_socket_input(connection->socket);
 }
 
 struct evbuffer *http_connection_output(struct http_connection *connection)
 {
-    return bufferevent_get_output(connection->socket);
+    return http_socket_output(connection->socket);
 }
 
 bool http_connection_has_room(const struct http_connection *connection)
 {
-    return evbuffer_get_length(bufferevent_get_output(connection->socket)) <= OUTPUT_LOW;
+    return evbuffer_get_length(http_socket_output(connection->socket)) <= HTTP_OUTPUT_LOW;
+}
+
+bool http_connection_is_secure(const struct http_connection *connection)
+{
+    return http_socket_is_secure(connection->socket);
 }
 
 bool http_connection_sends(const struct http_connection *connection)
 {
     return connection->stage == HTTP_SENDS ||
            (connection->stage == HTTP_READS &&
-            evbuffer_get_length(bufferevent_get_output(connection->socket)) > 0);
+            evbuffer_get_length(http_socket_output(connection->socket)) > 0);
 }
 
 void http_connection_expect(struct http_connection *connection)
@@ -94,7 +94,7 @@ void http_connection_doom(struct http_connection *connection)
     if (connection->stage == HTTP_DEAD)
         return;
     connection->stage = HTTP_DEAD;
-    bufferevent_disable(connection->socket, EV_READ | EV_WRITE);
+    http_socket_stop(connection->socket);
     leave(connection);
     run_again(connection);
 }
@@ -103,10 +103,7 @@ void http_connection_free(struct http_connection *connection)
 {
     leave(connection);
     api_free(connection->api);
-    if (connection->socket != NULL) {
-        bufferevent_free(connection->socket);
-        close(connection->fd); /* libevent would close it later: too many may come before */
-    }
+    http_socket_free(connection->socket);
     if (connection->again != NULL)
         event_free(connection->again);
     free(connection->bytes);
@@ -116,11 +113,7 @@ void http_connection_free(struct http_connection *connection)
 /* To close a socket with unread input would take back what the peer has not read. */
 static bool has_unread(const struct http_connection *connection)
 {
-    int unread = 0;
-
-    return evbuffer_get_length(bufferevent_get_input(connection->socket)) > 0 ||
-           connection->body_left > 0 ||
-           (ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0);
+    return connection->body_left > 0 || http_socket_has_unread(connection->socket);
 }
 
 /* All is sent. */
@@ -134,7 +127,7 @@ static void end(struct http_connection *connection)
     }
     connection->stage = HTTP_ENDS;
     connection->deadline = now_ms(connection) + HTTP_LINGER_MS;
-    shutdown(connection->fd, SHUT_WR);
+    http_socket_end_output(connection->socket);
     evbuffer_drain(input, evbuffer_get_length(input));
 }
 
@@ -272,12 +265,11 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
         advance(connection);
 }
 
-static void on_read(struct bufferevent *socket, void *arg)
+static void on_input(void *arg)
 {
     struct http_connection *connection = arg;
-    struct evbuffer *input = bufferevent_get_input(socket);
+    struct evbuffer *input = http_connection_input(connection);
 
-    server_begin_turn(connection->server);
     if (connection->stage == HTTP_READS)
         advance(connection);
     else if (connection->stage == HTTP_ENDS)
@@ -287,13 +279,12 @@ static void on_read(struct bufferevent *socket, void *arg)
         connection->hooks->on_input(connection->served);
 }
 
-static void on_written(struct bufferevent *socket, void *arg)
+static void on_sent(void *arg)
 {
     struct http_connection *connection = arg;
 
-    server_begin_turn(connection->server);
     if (connection->stage == HTTP_SENDS) {
-        if (evbuffer_get_length(bufferevent_get_output(socket)) == 0)
+        if (evbuffer_get_length(http_connection_output(connection)) == 0)
             end(connection);
     } else if (connection->stage == HTTP_SERVES && connection->hooks != NULL &&
                connection->hooks->on_drained != NULL) {
@@ -317,17 +308,17 @@ static void on_peer_ended(struct http_connection *connection)
         http_connection_doom(connection);
 }
 
-static void on_event(struct bufferevent *socket, short what, void *arg)
+static void on_end(void *arg, bool is_broken)
 {
     struct http_connection *connection = arg;
 
-    (void)socket;
-    server_begin_turn(connection->server);
-    if (what & BEV_EVENT_ERROR)
+    if (is_broken)
         http_connection_doom(connection);
-    else if (what & BEV_EVENT_EOF)
+    else
         on_peer_ended(connection);
 }
+
+static const struct http_socket_hooks hooks = {on_input, on_sent, on_end};
 
 /* ---- the beginning */
 
@@ -351,36 +342,27 @@ static void send_at_once(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 }
 
-/* The output has a low mark, so that a long reply goes on before all of it is sent; a short one
- * must be reported when it is sent, too: it is then below the mark. */
 struct http_connection *http_connection_new(struct server *server, int fd,
                                             const struct http_owner *owner)
 {
     struct http_connection *connection = calloc(1, sizeof(*connection));
 
-    if (connection != NULL) {
-        connection->server = server;
-        connection->fd = fd;
-        connection->owner = owner;
-        connection->socket = bufferevent_socket_new(server->base, fd, 0);
-        connection->again = event_new(server->base, -1, 0, on_again, connection);
-    }
-    if (connection == NULL || connection->socket == NULL || connection->again == NULL) {
-        if (connection == NULL || connection->socket == NULL)
-            close(fd);
-        if (connection != NULL)
-            http_connection_free(connection);
+    if (connection == NULL) {
+        close(fd);
         return NULL;
     }
+    connection->server = server;
+    connection->fd = fd;
+    connection->owner = owner;
     note_addresses(connection);
     send_at_once(fd);
     connection->deadline = now_ms(connection) + HTTP_HEAD_MS;
     connection->has_begun = true;
     connection->idle_since = now_ms(connection);
-    bufferevent_setcb(connection->socket, on_read, on_written, on_event, connection);
-    bufferevent_setwatermark(connection->socket, EV_READ, 0, INPUT_MOST);
-    bufferevent_setwatermark(connection->socket, EV_WRITE, OUTPUT_LOW, 0);
-    if (bufferevent_enable(connection->socket, EV_READ | EV_WRITE) != 0) {
+    connection->again = event_new(server->base, -1, 0, on_again, connection);
+    connection->socket =
+        http_socket_new(server, fd, server->config.http_tls, &hooks, connection);
+    if (connection->socket == NULL || connection->again == NULL) {
         http_connection_free(connection);
         return NULL;
     }

@@ -9,10 +9,10 @@
 #include "server/server.h"
 
 struct api;
-struct bufferevent;
 struct evbuffer;
 struct event;
 struct http_connection;
+struct http_socket;
 
 enum http_stage {
     HTTP_READS,  /* it awaits a head */
@@ -37,7 +37,7 @@ struct http_owner {
 
 struct http_connection {
     struct server *server;
-    struct bufferevent *socket;
+    struct http_socket *socket;
     struct event *again;
     int fd;
     char address[64], local_address[64];
@@ -59,12 +59,16 @@ struct http_connection {
     struct http_connection *prev, *next;
 };
 
-/* Takes the socket over. NULL: out of memory, and it is closed. */
+/* Takes the socket over; by TLS when http-tls says so. NULL: out of memory, and it is closed.
+ */
 struct http_connection *http_connection_new(struct server *server, int fd,
                                             const struct http_owner *owner);
 void http_connection_free(struct http_connection *connection);
 /* Ends it without a word; it is freed in this turn or the next one. */
 void http_connection_doom(struct http_connection *connection);
+
+/* Is it by TLS? */
+bool http_connection_is_secure(const struct http_connection *connection);
 
 /* Set by who serves the request, until it has replied. */
 void http_connection_served_by(struct http_connection *connection,

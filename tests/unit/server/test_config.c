@@ -247,6 +247,7 @@ static const struct sample {
      "what_takes_long_is_remembered"},
     {"http-port", "8080", "integration/test_http", "a_sound_server_is_ready"},
     {"http-bind", "10.0.0.1 -::1", "integration/test_http", "it_listens_where_it_is_told"},
+    {"http-tls", "yes", "integration/test_http_tls", "all_of_the_port_is_secure"},
     {"http-api", "read", "integration/test_http_api", "a_reader_changes_nothing"},
     {"http-hosts", "queue.example", "integration/test_http_api", "pages_of_others_are_refused"},
     {"http-metrics-topics", "7", "integration/test_http", "few_topics_have_series"},
