@@ -86,7 +86,7 @@ SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$
 CLIENT_OBJECTS   := $(call objects,tools/client/*.c)
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 OFFLINE_OBJECTS  := $(filter-out $(BUILD)/tools/online/online_tls$(if $(filter no,$(TLS)),,_none).o, \
-                    $(call objects,tools/offline/*.c tools/online/*.c tools/move/*.c))
+                    $(call objects,tools/offline/*.c tools/online/*.c tools/move/*.c tools/forward/*.c))
 PROGRAM_OBJECTS  := $(BUILD)/server/main.o $(SERVER_OBJECTS) $(STORAGE_OBJECTS) $(PROTOCOL_OBJECTS) \
                     $(BENCH_OBJECTS) $(CLIENT_OBJECTS) $(OFFLINE_OBJECTS)
 SUPPORT_OBJECTS  := $(call objects,tests/support/*.c tests/support/*/*.c)

@@ -85,6 +85,23 @@ bool client_parse(struct client_call *call, const struct client_command *command
 void client_release(struct client_call *call);
 const char *client_option(const struct client_call *call, const char *name);
 
+/* The value of an option that is a duration, in ms. False: standard error says what is wrong.
+ */
+bool client_duration(const struct client_call *call, const char *name, int64_t otherwise,
+                     int64_t least, int64_t most, int64_t *ret_ms);
+/* The same of a number. */
+bool client_number(const struct client_call *call, const char *name, int64_t otherwise,
+                   int64_t least, int64_t most, int64_t *ret_number);
+/* Readable when SIGTERM, SIGINT or SIGHUP comes, which are blocked in this thread and those
+ * that begin later; one that was ignored stays so (nohup). The caller closes it. -1: there is
+ * none.
+ */
+int client_open_signals(void);
+/* Is a refusal of the login or of a command one that stays? */
+bool client_is_final(const char *error);
+/* Who claims: --worker, or host and process. */
+const char *client_worker(const struct client_call *call);
+
 /* Prints why the command line is wrong and what to do. Returns CLIENT_USAGE. */
 int client_misused(const struct client_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -133,6 +150,7 @@ int client_list_topics(struct client_call *call);
 int client_scan(struct client_call *call);
 int client_config(struct client_call *call);
 int client_work(struct client_call *call);
+int client_forward(struct client_call *call);
 
 int client_show_id(const struct client_call *call, const redisReply *reply);
 int client_show_claimed(const struct client_call *call, const redisReply *reply);

@@ -1,9 +1,13 @@
 /* The command line of a subcommand. */
 #include "tools/client/client_call.h"
 
+#include "protocol/number.h"
+
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *client_allocate(void *old, size_t size)
 {
@@ -203,4 +207,61 @@ const char *client_option(const struct client_call *call, const char *name)
         if (strcmp(options[i].name, name) == 0)
             return call->values[i];
     return NULL;
+}
+
+bool client_duration(const struct client_call *call, const char *name, int64_t otherwise,
+                     int64_t least, int64_t most, int64_t *ret_ms)
+{
+    const char *text = client_option(call, name);
+
+    *ret_ms = otherwise;
+    if (text == NULL)
+        return true;
+    if (number_parse_duration(text, strlen(text), ret_ms) && *ret_ms >= least &&
+        *ret_ms <= most)
+        return true;
+    client_misused(call->command, "--%s %s: a duration as 90s, 5m or 1h", name, text);
+    return false;
+}
+
+bool client_number(const struct client_call *call, const char *name, int64_t otherwise,
+                   int64_t least, int64_t most, int64_t *ret_number)
+{
+    const char *text = client_option(call, name);
+    int64_t number = otherwise;
+
+    if (text != NULL && (!number_parse_integer(text, strlen(text), &number) || number < least ||
+                         number > most)) {
+        client_misused(call->command, "%s%s is %" PRId64 " to %" PRId64,
+                       name[1] == '\0' ? "-" : "--", name, least, most);
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
+const char *client_worker(const struct client_call *call)
+{
+    static char name[128];
+    char host[64] = "worker";
+
+    if (client_option(call, "worker") != NULL)
+        return client_option(call, "worker");
+    gethostname(host, sizeof(host) - 1);
+    snprintf(name, sizeof(name), "%.48s:%d", host, (int)getpid());
+    return name;
+}
+
+static bool begins(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+bool client_is_final(const char *text)
+{
+    if (begins(text, "ERR max number of clients") || begins(text, "ERR out of memory") ||
+        strstr(text, "try again") != NULL) /* the login, or the server's other work */
+        return false;
+    return begins(text, "NOAUTH") || begins(text, "WRONGPASS") || begins(text, "NOPERM") ||
+           begins(text, "ERR ") || begins(text, "no password");
 }

@@ -132,6 +132,33 @@ static const struct client_option work_options[] = {
     {"verbose", NULL, NULL, CLIENT_OWN_FLAG, "a line for each job that is done, too"},
     OPTION_END};
 
+static const struct client_option forward_options[] = {
+    {"prefix", "TEXT", NULL, CLIENT_OWN,
+     "stands before the ids at the target, so that no other source has the same"},
+    {"batch", "N", NULL, CLIENT_OWN, "at most so many jobs are claimed at a time (100)"},
+    {"rate", "N/DURATION", NULL, CLIENT_OWN, "no more than that: 100/1s (no limit)"},
+    {"once", NULL, NULL, CLIENT_OWN_FLAG, "end when no job is due, or the target is away"},
+    {"refused", "fail|dead", NULL, CLIENT_OWN,
+     "what a job is that the target never takes: a failure, or dead (fail)"},
+    {"count-later", NULL, NULL, CLIENT_OWN_FLAG,
+     "what the target does not take now is a failure, too"},
+    {"timeout", "DURATION", NULL, CLIENT_OWN, "how long the target may be silent (30s)"},
+    {"later-most", "DURATION", NULL, CLIENT_OWN, "the longest wait of one job (5m)"},
+    {"away-most", "DURATION", NULL, CLIENT_OWN,
+     "the longest wait while the target is away (1m)"},
+    {"grace", "DURATION", NULL, CLIENT_OWN, "for what is begun, after SIGTERM (10s)"},
+    {"lease", "DURATION", NULL, CLIENT_OWN, "of a claim; it is extended while needed (60s)"},
+    {"worker", "NAME", NULL, CLIENT_OWN, "who claims (host and process)"},
+    {"target-password-file", "FILE", NULL, CLIENT_OWN,
+     "the target's password is its first line (DUEQ_OTHER_PASSWORD)"},
+    {"target-cacert", "FILE", NULL, CLIENT_OWN,
+     "who signs the target's certificate (those the system trusts)"},
+    {"target-cert", "FILE", NULL, CLIENT_OWN, "a certificate for the target"},
+    {"target-key", "FILE", NULL, CLIENT_OWN, "its key"},
+    {"target-insecure", NULL, NULL, CLIENT_OWN_FLAG, "whatever certificate the target has"},
+    {"verbose", NULL, NULL, CLIENT_OWN_FLAG, "a line for each job"},
+    OPTION_END};
+
 static const struct client_option reschedule_options[] = {
     {"delay", "DURATION", "DELAY", CLIENT_AS_IT_IS, "that long from now"},
     {"at", "TIME", "AT", CLIENT_MOMENT, "then"},
@@ -158,6 +185,16 @@ static const char work_more[] =
     "is\n"
     "dead; any other one is a failure, and the end of standard error is kept with the job.\n"
     "SIGTERM: what runs is finished, then dueq work ends; a second one gives it back.\n";
+
+static const char forward_more[] =
+    "URL is dueq://HOST[:PORT]/TOPIC, redis://HOST[:PORT][/DB]?list=KEY or ?stream=KEY; with "
+    "TLS\n"
+    "dueqs:// and rediss://. A job is acked when the target has confirmed it: at least once. "
+    "While\n"
+    "the target is away nothing is claimed. SIGTERM: what was begun is finished. With --once "
+    "the\n"
+    "exit status is also 3: jobs were refused or put off; 5: the target cannot be reached.\n"
+    "More: man dueq-forward\n";
 
 const struct client_command client_table[] = {
     {.name = "push",
@@ -364,6 +401,14 @@ const struct client_command client_table[] = {
      .options = work_options,
      .run = client_work,
      .more = work_more},
+    {.name = "forward",
+     .arguments = "TOPIC TO URL",
+     .what = "bring each job to another server",
+     .least = 2,
+     .most = 3,
+     .options = forward_options,
+     .run = client_forward,
+     .more = forward_more},
     {.name = "workers",
      .arguments = "[TOPIC]",
      .what = "who has claimed what",

@@ -19,100 +19,8 @@
 #include <unistd.h>
 
 enum { SLOTS_MOST = 1000, STACK = 512 * 1024, LEASE_LEAST = 1000, LEASE_MOST = 86400000 };
-enum { LOG_PATIENCE_MS = 100, LOG_LINE = 1024 };
-
-int64_t work_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* ---- standard error, which nobody may read */
-
-static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-/* A pipe is opened anew, so that a write never waits in it; the flag of the old one is shared
- * with others. */
-static int log_descriptor(void)
-{
-    static int fd = -1;
-    struct stat found;
-
-    if (fd >= 0)
-        return fd;
-    if (fstat(STDERR_FILENO, &found) == 0 && S_ISFIFO(found.st_mode))
-        fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        fd = STDERR_FILENO;
-    return fd;
-}
-
-void work_pass_on(const char *bytes, size_t size)
-{
-    pthread_mutex_lock(&log_mutex);
-    while (size > 0) {
-        struct pollfd ready = {.fd = log_descriptor(), .events = POLLOUT};
-        size_t part = size < PIPE_BUF ? size : PIPE_BUF;
-        ssize_t put = poll(&ready, 1, LOG_PATIENCE_MS) == 1 ? write(ready.fd, bytes, part) : -1;
-
-        if (put <= 0) /* nobody reads: it is not worth the work */
-            break;
-        bytes += put;
-        size -= (size_t)put;
-    }
-    pthread_mutex_unlock(&log_mutex);
-}
-
-void work_log(const char *format, ...)
-{
-    static const char head[] = "dueq work: ";
-    char line[LOG_LINE];
-    size_t size = sizeof(head) - 1;
-    va_list arguments;
-
-    memcpy(line, head, size);
-    va_start(arguments, format);
-    vsnprintf(line + size, sizeof(line) - size - 1, format, arguments);
-    va_end(arguments);
-    for (char *at = line; *at != '\0'; at++) /* ids are any bytes */
-        memset(at, '?', client_control_size(at));
-    size = strlen(line);
-    line[size++] = '\n';
-    work_pass_on(line, size);
-}
 
 /* ---- options */
-
-static bool read_duration(const struct client_call *call, const char *name, int64_t otherwise,
-                          int64_t least, int64_t most, int64_t *ret_ms)
-{
-    const char *text = client_option(call, name);
-
-    *ret_ms = otherwise;
-    if (text == NULL)
-        return true;
-    if (number_parse_duration(text, strlen(text), ret_ms) && *ret_ms >= least &&
-        *ret_ms <= most)
-        return true;
-    client_misused(call->command, "--%s %s: a duration as 90s, 5m or 1h", name, text);
-    return false;
-}
-
-static bool read_slots(const struct client_call *call, int *ret_slots)
-{
-    const char *text = client_option(call, "n");
-    int64_t number = 1;
-
-    if (text != NULL && (!number_parse_integer(text, strlen(text), &number) || number < 1 ||
-                         number > SLOTS_MOST)) {
-        client_misused(call->command, "-n is 1 to %d", SLOTS_MOST);
-        return false;
-    }
-    *ret_slots = (int)number;
-    return true;
-}
 
 static bool can_run(const char *path)
 {
@@ -156,19 +64,7 @@ static bool read_program(const struct client_call *call, struct work *work)
     return work->path != NULL;
 }
 
-static const char *worker_name(const struct client_call *call)
-{
-    static char name[128];
-    char host[64] = "worker";
-
-    if (client_option(call, "worker") != NULL)
-        return client_option(call, "worker");
-    gethostname(host, sizeof(host) - 1);
-    snprintf(name, sizeof(name), "%.48s:%d", host, (int)getpid());
-    return name;
-}
-
-static bool read_work(const struct client_call *call, struct work *work, int *ret_slots)
+static bool read_work(const struct client_call *call, struct work *work, int64_t *ret_slots)
 {
     const int64_t century = INT64_C(100) * 366 * 86400000;
 
@@ -176,14 +72,14 @@ static bool read_work(const struct client_call *call, struct work *work, int *re
     work->where.patience_ms = 5000;
     work->topic = call->words[0];
     work->topic_size = call->sizes[0];
-    work->name = worker_name(call);
+    work->name = client_worker(call);
     work->drains = client_option(call, "drain") != NULL;
     work->verbose = client_option(call, "verbose") != NULL;
-    return read_slots(call, ret_slots) && read_program(call, work) &&
-           read_duration(call, "lease", 60000, LEASE_LEAST, LEASE_MOST, &work->lease_ms) &&
-           read_duration(call, "time-limit", 0, 1, century, &work->limit_ms) &&
-           read_duration(call, "grace", 10000, 0, century, &work->grace_ms) &&
-           read_duration(call, "later", 10000, 0, century, &work->later_ms);
+    return client_number(call, "n", 1, 1, SLOTS_MOST, ret_slots) && read_program(call, work) &&
+           client_duration(call, "lease", 60000, LEASE_LEAST, LEASE_MOST, &work->lease_ms) &&
+           client_duration(call, "time-limit", 0, 1, century, &work->limit_ms) &&
+           client_duration(call, "grace", 10000, 0, century, &work->grace_ms) &&
+           client_duration(call, "later", 10000, 0, century, &work->later_ms);
 }
 
 /* ---- signals */
@@ -205,29 +101,12 @@ void work_stop(struct work *work)
 static void take_signal(struct work *work)
 {
     if (!atomic_load(&work->stopping)) {
-        work_log("finishing what runs; a second signal gives it back");
+        client_log("finishing what runs; a second signal gives it back");
         work_stop(work);
     } else if (!atomic_exchange(&work->abandoning, true)) {
-        work_log("giving back what runs");
+        client_log("giving back what runs");
         wake(work->abandon_fd);
     }
-}
-
-/* Blocked in all threads, which begin later. One that was ignored stays so (nohup). */
-static int open_signals(void)
-{
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    struct sigaction old;
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (sigaction(numbers[i], NULL, &old) != 0 || old.sa_handler != SIG_IGN)
-            sigaddset(&signals, numbers[i]);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); /* who started us may ignore it: then no child leaves a status */
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
 /* Until the last slot has ended. */
@@ -279,7 +158,7 @@ static int begin_slots(struct work *work, struct slot *slots, int count)
         atomic_fetch_add(&work->slots, 1);
         if (pthread_create(&slots[begun].thread, &attributes, slot_begin, &slots[begun]) != 0) {
             atomic_fetch_sub(&work->slots, 1);
-            work_log("there is room for %d slots only", begun);
+            client_log("there is room for %d slots only", begun);
             break;
         }
     }
@@ -290,7 +169,7 @@ static int begin_slots(struct work *work, struct slot *slots, int count)
 static int run_slots(struct work *work, int count)
 {
     struct slot *slots = client_allocate(NULL, (size_t)count * sizeof(*slots));
-    int signals = open_signals(), begun;
+    int signals = client_open_signals(), begun;
 
     work->stop_fd = eventfd(0, EFD_CLOEXEC);
     work->abandon_fd = eventfd(0, EFD_CLOEXEC);
@@ -310,11 +189,13 @@ static int run_slots(struct work *work, int count)
 int client_work(struct client_call *call)
 {
     static struct work work;
-    int slots, status;
+    int64_t slots;
+    int status;
 
+    client_log_as("work");
     if (!read_work(call, &work, &slots))
         return CLIENT_USAGE;
-    status = run_slots(&work, slots);
+    status = run_slots(&work, (int)slots);
     free((void *)(uintptr_t)work.path);
     return status;
 }

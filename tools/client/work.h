@@ -5,6 +5,7 @@
 #define DUEQ_WORK_H
 
 #include "tools/client/client_call.h"
+#include "tools/client/client_log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,11 +29,6 @@ struct work {
     atomic_int slots;                  /* that still run */
 };
 
-/* A line on standard error, unless nobody reads there. */
-void work_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Bytes that a command wrote. */
-void work_pass_on(const char *bytes, size_t size);
-int64_t work_now(void); /* monotonic ms */
 void work_stop(struct work *work);
 
 struct slot {

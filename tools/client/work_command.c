@@ -212,7 +212,7 @@ static bool drain(struct child *child)
 
     if (got > 0) {
         keep_tail(child->result, bytes, (size_t)got);
-        work_pass_on(bytes, (size_t)got);
+        client_pass_on(bytes, (size_t)got);
         return true;
     }
     if (got == 0 || (errno != EAGAIN && errno != EINTR))
@@ -238,7 +238,7 @@ static void end_it(struct child *child, enum ended_by by)
         return;
     child->result->by = by;
     kill(-child->pid, SIGTERM);
-    child->kill_at = work_now() + child->slot->work->grace_ms;
+    child->kill_at = client_monotonic() + child->slot->work->grace_ms;
     child->extend_at =
         by == ENDED_BY_LOSS || by == ENDED_BY_CANCEL ? INT64_MAX : child->extend_at;
     child->limit_at = INT64_MAX;
@@ -248,10 +248,10 @@ static void extend(struct child *child)
 {
     switch (slot_extend(child->slot, child->job)) {
     case HELD_OK:
-        child->extend_at = work_now() + child->slot->work->lease_ms / 3;
+        child->extend_at = client_monotonic() + child->slot->work->lease_ms / 3;
         break;
     case HELD_UNKNOWN:
-        child->extend_at = work_now() + RETRY_MS;
+        child->extend_at = client_monotonic() + RETRY_MS;
         break;
     case HELD_LOST:
         end_it(child, ENDED_BY_LOSS);
@@ -266,7 +266,7 @@ static void extend(struct child *child)
 
 static void look_at_clock(struct child *child)
 {
-    int64_t now = work_now();
+    int64_t now = client_monotonic();
 
     if (now >= child->limit_at)
         end_it(child, ENDED_BY_LIMIT);
@@ -286,7 +286,7 @@ static int time_left(const struct child *child)
         next = child->limit_at;
     if (child->kill_at < next)
         next = child->kill_at;
-    left = next == INT64_MAX ? NEVER_MS : next - work_now();
+    left = next == INT64_MAX ? NEVER_MS : next - client_monotonic();
     if (child->process_fd < 0 && left > TICK_MS)
         left = TICK_MS;
     return left < 0 ? 0 : left > NEVER_MS ? NEVER_MS : (int)left;
@@ -335,7 +335,7 @@ void slot_run_command(struct slot *slot, const struct held_job *job,
                       struct run_result *ret_result)
 {
     const struct work *work = slot->work;
-    int64_t now = work_now();
+    int64_t now = client_monotonic();
     struct child child = {.slot = slot,
                           .job = job,
                           .result = ret_result,

@@ -43,20 +43,10 @@ static bool begins(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* Is a refusal of the login or of a command one that stays? */
-static bool is_final(const char *text)
-{
-    if (begins(text, "ERR max number of clients") || begins(text, "ERR out of memory") ||
-        strstr(text, "try again") != NULL) /* the login, or the server's other work */
-        return false;
-    return begins(text, "NOAUTH") || begins(text, "WRONGPASS") || begins(text, "NOPERM") ||
-           begins(text, "ERR ") || begins(text, "no password");
-}
-
 static void give_up(struct slot *slot, const char *why)
 {
     if (!atomic_exchange(&slot->work->failed, true))
-        work_log("%s", why);
+        client_log("%s", why);
     work_stop(slot->work);
 }
 
@@ -67,14 +57,14 @@ static bool slot_connect(struct slot *slot)
     slot->client = online_connect(&slot->work->where, slot->why);
     if (slot->client != NULL) {
         if (slot->told)
-            work_log("connected again");
+            client_log("connected again");
         slot->told = false;
         return true;
     }
-    if (is_final(slot->why))
+    if (client_is_final(slot->why))
         give_up(slot, slot->why);
     else if (!slot->told)
-        work_log("%s; trying again", slot->why);
+        client_log("%s; trying again", slot->why);
     slot->told = true;
     lengthen_pause(slot);
     return false;
@@ -144,7 +134,8 @@ static enum held_state state_of(const redisReply *reply)
         return HELD_OK;
     if (begins(reply->str, "CANCELLED"))
         return HELD_CANCELLED;
-    if (begins(reply->str, "STALE") || begins(reply->str, "NOJOB") || is_final(reply->str))
+    if (begins(reply->str, "STALE") || begins(reply->str, "NOJOB") ||
+        client_is_final(reply->str))
         return HELD_LOST;
     return HELD_UNKNOWN; /* LOADING, MISCONF, FULL */
 }
@@ -170,7 +161,7 @@ enum held_state slot_extend(struct slot *slot, const struct held_job *job)
 static void tell(struct slot *slot, const struct words *words, const struct held_job *job)
 {
     const struct work *work = slot->work;
-    int64_t end = work_now() + work->lease_ms;
+    int64_t end = client_monotonic() + work->lease_ms;
 
     for (;;) {
         struct words copy = *words;
@@ -178,15 +169,15 @@ static void tell(struct slot *slot, const struct words *words, const struct held
         enum held_state state = reply == NULL ? HELD_UNKNOWN : state_of(reply);
 
         if (state == HELD_LOST)
-            work_log("%.*s: %s", (int)job->id.size, job->id.data, reply->str);
+            client_log("%.*s: %s", (int)job->id.size, job->id.data, reply->str);
         if (reply != NULL)
             freeReplyObject(reply);
         if (state != HELD_UNKNOWN)
             return;
         if (atomic_load(&work->abandoning) ||
-            (atomic_load(&work->stopping) && work_now() > end)) {
-            work_log("%.*s: the server was not told; the lease will end", (int)job->id.size,
-                     job->id.data);
+            (atomic_load(&work->stopping) && client_monotonic() > end)) {
+            client_log("%.*s: the server was not told; the lease will end", (int)job->id.size,
+                       job->id.data);
             return;
         }
         slot_wait(slot, slot->pause_ms == 0 ? PAUSE_LEAST : slot->pause_ms);
@@ -266,8 +257,8 @@ static void report(struct slot *slot, const struct held_job *job,
     if (!done)
         say_failure(&words, slot, result, error);
     if (!done || slot->work->verbose)
-        work_log("%.*s, attempt %lld: %s", (int)job->id.size, job->id.data, job->attempt,
-                 error);
+        client_log("%.*s, attempt %lld: %s", (int)job->id.size, job->id.data, job->attempt,
+                   error);
     tell(slot, &words, job);
 }
 
@@ -277,7 +268,7 @@ static void do_job(struct slot *slot, const struct held_job *job)
 
     slot_run_command(slot, job, &result);
     if (result.by == ENDED_BY_LOSS)
-        work_log("%.*s: somebody else has it now", (int)job->id.size, job->id.data);
+        client_log("%.*s: somebody else has it now", (int)job->id.size, job->id.data);
     else if (result.by == ENDED_BY_STOP || result.by == ENDED_BY_CANCEL)
         give_back(slot, job); /* a cancelled one is removed then */
     else
@@ -326,7 +317,7 @@ static bool serve(struct slot *slot, const redisReply *reply)
     struct held_job job;
 
     if (reply->type == REDIS_REPLY_ERROR) {
-        if (is_final(reply->str))
+        if (client_is_final(reply->str))
             give_up(slot, reply->str);
         else
             slot_wait(slot, BLOCK_MS);

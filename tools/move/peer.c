@@ -31,7 +31,7 @@ bool peer_fail(struct peer *peer, const char *why)
 
 /* ---- requests */
 
-static void flush(struct peer *peer)
+bool peer_flush(struct peer *peer)
 {
     char why[ONLINE_WHY];
 
@@ -39,6 +39,7 @@ static void flush(struct peer *peer)
         !online_send(peer->client, peer->bytes, peer->used, why))
         peer_fail(peer, why);
     peer->used = 0;
+    return !peer->failed;
 }
 
 /* What is larger than the buffer is sent from where it is. */
@@ -47,7 +48,7 @@ static void put(struct peer *peer, const void *bytes, size_t size)
     char why[ONLINE_WHY];
 
     if (peer->room - peer->used < size)
-        flush(peer);
+        peer_flush(peer);
     if (peer->room < size) {
         if (!peer->failed && !online_send(peer->client, bytes, size, why))
             peer_fail(peer, why);
@@ -121,7 +122,7 @@ redisReply *peer_hear(struct peer *peer)
     char why[ONLINE_WHY];
     redisReply *reply;
 
-    flush(peer);
+    peer_flush(peer);
     if (peer->failed)
         return NULL;
     reply = online_hear(peer->client, why);

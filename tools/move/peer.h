@@ -33,6 +33,8 @@ void peer_word(struct peer *peer, struct dueq_slice word);
 void peer_text(struct peer *peer, const char *word);
 void peer_number(struct peer *peer, long long number);
 
+/* Sends what is left. False: failed. */
+bool peer_flush(struct peer *peer);
 /* The next reply, which the caller frees; NULL: failed. An error is a reply here. */
 redisReply *peer_hear(struct peer *peer);
 /* The same, but an error is a failure. */

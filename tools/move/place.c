@@ -14,8 +14,7 @@ static int hex(char digit)
     return at == NULL ? -1 : (int)((at - digits) % 16);
 }
 
-/* In place. False: a percent sign without two digits. */
-static bool unescape(char *text)
+bool place_unescape(char *text)
 {
     char *to = text;
 
@@ -45,7 +44,7 @@ static bool read_login(struct place *place, char *login)
         *colon = '\0';
         place->options.user = colon == login ? NULL : login;
     }
-    return unescape(login) && (colon == NULL || unescape(colon + 1));
+    return place_unescape(login) && (colon == NULL || place_unescape(colon + 1));
 }
 
 static bool read_number(const char *text, long most, long *ret_number)

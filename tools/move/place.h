@@ -18,4 +18,7 @@ struct place {
  * beanstalkd://host[:port]; %XX in user and password. False: *ret_why, a sentence. */
 bool place_parse(struct place *place, const char *url, const char **ret_why);
 
+/* Replaces %XX, in place. False: a percent sign without two digits. */
+bool place_unescape(char *text);
+
 #endif

@@ -81,14 +81,16 @@ static bool await_listening(struct foreign_server *server)
     return false;
 }
 
-/* `port`: a word that is replaced by the port. */
+/* `port`: a word that is replaced by the port; it is chosen unless the server has one. */
 static void start(struct foreign_server *server, const char **words, const char **port)
 {
     static char text[16];
     pid_t parent = getpid();
+    bool keeps = server->port != 0;
 
     for (int i = 0; i < START_ATTEMPTS; i++) {
-        server->port = free_port();
+        if (server->port == 0)
+            server->port = free_port();
         snprintf(text, sizeof(text), "%d", server->port);
         *port = text;
         server->pid = fork();
@@ -98,11 +100,12 @@ static void start(struct foreign_server *server, const char **words, const char 
             remember(server->pid);
             return;
         }
+        server->port = keeps ? server->port : 0;
     }
     fail_msg("%s does not start: tools/bootstrap installs it", words[0]);
 }
 
-void redis_server_start(struct foreign_server *server, const char *password)
+static void start_redis_server(struct foreign_server *server, const char *password)
 {
     const char *words[] = {"redis-server",
                            "--port",
@@ -120,10 +123,22 @@ void redis_server_start(struct foreign_server *server, const char *password)
     start(server, words, &words[2]);
 }
 
+void redis_server_start(struct foreign_server *server, const char *password)
+{
+    server->port = 0;
+    start_redis_server(server, password);
+}
+
+void redis_server_restart(struct foreign_server *server)
+{
+    start_redis_server(server, NULL);
+}
+
 void beanstalkd_start(struct foreign_server *server)
 {
     const char *words[] = {"beanstalkd", "-l", "127.0.0.1", "-p", NULL, NULL};
 
+    server->port = 0;
     start(server, words, &words[4]);
 }
 

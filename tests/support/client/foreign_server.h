@@ -14,6 +14,8 @@ struct foreign_server {
 
 /* Starts it and waits until it listens. password: NULL: none. */
 void redis_server_start(struct foreign_server *server, const char *password);
+/* At the port that it had, empty, without a password. */
+void redis_server_restart(struct foreign_server *server);
 void beanstalkd_start(struct foreign_server *server);
 /* kill -9. */
 void foreign_server_kill(struct foreign_server *server);
