@@ -192,6 +192,32 @@ static void no_finding(void *arg, enum salvage_finding finding, const char *what
     fail_msg("%s: %d %s", test.release, (int)finding, what);
 }
 
+/* A repair also counts from the events on that there are: the next token of topics that come,
+ * in the first line, may be greater than it was. */
+static void forget_next_token(char *text, size_t *size)
+{
+    char *at = strstr(text, "\"next_token\":"), *line_end = strchr(text, '\n'), *end;
+
+    if (at == NULL || at > line_end)
+        return;
+    end = strchr(at, ',') + 1;
+    memmove(at, end, *size - (size_t)(end - text) + 1);
+    *size -= (size_t)(end - at);
+}
+
+static void expect_repaired_dump(const char *dir)
+{
+    size_t size = 0;
+    char *text = load_dump(dir, &size);
+
+    assert_non_null(text);
+    forget_next_token(text, &size);
+    forget_next_token(test.dump, &test.dump_size);
+    if (size != test.dump_size || memcmp(text, test.dump, size) != 0)
+        fail_difference(text, size);
+    free(text);
+}
+
 static void look_at_repair(void)
 {
     struct salvage salvage = {.on_finding = no_finding};
@@ -205,7 +231,7 @@ static void look_at_repair(void)
         fail_msg("%s: %s", test.release, error.text);
     expect_unchanged(&before);
     kept_files_release(&before);
-    expect_dump(test.made);
+    expect_repaired_dump(test.made);
 }
 
 static void a_repair_reads_all_of_it(void **state)
