@@ -231,6 +231,16 @@ bool kv_end_slices(struct kv *kv)
     return was_busy;
 }
 
+bool kv_in_slices(const struct kv *kv)
+{
+    return kv->in_slices;
+}
+
+void kv_renew_slices(struct kv *kv)
+{
+    kv->check_left = KV_CHECK_BYTES;
+}
+
 /* One of the two. */
 struct dueq_hold {
     struct kv *kv;
@@ -755,7 +765,7 @@ void kv_maintain(struct kv *kv, bool idle)
 {
     if (kv_failed(kv))
         return;
-    kv->check_left = KV_CHECK_BYTES;
+    kv_renew_slices(kv);
     release_frozen(kv);
     renew_snapshot(kv);
     kv_backup_turn(kv);

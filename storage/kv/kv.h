@@ -74,6 +74,9 @@ enum dueq_status kv_get_within(struct kv *kv, struct dueq_slice key, unsigned *l
 enum { KV_CHECK_BYTES = 2 * 1024 * 1024 };
 void kv_begin_slices(struct kv *kv);
 bool kv_end_slices(struct kv *kv);
+bool kv_in_slices(const struct kv *kv);
+/* For one who may not wait for kv_maintain: KV_CHECK_BYTES may be checked from now on. */
+void kv_renew_slices(struct kv *kv);
 
 /* Keeps the value that contains the byte readable and unchanged until kv_let_go, whatever
  * becomes of its key. `byte` is of a slice that is still valid. NULL: it is no large value (it

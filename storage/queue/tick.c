@@ -272,6 +272,7 @@ static bool may_collect(const struct queue *queue)
 
 void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 {
+    kv_renew_slices(queue->kv); /* a caller may tick until nothing is left */
     follow_wall(queue);
     topic_sweep_run(queue, budget);
     cron_tick(queue, time, budget);

@@ -1,10 +1,13 @@
+#include "storage/kv/kv.h"
 #include "storage/queue/core/queue_state.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { LOAD_STEPS = 1 }; /* of a tick, beside that of the count */
+/* Of a tick, beside the step of the count. A body that is read for the first time since an
+ * opening is checked. */
+enum { LOAD_STEPS = 1, LOAD_BYTES = 4096 /* in a step */ };
 
 struct queue_event {
     struct queue_event *prev, *next;
@@ -85,17 +88,48 @@ void events_note(struct queue *queue, struct topic *topic, const struct job *job
         rings_add(queue, topic, job, type);
 }
 
+/* A large body is checked in parts, as for commands: within those of a command, or in parts of
+ * its own. */
+static enum dueq_status load_body(struct queue *queue, struct topic *topic, uint64_t seq,
+                                  struct job_body *ret_body)
+{
+    bool begins = !kv_in_slices(queue->kv);
+    enum dueq_status status;
+
+    if (begins)
+        kv_begin_slices(queue->kv);
+    status = job_load_body(queue, topic, seq, ret_body);
+    if (begins)
+        kv_end_slices(queue->kv);
+    return status;
+}
+
+static void pay(size_t size, unsigned *budget)
+{
+    size_t steps = LOAD_STEPS + size / LOAD_BYTES;
+
+    *budget -= steps < *budget ? (unsigned)steps : *budget;
+}
+
 /* A state that was never written is that of the push, without attempts. */
-unsigned events_note_due(struct queue *queue, struct topic *topic, uint64_t seq)
+enum dueq_status events_note_due(struct queue *queue, struct topic *topic, uint64_t seq,
+                                 unsigned *budget)
 {
     struct job job = {.seq = seq};
     bool is_heard = queue->events.wanted && queue->events.count < DUEQ_EVENTS_MOST;
+    enum dueq_status status;
 
     if (!is_heard && rings_size(queue, topic) == 0)
-        return 0;
-    if (job_load_body(queue, topic, seq, &job.body) != DUEQ_OK)
-        return LOAD_STEPS;
+        return DUEQ_OK;
+    status = load_body(queue, topic, seq, &job.body);
+    if (status == DUEQ_BUSY)
+        return DUEQ_BUSY;
+    pay(status == DUEQ_OK ? job.body.body.size : 0, budget);
+    if (status != DUEQ_OK) {
+        rings_skip(queue, topic);
+        return DUEQ_OK;
+    }
     (void)job_load_state(queue, topic, seq, &job.state);
     events_note(queue, topic, &job, DUEQ_EVENT_DUE);
-    return LOAD_STEPS;
+    return DUEQ_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef DUEQ_JOB_EVENTS_H
 #define DUEQ_JOB_EVENTS_H
 
+#include "storage/status.h"
 #include "storage/types.h"
 
 struct job;
@@ -26,8 +27,11 @@ bool events_next(struct queue *queue, struct dueq_event *ret_event);
  * Tells who listens, and the topic's ring (rings.h). */
 void events_note(struct queue *queue, struct topic *topic, const struct job *job,
                  enum dueq_event_type type);
-/* The job has fallen due; loads what is needed of it, when anybody wants to know. Returns the
- * steps that it cost. */
-unsigned events_note_due(struct queue *queue, struct topic *topic, uint64_t seq);
+/* The job has fallen due; loads what is needed of it, when anybody wants to know, and takes the
+ * steps from the budget. Of one that does not read a ring has a number without a record.
+ * DUEQ_BUSY: a part of its large body was checked, nothing is noted, and another call goes on.
+ */
+enum dueq_status events_note_due(struct queue *queue, struct topic *topic, uint64_t seq,
+                                 unsigned *budget);
 
 #endif

@@ -107,8 +107,9 @@ static void put(struct queue *queue, const struct topic *topic, const struct job
            dueq_slice(bytes, event_record_write(bytes, &record)), true);
 }
 
-void rings_add(struct queue *queue, struct topic *topic, const struct job *job,
-               enum dueq_event_type type)
+/* job: NULL, its number is used up without a record. */
+static void next(struct queue *queue, struct topic *topic, const struct job *job,
+                 enum dueq_event_type type)
 {
     uint64_t size = rings_size(queue, topic);
     unsigned budget = TRIMMED_MOST;
@@ -117,13 +118,24 @@ void rings_add(struct queue *queue, struct topic *topic, const struct job *job,
         return;
     begin(topic);
     trim(queue, topic, size - 1, &budget);
-    if (kv_room(queue->kv, ROOM) == DUEQ_OK)
+    if (job != NULL && kv_room(queue->kv, ROOM) == DUEQ_OK)
         put(queue, topic, job, type);
     topic->ring.next++;
     if (topic->ring.next > queue->most_token)
         queue->most_token = topic->ring.next;
     queue_mark_dirty(queue, topic);
     tell(queue, topic);
+}
+
+void rings_add(struct queue *queue, struct topic *topic, const struct job *job,
+               enum dueq_event_type type)
+{
+    next(queue, topic, job, type);
+}
+
+void rings_skip(struct queue *queue, struct topic *topic)
+{
+    next(queue, topic, NULL, DUEQ_EVENT_TYPES);
 }
 
 void rings_take_back(struct queue *queue, struct topic *topic, uint64_t next)

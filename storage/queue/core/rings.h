@@ -34,6 +34,8 @@ uint64_t rings_size(struct queue *queue, struct topic *topic);
  * attempt are used. O(log n). */
 void rings_add(struct queue *queue, struct topic *topic, const struct job *job,
                enum dueq_event_type type);
+/* The same for a job that does not read: readers see that an event is missing. */
+void rings_skip(struct queue *queue, struct topic *topic);
 /* Takes back all from that number on, because the change failed; `next` before it. */
 void rings_take_back(struct queue *queue, struct topic *topic, uint64_t next);
 /* Removes what is more than the settings say: in ticks. DUEQ_CORRUPT, DUEQ_IO. */

@@ -145,11 +145,6 @@ static enum dueq_status find_delayed(struct queue *queue, const struct kv_key *p
                           budget, ret_position);
 }
 
-static void pay(unsigned steps, unsigned *budget)
-{
-    *budget -= steps < *budget ? steps : *budget;
-}
-
 static enum dueq_status count_forward(struct queue *queue, struct topic *topic,
                                       const struct kv_key *prefix, struct lane *lane,
                                       struct position until, unsigned *budget, uint64_t *moved)
@@ -160,14 +155,17 @@ static enum dueq_status count_forward(struct queue *queue, struct topic *topic,
     while (status == DUEQ_OK && !position_before(until, at)) {
         if (*budget == 0)
             return DUEQ_OK;
-        --*budget;
+        if (queue_notes_events(queue) &&
+            events_note_due(queue, topic, at.seq, budget) == DUEQ_BUSY) {
+            *budget = 0;
+            return DUEQ_OK;
+        }
+        *budget -= *budget > 0;
         lane->counted = at;
         lane->next_due = at.due;
         lane->ready++;
         queue->jobs.ready++;
         queue_note_span(queue, DUEQ_SPAN_LATE, until.due - at.due);
-        if (queue_notes_events(queue))
-            pay(events_note_due(queue, topic, at.seq), budget);
         ++*moved;
         status = next_position(queue, prefix, budget, &at);
     }

@@ -98,6 +98,15 @@ static uint64_t records(void)
     return record_count(test.store, "E");
 }
 
+static uint64_t last_number(const char *topic)
+{
+    uint64_t last;
+
+    assert_int_equal(dueq_last_event(test.store, dueq_slice(topic, strlen(topic)), &last),
+                     DUEQ_OK);
+    return last;
+}
+
 /* ---- what is kept */
 
 static void a_life_is_kept(void **state)
@@ -429,6 +438,88 @@ static void a_record_is_read_as_it_was_written(void **state)
     assert_false(event_record_read(dueq_slice(bytes, size + 1), &read));
 }
 
+/* ---- jobs that fall due with large bodies, which an opening has not read yet */
+
+static void push_large(const char *id, size_t size)
+{
+    static uint8_t bytes[5 << 20];
+    struct dueq_push push;
+    struct dueq_slice given;
+
+    assert_true(size <= sizeof(bytes));
+    dueq_push_init(&push);
+    push.topic = text("t");
+    push.id = dueq_slice(id, strlen(id));
+    push.body = dueq_slice(bytes, size);
+    push.delay = 1000;
+    assert_int_equal(dueq_push(test.store, &push, test.time, &given), DUEQ_OK);
+    store_fixture_commit(&test);
+}
+
+static void reopen_and_pass(void)
+{
+    store_fixture_checkpoint(&test);
+    store_fixture_reopen(&test);
+    store_fixture_pass(&test, 1000);
+}
+
+static void large_bodies_fall_due_in_slices(void **state)
+{
+    char id[8];
+    int ticks = 0;
+
+    (void)state;
+    keep_events("t", 1000);
+    for (int i = 0; i < 50; i++) {
+        snprintf(id, sizeof(id), "j%d", i);
+        push_large(id, 64 * 1024);
+    }
+    reopen_and_pass();
+    while (dueq_tick(test.store, test.time, 100))
+        ticks++;
+    assert_true(ticks > 5);
+    assert_int_equal(last_number("t"), 100);
+    check();
+}
+
+/* It is checked in parts, and the event comes after the last one; whoever counts the job. */
+static void a_huge_body_falls_due_in_parts(void **state)
+{
+    struct dueq_topic_stats stats;
+    int ticks = 0;
+
+    (void)state;
+    keep_events("t", 10);
+    push_large("a", 5 << 20);
+    push_large("b", 5 << 20);
+    reopen_and_pass();
+    do {
+        dueq_begin_slices(test.store);
+        assert_int_equal(dueq_topic_stats(test.store, text("t"), test.time, &stats), DUEQ_OK);
+        dueq_maintain(test.store, false);
+    } while (dueq_end_slices(test.store) || stats.counts[DUEQ_READY] == 0);
+    expect(2, "3 due a 0");
+    while (dueq_tick(test.store, test.time, 1000))
+        ticks++;
+    assert_true(ticks > 1);
+    expect(2, "3 due a 0, 4 due b 0");
+}
+
+static void a_job_that_does_not_read_leaves_a_gap_where_it_fell_due(void **state)
+{
+    struct kv_key key;
+
+    (void)state;
+    keep_events("t", 10);
+    push("a", 1000);
+    push("b", 1000);
+    store_fixture_commit(&test);
+    kv_put(test.store->kv, queue_key_job(&key, TABLE_BODY, 1, 1), text("?"), false);
+    store_fixture_pass(&test, 1000);
+    store_fixture_tick(&test, 1000);
+    expect(2, "3 dropped 1, 4 due b 0");
+}
+
 /* ---- repair */
 
 static void ignore_finding(void *arg, enum salvage_finding finding, const char *what)
@@ -465,15 +556,6 @@ static void repair(void)
     snprintf(made, sizeof(made), "%s/made", test.dir);
     assert_int_equal(salvage_store(test.dir, scratch, made, &salvage, NULL), DUEQ_OK);
     assert_int_equal(dueq_open(made, &test.options, test.time, &test.store, NULL), DUEQ_OK);
-}
-
-static uint64_t last_number(const char *topic)
-{
-    uint64_t last;
-
-    assert_int_equal(dueq_last_event(test.store, dueq_slice(topic, strlen(topic)), &last),
-                     DUEQ_OK);
-    return last;
 }
 
 static void live(const char *id)
@@ -524,6 +606,9 @@ int main(void)
         store_fixture_test(falling_due_is_told_once, test),
         store_fixture_test(a_lease_that_ends_and_a_death_are_kept, test),
         store_fixture_test(watchers_are_told_of_topics, test),
+        store_fixture_test(large_bodies_fall_due_in_slices, test),
+        store_fixture_test(a_huge_body_falls_due_in_parts, test),
+        store_fixture_test(a_job_that_does_not_read_leaves_a_gap_where_it_fell_due, test),
         store_fixture_test(a_repair_without_the_topic_gives_no_number_again, test),
         cmocka_unit_test(a_record_is_read_as_it_was_written)};
 
