@@ -4,7 +4,7 @@
 
 #include "server/acl/acl_check.h"
 #include "server/commands/queue/reply_fields.h"
-#include "server/containers/seeded_table.h"
+#include "server/containers/gathered.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/long_work.h"
 #include "server/server.h"
@@ -19,11 +19,16 @@ enum { LOOKS = 500, ENDS = 100, STEPS_A_JOB = 4, GATHERED = 100, WRITES = 500 };
 /* ---- walking over claimed jobs */
 
 struct holder {
-    UT_hash_handle hh;
     uint64_t held;
     int64_t oldest; /* unix ms: its first claim that has not ended */
-    size_t name_size;
-    char name[];
+};
+
+/* Workers by name; the score of a name is its place in the array. There may be a million: a
+ * table that moves all of them at once, or frees each by itself, would be seen by others. */
+struct holders {
+    struct gathered names;
+    struct holder *array;
+    size_t room;
 };
 
 struct walk {
@@ -33,11 +38,10 @@ struct walk {
     char cursor[DUEQ_CURSOR_SIZE];
     int64_t began; /* unix ms; what is claimed later is not meant */
     struct dueq_slice worker;
-    struct holder *holders; /* by name (uthash): Q.WORKERS, and: */
-    size_t holder_bytes;
+    struct holders holders; /* Q.WORKERS, and: */
     bool is_listed, is_written;
-    const struct holder *next; /* is written next */
-    uint64_t released;         /* Q.RELEASE, and: */
+    size_t next;       /* holder that is written next */
+    uint64_t released; /* Q.RELEASE, and: */
     size_t gathered;
     struct {
         int64_t token;
@@ -49,15 +53,9 @@ struct walk {
 static void free_walk(void *state)
 {
     struct walk *walk = state;
-    struct holder *holder = walk->holders;
 
-    HASH_CLEAR(hh, walk->holders);
-    while (holder != NULL) {
-        struct holder *next = holder->hh.next;
-
-        free(holder);
-        holder = next;
-    }
+    gathered_release(&walk->holders.names);
+    free(walk->holders.array);
     free(walk);
 }
 
@@ -174,26 +172,39 @@ static enum outcome run_walk(struct context *context, size_t topic,
 
 /* ---- Q.WORKERS */
 
+static bool make_room(struct holders *holders)
+{
+    size_t room = holders->room == 0 ? 64 : holders->room * 2;
+    struct holder *grown;
+
+    if (holders->names.count < holders->room)
+        return true;
+    grown = realloc(holders->array, room * sizeof(*grown));
+    if (grown == NULL)
+        return false;
+    holders->array = grown;
+    holders->room = room;
+    return true;
+}
+
+/* NULL: out of memory. */
 static struct holder *open_holder(struct walk *walk, struct dueq_slice name)
 {
-    struct holder *holder;
+    struct holders *holders = &walk->holders;
+    const struct gathered_item *item = gathered_find(&holders->names, name);
+    size_t place = holders->names.count;
 
-    HASH_FIND(hh, walk->holders, name.data, name.size, holder);
-    if (holder != NULL)
-        return holder;
-    holder = calloc(1, sizeof(*holder) + name.size);
-    if (holder == NULL)
+    if (item != NULL)
+        return holders->array + (size_t)item->score;
+    if (!make_room(holders) || gathered_add(&holders->names, name, (double)place, true) == NULL)
         return NULL;
-    holder->oldest = INT64_MAX;
-    holder->name_size = name.size;
-    memcpy(holder->name, name.data, name.size);
-    HASH_ADD_KEYPTR(hh, walk->holders, holder->name, holder->name_size, holder);
-    if (!seeded_table_holds(holder)) {
-        free(holder);
-        return NULL;
-    }
-    walk->holder_bytes += sizeof(*holder) + name.size;
-    return holder;
+    holders->array[place] = (struct holder){.oldest = INT64_MAX};
+    return holders->array + place;
+}
+
+static size_t holder_bytes(const struct holders *holders)
+{
+    return holders->names.memory + holders->room * sizeof(*holders->array);
 }
 
 static bool count_job(void *arg, const struct dueq_job *job)
@@ -214,9 +225,9 @@ static bool count_job(void *arg, const struct dueq_job *job)
     return true;
 }
 
-static void write_worker(struct context *context, const struct holder *holder)
+static void write_worker(struct context *context, struct dueq_slice name,
+                         const struct holder *holder)
 {
-    struct dueq_slice name = dueq_slice(holder->name, holder->name_size);
     const struct worker *worker = workers_find(&context->server->workers, name);
     struct resp_writer *reply = context->reply;
     struct worker_view view = {.address = ""};
@@ -252,23 +263,25 @@ static bool list_workers(struct context *context, struct walk *walk)
 
 static enum outcome write_workers(struct context *context, struct walk *walk, size_t most)
 {
+    const struct gathered *names = &walk->holders.names;
+
     if (!walk->is_written) {
-        resp_array(context->reply, HASH_COUNT(walk->holders));
-        walk->next = walk->holders;
+        resp_array(context->reply, names->count);
         walk->is_written = true;
     }
-    for (; most > 0 && walk->next != NULL; most--) {
-        write_worker(context, walk->next);
-        walk->next = walk->next->hh.next;
+    for (; most > 0 && walk->next < names->count; most--) {
+        write_worker(context, gathered_bytes(names->slots[walk->next].item),
+                     walk->holders.array + walk->next);
+        walk->next++;
     }
-    return walk->next == NULL ? OUTCOME_DONE : OUTCOME_WAIT;
+    return walk->next == names->count ? OUTCOME_DONE : OUTCOME_WAIT;
 }
 
 /* What is too much for one slice is written in slices of its own. */
 static enum outcome look_for_workers(struct context *context, struct walk *walk,
                                      unsigned budget)
 {
-    bool is_first = long_work_state(context) == NULL, at_once = !context->may_wait;
+    bool at_once = !context->may_wait;
 
     while (!walk->is_over && budget > 0) {
         enum dueq_status status = step(context, walk, GATHERED, count_job, &budget);
@@ -276,13 +289,15 @@ static enum outcome look_for_workers(struct context *context, struct walk *walk,
         if (status != DUEQ_OK)
             return context_status(context, status);
     }
-    long_work_state_holds(context, walk->holder_bytes);
+    long_work_state_holds(context, holder_bytes(&walk->holders));
     if (!walk->is_over)
         return OUTCOME_WAIT;
-    if (!walk->is_listed && !list_workers(context, walk))
-        return context_status(context, DUEQ_NOMEM);
-    if (!at_once && is_first && HASH_COUNT(walk->holders) > WRITES)
-        return OUTCOME_WAIT;
+    if (!walk->is_listed) {
+        if (!list_workers(context, walk))
+            return context_status(context, DUEQ_NOMEM);
+        if (!at_once && walk->holders.names.count > WRITES)
+            return OUTCOME_WAIT;
+    }
     return write_workers(context, walk, at_once ? SIZE_MAX : WRITES);
 }
 
