@@ -83,6 +83,9 @@ STORAGE_OBJECTS  := $(filter-out %_none.o %_small.o,$(call objects,storage/*.c s
 SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$(if $(filter no,$(TLS)),,_none).o \
                     $(BUILD)/server/process/sandbox$(if $(filter no,$(SANDBOX)),,_none).o \
                     $(BUILD)/server/acl/acl_argon$(if $(filter no,$(ARGON2)),,_none).o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
+# The page of the dashboard, compressed, as a table in C.
+PAGE             := $(call sources,$(addprefix server/page/*.,html js css svg png))
+SERVER_OBJECTS   += $(BUILD)/server/page/assets.o
 CLIENT_OBJECTS   := $(call objects,tools/client/*.c)
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 OFFLINE_OBJECTS  := $(filter-out $(BUILD)/tools/online/online_tls$(if $(filter no,$(TLS)),,_none).o, \
@@ -134,6 +137,12 @@ bootstrap: ## install the Debian packages that the build and the tests need
 $(BUILD)/%.o: %.c Makefile VERSION
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PROGRAM_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/server/page/assets.o: $(BUILD)/server/page/assets.c Makefile
+	$(CC) $(ALL_CFLAGS) $(PROGRAM_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/server/page/assets.c: tools/embed-page server/page $(PAGE)
+	@mkdir -p $(@D)
+	tools/embed-page $(PAGE) >$@.new && mv $@.new $@
 
 $(PROGRAM_OBJECTS): PROGRAM_CFLAGS = $(LTO_FLAGS)
 

@@ -49,6 +49,51 @@ bool http_type_is(struct http_part part, const char *type)
     return part.data != NULL && http_part_is(trim(split(&part, ';')), type);
 }
 
+/* "0", "0.", "0.0", ...: not wanted. */
+static bool is_zero(struct http_part quality)
+{
+    for (size_t i = 0; i < quality.size; i++)
+        if (quality.data[i] != '0' && quality.data[i] != '.')
+            return false;
+    return quality.size > 0;
+}
+
+static bool has_quality(struct http_part parameters)
+{
+    while (parameters.size > 0) {
+        struct http_part value = trim(split(&parameters, ';')), name = split(&value, '=');
+
+        if (http_part_is(trim(name), "q") && is_zero(trim(value)))
+            return false;
+    }
+    return true;
+}
+
+bool http_takes_encoding(struct http_part list, const char *encoding)
+{
+    bool takes_any = list.data == NULL;
+
+    while (list.size > 0) {
+        struct http_part one = split(&list, ','), name = trim(split(&one, ';'));
+
+        if (http_part_is(name, encoding))
+            return has_quality(one);
+        takes_any |= http_part_is(name, "*") && has_quality(one);
+    }
+    return takes_any;
+}
+
+struct http_part http_cookie(struct http_part cookies, const char *name)
+{
+    while (cookies.size > 0) {
+        struct http_part value = trim(split(&cookies, ';')), its_name = split(&value, '=');
+
+        if (its_name.size == strlen(name) && memcmp(its_name.data, name, its_name.size) == 0)
+            return value;
+    }
+    return (struct http_part){NULL, 0};
+}
+
 struct http_part http_host_name(struct http_part host)
 {
     const char *end;
@@ -216,18 +261,23 @@ static int read_encoding(struct http_part value, struct http_head *head)
 
 static const struct {
     const char *name;
-    size_t part; /* where its value is kept; 0: `read` reads it */
+    size_t part;     /* where its value is kept; 0: `read` reads it */
+    bool may_repeat; /* then the first one counts */
     int (*read)(struct http_part value, struct http_head *head);
-} fields[] = {{"Host", offsetof(struct http_head, host), NULL},
-              {"Origin", offsetof(struct http_head, origin), NULL},
-              {"Authorization", offsetof(struct http_head, authorization), NULL},
-              {"Accept", offsetof(struct http_head, accept), NULL},
-              {"Content-Type", offsetof(struct http_head, content_type), NULL},
-              {"Sec-Fetch-Site", offsetof(struct http_head, fetch_site), NULL},
-              {"Content-Length", 0, read_length},
-              {"Connection", 0, read_connection},
-              {"Expect", 0, read_expect},
-              {"Transfer-Encoding", 0, read_encoding}};
+} fields[] = {{"Host", offsetof(struct http_head, host), false, NULL},
+              {"Origin", offsetof(struct http_head, origin), false, NULL},
+              {"Authorization", offsetof(struct http_head, authorization), false, NULL},
+              {"Accept", offsetof(struct http_head, accept), true, NULL},
+              {"Content-Type", offsetof(struct http_head, content_type), false, NULL},
+              {"Sec-Fetch-Site", offsetof(struct http_head, fetch_site), false, NULL},
+              {"Cookie", offsetof(struct http_head, cookie), false, NULL},
+              {"X-CSRF-Token", offsetof(struct http_head, csrf_token), false, NULL},
+              {"Accept-Encoding", offsetof(struct http_head, accept_encoding), true, NULL},
+              {"If-None-Match", offsetof(struct http_head, if_none_match), true, NULL},
+              {"Content-Length", 0, false, read_length},
+              {"Connection", 0, false, read_connection},
+              {"Expect", 0, false, read_expect},
+              {"Transfer-Encoding", 0, false, read_encoding}};
 
 static int keep(struct http_part value, struct http_part *ret_part, bool may_repeat)
 {
@@ -245,7 +295,7 @@ static int take_field(struct http_part name, struct http_part value, struct http
         if (fields[i].read != NULL)
             return fields[i].read(value, head);
         return keep(value, (struct http_part *)(void *)((char *)head + fields[i].part),
-                    fields[i].part == offsetof(struct http_head, accept));
+                    fields[i].may_repeat);
     }
     return 0;
 }

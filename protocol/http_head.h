@@ -34,7 +34,8 @@ struct http_head {
     bool expects; /* it waits for "100 Continue" before it sends the body */
     bool has_length, is_chunked;
     uint64_t length; /* of the body */
-    struct http_part host, origin, authorization, accept, content_type, fetch_site;
+    struct http_part host, origin, authorization, accept, content_type, fetch_site, cookie,
+        csrf_token, accept_encoding, if_none_match;
 };
 
 /* Bytes up to and with the empty line that ends the head; 0: it is not there yet. */
@@ -52,6 +53,11 @@ bool http_read_base64(struct http_part part, char *to, size_t *ret_size);
 bool http_part_is(struct http_part part, const char *text);
 /* Is the media type, without its parameters, that one? */
 bool http_type_is(struct http_part part, const char *type);
+/* Does the list, "gzip, br;q=0", name the encoding, or *, with a quality above 0? No field:
+ * yes. */
+bool http_takes_encoding(struct http_part list, const char *encoding);
+/* The value of the cookie of that name; data NULL: there is none. Of several the first. */
+struct http_part http_cookie(struct http_part cookies, const char *name);
 /* The name or address of a Host field: without its port, and without the brackets of IPv6. */
 struct http_part http_host_name(struct http_part host);
 

@@ -1,6 +1,7 @@
 #include "server/live_config.h"
 
 #include "server/acl/acl.h"
+#include "server/http/dashboard.h"
 #include "server/http/http.h"
 #include "server/net/listener.h"
 #include "server/net/tls.h"
@@ -101,6 +102,8 @@ bool server_take_config(struct server *server, const struct config *changed)
     config_release(&server->config);
     server->config = *changed;
     server_apply_config(server);
+    if (!dashboard_follow(server))
+        log_write(LOG_WARNING, "No memory for the dashboard: it is off");
     return true;
 }
 
@@ -113,9 +116,7 @@ static rlim_t http_descriptors(const struct config *config)
     int64_t sessions =
         config->maxclients < HTTP_SESSIONS_MAX ? config->maxclients : HTTP_SESSIONS_MAX;
 
-    return config->http_port == 0 || config->http_api == HTTP_API_NO
-               ? 0
-               : HTTP_FRESH_MAX + 2 * (rlim_t)sessions;
+    return http_has_sessions(config) ? HTTP_FRESH_MAX + 2 * (rlim_t)sessions : 0;
 }
 
 /* How many clients so few descriptors allow. */
@@ -181,7 +182,7 @@ const char *server_check_config(struct server *server, const struct config *chan
     }
     if (changed->maxclients != server->config.maxclients)
         most = raise_descriptors(changed);
-    else if (changed->http_api != server->config.http_api)
+    else if (http_has_sessions(changed) != http_has_sessions(&server->config))
         (void)raise_descriptors(changed); /* the clients were counted without the API */
     if (most >= changed->maxclients)
         return follow_network(server, changed, reload, error);

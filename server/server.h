@@ -32,6 +32,7 @@ struct pubsub;
 struct listener;
 struct tls_context;
 struct http;
+struct dashboard;
 struct opening;
 
 struct held {
@@ -49,14 +50,15 @@ struct server {
     int notice_fd;                /* eventfd: the store's threads write, the loop reads */
     _Atomic(bool) notice_pending; /* a write is under way: no second one needed */
     struct listener *listeners;
-    struct tls_context *tls; /* of new connections; NULL: there is no port for TLS */
-    struct http *http;       /* NULL: none */
-    struct dueq *store;      /* NULL while it is opened */
-    struct opening *opening; /* NULL: none runs */
-    int64_t opening_since;   /* unix ms */
-    bool loading;            /* until the first opening has ended: commands get -LOADING */
-    char failure[320];       /* why the store is closed; "" while it is sound */
-    bool full_logged;        /* the last line about room says that there is none */
+    struct tls_context *tls;     /* of new connections; NULL: there is no port for TLS */
+    struct http *http;           /* NULL: none */
+    struct dashboard *dashboard; /* NULL: it is off */
+    struct dueq *store;          /* NULL while it is opened */
+    struct opening *opening;     /* NULL: none runs */
+    int64_t opening_since;       /* unix ms */
+    bool loading;                /* until the first opening has ended: commands get -LOADING */
+    char failure[320];           /* why the store is closed; "" while it is sound */
+    bool full_logged;            /* the last line about room says that there is none */
     uint64_t compactions, compaction_failures; /* of the store, as far as the log knows them */
     enum dueq_status compaction_logged; /* the last line about one; DUEQ_OK: it succeeded */
     uint64_t backups, backup_failures;  /* likewise */

@@ -183,6 +183,7 @@ static bool set_password(struct acl_user *user, struct dueq_slice password)
 bool acl_set_default_password(struct acl *acl, struct dueq_slice password)
 {
     acl->version++;
+    acl_user_renew(acl->standard);
     return acl_user_apply(acl->standard, dueq_slice("resetpass", 9), ACL_NO_CHANNELS) ==
                ACL_GOOD &&
            set_password(acl->standard, password);

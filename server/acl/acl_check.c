@@ -260,3 +260,32 @@ bool acl_check_key(const struct acl_user *user, const struct command *command,
         good = allows(&user->selectors[i], command, request, key, rights);
     return good;
 }
+
+/* ---- any key */
+
+static bool has_key(const struct acl_rules *rules, const struct command *command)
+{
+    unsigned wanted = command->flags & COMMAND_WRITE ? ACL_WRITE : ACL_READ;
+
+    if (rules->all_keys || (command->key_specs == NULL && wanted == ACL_READ))
+        return true; /* a write without keys finds them in the data */
+    for (const struct text *at = rules->keys.first; at != NULL; at = text_next(at))
+        if (at->number & wanted)
+            return true;
+    return false;
+}
+
+static bool may_run(const struct acl_rules *rules, const struct command *command)
+{
+    return (rules->all_commands || acl_rules_have(rules, command_number(command))) &&
+           has_key(rules, command);
+}
+
+bool acl_may_run(const struct acl_user *user, const struct command *command)
+{
+    bool may = user->enabled && (user->unrestricted || may_run(&user->root, command));
+
+    for (size_t i = 0; user->enabled && !may && i < user->selector_count; i++)
+        may = may_run(&user->selectors[i], command);
+    return may;
+}

@@ -33,6 +33,10 @@ bool acl_check_changes_all(const struct acl_user *user, const struct command *co
 bool acl_check_key(const struct acl_user *user, const struct command *command,
                    const struct request *request, struct dueq_slice key, const char *flags);
 
+/* May the user run it on any key at all, and if it is a write, on one that it may write? First
+ * arguments that are allowed alone do not count. O(patterns). */
+bool acl_may_run(const struct acl_user *user, const struct command *command);
+
 /* May the user subscribe to it? A pattern must stand among the rules as it is. */
 bool acl_check_channel(const struct acl_user *user, struct dueq_slice channel, bool is_pattern);
 

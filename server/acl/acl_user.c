@@ -10,6 +10,13 @@
 
 /* ---- life */
 
+void acl_user_renew(struct acl_user *user)
+{
+    static uint64_t last;
+
+    user->credentials = ++last;
+}
+
 struct acl_user *acl_user_new(struct dueq_slice name, enum acl_channels channels)
 {
     struct acl_user *user = calloc(1, sizeof(*user) + name.size + 1);
@@ -20,6 +27,7 @@ struct acl_user *acl_user_new(struct dueq_slice name, enum acl_channels channels
     if (name.size > 0)
         memcpy(user->name, name.data, name.size);
     acl_rules_init(&user->root, channels == ACL_ALL_CHANNELS);
+    acl_user_renew(user);
     return user;
 }
 
@@ -46,8 +54,21 @@ void acl_user_free(struct acl_user *user)
     free(user);
 }
 
+static bool has_same_passwords(const struct acl_user *user, const struct acl_user *other)
+{
+    if (text_set_count(&user->passwords) != text_set_count(&other->passwords))
+        return false;
+    for (const struct text *at = user->passwords.first; at != NULL; at = text_next(at))
+        if (text_set_find(&other->passwords, text_slice(at)) == NULL)
+            return false;
+    return true;
+}
+
 void acl_user_take(struct acl_user *user, struct acl_user *from)
 {
+    if (user->enabled != from->enabled || user->no_password != from->no_password ||
+        !has_same_passwords(user, from))
+        acl_user_renew(user);
     release(user);
     user->enabled = from->enabled;
     user->no_password = from->no_password;

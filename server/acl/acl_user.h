@@ -17,6 +17,8 @@ struct acl_user {
     bool is_dead;      /* deleted: it may do nothing, and goes when its clients have gone */
     bool enabled, no_password;
     enum { PAYLOAD_UNSAID, PAYLOAD_SANITIZED, PAYLOAD_SKIPPED } payload;
+    uint64_t credentials;      /* another number for each user, and after each change of whether
+                                  and with which passwords it may log in */
     uint64_t steps;            /* what it took to apply its rules: copies begin at 0 */
     bool unrestricted;         /* everything is allowed: the hot path looks at nothing else */
     struct text_set passwords; /* 64 hexadecimal digits each: SHA-256; or as acl_argon.h */
@@ -46,6 +48,9 @@ void acl_user_free(struct acl_user *user); /* NULL is fine */
 void acl_user_take(struct acl_user *user, struct acl_user *from);
 /* NULL: out of memory. */
 struct acl_user *acl_user_copy(const struct acl_user *user);
+
+/* To be called when whether, or with what, it may log in has changed; acl_user_take does it. */
+void acl_user_renew(struct acl_user *user);
 
 /* Applies one rule; a selector is one rule, from ( to ). After an error the user may be partly
  * changed: the caller works on a copy. */

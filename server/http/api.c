@@ -3,10 +3,13 @@
 #include "server/http/api_command.h"
 #include "server/http/api_errors.h"
 #include "server/http/api_guard.h"
+#include "server/http/api_login.h"
 #include "server/http/api_session.h"
 #include "server/http/http.h"
 #include "server/http/http_reply.h"
 #include "server/http/openapi.h"
+#include "server/http/web_login.h"
+#include "server/http/web_sessions.h"
 #include "server/net/connection.h"
 
 #include <event2/buffer.h>
@@ -15,8 +18,6 @@
 #include <string.h>
 
 #define JSON_TYPE "application/json"
-
-enum { LINE_MOST = 4096, USER_MOST = 8192 /* as long as a head */ };
 
 enum api_stage {
     API_IDLE,
@@ -30,7 +31,9 @@ struct api {
     struct server *server;
     struct http_connection *connection;
     struct api_session *session;
-    char *login; /* the Authorization of the session; NULL: none was given */
+    char *login;             /* the Authorization of the session; NULL: none was given */
+    uint64_t web_number;     /* of the dashboard's login whose session it is; 0: it is not */
+    struct web_session *web; /* of the request; NULL: it has none. Until it is logged in */
     bool is_logged_in;
     enum api_stage stage;
     const struct route *route;
@@ -67,6 +70,7 @@ static void drop_session(struct api *api)
     api->is_logged_in = false;
     free(api->login);
     api->login = NULL;
+    api->web_number = 0;
 }
 
 /* What belongs to one request. */
@@ -173,16 +177,6 @@ static void finish(struct api *api)
     }
 }
 
-/* The line of an error that is the whole reply. NULL: it is not there. */
-static char *read_error(struct evbuffer *replies)
-{
-    char kind;
-
-    if (evbuffer_copyout(replies, &kind, 1) != 1 || kind != '-')
-        return NULL;
-    return evbuffer_readln(replies, NULL, EVBUFFER_EOL_CRLF);
-}
-
 static void reply_error(struct api *api, const char *line, bool at_login)
 {
     refuse(api, api_status_of(line + 1, strlen(line + 1), at_login), line + 1);
@@ -209,7 +203,7 @@ static void pass_reply(struct api *api)
     enum reply_step step = REPLY_AGAIN;
     char *line;
 
-    if (!api->reply.has_begun && (line = read_error(replies)) != NULL) {
+    if (!api->reply.has_begun && (line = api_login_error(replies)) != NULL) {
         reply_error(api, line, false);
         free(line);
         return;
@@ -343,11 +337,7 @@ static void begin_body(struct api *api)
 {
     struct http_connection *connection = api->connection;
 
-    if (connection->head.expects && connection->body_left > 0 &&
-        evbuffer_get_length(http_connection_input(connection)) == 0)
-        evbuffer_add_printf(http_connection_output(connection),
-                            "HTTP/1.1 100 Continue\r\n\r\n");
-    http_connection_expect(connection);
+    http_connection_continue(connection);
     api->taken = 0;
     api->stage = api->is_raw ? API_PASSES_RAW : API_TAKES_JSON;
     buffer_init(&api->body, API_JSON_MAX);
@@ -357,74 +347,16 @@ static void begin_body(struct api *api)
 
 /* ---- the login */
 
-/* Reads "Basic dXNlcjpwYXNzd29yZA==". text: USER_MOST bytes. *ret_password: where it begins. */
-static bool read_login(struct http_part login, char *text, size_t *ret_size,
-                       size_t *ret_password)
-{
-    struct http_part coded = {login.data + 6, login.size - 6};
-    const char *colon;
-
-    if (login.size < 6 || strncasecmp(login.data, "Basic ", 6) != 0 || coded.size > USER_MOST ||
-        !http_read_base64(coded, text, ret_size))
-        return false;
-    colon = memchr(text, ':', *ret_size);
-    if (colon != NULL)
-        *ret_password = (size_t)(colon - text) + 1;
-    return colon != NULL;
-}
-
-/* False: it is no login. */
-static bool write_hello(struct api *api, struct http_part login)
-{
-    struct evbuffer *requests = api_session_requests(api->session);
-    char text[USER_MOST];
-    size_t size = 0, password = 0;
-
-    if (login.data == NULL) {
-        evbuffer_add_printf(requests, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n");
-        return true;
-    }
-    if (!read_login(login, text, &size, &password))
-        return false;
-    evbuffer_add_printf(requests, "*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$%zu\r\n",
-                        password == 1 ? 7 : password - 1);
-    evbuffer_add(requests, password == 1 ? "default" : text, password == 1 ? 7 : password - 1);
-    evbuffer_add_printf(requests, "\r\n$%zu\r\n", size - password);
-    evbuffer_add(requests, text + password, size - password);
-    evbuffer_add(requests, "\r\n", 2);
-    explicit_bzero(text, sizeof(text));
-    return true;
-}
-
-/* Reads over the reply of HELLO. */
-static enum reply_step skip_hello(struct evbuffer *replies)
-{
-    static const struct reply_shape shape = {.wrap = NULL};
-    size_t size = evbuffer_get_length(replies), used, wanted;
-    const char *bytes = (const char *)evbuffer_pullup(replies, -1);
-    struct api_reply reply;
-    struct buffer out;
-    enum reply_step step;
-
-    api_reply_init(&reply, &shape);
-    buffer_init(&out, LINE_MOST);
-    step = api_reply_run(&reply, bytes, size, &out, &used, &wanted);
-    buffer_release(&out);
-    if (step == REPLY_DONE)
-        evbuffer_drain(replies, used);
-    return step;
-}
-
 static void end_login(struct api *api)
 {
     struct evbuffer *replies = api_session_replies(api->session);
-    char *line = read_error(replies);
+    char *line = api_login_error(replies);
 
     if (line != NULL) {
         drop_session(api);
         reply_error(api, line, true);
         free(line);
-    } else if (skip_hello(replies) == REPLY_DONE) {
+    } else if (api_login_skip(replies)) {
         api->is_logged_in = true;
         begin_body(api);
     } else if (api_session_has_ended(api->session)) {
@@ -466,13 +398,56 @@ static bool has_login(const struct api *api, struct http_part login)
     return strlen(api->login) == login.size && memcmp(api->login, login.data, login.size) == 0;
 }
 
-/* Two logins of one client are two sessions. */
-static void begin_session(struct api *api)
+/* Is the session that of the same login? */
+static bool is_right_session(const struct api *api)
+{
+    if (api->session == NULL || !api->is_logged_in || api_session_has_ended(api->session))
+        return false;
+    return api->web != NULL
+               ? api->web_number == api->web->number
+               : api->web_number == 0 && has_login(api, api->connection->head.authorization);
+}
+
+/* The user of a cookie needs no password again. */
+static void enter(struct api *api)
+{
+    if (api_session_id(api->session) == 0) {
+        drop_session(api);
+        refuse(api, 503, "ERR max number of clients reached");
+        return;
+    }
+    api->web_number = api->web->number;
+    api->is_logged_in = true;
+    begin_body(api);
+}
+
+static void log_in(struct api *api)
 {
     struct http_part login = api->connection->head.authorization;
 
-    if (api->session != NULL && api->is_logged_in && has_login(api, login) &&
-        !api_session_has_ended(api->session)) {
+    if (login.data != NULL && (api->login = strndup(login.data, login.size)) == NULL) {
+        drop_session(api);
+        refuse(api, 503, "ERR out of memory");
+        return;
+    }
+    if (login.data == NULL) {
+        api_login_write(api_session_requests(api->session));
+    } else if (!api_login_write_basic(api_session_requests(api->session), login)) {
+        drop_session(api);
+        refuse(api, 401, "NOAUTH the login must be Basic user:password");
+        return;
+    }
+    api->stage = API_LOGS_IN;
+    http_connection_expect(api->connection);
+}
+
+/* Two logins of one client are two sessions. */
+static void begin_session(struct api *api)
+{
+    struct acl_user *user =
+        api->web == NULL ? NULL : web_session_user(api->web, api->server->acl);
+
+    if (is_right_session(api)) {
         begin_body(api);
         return;
     }
@@ -481,28 +456,41 @@ static void begin_session(struct api *api)
         refuse(api, 503, "ERR too many HTTP sessions");
         return;
     }
-    api->session = api_session_open(api->connection, on_session, api);
-    if (login.data != NULL)
-        api->login = strndup(login.data, login.size);
-    if (api->session == NULL || (login.data != NULL && api->login == NULL)) {
-        drop_session(api);
+    api->session = api_session_open(api->connection, user, on_session, api);
+    if (api->session == NULL)
         refuse(api, 503, "ERR no memory or descriptor for a session");
-    } else if (!write_hello(api, login)) {
-        drop_session(api);
-        refuse(api, 401, "NOAUTH the login must be Basic user:password");
-    } else {
-        api->stage = API_LOGS_IN;
-        http_connection_expect(api->connection);
-    }
+    else if (api->web != NULL)
+        enter(api);
+    else
+        log_in(api);
 }
 
 /* ---- a request */
+
+/* The cookie of the dashboard, where it has one. A login needs no second secret: it ends the
+ * session of before, and whoever does not know the password gets no other one. */
+static int check_cookie(struct api *api, const char **ret_why)
+{
+    const struct http_head *head = &api->connection->head;
+    bool is_login = web_login_has_path(head->path);
+
+    api->web = web_login_find(api->connection);
+    *ret_why = "NOAUTH the session has ended: log in again";
+    if (api->web == NULL && web_login_is_tried(api->connection) && !is_login)
+        return 401;
+    *ret_why = "NOCSRF the X-CSRF-Token is not that of the session";
+    return api->web == NULL || head->method == HTTP_GET || web_login_is_entered(head) ||
+                   web_session_has_csrf(api->web, head->csrf_token)
+               ? 0
+               : 403;
+}
 
 /* Before anybody logs in. 0: good. */
 static int check(struct api *api, const char **ret_why)
 {
     const struct http_head *head = &api->connection->head;
     const struct config *config = &api->server->config;
+    bool is_login = api->server->dashboard != NULL && web_login_has_path(head->path);
     int status = api_check_host(head, config->http_hosts, ret_why);
 
     if (status == 0)
@@ -512,8 +500,13 @@ static int check(struct api *api, const char **ret_why)
     *ret_why = "ERR the server is about to stop";
     if (api->server->stopping)
         return 503;
+    status = check_cookie(api, ret_why);
+    if (status != 0 || api->web != NULL || is_login)
+        return status;
+    if (config->http_api != HTTP_API_NO)
+        return 0;
     *ret_why = "ERR the API is off: see http-api";
-    return config->http_api == HTTP_API_NO ? 403 : 0;
+    return api->server->dashboard != NULL && http_is_of_page(head) ? 401 : 403;
 }
 
 static int check_route(struct api *api, const char **ret_why)
@@ -590,6 +583,10 @@ static void find_and_begin(struct api *api)
     char methods[64];
     bool is_bad;
 
+    if (api->server->dashboard != NULL && web_login_has_path(head->path)) {
+        web_login_serve(api->connection, api->web);
+        return;
+    }
     if (head->path.size == strlen(OPENAPI_PATH) &&
         memcmp(head->path.data, OPENAPI_PATH, head->path.size) == 0 &&
         head->method == HTTP_GET) {
@@ -632,6 +629,8 @@ void api_serve(struct http_connection *connection)
     connection->keeps = connection->head.keeps;
     http_connection_served_by(connection, &hooks, api);
     status = check(api, &why);
+    if (status == 401)
+        drop_session(api);
     if (status != 0)
         refuse(api, status, why);
     else

@@ -13,6 +13,7 @@
 struct api_session {
     struct server *server;
     struct bufferevent *socket;
+    uint64_t id;
     bool has_ended;
     void (*on_event)(void *arg);
     void *arg;
@@ -31,6 +32,11 @@ struct evbuffer *api_session_requests(struct api_session *session)
 bool api_session_has_ended(const struct api_session *session)
 {
     return session->has_ended;
+}
+
+uint64_t api_session_id(const struct api_session *session)
+{
+    return session->id;
 }
 
 static void tell(struct api_session *session)
@@ -69,19 +75,25 @@ static bool use_socket(struct api_session *session, int fd)
     return bufferevent_enable(session->socket, EV_READ | EV_WRITE) == 0;
 }
 
-static void accept_other_end(const struct http_connection *connection, int fd)
+/* Returns the id of the session; 0: it is turned away. */
+static uint64_t accept_other_end(const struct http_connection *connection, int fd,
+                                 struct acl_user *user)
 {
+    struct server *server = connection->server;
+    uint64_t before = server->next_session;
     struct accepted accepted = {
-        .fd = fd, .is_unix = true, .is_inside = true, .peer_fd = connection->fd};
+        .fd = fd, .is_unix = true, .is_inside = true, .peer_fd = connection->fd, .user = user};
 
     snprintf(accepted.address, sizeof(accepted.address), "%s", connection->address);
     snprintf(accepted.local_address, sizeof(accepted.local_address), "%s",
              connection->local_address);
-    connection_accept(connection->server, &accepted);
+    connection_accept(server, &accepted);
+    return server->next_session == before ? 0 : server->next_session;
 }
 
 struct api_session *api_session_open(const struct http_connection *connection,
-                                     void (*on_event)(void *arg), void *arg)
+                                     struct acl_user *user, void (*on_event)(void *arg),
+                                     void *arg)
 {
     struct api_session *session = calloc(1, sizeof(*session));
     int ends[2];
@@ -94,7 +106,7 @@ struct api_session *api_session_open(const struct http_connection *connection,
         free(session);
         return NULL;
     }
-    accept_other_end(connection, ends[1]);
+    session->id = accept_other_end(connection, ends[1], user);
     if (use_socket(session, ends[0]))
         return session;
     api_session_close(session);

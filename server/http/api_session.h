@@ -14,15 +14,19 @@ enum {
 
 struct api_session;
 
-/* on_event: there are more bytes of replies, room for more of a request, or the session has
+/* user: as whom it is logged in already, and speaks RESP3; NULL: it is to log in. on_event:
+ * there are more bytes of replies, room for more of a request, or the session has
  * ended. NULL: no memory or descriptor. */
 struct api_session *api_session_open(const struct http_connection *connection,
-                                     void (*on_event)(void *arg), void *arg);
+                                     struct acl_user *user, void (*on_event)(void *arg),
+                                     void *arg);
 /* The server ends what the session waits for. NULL is allowed. */
 void api_session_close(struct api_session *session);
 
 struct evbuffer *api_session_replies(struct api_session *session);
 struct evbuffer *api_session_requests(struct api_session *session);
+/* Of the server's end; 0: the server has turned it away, and says so in the replies. */
+uint64_t api_session_id(const struct api_session *session);
 /* The server has closed it; replies of before may be there. */
 bool api_session_has_ended(const struct api_session *session);
 

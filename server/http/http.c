@@ -1,9 +1,11 @@
 #include "server/http/http.h"
 
 #include "server/http/api.h"
+#include "server/http/dashboard.h"
 #include "server/http/health.h"
 #include "server/http/http_connection.h"
 #include "server/http/http_reply.h"
+#include "server/http/page.h"
 #include "server/http/scrape.h"
 #include "server/net/listener.h"
 #include "server/process/handover.h"
@@ -50,20 +52,29 @@ static void serve(struct http_connection *connection)
 {
     enum http_method method = connection->head.method;
     http_handler handler = find_handler(connection->head.path);
+    bool is_page =
+        connection->server->dashboard != NULL && page_has_path(connection->head.path);
 
     if (api_has_path(connection->head.path))
         api_serve(connection);
     else if (connection->head.length > 0)
         http_reply_error(connection, 413, NULL);
-    else if (handler == NULL)
+    else if (handler == NULL && !is_page)
         http_reply_text(connection, 404, "There is /metrics, /healthz, /readyz and /v1.\n");
     else if (method != HTTP_GET && method != HTTP_HEAD)
         http_reply_text(connection, 405, "Only GET and HEAD are served.\n");
+    else if (is_page)
+        page_serve(connection);
     else
         handler(connection->server, connection);
 }
 
 /* ---- connections */
+
+bool http_has_sessions(const struct config *config)
+{
+    return config->http_port != 0 && (config->http_api != HTTP_API_NO || config->dashboard);
+}
 
 static void end(struct http_connection *connection)
 {
@@ -77,7 +88,7 @@ static const struct http_owner owner = {serve, end};
 static void make_room(struct http *http)
 {
     size_t most =
-        http->server->config.http_api == HTTP_API_NO ? HTTP_CONNECTIONS_MAX : HTTP_FRESH_MAX;
+        http_has_sessions(&http->server->config) ? HTTP_FRESH_MAX : HTTP_CONNECTIONS_MAX;
     struct http_connection *connection, *oldest = NULL;
     size_t count = 0;
 
@@ -232,6 +243,8 @@ bool http_open(struct server *server)
 {
     struct event_base *base = server->base;
 
+    if (server->config.http_port == 0 && server->config.dashboard)
+        log_write(LOG_WARNING, "dashboard has no effect without http-port");
     if (server->config.http_port == 0)
         return true;
     server->http = calloc(1, sizeof(*server->http));
@@ -241,7 +254,7 @@ bool http_open(struct server *server)
     server->http->watch = event_new(base, -1, EV_PERSIST, on_watch, server->http);
     server->http->again = evtimer_new(base, on_pause_over, server->http);
     return server->http->watch != NULL && server->http->again != NULL &&
-           listen_on_all(server->http);
+           listen_on_all(server->http) && dashboard_follow(server);
 }
 
 uint64_t http_owed(const struct server *server, bool unread)
@@ -276,6 +289,7 @@ void http_close(struct server *server)
         return;
     while (http->connections != NULL)
         end(http->connections);
+    dashboard_close(server);
     for (size_t i = 0; i < http->listener_count; i++) {
         evconnlistener_free(http->listeners[i]);
         free(http->hosts[i]);

@@ -8,7 +8,7 @@
 
 enum {
     HTTP_CONNECTIONS_MAX = 16, /* without a session; with one more, the oldest is cut off */
-    HTTP_FRESH_MAX = 256,      /* the same when the API is on */
+    HTTP_FRESH_MAX = 256,      /* the same when clients log in there */
     HTTP_SESSIONS_MAX = 1000,  /* connections with a session of the API */
     HTTP_HEADERS_MAX = 8192,   /* bytes of a request's head */
     HTTP_HEAD_MS = 10000,      /* so long a head may take to come, */
@@ -20,6 +20,8 @@ enum {
 
 /* Listens when http-port is set. False: the log says why. */
 bool http_open(struct server *server);
+/* Do requests of clients log in there, to the API or the dashboard? */
+bool http_has_sessions(const struct config *config);
 /* One more session of the API: when there are HTTP_SESSIONS_MAX, one that is idle goes. False:
  * none is. */
 bool http_make_room_for_session(struct server *server);

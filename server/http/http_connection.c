@@ -55,6 +55,15 @@ void http_connection_expect(struct http_connection *connection)
     connection->deadline = now_ms(connection) + HTTP_SEND_MS;
 }
 
+void http_connection_continue(struct http_connection *connection)
+{
+    if (connection->head.expects && connection->body_left > 0 &&
+        evbuffer_get_length(http_connection_input(connection)) == 0)
+        evbuffer_add_printf(http_connection_output(connection),
+                            "HTTP/1.1 100 Continue\r\n\r\n");
+    http_connection_expect(connection);
+}
+
 bool http_connection_is_late(const struct http_connection *connection)
 {
     return connection->deadline != 0 && now_ms(connection) >= connection->deadline;

@@ -81,6 +81,8 @@ struct evbuffer *http_connection_output(struct http_connection *connection);
 bool http_connection_has_room(const struct http_connection *connection);
 /* Is a reply yet to be sent, of the last request or of one before more of them? */
 bool http_connection_sends(const struct http_connection *connection);
+/* A peer that waits to be told so may send its body now. */
+void http_connection_continue(struct http_connection *connection);
 /* The peer has so long for the next part. */
 void http_connection_expect(struct http_connection *connection);
 /* The reply is written: the connection reads the next request, or ends when it is sent. */

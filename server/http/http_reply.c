@@ -19,11 +19,14 @@ static const struct {
 } statuses[] = {
     {200, "OK", ""},
     {201, "Created", ""},
+    {303, "See Other", ""},
+    {304, "Not Modified", ""},
     {400, "Bad Request", "ERR this is no request of HTTP/1.1"},
     {401, "Unauthorized", "NOAUTH a login is needed"},
     {403, "Forbidden", "NOPERM this is not allowed"},
     {404, "Not Found", "ERR there is no such path"},
     {405, "Method Not Allowed", "ERR the path has no such method"},
+    {406, "Not Acceptable", "ERR this is only there compressed"},
     {408, "Request Timeout", "ERR the request took too long"},
     {409, "Conflict", "ERR conflict"},
     {411, "Length Required", "ERR the body needs a Content-Length"},
@@ -59,11 +62,16 @@ static void add_date(struct evbuffer *out, const struct server *server)
         evbuffer_add(out, text, strlen(text));
 }
 
+bool http_is_of_page(const struct http_head *head)
+{
+    return head->cookie.data != NULL || http_part_is(head->fetch_site, "same-origin");
+}
+
 static void add_special(struct http_connection *connection, int status, const char *allow)
 {
     struct evbuffer *out = http_connection_output(connection);
 
-    if (status == 401)
+    if (status == 401 && !http_is_of_page(&connection->head))
         evbuffer_add_printf(out, "WWW-Authenticate: Basic realm=\"dueq\", "
                                  "charset=\"UTF-8\"\r\n");
     if (status == 405 && allow != NULL)
@@ -89,8 +97,9 @@ void http_reply_head(struct http_connection *connection, const struct http_reply
         evbuffer_add_printf(out, "Connection: close\r\n");
     add_date(out, connection->server);
     add_special(connection, head->status, head->allow);
-    evbuffer_add_printf(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                             "\r\n");
+    evbuffer_add_printf(out, "Cache-Control: %s\r\nX-Content-Type-Options: nosniff\r\n%s\r\n",
+                        head->cache == NULL ? "no-store" : head->cache,
+                        head->fields == NULL ? "" : head->fields);
 }
 
 /* ---- whole replies */
@@ -119,21 +128,25 @@ static void lend(struct evbuffer *out, struct buffer *body)
         release_body(NULL, 0, kept);
 }
 
-static void reply(struct http_connection *connection, int status, const char *type,
-                  const char *allow, struct buffer *body)
+void http_reply_whole(struct http_connection *connection, struct http_reply_head *head,
+                      struct buffer *body)
 {
-    struct http_reply_head head = {.status = status,
-                                   .type = type,
-                                   .allow = allow,
-                                   .has_size = true,
-                                   .size = buffer_size(body)};
-
-    http_reply_head(connection, &head);
+    head->has_size = true;
+    head->size = buffer_size(body);
+    http_reply_head(connection, head);
     if (connection->head.method == HTTP_HEAD)
         buffer_release(body);
     else
         lend(http_connection_output(connection), body);
     http_connection_done(connection);
+}
+
+static void reply(struct http_connection *connection, int status, const char *type,
+                  const char *allow, struct buffer *body)
+{
+    struct http_reply_head head = {.status = status, .type = type, .allow = allow};
+
+    http_reply_whole(connection, &head, body);
 }
 
 void http_reply(struct http_connection *connection, int status, const char *type,

@@ -15,6 +15,8 @@ struct http_reply_head {
     int status;
     const char *type;          /* NULL: plain text */
     const char *allow;         /* with 405: the methods that there are */
+    const char *cache;         /* Cache-Control; NULL: no-store */
+    const char *fields;        /* more of them, each with CRLF; NULL: none */
     bool has_size, is_chunked; /* neither: the end of the connection ends the body */
     uint64_t size;
 };
@@ -22,6 +24,9 @@ struct http_reply_head {
 /* Writes the head only. */
 void http_reply_head(struct http_connection *connection, const struct http_reply_head *head);
 
+/* The same and the body, of which a HEAD gets the size only. The head says has_size. */
+void http_reply_whole(struct http_connection *connection, struct http_reply_head *head,
+                      struct buffer *body);
 /* The whole reply, without the body when the request is a HEAD. type: NULL for plain text.
  * Takes the content of `body` over, which is released. */
 void http_reply(struct http_connection *connection, int status, const char *type,
@@ -31,6 +36,9 @@ void http_reply_text(struct http_connection *connection, int status, const char 
 void http_reply_error(struct http_connection *connection, int status, const char *error);
 void http_reply_refusal(struct http_connection *connection, int status, const char *error,
                         const char *allow);
+
+/* Does the server's own page ask? Then nothing makes the browser itself ask for a password. */
+bool http_is_of_page(const struct http_head *head);
 
 /* Does the Accept header prefer OpenMetrics to the older format? accept: NULL: no. */
 bool http_wants_open_metrics(const char *accept);

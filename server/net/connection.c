@@ -538,6 +538,12 @@ static void init_session(struct connection *connection, const struct accepted *a
              accepted->local_address);
     session_log_out(server, session);
     session->protocol = 2;
+    if (accepted->user != NULL) {
+        session->user = accepted->user;
+        session->credentials = accepted->user->credentials;
+        session->authenticated = true;
+        session->protocol = 3;
+    }
     session->created = session->active = server->clock.last.monotonic;
     server_add_session(server, session);
 }

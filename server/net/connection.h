@@ -101,6 +101,7 @@ struct accepted {
      * open for as long as that end is. */
     bool is_inside;
     int peer_fd;
+    struct acl_user *user; /* as whom it is logged in, and speaks RESP3; NULL: as all others */
     char address[64], local_address[64];
 };
 

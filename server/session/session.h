@@ -39,9 +39,10 @@ struct session {
     char *library_version;
     struct acl_user *user; /* of server->acl; before login the default one */
     bool authenticated;
-    bool is_late;     /* it came when the server was about to stop: most commands wait */
-    bool awaits_stop; /* it has sent SHUTDOWN, and runs nothing more */
-    int protocol;     /* 2 or 3 */
+    uint64_t credentials; /* of the user, when it logged in; 0: it has not */
+    bool is_late;         /* it came when the server was about to stop: most commands wait */
+    bool awaits_stop;     /* it has sent SHUTDOWN, and runs nothing more */
+    int protocol;         /* 2 or 3 */
     unsigned database;
     int64_t created; /* monotonic ms */
     int64_t active;  /* monotonic ms of the last request */

@@ -89,6 +89,7 @@ static enum outcome let_in(struct context *context, struct acl_user *user, bool 
     login_failures_give_back(&context->server->acl->failures, context->session->address,
                              context->server->config.auth_delay);
     context->session->user = user;
+    context->session->credentials = user->credentials;
     context->session->authenticated = true;
     *ret_in = true;
     return OUTCOME_DONE;

@@ -141,6 +141,41 @@ static void hosts_and_types_are_found(void **state)
     assert_false(http_type_is((struct http_part){NULL, 0}, "application/json"));
 }
 
+static void encodings_are_taken_or_not(void **state)
+{
+    static const struct {
+        const char *list;
+        bool takes;
+    } cases[] = {{"gzip", true},
+                 {"br, GZIP;q=0.5", true},
+                 {"gzip;q=0", false},
+                 {"gzip; q=0.000", false},
+                 {"*", true},
+                 {"*;q=0", false},
+                 {"gzip;q=0, *", false},
+                 {"br", false},
+                 {"identity", false},
+                 {"", false},
+                 {",;,=", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(http_takes_encoding(part(cases[i].list), "gzip"), cases[i].takes);
+    assert_true(http_takes_encoding((struct http_part){NULL, 0}, "gzip"));
+}
+
+static void cookies_are_found(void **state)
+{
+    (void)state;
+    assert_part(http_cookie(part("a=1; b=2;c=3"), "b"), "2");
+    assert_part(http_cookie(part("a=1; b=2;c=3"), "c"), "3");
+    assert_part(http_cookie(part("b=x=y"), "b"), "x=y");
+    assert_part(http_cookie(part("b="), "b"), "");
+    assert_null(http_cookie(part("a=b=2; ab=1; B=1"), "b").data);
+    assert_null(http_cookie(part(";;="), "b").data);
+    assert_null(http_cookie((struct http_part){NULL, 0}, "b").data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_head_has_its_parts),
@@ -148,7 +183,9 @@ int main(void)
                                        cmocka_unit_test(odd_heads_are_refused),
                                        cmocka_unit_test(escapes_are_undone),
                                        cmocka_unit_test(base64_is_read),
-                                       cmocka_unit_test(hosts_and_types_are_found)};
+                                       cmocka_unit_test(hosts_and_types_are_found),
+                                       cmocka_unit_test(encodings_are_taken_or_not),
+                                       cmocka_unit_test(cookies_are_found)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
