@@ -194,21 +194,45 @@ static void resume_held(struct server *server)
     }
 }
 
+static void resume(struct server *server, struct connection *connection)
+{
+    DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
+    connection->is_resumed = false;
+    connection_go_on(connection);
+}
+
+/* The first whose next request is not held back; NULL. */
+static struct connection *first_free(const struct server *server)
+{
+    struct connection *connection;
+
+    DL_FOREACH2(server->resumed, connection, resumed_next)
+        if (connection->hold == HOLD_NONE)
+            return connection;
+    return NULL;
+}
+
 /* Runs requests of connections that have read more than they could run; each connection once,
- * and not all of them when it takes long. */
+ * and not all of them when it takes long. Those that were held come first, in each turn again
+ * as long as a value is being checked, and may be thousands: one of the others runs
+ * nevertheless. */
 static void resume_some(struct server *server)
 {
-    struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev;
+    struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev,
+                      *connection;
+    bool all_held = true;
 
-    while (server->resumed != NULL) {
-        struct connection *connection = server->resumed;
-
-        DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
-        connection->is_resumed = false;
-        connection_go_on(connection);
-        if (connection == last || server_part_is_long(server))
+    while ((connection = server->resumed) != NULL) {
+        all_held = all_held && connection->hold != HOLD_NONE;
+        resume(server, connection);
+        if (connection == last)
+            return;
+        if (server_part_is_long(server))
             break;
     }
+    connection = all_held ? first_free(server) : NULL;
+    if (connection != NULL)
+        resume(server, connection);
 }
 
 /* Nothing reaches a socket before its record is durable. So the order is: all work of this
