@@ -128,20 +128,25 @@ static enum dueq_status write_partial(const struct archive_copy *copy, const cha
     return status;
 }
 
-/* Reads the copy, as far as the system lets go of what it keeps in memory from the disk. */
+/* Reads the copy, as far as the system lets go of what it keeps in memory from the disk. The
+ * segment was sound when it was measured: a copy that is not sound is a fault of the disk that
+ * it is on, and another try may have another outcome. */
 static enum dueq_status check(const struct archive_copy *copy, const char *path,
                               uint64_t last_lsn)
 {
     struct segment_scan scan;
     enum dueq_status status = segment_scan_open(&scan, copy->io, path, copy->seed);
 
-    if (status != DUEQ_OK)
+    if (status == DUEQ_OK) {
+        status = segment_scan_to(&scan, last_lsn);
+        if (status == DUEQ_OK && scan.offset != scan.size)
+            status = DUEQ_CORRUPT;
+        segment_scan_close(&scan);
+    }
+    if (status != DUEQ_CORRUPT && status != DUEQ_NOTFOUND)
         return status;
-    status = segment_scan_to(&scan, last_lsn);
-    if (status == DUEQ_OK && scan.offset != scan.size)
-        status = DUEQ_CORRUPT;
-    segment_scan_close(&scan);
-    return status;
+    errno = EIO;
+    return DUEQ_IO;
 }
 
 /* A disk that cannot read what it has is one that has other bytes. */

@@ -30,7 +30,7 @@ static struct {
     char *dir;
     char data[PATH_MAX], archive[PATH_MAX], backup[PATH_MAX], made[PATH_MAX];
     struct dueq_io io;
-    _Atomic(bool) archive_full;
+    _Atomic(bool) archive_full, archive_rots;
     /* in the archive, in backups, and below a directory that is restored */
     _Atomic(int) unsynced, unnamed, early;
     uint64_t read;         /* bytes, from the archive */
@@ -76,9 +76,14 @@ static bool is_watched_file(int fd)
 
 static ssize_t note_write(void *arg, int fd, const struct iovec *parts, int count, off_t offset)
 {
-    if (is_watched_file(fd))
-        atomic_store(&test.unsynced, 1);
-    return io_system.pwritev(arg, fd, parts, count, offset);
+    ssize_t put = io_system.pwritev(arg, fd, parts, count, offset);
+
+    if (!is_watched_file(fd))
+        return put;
+    atomic_store(&test.unsynced, 1);
+    if (atomic_load(&test.archive_rots) && put > 2000)
+        assert_int_equal(pwrite(fd, "rot", 3, offset + 1000), 3);
+    return put;
 }
 
 static ssize_t note_read(void *arg, int fd, void *bytes, size_t size, off_t offset)
@@ -498,6 +503,26 @@ static void a_full_archive_is_said_and_waited_for(void **state)
     assert_int_equal(list_archive(names, NAMES_MOST), 0);
     assert_true(stats().archive.waiting_segments > 0);
     atomic_store(&test.archive_full, false);
+    await_all();
+    assert_int_equal(stats().archive.status, DUEQ_OK);
+    assert_int_equal(stats().archive.gaps, 0);
+}
+
+/* What is wrong with a copy is not wrong with its segment, which waits for a better one. */
+static void an_archive_that_keeps_other_bytes_is_tried_again(void **state)
+{
+    (void)state;
+    atomic_store(&test.archive_rots, true);
+    put(test.kv, 200, 1);
+    for (unsigned turn = 0; stats().archive.failures == 0; turn++) {
+        assert_true(turn < TURNS_MOST);
+        usleep(1000);
+    }
+    assert_int_equal(stats().archive.status, DUEQ_IO);
+    assert_int_equal(stats().archive.error, EIO);
+    assert_int_equal(list_archive(names, NAMES_MOST), 0);
+    assert_true(stats().archive.waiting_segments > 0);
+    atomic_store(&test.archive_rots, false);
     await_all();
     assert_int_equal(stats().archive.status, DUEQ_OK);
     assert_int_equal(stats().archive.gaps, 0);
@@ -1141,6 +1166,7 @@ int main(void)
         TEST(a_store_comes_back_at_any_time),
         TEST(nothing_is_lost_while_the_archive_is_away),
         TEST(a_full_archive_is_said_and_waited_for),
+        TEST(an_archive_that_keeps_other_bytes_is_tried_again),
         TEST(what_waits_for_too_long_is_given_up),
         TEST(segments_that_end_early_are_freed),
         TEST(the_limit_counts_files_not_records),
