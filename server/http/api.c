@@ -10,6 +10,7 @@
 #include "server/http/openapi.h"
 #include "server/http/web_login.h"
 #include "server/http/web_sessions.h"
+#include "server/http/web_view.h"
 #include "server/net/connection.h"
 
 #include <event2/buffer.h>
@@ -505,8 +506,12 @@ static int check(struct api *api, const char **ret_why)
         return status;
     if (config->http_api != HTTP_API_NO)
         return 0;
+    if (api->server->dashboard != NULL && http_is_of_page(head)) {
+        *ret_why = "NOAUTH a login is needed: see /v1/session";
+        return 401;
+    }
     *ret_why = "ERR the API is off: see http-api";
-    return api->server->dashboard != NULL && http_is_of_page(head) ? 401 : 403;
+    return 403;
 }
 
 static int check_route(struct api *api, const char **ret_why)
@@ -585,6 +590,10 @@ static void find_and_begin(struct api *api)
 
     if (api->server->dashboard != NULL && web_login_has_path(head->path)) {
         web_login_serve(api->connection, api->web);
+        return;
+    }
+    if (api->server->dashboard != NULL && web_view_has_path(head->path)) {
+        web_view_serve(api->connection, api->web);
         return;
     }
     if (head->path.size == strlen(OPENAPI_PATH) &&

@@ -1,5 +1,8 @@
 #include "server/http/dashboard.h"
 
+#include "server/http/live.h"
+#include "server/http/overview.h"
+
 #include <stdlib.h>
 
 bool dashboard_follow(struct server *server)
@@ -17,6 +20,8 @@ void dashboard_close(struct server *server)
 {
     if (server->dashboard == NULL)
         return;
+    live_free(server->dashboard->live, "off");
+    overview_free(server->dashboard->overview);
     web_sessions_release(&server->dashboard->sessions);
     free(server->dashboard);
     server->dashboard = NULL;

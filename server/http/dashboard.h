@@ -1,14 +1,22 @@
-/* What the dashboard keeps while the option `dashboard` says yes: the logins of its users. The
+/* What the dashboard keeps while the option `dashboard` says yes: the logins of its users, and
+ * what they have asked for. The
  * page is page.h; what it asks for is the API, to which it logs in by a cookie (web_login.h).
  * Without the option nothing of it is there. */
 #ifndef DUEQ_DASHBOARD_H
 #define DUEQ_DASHBOARD_H
 
+#include "server/http/server_view.h"
 #include "server/http/web_sessions.h"
 #include "server/server.h"
 
+struct overview;
+struct live;
+
 struct dashboard {
     struct web_sessions sessions;
+    struct server_rates rates;
+    struct overview *overview; /* NULL: nobody has asked */
+    struct live *live;         /* the same */
 };
 
 /* To be called when the HTTP port is open, and after each change of the configuration: is

@@ -93,7 +93,7 @@ static void make_room(struct http *http)
     size_t count = 0;
 
     DL_FOREACH(http->connections, connection) {
-        if (api_has_session(connection))
+        if (api_has_session(connection) || connection->is_stream)
             continue;
         oldest = oldest == NULL ? connection : oldest;
         count++;
@@ -264,9 +264,12 @@ uint64_t http_owed(const struct server *server, bool unread)
 
     if (server->http == NULL)
         return 0;
-    DL_FOREACH(server->http->connections, connection)
+    DL_FOREACH(server->http->connections, connection) {
+        if (connection->is_stream)
+            continue;
         owed +=
             connection->stage == HTTP_SERVES || (unread && http_connection_sends(connection));
+    }
     return owed;
 }
 

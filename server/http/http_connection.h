@@ -48,6 +48,7 @@ struct http_connection {
     bool is_advancing;
     bool keeps;          /* after the reply it reads another request */
     bool peer_ended;     /* it sends nothing more */
+    bool is_stream;      /* of the dashboard: the reply has no end, and nobody waits for one */
     bool ends_with_peer; /* the request that is served ends when the peer has ended */
     char *bytes;         /* of the head that is served; NULL: none */
     struct http_head head;

@@ -76,3 +76,17 @@ void web_rights_write(const struct acl_user *user, bool read_only, struct buffer
     write = listing.may_write ? "],\"write\":true}" : "],\"write\":false}";
     buffer_append(out, write, strlen(write));
 }
+
+bool web_rights_allow(const struct acl_user *user, const char *command)
+{
+    return acl_may_run(user, command_of(command));
+}
+
+bool web_rights_allow_topic(const struct acl_user *user, struct dueq_slice topic)
+{
+    const struct argument words[] = {{"q.stats", 7}, {topic.data, topic.size}};
+    const struct request request = {.arguments = words, .count = 2};
+
+    return user->unrestricted ||
+           acl_check(user, command_of("Q.STATS"), &request).reason == ACL_ALLOWED;
+}

@@ -11,4 +11,9 @@
  * O(routes). */
 void web_rights_write(const struct acl_user *user, bool read_only, struct buffer *out);
 
+/* "CLIENT LIST": may the user run it at all? */
+bool web_rights_allow(const struct acl_user *user, const char *command);
+/* May the user see the figures of the topic? O(patterns). */
+bool web_rights_allow_topic(const struct acl_user *user, struct dueq_slice topic);
+
 #endif
