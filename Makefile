@@ -70,6 +70,8 @@ ARGON2        ?= yes
 ifneq ($(ARGON2),no)
 SERVER_LIBS   += -largon2
 endif
+# `make CURL=no`: no libcurl, which `dueq forward` opens for http://.
+CURL          ?= yes
 OFFLINE_LIBS  := -ljansson
 CLIENT_LIBS   := -lhiredis -lcmocka -lm -lssl -lcrypto
 
@@ -88,7 +90,8 @@ PAGE             := $(call sources,$(addprefix server/page/*.,html js css svg pn
 SERVER_OBJECTS   += $(BUILD)/server/page/assets.o
 CLIENT_OBJECTS   := $(call objects,tools/client/*.c)
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
-OFFLINE_OBJECTS  := $(filter-out $(BUILD)/tools/online/online_tls$(if $(filter no,$(TLS)),,_none).o, \
+OFFLINE_OBJECTS  := $(filter-out $(BUILD)/tools/online/online_tls$(if $(filter no,$(TLS)),,_none).o \
+                    $(BUILD)/tools/forward/target_http$(if $(filter no,$(CURL)),,_none).o, \
                     $(call objects,tools/offline/*.c tools/online/*.c tools/move/*.c tools/forward/*.c))
 PROGRAM_OBJECTS  := $(BUILD)/server/main.o $(SERVER_OBJECTS) $(STORAGE_OBJECTS) $(PROTOCOL_OBJECTS) \
                     $(BENCH_OBJECTS) $(CLIENT_OBJECTS) $(OFFLINE_OBJECTS)

@@ -149,6 +149,11 @@ static const struct client_option forward_options[] = {
     {"grace", "DURATION", NULL, CLIENT_OWN, "for what is begun, after SIGTERM (10s)"},
     {"lease", "DURATION", NULL, CLIENT_OWN, "of a claim; it is extended while needed (60s)"},
     {"worker", "NAME", NULL, CLIENT_OWN, "who claims (host and process)"},
+    {"parallel", "N", NULL, CLIENT_OWN, "so many HTTP requests at a time (8)"},
+    {"content-type", "TYPE", NULL, CLIENT_OWN,
+     "of the bodies, for HTTP (application/octet-stream)"},
+    {"header-file", "FILE", NULL, CLIENT_OWN, "more headers for HTTP, one a line"},
+    {"secret-file", "FILE", NULL, CLIENT_OWN, "signs HTTP requests: Dueq-Signature"},
     {"target-password-file", "FILE", NULL, CLIENT_OWN,
      "the target's password is its first line (DUEQ_OTHER_PASSWORD)"},
     {"target-cacert", "FILE", NULL, CLIENT_OWN,
@@ -187,9 +192,9 @@ static const char work_more[] =
     "SIGTERM: what runs is finished, then dueq work ends; a second one gives it back.\n";
 
 static const char forward_more[] =
-    "URL is dueq://HOST[:PORT]/TOPIC, redis://HOST[:PORT][/DB]?list=KEY or ?stream=KEY; with "
-    "TLS\n"
-    "dueqs:// and rediss://. A job is acked when the target has confirmed it: at least once. "
+    "URL is dueq://HOST[:PORT]/TOPIC, redis://HOST[:PORT][/DB]?list=KEY or ?stream=KEY,\n"
+    "http://HOST[:PORT]/PATH; with TLS dueqs://, rediss://, https://. A job is acked when the "
+    "target has confirmed it: at least once. "
     "While\n"
     "the target is away nothing is claimed. SIGTERM: what was begun is finished. With --once "
     "the\n"

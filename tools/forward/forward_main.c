@@ -9,6 +9,7 @@
 enum {
     LEASE_LEAST = 1000,
     DAY_MS = 86400000,
+    PARALLEL_MOST = 100,
     PATIENCE_MS = 10000 /* with the server; more than a claim blocks */
 };
 
@@ -34,7 +35,7 @@ static bool read_prefix(const struct client_call *call, const char **ret_prefix)
 
 static bool read_target(const struct client_call *call, struct target_options *target)
 {
-    int64_t parallel = 1;
+    int64_t parallel;
 
     target->url = read_url(call);
     target->topic = dueq_slice(call->words[0], call->sizes[0]);
@@ -42,9 +43,15 @@ static bool read_target(const struct client_call *call, struct target_options *t
     target->ca = client_option(call, "target-cacert");
     target->cert = client_option(call, "target-cert");
     target->key = client_option(call, "target-key");
+    target->secret_file = client_option(call, "secret-file");
+    target->header_file = client_option(call, "header-file");
+    target->content_type = client_option(call, "content-type");
+    if (target->content_type == NULL)
+        target->content_type = "application/octet-stream";
     target->insecure = client_option(call, "target-insecure") != NULL;
     if (target->url == NULL || !read_prefix(call, &target->prefix) ||
-        !client_duration(call, "timeout", 30000, 100, DAY_MS, &target->timeout_ms))
+        !client_duration(call, "timeout", 30000, 100, DAY_MS, &target->timeout_ms) ||
+        !client_number(call, "parallel", 8, 1, PARALLEL_MOST, &parallel))
         return false;
     target->parallel = (int)parallel;
     return true;
@@ -103,7 +110,8 @@ int client_forward(struct client_call *call)
         return CLIENT_USAGE;
     kind = target_kind_of(options.target.url);
     if (kind == NULL)
-        return client_misused(call->command, "the URL does not begin with dueq:// or redis://");
+        return client_misused(call->command,
+                              "the URL does not begin with dueq://, redis:// or http://");
     target = kind->new (&options.target, why);
     if (target == NULL)
         return client_misused(call->command, "%s: %s", options.target.url, why);

@@ -14,7 +14,8 @@ enum {
     BLOCK_MS = 1000, /* a claim cannot be called back: so long a signal waits */
     TURN_MS = 100,
     NAP_MS = 200, /* between claims that find nothing, while a target works */
-    AWAY_LEAST = 500
+    AWAY_LEAST = 500,
+    TELL_MS = 5000 /* to tell the server what is given back */
 };
 
 enum stop { STOP_NO, STOP_FINISH /* what is begun */, STOP_NOW };
@@ -43,7 +44,7 @@ struct forwarding {
 static void stop_now(struct forwarding *all)
 {
     all->stop = STOP_NOW;
-    all->stop_at = client_monotonic() + all->options->grace_ms; /* to tell the server */
+    all->stop_at = client_monotonic() + TELL_MS;
 }
 
 static void take_signals(struct forwarding *all)
@@ -162,11 +163,21 @@ static bool is_given_back(const struct forwarding *all, const struct forward_job
     return !job->begun && (all->stop != STOP_NO || !all->open || all->target->away);
 }
 
+/* It must not look at jobs any more that are given back. */
+static void leave_at_once(struct forwarding *all)
+{
+    if (all->open)
+        all->target->kind->shut(all->target);
+    all->open = false;
+}
+
 /* From the held ones to those that are to be told, in order. */
 static void sort_out(struct forwarding *all)
 {
     size_t kept = 0;
 
+    if (all->stop == STOP_NOW)
+        leave_at_once(all);
     for (size_t i = 0; i < all->held.count; i++) {
         struct forward_job *job = all->held.jobs[i];
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct target_kind *const kinds[] = {&target_dueq, &target_redis};
+static const struct target_kind *const kinds[] = {&target_dueq, &target_redis, &target_http};
 
 static bool has_word(const char *words, const char *word, size_t size)
 {

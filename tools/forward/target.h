@@ -83,7 +83,7 @@ struct target_kind {
     void (*turn)(struct target *target, int wait_ms);
 };
 
-extern const struct target_kind target_dueq, target_redis;
+extern const struct target_kind target_dueq, target_redis, target_http;
 
 /* The kind for a URL. NULL: there is none. */
 const struct target_kind *target_kind_of(const char *url);

@@ -134,6 +134,45 @@ void redis_server_restart(struct foreign_server *server)
     start_redis_server(server, NULL);
 }
 
+/* The socket stays open here, so its port is nobody else's however slowly Python starts. */
+static int open_hook(struct foreign_server *server)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    static int fd = -1;
+
+    if (server->port != 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 || listen(fd, 100) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+        fail_msg("no socket for the webhook");
+    server->port = ntohs(address.sin_port);
+    return fd;
+}
+
+void webhook_start(struct foreign_server *server, const char *directory,
+                   const char *certificate, const char *key)
+{
+    const char *words[] = {
+        "python3", "tests/support/client/webhook.py", "3", directory, certificate, key, NULL};
+    int fd = open_hook(server);
+    pid_t parent = getpid();
+
+    server->pid = fork();
+    if (server->pid == 0) {
+        if (fd == 3)
+            fcntl(3, F_SETFD, 0);
+        else
+            dup2(fd, 3);
+        become(words, parent);
+    }
+    remember(server->pid);
+}
+
 void beanstalkd_start(struct foreign_server *server)
 {
     const char *words[] = {"beanstalkd", "-l", "127.0.0.1", "-p", NULL, NULL};

@@ -1,6 +1,7 @@
 /* Other people's servers as child processes, on a free port of 127.0.0.1: redis-server and
- * beanstalkd of Debian. An error fails the running test. foreign_server_cleanup kills all of
- * them; the kernel does so, too, when the test program ends. */
+ * beanstalkd of Debian, and an HTTP server in Python. An error fails the running test.
+ * foreign_server_cleanup kills all of them; the kernel does so, too, when the test program
+ * ends. */
 #ifndef DUEQ_FOREIGN_SERVER_H
 #define DUEQ_FOREIGN_SERVER_H
 
@@ -17,6 +18,11 @@ void redis_server_start(struct foreign_server *server, const char *password);
 /* At the port that it had, empty, without a password. */
 void redis_server_restart(struct foreign_server *server);
 void beanstalkd_start(struct foreign_server *server);
+/* webhook.py, which says what it does, at the port that it had, if that is not 0. It takes
+ * connections from now on, also before it runs and after it was killed. certificate, key: NULL:
+ * no TLS. */
+void webhook_start(struct foreign_server *server, const char *directory,
+                   const char *certificate, const char *key);
 /* kill -9. */
 void foreign_server_kill(struct foreign_server *server);
 void foreign_server_cleanup(void);
