@@ -45,9 +45,8 @@ bool http_connection_is_secure(const struct http_connection *connection)
 
 bool http_connection_sends(const struct http_connection *connection)
 {
-    return connection->stage == HTTP_SENDS ||
-           (connection->stage == HTTP_READS &&
-            evbuffer_get_length(http_socket_output(connection->socket)) > 0);
+    return connection->stage != HTTP_SERVES && connection->stage != HTTP_DEAD &&
+           http_socket_has_unsent(connection->socket);
 }
 
 void http_connection_expect(struct http_connection *connection)
@@ -119,23 +118,24 @@ void http_connection_free(struct http_connection *connection)
     free(connection);
 }
 
-/* To close a socket with unread input would take back what the peer has not read. */
 static bool has_unread(const struct http_connection *connection)
 {
     return connection->body_left > 0 || http_socket_has_unread(connection->socket);
 }
 
-/* All is sent. */
+/* All is given to the kernel. To close a socket with unread input, or one to which the peer
+ * sends another request then, would take back what the peer has not got. */
 static void end(struct http_connection *connection)
 {
     struct evbuffer *input = http_connection_input(connection);
+    bool has_unsent = http_socket_has_unsent(connection->socket);
 
-    if (connection->peer_ended || !has_unread(connection)) {
+    if (connection->peer_ended || (!has_unsent && !has_unread(connection))) {
         http_connection_doom(connection);
         return;
     }
     connection->stage = HTTP_ENDS;
-    connection->deadline = now_ms(connection) + HTTP_LINGER_MS;
+    connection->deadline = now_ms(connection) + (has_unsent ? HTTP_SEND_MS : HTTP_LINGER_MS);
     http_socket_end_output(connection->socket);
     evbuffer_drain(input, evbuffer_get_length(input));
 }

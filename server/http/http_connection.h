@@ -80,7 +80,7 @@ struct evbuffer *http_connection_input(struct http_connection *connection);
 void http_connection_took(struct http_connection *connection, size_t size);
 struct evbuffer *http_connection_output(struct http_connection *connection);
 bool http_connection_has_room(const struct http_connection *connection);
-/* Is a reply yet to be sent, of the last request or of one before more of them? */
+/* Is a part of a reply yet to be sent, or to reach the peer's machine? */
 bool http_connection_sends(const struct http_connection *connection);
 /* A peer that waits to be told so may send its body now. */
 void http_connection_continue(struct http_connection *connection);

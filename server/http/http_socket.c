@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -47,6 +48,14 @@ bool http_socket_has_unread(const struct http_socket *socket)
 
     return evbuffer_get_length(socket->input) > 0 ||
            (ioctl(socket->fd, FIONREAD, &unread) == 0 && unread > 0);
+}
+
+bool http_socket_has_unsent(const struct http_socket *socket)
+{
+    int unsent = 0;
+
+    return evbuffer_get_length(socket->output) > 0 ||
+           (ioctl(socket->fd, SIOCOUTQ, &unsent) == 0 && unsent > 0);
 }
 
 size_t http_socket_memory(const struct http_socket *socket)
@@ -279,6 +288,16 @@ struct http_socket *http_socket_new(struct server *server, int fd, bool is_secur
     return socket;
 }
 
+/* Input that nobody has read would turn the close into a reset. */
+static void leave(struct http_socket *socket)
+{
+    static char unread[READ_MOST];
+
+    if (recv(socket->fd, unread, sizeof(unread), MSG_DONTWAIT) > 0)
+        shutdown(socket->fd, SHUT_WR);
+    close(socket->fd);
+}
+
 void http_socket_free(struct http_socket *socket)
 {
     if (socket == NULL)
@@ -294,7 +313,7 @@ void http_socket_free(struct http_socket *socket)
         evbuffer_free(socket->input);
     if (socket->output != NULL)
         evbuffer_free(socket->output);
-    close(socket->fd);
+    leave(socket);
     free(socket);
 }
 

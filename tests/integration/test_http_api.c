@@ -3,10 +3,13 @@
 #include "tests/support/client/client.h"
 #include "tests/support/client/http_client.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,7 +21,10 @@ enum {
     LEAVERS = 30,
     KILLED_AT = 200,
     WAITERS = 20,
-    LARGE = 2 << 20
+    LARGE = 2 << 20,
+    NARROW = 200 * 1000, /* bytes of a body: a string in JSON, and more than a small window */
+    LONG_TEXT = 256 * 1024,
+    PATIENCE = 60 /* times 10 ms in which a server may stop too early */
 };
 
 struct scene {
@@ -120,6 +126,20 @@ static const char *read_text(int fd)
         size += (size_t)got;
     reply[size] = '\0';
     return reply;
+}
+
+static char long_text[LONG_TEXT];
+
+static const char *read_text_of(int fd, size_t most)
+{
+    size_t size = 0;
+    ssize_t got;
+
+    assert_true(most < LONG_TEXT);
+    while (size < most && (got = read(fd, long_text + size, most - size)) > 0)
+        size += (size_t)got;
+    long_text[size] = '\0';
+    return long_text;
 }
 
 /* A claim that waits. */
@@ -694,6 +714,59 @@ static void a_stop_ends_waits_with_a_reply(void **state)
     close(fd);
 }
 
+/* A connection to whose peer little of a reply gets at once. */
+static int reach_narrow(const struct scene *scene)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)scene->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), room = 4096;
+
+    assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void await_bytes(int fd)
+{
+    int bytes = 0;
+
+    while (bytes == 0) {
+        assert_int_equal(ioctl(fd, FIONREAD, &bytes), 0);
+        sleep_ms(1);
+    }
+}
+
+/* The server has given all of a reply to its kernel, and the peer sends its next request: that
+ * would reset a connection that is closed, and what is left of the reply would be lost. */
+static void a_stop_takes_no_reply_back(void **state)
+{
+    static const char next[] = "GET /v1/topics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct scene *scene = *state;
+    const char *text = form("GET", "/topics/mail/jobs/a", "", "");
+    char *body = malloc(NARROW + 1);
+    int fd;
+
+    assert_non_null(body);
+    memset(body, 'x', NARROW);
+    body[NARROW] = '\0';
+    start(scene);
+    expect(scene->client, "\"a\"", "Q.PUSH mail %s ID a", body);
+    fd = reach_narrow(scene);
+    send_whole(fd, text, strlen(text));
+    await_bytes(fd);
+    expect_json(call(scene, "GET", "/topics", ""), "200", "mail");
+    assert_int_equal(kill(scene->server->pid, SIGTERM), 0);
+    for (int i = 0; i < PATIENCE && server_process_alive(scene->server); i++)
+        sleep_ms(10);
+    (void)!send(fd, next, sizeof(next) - 1, MSG_NOSIGNAL);
+    if (strstr(read_text_of(fd, NARROW + 4096), body) == NULL)
+        fail_msg("a part of the reply is lost");
+    close(fd);
+    free(body);
+}
+
 static size_t count_in_log(const struct server_process *server, const char *words)
 {
     char *log = server_process_log(server);
@@ -760,6 +833,7 @@ int main(void)
                                        api_test(a_full_disk_is_507),
                                        api_test(what_was_replied_outlives_a_kill),
                                        api_test(a_stop_ends_waits_with_a_reply),
+                                       api_test(a_stop_takes_no_reply_back),
                                        api_test(an_upgrade_loses_no_request)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
