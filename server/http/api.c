@@ -62,6 +62,16 @@ bool api_has_session(const struct http_connection *connection)
            connection->api->is_logged_in;
 }
 
+void api_account(struct api *api)
+{
+    if (api == NULL || api->session == NULL)
+        return;
+    api_session_account(api->session, sizeof(*api) + api->body.capacity + api->out.capacity +
+                                          api->command.head.capacity +
+                                          api->command.tail.capacity +
+                                          http_connection_memory(api->connection));
+}
+
 /* ---- ends */
 
 static void drop_session(struct api *api)
@@ -254,6 +264,9 @@ static bool build(struct api *api, int64_t raw)
 
     if (api_command_build(api->route, &api->values, api->params, raw, &api->command, &error)) {
         pour(api_session_requests(api->session), &api->command.head);
+        buffer_release(&api->body);
+        json_decref(api->params); /* while the command waits nobody needs it */
+        api->params = NULL;
         return true;
     }
     refuse(api, 400, error.text);
@@ -380,6 +393,7 @@ static void on_session(void *arg)
         fail(api);
     else if (api->stage == API_PASSES_RAW)
         pass_raw(api);
+    api_account(api);
 }
 
 static void on_drained(void *served)

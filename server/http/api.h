@@ -11,6 +11,9 @@ bool api_has_path(struct http_part path);
 void api_serve(struct http_connection *connection);
 /* Does it count as a client, and not as a stranger? */
 bool api_has_session(const struct http_connection *connection);
+/* After a change of what the connection holds: counts it with the memory of the session. NULL
+ * is allowed. */
+void api_account(struct api *api);
 /* NULL is allowed. */
 void api_free(struct api *api);
 

@@ -14,6 +14,7 @@ struct api_session {
     struct server *server;
     struct bufferevent *socket;
     uint64_t id;
+    struct front front;
     bool has_ended;
     void (*on_event)(void *arg);
     void *arg;
@@ -37,6 +38,14 @@ bool api_session_has_ended(const struct api_session *session)
 uint64_t api_session_id(const struct api_session *session)
 {
     return session->id;
+}
+
+void api_session_account(struct api_session *session, size_t bytes)
+{
+    connection_account_front(&session->front,
+                             sizeof(*session) + bytes +
+                                 evbuffer_get_length(api_session_replies(session)) +
+                                 evbuffer_get_length(api_session_requests(session)));
 }
 
 static void tell(struct api_session *session)
@@ -76,13 +85,17 @@ static bool use_socket(struct api_session *session, int fd)
 }
 
 /* Returns the id of the session; 0: it is turned away. */
-static uint64_t accept_other_end(const struct http_connection *connection, int fd,
-                                 struct acl_user *user)
+static uint64_t accept_other_end(const struct http_connection *connection, struct front *front,
+                                 int fd, struct acl_user *user)
 {
     struct server *server = connection->server;
     uint64_t before = server->next_session;
-    struct accepted accepted = {
-        .fd = fd, .is_unix = true, .is_inside = true, .peer_fd = connection->fd, .user = user};
+    struct accepted accepted = {.fd = fd,
+                                .is_unix = true,
+                                .is_inside = true,
+                                .peer_fd = connection->fd,
+                                .front = front,
+                                .user = user};
 
     snprintf(accepted.address, sizeof(accepted.address), "%s", connection->address);
     snprintf(accepted.local_address, sizeof(accepted.local_address), "%s",
@@ -106,7 +119,7 @@ struct api_session *api_session_open(const struct http_connection *connection,
         free(session);
         return NULL;
     }
-    session->id = accept_other_end(connection, ends[1], user);
+    session->id = accept_other_end(connection, &session->front, ends[1], user);
     if (use_socket(session, ends[0]))
         return session;
     api_session_close(session);
@@ -117,6 +130,7 @@ void api_session_close(struct api_session *session)
 {
     if (session == NULL)
         return;
+    connection_leave_front(&session->front);
     if (session->socket != NULL)
         bufferevent_free(session->socket);
     free(session);

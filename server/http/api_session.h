@@ -27,6 +27,9 @@ struct evbuffer *api_session_replies(struct api_session *session);
 struct evbuffer *api_session_requests(struct api_session *session);
 /* Of the server's end; 0: the server has turned it away, and says so in the replies. */
 uint64_t api_session_id(const struct api_session *session);
+/* Counts what its client's side holds, besides these, with the memory of all clients; that may
+ * end it, or others (client_memory.h). */
+void api_session_account(struct api_session *session, size_t bytes);
 /* The server has closed it; replies of before may be there. */
 bool api_session_has_ended(const struct api_session *session);
 

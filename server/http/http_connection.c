@@ -43,6 +43,12 @@ bool http_connection_is_secure(const struct http_connection *connection)
     return http_socket_is_secure(connection->socket);
 }
 
+size_t http_connection_memory(const struct http_connection *connection)
+{
+    return sizeof(*connection) + http_socket_memory(connection->socket) +
+           (connection->bytes == NULL ? 0 : HTTP_HEADERS_MAX);
+}
+
 bool http_connection_sends(const struct http_connection *connection)
 {
     return connection->stage != HTTP_SERVES && connection->stage != HTTP_DEAD &&
@@ -268,10 +274,12 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     server_begin_turn(connection->server);
-    if (connection->stage == HTTP_DEAD)
+    if (connection->stage == HTTP_DEAD) {
         connection->owner->ended(connection);
-    else
-        advance(connection);
+        return;
+    }
+    advance(connection);
+    api_account(connection->api);
 }
 
 static void on_input(void *arg)
@@ -286,6 +294,7 @@ static void on_input(void *arg)
     else if (connection->stage == HTTP_SERVES && connection->body_left > 0 &&
              connection->hooks != NULL && connection->hooks->on_input != NULL)
         connection->hooks->on_input(connection->served);
+    api_account(connection->api);
 }
 
 static void on_sent(void *arg)
@@ -301,6 +310,7 @@ static void on_sent(void *arg)
     } else if (connection->stage == HTTP_READS) {
         advance(connection);
     }
+    api_account(connection->api);
 }
 
 /* A peer may end its side after a request, and yet want the reply. */

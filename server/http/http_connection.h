@@ -71,6 +71,9 @@ void http_connection_doom(struct http_connection *connection);
 /* Is it by TLS? */
 bool http_connection_is_secure(const struct http_connection *connection);
 
+/* Bytes that it holds, without what serves it. */
+size_t http_connection_memory(const struct http_connection *connection);
+
 /* Set by who serves the request, until it has replied. */
 void http_connection_served_by(struct http_connection *connection,
                                const struct http_hooks *hooks, void *served);

@@ -191,6 +191,8 @@ void connection_measure(const struct connection *connection,
         memory.arguments = waiters_request_bytes(session->waiter);
         memory.total += memory.arguments + long_work_bytes(waiters_work_of(session->waiter));
     }
+    if (connection->front != NULL)
+        memory.total += connection->front->bytes;
     *ret_memory = memory;
 }
 
@@ -202,6 +204,22 @@ void connection_account(struct connection *connection)
         return;
     connection_measure(connection, &memory);
     client_memory_note(connection, &memory);
+}
+
+void connection_account_front(struct front *front, size_t bytes)
+{
+    bool changes = front->bytes != bytes;
+
+    front->bytes = bytes;
+    if (changes && front->connection != NULL)
+        connection_account(front->connection);
+}
+
+void connection_leave_front(struct front *front)
+{
+    if (front->connection != NULL)
+        front->connection->front = NULL;
+    front->connection = NULL;
 }
 
 void connection_shrink(struct connection *connection)
@@ -463,6 +481,8 @@ void connection_free(struct connection *connection)
 {
     struct session *session = &connection->session;
 
+    if (connection->front != NULL)
+        connection_leave_front(connection->front);
     connection_hold(connection, HOLD_NONE);
     session_leave(connection->server, session);
     leave_lists(connection);
@@ -675,6 +695,9 @@ void connection_accept(struct server *server, const struct accepted *accepted)
     connection->server = server;
     connection->input_left = SIZE_MAX;
     connection->peer_fd = accepted->peer_fd;
+    connection->front = accepted->front;
+    if (accepted->front != NULL)
+        accepted->front->connection = connection;
     init_session(connection, accepted);
     set_socket_options(accepted->fd, &server->config);
     limits = limits_of(connection);

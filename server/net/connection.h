@@ -44,14 +44,15 @@ struct connection {
     size_t input_left; /* bytes that are still read: SIZE_MAX, or the server is about to stop */
     bool is_handed;    /* its socket is the next program's */
     int peer_fd;       /* of a session that is inside: the socket of its client */
-    bool has_ended;    /* it told the peer so, after the last reply */
-    bool awaits_input; /* `readable` is added to the loop */
-    bool awaits_output; /* `writable` is: the socket was full */
-    bool has_backlog;   /* there may be a request in the reader, or one is held */
-    bool is_heavy;      /* what it sent last was much: it is read after the others */
-    bool reads_later;   /* it is in `resumed` to be read */
-    enum hold hold;     /* why `request`, which is read, does not run yet */
-    bool runs_again;    /* `request` has run without effect: OUTCOME_AGAIN */
+    struct front *front; /* of such a session; NULL: none, or no longer */
+    bool has_ended;      /* it told the peer so, after the last reply */
+    bool awaits_input;   /* `readable` is added to the loop */
+    bool awaits_output;  /* `writable` is: the socket was full */
+    bool has_backlog;    /* there may be a request in the reader, or one is held */
+    bool is_heavy;       /* what it sent last was much: it is read after the others */
+    bool reads_later;    /* it is in `resumed` to be read */
+    enum hold hold;      /* why `request`, which is read, does not run yet */
+    bool runs_again;     /* `request` has run without effect: OUTCOME_AGAIN */
     struct request request;
     /* Monotonic ms: the latest end of its wait for a busy store; 0: it does not wait for it. */
     int64_t busy_until;
@@ -92,6 +93,13 @@ bool connection_may_run(const struct connection *connection);
 
 /* ---- life */
 
+/* What serves the client of a session that is inside, in front of it: its memory counts with
+ * the session's. The front is the caller's; each may end first, and tells the other. */
+struct front {
+    struct connection *connection; /* NULL: there is none, or no longer */
+    size_t bytes;
+};
+
 /* A socket that was accepted. */
 struct accepted {
     int fd;
@@ -102,6 +110,7 @@ struct accepted {
     bool is_inside;
     int peer_fd;
     struct acl_user *user; /* as whom it is logged in, and speaks RESP3; NULL: as all others */
+    struct front *front;   /* NULL: none */
     char address[64], local_address[64];
 };
 
@@ -166,6 +175,10 @@ void connection_measure(const struct connection *connection,
 /* Counts the connection's memory anew, after a change: dooms the largest clients when all of
  * them together hold too much (client_memory.h). */
 void connection_account(struct connection *connection);
+/* The same after a change of what is in front of it. */
+void connection_account_front(struct front *front, size_t bytes);
+/* The front ends. */
+void connection_leave_front(struct front *front);
 
 /* ---- input */
 

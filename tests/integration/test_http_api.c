@@ -22,6 +22,7 @@ enum {
     KILLED_AT = 200,
     WAITERS = 20,
     LARGE = 2 << 20,
+    BEHIND = 60000,      /* bytes behind a request that waits */
     NARROW = 200 * 1000, /* bytes of a body: a string in JSON, and more than a small window */
     LONG_TEXT = 256 * 1024,
     PATIENCE = 60 /* times 10 ms in which a server may stop too early */
@@ -684,6 +685,64 @@ static void a_full_disk_is_507(void **state)
                 "{\"error\":\"FULL ");
 }
 
+/* The number after the word in CLIENT LIST, of the largest client. */
+static long long largest(struct scene *scene, const char *word)
+{
+    char *list = ask_string(scene->client, "CLIENT LIST");
+    long long most = 0;
+
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at++) {
+        long long number = strtoll(at + strlen(word), NULL, 10);
+
+        most = number > most ? number : most;
+    }
+    free(list);
+    return most;
+}
+
+static int wait_with_more_behind(struct scene *scene)
+{
+    int fd = wait_for_job(scene, "mail");
+    char *more = malloc(BEHIND);
+
+    assert_non_null(more);
+    memset(more, 'x', BEHIND);
+    send_whole(fd, more, BEHIND);
+    free(more);
+    return fd;
+}
+
+/* What its client has sent is held before it, and not in it. */
+static void a_session_counts_what_is_in_front_of_it(void **state)
+{
+    struct scene *scene = *state;
+    int fd;
+
+    start(scene);
+    fd = wait_with_more_behind(scene);
+    while (largest(scene, " tot-mem=") < BEHIND)
+        sleep_ms(1);
+    close(fd);
+    while (largest(scene, " tot-mem=") >= BEHIND)
+        sleep_ms(1);
+}
+
+static void sessions_together_hold_no_more_than_clients_may(void **state)
+{
+    struct scene *scene = *state;
+    int fds[WAITERS];
+
+    server_process_option(scene->server, "maxmemory-clients", "1mb");
+    start(scene);
+    for (int i = 0; i < WAITERS; i++)
+        fds[i] = wait_with_more_behind(scene);
+    while (ask_info(scene->client, "stats", "evicted_clients") == 0)
+        sleep_ms(1);
+    for (int i = 0; i < WAITERS; i++)
+        close(fds[i]);
+    expect_json(call(scene, "GET", "/topics", ""), "200", "topics");
+}
+
 /* ---- ends */
 
 static void what_was_replied_outlives_a_kill(void **state)
@@ -812,29 +871,32 @@ static void an_upgrade_loses_no_request(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {api_test(jobs_live_and_die),
-                                       api_test(many_jobs_and_their_changes),
-                                       api_test(jobs_follow_and_are_counted),
-                                       api_test(recurring_jobs_are_kept),
-                                       api_test(a_reader_of_events_waits),
-                                       api_test(any_bytes_are_a_body),
-                                       api_test(logins_are_those_of_the_server),
-                                       api_test(a_connection_may_change_its_login),
-                                       api_test(a_reader_changes_nothing),
-                                       api_test(pages_of_others_are_refused),
-                                       api_test(the_description_is_true),
-                                       api_test(a_claim_waits_for_its_job),
-                                       api_test(a_peer_that_has_left_gets_no_job),
-                                       api_test(a_session_that_is_killed_ends_its_connection),
-                                       api_test(broken_requests_are_told_so),
-                                       api_test(a_huge_body_is_refused),
-                                       api_test(a_connection_gets_all_replies),
-                                       api_test(a_client_may_expect_to_go_on),
-                                       api_test(a_full_disk_is_507),
-                                       api_test(what_was_replied_outlives_a_kill),
-                                       api_test(a_stop_ends_waits_with_a_reply),
-                                       api_test(a_stop_takes_no_reply_back),
-                                       api_test(an_upgrade_loses_no_request)};
+    const struct CMUnitTest tests[] = {
+        api_test(jobs_live_and_die),
+        api_test(many_jobs_and_their_changes),
+        api_test(jobs_follow_and_are_counted),
+        api_test(recurring_jobs_are_kept),
+        api_test(a_reader_of_events_waits),
+        api_test(any_bytes_are_a_body),
+        api_test(logins_are_those_of_the_server),
+        api_test(a_connection_may_change_its_login),
+        api_test(a_reader_changes_nothing),
+        api_test(pages_of_others_are_refused),
+        api_test(the_description_is_true),
+        api_test(a_claim_waits_for_its_job),
+        api_test(a_peer_that_has_left_gets_no_job),
+        api_test(a_session_that_is_killed_ends_its_connection),
+        api_test(broken_requests_are_told_so),
+        api_test(a_huge_body_is_refused),
+        api_test(a_connection_gets_all_replies),
+        api_test(a_client_may_expect_to_go_on),
+        api_test(a_full_disk_is_507),
+        api_test(a_session_counts_what_is_in_front_of_it),
+        api_test(sessions_together_hold_no_more_than_clients_may),
+        api_test(what_was_replied_outlives_a_kill),
+        api_test(a_stop_ends_waits_with_a_reply),
+        api_test(a_stop_takes_no_reply_back),
+        api_test(an_upgrade_loses_no_request)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
