@@ -223,6 +223,32 @@ static void keys_go_into_a_redis(void **state)
     redisFree(other);
 }
 
+/* As the other clients of a server; an option wins. */
+static void the_environment_says_where_the_server_is(void **state)
+{
+    const struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    const char *binary = server_binary(), *up = binary[0] == '/' ? "" : "$OLDPWD/";
+
+    expect(client, "\"a\"", "Q.PUSH mail body ID a");
+    expect(client, "OK", "CONFIG SET requirepass secret");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "cd %s && DUEQ_PORT=%d DUEQ_PASSWORD=secret %s%s export -",
+                               server->directory, server->port, up, binary),
+                     DONE);
+    expect_output("\"body\"");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "cd %s && echo secret >word && DUEQ_PORT=1 DUEQ_PASSWORD=wrong "
+                               "%s%s export - --port %d --password-file word",
+                               server->directory, up, binary, server->port),
+                     DONE);
+    expect_output("\"body\"");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "cd %s && DUEQ_PORT=%d DUEQ_PASSWORD=wrong %s%s export - 2>&1",
+                               server->directory, server->port, up, binary),
+                     NOT_BEGUN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +260,7 @@ int main(void)
         export_test(a_dry_run_leaves_the_jobs_that_are_there),
         export_test(an_output_that_is_closed_is_told),
         export_test(what_is_said_of_tls_holds_in_any_order),
+        export_test(the_environment_says_where_the_server_is),
         export_test(keys_go_into_a_redis),
     };
 

@@ -429,6 +429,21 @@ static void what_is_wrong_is_said_before_any_job_is_claimed(void **state)
     assert_non_null(strstr(output, "WRONGPASS"));
 }
 
+static void the_command_inherits_no_password(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "*", "Q.PUSH t body");
+    expect(client, "OK", "CONFIG SET requirepass secret");
+    assert_int_equal(
+        run_line(served_server(state),
+                 "REDISCLI_AUTH=one DUEQ_OTHER_PASSWORD=two DUEQ_PASSWORD=secret KEPT=yes $D "
+                 "work t --drain -- sh -c 'echo \"$KEPT${DUEQ_PASSWORD-}${REDISCLI_AUTH-}"
+                 "${DUEQ_OTHER_PASSWORD-}\"' 2>/dev/null"),
+        0);
+    assert_string_equal(output, "yes\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +462,7 @@ int main(void)
         work_test(a_thousand_jobs_run_once_each_and_nothing_is_left_behind),
         work_test(a_login_that_has_to_wait_is_tried_again),
         work_test(an_id_cannot_disturb_a_terminal),
+        work_test(the_command_inherits_no_password),
         work_test(what_is_wrong_is_said_before_any_job_is_claimed),
     };
 

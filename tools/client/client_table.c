@@ -185,7 +185,8 @@ static const char config_more[] =
 
 static const char work_more[] =
     "The body is COMMAND's standard input; DUEQ_ID, DUEQ_TOPIC, DUEQ_ATTEMPT, DUEQ_TOKEN and\n"
-    "DUEQ_WORKER are in its environment. No shell is between; for one: -- sh -c '...'.\n"
+    "DUEQ_WORKER are in its environment, and no password of dueq. No shell is between; for "
+    "one: -- sh -c '...'.\n"
     "Its exit status: 0 the job is done; 75 not now, which counts as no failure; 100 the job "
     "is\n"
     "dead; any other one is a failure, and the end of standard error is kept with the job.\n"

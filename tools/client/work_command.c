@@ -49,10 +49,13 @@ static char *variable(const char *name, const char *value, size_t size)
     return text;
 }
 
+/* What is set for each job, and passwords: whatever the command runs could read these, and has
+ * more use for a login of its own. */
 static bool is_ours(const char *text)
 {
     static const char *const names[] = {
-        "DUEQ_ID=", "DUEQ_TOPIC=", "DUEQ_TOKEN=", "DUEQ_ATTEMPT=", "DUEQ_WORKER="};
+        "DUEQ_ID=",     "DUEQ_TOPIC=",    "DUEQ_TOKEN=",          "DUEQ_ATTEMPT=",
+        "DUEQ_WORKER=", "DUEQ_PASSWORD=", "DUEQ_OTHER_PASSWORD=", "REDISCLI_AUTH="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strncmp(text, names[i], strlen(names[i])) == 0)

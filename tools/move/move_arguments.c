@@ -41,7 +41,8 @@ static const char **place_of(struct move_arguments *arguments, const char *name)
                    {"--layout", &arguments->options.layout},
                    {"--topic", &arguments->options.topic},
                    {"--names", &arguments->options.names},
-                   {"--window", &arguments->options.window}};
+                   {"--window", &arguments->options.window},
+                   {"--password-file", &arguments->dueq.options.password_file}};
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (strcmp(name, options[i].name) == 0)
@@ -82,6 +83,7 @@ static const char *take_dueq(struct move_arguments *arguments, const char *value
         dueq->options.user = before.user;
     }
     dueq->options.tls = dueq->options.tls || before.tls;
+    dueq->options.password_file = before.password_file;
     dueq->options.insecure = before.insecure;
     dueq->options.ca = before.ca;
     dueq->options.cert = before.cert;
@@ -167,7 +169,7 @@ static void begin(struct move_arguments *arguments)
     const char *why;
 
     place_parse(&arguments->dueq, "redis://127.0.0.1:6379", &why);
-    arguments->dueq.options.password = getenv("REDISCLI_AUTH");
+    online_take_environment(&arguments->dueq.options);
     arguments->options.verify = VERIFY_SAMPLE;
     arguments->options.window = "1d";
 }
