@@ -281,6 +281,11 @@ check-differential: $(BUILD)/dueq ## every reply against a real redis-server 7.0
 test-compat: $(BUILD)/dueq $(BUILD)/tests/fault/preload/preload_faulty_disk.so ## client libraries and published queues, on dueq and on redis-server
 	@tests/compat/run $(BUILD)/dueq
 
+.PHONY: test-browser
+test-browser: $(BUILD)/dueq ## the dashboard in Chromium: each action, axe-core, keyboard, widths (PICTURES=folder)
+	@tools/bootstrap browser
+	@DUEQ_BINARY=$(BUILD)/dueq tests/browser/run
+
 .PHONY: check-monitoring
 check-monitoring: $(BUILD)/dueq ## metrics, alert rules and dashboard, with a real Prometheus
 	@tools/bootstrap monitoring

@@ -1,0 +1,93 @@
+// What happens to jobs, as it happens; and what a topic has kept of it.
+import { h, button, code, empty, link, replace, say, section, table } from './element.js';
+import { can, get } from './api.js';
+import { clock, decodeName, encodeName, local, nameText, number } from './format.js';
+import { address } from './router.js';
+import { listen } from './live.js';
+import { failure } from './notice.js';
+import { topicBar } from './topicbar.js';
+
+const SHOWN = 200;
+
+const MEANINGS = { pushed: 'pushed', claimed: 'claimed', acked: 'acknowledged', nacked: 'given back', dead: 'died', expired: 'lease ran out', cancelled: 'cancelled',
+  rescheduled: 'rescheduled', redriven: 'redriven', lapsed: 'TTL over', due: 'fell due' };
+
+const wordOf = (event) => MEANINGS[event] ?? event;
+const jobLink = (topic, id) => link(address(['topics', topic, 'jobs', encodeName(id)]), code(nameText(id)));
+
+function eventRow(topic, { at: time, event, id }) {
+  return h('tr', null, h('td', null, h('time', { datetime: new Date(time).toISOString(), title: local(time, true) }, clock(time, true))),
+    h('td', null, h('span', { class: `tag is-${event}` }, wordOf(event))), h('th', { scope: 'row', class: 'wide' }, jobLink(topic, id)));
+}
+
+// The list of what happens: new ones come on top, a frame's worth at a time, so that thousands a second do no harm.
+function stream(topic, life) {
+  const body = h('tbody');
+  const count = h('p', { class: 'dim', role: 'status' }, 'Waiting for the first event …');
+  const waiting = [];
+  let total = 0;
+  let isPaused = false;
+  let isDrawing = false;
+  const draw = () => {
+    isDrawing = false;
+    body.prepend(...waiting.splice(0).slice(-SHOWN).reverse().map((event) => eventRow(topic, event)));
+    while (body.rows.length > SHOWN)
+      body.lastElementChild.remove();
+    count.textContent = `${number(total)} since this view was opened; the last ${number(body.rows.length)} are shown.`;
+  };
+  const add = ({ events, skipped }) => {
+    total += events.length + skipped;
+    waiting.push(...events);
+    waiting.splice(0, Math.max(waiting.length - SHOWN, 0));
+    if (!isDrawing && !isPaused) {
+      isDrawing = true;
+      setTimeout(draw, 250);
+    }
+  };
+  const refused = ({ error }) => { count.textContent = `You may not see them: ${error}`; };
+  const hold = button('Hold', () => {
+    isPaused = !isPaused;
+    hold.textContent = isPaused ? 'Go on' : 'Hold';
+    say(isPaused ? 'The list is held' : 'The list goes on');
+    if (!isPaused)
+      draw();
+  });
+  listen({ events: 1, topic: decodeName(topic) }, { events: add, refused }, life);
+  const heads = ['Time', 'Event', 'Job'].map((text) => h('th', { scope: 'col' }, text));
+  const element = h('div', null, count, h('div', { class: 'table', role: 'group', tabindex: '0', 'aria-label': 'Events as they happen' },
+    h('table', { class: 'events' }, h('caption', { class: 'unseen' }, 'Events as they happen, the last one first'), h('thead', null, h('tr', null, heads)), body)));
+  return { element, hold };
+}
+
+const keptTable = (topic, events) => table(`Kept events of ${decodeName(topic)}`, [
+  { name: 'Number', number: true, cell: ([at]) => number(at) },
+  { name: 'Event', cell: ([, event]) => h('span', { class: `tag is-${event}` }, wordOf(event)) },
+  { name: 'Time', cell: ([, event, time]) => event === 'dropped' ? '–' : local(time, true) },
+  { name: 'Job', rowHead: true, wide: true, cell: ([, event, time, id]) => event === 'dropped' ? `${number(time)} are not kept any more` : jobLink(topic, id) },
+  { name: 'Claims', number: true, cell: ([, , , , attempt]) => number(attempt) },
+], events);
+
+async function keptPart(topic, life) {
+  const place = h('div');
+  const load = async () => {
+    try {
+      const { events } = await get(`/v1/topics/${topic}/events`, { from: 0, count: 1000 }, life.signal);
+      replace(place, events.length ? keptTable(topic, [...events].reverse().map((event) => Array.isArray(event) ? event
+        : [event.number, event.event, event.time ?? event.count, event.id, event.attempt])) : empty('No event is kept yet'));
+    } catch (error) {
+      if (error.name !== 'AbortError')
+        replace(place, /keeps no events/.test(error.message) ? empty('The topic keeps no events', 'Its setting ', code('events'), ' says how many of its last ones it keeps.') : failure(error, load));
+    }
+  };
+  await load();
+  return h('section', { class: 'panel', 'aria-label': 'Kept events' }, h('div', { class: 'head' }, h('h2', null, 'Kept events'), button('Look again', load)), place);
+}
+
+export async function showEvents(main, { topic }, query, life) {
+  const bar = topicBar(topic, 'events');
+  const { element, hold } = stream(topic, life);
+  bar.actions.append(hold);
+  main.append(bar.element, section('As they happen', element));
+  if (can('q.events'))
+    main.append(await keptPart(topic, life));
+}
