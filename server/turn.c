@@ -3,6 +3,7 @@
 #include "server/dispatch/long_work.h"
 #include "server/each_second.h"
 #include "server/ending.h"
+#include "server/http/dashboard.h"
 #include "server/acl/acl.h"
 #include "server/net/connection.h"
 #include "server/net/user_sessions.h"
@@ -286,6 +287,8 @@ void turn_finish(struct server *server)
         dueq_maintain(server->store, !server->work_done && !more);
     end_part(server, TURN_STORE);
     turn_watch_end(&server->turn, clock_cpu_usec());
+    if (server->work_done && server->dashboard != NULL)
+        dashboard_note_work(server);
     if (server->work_done || !server->timer_fired)
         each_second_stay(server);
     server->work_done = server->timer_fired = false;

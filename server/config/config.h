@@ -73,7 +73,7 @@ struct config {
     int64_t http_api; /* enum http_api */
     char *http_hosts; /* names that a Host may have, with spaces between them */
     int64_t http_metrics_topics;
-    int64_t dashboard;
+    int64_t dashboard, dashboard_history;
     int64_t enable_debug_command;
     int64_t notify_keyspace_events; /* set of enum keyspace_event */
     int64_t durability;             /* enum dueq_durability */

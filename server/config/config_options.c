@@ -152,6 +152,8 @@ const struct option config_options[] = {
      "names that its clients may use for the server, besides localhost and addresses; *: any"},
     OF_KIND(config_kind_yesno, "dashboard", dashboard, "no", CHANGE_FREELY,
             "a web page there, under /ui/, with logins of its own"),
+    OF_KIND(config_kind_yesno, "dashboard-history", dashboard_history, "yes", CHANGE_FREELY,
+            "what it shows of the last day, also after a restart"),
     NUMBER("http-metrics-topics", http_metrics_topics, "100", 0, 1000, CHANGE_FREELY,
            "topics with series of their own in /metrics: those used last"),
     OF_KIND(config_kind_yesno, "enable-debug-command", enable_debug_command, "no", CHANGE_NEVER,

@@ -17,6 +17,7 @@ static const struct preset edge[] = {
     {"client-output-buffer-limit", "normal 1mb 0 0 replica 1mb 0 0 pubsub 1mb 256kb 60"},
     {"maxmemory-clients", "2mb"},
     {"slowlog-max-len", "16"},
+    {"dashboard-history", "no"},
     {"memtable-size", "256kb"},
     {"segment-size", "1mb"},
     {"journal-size", "4mb"},

@@ -11,17 +11,21 @@
 
 struct overview;
 struct live;
+struct charts;
 
 struct dashboard {
     struct web_sessions sessions;
     struct server_rates rates;
     struct overview *overview; /* NULL: nobody has asked */
     struct live *live;         /* the same */
+    struct charts *charts;     /* NULL: it is not wanted */
 };
 
 /* To be called when the HTTP port is open, and after each change of the configuration: is
  * server->dashboard there as that wants it? False: no memory, and it is off. */
 bool dashboard_follow(struct server *server);
+/* To be called in each turn that has run a command. O(1). */
+void dashboard_note_work(struct server *server);
 /* No-op when it is off. */
 void dashboard_close(struct server *server);
 

@@ -4,6 +4,7 @@
 #include "server/http/api_command.h"
 #include "server/http/client_view.h"
 #include "server/http/dashboard.h"
+#include "server/http/charts_view.h"
 #include "server/http/http_reply.h"
 #include "server/http/live.h"
 #include "server/http/overview.h"
@@ -84,8 +85,12 @@ static const struct view {
     {"/v1/slowlog", "SLOWLOG GET", "count", client_view_serve_slowlog},
 };
 
+static const struct view charts_view = {NULL, NULL, "range", charts_view_serve};
+
 static const struct view *find(struct http_part path)
 {
+    if (charts_view_has_path(path))
+        return &charts_view;
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
         if (path.size == strlen(views[i].path) &&
             memcmp(path.data, views[i].path, path.size) == 0)

@@ -422,6 +422,40 @@ static void who_does_not_read_is_cut_off(void **state)
     close(fd);
 }
 
+/* ---- history */
+
+static void await_history(struct scene *scene, const char *path, const char *text)
+{
+    for (int i = 0; i < PATIENCE_MS / 50; i++) {
+        if (strstr(get(scene, path), text) != NULL)
+            return;
+        sleep_ms(50);
+    }
+    fail_msg("there is no %s: %.3000s", text, get(scene, path));
+}
+
+/* One look is made after ten seconds; pushed, claimed, acked, failed, ready, delayed. */
+static void history_survives_a_restart(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    free(ask_string(scene->client, "Q.PUSH mail x"));
+    free(ask_string(scene->client, "Q.PUSH mail x DELAY 1h"));
+    await_history(scene, "history?range=day", ",0,0,0,0,1,1,null,");
+    await_history(scene, "topics/mail/history", ",0,0,0,0,1,1,null,");
+    expect_text(get(scene, "history?range=year"), "400", "'range'");
+    client_cleanup();
+    server_process_stop(scene->server);
+    start(scene);
+    expect_text(get(scene, "history?range=hours"), "200", ",0,0,0,0,1,1,null,");
+    expect_text(get(scene, "topics/mail/history?range=day"), "200", ",0,0,0,0,1,1,null,");
+    expect(scene->client, "OK", "CONFIG SET dashboard-history no");
+    expect_text(get(scene, "history"), "404", "dashboard-history");
+    expect(scene->client, "OK", "CONFIG SET dashboard-history yes");
+    expect_text(get(scene, "history"), "200", "{\"step_ms\":10000,\"columns\":[\"time\",");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -432,7 +466,7 @@ int main(void)
         TEST(a_stream_tells_what_changes),    TEST(a_stream_ends_with_its_login),
         TEST(who_may_not_hear_is_told_so),    TEST(streams_end_when_the_dashboard_is_off),
         TEST(a_stop_waits_for_no_stream),     TEST(streams_are_few),
-        TEST(who_does_not_read_is_cut_off)};
+        TEST(who_does_not_read_is_cut_off),   TEST(history_survives_a_restart)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,6 +251,8 @@ static const struct sample {
     {"http-api", "read", "integration/test_http_api", "a_reader_changes_nothing"},
     {"http-hosts", "queue.example", "integration/test_http_api", "pages_of_others_are_refused"},
     {"dashboard", "yes", "integration/test_dashboard", "it_is_off_until_it_is_wanted"},
+    {"dashboard-history", "no", "integration/test_dashboard_live",
+     "history_survives_a_restart"},
     {"http-metrics-topics", "7", "integration/test_http", "few_topics_have_series"},
     {"notify-keyspace-events", "g$KE", "unit/server/test_command_pubsub",
      "events_say_key_or_event"},
