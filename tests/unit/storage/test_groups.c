@@ -4,7 +4,7 @@
 #include "storage/queue/queue.h"
 #include "storage/store.h"
 #include "tests/support/store/record_count.h"
-#include "tests/support/store/store_fixture.h"
+#include "tests/support/store/topic_jobs.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>
@@ -35,15 +35,7 @@ static void set_mode(int64_t mode)
 
 static void push_weighed(const char *id, const char *group, int64_t weight)
 {
-    struct dueq_push push;
-    struct dueq_pushed pushed;
-
-    dueq_push_init(&push);
-    push.topic = text("t");
-    push.id = push.body = text(id);
-    push.group = text(group);
-    push.weight = weight;
-    assert_int_equal(dueq_push_unique(test.store, &push, test.time, &pushed), DUEQ_OK);
+    topic_jobs_push(&test, id, group, weight);
 }
 
 static void push(const char *id, const char *group)
@@ -55,25 +47,12 @@ static void push(const char *id, const char *group)
 static int64_t token;
 static const char *claim(void)
 {
-    static char id[DUEQ_NAME_MAX + 1];
-    struct dueq_job job;
-    enum dueq_status status = dueq_claim(test.store, text("t"), 60000, test.time, &job);
-
-    if (status != DUEQ_OK) {
-        assert_int_equal(status, DUEQ_NOTFOUND);
-        return "";
-    }
-    token = job.token;
-    snprintf(id, sizeof(id), "%.*s", (int)job.id.size, (const char *)job.id.data);
-    return id;
+    return topic_jobs_claim(&test, 60000, &token);
 }
 
 static void ack(const char *id)
 {
-    struct dueq_job job;
-
-    assert_int_equal(dueq_get(test.store, text("t"), text(id), test.time, &job), DUEQ_OK);
-    assert_int_equal(dueq_ack(test.store, text("t"), text(id), job.token, test.time), DUEQ_OK);
+    topic_jobs_ack(&test, id);
 }
 
 static void nack(const char *id)
@@ -90,25 +69,17 @@ static void nack(const char *id)
 
 static bool is_signalled(void)
 {
-    struct dueq_slice name;
-    bool any = false;
-
-    while (dueq_next_signal(test.store, &name) == DUEQ_OK)
-        any = true;
-    return any;
+    return topic_jobs_are_signalled(&test);
 }
 
 static void check(void)
 {
-    const char *wrong = queue_check(test.store->queue);
-
-    assert_string_equal(wrong == NULL ? "" : wrong, "");
+    topic_jobs_check(&test);
 }
 
 static void pass(int64_t ms)
 {
-    store_fixture_pass(&test, ms);
-    store_fixture_tick(&test, 1000);
+    topic_jobs_pass(&test, ms);
 }
 
 /* ---- one at a time */

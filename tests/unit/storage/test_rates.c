@@ -4,7 +4,7 @@
 #include "storage/store.h"
 #include "tests/support/dice.h"
 #include "tests/support/store/record_count.h"
-#include "tests/support/store/store_fixture.h"
+#include "tests/support/store/topic_jobs.h"
 #include "tests/support/text.h"
 
 #include <stdio.h>
@@ -47,14 +47,7 @@ static void set_group_rate(int64_t count, int64_t period, int64_t burst)
 
 static void push(const char *id, const char *group)
 {
-    struct dueq_push push;
-    struct dueq_pushed pushed;
-
-    dueq_push_init(&push);
-    push.topic = text("t");
-    push.id = push.body = text(id);
-    push.group = text(group);
-    assert_int_equal(dueq_push_unique(test.store, &push, test.time, &pushed), DUEQ_OK);
+    topic_jobs_push(&test, id, group, DUEQ_DEFAULT);
 }
 
 static void push_some(int from, int to, const char *group)
@@ -70,16 +63,7 @@ static void push_some(int from, int to, const char *group)
 /* The id of the job that a claim gets; "": there is none. */
 static const char *claim(void)
 {
-    static char id[DUEQ_NAME_MAX + 1];
-    struct dueq_job job;
-    enum dueq_status status = dueq_claim(test.store, text("t"), 60000000, test.time, &job);
-
-    if (status != DUEQ_OK) {
-        assert_int_equal(status, DUEQ_NOTFOUND);
-        return "";
-    }
-    snprintf(id, sizeof(id), "%.*s", (int)job.id.size, (const char *)job.id.data);
-    return id;
+    return topic_jobs_claim(&test, 60000000, NULL);
 }
 
 static int claim_all(void)
@@ -93,10 +77,7 @@ static int claim_all(void)
 
 static void ack(const char *id)
 {
-    struct dueq_job job;
-
-    assert_int_equal(dueq_get(test.store, text("t"), text(id), test.time, &job), DUEQ_OK);
-    assert_int_equal(dueq_ack(test.store, text("t"), text(id), job.token, test.time), DUEQ_OK);
+    topic_jobs_ack(&test, id);
 }
 
 /* As Q.POP. */
@@ -112,25 +93,17 @@ static bool pop(void)
 
 static bool is_signalled(void)
 {
-    struct dueq_slice name;
-    bool any = false;
-
-    while (dueq_next_signal(test.store, &name) == DUEQ_OK)
-        any = true;
-    return any;
+    return topic_jobs_are_signalled(&test);
 }
 
 static void check(void)
 {
-    const char *wrong = queue_check(test.store->queue);
-
-    assert_string_equal(wrong == NULL ? "" : wrong, "");
+    topic_jobs_check(&test);
 }
 
 static void pass(int64_t ms)
 {
-    store_fixture_pass(&test, ms);
-    store_fixture_tick(&test, 1000);
+    topic_jobs_pass(&test, ms);
 }
 
 static struct dueq_topic_stats stats(void)
