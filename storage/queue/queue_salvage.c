@@ -150,6 +150,12 @@ void queue_salvage_del(struct kv *kv, struct dueq_slice key)
         kv_del(kv, kv_key_slice(&of_job));
 }
 
+/* False: no store reaches that number, and a topic that goes on above it would be none. */
+static bool is_reached(uint64_t number)
+{
+    return number > 0 && number <= (uint64_t)SAFE_TIME_MAX - 2 * NUMBERS_LEFT_OUT;
+}
+
 /* ---- the topic that is being made */
 
 struct making {
@@ -157,6 +163,7 @@ struct making {
     struct kv *from;
     struct queue *queue;
     struct counters counters;
+    bool lacks_counters;   /* they do not read */
     struct id_list topics; /* that were made or are to be left out */
     uint64_t id;
     struct dueq_slice name;
@@ -349,10 +356,9 @@ static bool at_trace(void *arg, struct dueq_slice key, struct dueq_slice value)
 
 /* ---- one topic */
 
-/* What no store reaches is damage: a topic that goes on above it would be none. */
 static void take_most(uint64_t *most, uint64_t number)
 {
-    if (number > *most && number <= (uint64_t)SAFE_TIME_MAX - 2 * NUMBERS_LEFT_OUT)
+    if (number > *most && is_reached(number))
         *most = number;
 }
 
@@ -378,7 +384,7 @@ static bool find_numbers(struct making *making, bool forgotten)
 {
     const uint8_t tables[] = {TABLE_BODY, TABLE_STATE, TABLE_PLACE, TABLE_EVENT};
 
-    if (!forgotten && making->salvage->findings[SALVAGE_DAMAGE] == 0)
+    if (!forgotten && !making->lacks_counters && making->salvage->findings[SALVAGE_DAMAGE] == 0)
         return true;
     for (size_t i = 0; i < sizeof(tables); i++)
         if (!each(making, tables[i], at_numbers))
@@ -440,6 +446,17 @@ static bool is_gone(const struct making *making, uint64_t topic)
            kv_get(making->from, kv_key_slice(&mark), &value) == DUEQ_OK;
 }
 
+/* Numbers of the topic's record that no store reaches are as good as none. */
+static void make_named(struct making *making)
+{
+    struct whole_topic *topic = &making->topic;
+    bool known = is_reached(topic->next_seq) && is_reached(topic->next_token);
+
+    if (!known)
+        topic->next_seq = topic->next_token = 1;
+    make_topic(making, !known);
+}
+
 static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
     struct making *making = arg;
@@ -455,7 +472,7 @@ static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
         if (!id_list_add(&making->topics, read->id))
             making->status = DUEQ_NOMEM;
         else if (!is_gone(making, read->id))
-            make_topic(making, false);
+            make_named(making);
     } else if (making->status == DUEQ_CORRUPT) {
         making->status = DUEQ_OK; /* its jobs are those of a topic without a name */
     }
@@ -576,15 +593,21 @@ static bool each_of_all(struct making *making, uint8_t table, findings_fn fn)
     return making->status == DUEQ_OK;
 }
 
-static void find_counters(struct kv *from, struct counters *ret_counters)
+/* False: they do not read; they are those of an empty store. */
+static bool find_counters(struct kv *from, struct counters *ret_counters)
 {
     struct dueq_slice value;
     struct kv_key key;
 
     kv_key_start(&key, TABLE_META);
-    counters_decode(kv_get(from, kv_key_slice(&key), &value) == DUEQ_OK ? value
-                                                                        : dueq_slice(NULL, 0),
-                    ret_counters);
+    if (kv_get(from, kv_key_slice(&key), &value) != DUEQ_OK)
+        value = dueq_slice(NULL, 0);
+    if (counters_decode(value, ret_counters) && is_reached(ret_counters->next_seq) &&
+        is_reached(ret_counters->next_token) &&
+        ret_counters->first_topic <= ret_counters->next_topic)
+        return true;
+    counters_decode(dueq_slice(NULL, 0), ret_counters);
+    return false;
 }
 
 uint64_t queue_salvage_epoch(struct kv *from)
@@ -608,10 +631,13 @@ static bool at_event(void *arg, struct dueq_slice key, struct dueq_slice value)
  * its events by these. False: making->status says why. */
 static bool read_counters(struct making *making)
 {
-    find_counters(making->from, &making->counters);
+    making->lacks_counters = !find_counters(making->from, &making->counters);
+    if (making->lacks_counters)
+        salvage_note(making->salvage, SALVAGE_LOST,
+                     "the numbers that outlive topics do not read");
     if (!each_of_all(making, TABLE_EVENT, at_event))
         return false;
-    if (making->salvage->findings[SALVAGE_DAMAGE] > 0) {
+    if (making->lacks_counters || making->salvage->findings[SALVAGE_DAMAGE] > 0) {
         making->counters.next_seq += NUMBERS_LEFT_OUT;
         making->counters.next_token += NUMBERS_LEFT_OUT;
     }

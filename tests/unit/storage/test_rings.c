@@ -529,9 +529,10 @@ static void ignore_finding(void *arg, enum salvage_finding finding, const char *
     (void)what;
 }
 
-/* The record of the topic, and the numbers that outlive topics. */
-static void lose_numbers(void)
+/* The numbers that outlive topics, which are huge then; if `topic`, the record of the topic. */
+static void lose_numbers(bool topic)
 {
+    uint8_t huge[15 * 8];
     struct kv_key key;
     struct kv *kv;
     uint64_t lsn;
@@ -539,10 +540,12 @@ static void lose_numbers(void)
     store_fixture_close(&test);
     assert_int_equal(kv_open(test.dir, &test.options, &kv, NULL), DUEQ_OK);
     kv_key_start(&key, TABLE_META);
-    kv_put(kv, kv_key_slice(&key), text("?"), false);
+    memset(huge, 0xff, sizeof(huge));
+    kv_put(kv, kv_key_slice(&key), dueq_slice(huge, sizeof(huge)), false);
     kv_key_start(&key, TABLE_TOPIC);
     kv_key_name(&key, text("t"), 0);
-    kv_put(kv, kv_key_slice(&key), text("?"), false);
+    if (topic)
+        kv_put(kv, kv_key_slice(&key), text("?"), false);
     assert_int_equal(kv_commit(kv, test.time.now, &lsn), DUEQ_OK);
     assert_int_equal(kv_close(kv), DUEQ_OK);
 }
@@ -576,7 +579,7 @@ static void a_repair_without_the_topic_gives_no_number_again(void **state)
         if (jobs > 0)
             push("b", 0);
         last = last_number("t");
-        lose_numbers();
+        lose_numbers(true);
         repair();
         push_to("t", "c", 0);
         push_to("lost-topic-1", "c", 0);
@@ -585,6 +588,22 @@ static void a_repair_without_the_topic_gives_no_number_again(void **state)
         store_fixture_tear_down(state);
         store_fixture_set_up(state);
     }
+}
+
+static void a_repair_without_the_counters_keeps_all_jobs(void **state)
+{
+    uint64_t last;
+
+    (void)state;
+    keep_events("*", 100);
+    live("a");
+    push("b", 0);
+    last = last_number("t");
+    lose_numbers(false);
+    repair();
+    assert_true(claim() > 0);
+    assert_true(last_number("t") > last);
+    check();
 }
 
 int main(void)
@@ -606,6 +625,7 @@ int main(void)
         store_fixture_test(falling_due_is_told_once, test),
         store_fixture_test(a_lease_that_ends_and_a_death_are_kept, test),
         store_fixture_test(watchers_are_told_of_topics, test),
+        store_fixture_test(a_repair_without_the_counters_keeps_all_jobs, test),
         store_fixture_test(large_bodies_fall_due_in_slices, test),
         store_fixture_test(a_huge_body_falls_due_in_parts, test),
         store_fixture_test(a_job_that_does_not_read_leaves_a_gap_where_it_fell_due, test),
