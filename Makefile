@@ -72,6 +72,8 @@ SERVER_LIBS   += -largon2
 endif
 # `make CURL=no`: no libcurl, which `dueq forward` opens for http://.
 CURL          ?= yes
+# `make MOSQUITTO=no`: no libmosquitto, which it opens for mqtt://.
+MOSQUITTO     ?= yes
 OFFLINE_LIBS  := -ljansson
 CLIENT_LIBS   := -lhiredis -lcmocka -lm -lssl -lcrypto
 
@@ -91,7 +93,8 @@ SERVER_OBJECTS   += $(BUILD)/server/page/assets.o
 CLIENT_OBJECTS   := $(call objects,tools/client/*.c)
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 OFFLINE_OBJECTS  := $(filter-out $(BUILD)/tools/online/online_tls$(if $(filter no,$(TLS)),,_none).o \
-                    $(BUILD)/tools/forward/target_http$(if $(filter no,$(CURL)),,_none).o, \
+                    $(BUILD)/tools/forward/target_http$(if $(filter no,$(CURL)),,_none).o \
+                    $(BUILD)/tools/forward/target_mqtt$(if $(filter no,$(MOSQUITTO)),,_none).o, \
                     $(call objects,tools/offline/*.c tools/online/*.c tools/move/*.c tools/forward/*.c))
 PROGRAM_OBJECTS  := $(BUILD)/server/main.o $(SERVER_OBJECTS) $(STORAGE_OBJECTS) $(PROTOCOL_OBJECTS) \
                     $(BENCH_OBJECTS) $(CLIENT_OBJECTS) $(OFFLINE_OBJECTS)

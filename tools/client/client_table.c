@@ -194,7 +194,8 @@ static const char work_more[] =
 
 static const char forward_more[] =
     "URL is dueq://HOST[:PORT]/TOPIC, redis://HOST[:PORT][/DB]?list=KEY or ?stream=KEY,\n"
-    "http://HOST[:PORT]/PATH; with TLS dueqs://, rediss://, https://. A job is acked when the "
+    "http://HOST[:PORT]/PATH, mqtt://HOST[:PORT]/TOPIC; with TLS dueqs://, rediss://,\n"
+    "https://, mqtts://. A job is acked when the "
     "target has confirmed it: at least once. "
     "While\n"
     "the target is away nothing is claimed. SIGTERM: what was begun is finished. With --once "

@@ -110,8 +110,8 @@ int client_forward(struct client_call *call)
         return CLIENT_USAGE;
     kind = target_kind_of(options.target.url);
     if (kind == NULL)
-        return client_misused(call->command,
-                              "the URL does not begin with dueq://, redis:// or http://");
+        return client_misused(
+            call->command, "the URL does not begin with dueq://, redis://, http:// or mqtt://");
     target = kind->new (&options.target, why);
     if (target == NULL)
         return client_misused(call->command, "%s: %s", options.target.url, why);

@@ -285,8 +285,8 @@ static void forward_loop(struct forwarding *all)
         reach_target(all);
         ask_server(all);
         begin_jobs(all);
-        if (all->begun > 0)
-            all->target->kind->turn(all->target, TURN_MS);
+        if (all->open)
+            all->target->kind->turn(all->target, all->begun > 0 ? TURN_MS : 0);
         sort_out(all);
         idle = idle_ms(all);
         if (idle > 0 && !is_over(all))

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct target_kind *const kinds[] = {&target_dueq, &target_redis, &target_http};
+static const struct target_kind *const kinds[] = {&target_dueq, &target_redis, &target_http,
+                                                  &target_mqtt};
 
 static bool has_word(const char *words, const char *word, size_t size)
 {
@@ -58,4 +59,17 @@ struct dueq_slice target_id(const struct target_options *options, const struct f
         memcpy(room, options->prefix, size);
     memcpy(room + size, job->id.data, job->id.size); /* 255 bytes at most: take_job */
     return dueq_slice(room, size + job->id.size);
+}
+
+size_t target_escape(struct dueq_slice bytes, char text[TARGET_ESCAPED])
+{
+    const unsigned char *from = bytes.data;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < bytes.size; i++)
+        used += (size_t)snprintf(
+            text + used, 4, from[i] <= ' ' || from[i] > '~' || from[i] == '%' ? "%%%02X" : "%c",
+            from[i]);
+    return used;
 }

@@ -58,6 +58,11 @@ struct target_options {
 struct dueq_slice target_id(const struct target_options *options, const struct forward_job *job,
                             char room[TARGET_ID]);
 
+/* Names and ids are any bytes: what is not printable, a blank or a % becomes %XX, so that it
+ * can stand in a header. Returns the length. */
+enum { TARGET_ESCAPED = 3 * TARGET_ID + 1 };
+size_t target_escape(struct dueq_slice bytes, char text[TARGET_ESCAPED]);
+
 struct target_kind;
 
 struct target {
@@ -78,12 +83,13 @@ struct target_kind {
     void (*shut)(struct target *target);
     /* Takes a job, which stays until it has its outcome. False: it has no room now. */
     bool (*begin)(struct target *target, struct forward_job *job);
-    /* Works for wait_ms at most, less if a job gets its outcome; a peer that has begun to
-     * answer and stops may hold it for options->timeout_ms. */
+    /* With or without jobs, while it is open. Works for wait_ms at most, less if a job gets its
+     * outcome; a peer that has begun to answer and stops may hold it for options->timeout_ms.
+     */
     void (*turn)(struct target *target, int wait_ms);
 };
 
-extern const struct target_kind target_dueq, target_redis, target_http;
+extern const struct target_kind target_dueq, target_redis, target_http, target_mqtt;
 
 /* The kind for a URL. NULL: there is none. */
 const struct target_kind *target_kind_of(const char *url);

@@ -270,28 +270,9 @@ static bool open_target(struct target *base)
 
 /* ---- a job */
 
-/* Names and ids are any bytes: what is not printable, a blank or a % is %XX, so that no id can
- * end a header. */
-static bool add_bytes(struct request *request, const char *name, struct dueq_slice value)
-{
-    char line[HEADER_NAMES + 3 * TARGET_ID + 1];
-    size_t used = (size_t)snprintf(line, HEADER_NAMES, "%s: ", name);
-    const unsigned char *bytes = value.data;
-    struct curl_slist *list;
-
-    for (size_t i = 0; i < value.size; i++)
-        used += (size_t)snprintf(
-            line + used, 4,
-            bytes[i] <= ' ' || bytes[i] > '~' || bytes[i] == '%' ? "%%%02X" : "%c", bytes[i]);
-    list = curl.append(request->headers, line);
-    if (list != NULL)
-        request->headers = list;
-    return list != NULL;
-}
-
 static bool add_line(struct request *request, const char *name, const char *value)
 {
-    char line[1024];
+    char line[TARGET_ESCAPED + HEADER_NAMES];
     struct curl_slist *list;
 
     snprintf(line, sizeof(line), "%s%s%s", name, value == NULL ? "" : ": ",
@@ -300,6 +281,14 @@ static bool add_line(struct request *request, const char *name, const char *valu
     if (list != NULL)
         request->headers = list;
     return list != NULL;
+}
+
+static bool add_bytes(struct request *request, const char *name, struct dueq_slice value)
+{
+    char text[TARGET_ESCAPED];
+
+    target_escape(value, text);
+    return add_line(request, name, text);
 }
 
 static bool add_more(const struct http_target *target, struct request *request)

@@ -173,6 +173,16 @@ void webhook_start(struct foreign_server *server, const char *directory,
     remember(server->pid);
 }
 
+/* With a port of the command line it lets everybody in. */
+void mosquitto_start(struct foreign_server *server, const char *configuration)
+{
+    static const char script[] = "{ echo listener $0 127.0.0.1; cat $1; } >$1.whole && "
+                                 "exec /usr/sbin/mosquitto -c $1.whole";
+    const char *words[] = {"sh", "-c", script, NULL, configuration, NULL};
+
+    start(server, words, &words[3]);
+}
+
 void beanstalkd_start(struct foreign_server *server)
 {
     const char *words[] = {"beanstalkd", "-l", "127.0.0.1", "-p", NULL, NULL};

@@ -1,7 +1,7 @@
 /* Other people's servers as child processes, on a free port of 127.0.0.1: redis-server and
- * beanstalkd of Debian, and an HTTP server in Python. An error fails the running test.
- * foreign_server_cleanup kills all of them; the kernel does so, too, when the test program
- * ends. */
+ * beanstalkd and mosquitto of Debian, and an HTTP server in Python. An error fails the running
+ * test. foreign_server_cleanup kills all of them; the kernel does so, too, when the test
+ * program ends. */
 #ifndef DUEQ_FOREIGN_SERVER_H
 #define DUEQ_FOREIGN_SERVER_H
 
@@ -23,6 +23,8 @@ void beanstalkd_start(struct foreign_server *server);
  * no TLS. */
 void webhook_start(struct foreign_server *server, const char *directory,
                    const char *certificate, const char *key);
+/* At the port that it had, if that is not 0. configuration: a file, without a listener. */
+void mosquitto_start(struct foreign_server *server, const char *configuration);
 /* kill -9. */
 void foreign_server_kill(struct foreign_server *server);
 void foreign_server_cleanup(void);
