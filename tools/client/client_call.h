@@ -53,6 +53,7 @@ struct client_command {
     client_run_fn run;                   /* NULL: sends, and shows the reply */
     client_show_fn show;
     bool takes_program; /* "--" begins a program of the user and its arguments */
+    bool takes_command; /* after the first argument there are no options */
     const char *more;   /* for the help, below the options; NULL: nothing */
 };
 
@@ -102,6 +103,8 @@ bool client_is_final(const char *error);
 /* Who claims: --worker, or host and process. */
 const char *client_worker(const struct client_call *call);
 
+/* What usage shows behind the arguments when it does not name the options there. */
+const char *client_options_mark(const struct client_command *command);
 /* Prints why the command line is wrong and what to do. Returns CLIENT_USAGE. */
 int client_misused(const struct client_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -151,6 +154,7 @@ int client_scan(struct client_call *call);
 int client_config(struct client_call *call);
 int client_work(struct client_call *call);
 int client_forward(struct client_call *call);
+int client_cli(struct client_call *call); /* of tools/cli/ */
 
 int client_show_id(const struct client_call *call, const redisReply *reply);
 int client_show_claimed(const struct client_call *call, const redisReply *reply);

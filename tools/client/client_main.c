@@ -39,8 +39,8 @@ bool client_help(const char *name)
     if (command == NULL)
         return false;
     printf("Usage: dueq %s %s%s\n\n%s%s\n", name, command->arguments,
-           command->options != NULL && !command->takes_program ? " [OPTIONS]" : "",
-           command->what, command->what[strlen(command->what) - 1] == '?' ? "" : ".");
+           command->options != NULL ? client_options_mark(command) : "", command->what,
+           command->what[strlen(command->what) - 1] == '?' ? "" : ".");
     if (command->more != NULL)
         printf("%s", command->more);
     print_options("Options:", command->options);

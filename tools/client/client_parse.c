@@ -20,6 +20,11 @@ void *client_allocate(void *old, size_t size)
     return new;
 }
 
+const char *client_options_mark(const struct client_command *command)
+{
+    return command->takes_program || command->takes_command ? "" : " [OPTIONS]";
+}
+
 int client_misused(const struct client_command *command, const char *format, ...)
 {
     va_list arguments;
@@ -29,7 +34,7 @@ int client_misused(const struct client_command *command, const char *format, ...
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fprintf(stderr, "\nUsage: dueq %s %s%s; dueq help %s tells more\n", command->name,
-            command->arguments, command->takes_program ? "" : " [OPTIONS]", command->name);
+            command->arguments, client_options_mark(command), command->name);
     return CLIENT_USAGE;
 }
 
@@ -122,6 +127,11 @@ static bool read_argument(struct reading *reading)
     struct client_call *call = reading->call;
     char *text = reading->argv[reading->at];
 
+    if (call->command->takes_command && call->count > 0) {
+        call->words[call->count] = text;
+        call->sizes[call->count++] = strlen(text);
+        return true;
+    }
     if (strcmp(text, "--") == 0) {
         call->rest = &reading->argv[reading->at + 1];
         reading->at = reading->argc;

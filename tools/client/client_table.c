@@ -164,6 +164,15 @@ static const struct client_option forward_options[] = {
     {"verbose", NULL, NULL, CLIENT_OWN_FLAG, "a line for each job"},
     OPTION_END};
 
+static const struct client_option cli_options[] = {
+    {"r", "N", NULL, CLIENT_OWN, "each command N times; -1: for ever"},
+    {"i", "SECONDS", NULL, CLIENT_OWN, "with -r: so long between two"},
+    {"x", NULL, NULL, CLIENT_OWN_FLAG, "the last argument is what standard input has"},
+    {"3", NULL, NULL, CLIENT_OWN_FLAG, "RESP3: maps, sets, numbers and messages"},
+    {"raw", NULL, NULL, CLIENT_OWN_FLAG, "replies as bytes (so it is without a terminal)"},
+    {"no-raw", NULL, NULL, CLIENT_OWN_FLAG, "replies with their types (so it is on one)"},
+    OPTION_END};
+
 static const struct client_option reschedule_options[] = {
     {"delay", "DURATION", "DELAY", CLIENT_AS_IT_IS, "that long from now"},
     {"at", "TIME", "AT", CLIENT_MOMENT, "then"},
@@ -175,6 +184,11 @@ static const struct client_option config_options_of_topic[] = {
 
 static const char push_more[] = "BODY is the body itself; - reads it from standard input, and "
                                 "--file FILE from a file.\n";
+static const char cli_more[] =
+    "One command in the arguments, one a line on standard input, or, on a terminal, typed: "
+    "with\n"
+    "history, completion and hints. Options stand before the command. man dueq-cli tells "
+    "more.\n";
 static const char token_more[] = "TOKEN is the number that the claim gave.\n";
 static const char config_more[] =
     "Without a topic: the topics and patterns that have settings. With a topic: what holds "
@@ -416,6 +430,15 @@ const struct client_command client_table[] = {
      .options = forward_options,
      .run = client_forward,
      .more = forward_more},
+    {.name = "cli",
+     .arguments = "[OPTIONS] [COMMAND ...]",
+     .what = "the server's commands as they are, typed or read",
+     .least = 0,
+     .most = -1,
+     .takes_command = true,
+     .options = cli_options,
+     .run = client_cli,
+     .more = cli_more},
     {.name = "workers",
      .arguments = "[TOPIC]",
      .what = "who has claimed what",

@@ -71,7 +71,7 @@ static size_t plain_size(const char *bytes, size_t size, bool lines)
     return character;
 }
 
-static void write_plain(FILE *to, const char *bytes, size_t size, bool lines)
+void columns_write_bytes(FILE *to, const char *bytes, size_t size, bool lines)
 {
     for (size_t at = 0; at < size;) {
         size_t plain = plain_size(bytes + at, size - at, lines);
@@ -88,7 +88,7 @@ static void write_plain(FILE *to, const char *bytes, size_t size, bool lines)
 
 void columns_print_bytes(const char *bytes, size_t size, bool lines)
 {
-    write_plain(stdout, bytes, size, lines);
+    columns_write_bytes(stdout, bytes, size, lines);
 }
 
 static char *as_text(const char *bytes, size_t size)
@@ -98,7 +98,7 @@ static char *as_text(const char *bytes, size_t size)
     FILE *memory = open_memstream(&text, &length);
 
     if (memory != NULL) {
-        write_plain(memory, bytes, size, false);
+        columns_write_bytes(memory, bytes, size, false);
         fclose(memory);
     }
     return text != NULL ? text : client_allocate(NULL, 0);

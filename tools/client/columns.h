@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { COLUMNS_MOST = 8 };
 
@@ -18,6 +19,7 @@ enum paint paint_of_state(const char *state);
 /* Writes bytes to standard output with those escaped that are not plain text; line feeds too,
  * unless `lines`. */
 void columns_print_bytes(const char *bytes, size_t size, bool lines);
+void columns_write_bytes(FILE *to, const char *bytes, size_t size, bool lines);
 
 struct columns {
     int count;

@@ -1,5 +1,5 @@
 /* An HTTP(S) server that takes each job as a POST, by libcurl. */
-#include "tools/forward/library.h"
+#include "tools/terminal/library.h"
 #include "tools/forward/signature.h"
 #include "tools/forward/target.h"
 

@@ -1,5 +1,5 @@
 /* An MQTT broker, by libmosquitto: QoS 1, and the id as a user property of MQTT 5. */
-#include "tools/forward/library.h"
+#include "tools/terminal/library.h"
 #include "tools/forward/target.h"
 #include "tools/forward/target_url.h"
 

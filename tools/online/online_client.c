@@ -179,6 +179,11 @@ redisReply *online_hear(struct online_client *client, char *why)
     return reply;
 }
 
+ssize_t online_read(struct online_client *client, void *bytes, size_t size)
+{
+    return read_some(client, bytes, size);
+}
+
 redisReply *online_ask(struct online_client *client, int count, const char **arguments,
                        char *why)
 {

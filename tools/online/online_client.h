@@ -5,6 +5,7 @@
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct online_options {
     const char *host; /* 127.0.0.1 */
@@ -44,6 +45,9 @@ redisReply *online_ask(struct online_client *client, int count, const char **arg
 bool online_send(struct online_client *client, const char *bytes, size_t size, char *why);
 /* The next reply. NULL: the connection has failed. */
 redisReply *online_hear(struct online_client *client, char *why);
+
+/* For those who read replies themselves: as read. */
+ssize_t online_read(struct online_client *client, void *bytes, size_t size);
 
 enum { ONLINE_WHY = 256 };
 

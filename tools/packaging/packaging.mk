@@ -35,7 +35,7 @@ uninstall: ## remove what install put under PREFIX
 STATIC_CFLAGS  := -O2 -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 STATIC_LDFLAGS := -s -Wl,--gc-sections,-z,relro,-z,now -Wl,--no-eh-frame-hdr,-T,tools/packaging/static.ld \
                   -Wno-stringop-overflow # of libevent, when it is inlined
-STATIC_MAKE     = $(MAKE) --no-print-directory STATIC=1 LTO=yes TLS=no SANDBOX=no ARGON2=no CURL=no MOSQUITTO=no BUILD=$(BUILD)/static
+STATIC_MAKE     = $(MAKE) --no-print-directory STATIC=1 LTO=yes TLS=no SANDBOX=no ARGON2=no CURL=no MOSQUITTO=no TERMINAL=no BUILD=$(BUILD)/static
 
 # musl-gcc links no static PIE by itself. Threads get the stack that the program asks for: musl's 128 KB are less
 # than paths and records take.

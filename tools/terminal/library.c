@@ -1,4 +1,4 @@
-#include "tools/forward/library.h"
+#include "tools/terminal/library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
