@@ -1,12 +1,13 @@
 /* The options of `dueq bench`, and what it prints. */
 #include "protocol/number.h"
 #include "server/subcommands.h"
-#include "tools/bench/load.h"
+#include "tools/bench/bench_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "Usage: dueq bench push|claim|work [options]\n"
@@ -16,6 +17,7 @@ static const char usage[] =
     "  work   the same, one request at a time: each acks the jobs of the one before\n"
     "\n"
     "  --target dueq|redis|beanstalkd   what is spoken to (dueq); redis: zset, hash and Lua\n"
+    "                                   several, one after the other: dueq,redis:6380\n"
     "  --host NAME --port N             where (127.0.0.1, the target's own port)\n"
     "  --connections N                  clients (50)\n"
     "  --pipeline N                     pushes in flight on each connection (1)\n"
@@ -29,10 +31,14 @@ static const char usage[] =
     "  --seed N                         of ids and delays (1)\n"
     "  --every N                        a line every N seconds: rate, longest request (0: "
     "none)\n"
+    "  --histogram yes|no               how many requests took so long, after each run (no)\n"
     "\n"
     "Prints one line at the end: name=value pairs; rate is jobs a second, p50, p99 and max are "
     "the\n"
-    "latencies of requests in microseconds. The rate of a whole run hides one that falls: a\n"
+    "latencies of requests in microseconds. With several targets: a line for each, and what "
+    "the\n"
+    "others' figures are of the first one's. A terminal shows how far it is. The rate of a "
+    "whole run hides one that falls: a\n"
     "store is slower when its memory is full, which takes seconds, and when its checkpoints "
     "are\n"
     "late, which takes minutes. Give it --jobs for some minutes and --every 1 to see that; "
@@ -60,25 +66,74 @@ static bool parse_unsigned(const char *text, uint64_t most, unsigned *ret)
     return true;
 }
 
-static bool parse_target(struct load *load, const char *name)
+enum { TARGETS_MOST = 8, TARGET_NAME = 32 };
+
+struct target {
+    const struct bench_driver *driver;
+    int port; /* 0: not said */
+    char name[TARGET_NAME];
+};
+
+struct bench {
+    struct load load;
+    struct target targets[TARGETS_MOST];
+    unsigned count;
+    bool histogram;
+};
+
+static const struct bench_driver *find_driver(const char *name, size_t size)
 {
     static const struct bench_driver *const drivers[] = {&bench_dueq, &bench_redis,
                                                          &bench_beanstalkd};
 
     for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-        if (strcmp(drivers[i]->name, name) == 0) {
-            load->driver = drivers[i];
-            return true;
-        }
-    return false;
+        if (strlen(drivers[i]->name) == size && strncmp(drivers[i]->name, name, size) == 0)
+            return drivers[i];
+    return NULL;
 }
 
-static bool parse_option(struct load *load, const char *name, const char *value)
+/* "redis:6380" */
+static bool parse_target(struct target *target, const char *text, size_t size)
 {
+    const char *colon = memchr(text, ':', size);
+    uint64_t port = 0;
+
+    if (size >= sizeof(target->name))
+        return false;
+    snprintf(target->name, sizeof(target->name), "%.*s", (int)size, text);
+    target->driver = find_driver(text, colon == NULL ? size : (size_t)(colon - text));
+    if (colon != NULL && !parse_number(target->name + (colon + 1 - text), 1, 65535, &port))
+        return false;
+    target->port = (int)port;
+    return target->driver != NULL;
+}
+
+static bool parse_targets(struct bench *bench, const char *text)
+{
+    bench->count = 0;
+    for (;;) {
+        size_t size = strcspn(text, ",");
+
+        if (bench->count == TARGETS_MOST ||
+            !parse_target(&bench->targets[bench->count++], text, size))
+            return false;
+        if (text[size] == '\0')
+            return true;
+        text += size + 1;
+    }
+}
+
+static bool parse_option(struct bench *bench, const char *name, const char *value)
+{
+    struct load *load = &bench->load;
     uint64_t number;
 
     if (strcmp(name, "--target") == 0)
-        return parse_target(load, value);
+        return parse_targets(bench, value);
+    if (strcmp(name, "--histogram") == 0) {
+        bench->histogram = strcmp(value, "yes") == 0;
+        return bench->histogram || strcmp(value, "no") == 0;
+    }
     if (strcmp(name, "--connections") == 0)
         return parse_unsigned(value, 20000, &load->connections);
     if (strcmp(name, "--pipeline") == 0)
@@ -146,64 +201,113 @@ static bool target_can(const struct load *load)
     return false;
 }
 
-static bool parse_arguments(struct load *load, int argc, char **argv)
+/* Its driver and port. False: it has no request for the work. */
+static bool choose_target(struct load *load, struct target *target, int port)
 {
+    if (target->port == 0)
+        target->port = port != 0 ? port : target->driver->port;
+    load->driver = target->driver;
+    load->port = target->port;
+    return target_can(load);
+}
+
+static bool choose_targets(struct bench *bench)
+{
+    int port = bench->load.port;
+
+    if (port != 0 && bench->count > 1) {
+        fputs(
+            "dueq bench: several targets have their own ports: --target dueq:6379,redis:6380\n",
+            stderr);
+        return false;
+    }
+    for (unsigned i = 0; i < bench->count; i++)
+        if (!choose_target(&bench->load, &bench->targets[i], port))
+            return false;
+    return true;
+}
+
+static bool parse_arguments(struct bench *bench, int argc, char **argv)
+{
+    struct load *load = &bench->load;
+
     if (argc < 2 || argc % 2 != 0 || !parse_kind(load, argv[1]))
         return false;
     for (int i = 2; i < argc; i += 2)
-        if (!parse_option(load, argv[i], argv[i + 1])) {
+        if (!parse_option(bench, argv[i], argv[i + 1])) {
             fprintf(stderr, "dueq bench: bad option: %s %s\n", argv[i], argv[i + 1]);
             return false;
         }
     if (load->kind != LOAD_PUSH)
         load->pipeline = 1;
-    if (load->port == 0)
-        load->port = load->driver->port;
-    return target_can(load);
+    return choose_targets(bench);
 }
 
-/* A fall of the rate after a minute does not show in the mean. */
-static void print_part(const struct load_part *part)
+static void print_result(const struct load *load, const char *work,
+                         const struct load_result *result)
 {
-    printf("at=%.1f jobs=%" PRIu64 " rate=%.0f max=%" PRIu64 "\n", part->at, part->jobs,
-           (double)part->jobs / part->seconds, part->latency_max);
+    printf(
+        "work=%s target=%s connections=%u pipeline=%u batch=%u count=%u body=%zu delay=%" PRId64
+        " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64 " p99=%" PRIu64 " max=%" PRIu64
+        "\n",
+        work, load->driver->name, load->connections, load->pipeline, load->batch, load->count,
+        load->body_size, load->delay_max, result->jobs, result->seconds,
+        (double)result->jobs / result->seconds, load_percentile(result, 0.5),
+        load_percentile(result, 0.99), result->latency_max);
+}
+
+static bool run_target(const struct bench *bench, unsigned at, const char *work,
+                       struct load_result *ret_result)
+{
+    struct load load = bench->load;
+    bool people = load.every == 0 && isatty(STDERR_FILENO), done;
+
+    load.driver = bench->targets[at].driver;
+    load.port = bench->targets[at].port;
+    load.every = people ? 1 : load.every;
+    bench_report_begin(&load, people);
+    done = load_run(&load, ret_result);
+    bench_report_end();
+    if (!done) {
+        fprintf(stderr, "dueq bench: %s:%d: %s\n", load.host, load.port, ret_result->error);
+        return false;
+    }
+    print_result(&load, work, ret_result);
+    if (bench->histogram)
+        bench_report_histogram(stdout, ret_result);
     fflush(stdout);
+    return true;
 }
 
 int bench_main(int argc, char **argv)
 {
-    static struct load_result result;
-    struct load load = {.driver = &bench_dueq,
-                        .host = "127.0.0.1",
-                        .topic = "bench",
-                        .connections = 50,
-                        .pipeline = 1,
-                        .batch = 1,
-                        .count = 1,
-                        .jobs = 100000,
-                        .body_size = 200,
-                        .seed = 1,
-                        .progress = print_part};
+    static struct load_result results[TARGETS_MOST];
+    struct bench bench = {.load = {.host = "127.0.0.1",
+                                   .topic = "bench",
+                                   .connections = 50,
+                                   .pipeline = 1,
+                                   .batch = 1,
+                                   .count = 1,
+                                   .jobs = 100000,
+                                   .body_size = 200,
+                                   .seed = 1,
+                                   .progress = bench_report_part},
+                          .targets = {{&bench_dueq, 0, "dueq"}},
+                          .count = 1};
 
     if (argc == 2 && strcmp(argv[1], "help") == 0) {
         fputs(usage, stdout);
         return 0;
     }
-    if (!parse_arguments(&load, argc, argv)) {
+    if (!parse_arguments(&bench, argc, argv)) {
         fputs(usage, stderr);
         return 2;
     }
-    if (!load_run(&load, &result)) {
-        fprintf(stderr, "dueq bench: %s:%d: %s\n", load.host, load.port, result.error);
-        return 1;
-    }
-    printf(
-        "work=%s target=%s connections=%u pipeline=%u batch=%u count=%u body=%zu delay=%" PRId64
-        " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64 " p99=%" PRIu64 " max=%" PRIu64
-        "\n",
-        argv[1], load.driver->name, load.connections, load.pipeline, load.batch, load.count,
-        load.body_size, load.delay_max, result.jobs, result.seconds,
-        (double)result.jobs / result.seconds, load_percentile(&result, 0.5),
-        load_percentile(&result, 0.99), result.latency_max);
+    for (unsigned i = 0; i < bench.count; i++)
+        if (!run_target(&bench, i, argv[1], &results[i]))
+            return 1;
+    for (unsigned i = 1; i < bench.count; i++)
+        bench_report_ratio(stdout, bench.targets[i].name, &results[i], bench.targets[0].name,
+                           &results[0]);
     return 0;
 }

@@ -80,7 +80,7 @@ static unsigned bucket_of(uint64_t usec)
     return shift == 0 ? (unsigned)usec : shift * 64 + (unsigned)(usec >> shift);
 }
 
-static uint64_t bucket_value(unsigned bucket)
+uint64_t load_bucket_value(unsigned bucket)
 {
     return bucket < 128 ? bucket : (uint64_t)(bucket % 64 + 64) << (bucket / 64 - 1);
 }
@@ -105,7 +105,7 @@ uint64_t load_percentile(const struct load_result *result, double share)
     for (unsigned i = 0; i < LOAD_BUCKETS; i++) {
         seen += result->latency[i];
         if (seen > wanted)
-            return bucket_value(i);
+            return load_bucket_value(i);
     }
     return result->latency_max;
 }

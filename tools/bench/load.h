@@ -56,4 +56,7 @@ bool load_run(const struct load *load, struct load_result *ret_result);
 /* The latency, usec, that the given share (0 to 1) of the requests did not exceed. */
 uint64_t load_percentile(const struct load_result *result, double share);
 
+/* The least latency, usec, of those that a bucket counts. */
+uint64_t load_bucket_value(unsigned bucket);
+
 #endif

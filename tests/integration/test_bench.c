@@ -1,0 +1,93 @@
+/* `dueq bench` against real servers: several targets, the histogram, progress on a terminal. */
+#include "tests/support/client/client.h"
+#include "tests/support/client/terminal_process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka.h"
+
+static char output[20000];
+
+static int tear_down(void **state)
+{
+    terminal_cleanup();
+    return served_teardown(state);
+}
+
+#define bench_test(function) cmocka_unit_test_setup_teardown(function, served_setup, tear_down)
+
+static void several_targets_are_compared(void **state)
+{
+    int port = served_server(state)->port, other = server_process_start("")->port;
+    const char *found;
+
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s bench push --jobs 2000 --target dueq:%d,dueq:%d 2>&1",
+                               server_binary(), port, other),
+                     0);
+    found = strstr(output, "work=push target=dueq ");
+    assert_non_null(found);
+    assert_non_null(strstr(found, " jobs=2000 "));
+    assert_non_null(strstr(found + 1, "work=push target=dueq "));
+    snprintf(output + 10000, 100, "\nratio=dueq:%d of=dueq:%d rate=", other, port);
+    assert_non_null(strstr(output, output + 10000));
+    assert_null(strchr(output, '\r')); /* no terminal, no progress */
+    expect(served_client(state), "2000", "Q.LEN bench");
+}
+
+static void the_histogram_has_every_request(void **state)
+{
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s bench push --jobs 1000 --port %d --histogram yes | "
+                               "awk '/ us /{sum += $5} END {print sum}'",
+                               server_binary(), served_server(state)->port),
+                     0);
+    assert_string_equal(output, "1000\n");
+}
+
+static void a_wrong_target_is_refused(void **state)
+{
+    static const char *const wrong[] = {"x",
+                                        "dueq,",
+                                        ",dueq",
+                                        "dueq:0",
+                                        "dueq:x",
+                                        "dueq:1x",
+                                        "dueq:",
+                                        "dueq:65536",
+                                        "",
+                                        "duequ",
+                                        "dueq,dueq,dueq,dueq,dueq,dueq,dueq,dueq,dueq"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(run_shell(output, sizeof(output), "%s bench push --target '%s'",
+                                   server_binary(), wrong[i]),
+                         2);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s bench push --target dueq,redis --port 1 2>&1 | head -1",
+                               server_binary()),
+                     0);
+    assert_non_null(strstr(output, "have their own ports"));
+}
+
+static void a_terminal_shows_how_far_it_is(void **state)
+{
+    terminal_begin(24, 120, "exec %s bench push --port %d --jobs 100000000", server_binary(),
+                   served_server(state)->port);
+    terminal_await(" of 100000000 jobs, ");
+    terminal_await(" s left");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        bench_test(several_targets_are_compared),
+        bench_test(the_histogram_has_every_request),
+        cmocka_unit_test(a_wrong_target_is_refused),
+        bench_test(a_terminal_shows_how_far_it_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
