@@ -214,6 +214,7 @@ static void jobs_that_the_reply_has_no_room_for_stay(void **state)
     memset(body, 'b', sizeof(body));
     for (int i = 0; i < 5; i++)
         expect(client, "*", "Q.PUSH mail %b ID %d RETRIES 0", body, sizeof(body), i);
+    sleep_ms(5); /* what is given back is due at that moment, so after what was pushed before */
     expect(client, "[[\"0\" 1 *] [\"1\" 2 *] [\"2\" 3 *]]", "Q.CLAIM mail COUNT 5");
     expect(client, "3", "Q.LEN mail claimed");
     expect(client, "2", "Q.LEN mail ready");
