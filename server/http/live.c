@@ -258,7 +258,7 @@ static void end_stream(struct live_stream *stream)
     if (--live->count == 0) {
         event_del(live->second);
         event_del(live->step);
-        live->runs = false;
+        live->runs = live->has_server = false;
         free(live->now);
         free(live->before);
         live->now = live->before = NULL;
@@ -299,6 +299,7 @@ static void tell(struct live *live, struct live_stream *stream)
         finish(stream, "session");
         return;
     }
+    live_stream_keep(stream, server->clock.last.monotonic);
     tell_server(live, stream, user);
     if (connection->stage == HTTP_SERVES && stream->topic_size > 0)
         tell_topic(stream, user);

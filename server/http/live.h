@@ -17,6 +17,7 @@ enum {
     LIVE_STREAMS_MAX = 64,
     LIVE_OF_LOGIN_MAX = 8,
     LIVE_UNREAD_MAX = 256 * 1024, /* bytes: with more a stream is cut off */
+    LIVE_COMMENT_MS = 15000,      /* between comments */
     LIVE_TOPICS_MAX = 200         /* that are told in a second: those that were used last */
 };
 

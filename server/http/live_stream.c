@@ -18,24 +18,37 @@ static void add_chunk(struct http_connection *connection, struct evbuffer *chunk
         evbuffer_add(out, "\r\n", 2);
 }
 
+static void send_text(struct live_stream *stream, const char *text)
+{
+    struct evbuffer *chunk = evbuffer_new();
+
+    if (chunk == NULL)
+        return;
+    evbuffer_add(chunk, text, strlen(text));
+    add_chunk(stream->connection, chunk);
+    evbuffer_free(chunk);
+}
+
 void live_stream_begin(struct live_stream *stream)
 {
     struct http_connection *connection = stream->connection;
     struct http_reply_head head = {
         .status = 200, .type = "text/event-stream", .is_chunked = connection->head.is_1_1};
-    static const char first[] = "retry: 3000\n\n";
-    struct evbuffer *chunk;
 
     connection->keeps = false;
     http_reply_head(connection, &head);
     connection->deadline = 0;
     connection->ends_with_peer = true;
-    chunk = evbuffer_new();
-    if (chunk == NULL)
+    send_text(stream, "retry: 3000\n\n");
+}
+
+void live_stream_keep(struct live_stream *stream, int64_t now)
+{
+    if (now - stream->kept < LIVE_COMMENT_MS)
         return;
-    evbuffer_add(chunk, first, sizeof(first) - 1);
-    add_chunk(connection, chunk);
-    evbuffer_free(chunk);
+    if (stream->kept != 0)
+        send_text(stream, ":\n\n");
+    stream->kept = now;
 }
 
 void live_stream_send(struct live_stream *stream, const char *event, const char *json,

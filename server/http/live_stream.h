@@ -17,6 +17,7 @@ struct live_stream {
     bool is_new;            /* it has not been told of any second yet */
     uint64_t pushed, ended; /* of its topic, at `seen` */
     int64_t seen;           /* monotonic ms; 0: the topic was not there */
+    int64_t kept;           /* monotonic ms of the last comment */
     struct live_jobs *jobs; /* what happens to them; NULL: it is not told */
     struct live_stream *prev, *next;
 };
@@ -27,6 +28,9 @@ void live_stream_begin(struct live_stream *stream);
  * when this returns, and its connection dead. */
 void live_stream_send(struct live_stream *stream, const char *event, const char *json,
                       size_t size);
+/* Sends a comment when the last one is long ago: a user who may see little hears nothing else,
+ * and programs in between cut off what is silent. now: monotonic ms. */
+void live_stream_keep(struct live_stream *stream, int64_t now);
 /* The reply is whole. Nobody serves the connection any more. */
 void live_stream_end(struct http_connection *connection);
 

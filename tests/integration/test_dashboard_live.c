@@ -311,6 +311,35 @@ static void a_stream_tells_what_changes(void **state)
     await_streams(scene, 0);
 }
 
+/* The figures are taken once a second, but those of streams that have ended are given back. */
+static void a_stream_after_the_last_one_has_figures(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    for (int i = 0; i < 50; i++) {
+        int fd = open_stream(scene, "");
+
+        await_text(fd, "event: server\ndata: ");
+        assert_null(strstr(stream_text, "event: server\ndata: \n"));
+        close(fd);
+        await_streams(scene, 0);
+    }
+}
+
+static void a_stream_with_nothing_to_tell_is_no_silence(void **state)
+{
+    struct scene *scene = *state;
+    int fd;
+
+    start(scene);
+    expect(scene->client, "OK", "ACL SETUSER u on >p +q.stats ~*");
+    log_in(scene, "u", "p");
+    fd = open_stream(scene, "?topics=1");
+    await_text(fd, "\r\n3\r\n:\n\n\r\n");
+    close(fd);
+}
+
 static void a_stream_ends_with_its_login(void **state)
 {
     struct scene *scene = *state;
@@ -460,13 +489,20 @@ static void history_survives_a_restart(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(the_server_is_shown_in_figures), TEST(a_view_needs_the_right_to_its_command),
-        TEST(topics_are_sorted_and_filtered), TEST(a_hundred_thousand_topics_hold_nobody_up),
-        TEST(a_stream_tells_what_changes),    TEST(a_stream_ends_with_its_login),
-        TEST(who_may_not_hear_is_told_so),    TEST(streams_end_when_the_dashboard_is_off),
-        TEST(a_stop_waits_for_no_stream),     TEST(streams_are_few),
-        TEST(who_does_not_read_is_cut_off),   TEST(history_survives_a_restart)};
+    const struct CMUnitTest tests[] = {TEST(the_server_is_shown_in_figures),
+                                       TEST(a_view_needs_the_right_to_its_command),
+                                       TEST(topics_are_sorted_and_filtered),
+                                       TEST(a_hundred_thousand_topics_hold_nobody_up),
+                                       TEST(a_stream_tells_what_changes),
+                                       TEST(a_stream_after_the_last_one_has_figures),
+                                       TEST(a_stream_with_nothing_to_tell_is_no_silence),
+                                       TEST(a_stream_ends_with_its_login),
+                                       TEST(who_may_not_hear_is_told_so),
+                                       TEST(streams_end_when_the_dashboard_is_off),
+                                       TEST(a_stop_waits_for_no_stream),
+                                       TEST(streams_are_few),
+                                       TEST(who_does_not_read_is_cut_off),
+                                       TEST(history_survives_a_restart)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
