@@ -1,13 +1,13 @@
 // What can be done with jobs, with the rights it needs, what it asks before, and what takes it back.
 import { get, patch, post, refusal, remove } from './api.js';
-import { bytesOf, decodeName, durationWord, encodeName, fromField, nameText, nameValue, number, toField, serverTime } from './format.js';
+import { bytesOf, decodeName, durationWord, encodeName, fromField, nameText, nameValue, number, plural, toField, serverTime } from './format.js';
 import { formDialog, progressDialog } from './dialog.js';
 import { pushAgain } from './push.js';
 import { complain, notify } from './notice.js';
 
 const pathOf = (topic, id) => `/v1/topics/${topic}/jobs/${id}`;
 const waits = (state) => state === 'delayed' || state === 'ready';
-const jobs = (count) => count === 1 ? '1 job' : `${number(count)} jobs`;
+const jobs = (count) => plural(count, 'job');
 
 async function whenFields() {
   return { fields: [
@@ -57,7 +57,7 @@ async function askFirst(action, topic, list) {
   const { text, ask, parse, danger, warn } = action;
   let asked = {};
   const what = list.length === 1 ? `the job ${decodeName(list[0].id)}` : jobs(list.length);
-  const isSure = await formDialog({ title: `${text}: ${list.length === 1 ? '1 job' : jobs(list.length)}`, danger, action: `${text} ${jobs(list.length)}`,
+  const isSure = await formDialog({ title: `${text}: ${jobs(list.length)}`, danger, action: `${text} ${jobs(list.length)}`,
     text: `${text} ${what} of ${decodeName(topic)}. ${warn ?? ''}`, ...ask ? await ask() : { fields: [] },
     run: async (values) => { asked = parse ? parse(values) : {}; } });
   return isSure ? asked : null;

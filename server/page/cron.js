@@ -1,7 +1,7 @@
 // Recurring jobs: what they push, when, and what came of it.
 import { h, button, code, empty, link, replace, say, table } from './element.js';
 import { can, get, post, remove, request } from './api.js';
-import { duration, encodeName, fullMoment, moment, nameText, number } from './format.js';
+import { duration, encodeName, fullMoment, moment, nameText, number, plural } from './format.js';
 import { address } from './router.js';
 import { confirmDialog, formDialog, showDialog } from './dialog.js';
 import { complain, showFailure, notify } from './notice.js';
@@ -103,7 +103,7 @@ export async function showCron(main, names, query, life) {
       list.removeAttribute('aria-busy');
       known.push(...entries);
       draw(entries.length === PART);
-      say(`${number(known.length)} recurring jobs`);
+      say(plural(known.length, 'recurring job'));
     } catch (error) {
       if (error.name !== 'AbortError' && !life.isOver())
         showFailure(list, error, load);

@@ -1,7 +1,7 @@
 // The dead jobs of a topic: why they died, and their way back.
 import { h, button, code, empty, link, replace, say, table } from './element.js';
 import { can, get, post } from './api.js';
-import { decodeName, encodeName, moment, nameText, number } from './format.js';
+import { decodeName, encodeName, moment, nameText, number, plural } from './format.js';
 import { address, setQuery } from './router.js';
 import { act } from './actions.js';
 import { focusIn } from './overview.js';
@@ -40,13 +40,13 @@ async function redrive(topic, filter, done) {
   const would = await post(path, { ...filled(filter), dryrun: true });
   const left = would.left ? ` ${number(would.left)} stay dead: there is no room for them, or their ids are taken.` : '';
   let result = null;
-  const isSure = await formDialog({ title: `Redrive ${number(would.redriven)} jobs`, action: `Redrive ${number(would.redriven)} jobs`,
+  const isSure = await formDialog({ title: `Redrive ${plural(would.redriven, 'job')}`, action: `Redrive ${plural(would.redriven, 'job')}`,
     text: `The dead jobs of ${decodeName(topic)}${filterText(filter)} begin anew, without attempts and failures.${left}`,
     fields: [{ name: 'to', label: 'To the topic', hint: `Empty: ${decodeName(topic)} itself` },
       { name: 'rate', label: 'Rate', hint: 'As “100 1s”: so many fall due in each duration. Empty: all at once' }],
     run: async (values) => { result = await post(path, { ...filled(filter), ...filled(values) }); } });
   if (isSure) {
-    notify(`${number(result.redriven)} jobs redriven.${result.left ? ` ${number(result.left)} stay dead.` : ''}`);
+    notify(`${plural(result.redriven, 'job')} redriven.${result.left ? ` ${number(result.left)} stay dead.` : ''}`);
     done();
   }
 }
@@ -55,22 +55,22 @@ async function purge(topic, filter, done) {
   const path = `/v1/topics/${topic}/dead/purge`;
   const { purged: count } = await post(path, { ...filled(filter), dryrun: true });
   let purged = 0;
-  const isSure = await formDialog({ title: `Purge ${number(count)} dead jobs`, danger: true, action: `Purge ${number(count)} jobs`,
+  const isSure = await formDialog({ title: `Purge ${plural(count, 'dead job')}`, danger: true, action: `Purge ${plural(count, 'job')}`,
     text: `The dead jobs of ${decodeName(topic)}${filterText(filter)} are removed. This cannot be taken back.`,
     run: async () => { ({ purged } = await post(path, filled(filter))); } });
   if (isSure) {
-    notify(`${number(purged)} dead jobs purged.`);
+    notify(`${plural(purged, 'dead job')} purged.`);
     done();
   }
 }
 
 async function redriveChosen(topic, jobs, done) {
-  const isSure = await formDialog({ title: `Redrive ${number(jobs.length)} jobs`, action: `Redrive ${number(jobs.length)} jobs`,
+  const isSure = await formDialog({ title: `Redrive ${plural(jobs.length, 'job')}`, action: `Redrive ${plural(jobs.length, 'job')}`,
     text: 'They begin anew: due now, without attempts and failures.', run: async () => {
       let redriven = 0;
       for (const { id } of jobs)
         redriven += (await post(`/v1/topics/${topic}/dead/redrive`, { match: globLiteral(decodeName(id)), limit: 1 })).redriven;
-      notify(`${number(redriven)} of ${number(jobs.length)} jobs redriven.`);
+      notify(`${number(redriven)} of ${plural(jobs.length, 'job')} redriven.`);
     } });
   if (isSure)
     done();

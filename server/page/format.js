@@ -59,6 +59,8 @@ export function durationWord(ms) {
   return `${ms}ms`;
 }
 
+export const plural = (count, one) => `${number(count)} ${one}${count === 1 ? '' : 's'}`;
+
 export function distance(time) {
   const wait = time - serverTime();
   return Math.abs(wait) < 1000 ? 'now' : wait > 0 ? `in ${duration(wait)}` : `${duration(-wait)} ago`;

@@ -1,7 +1,7 @@
 // The jobs of a topic: by state, due range, group and id; many of them at once.
 import { h, button, code, empty, link, replace, say, stateTag, table } from './element.js';
 import { can, get, post, refusal } from './api.js';
-import { compact, decodeName, encodeName, fromField, moment, nameText, number, toField } from './format.js';
+import { compact, decodeName, encodeName, fromField, moment, nameText, number, plural, toField } from './format.js';
 import { address, setQuery } from './router.js';
 import { ACTIONS, act } from './actions.js';
 import { newSelection, selectionBar, showBar } from './selection.js';
@@ -128,11 +128,11 @@ async function purge(topic, filter, stats, done) {
   if (count === undefined)
     return;
   let purged = 0;
-  const isSure = await confirmDialog({ title: `Purge ${number(count)} jobs`, danger: true, action: `Purge ${number(count)} jobs`,
+  const isSure = await confirmDialog({ title: `Purge ${plural(count, 'job')}`, danger: true, action: `Purge ${plural(count, 'job')}`,
     text: `${state ? `All ${state} jobs` : 'All delayed, ready, dead and done jobs'} of ${decodeName(topic)}${match ? ` whose id matches ${match}` : ''} are removed. Claimed ones stay. This cannot be taken back.`,
     run: async () => { ({ purged } = await post(`/v1/topics/${topic}/purge`, { ...state && { state }, ...match && { match } })); } });
   if (isSure) {
-    notify(`${number(purged)} jobs purged.`);
+    notify(`${plural(purged, 'job')} purged.`);
     done();
   }
 }
@@ -186,7 +186,7 @@ export async function showJobs(main, { topic }, query, life) {
         : await scanMore(topic, filter, found, found.jobs.length + PART, life.signal);
       wanted = Math.max(wanted, found.jobs.length);
       draw();
-      say(`${number(found.jobs.length)} jobs are shown`);
+      say(`${plural(found.jobs.length, 'job')} shown`);
     } catch (error) {
       complain(error);
     }
@@ -196,7 +196,7 @@ export async function showJobs(main, { topic }, query, life) {
     setQuery(filter);
     wanted = PART;
     selection?.clear();
-    return load().then(() => say(`${number(found?.jobs.length ?? 0)} jobs are shown`));
+    return load().then(() => say(`${plural(found?.jobs.length ?? 0, 'job')} shown`));
   };
   const selectAll = async () => {
     try {

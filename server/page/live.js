@@ -48,7 +48,7 @@ export function listen(query, on, life) {
     };
     source.addEventListener('end', again); // the session is over, or the server stops
     for (const [name, act] of Object.entries(on))
-      source.addEventListener(name, (event) => event.data && act(JSON.parse(event.data)));
+      source.addEventListener(name, (event) => act(JSON.parse(event.data)));
   };
   connect();
   life.onEnd(() => {

@@ -36,7 +36,7 @@ export function showFailure(place, error, again) {
   place.replaceChildren(failure(error, again));
 }
 
-// What stands in the place of a view, or of a part of it, that could not be read.
+// What stands in the place of a view, or of a part of it, that could not be read. What was refused is refused again.
 export const failure = (error, again) => h('div', { class: 'empty is-bad', role: 'alert' },
   h('p', { class: 'empty-title' }, 'This could not be read'), h('p', null, advice(error)),
-  again ? button('Try again', again) : null);
+  again && error.code !== 'NOPERM' ? button('Try again', again) : null);

@@ -1,12 +1,13 @@
 // All topics, a page of them at a time, and the server in figures.
 import { h, button, code, empty, icon, link, replace, say, table } from './element.js';
 import { can, get } from './api.js';
-import { compact, duration, encodeName, moment, nameText, number, rate } from './format.js';
+import { compact, duration, encodeName, moment, nameText, number, plural, rate } from './format.js';
 import { address, setQuery } from './router.js';
 import { atMostEach, listen } from './live.js';
 import { showFailure } from './notice.js';
 import { pushJob } from './push.js';
 import { serverStrip } from './server.js';
+import { stateAddress } from './topicbar.js';
 
 const PAGE = 50;
 const SORTS = ['name', 'ready', 'delayed', 'claimed', 'dead', 'in', 'out', 'oldest'];
@@ -17,7 +18,7 @@ function flags(topic) {
 }
 
 const topicHref = (topic, ...more) => address(['topics', encodeName(topic.name), ...more]);
-const jobsHref = (topic, state) => address(['topics', encodeName(topic.name), state === 'dead' ? 'dead' : 'jobs'], state === 'dead' ? {} : { state });
+const jobsHref = (topic, state) => stateAddress(encodeName(topic.name), state);
 
 function countCell(topic, state) {
   const count = topic[state];
@@ -104,7 +105,7 @@ export async function showOverview(main, names, query, life) {
       pager(filter, page.total, (offset) => change({ offset })));
     focus();
     if (total !== page.total)
-      say(`${number(page.total)} topics`);
+      say(plural(page.total, 'topic'));
     total = page.total;
   };
   search.addEventListener('input', atMostEach(150, () => change({ match: search.value, offset: 0 })));

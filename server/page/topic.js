@@ -1,7 +1,7 @@
 // One topic: figures, charts of what was, a forecast of what falls due, its pause, its recurring jobs.
 import { h, button, facts, link, replace, section, table } from './element.js';
 import { can, get, post, remove } from './api.js';
-import { bytes, compact, decodeName, duration, encodeName, moment, number } from './format.js';
+import { bytes, compact, decodeName, duration, encodeName, moment, number, plural } from './format.js';
 import { address, go } from './router.js';
 import { chart } from './chart.js';
 import { cronTable } from './cron.js';
@@ -10,14 +10,14 @@ import { atMostEach, listen, whenChanged } from './live.js';
 import { complain, showFailure, notify } from './notice.js';
 import { pushJob } from './push.js';
 import { valueText } from './settings.js';
-import { topicBar } from './topicbar.js';
+import { stateAddress, topicBar } from './topicbar.js';
 import { historyPart, segments } from './history.js';
 
 const TILES = [['ready', 'Ready'], ['delayed', 'Delayed'], ['claimed', 'Claimed'], ['dead', 'Dead'], ['done', 'Done']];
 
 function tilesOf(topic, stats) {
   return h('ul', { class: 'tiles' }, TILES.map(([state, text]) => h('li', null, h('a', { class: `tile is-${state}`,
-    href: state === 'dead' ? address(['topics', topic, 'dead']) : address(['topics', topic, 'jobs'], { state }) },
+    href: stateAddress(topic, state) },
   h('span', { class: 'tile-count', title: number(stats[state]) }, compact(stats[state])), h('span', { class: 'tile-name' }, text)))));
 }
 
@@ -79,8 +79,8 @@ async function pause(topic, done) {
 
 async function drop(topic, stats) {
   const count = TILES.reduce((sum, [state]) => sum + stats[state], 0);
-  const isSure = await confirmDialog({ title: `Remove the topic ${decodeName(topic)}`, danger: true, action: `Remove it with ${number(count)} jobs`,
-    text: `Its ${number(count)} jobs, totals, events and own settings are gone. Acks of claimed jobs count nothing. This cannot be taken back.`,
+  const isSure = await confirmDialog({ title: `Remove the topic ${decodeName(topic)}`, danger: true, action: `Remove it with ${plural(count, 'job')}`,
+    text: `Its ${plural(count, 'job')}, totals, events and own settings are gone. Acks of claimed jobs count nothing. This cannot be taken back.`,
     run: () => remove(`/v1/topics/${topic}`) });
   if (isSure) {
     notify('The topic is removed.');

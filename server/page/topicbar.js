@@ -7,6 +7,9 @@ import { address } from './router.js';
 const TABS = [['', 'Overview', []], ['jobs', 'Jobs', ['q.scan']], ['dead', 'Dead', ['q.dead']], ['settings', 'Settings', ['q.config|get']],
   ['workers', 'Workers', ['q.workers']], ['events', 'Events', []]];
 
+// The jobs of a state: dead ones have a view of their own, for those who may use it.
+export const stateAddress = (topic, state) => state === 'dead' && can('q.dead') ? address(['topics', topic, 'dead']) : address(['topics', topic, 'jobs'], { state });
+
 // Returns the element of the heads and a place for buttons beside the name.
 export function topicBar(topic, here) {
   const actions = h('div', { class: 'head-end' });

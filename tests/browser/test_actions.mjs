@@ -194,7 +194,7 @@ test('redrives and purges dead jobs by a filter, with a count before', async () 
   await page.getByLabel('Error, a glob').fill('bad*');
   await button('Find').click();
   await button('Purge all 1 …').click();
-  await answer('Purge 1 jobs');
+  await answer('Purge 1 job');
   await isIn('bury', 'b1', null);
   assert.strictEqual(await stateOf('bury', 'c1'), 'dead');
 });
@@ -310,7 +310,7 @@ test('pauses and resumes a topic', async () => {
   await openJob('pause', 'a');
   await page.getByText(/paused/).first().waitFor();
   await tab.go('#/topics/pause');
-  await page.getByRole('main').getByRole('button', { name: 'Resume', exact: true }).click();
+  await page.getByRole('main').getByRole('button', { name: 'Resume', exact: true }).click(); // a notice that is still there has one too
   await until('it goes on', async () => (await server.api('GET', '/v1/topics/pause')).paused === null);
 });
 
@@ -342,7 +342,7 @@ test('removes a topic after it said what is in it', async () => {
   await server.push('drop', 'x', { id: 'a' });
   await tab.go('#/topics/drop');
   await button('Remove …').click();
-  await answer('Remove it with 1 jobs');
+  await answer('Remove it with 1 job');
   await page.getByRole('heading', { name: 'Topics' }).waitFor();
   assert.strictEqual(await stateOf('drop', 'a'), null);
 });
