@@ -3,7 +3,11 @@
 import { h, svg, table, newId, replace } from './element.js';
 import { clock, local } from './format.js';
 
-const SIZE = { height: 168, left: 56, right: 12, top: 10, bottom: 24 };
+// In parts of the page's font size, with which everything else grows on large screens.
+const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+const SIZE = { height: 10.5 * rem, left: 3.5 * rem, right: 0.75 * rem, top: 0.625 * rem, bottom: 1.5 * rem };
+const MINUTE = 60000;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400].map((minutes) => minutes * MINUTE);
 
 // A top for the scale that divides well.
 function niceTop(value) {
@@ -13,13 +17,14 @@ function niceTop(value) {
   return [1, 2, 4, 5, 10].find((step) => step * power >= value) * power;
 }
 
-function timeText(time, span) {
-  return span > 36 * 3600000 ? local(time).slice(5, 16) : clock(time, span <= 10 * 60000);
-}
+const timeText = (time, span) => span > 36 * 60 * MINUTE ? local(time).slice(5, 16) : clock(time, span <= 10 * MINUTE);
+const isKnown = (value) => value !== null && value !== undefined;
 
-function scales(points, series, width) {
+// A bar reaches to the time of the next one.
+function scales(points, series, width, isBars) {
   const from = points[0].time;
-  const to = points[points.length - 1].time;
+  const last = points[points.length - 1].time;
+  const to = isBars && points.length > 1 ? last + (last - from) / (points.length - 1) : last;
   const top = niceTop(Math.max(0, ...points.flatMap((point) => series.map(({ name }) => point[name] ?? 0))));
   const inner = Math.max(width - SIZE.left - SIZE.right, 10);
   const tall = SIZE.height - SIZE.top - SIZE.bottom;
@@ -28,52 +33,53 @@ function scales(points, series, width) {
 }
 
 function grid(scale, format, ticks) {
-  const lines = [0, 0.5, 1].map((part) => {
+  const named = new Set(); // half of 1 ms is no other figure
+  const lines = [0, 1, 0.5].map((part) => {
     const y = scale.y(part * scale.top);
+    const text = named.has(format(part * scale.top)) ? '' : format(part * scale.top);
+    named.add(text);
     return [svg('line', { class: 'grid', x1: SIZE.left, x2: SIZE.left + scale.inner, y1: y, y2: y }),
-      svg('text', { class: 'axis', x: SIZE.left - 8, y: y + 4, 'text-anchor': 'end' }, format(part * scale.top))];
+      svg('text', { class: 'axis', x: SIZE.left - rem / 2, y: y + rem / 4, 'text-anchor': 'end' }, text)];
   });
-  const texts = ticks.map(({ x, text, anchor }) =>
-    svg('text', { class: 'axis', x, y: SIZE.height - 6, 'text-anchor': anchor }, text));
+  const texts = ticks.map(({ x, text }) => [
+    svg('line', { class: 'grid', x1: x, x2: x, y1: scale.y(0), y2: scale.y(0) + rem / 4 }),
+    svg('text', { class: 'axis', x, y: SIZE.height - rem / 4, 'text-anchor': 'middle' }, text)]);
   return [lines, texts];
 }
 
+// Whole minutes, hours and days of the viewer's zone.
 function timeTicks(scale) {
-  const count = scale.inner > 420 ? 4 : 2;
-  return Array.from({ length: count + 1 }, (_, i) => {
-    const time = scale.from + (scale.to - scale.from) * i / count;
-    return { x: scale.x(time), text: timeText(time, scale.to - scale.from), anchor: i === 0 ? 'start' : i === count ? 'end' : 'middle' };
-  });
+  const span = scale.to - scale.from;
+  const most = Math.max(Math.floor(scale.inner / ((span > 36 * 60 * MINUTE ? 6 : 4) * rem)), 1);
+  const step = STEPS.find((one) => span / one <= Math.min(most, 6)) ?? STEPS.at(-1);
+  const zone = new Date(scale.from).getTimezoneOffset() * MINUTE;
+  const ticks = [];
+  for (let time = Math.ceil((scale.from - zone) / step) * step + zone; time <= scale.to; time += step)
+    ticks.push({ x: scale.x(time), text: span > 36 * 60 * MINUTE && step >= 1440 * MINUTE ? local(time).slice(5, 10) : timeText(time, span) });
+  return ticks;
 }
 
-// A gap, where a figure is null, is a gap in the line.
-function pathOf(points, name, scale) {
-  let text = '';
-  let isOpen = false;
-  for (const point of points) {
-    const value = point[name];
-    if (value === null || value === undefined) {
-      isOpen = false;
-      continue;
-    }
-    text += `${isOpen ? 'L' : 'M'}${scale.x(point.time).toFixed(1)} ${scale.y(value).toFixed(1)}`;
-    isOpen = true;
-  }
-  return text;
+// What is known without a gap, as parts of a line: where a figure is null there is none.
+function runsOf(points, name, scale) {
+  const runs = [[]];
+  for (const point of points)
+    if (isKnown(point[name]))
+      runs.at(-1).push([scale.x(point.time).toFixed(1), scale.y(point[name]).toFixed(1)]);
+    else if (runs.at(-1).length)
+      runs.push([]);
+  return runs.filter((run) => run.length);
 }
 
-function areaOf(points, name, scale) {
-  const known = points.filter((point) => point[name] !== null && point[name] !== undefined);
-  if (known.length < 2)
-    return '';
-  return `${pathOf(known, name, scale)}L${scale.x(known.at(-1).time).toFixed(1)} ${scale.y(0)}L${scale.x(known[0].time).toFixed(1)} ${scale.y(0)}Z`;
+const pathOf = (run) => `M${run.map((place) => place.join(' ')).join('L')}`;
+
+function seriesOf(runs, area, tone, bottom) {
+  const lines = runs.filter((run) => run.length > 1);
+  return [area ? svg('path', { class: `area ${tone}`, d: lines.map((run) => `${pathOf(run)}L${run.at(-1)[0]} ${bottom}L${run[0][0]} ${bottom}Z`).join('') }) : null,
+    svg('path', { class: `line ${tone}`, d: lines.map(pathOf).join('') }),
+    runs.filter((run) => run.length === 1).map(([[cx, cy]]) => svg('circle', { class: `dot ${tone}`, cx, cy, r: rem / 7 }))];
 }
 
-function linesOf(points, series, scale) {
-  return series.map(({ name, area }, i) => [
-    area ? svg('path', { class: `area tone-${i + 1}`, d: areaOf(points, name, scale) }) : null,
-    svg('path', { class: `line tone-${i + 1}`, d: pathOf(points, name, scale) })]);
-}
+const linesOf = (points, series, scale) => series.map(({ name, area }, i) => seriesOf(runsOf(points, name, scale), area, `tone-${i + 1}`, scale.y(0)));
 
 function barsOf(points, name, scale) {
   const width = scale.inner / points.length;
@@ -94,7 +100,7 @@ function addCursor(figure, image, state) {
   const show = () => {
     const { points, series, format, scale, isBars } = state;
     image.querySelector('.cursor')?.remove();
-    if (at === null || !points.length) {
+    if (at === null || !scale) {
       readout.textContent = '';
       return;
     }
@@ -105,10 +111,10 @@ function addCursor(figure, image, state) {
   };
   const nearest = (event) => {
     const { scale, points } = state;
-    if (!points.length)
+    if (!scale)
       return;
     const part = (event.clientX - image.getBoundingClientRect().left - SIZE.left) / scale.inner;
-    at = Math.floor(part * points.length);
+    at = state.isBars ? Math.floor(part * points.length) : Math.round(part * (points.length - 1));
     show();
   };
   image.addEventListener('pointermove', nearest);
@@ -116,7 +122,7 @@ function addCursor(figure, image, state) {
   image.addEventListener('blur', () => { at = null; show(); });
   image.addEventListener('keydown', (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9 }[event.key];
-    if (step === undefined || !state.points.length)
+    if (step === undefined || !state.scale)
       return;
     event.preventDefault();
     at = (at ?? (step < 0 ? state.points.length : -1)) + step;
@@ -135,7 +141,7 @@ export function chart(options) {
   const name = h('figcaption', { id }, title);
   const figures = h('details', { class: 'figures' }, h('summary', null, 'Figures as a table'));
   const figure = h('figure', null, h('div', { class: 'figure-head' }, name, series.length > 1 ? legend(series) : null), image);
-  const state = { points: [], series, format, isBars: options.bars };
+  const state = { points: [], series, format, isBars: options.bars, scale: null };
   const moveCursor = addCursor(figure, image, state);
   figure.append(figures);
 
@@ -143,12 +149,16 @@ export function chart(options) {
     const width = Math.max(figure.clientWidth, 200);
     const { points } = state;
     image.setAttribute('width', width);
-    image.setAttribute('viewBox', `0 0 ${width} ${SIZE.height}`);
-    if (!points.length) {
-      image.replaceChildren(svg('text', { class: 'axis', x: width / 2, y: SIZE.height / 2, 'text-anchor': 'middle' }, options.nothing));
+    const isEmpty = !points.some((point) => series.some((one) => isKnown(point[one.name])));
+    const height = isEmpty ? 4 * rem : SIZE.height;
+    image.setAttribute('height', height);
+    image.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    if (isEmpty) {
+      state.scale = null;
+      image.replaceChildren(svg('text', { class: 'axis', x: width / 2, y: height / 2, 'text-anchor': 'middle' }, options.nothing));
       return;
     }
-    const scale = scales(points, series, width);
+    const scale = scales(points, series, width, options.bars);
     state.scale = scale;
     state.span = scale.to - scale.from;
     image.replaceChildren(...[grid(scale, format, timeTicks(scale)), options.bars ? barsOf(points, series[0].name, scale)

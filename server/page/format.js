@@ -13,6 +13,9 @@ export const zoneName = () => zone;
 export const number = (value) => value === null || value === undefined ? '–' : numbers.format(value);
 export const compact = (value) => value === null || value === undefined ? '–' : value < 10000 ? number(value) : short.format(value);
 
+// On the axis of a chart of whole things: half a job has no name.
+export const whole = (value) => value % 1 ? '' : compact(value);
+
 export function rate(value) {
   if (value === null || value === undefined)
     return '–';

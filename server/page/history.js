@@ -1,7 +1,7 @@
 // Charts of what was: the server keeps it in steps, for minutes, hours and a day.
 import { h, replace, section } from './element.js';
 import { get } from './api.js';
-import { compact, duration, rate } from './format.js';
+import { duration, rate, whole } from './format.js';
 import { chart } from './chart.js';
 import { showFailure } from './notice.js';
 
@@ -22,7 +22,7 @@ function pointsOf({ columns, points, step_ms: step }) {
 function chartsOf(life) {
   const wanted = [
     { title: 'Jobs in and out, per second', format: rate, series: [{ name: 'pushed', label: 'pushed', area: true }, { name: 'acked', label: 'acknowledged' }, { name: 'failed', label: 'failed' }] },
-    { title: 'Backlog', format: compact, series: [{ name: 'ready', label: 'ready', area: true }, { name: 'delayed', label: 'delayed' }] },
+    { title: 'Backlog', format: whole, series: [{ name: 'ready', label: 'ready', area: true }, { name: 'delayed', label: 'delayed' }] },
     { title: 'Wait from due to claim', format: duration, series: [{ name: 'wait_p50', label: 'half below', area: true }, { name: 'wait_p99', label: '99 % below' }] },
     { title: 'Run from claim to ack', format: duration, series: [{ name: 'run_p50', label: 'half below', area: true }, { name: 'run_p99', label: '99 % below' }] },
     { title: 'Lateness: 99 % of waiting claims below', format: duration, series: [{ name: 'lateness_p99', label: '99 % below', area: true }] },

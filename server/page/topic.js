@@ -1,7 +1,7 @@
 // One topic: figures, charts of what was, a forecast of what falls due, its pause, its recurring jobs.
 import { h, button, facts, link, replace, section, table } from './element.js';
 import { can, get, post, remove } from './api.js';
-import { bytes, compact, decodeName, duration, encodeName, moment, number, plural } from './format.js';
+import { bytes, compact, decodeName, duration, encodeName, moment, number, plural, whole } from './format.js';
 import { address, go } from './router.js';
 import { chart } from './chart.js';
 import { cronTable } from './cron.js';
@@ -42,13 +42,13 @@ const timesTable = (stats) => table('How long jobs waited, ran, and were late', 
   { name: 'Jobs', number: true, cell: ([name, window]) => compact(stats[name[0]][window[0]].count) },
   ...[['p50', 'Half below'], ['p99', '99 % below'], ['max', 'Longest']].map(([key, text]) => ({ name: text, number: true,
     cell: ([name, window]) => stats[name[0]][window[0]].count ? duration(stats[name[0]][window[0]][key]) : '–' })),
-], TIMES.flatMap((name) => WINDOWS.slice(0, 2).map((window) => [name, window])));
+], TIMES.flatMap((name) => WINDOWS.slice(0, 2).map((window) => [name, window])), { class: 'cards' });
 
 const BUCKETS = [['1h', '24 hours', 24], ['6h', '7 days', 28], ['1d', '30 days', 30]];
 
 function forecastPart(topic, life) {
   let bucket = '1h';
-  const bars = chart({ title: 'Delayed jobs that fall due', bars: true, format: compact, series: [{ name: 'count', label: 'jobs' }], nothing: 'No job is delayed' });
+  const bars = chart({ title: 'Delayed jobs that fall due', bars: true, format: whole, series: [{ name: 'count', label: 'jobs' }], nothing: 'No job is delayed' });
   life.onEnd(bars.end);
   const load = async () => {
     try {

@@ -1,6 +1,7 @@
 // The page as a whole: what it loads and from where, what it may do, that it lives by what the server tells.
 import assert from 'node:assert';
 import { readdirSync, readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { launch, openPage } from './browser.mjs';
@@ -115,11 +116,19 @@ test('it asks nothing while nothing happens', async () => {
   await server.push('calm', 'x', { id: 'a', delay: '1h' });
   await tab.go('#/topics/calm/jobs');
   await tab.page.getByText('Live', { exact: true }).waitFor();
-  await tab.page.waitForTimeout(3000); // what was on its way is over; a load makes this test milder, not wrong
-  const asked = [];
-  tab.page.on('request', (request) => asked.push(request.url()));
-  await tab.page.waitForTimeout(4000);
-  assert.deepStrictEqual(asked, []);
+  // The seconds are those that the server tells: on a slow machine what was on its way takes longer, and so do they.
+  await tab.page.evaluate(() => {
+    globalThis.seconds = 0;
+    new EventSource('/v1/live').addEventListener('server', () => { globalThis.seconds += 1; });
+  });
+  let asked = 0;
+  tab.page.on('request', () => { asked += 1; });
+  await until('four seconds pass without a request', async () => {
+    const before = asked;
+    const begin = await tab.page.evaluate(() => globalThis.seconds);
+    await tab.page.waitForFunction((end) => globalThis.seconds >= end, begin + 4);
+    return asked === before;
+  });
   await tab.close();
 });
 
@@ -161,13 +170,16 @@ test('a topic of ten thousand jobs and a name of every kind do no harm', async (
 });
 
 test('its first paint is told', async (context) => {
-  const times = [];
+  const times = { first: [], again: [] };
+  const paint = (tab) => until('it has painted', () => tab.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime));
   for (let i = 0; i < 5; i++) {
-    const tab = await openPage(browser, server);
+    const tab = await openPage(browser, server); // a browser process of its own, whose start counts
     await tab.go('#/');
-    const paint = await until('it has painted', () => tab.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime));
-    times.push(Math.round(paint));
+    times.first.push(Math.round(await paint(tab)));
+    await tab.page.reload();
+    times.again.push(Math.round(await paint(tab)));
     await tab.close();
   }
-  context.diagnostic(`first contentful paint after ${times.sort((a, b) => a - b).join(', ')} ms`); // no limit: a time is no test
+  for (const [which, list] of Object.entries(times)) // no limit: a time is no test
+    context.diagnostic(`first contentful paint, ${which}: ${list.sort((a, b) => a - b).join(', ')} ms, with a load of ${loadavg()[0].toFixed(1)}`);
 });
