@@ -74,7 +74,7 @@ endif
 CURL          ?= yes
 # `make MOSQUITTO=no`: no libmosquitto, which it opens for mqtt://.
 MOSQUITTO     ?= yes
-# `make TERMINAL=no`: no shared libraries are opened, so `dueq cli` is without libedit.
+# `make TERMINAL=no`: no shared libraries are opened, so `dueq cli` is without libedit and `dueq top` without ncurses.
 TERMINAL      ?= yes
 OFFLINE_LIBS  := -ljansson
 CLIENT_LIBS   := -lhiredis -lcmocka -lm -lssl -lcrypto
@@ -93,7 +93,7 @@ SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$
 PAGE             := $(call sources,$(addprefix server/page/*.,html js css svg png))
 SERVER_OBJECTS   += $(BUILD)/server/page/assets.o
 CLIENT_OBJECTS   := $(filter-out $(BUILD)/tools/terminal/library$(if $(filter no,$(TERMINAL)),,_none).o, \
-                    $(call objects,tools/client/*.c tools/cli/*.c tools/terminal/*.c))
+                    $(call objects,tools/client/*.c tools/cli/*.c tools/top/*.c tools/terminal/*.c))
 BENCH_OBJECTS    := $(call objects,tools/bench/*.c)
 OFFLINE_OBJECTS  := $(filter-out $(BUILD)/tools/online/online_tls$(if $(filter no,$(TLS)),,_none).o \
                     $(BUILD)/tools/forward/target_http$(if $(filter no,$(CURL)),,_none).o \

@@ -155,6 +155,7 @@ int client_config(struct client_call *call);
 int client_work(struct client_call *call);
 int client_forward(struct client_call *call);
 int client_cli(struct client_call *call); /* of tools/cli/ */
+int client_top(struct client_call *call); /* of tools/top/ */
 
 int client_show_id(const struct client_call *call, const redisReply *reply);
 int client_show_claimed(const struct client_call *call, const redisReply *reply);

@@ -173,6 +173,12 @@ static const struct client_option cli_options[] = {
     {"no-raw", NULL, NULL, CLIENT_OWN_FLAG, "replies with their types (so it is on one)"},
     OPTION_END};
 
+static const struct client_option top_options[] = {
+    {"interval", "DURATION", NULL, CLIENT_OWN,
+     "between two looks (2s); with --once: looks twice, for rates"},
+    {"once", NULL, NULL, CLIENT_OWN_FLAG, "print the topics and end"},
+    OPTION_END};
+
 static const struct client_option reschedule_options[] = {
     {"delay", "DURATION", "DELAY", CLIENT_AS_IT_IS, "that long from now"},
     {"at", "TIME", "AT", CLIENT_MOMENT, "then"},
@@ -439,6 +445,15 @@ const struct client_command client_table[] = {
      .options = cli_options,
      .run = client_cli,
      .more = cli_more},
+    {.name = "top",
+     .arguments = "[--once]",
+     .what = "the topics on the whole terminal, live",
+     .least = 0,
+     .most = 0,
+     .options = top_options,
+     .run = client_top,
+     .more = "The key h shows all keys. With --json, which means --once, each topic is an "
+             "object.\n"},
     {.name = "workers",
      .arguments = "[TOPIC]",
      .what = "who has claimed what",

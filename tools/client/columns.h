@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { COLUMNS_MOST = 8 };
+enum { COLUMNS_MOST = 10 };
 
 /* Colours only on a terminal, and not with NO_COLOR. */
 enum paint { PAINT_NONE, PAINT_HEAD, PAINT_GOOD, PAINT_BUSY, PAINT_WAIT, PAINT_BAD };

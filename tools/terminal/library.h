@@ -1,6 +1,6 @@
 /* Shared libraries that only one subcommand needs, opened when it does: linked, they would cost
- * each start and each server memory (libcurl brings thirty others, libedit 0.5 MB). Programs
- * that open none have library_none.c. */
+ * each start and each server memory (libcurl brings thirty others, libedit and ncurses 0.5 MB).
+ * Programs that open none have library_none.c. */
 #ifndef DUEQ_LIBRARY_H
 #define DUEQ_LIBRARY_H
 
