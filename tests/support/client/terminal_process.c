@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#include <utmp.h>
 
 enum { PATIENCE_MS = 60000, OUTPUT_MAX = 8 << 20 };
 
@@ -30,6 +31,8 @@ static struct {
 static void run(const char *line)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    login_tty(dup(terminal.held)); /* closes what it was given */
+    fcntl(terminal.held, F_SETFD, FD_CLOEXEC);
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");
     execl("/bin/sh", "sh", "-c", line, (char *)NULL);
@@ -39,7 +42,7 @@ static void run(const char *line)
 void terminal_begin(int rows, int columns, const char *format, ...)
 {
     struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
-    char line[4096], name[128];
+    char line[4096];
     va_list arguments;
 
     terminal_cleanup();
@@ -47,13 +50,16 @@ void terminal_begin(int rows, int columns, const char *format, ...)
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
     terminal.output = calloc(1, OUTPUT_MAX);
-    terminal.pid = forkpty(&terminal.fd, name, NULL, &size);
+    if (terminal.output == NULL ||
+        openpty(&terminal.fd, &terminal.held, NULL, NULL, &size) != 0 ||
+        tcgetattr(terminal.held, &terminal.before) != 0) /* before the program changes it */
+        fail_at(__FILE__, __LINE__, "openpty: %s", strerror(errno));
+    fcntl(terminal.fd, F_SETFD, FD_CLOEXEC);
+    terminal.pid = fork();
+    if (terminal.pid < 0)
+        fail_at(__FILE__, __LINE__, "fork: %s", strerror(errno));
     if (terminal.pid == 0)
         run(line);
-    if (terminal.pid < 0 || terminal.output == NULL)
-        fail_at(__FILE__, __LINE__, "forkpty: %s", strerror(errno));
-    terminal.held = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-    tcgetattr(terminal.fd, &terminal.before);
 }
 
 /* Takes what has come. False: nothing came for so long, or nothing will. */
