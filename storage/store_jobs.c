@@ -1,7 +1,16 @@
 /* The public functions on jobs and topics. */
+#include "storage/queue/after.h"
 #include "storage/queue/pick.h"
 #include "storage/queue/queue.h"
 #include "storage/store.h"
+
+/* A job may have ended: those that waited for it go on. */
+static enum dueq_status followed(struct dueq *store, enum dueq_status status,
+                                 struct dueq_time time)
+{
+    after_follow(store->queue, time);
+    return status;
+}
 
 /* ---- jobs */
 
@@ -11,6 +20,7 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
     struct dueq_pushed pushed;
     enum dueq_status status = queue_push(store->queue, push, time, &pushed);
 
+    after_follow(store->queue, time);
     if (status != DUEQ_OK)
         return status;
     *ret_id = push->id.size > 0 ? push->id : queue_given_id(store->queue);
@@ -20,14 +30,15 @@ enum dueq_status dueq_push(struct dueq *store, const struct dueq_push *push,
 enum dueq_status dueq_push_unique(struct dueq *store, const struct dueq_push *push,
                                   struct dueq_time time, struct dueq_pushed *ret_pushed)
 {
-    return queue_push(store->queue, push, time, ret_pushed);
+    return followed(store, queue_push(store->queue, push, time, ret_pushed), time);
 }
 
 enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *pushes,
                                 size_t count, struct dueq_time time,
                                 struct dueq_pushed *ret_pushed)
 {
-    return queue_push_many(store->queue, pushes, count, time, ret_pushed);
+    return followed(store, queue_push_many(store->queue, pushes, count, time, ret_pushed),
+                    time);
 }
 
 enum dueq_status dueq_claim_with(struct dueq *store, const struct dueq_claim *claim,
@@ -69,13 +80,13 @@ enum dueq_status dueq_claim_to_ack(struct dueq *store, struct dueq_slice topic,
 enum dueq_status dueq_ack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           int64_t token, struct dueq_time time)
 {
-    return queue_ack(store->queue, topic, id, token, time);
+    return followed(store, queue_ack(store->queue, topic, id, token, time), time);
 }
 
 enum dueq_status dueq_finish(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              int64_t token, const struct dueq_done *done, struct dueq_time time)
 {
-    return queue_finish(store->queue, topic, id, token, done, time);
+    return followed(store, queue_finish(store->queue, topic, id, token, done, time), time);
 }
 
 enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -90,15 +101,18 @@ enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
                                 size_t count, struct dueq_time time,
                                 struct dueq_pushed *ret_pushed)
 {
-    return queue_hand_over(store->queue, topic, id, token, done, pushes, count, time,
-                           ret_pushed);
+    return followed(
+        store,
+        queue_hand_over(store->queue, topic, id, token, done, pushes, count, time, ret_pushed),
+        time);
 }
 
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                            enum dueq_state *ret_state)
 {
-    return queue_nack(store->queue, topic, id, token, nack, time, ret_state);
+    return followed(store, queue_nack(store->queue, topic, id, token, nack, time, ret_state),
+                    time);
 }
 
 enum dueq_status dueq_extend(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -120,7 +134,7 @@ enum dueq_status dueq_extend_with(struct dueq *store, struct dueq_slice topic,
 enum dueq_status dueq_end_lease(struct dueq *store, struct dueq_slice topic,
                                 struct dueq_slice id, int64_t token, struct dueq_time time)
 {
-    return queue_end_lease(store->queue, topic, id, token, time);
+    return followed(store, queue_end_lease(store->queue, topic, id, token, time), time);
 }
 
 enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
@@ -132,39 +146,41 @@ enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct du
 enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                           struct dueq_time time)
 {
-    return queue_del(store->queue, topic, id, time);
+    return followed(store, queue_del(store->queue, topic, id, time), time);
 }
 
 enum dueq_status dueq_reschedule(struct dueq *store, struct dueq_slice topic,
                                  struct dueq_slice id, bool absolute, int64_t when,
                                  struct dueq_time time, int64_t *ret_due)
 {
-    return queue_reschedule(store->queue, topic, id, absolute, when, time, ret_due);
+    return followed(
+        store, queue_reschedule(store->queue, topic, id, absolute, when, time, ret_due), time);
 }
 
 enum dueq_status dueq_update(struct dueq *store, const struct dueq_push *changes,
                              bool with_body, struct dueq_time time)
 {
-    return queue_update(store->queue, changes, with_body, time);
+    return followed(store, queue_update(store->queue, changes, with_body, time), time);
 }
 
 enum dueq_status dueq_move(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                            struct dueq_slice other, struct dueq_time time)
 {
-    return queue_move(store->queue, topic, id, other, time);
+    return followed(store, queue_move(store->queue, topic, id, other, time), time);
 }
 
 enum dueq_status dueq_cancel(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
                              struct dueq_time time, bool *ret_claimed)
 {
-    return queue_cancel(store->queue, topic, id, time, ret_claimed);
+    return followed(store, queue_cancel(store->queue, topic, id, time, ret_claimed), time);
 }
 
 enum dueq_status dueq_dead(struct dueq *store, const struct dueq_dead *query,
                            struct dueq_time time, unsigned budget, dueq_job_fn fn, void *arg,
                            struct dueq_dead_progress *progress)
 {
-    return queue_dead(store->queue, query, time, budget, fn, arg, progress);
+    return followed(store, queue_dead(store->queue, query, time, budget, fn, arg, progress),
+                    time);
 }
 
 enum dueq_status dueq_watch_end(struct dueq *store, struct dueq_slice topic,
@@ -235,12 +251,12 @@ enum dueq_status dueq_purge(struct dueq *store, const struct dueq_purge *purge,
                             struct dueq_time time, unsigned budget,
                             struct dueq_purge_progress *progress)
 {
-    return queue_purge(store->queue, purge, time, budget, progress);
+    return followed(store, queue_purge(store->queue, purge, time, budget, progress), time);
 }
 
 enum dueq_status dueq_drop(struct dueq *store, struct dueq_slice topic, struct dueq_time time)
 {
-    return queue_drop(store->queue, topic, time);
+    return followed(store, queue_drop(store->queue, topic, time), time);
 }
 
 enum dueq_status dueq_pause(struct dueq *store, struct dueq_slice topic, bool in, bool out,

@@ -1,6 +1,7 @@
 /* A store's jobs in numbers: what the public API looks at, and does not change. */
 #include "storage/store.h"
 
+#include "storage/queue/after.h"
 #include "storage/queue/look.h"
 #include "storage/queue/queue.h"
 
@@ -9,6 +10,13 @@ enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
                            void *arg, char *ret_cursor)
 {
     return queue_scan(store->queue, scan, cursor, time, fn, arg, ret_cursor);
+}
+
+enum dueq_status dueq_awaited(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
+                              struct dueq_time time, unsigned most, dueq_awaited_fn fn,
+                              void *arg)
+{
+    return queue_awaited(store->queue, topic, id, time, most, fn, arg);
 }
 
 enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,

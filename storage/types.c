@@ -4,40 +4,41 @@
 
 #include <string.h>
 
+/* Names are arrays, not pointers, each of which would be a relocation of libdueq. */
+
 const char *dueq_state_name(enum dueq_state state)
 {
-    static const char *const names[] = {"delayed", "ready", "claimed", "dead", "done"};
+    static const char names[][8] = {"delayed", "ready", "claimed", "dead", "done", "waiting"};
 
     return names[state];
 }
 
 const char *dueq_event_name(enum dueq_event_type type)
 {
-    static const char *const names[DUEQ_EVENT_TYPES] = {"pushed", "due",    "claimed",
-                                                        "acked",  "nacked", "expired",
-                                                        "lapsed", "dead",   "cancelled"};
+    static const char names[DUEQ_EVENT_TYPES][10] = {"pushed", "due",    "claimed",
+                                                     "acked",  "nacked", "expired",
+                                                     "lapsed", "dead",   "cancelled"};
 
     return names[type];
 }
 
 const char *dueq_outcome_name(enum dueq_outcome outcome)
 {
-    static const char *const names[] = {"failed", "silent", "fatal", "crashed"};
+    static const char names[][8] = {"failed", "silent", "fatal", "crashed"};
 
     return names[outcome];
 }
 
 const char *dueq_push_outcome_name(enum dueq_push_outcome outcome)
 {
-    static const char *const names[] = {"created", "ignored", "replaced", "debounced",
-                                        "follows"};
+    static const char names[][10] = {"created", "ignored", "replaced", "debounced", "follows"};
 
     return names[outcome];
 }
 
 const char *dueq_catchup_name(enum dueq_catchup catchup)
 {
-    static const char *const names[] = {"none", "one", "all"};
+    static const char names[][5] = {"none", "one", "all"};
 
     return names[catchup];
 }

@@ -60,9 +60,10 @@ struct dueq_defaults {
 };
 
 /* A done job is kept for its result, or for its id, as long as the ack or the topic says. */
-enum dueq_state { DUEQ_DELAYED, DUEQ_READY, DUEQ_CLAIMED, DUEQ_DEAD, DUEQ_DONE };
-enum { DUEQ_STATES = 5 };
-/* "delayed", "ready", "claimed", "dead" or "done"; static text. */
+/* A waiting job is to run after others that are not done yet (dueq_push.after). */
+enum dueq_state { DUEQ_DELAYED, DUEQ_READY, DUEQ_CLAIMED, DUEQ_DEAD, DUEQ_DONE, DUEQ_WAITING };
+enum { DUEQ_STATES = 6 };
+/* "delayed", "ready", "claimed", "dead", "done" or "waiting"; static text. */
 const char *dueq_state_name(enum dueq_state state);
 
 /* What can be set for a topic, or for all topics that match a pattern. Times are ms. */
@@ -143,6 +144,21 @@ enum dueq_on_duplicate {
     DUEQ_THROTTLE  /* as DUEQ_IGNORE; its window counts from the push */
 };
 
+/* A job that another one runs after. */
+struct dueq_prerequisite {
+    struct dueq_slice topic; /* size 0: that of the job that waits */
+    struct dueq_slice id;
+};
+/* What a waiting job does when one of those that it waits for is dead, or is removed before it
+ * was done: cancelled, deleted, purged, dropped, moved to another topic. */
+enum dueq_on_dead {
+    DUEQ_ON_DEAD_FAIL, /* it is dead, too */
+    DUEQ_ON_DEAD_RUN,  /* it goes on as if that one were done */
+    DUEQ_ON_DEAD_WAIT  /* it waits until the dead one was redriven and is done. One that was
+                          removed it waits for until somebody lets it run: dueq_reschedule */
+};
+enum { DUEQ_AFTER_MAX = 10000 }; /* jobs that one waits for */
+
 struct dueq_push {
     struct dueq_slice topic;
     struct dueq_slice id; /* size 0: the store gives one; those sort by time */
@@ -171,6 +187,15 @@ struct dueq_push {
     struct dueq_slice group; /* up to DUEQ_NAME_MAX bytes; size 0: none */
     int64_t weight; /* 1 to DUEQ_WEIGHT_MAX: in a fair topic the job takes 1/weight of a turn of
                        its group; DUEQ_DEFAULT: 1 */
+    /* The job waits until these are done; then its delay begins, and its ttl after that. One
+     * that is not there counts as done: it was never pushed, or it is done and was not kept. So
+     * a job waits only for older ones, or for earlier ones of the same batch, and cycles cannot
+     * be made: DUEQ_INVALID for the job's own id or a later one of the batch, and together with
+     * DUEQ_REPLACE or DUEQ_DEBOUNCE. A follow-up that takes the place of one is waited for,
+     * too. Up to DUEQ_AFTER_MAX; NULL, 0: none. */
+    const struct dueq_prerequisite *after;
+    size_t after_count;
+    enum dueq_on_dead on_dead;
 };
 /* All defaults, no delay; topic, id and body are empty. */
 void dueq_push_init(struct dueq_push *push);
@@ -233,7 +258,8 @@ struct dueq_job {
     char given_id[24]; /* the bytes of `id` when the store gave it; a copy of the struct still
                           refers to those of the original */
     enum dueq_state state;
-    int64_t due; /* when it can be claimed; claimed: end of the lease; dead, done: since when */
+    int64_t due; /* when it can be claimed; claimed: end of the lease; dead, done, waiting:
+                    since when */
     int64_t pushed;
     int64_t token;                    /* of the last claim; 0: never claimed */
     int64_t attempt;                  /* claims so far */
@@ -256,6 +282,11 @@ struct dueq_job {
     struct dueq_slice history; /* the last attempts: see dueq_job_attempts */
     struct dueq_slice group;   /* size 0: none */
     int64_t weight;
+    uint64_t awaits; /* waiting: how many jobs it waits for (dueq_awaited tells which); else 0
+                      */
+    enum dueq_on_dead on_dead; /* waiting: what it does when one of them dies */
+    int64_t delay; /* waiting: ms that it waits after the last of them, unless it is due at a
+                      moment of the wall clock */
 };
 /* Reads job->history, the oldest first; returns how many there are. */
 size_t dueq_job_attempts(const struct dueq_job *job,
@@ -365,6 +396,12 @@ struct dueq_loan {
     size_t before; /* free bytes in front of data */
 };
 
+/* Gets a job that another one waits for: its topic, its id and its state. is_gone: it was
+ * removed, and its id is not known any more (size 0). The slices are valid during the call,
+ * which must not change the store. False: no more are wanted. */
+typedef bool (*dueq_awaited_fn)(void *arg, const struct dueq_prerequisite *of,
+                                enum dueq_state state, bool is_gone);
+
 /* Gets each job that a look finds; its slices are valid during the call, which must not change
  * the store. False: no more jobs are wanted. */
 typedef bool (*dueq_job_fn)(void *arg, const struct dueq_job *job);
@@ -391,7 +428,7 @@ struct dueq_peek {
 /* Which jobs dueq_purge removes. */
 struct dueq_purge {
     struct dueq_slice topic;
-    int state; /* DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD or DUEQ_DONE; DUEQ_DEFAULT: all four */
+    int state;               /* any but DUEQ_CLAIMED; DUEQ_DEFAULT: all of these */
     struct dueq_slice match; /* glob pattern for the id; data NULL: any */
 };
 /* How far it has come. Set it to zero before the first call. */

@@ -209,7 +209,7 @@ static bool at_unknown(void *arg, struct dueq_slice key, struct dueq_slice value
 
 static void check_tables(struct findings *findings, struct kv *kv)
 {
-    static const char tables[] = "BCEFGMNOPQRSTUWcdeghklvyz";
+    static const char tables[] = "ABCDEFGJMNOPQRSTUWcdeghklvyz";
 
     for (int table = 1; table < UINT8_MAX; table++) {
         struct kv_key prefix;

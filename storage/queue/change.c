@@ -1,5 +1,6 @@
 /* Changes of jobs that callers ask for by id. */
 #include "storage/kv/room.h"
+#include "storage/queue/after.h"
 #include "storage/queue/job_move.h"
 #include "storage/queue/push.h"
 
@@ -7,7 +8,7 @@
 
 /* ---- when a job is due */
 
-/* A job that waits. DUEQ_WRONGSTATE: it is claimed, dead or done. */
+/* A pending job. DUEQ_WRONGSTATE: it waits for others, is claimed, dead or done. */
 static enum dueq_status find_waiting(struct queue *queue, struct dueq_slice topic,
                                      struct dueq_slice id, struct topic **ret_topic,
                                      struct job *ret_job)
@@ -21,6 +22,19 @@ static enum dueq_status find_waiting(struct queue *queue, struct dueq_slice topi
 static bool is_due(const struct queue *queue, const struct job *job, struct dueq_time time)
 {
     return queue_clock_of(queue, job->state.clock, job->state.due) <= time.now;
+}
+
+/* A job that waits for others goes on without them. */
+static enum dueq_status run(struct queue *queue, struct topic *topic, struct job *job,
+                            struct dueq_time time, int64_t *ret_due)
+{
+    enum dueq_status status = kv_room_moves(queue->kv, false);
+
+    if (status == DUEQ_OK)
+        status = after_run(queue, topic, job, time);
+    if (status == DUEQ_OK)
+        *ret_due = queue_wall_of(queue, CLOCK_QUEUE, time.now);
+    return status;
 }
 
 enum dueq_status queue_reschedule(struct queue *queue, struct dueq_slice topic,
@@ -37,6 +51,9 @@ enum dueq_status queue_reschedule(struct queue *queue, struct dueq_slice topic,
         return DUEQ_INVALID;
     time = queue_time(queue, time);
     status = find_waiting(queue, topic, id, &found, &job);
+    if (AFTERS_KNOWN && status == DUEQ_WRONGSTATE && job.state.state == PHASE_WAITING &&
+        !absolute && when == 0)
+        return run(queue, found, &job, time, ret_due);
     if (status != DUEQ_OK)
         return status;
     push_set_due(absolute, when, when, time, &clock, &due);
@@ -87,6 +104,8 @@ static int64_t update_expires(const struct queue *queue, const struct job *job,
 {
     int64_t from = job->state.since;
 
+    if (AFTERS_KNOWN && job->state.state == PHASE_WAITING)
+        return DUEQ_NEVER;
     if (job->state.state == PHASE_PENDING)
         from = queue_clock_of(queue, job->state.clock, job->state.due);
     else if (job->state.expires < SAFE_TIME_MAX && job->body.ttl != DUEQ_DEFAULT)
@@ -179,6 +198,8 @@ enum dueq_status queue_update(struct queue *queue, const struct dueq_push *chang
 
     if (status != DUEQ_OK)
         return status;
+    if (AFTERS_KNOWN && changes->after_count > 0)
+        return DUEQ_INVALID;
     if (job_has_ended(&job) || (with_body && job.state.state == PHASE_CLAIMED))
         return DUEQ_WRONGSTATE;
     status = push_check(queue, changes);

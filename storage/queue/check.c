@@ -18,7 +18,9 @@ struct audit {
     uint64_t seq;    /* of the job that is looked at; 0: none */
     bool unreadable; /* so that nothing is known of the counts */
     uint64_t jobs, entries, named, ids, ttls_of_jobs, ttl_entries; /* found */
-    uint64_t claimed, dead, done, bytes;
+    uint64_t claimed, dead, done, bytes, waiting, dependents;
+    uint64_t waiter, listed_edges; /* whose edges are walked, and what it has so far */
+    uint64_t edges, edges_of_jobs; /* records of TABLE_AWAITED, and what states say of them */
     struct tally lanes[TOPIC_LANES_MAX]; /* as topic->lanes */
     /* Sums over jobs, less those over the records of their groups: counts, and counts times a
      * hash of the group. All are 0 when each group has what its record says. */
@@ -120,6 +122,17 @@ static void audit_pending(struct audit *audit, const struct job_state *state,
     blame(audit, exists(audit, &key, position), "a pending job is not in the schedule");
 }
 
+static void audit_waiting(struct audit *audit, const struct job_state *state,
+                          struct position position)
+{
+    audit->waiting++;
+    audit->edges_of_jobs += state->awaits;
+    blame(audit, state->awaits > 0 && state->expires == DUEQ_NEVER,
+          "a waiting job waits for nothing, or has a ttl");
+    blame(audit, exists_in_class(audit, CLASS_WAITING, position),
+          "a waiting job is not in the schedule");
+}
+
 static void audit_state(struct audit *audit, const struct job_state *state, uint64_t seq)
 {
     struct topic *topic = audit->topic;
@@ -152,6 +165,10 @@ static void audit_state(struct audit *audit, const struct job_state *state, uint
         blame(audit, exists_in_class(audit, CLASS_DONE, position),
               "a done job is not in the schedule");
         return;
+    case PHASE_WAITING:
+        if (AFTERS_KNOWN)
+            audit_waiting(audit, state, position);
+        break;
     }
     blame(audit, state->token < (int64_t)topic->next_token, "a token comes from the future");
     if (state->expires != DUEQ_NEVER &&
@@ -416,6 +433,82 @@ static bool at_event(void *arg, struct dueq_slice key, struct dueq_slice value)
     return true;
 }
 
+/* ---- jobs that wait for others */
+
+/* All edges of a job come one after the other. */
+static void end_edges(struct audit *audit)
+{
+    struct job_state state;
+
+    if (audit->waiter == 0)
+        return;
+    audit->seq = audit->waiter;
+    blame(audit,
+          job_load_state(audit->queue, audit->topic, audit->waiter, &state) == DUEQ_OK &&
+              state.state == PHASE_WAITING && state.awaits == audit->listed_edges,
+          "a job waits for another number of jobs than its state says");
+    audit->waiter = audit->listed_edges = 0;
+}
+
+/* Is it waited for rightly? When the other job is there, the edge has its other end. */
+static bool edge_is_sound(struct audit *audit, const struct after_edge *edge,
+                          struct dueq_slice name)
+{
+    struct kv_key key;
+    struct dueq_slice value;
+    struct job_body body;
+    struct topic *of;
+
+    if (kv_get(audit->queue->kv,
+               queue_key_edge(&key, TABLE_DEPENDENT, edge->topic, edge->seq, edge->waiter_topic,
+                              edge->waiter_seq),
+               &value) == DUEQ_OK)
+        return dueq_slice_equal(value, topic_name(audit->topic));
+    return topics_find(audit->queue, name, &of) == DUEQ_NOTFOUND || of->id != edge->topic ||
+           job_load_body(audit->queue, of, edge->seq, &body) == DUEQ_NOTFOUND;
+}
+
+static bool at_awaited(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    struct after_edge edge;
+
+    if (!afters_read_awaited(key, &edge) || edge.waiter_seq == 0) {
+        blame_topic(audit, false, "an edge of a waiting job does not read");
+        return true;
+    }
+    if (edge.waiter_seq != audit->waiter)
+        end_edges(audit);
+    audit->seq = audit->waiter = edge.waiter_seq;
+    audit->listed_edges++;
+    audit->edges++;
+    blame(audit, edge_is_sound(audit, &edge, value), "an edge has one end only");
+    return true;
+}
+
+/* The job that waits may be gone with its topic; else the edge has its other end. */
+static bool at_dependent(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct audit *audit = arg;
+    struct after_edge edge;
+    struct topic *waiter;
+    struct job_body body;
+
+    audit->dependents++;
+    if (!afters_read_dependent(key, &edge)) {
+        blame_topic(audit, false, "an edge to a waiting job does not read");
+        return true;
+    }
+    audit->seq = edge.seq;
+    if (topics_find(audit->queue, value, &waiter) == DUEQ_OK && waiter->id == edge.waiter_topic)
+        blame(audit, afters_has(audit->queue, &edge), "an edge has one end only");
+    blame(audit,
+          job_load_body(audit->queue, audit->topic, edge.seq, &body) == DUEQ_OK ||
+              afters_has_end(audit->queue, edge.topic, edge.seq),
+          "a job is waited for that is not there");
+    return true;
+}
+
 static bool at_id(void *arg, struct dueq_slice key, struct dueq_slice value)
 {
     struct audit *audit = arg;
@@ -434,9 +527,9 @@ static bool at_id(void *arg, struct dueq_slice key, struct dueq_slice value)
 static bool entry_fits(const struct job_state *state, uint8_t class, struct position at)
 {
     static const enum job_phase phases[] = {PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD,
-                                            PHASE_DONE, PHASE_PENDING};
-    static const uint8_t classes[] = {CLASS_PENDING, CLASS_CLAIMED, CLASS_DEAD, CLASS_DONE,
-                                      CLASS_PARKED};
+                                            PHASE_DONE,    PHASE_PENDING, PHASE_WAITING};
+    static const uint8_t classes[] = {CLASS_PENDING, CLASS_CLAIMED, CLASS_DEAD,
+                                      CLASS_DONE,    CLASS_PARKED,  CLASS_WAITING};
 
     if (class == CLASS_TTL)
         return state->expires == at.due && state->state != PHASE_DONE;
@@ -510,6 +603,17 @@ static bool blame_id(void *arg, struct dueq_slice key, struct dueq_slice value)
 
 /* ---- the topic */
 
+static void audit_edge_counts(struct audit *audit)
+{
+    const struct topic *topic = audit->topic;
+
+    blame_topic(audit, topic->waiting == audit->waiting, "the count of waiting jobs is wrong");
+    blame_topic(audit, topic->awaited == audit->dependents,
+                "the count of edges to waiting jobs is wrong");
+    blame_topic(audit, audit->edges == audit->edges_of_jobs,
+                "waiting jobs have other edges than their states say");
+}
+
 static void audit_counts(struct audit *audit)
 {
     const struct topic *topic = audit->topic;
@@ -521,6 +625,8 @@ static void audit_counts(struct audit *audit)
     blame_topic(audit, topic->claimed == audit->claimed, "the count of claimed jobs is wrong");
     blame_topic(audit, topic->dead == audit->dead, "the count of dead jobs is wrong");
     blame_topic(audit, topic->done == audit->done, "the count of done jobs is wrong");
+    if (AFTERS_KNOWN)
+        audit_edge_counts(audit);
     blame_topic(audit,
                 audit->running == 0 && audit->running_hash == 0 && audit->holds == 0 &&
                     audit->holds_hash == 0 && audit->parked == 0,
@@ -572,6 +678,13 @@ static void audit_groups(struct audit *audit)
     walk(audit, TABLE_TURN, at_turn);
 }
 
+static void audit_edges(struct audit *audit)
+{
+    walk(audit, TABLE_AWAITED, at_awaited);
+    end_edges(audit);
+    walk(audit, TABLE_DEPENDENT, at_dependent);
+}
+
 static void audit_topic(struct findings *findings, struct queue *queue, struct topic *topic)
 {
     struct audit audit = {.queue = queue, .topic = topic, .findings = findings};
@@ -583,6 +696,8 @@ static void audit_topic(struct findings *findings, struct queue *queue, struct t
     walk(&audit, TABLE_RESULT, at_result);
     walk(&audit, TABLE_ID, at_id);
     walk(&audit, TABLE_EVENT, at_event);
+    if (AFTERS_KNOWN)
+        audit_edges(&audit);
     audit_groups(&audit);
     if (findings->stopped)
         return;
@@ -629,7 +744,8 @@ static bool sums_agree(const struct queue *queue, const struct sums *sums)
 {
     return sums->jobs.pending == queue->jobs.pending && sums->jobs.ready == queue->jobs.ready &&
            sums->jobs.claimed == queue->jobs.claimed && sums->jobs.dead == queue->jobs.dead &&
-           sums->jobs.done == queue->jobs.done && sums->bytes == queue->bytes;
+           sums->jobs.done == queue->jobs.done && sums->jobs.waiting == queue->jobs.waiting &&
+           sums->bytes == queue->bytes;
 }
 
 static void audit_sums(struct findings *findings, const struct queue *queue,
@@ -718,9 +834,9 @@ static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
 
 static void find_orphans(struct orphans *orphans)
 {
-    static const uint8_t tables[] = {TABLE_BODY,  TABLE_STATE,  TABLE_SCHEDULE,
-                                     TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT,
-                                     TABLE_GROUP, TABLE_TURN,   TABLE_EVENT};
+    static const uint8_t tables[] = {TABLE_BODY,   TABLE_STATE,  TABLE_SCHEDULE, TABLE_ID,
+                                     TABLE_FOLLOW, TABLE_RESULT, TABLE_GROUP,    TABLE_TURN,
+                                     TABLE_EVENT,  TABLE_AWAITED};
     uint64_t twice = id_list_sort(&orphans->topics);
 
     if (twice != 0)
@@ -735,6 +851,43 @@ static void find_orphans(struct orphans *orphans)
     }
 }
 
+/* Edges of a topic that is gone stay until those who wait are told. */
+static bool at_edge(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct orphans *orphans = arg;
+    struct after_edge edge;
+
+    (void)value;
+    if (!afters_read_dependent(key, &edge))
+        findings_add(orphans->findings, "a key does not read", "table %c", TABLE_DEPENDENT);
+    else if (!id_list_has(&orphans->topics, edge.topic) && !is_garbage(orphans, edge.topic) &&
+             !afters_has_end(orphans->queue, edge.topic, edge.seq))
+        findings_add(orphans->findings, "records belong to no topic",
+                     "table %c, topic number %" PRIu64, TABLE_DEPENDENT, edge.topic);
+    return true;
+}
+
+static bool at_ended(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct orphans *orphans = arg;
+    struct after_ended ended;
+
+    if (!afters_read_ended(key, value, &ended))
+        findings_add(orphans->findings, "the end of a job does not read", "table %c",
+                     TABLE_ENDED);
+    return true;
+}
+
+static void find_edges(struct orphans *orphans)
+{
+    struct kv_key table;
+
+    kv_key_start(&table, TABLE_DEPENDENT);
+    findings_walk(orphans->findings, orphans->queue->kv, &table, at_edge, orphans);
+    kv_key_start(&table, TABLE_ENDED);
+    findings_walk(orphans->findings, orphans->queue->kv, &table, at_ended, orphans);
+}
+
 void queue_verify(struct queue *queue, struct findings *findings)
 {
     struct orphans orphans = {.findings = findings, .queue = queue};
@@ -746,6 +899,8 @@ void queue_verify(struct queue *queue, struct findings *findings)
         audit_sums(findings, queue, &sums);
         if (!sums.unreadable)
             find_orphans(&orphans);
+        if (AFTERS_KNOWN && !sums.unreadable && !findings->stopped)
+            find_edges(&orphans);
         if (!findings->stopped)
             cron_audit(queue, findings);
     }

@@ -52,6 +52,12 @@ static void die(struct queue *queue, struct topic *topic, struct job *job,
     (void)job_reschedule(queue, topic, job, state, time); /* to be dead needs no memory */
 }
 
+void job_fail(struct queue *queue, struct topic *topic, struct job *job,
+              struct dueq_slice error, struct dueq_time time)
+{
+    die(queue, topic, job, error, time);
+}
+
 void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time)
 {

@@ -28,6 +28,9 @@ enum dueq_status job_end_lease(struct queue *queue, struct topic *topic, struct 
  * counts twice. */
 void job_forget_crash(struct job_state *state);
 
+/* Makes the job dead, with that error. */
+void job_fail(struct queue *queue, struct topic *topic, struct job *job,
+              struct dueq_slice error, struct dueq_time time);
 /* Makes a job whose ttl has run out dead, or removes it when the topic says so. */
 void job_expire(struct queue *queue, struct topic *topic, struct job *job,
                 struct dueq_time time);

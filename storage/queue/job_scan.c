@@ -65,11 +65,13 @@ static bool read_bytes(struct dueq_slice text, uint8_t *bytes)
     return true;
 }
 
-/* Jobs move in the schedule while they stay in their state, but for dead and done ones; their
- * seq never changes. Claimed jobs have a state record, and most others have none. */
+/* Jobs move in the schedule while they stay in their state, but for dead, done and waiting
+ * ones; their seq never changes. Claimed jobs have a state record, and most others have none.
+ */
 static uint8_t table_of(const struct dueq_scan *scan)
 {
-    if (scan->by_due || scan->state == DUEQ_DEAD || scan->state == DUEQ_DONE)
+    if (scan->by_due || scan->state == DUEQ_DEAD || scan->state == DUEQ_DONE ||
+        scan->state == DUEQ_WAITING)
         return TABLE_SCHEDULE;
     return scan->state == DUEQ_CLAIMED ? TABLE_STATE : TABLE_BODY;
 }
@@ -226,13 +228,13 @@ static enum dueq_status walk_span(struct walk *walk, const struct span *span)
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
 }
 
-static enum dueq_status walk_classes(struct walk *walk)
+/* The states are in order of keys. */
+static enum dueq_status walk_classes(struct walk *walk, const enum dueq_state *states,
+                                     size_t count)
 {
-    static const enum dueq_state states[] = {DUEQ_CLAIMED, DUEQ_DEAD,
-                                             DUEQ_DONE}; /* in order of keys */
     enum dueq_status status = DUEQ_OK;
 
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct span span = span_of_class(walk, look_class(states[i]));
 
         if (walk->look.state != DUEQ_DEFAULT && walk->look.state != (int)states[i])
@@ -263,6 +265,8 @@ static enum dueq_status walk_lanes(struct walk *walk)
 
 static enum dueq_status walk_spans(struct walk *walk)
 {
+    static const enum dueq_state before[] = {DUEQ_CLAIMED, DUEQ_DEAD, DUEQ_DONE},
+                                 after[] = {DUEQ_WAITING};
     int state = walk->look.state;
     struct span span;
     enum dueq_status status;
@@ -271,11 +275,11 @@ static enum dueq_status walk_spans(struct walk *walk)
         span = span_of_seqs(walk);
         return walk_span(walk, &span);
     }
-    status = walk_classes(walk);
+    status = walk_classes(walk, before, sizeof(before) / sizeof(*before));
     if (status == DUEQ_OK && !is_stopped(walk) &&
         (state == DUEQ_DEFAULT || look_class((enum dueq_state)state) == 0))
         status = walk_lanes(walk);
-    return status;
+    return AFTERS_KNOWN && status == DUEQ_OK ? walk_classes(walk, after, 1) : status;
 }
 
 enum dueq_status queue_scan(struct queue *queue, const struct dueq_scan *scan,

@@ -37,7 +37,9 @@ static struct amount amount_before(const struct topic *topic,
                                    const struct limits_change *change)
 {
     struct job_counts counts = topic_counts(topic);
-    struct amount amount = {(int64_t)(counts.pending + counts.claimed), (int64_t)topic->bytes};
+    struct amount amount = {
+        (int64_t)(counts.pending + counts.claimed + (AFTERS_KNOWN ? counts.waiting : 0)),
+        (int64_t)topic->bytes};
 
     if (change->leaving != NULL) {
         amount.jobs -= (int64_t)change->leaving->jobs;

@@ -28,6 +28,8 @@ uint8_t look_class(enum dueq_state state)
         return CLASS_DEAD;
     case DUEQ_DONE:
         return CLASS_DONE;
+    case DUEQ_WAITING:
+        return CLASS_WAITING;
     case DUEQ_DELAYED:
     case DUEQ_READY:
         break;

@@ -60,7 +60,7 @@ static enum dueq_status look(struct queue *queue, struct topic *topic,
     lookup_show(queue, topic, &job, time, &shown);
     if (!is_wanted(purge, &shown))
         return DUEQ_OK;
-    spend(budget, REMOVE_STEPS - 1);
+    spend(budget, REMOVE_STEPS - 1 + REMOVE_STEPS * shown.awaits);
     QUEUE_COUNT(queue, topic, deleted);
     job_remove(queue, topic, &job);
     progress->removed++;

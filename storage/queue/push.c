@@ -1,5 +1,6 @@
 #include "storage/kv/kv.h"
 #include "storage/kv/room.h"
+#include "storage/queue/after.h"
 #include "storage/queue/push.h"
 
 enum {
@@ -26,11 +27,15 @@ enum dueq_status push_check(const struct queue *queue, const struct dueq_push *p
         push->ttl < DUEQ_DEFAULT || push->crashes < DUEQ_DEFAULT ||
         push->window < DUEQ_DEFAULT || push->jitter < DUEQ_DEFAULT ||
         push->jitter > JITTER_MAX || !valid_steps(push) || push->group.size > DUEQ_NAME_MAX ||
-        (push->weight != DUEQ_DEFAULT && (push->weight < 1 || push->weight > DUEQ_WEIGHT_MAX)))
+        (push->weight != DUEQ_DEFAULT &&
+         (push->weight < 1 || push->weight > DUEQ_WEIGHT_MAX)) ||
+        !after_is_valid(push))
         return DUEQ_INVALID;
     if (push->body.size > DUEQ_BODY_MAX)
         return DUEQ_TOOBIG;
-    return kv_room(queue->kv, push->body.size + PUSH_RECORDS_MOST);
+    return kv_room(queue->kv,
+                   push->body.size + PUSH_RECORDS_MOST +
+                       (AFTERS_KNOWN && push->after_count > 0 ? after_room(push) : 0));
 }
 
 enum dueq_status push_refusal(const struct topic *topic)
@@ -189,6 +194,9 @@ static enum dueq_status carry_out(struct queue *queue, struct topic *topic,
 
     if (status == DUEQ_OK && plan->outcome == DUEQ_CREATED)
         push_add(queue, topic, body, state, name, time);
+    if (status == DUEQ_OK && plan->outcome == DUEQ_CREATED && AFTERS_KNOWN &&
+        push->after_count > 0)
+        after_add(queue, topic, topic->next_seq - 1, push, time);
     return status;
 }
 
@@ -205,6 +213,8 @@ static enum dueq_status push_to(struct queue *queue, struct topic *topic,
 
     if (status == DUEQ_OK)
         status = limits_check_body(queue, topic, push->body.size);
+    if (status == DUEQ_OK)
+        status = AFTERS_KNOWN && push->after_count > 0 ? after_plan(queue, push) : DUEQ_OK;
     if (status == DUEQ_OK)
         status = plan_push(queue, topic, push, time, &name, &plan);
     if (status != DUEQ_OK)

@@ -1,6 +1,7 @@
 #include "storage/queue/push_batch.h"
 
 #include "storage/kv/room.h"
+#include "storage/queue/after.h"
 #include "storage/xxh3.h"
 
 #include <stdlib.h>
@@ -150,6 +151,21 @@ static enum dueq_status check_id(struct push_batch *batch, size_t index)
     return status == DUEQ_DUPLICATE ? check_taken(batch, index) : status;
 }
 
+/* A job waits for no later one of its batch. */
+static enum dueq_status check_order(const struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+
+    for (size_t i = 0; i < push->after_count && batch->names != NULL; i++) {
+        const struct dueq_prerequisite *of = &push->after[i];
+        struct dueq_slice topic = of->topic.size == 0 ? push->topic : of->topic;
+
+        if (*find_name(batch, topic, of->id) > index)
+            return DUEQ_INVALID;
+    }
+    return DUEQ_OK;
+}
+
 /* Nothing is made yet, not even a topic: one of the later jobs may be refused. */
 static enum dueq_status check_all(struct push_batch *batch)
 {
@@ -165,7 +181,11 @@ static enum dueq_status check_all(struct push_batch *batch)
             status = push_refusal(batch->planned[i].topic);
         if (status == DUEQ_OK)
             status = check_id(batch, i);
+        if (status == DUEQ_OK && AFTERS_KNOWN && batch->pushes[i].after_count > 0)
+            status = after_plan(batch->queue, &batch->pushes[i]);
     }
+    for (size_t i = 0; AFTERS_KNOWN && i < batch->count && status == DUEQ_OK; i++)
+        status = check_order(batch, i);
     return status;
 }
 
@@ -176,7 +196,10 @@ static enum dueq_status reserve_room(struct push_batch *batch)
     size_t bytes = batch->leaving == NULL ? 0 : batch->leaving->room;
 
     for (size_t i = 0; i < batch->count; i++)
-        bytes += batch->pushes[i].body.size + 2 * batch->pushes[i].id.size + RECORDS_USUAL;
+        bytes +=
+            batch->pushes[i].body.size + 2 * batch->pushes[i].id.size + RECORDS_USUAL +
+            (AFTERS_KNOWN && batch->pushes[i].after_count > 0 ? after_room(&batch->pushes[i])
+                                                              : 0);
     return kv_room_grant(batch->queue->kv, bytes);
 }
 
@@ -328,6 +351,8 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
     }
     topic->next_seq = batch->planned[index].seq;
     push_add(queue, topic, &body, &state, &name, batch->time);
+    if (AFTERS_KNOWN && push->after_count > 0)
+        after_add(queue, topic, batch->planned[index].seq, push, batch->time);
 }
 
 void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)

@@ -252,6 +252,10 @@ static bool guess_state(const struct place *place, struct whole_job *job)
         state->state = PHASE_DONE;
         state->expires = place->due;
         return true;
+    case CLASS_WAITING:
+        state->state = PHASE_WAITING;
+        state->expires = DUEQ_NEVER;
+        return true;
     default: /* claimed: as if the lease ended without a word */
         return true;
     }
@@ -414,6 +418,37 @@ static bool at_group(void *arg, struct dueq_slice key, struct dueq_slice value)
     return making->status == DUEQ_OK;
 }
 
+/* The edges of a topic, when all jobs of all topics are there. The job that an edge leads from
+ * is known by its topic's name and its seq. */
+static bool at_edge(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct making *making = arg;
+    struct whole_edge whole = {.of = value};
+    struct after_edge edge;
+    struct after_ended ended;
+    struct dueq_slice record;
+    struct kv_key end;
+
+    if (!afters_read_awaited(key, &edge)) {
+        salvage_note(making->salvage, SALVAGE_LOST, "topic %s: an edge of a waiting job",
+                     making->quoted);
+        return true;
+    }
+    whole.seq = edge.waiter_seq;
+    whole.of_seq = edge.seq;
+    queue_key_job(&end, TABLE_ENDED, edge.topic, edge.seq);
+    if (kv_get(making->from, kv_key_slice(&end), &record) == DUEQ_OK &&
+        afters_read_ended(kv_key_slice(&end), record, &ended))
+        whole.end = ended.end;
+    making->status =
+        queue_restore_edge(making->queue, making->name, &whole, making->salvage->time);
+    if (making->status == DUEQ_INVALID || making->status == DUEQ_NOTFOUND)
+        making->status = DUEQ_OK; /* the job that waits is lost, and was noted */
+    if (making->status == DUEQ_OK)
+        making->status = salvage_step(making->salvage);
+    return making->status == DUEQ_OK;
+}
+
 /* making: with id, name and what the record of the topic says. */
 static bool make_topic(struct making *making, bool forgotten)
 {
@@ -480,6 +515,50 @@ static bool at_topic(void *arg, struct dueq_slice key, struct dueq_slice value)
     return making->status == DUEQ_OK;
 }
 
+/* Calls for each record of a table. */
+static bool each_of_all(struct making *making, uint8_t table, findings_fn fn)
+{
+    struct findings findings = {.verify = NULL};
+    struct kv_key prefix;
+
+    kv_key_start(&prefix, table);
+    if (!findings_walk(&findings, making->from, &prefix, fn, making))
+        making->status = DUEQ_IO;
+    return making->status == DUEQ_OK;
+}
+
+/* Does the new store have the topic? */
+static bool is_made(const struct making *making)
+{
+    struct topic *topic;
+
+    return topics_find(making->queue, making->name, &topic) == DUEQ_OK;
+}
+
+static bool at_topic_edges(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct making *making = arg;
+
+    making->id = topic_read_id(value);
+    making->name = dueq_slice((const uint8_t *)key.data + 1, key.size - 1);
+    findings_quote(making->quoted, making->name);
+    return making->id == 0 || !is_made(making) || is_gone(making, making->id) ||
+           each(making, TABLE_AWAITED, at_edge);
+}
+
+static void release_waiting(struct making *making)
+{
+    char bytes[DUEQ_NAME_MAX];
+    struct dueq_slice name = {bytes, 0}, next;
+
+    while (making->status == DUEQ_OK &&
+           queue_topic_after(making->queue, name, &next) == DUEQ_OK) {
+        memcpy(bytes, next.data, next.size);
+        name.size = next.size;
+        making->status = queue_restore_waiting(making->queue, name, making->salvage->time);
+    }
+}
+
 /* ---- topics of which the record is lost */
 
 static size_t topic_head(struct dueq_slice key)
@@ -510,6 +589,37 @@ static bool at_nameless(void *arg, struct dueq_slice key, struct dueq_slice valu
     salvage_note(making->salvage, SALVAGE_LOST,
                  "the name and the totals of a topic: its jobs are in \"%s\"", name);
     return make_topic(making, true);
+}
+
+static bool at_nameless_edges(void *arg, struct dueq_slice key, struct dueq_slice value)
+{
+    struct making *making = arg;
+    char name[64];
+    struct after_edge edge;
+
+    (void)value;
+    if (!afters_read_awaited(key, &edge) || id_list_has(&making->topics, edge.waiter_topic) ||
+        is_gone(making, edge.waiter_topic))
+        return true;
+    making->id = edge.waiter_topic;
+    making->name = dueq_slice(
+        name, (size_t)snprintf(name, sizeof(name), "lost-topic-%" PRIu64, making->id));
+    findings_quote(making->quoted, making->name);
+    return each(making, TABLE_AWAITED, at_edge);
+}
+
+static void make_edges(struct making *making)
+{
+    struct findings findings = {.verify = NULL};
+    struct kv_key table;
+
+    kv_key_start(&table, TABLE_AWAITED);
+    if (each_of_all(making, TABLE_TOPIC, at_topic_edges) &&
+        !findings_walk_heads(&findings, making->from, &table, topic_head, at_nameless_edges,
+                             making))
+        making->status = DUEQ_IO;
+    if (making->status == DUEQ_OK)
+        release_waiting(making);
 }
 
 static void make_nameless(struct making *making)
@@ -578,18 +688,6 @@ static bool at_cron(void *arg, struct dueq_slice key, struct dueq_slice value)
                      findings_quote(text, name));
         making->status = DUEQ_OK;
     }
-    return making->status == DUEQ_OK;
-}
-
-/* Calls for each record of a table. */
-static bool each_of_all(struct making *making, uint8_t table, findings_fn fn)
-{
-    struct findings findings = {.verify = NULL};
-    struct kv_key prefix;
-
-    kv_key_start(&prefix, table);
-    if (!findings_walk(&findings, making->from, &prefix, fn, making))
-        making->status = DUEQ_IO;
     return making->status == DUEQ_OK;
 }
 
@@ -671,6 +769,8 @@ enum dueq_status queue_salvage(struct salvage *salvage)
         each_of_all(&making, TABLE_CRON, at_cron) &&
         each_of_all(&making, TABLE_TOPIC, at_topic))
         make_nameless(&making);
+    if (making.status == DUEQ_OK)
+        make_edges(&making);
     if (making.status == DUEQ_OK)
         making.status = set_outliving(&making);
     id_list_release(&making.topics);

@@ -271,7 +271,10 @@ static bool is_state(const struct job_state *state)
 {
     return is_time(state->due) && is_time(state->since) && is_time_or_never(state->expires) &&
            is_count(state->attempt) && is_count(state->token) && is_count(state->failures) &&
-           is_count(state->crashes) && state->state <= PHASE_DONE &&
+           is_count(state->crashes) &&
+           state->state <= (AFTERS_KNOWN ? PHASE_WAITING : PHASE_DONE) &&
+           is_count(state->delay) && state->on_dead <= DUEQ_ON_DEAD_WAIT &&
+           (state->state != PHASE_WAITING || state->expires == DUEQ_NEVER) &&
            state->clock <= CLOCK_WALL &&
            (!state->holds || (state->state == PHASE_PENDING && state->group != 0)) &&
            (!state->followed || state->state == PHASE_CLAIMED) &&
@@ -298,6 +301,7 @@ static bool complete(const struct queue *queue, struct whole_job *job)
         job->state = job_record_first_state(&job->body);
         job->state.followed = followed;
     }
+    job->state.awaits = 0; /* edges come later */
     job->state.group = job->body.group_id;
     job->state.weight = job->body.weight;
     return is_state(&job->state) && (!job->state.followed || is_body(&job->follow)) &&

@@ -64,6 +64,28 @@ enum dueq_status queue_each_whole_bucket(struct queue *queue, struct dueq_slice 
 enum dueq_status queue_restore_bucket(struct queue *queue, struct dueq_slice name,
                                       const struct whole_bucket *bucket);
 
+/* A job of the topic waits for another one. */
+struct whole_edge {
+    uint64_t seq;         /* of the job that waits */
+    struct dueq_slice of; /* the other one's topic */
+    uint64_t of_seq;      /* 0: it is gone */
+    enum dueq_end end;    /* how it has ended, which the one that waits was not told yet;
+                             DUEQ_END_NONE: it has not */
+};
+
+/* Calls fn for each edge of a waiting job of the topic; fn must not change the store.
+ * DUEQ_CORRUPT: an edge does not read. (This and the next two: restore_edges.c) */
+typedef bool (*whole_edge_fn)(void *arg, const struct whole_edge *edge);
+enum dueq_status queue_each_whole_edge(struct queue *queue, struct dueq_slice name,
+                                       whole_edge_fn fn, void *arg);
+/* When the jobs of all topics are restored. DUEQ_NOTFOUND: there is no such job. DUEQ_INVALID:
+ * no edge is like that. DUEQ_FULL, DUEQ_TOOBIG. */
+enum dueq_status queue_restore_edge(struct queue *queue, struct dueq_slice name,
+                                    const struct whole_edge *edge, struct dueq_time time);
+/* When all edges are restored: jobs of the topic that wait for nothing go on. O(waiting). */
+enum dueq_status queue_restore_waiting(struct queue *queue, struct dueq_slice name,
+                                       struct dueq_time time);
+
 /* What outlives topics: the numbers with which new ones begin, and the totals of dropped ones;
  * nothing else of *numbers is used. DUEQ_INVALID: a number that no store can have. */
 void queue_get_outliving(const struct queue *queue, struct whole_topic *ret_numbers);

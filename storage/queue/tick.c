@@ -1,5 +1,6 @@
 /* What time brings: jobs fall due, leases and lives end. */
 #include "storage/kv/kv.h"
+#include "storage/queue/after.h"
 #include "storage/queue/cron_entries.h"
 #include "storage/queue/job_end.h"
 #include "storage/queue/queue.h"
@@ -260,7 +261,8 @@ static void fill_id_filter(struct queue *queue, unsigned *budget)
 {
     if (id_index_wants_filter(&queue->ids))
         id_index_begin_filter(&queue->ids, queue->jobs.pending + queue->jobs.claimed +
-                                               queue->jobs.dead + queue->jobs.done);
+                                               queue->jobs.dead + queue->jobs.done +
+                                               (AFTERS_KNOWN ? queue->jobs.waiting : 0));
     id_index_fill_filter(&queue->ids, queue->cursor, budget);
 }
 
@@ -277,6 +279,8 @@ void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
     topic_sweep_run(queue, budget);
     cron_tick(queue, time, budget);
     run_due(queue, time, budget);
+    while (AFTERS_KNOWN && *budget > 0 && after_settle(queue, time, budget))
+        run_due(queue, time, budget); /* those who waited may lapse at once */
     if (*budget > 0 && may_collect(queue))
         garbage_collect(queue, budget);
     if (*budget > 0)
@@ -286,6 +290,7 @@ void queue_tick(struct queue *queue, struct dueq_time time, unsigned *budget)
 int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
 {
     int64_t next = wheel_next(&queue->wheel), cron = cron_next_tick(queue),
+            after = AFTERS_KNOWN ? after_next(queue) : DUEQ_NEVER,
             now = time.now > queue->now ? time.now : queue->now;
 
     if (may_collect(queue) || id_index_busy(&queue->ids) || queue->sweep.any ||
@@ -293,6 +298,7 @@ int64_t queue_next_tick(const struct queue *queue, struct dueq_time time)
         return 0;
     next = cron < next ? cron : next;
     if (next == DUEQ_NEVER)
-        return DUEQ_NEVER;
-    return next > now ? next - now : 0;
+        return after;
+    next = next > now ? next - now : 0;
+    return after < next ? after : next;
 }

@@ -163,7 +163,24 @@ static enum dueq_status dump_topic(struct dump *dump, struct dueq_slice name)
                : status;
 }
 
-static enum dueq_status dump_topics(struct dump *dump)
+static bool dump_edge(void *arg, const struct whole_edge *edge)
+{
+    struct topic_dump *topic = arg;
+    json_t *object = named("after", topic->name);
+
+    return write_line(topic->dump, object, object != NULL && job_json_write_edge(object, edge));
+}
+
+static enum dueq_status dump_edges(struct dump *dump, struct dueq_slice name)
+{
+    struct topic_dump topic = {dump, name};
+
+    return queue_each_whole_edge(dump->store->queue, name, dump_edge, &topic);
+}
+
+static enum dueq_status dump_topics(struct dump *dump,
+                                    enum dueq_status (*fn)(struct dump *dump,
+                                                           struct dueq_slice name))
 {
     char name[DUEQ_NAME_MAX];
     struct dueq_slice topic = {name, 0}, next;
@@ -175,7 +192,7 @@ static enum dueq_status dump_topics(struct dump *dump)
             return found == DUEQ_NOTFOUND ? DUEQ_OK : found;
         memcpy(name, next.data, next.size);
         topic.size = next.size;
-        status = dump_topic(dump, topic);
+        status = fn(dump, topic);
     }
     return status;
 }
@@ -326,7 +343,9 @@ static enum dueq_status dump_all(struct dump *dump)
     if (status == DUEQ_OK && !dump->failed)
         status = dump_crons(dump);
     if (status == DUEQ_OK)
-        status = dump_topics(dump);
+        status = dump_topics(dump, dump_topic);
+    if (status == DUEQ_OK)
+        status = dump_topics(dump, dump_edges);
     for (unsigned i = 0; i < KEYS_DATABASES_MAX && status == DUEQ_OK && !dump->failed; i++)
         status = dump_database(dump, i);
     if (status == DUEQ_OK && !dump->failed)

@@ -56,6 +56,33 @@ bool job_json_read_bucket(const json_t *object, struct whole_bucket *ret_bucket)
     return json_get_fields(object, bucket_fields, COUNT(bucket_fields), ret_bucket);
 }
 
+static const char *const ends[] = {"none", "done", "dead", "cancelled", "gone"};
+
+static const struct json_field edge_fields[] = {
+    JSON_FIELD(whole_edge, seq, JSON_INT64, 0),
+    JSON_FIELD(whole_edge, of, JSON_SLICE, 0),
+    JSON_FIELD(whole_edge, of_seq, JSON_INT64, 0),
+};
+
+bool job_json_write_edge(json_t *object, const struct whole_edge *edge)
+{
+    return json_set_fields(object, edge_fields, COUNT(edge_fields), edge) &&
+           (edge->end == DUEQ_END_NONE ||
+            json_object_set_new(object, "end", json_string(ends[edge->end])) == 0);
+}
+
+bool job_json_read_edge(const json_t *object, struct whole_edge *ret_edge)
+{
+    const json_t *end = json_object_get(object, "end");
+
+    memset(ret_edge, 0, sizeof(*ret_edge));
+    for (size_t i = 0; json_is_string(end) && i < COUNT(ends); i++)
+        if (strcmp(json_string_value(end), ends[i]) == 0)
+            ret_edge->end = (enum dueq_end)i;
+    return json_get_fields(object, edge_fields, COUNT(edge_fields), ret_edge) &&
+           (end == NULL || ret_edge->end != DUEQ_END_NONE);
+}
+
 /* ---- bodies */
 
 static const struct json_field body_fields[] = {
@@ -125,7 +152,7 @@ static bool read_body(const json_t *object, struct job_body *ret_body)
 
 /* ---- states */
 
-static const char *const phases[] = {"pending", "claimed", "dead", "done"};
+static const char *const phases[] = {"pending", "claimed", "dead", "done", "waiting"};
 
 static const struct json_field state_fields[] = {
     JSON_FIELD(job_state, token_valid, JSON_BOOL, 0),
@@ -141,6 +168,8 @@ static const struct json_field state_fields[] = {
     JSON_FIELD(job_state, failures, JSON_INT64, 0),
     JSON_FIELD(job_state, crashes, JSON_INT64, 0),
     JSON_FIELD(job_state, expires, JSON_INT64, DUEQ_NEVER),
+    JSON_FIELD(job_state, on_dead, JSON_BYTE, 0),
+    JSON_FIELD(job_state, delay, JSON_INT64, 0),
     JSON_FIELD(job_state, worker, JSON_SLICE, 0),
     JSON_FIELD(job_state, progress, JSON_SLICE, 0),
     JSON_FIELD(job_state, error, JSON_SLICE, 0),

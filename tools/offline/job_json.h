@@ -19,6 +19,8 @@ bool job_json_write_timeline(json_t *object, const struct dueq_timeline *line);
 bool job_json_read_topic(const json_t *object, struct whole_topic *ret_topic);
 bool job_json_write_bucket(json_t *object, const struct whole_bucket *bucket);
 bool job_json_read_bucket(const json_t *object, struct whole_bucket *ret_bucket);
+bool job_json_write_edge(json_t *object, const struct whole_edge *edge);
+bool job_json_read_edge(const json_t *object, struct whole_edge *ret_edge);
 bool job_json_read_job(const json_t *object, uint8_t *history, struct whole_job *ret_job);
 bool job_json_read_settings(json_t *object, struct dueq_settings *ret_settings);
 bool job_json_read_cron(const json_t *object, struct cron *ret_cron);

@@ -133,6 +133,30 @@ static bool load_bucket(struct load *load, json_t *object, struct dueq_slice top
     return check(load, queue_restore_bucket(load->store->queue, topic, &bucket));
 }
 
+static bool load_edge(struct load *load, const json_t *object, struct dueq_slice topic)
+{
+    struct whole_edge edge;
+
+    if (!job_json_read_edge(object, &edge))
+        return refuse(load, "this is no job that waits for another");
+    return check(load, queue_restore_edge(load->store->queue, topic, &edge, load->time));
+}
+
+/* All that was waited for is there by now. */
+static bool release_waiting(struct load *load)
+{
+    char bytes[DUEQ_NAME_MAX];
+    struct dueq_slice name = {bytes, 0}, next;
+
+    while (dueq_topic_after(load->store, name, &next) == DUEQ_OK) {
+        memcpy(bytes, next.data, next.size);
+        name.size = next.size;
+        if (!check(load, queue_restore_waiting(load->store->queue, name, load->time)))
+            return false;
+    }
+    return true;
+}
+
 /* ---- keys */
 
 static bool read_words(struct load *load, const json_t *object)
@@ -245,7 +269,7 @@ static bool load_end(struct load *load, const json_t *count)
     load->ended = true;
     if (json_integer_value(count) != (json_int_t)load->line - 1)
         return refuse(load, "lines are missing");
-    return true;
+    return release_waiting(load);
 }
 
 static bool load_object(struct load *load, json_t *object)
@@ -274,6 +298,8 @@ static bool load_object(struct load *load, json_t *object)
         return load_job(load, object, name);
     if (strcmp(what, "bucket") == 0)
         return load_bucket(load, object, name);
+    if (strcmp(what, "after") == 0)
+        return load_edge(load, object, name);
     if (strcmp(what, "key") == 0)
         return load_key(load, object);
     if (strcmp(what, "add") == 0)

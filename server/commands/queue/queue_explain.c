@@ -2,6 +2,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/reply_fields.h"
+#include "server/commands/queue/reply_waiting.h"
 #include "server/dispatch/arguments.h"
 
 #include <inttypes.h>
@@ -18,6 +19,7 @@ struct subject {
     bool counted; /* ahead: how many jobs would be claimed first */
     uint64_t ahead;
     int64_t now; /* unix ms */
+    struct context *context;
     struct resp_writer *reply;
     size_t fields;       /* written so far */
     char text[TEXT_MAX]; /* the explanation in words */
@@ -293,6 +295,23 @@ static void explain_done(struct subject *subject)
     add_number(subject, "kept-until", subject->job.kept_until);
 }
 
+static bool is_waiting(const struct subject *subject)
+{
+    return subject->job.state == DUEQ_WAITING;
+}
+
+static void explain_waiting(struct subject *subject)
+{
+    char since[SPAN_MAX];
+
+    snprintf(subject->text, TEXT_MAX, "waits for %" PRIu64 " other job%s, since %s",
+             subject->job.awaits, subject->job.awaits == 1 ? "" : "s",
+             span_text(subject->now - subject->job.due, since));
+    add_number(subject, "since", subject->job.due);
+    write_waiting(subject->context, &subject->job);
+    subject->fields += 3;
+}
+
 /* The first that applies is told; every state has one. */
 static const struct reason {
     const char *name;
@@ -308,7 +327,8 @@ static const struct reason {
                {"ready", is_ready, explain_ready},
                {"claimed", is_claimed, explain_claimed},
                {"dead", is_dead, explain_dead},
-               {"done", is_done, explain_done}};
+               {"done", is_done, explain_done},
+               {"waiting", is_waiting, explain_waiting}};
 
 /* ---- the reply */
 
@@ -371,7 +391,8 @@ static enum dueq_status look_at(struct context *context, struct subject *subject
 
 static enum outcome run_q_explain(struct context *context)
 {
-    struct subject subject = {.reply = context->reply, .now = context->now.wall};
+    struct subject subject = {
+        .reply = context->reply, .now = context->now.wall, .context = context};
     enum dueq_status status;
 
     if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id"))

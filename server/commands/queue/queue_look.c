@@ -67,7 +67,8 @@ static const struct argument_option scan_options[] = {
 
 static size_t count_of(const struct look *look, bool by_due)
 {
-    bool scattered = by_due || look->state == DUEQ_DEAD || look->state == DUEQ_DONE;
+    bool scattered = by_due || look->state == DUEQ_DEAD || look->state == DUEQ_DONE ||
+                     look->state == DUEQ_WAITING;
     int64_t most = scattered ? SCATTERED_MOST : SCAN_MOST;
 
     return (size_t)(look->count < most ? look->count : most);
@@ -179,9 +180,9 @@ static const struct command entries[] = {
      .summary = "Go through the jobs of a topic, a part in each call",
      .complexity = "O(COUNT*log(N)) for each call, with FROM or TO also O(L) with L the number "
                    "of priorities in use",
-     .syntax =
-         "topic cursor [STATE delayed|ready|claimed|dead|done] [MATCH pattern] [GROUP group] "
-         "[FROM unix-ms] [TO unix-ms] [COUNT count] [WITHBODY]",
+     .syntax = "topic cursor [STATE delayed|ready|claimed|dead|done|waiting] [MATCH pattern] "
+               "[GROUP group] "
+               "[FROM unix-ms] [TO unix-ms] [COUNT count] [WITHBODY]",
      .categories = "queue",
      .tips = "nondeterministic_output",
      .run = run_q_scan},
@@ -194,7 +195,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "The next jobs of a topic, in the order in which they would be claimed",
      .complexity = "O(COUNT*(L+log(N))) with L the number of priorities in use",
-     .syntax = "topic [STATE delayed|ready|claimed|dead|done] [COUNT count] [WITHBODY]",
+     .syntax = "topic [STATE delayed|ready|claimed|dead|done|waiting] [COUNT count] [WITHBODY]",
      .categories = "queue",
      .run = run_q_peek},
     {.name = NULL}};

@@ -12,7 +12,7 @@ enum { STEPS_A_JOB = 4, FIRST_SLICE = LONG_STEPS, SLICE_STEPS = LONG_STEPS / 4 }
 
 /* ---- Q.PURGE */
 
-static const char *const states[] = {"delayed", "ready", "dead", "done", NULL};
+static const char *const states[] = {"delayed", "ready", "dead", "done", "waiting", NULL};
 
 struct purge {
     unsigned state; /* index in states */
@@ -28,7 +28,7 @@ static const struct argument_option options[] = {
 
 static bool read_purge(struct context *context, struct dueq_purge *ret_purge)
 {
-    static const int of_word[] = {DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD, DUEQ_DONE};
+    static const int of_word[] = {DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD, DUEQ_DONE, DUEQ_WAITING};
     struct purge purge = {.state = ANY, .match = {NULL, 0}};
 
     if (!arguments_name(context, 1, "topic") ||
@@ -128,7 +128,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "Remove the jobs of a topic that are not claimed",
      .complexity = "O(N*log(N))",
-     .syntax = "topic [STATE delayed|ready|dead|done] [MATCH pattern]",
+     .syntax = "topic [STATE delayed|ready|dead|done|waiting] [MATCH pattern]",
      .categories = "queue",
      .run = run_q_purge},
     {.name = "q.drop",

@@ -1,12 +1,14 @@
 /* Q.PUSH. */
 #include "server/dispatch/command_list.h"
 
+#include "server/commands/queue/push_after.h"
 #include "server/commands/queue/push_options.h"
 
-/* WITHSTATUS stands among the options of the push. */
+/* WITHSTATUS and ON-DEAD stand among the options of the push; AFTER is the last one. */
 static bool read_options(struct context *context, struct dueq_push *push, bool *ret_with_status)
 {
     size_t at = 3;
+    bool is_after;
 
     *ret_with_status = false;
     for (;;) {
@@ -14,6 +16,10 @@ static bool read_options(struct context *context, struct dueq_push *push, bool *
             return false;
         if (at == context_count(context))
             return push_options_fit(context, push);
+        if (!push_after_read(context, &at, push, &is_after))
+            return false;
+        if (is_after)
+            continue;
         if (!arguments_is(context, at, "withstatus")) {
             context_syntax_error(context);
             return false;
@@ -23,22 +29,13 @@ static bool read_options(struct context *context, struct dueq_push *push, bool *
     }
 }
 
-static enum outcome run_q_push(struct context *context)
+static enum outcome push_job(struct context *context, const struct dueq_push *push,
+                             bool with_status)
 {
     struct resp_writer *reply = context->reply;
-    struct dueq_push push;
     struct dueq_pushed pushed;
-    bool with_status;
-    enum dueq_status status;
+    enum dueq_status status = dueq_push_unique(context->store, push, context->now, &pushed);
 
-    if (!arguments_name(context, 1, "topic"))
-        return OUTCOME_DONE;
-    dueq_push_init(&push);
-    push.topic = context_slice(context, 1);
-    push.body = context_slice(context, 2);
-    if (!read_options(context, &push, &with_status))
-        return OUTCOME_DONE;
-    status = dueq_push_unique(context->store, &push, context->now, &pushed);
     if (status != DUEQ_OK)
         return context_status(context, status);
     if (with_status)
@@ -47,6 +44,23 @@ static enum outcome run_q_push(struct context *context)
     if (with_status)
         resp_string(reply, dueq_push_outcome_name(pushed.outcome));
     return OUTCOME_DONE;
+}
+
+static enum outcome run_q_push(struct context *context)
+{
+    struct dueq_push push;
+    bool with_status;
+    enum outcome outcome = OUTCOME_DONE;
+
+    if (!arguments_name(context, 1, "topic"))
+        return OUTCOME_DONE;
+    dueq_push_init(&push);
+    push.topic = context_slice(context, 1);
+    push.body = context_slice(context, 2);
+    if (read_options(context, &push, &with_status))
+        outcome = push_job(context, &push, with_status);
+    push_after_release(&push);
+    return outcome;
 }
 
 /* ---- commands */
@@ -60,8 +74,8 @@ static const struct command entries[] = {
      .group = "queue",
      .since = "1.0.0",
      .summary = "Push a job, to be due now, after a delay, or at a moment",
-     .complexity = "O(log(N))",
-     .syntax = "topic body [ID id] " PUSH_OPTIONS_SYNTAX " [WITHSTATUS]",
+     .complexity = "O(log(N)), with AFTER M*O(log(N)) for M jobs",
+     .syntax = "topic body [ID id] " PUSH_OPTIONS_SYNTAX " [WITHSTATUS] " PUSH_AFTER_SYNTAX,
      .categories = "queue",
      .run = run_q_push},
     {.name = NULL}};

@@ -3,6 +3,7 @@
 
 #include "server/commands/long_read.h"
 #include "server/commands/queue/reply_fields.h"
+#include "server/commands/queue/reply_waiting.h"
 #include "server/commands/queue/state_words.h"
 #include "server/dispatch/arguments.h"
 #include "storage/glob.h"
@@ -43,7 +44,7 @@ static void write_result(struct resp_writer *reply, const struct dueq_job *job)
 
 static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
-    resp_map(reply, 30);
+    resp_map(reply, job->state == DUEQ_WAITING ? 33 : 30);
     write_bytes(reply, "id", job->id);
     write_state(reply, job->state);
     write_bytes(reply, "body", job->body);
@@ -82,6 +83,8 @@ static enum outcome run_q_get(struct context *context)
     if (status != DUEQ_OK)
         return context_status(context, status);
     write_job(context->reply, &job);
+    if (job.state == DUEQ_WAITING)
+        write_waiting(context, &job);
     return OUTCOME_DONE;
 }
 
@@ -274,7 +277,7 @@ static const struct command entries[] = {
      .since = "1.0.0",
      .summary = "How many jobs a topic has, in all or in a state",
      .complexity = "O(L) with L the number of priorities in use",
-     .syntax = "topic [delayed|ready|claimed|dead|done]",
+     .syntax = "topic [delayed|ready|claimed|dead|done|waiting]",
      .categories = "queue",
      .run = run_q_len},
     {.name = "q.stats",

@@ -8,9 +8,12 @@
 
 #include <stdlib.h>
 
-static const uint8_t tables[] = {TABLE_TOPIC, TABLE_BODY,   TABLE_STATE,  TABLE_SCHEDULE,
-                                 TABLE_ID,    TABLE_FOLLOW, TABLE_RESULT, TABLE_GROUP,
-                                 TABLE_TURN,  TABLE_EVENT};
+/* Those of edges come before what lies behind them: a search behind the last edge would pass
+ * over all that was erased there. */
+static const uint8_t tables[] = {TABLE_TOPIC,  TABLE_AWAITED,  TABLE_DEPENDENT, TABLE_BODY,
+                                 TABLE_STATE,  TABLE_SCHEDULE, TABLE_ID,        TABLE_FOLLOW,
+                                 TABLE_RESULT, TABLE_GROUP,    TABLE_TURN,      TABLE_EVENT};
+enum { TABLE_BEGIN_EDGES = 1, TABLE_BEHIND_EDGES = 3 };
 
 static struct kv_key mark_key(void)
 {
@@ -89,6 +92,27 @@ static uint64_t topic_of_record(const struct kv_cursor *cursor)
     return bytes_read_number(bytes + 1, bytes + key.size, &topic) == NULL ? 0 : topic;
 }
 
+/* Those who wait for a job that is gone are told: then its edges go, all of them. */
+static void leave_edges(struct queue *queue, struct kv_key *key)
+{
+    struct after_edge edge;
+
+    if (!afters_read_dependent(kv_key_slice(key), &edge)) {
+        kv_del(queue->kv, kv_key_slice(key));
+        return;
+    }
+    afters_end_gone(queue, edge.topic, edge.seq);
+    queue_key_edge(key, TABLE_DEPENDENT, edge.topic, edge.seq, UINT64_MAX, UINT64_MAX);
+}
+
+static void erase(struct queue *queue, struct kv_key *key)
+{
+    if (AFTERS_KNOWN && key->bytes[0] == TABLE_DEPENDENT)
+        leave_edges(queue, key);
+    else
+        kv_del(queue->kv, kv_key_slice(key));
+}
+
 /* Deletes the record at the cursor if its topic is flushed. False: all behind are of others. */
 static bool empty_here(struct queue *queue)
 {
@@ -97,7 +121,7 @@ static bool empty_here(struct queue *queue)
 
     kv_key_copy(&garbage->at, kv_cursor_key(queue->cursor));
     if (topic > 0 && topic < queue->counters.first_topic)
-        kv_del(queue->kv, kv_key_slice(&garbage->at));
+        erase(queue, &garbage->at);
     else if (topic > 0 && tables[garbage->table] != TABLE_TOPIC)
         return false;
     kv_key_follow(&garbage->at);
@@ -129,11 +153,15 @@ static bool empty_table(struct queue *queue, unsigned *budget)
 
 /* ---- topics that were dropped one by one */
 
-void garbage_add(struct queue *queue, uint64_t topic)
+/* What the mark of a topic with edges says. */
+static const uint8_t edges_mark = 1;
+
+void garbage_add(struct queue *queue, uint64_t topic, bool has_edges)
 {
     struct kv_key key;
 
-    kv_put(queue->kv, queue_key_topic(&key, TABLE_GARBAGE, topic), dueq_slice(NULL, 0), true);
+    kv_put(queue->kv, queue_key_topic(&key, TABLE_GARBAGE, topic),
+           dueq_slice(&edges_mark, has_edges ? 1 : 0), true);
     queue->garbage.dropped = true;
     if (topic < queue->garbage.next)
         queue->garbage.next = topic;
@@ -167,7 +195,9 @@ static bool next_dropped(struct queue *queue, unsigned *budget)
         return false;
     garbage->dropped = true;
     garbage->next = garbage->topic;
-    begin_drop_table(garbage, 1); /* its name is gone */
+    begin_drop_table(garbage, kv_cursor_value(queue->cursor).size > 0
+                                  ? TABLE_BEGIN_EDGES
+                                  : TABLE_BEHIND_EDGES); /* its name is gone */
     return true;
 }
 
@@ -193,7 +223,7 @@ static bool empty_dropped(struct queue *queue, unsigned *budget)
         if (!kv_key_begins(kv_cursor_key(queue->cursor), &prefix))
             return true;
         kv_key_copy(&garbage->drop_at, kv_cursor_key(queue->cursor));
-        kv_del(queue->kv, kv_key_slice(&garbage->drop_at));
+        erase(queue, &garbage->drop_at);
         kv_key_follow(&garbage->drop_at);
     }
     return false;

@@ -27,8 +27,9 @@ void garbage_collect(struct queue *queue, unsigned *budget);
 void garbage_free(struct queue *queue, unsigned *budget);
 /* To be called after a flush of topics. */
 void garbage_begin(struct queue *queue);
-/* To be called after the drop of one topic. O(log n). */
-void garbage_add(struct queue *queue, uint64_t topic);
+/* To be called after the drop of one topic. has_edges: its jobs waited for others, or others
+ * for them. O(log n). */
+void garbage_add(struct queue *queue, uint64_t topic, bool has_edges);
 /* To be called at the opening: looks whether an earlier process left something. */
 enum dueq_status garbage_load(struct queue *queue);
 /* True: garbage_collect has something to do. */

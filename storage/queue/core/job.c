@@ -196,6 +196,13 @@ void job_drop_follow_up(struct queue *queue, struct topic *topic, uint64_t seq)
     del_record(queue, topic, TABLE_FOLLOW, seq);
 }
 
+static void drop_edges(struct queue *queue, const struct topic *topic,
+                       const struct job_state *state, uint64_t seq)
+{
+    if (AFTERS_KNOWN && state->state == PHASE_WAITING)
+        afters_drop(queue, topic, seq);
+}
+
 /* The id goes first: it lies in a record that goes. */
 void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
 {
@@ -210,6 +217,7 @@ void job_remove(struct queue *queue, struct topic *topic, const struct job *job)
     drop_ttl(queue, topic, &job->state, job->seq);
     if (job->state.followed)
         job_drop_follow_up(queue, topic, job->seq);
+    drop_edges(queue, topic, &job->state, job->seq);
     del_record(queue, topic, TABLE_BODY, job->seq);
     if (job->state.state == PHASE_DONE)
         del_record(queue, topic, TABLE_RESULT, job->seq);
@@ -277,6 +285,7 @@ enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct jo
     groups_begin(queue);
     schedule_remove(queue, topic, &job->state, job->seq);
     drop_ttl(queue, topic, &job->state, job->seq);
+    drop_edges(queue, topic, &job->state, job->seq);
     if (job->moved)
         del_record(queue, topic, TABLE_STATE, job->seq);
     job_put_body(queue, topic, TABLE_BODY, job->seq, body, false);
@@ -354,11 +363,17 @@ enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct jo
                              uint8_t clock, int64_t due, struct dueq_time time)
 {
     struct job_state state = job->state;
+    bool waited = AFTERS_KNOWN && state.state == PHASE_WAITING;
+    enum dueq_status status;
 
+    state.state = PHASE_PENDING;
     state.clock = clock;
     state.due = due;
     state.expires = job_record_ttl_end(&job->body, queue_clock_of(queue, clock, due));
-    return job_reschedule(queue, topic, job, state, time);
+    status = job_reschedule(queue, topic, job, state, time);
+    if (waited && status == DUEQ_OK)
+        afters_drop(queue, topic, job->seq);
+    return status;
 }
 
 enum dueq_status job_finish(struct queue *queue, struct topic *topic, struct job *job,

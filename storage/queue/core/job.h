@@ -66,8 +66,8 @@ enum dueq_status job_reschedule(struct queue *queue, struct topic *topic, struct
 enum dueq_status job_replace(struct queue *queue, struct topic *topic, struct job *job,
                              const struct job_body *body, struct dueq_time time);
 
-/* A pending job gets another due time, and its ttl counts from that. On DUEQ_NOMEM nothing has
- * changed. */
+/* A pending job gets another due time, and its ttl counts from that. A waiting one becomes
+ * pending. On DUEQ_NOMEM nothing has changed. */
 enum dueq_status job_set_due(struct queue *queue, struct topic *topic, struct job *job,
                              uint8_t clock, int64_t due, struct dueq_time time);
 /* The claim of a cancelled job ends: it goes, or its follow-up takes its place. */

@@ -78,6 +78,8 @@ static enum dueq_state state_at(const struct job_state *state, struct dueq_time 
         return DUEQ_DEAD;
     case PHASE_DONE:
         return DUEQ_DONE;
+    case PHASE_WAITING:
+        return DUEQ_WAITING;
     case PHASE_PENDING:
         break;
     }
@@ -110,6 +112,14 @@ static void show_state(const struct queue *queue, const struct job_state *state,
     ret_job->worker = state->worker;
     ret_job->progress = state->progress;
     ret_job->history = state->history;
+    ret_job->awaits = 0;
+    ret_job->on_dead = DUEQ_ON_DEAD_FAIL;
+    ret_job->delay = 0;
+    if (AFTERS_KNOWN && state->state == PHASE_WAITING) {
+        ret_job->awaits = state->awaits;
+        ret_job->on_dead = (enum dueq_on_dead)state->on_dead;
+        ret_job->delay = state->delay;
+    }
     ret_job->claimed_at =
         state->state == PHASE_CLAIMED ? queue_wall_of(queue, CLOCK_QUEUE, state->since) : 0;
     ret_job->kept_until =

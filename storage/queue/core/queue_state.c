@@ -151,6 +151,8 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
         status = rings_load(queue);
     if (status == DUEQ_OK)
         status = crons_load(queue);
+    if (status == DUEQ_OK)
+        status = afters_load(queue);
     return status == DUEQ_OK ? topics_load(queue) : status;
 }
 

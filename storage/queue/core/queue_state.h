@@ -4,6 +4,7 @@
 #define DUEQ_QUEUE_STATE_H
 
 #include "storage/kv/kv.h"
+#include "storage/queue/core/afters.h"
 #include "storage/queue/core/counters.h"
 #include "storage/queue/core/cron_store.h"
 #include "storage/queue/core/endings.h"
@@ -56,6 +57,7 @@ struct queue {
     struct garbage garbage;
     struct id_index ids;
     struct endings endings;
+    struct afters afters;
     struct events events;
     struct topic *ring_news; /* in order (utlist): see rings_next */
     bool rings_watched;
@@ -172,10 +174,13 @@ static inline void queue_forget_events(struct queue *queue, struct topic *topic,
         rings_take_back(queue, topic, next);
 }
 
-/* Tells who watches the job that it has ended, unless they were told. O(1). */
-static inline void queue_note_end(struct queue *queue, const struct topic *topic, uint64_t seq,
+/* Tells who watches the job that it has ended, unless they were told, and notes it for jobs
+ * that wait for it. O(1), or O(log n). */
+static inline void queue_note_end(struct queue *queue, struct topic *topic, uint64_t seq,
                                   enum dueq_end end)
 {
+    if (AFTERS_KNOWN && topic->awaited > 0)
+        afters_end(queue, topic, seq, end);
     if (queue->endings.jobs != NULL)
         endings_end(queue, topic->id, seq, end);
 }

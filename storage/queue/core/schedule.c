@@ -5,8 +5,10 @@
 static struct dueq_slice entry_key(struct kv_key *key, const struct topic *topic,
                                    const struct job_state *state, uint64_t seq)
 {
-    static const uint8_t classes[] = {
-        [PHASE_CLAIMED] = CLASS_CLAIMED, [PHASE_DEAD] = CLASS_DEAD, [PHASE_DONE] = CLASS_DONE};
+    static const uint8_t classes[] = {[PHASE_CLAIMED] = CLASS_CLAIMED,
+                                      [PHASE_DEAD] = CLASS_DEAD,
+                                      [PHASE_DONE] = CLASS_DONE,
+                                      [PHASE_WAITING] = CLASS_WAITING};
 
     if (state->state == PHASE_PENDING)
         queue_key_lane(key, topic->id, state->priority, state->clock);
@@ -373,6 +375,12 @@ void schedule_add(struct queue *queue, struct topic *topic, const struct job_sta
             topic->next_done = (struct position){state->expires, seq};
         queue_event_at(queue, topic, state->expires);
         break;
+    case PHASE_WAITING:
+        if (AFTERS_KNOWN) {
+            topic->waiting++;
+            queue->jobs.waiting++;
+        }
+        break;
     }
     kv_put(queue->kv, entry_key(&key, topic, state, seq), dueq_slice(NULL, 0), true);
     queue_mark_dirty(queue, topic);
@@ -433,6 +441,12 @@ void schedule_remove(struct queue *queue, struct topic *topic, const struct job_
     case PHASE_DONE:
         topic->done--;
         queue->jobs.done--;
+        break;
+    case PHASE_WAITING:
+        if (AFTERS_KNOWN) {
+            topic->waiting--;
+            queue->jobs.waiting--;
+        }
         break;
     }
     kv_del(queue->kv, entry_key(&key, topic, state, seq));

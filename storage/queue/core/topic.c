@@ -94,7 +94,8 @@ struct job_counts topic_counts(const struct topic *topic)
                                 .ready = topic->parked,
                                 .claimed = topic->claimed,
                                 .dead = topic->dead,
-                                .done = topic->done};
+                                .done = topic->done,
+                                .waiting = topic->waiting};
 
     for (size_t i = 0; i < topic->lane_count; i++) {
         counts.pending += topic->lanes[i].pending;
@@ -110,6 +111,8 @@ void topic_add_counts(struct job_counts *sum, const struct job_counts *counts)
     sum->claimed += counts->claimed;
     sum->dead += counts->dead;
     sum->done += counts->done;
+    if (AFTERS_KNOWN)
+        sum->waiting += counts->waiting;
 }
 
 void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stats *totals)
@@ -131,6 +134,8 @@ void topic_add_totals(struct dueq_topic_stats *sum, const struct dueq_topic_stat
 
 enum {
     TOPIC_VERSION = 3,
+    TOPIC_VERSION_AFTER = 4, /* of a topic with waiting jobs, or with jobs that those wait for
+                              */
     FLAG_LOOKALIKES = 1,
     FLAG_BOUND = 2,                           /* of the first bound; the others follow */
     FLAG_GROUPS = FLAG_BOUND << TOPIC_BOUNDS, /* its numbers follow the bounds */
@@ -234,12 +239,17 @@ static uint8_t *write_lane(uint8_t *at, const struct lane *lane)
                                         : numbers_write(at, numbers_less(lane->next_due, due));
 }
 
+static bool has_after_numbers(const struct topic *topic)
+{
+    return AFTERS_KNOWN && topic->waiting + topic->awaited > 0;
+}
+
 size_t topic_write(struct topic *topic, uint8_t *bytes)
 {
     uint8_t *at = bytes + 2;
     uint64_t *numbers[TOPIC_NUMBERS];
 
-    bytes[0] = TOPIC_VERSION;
+    bytes[0] = has_after_numbers(topic) ? TOPIC_VERSION_AFTER : TOPIC_VERSION;
     bytes[1] = topic->lookalikes ? FLAG_LOOKALIKES : 0;
     list_numbers(topic, numbers);
     for (int i = 0; i < TOPIC_NUMBERS; i++)
@@ -262,6 +272,10 @@ size_t topic_write(struct topic *topic, uint8_t *bytes)
     if (topic->ring.next > 0) {
         bytes[1] |= FLAG_RING;
         at = write_ring(at, topic);
+    }
+    if (bytes[0] == TOPIC_VERSION_AFTER) {
+        at = numbers_write(at, (int64_t)topic->waiting);
+        at = numbers_write(at, (int64_t)topic->awaited);
     }
     at = numbers_write(at, (int64_t)topic->lane_count);
     for (size_t i = 0; i < topic->lane_count; i++)
@@ -370,9 +384,25 @@ static const uint8_t *read_ring(struct topic *topic, uint8_t flags, const uint8_
     return is_ring(&topic->ring) ? at : NULL;
 }
 
+static const uint8_t *read_after_numbers(struct topic *topic, uint8_t version,
+                                         const uint8_t *at, const uint8_t *end)
+{
+    int64_t waiting = 0, awaited = 0;
+
+    if (AFTERS_KNOWN && version == TOPIC_VERSION_AFTER) {
+        at = numbers_read(at, end, &waiting);
+        at = numbers_read(at, end, &awaited);
+    }
+    if (AFTERS_KNOWN) {
+        topic->waiting = (uint64_t)waiting;
+        topic->awaited = (uint64_t)awaited;
+    }
+    return waiting < 0 || awaited < 0 ? NULL : at;
+}
+
 static enum dueq_status read_record(struct topic *topic, const uint8_t *at, const uint8_t *end)
 {
-    uint8_t flags = at[1];
+    uint8_t version = at[0], flags = at[1];
     int64_t count = 0;
 
     topic->lookalikes = (flags & FLAG_LOOKALIKES) != 0;
@@ -381,6 +411,7 @@ static enum dueq_status read_record(struct topic *topic, const uint8_t *at, cons
     at = read_groups(topic, flags, at, end);
     at = read_bucket(topic, flags, at, end);
     at = read_ring(topic, flags, at, end);
+    at = read_after_numbers(topic, version, at, end);
     at = numbers_read(at, end, &count);
     if (at == NULL || count < 0 || count > TOPIC_LANES_MAX || (flags & ~FLAGS_KNOWN) != 0)
         return DUEQ_CORRUPT;
@@ -461,6 +492,8 @@ static enum dueq_status read_old(struct topic *topic, struct dueq_slice record)
     topic->groups = topic->parked = topic->turn = topic->group_rules = 0;
     topic->bucket = (struct bucket){0, 0};
     topic->ring = (struct ring){0, 0, 0};
+    if (AFTERS_KNOWN)
+        topic->waiting = topic->awaited = 0;
     return DUEQ_OK;
 }
 
@@ -478,7 +511,9 @@ bool topic_lacks_bytes(struct dueq_slice record)
 
 static bool is_present(struct dueq_slice record)
 {
-    return record.size > 2 && *(const uint8_t *)record.data == TOPIC_VERSION;
+    uint8_t version = record.size > 2 ? *(const uint8_t *)record.data : 0;
+
+    return version == TOPIC_VERSION || (AFTERS_KNOWN && version == TOPIC_VERSION_AFTER);
 }
 
 uint64_t topic_read_id(struct dueq_slice record)

@@ -22,7 +22,7 @@ struct lane {
 };
 
 struct job_counts {
-    uint64_t pending, ready, claimed, dead, done; /* ready: of the pending */
+    uint64_t pending, ready, claimed, dead, done, waiting; /* ready: of the pending */
 };
 
 #define GROUP_RULES_MIXED                                                                      \
@@ -36,7 +36,9 @@ struct topic {
     struct topic_entry *entry; /* its name and timer */
     uint64_t id, next_seq, next_token;
     uint64_t claimed, dead, done;
-    uint64_t bytes;                 /* of all bodies */
+    uint64_t waiting; /* jobs that wait for others */
+    uint64_t awaited; /* records of TABLE_DEPENDENT: edges from jobs of the topic to those */
+    uint64_t bytes;   /* of all bodies */
     struct dueq_topic_stats totals; /* the totals of it only */
     uint64_t paused;                /* TOPIC_PAUSED_* */
     int64_t paused_until;           /* on the queue's clock; DUEQ_NEVER */
@@ -105,9 +107,10 @@ enum {
     TOPIC_BOUNDS = 4,
     TOPIC_GROUP_NUMBERS = 4,
     TOPIC_RING_NUMBERS = 3,
-    TOPIC_HEAD_MAX =
-        2 + (TOPIC_NUMBERS + TOPIC_BOUNDS + TOPIC_GROUP_NUMBERS + 2 + TOPIC_RING_NUMBERS + 1) *
-                NUMBERS_MAX,
+    TOPIC_AFTER_NUMBERS = 2,
+    TOPIC_HEAD_MAX = 2 + (TOPIC_NUMBERS + TOPIC_BOUNDS + TOPIC_GROUP_NUMBERS + 2 +
+                          TOPIC_RING_NUMBERS + TOPIC_AFTER_NUMBERS + 1) *
+                             NUMBERS_MAX,
     TOPIC_LANE_MAX = 2 + 5 * NUMBERS_MAX,
     TOPIC_RECORD_MAX = TOPIC_HEAD_MAX + TOPIC_LANES_MAX * TOPIC_LANE_MAX
 };
@@ -137,6 +140,8 @@ static inline uint64_t job_count(const struct job_counts *counts, enum dueq_stat
         return counts->claimed;
     case DUEQ_DONE:
         return counts->done;
+    case DUEQ_WAITING:
+        return counts->waiting;
     case DUEQ_DEAD:
         break;
     }

@@ -27,7 +27,8 @@ bool topics_has_jobs(const struct topic *topic)
 {
     return topic->lane_count > 0 || topic->claimed > 0 || topic->dead > 0 || topic->done > 0 ||
            topic->paused != 0 || topic->parked > 0 || topic->groups > 0 ||
-           topic->ring.next > topic->ring.first;
+           topic->ring.next > topic->ring.first ||
+           (AFTERS_KNOWN && topic->waiting + topic->awaited > 0);
 }
 
 bool topics_is_needed(const struct topic *topic)
@@ -341,6 +342,8 @@ static void count_out(struct job_counts *sum, const struct job_counts *counts)
     sum->claimed -= counts->claimed;
     sum->dead -= counts->dead;
     sum->done -= counts->done;
+    if (AFTERS_KNOWN)
+        sum->waiting -= counts->waiting;
 }
 
 /* Saved first, so that it is not among the topics that are still to be saved. */
@@ -348,12 +351,13 @@ void topics_drop(struct queue *queue, struct topic *topic)
 {
     struct job_counts counts = topic_counts(topic);
     uint64_t id = topic->id;
+    bool has_edges = AFTERS_KNOWN && topic->waiting + topic->awaited > 0;
 
     topics_save(queue);
     count_out(&queue->jobs, &counts);
     queue->bytes -= topic->bytes;
     drop(queue, topic);
-    garbage_add(queue, id);
+    garbage_add(queue, id, has_edges);
 }
 
 /* ---- all at once */
@@ -393,7 +397,7 @@ static void forget_topics(struct queue *queue)
     wheel_init(&queue->wheel, queue->wheel.now);
     queue->sweep.any = false;
     latencies_release(queue);
-    queue->jobs = (struct job_counts){0, 0, 0, 0, 0};
+    queue->jobs = (struct job_counts){.pending = 0};
     queue->bytes = 0;
     queue->dirty = queue->signals = queue->empty = queue->awake = queue->ring_news = NULL;
     queue->empty_count = queue->awake_count = 0;

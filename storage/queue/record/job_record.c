@@ -226,6 +226,29 @@ static uint8_t state_flags(const struct job_state *state)
                      (texts ? FLAG_TEXTS : 0) | (state->group != 0 ? FLAG_GROUPED : 0));
 }
 
+static uint8_t *write_waiting(uint8_t *at, const struct job_state *state)
+{
+    at = numbers_write(at, state->awaits);
+    at = numbers_write(at, state->on_dead);
+    return numbers_write(at, state->delay);
+}
+
+static const uint8_t *read_waiting(const uint8_t *at, const uint8_t *end,
+                                   struct job_state *ret_state)
+{
+    int64_t awaits = 0, on_dead = 0;
+
+    at = numbers_read(at, end, &awaits);
+    at = numbers_read(at, end, &on_dead);
+    at = numbers_read(at, end, &ret_state->delay);
+    ret_state->awaits = (uint32_t)awaits;
+    ret_state->on_dead = (uint8_t)on_dead;
+    return awaits < 0 || awaits > UINT32_MAX || on_dead < DUEQ_ON_DEAD_FAIL ||
+                   on_dead > DUEQ_ON_DEAD_WAIT || ret_state->delay < 0
+               ? NULL
+               : at;
+}
+
 size_t job_record_write_state(uint8_t *bytes, const struct job_state *state)
 {
     uint8_t *at = bytes, flags = state_flags(state);
@@ -249,6 +272,8 @@ size_t job_record_write_state(uint8_t *bytes, const struct job_state *state)
         bytes_write_u64(at, state->group);
         at += 8;
     }
+    if (AFTERS_KNOWN && state->state == PHASE_WAITING)
+        at = write_waiting(at, state);
     if (flags & FLAG_TEXTS) {
         at = write_text(at, state->worker, DUEQ_WORKER_MAX);
         at = write_text(at, state->progress, DUEQ_PROGRESS_MAX);
@@ -300,6 +325,8 @@ static const uint8_t *read_state_2(const uint8_t *at, const uint8_t *end, uint8_
         at = numbers_read(at, end, &ret_state->expires);
     if (flags & FLAG_GROUPED)
         at = read_state_group(at, end, ret_state);
+    if (AFTERS_KNOWN && ret_state->state == PHASE_WAITING)
+        at = read_waiting(at, end, ret_state);
     if (flags & FLAG_TEXTS) {
         at = read_text(at, end, DUEQ_WORKER_MAX, &ret_state->worker);
         at = read_text(at, end, DUEQ_PROGRESS_MAX, &ret_state->progress);
@@ -315,7 +342,8 @@ bool job_record_read_state(struct dueq_slice record, struct job_state *ret_state
     const uint8_t *at = record.data, *end = at + record.size;
     uint8_t version;
 
-    if (record.size < 5 || at[0] < 1 || at[0] > STATE_VERSION || at[1] > PHASE_DONE ||
+    if (record.size < 5 || at[0] < 1 || at[0] > STATE_VERSION ||
+        at[1] > (AFTERS_KNOWN && at[0] > 1 ? PHASE_WAITING : PHASE_DONE) ||
         (at[2] & ~FLAGS_KNOWN) != 0 || at[4] > CLOCK_WALL)
         return false;
     version = at[0];

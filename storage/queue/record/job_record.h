@@ -12,7 +12,13 @@
 /* The clock that the due time of a pending job is on. */
 enum { CLOCK_QUEUE = 0, CLOCK_WALL = 1 };
 
-enum job_phase { PHASE_PENDING, PHASE_CLAIMED, PHASE_DEAD, PHASE_DONE };
+enum job_phase {
+    PHASE_PENDING,
+    PHASE_CLAIMED,
+    PHASE_DEAD,
+    PHASE_DONE,
+    PHASE_WAITING /* for other jobs (afters.h) */
+};
 
 /* What a push says. It changes only when the job is replaced or updated. Options are
  * DUEQ_DEFAULT when the push did not set them. */
@@ -35,6 +41,13 @@ struct job_body {
     size_t step_count;
 };
 
+/* libdueq-small has no jobs that wait for others (afters_none.c). */
+#ifdef DUEQ_SMALL
+enum { AFTERS_KNOWN = 0 };
+#else
+enum { AFTERS_KNOWN = 1 };
+#endif
+
 struct job_state {
     enum job_phase state;
     bool token_valid; /* false: never claimed, or given back by a nack */
@@ -46,7 +59,13 @@ struct job_state {
     int64_t weight;   /* that of the body, no part of the record */
     uint8_t priority;
     uint8_t clock;
-    int64_t due;   /* pending: due; claimed: end of the lease; dead, done: since when */
+    /* Waiting: what it does when another job is not done and will not be (enum dueq_on_dead),
+     * how many it waits for, and its delay after the last of them, ms. */
+    uint8_t on_dead;
+    uint32_t awaits;
+    int64_t delay;
+    /* Pending: due; claimed: end of the lease; dead, done, waiting: since when. */
+    int64_t due;
     int64_t since; /* of the last claim, also after it; never claimed: any time */
     int64_t attempt, token;
     int64_t failures, crashes;
@@ -59,7 +78,7 @@ enum {
     JOB_RECORD_HISTORY_MAX = DUEQ_ATTEMPTS_KEPT * (2 * NUMBERS_MAX + 2 + DUEQ_WORKER_MAX),
     JOB_RECORD_HEAD_MAX = 4 + 8 * NUMBERS_MAX + 2 + (5 + DUEQ_STEPS_MAX) * (NUMBERS_MAX + 1) +
                           NUMBERS_MAX + 1 + DUEQ_NAME_MAX,
-    JOB_RECORD_STATE_MAX = 5 + 8 * NUMBERS_MAX + 9 + 3 * 2 + DUEQ_WORKER_MAX +
+    JOB_RECORD_STATE_MAX = 5 + 11 * NUMBERS_MAX + 9 + 3 * 2 + DUEQ_WORKER_MAX +
                            DUEQ_PROGRESS_MAX + JOB_RECORD_HISTORY_MAX + DUEQ_ERROR_MAX
 };
 

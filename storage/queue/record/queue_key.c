@@ -16,6 +16,15 @@ struct dueq_slice queue_key_job(struct kv_key *key, uint8_t table, uint64_t topi
     return kv_key_slice(key);
 }
 
+struct dueq_slice queue_key_edge(struct kv_key *key, uint8_t table, uint64_t topic,
+                                 uint64_t seq, uint64_t other_topic, uint64_t other_seq)
+{
+    queue_key_job(key, table, topic, seq);
+    kv_key_number(key, other_topic);
+    kv_key_number(key, other_seq);
+    return kv_key_slice(key);
+}
+
 struct dueq_slice queue_key_id(struct kv_key *key, uint64_t topic, struct dueq_slice id,
                                uint64_t seed)
 {

@@ -7,11 +7,17 @@
 
 /* The tables: first byte of a key. Those of storage/keys are lower case. */
 enum {
-    TABLE_BODY = 'B',   /* topic, seq -> id, options, body; not rewritten while it is claimed */
-    TABLE_CRON = 'C',   /* name -> rule of a recurring job, with the job's body */
-    TABLE_EVENT = 'E',  /* topic, number -> event that the topic keeps */
-    TABLE_FOLLOW = 'F', /* topic, seq -> body that follows the claimed one */
+    /* Topic and seq of a waiting job, topic and seq of one that it waits for -> that topic's
+     * name. The same edge from the other side is in TABLE_DEPENDENT. */
+    TABLE_AWAITED = 'A',
+    TABLE_BODY = 'B', /* topic, seq -> id, options, body; not rewritten while it is claimed */
+    TABLE_CRON = 'C', /* name -> rule of a recurring job, with the job's body */
+    /* Topic and seq of a job, topic and seq of one that waits for it -> that topic's name. */
+    TABLE_DEPENDENT = 'D',
+    TABLE_EVENT = 'E',      /* topic, number -> event that the topic keeps */
+    TABLE_FOLLOW = 'F',     /* topic, seq -> body that follows the claimed one */
     TABLE_GARBAGE = 'G',    /* -> nothing; present while flushed topics still have records */
+    TABLE_ENDED = 'J',      /* topic, seq -> how a job has ended that others waited for */
     TABLE_META = 'M',       /* -> counters; 't' -> the caller's timeline */
     TABLE_CRON_STATE = 'N', /* name -> its next time and what happened so far */
     TABLE_TURN = 'O', /* topic, order, group -> nothing: groups that can run a parked job */
@@ -33,6 +39,7 @@ enum {
     CLASS_DEAD = 'd',    /* time of death, seq */
     CLASS_DONE = 'f',    /* when it is removed, seq */
     CLASS_PARKED = 'g',  /* group, rank, priority, due, seq: due, and sorted by group */
+    CLASS_WAITING = 'w', /* since when it waits for other jobs, seq */
     CLASS_TTL = 'x'      /* end of the ttl, seq */
 };
 
@@ -42,6 +49,9 @@ enum {
 struct dueq_slice queue_key_topic(struct kv_key *key, uint8_t table, uint64_t topic);
 struct dueq_slice queue_key_job(struct kv_key *key, uint8_t table, uint64_t topic,
                                 uint64_t seq);
+/* An edge between two jobs: that of `topic`, `seq` comes first in the key. */
+struct dueq_slice queue_key_edge(struct kv_key *key, uint8_t table, uint64_t topic,
+                                 uint64_t seq, uint64_t other_topic, uint64_t other_seq);
 /* Ids of 16 bytes and more are hashed, so that long ids cost the index no more than short ones.
  * A push treats two ids with the same hash as duplicates; lookups compare the id in the
  * body. */

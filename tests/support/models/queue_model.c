@@ -278,6 +278,8 @@ enum dueq_state model_state(const struct model_job *job, struct dueq_time time)
         return DUEQ_DEAD;
     if (job->state == MODEL_DONE)
         return DUEQ_DONE;
+    if (job->state == MODEL_WAITING)
+        return DUEQ_WAITING;
     return job->due <= clock_of(job, time) ? DUEQ_READY : DUEQ_DELAYED;
 }
 

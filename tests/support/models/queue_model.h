@@ -13,6 +13,7 @@ enum {
     QUEUE_MODEL_SCOPES = 7,
     QUEUE_MODEL_WATCHES = 60,
     QUEUE_MODEL_GROUPS = 4, /* the first: no group */
+    QUEUE_MODEL_AFTER = 4,  /* jobs that one waits for */
     QUEUE_MODEL_BODY = 24,
     QUEUE_MODEL_ERROR = 48
 };
@@ -40,7 +41,7 @@ struct model_job {
     uint64_t seq;  /* order of arrival */
     int64_t stamp; /* of arrival, on the queue's clock */
     struct model_content content, next;
-    enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD, MODEL_DONE } state;
+    enum { MODEL_PENDING, MODEL_CLAIMED, MODEL_DEAD, MODEL_DONE, MODEL_WAITING } state;
     bool wall; /* due is on the wall clock */
     bool token_valid, cancelled;
     bool holds;    /* it was given back, and the others of its group wait for it */
@@ -55,6 +56,10 @@ struct model_job {
     bool awaits_due; /* an event will say that it is due at: */
     int64_t awaited_due;
     int watch; /* its number; 0: nobody waits for the end */
+    /* Waiting: for `awaits` jobs; NULL among them: one that is gone. */
+    const struct model_job *after[QUEUE_MODEL_AFTER];
+    size_t awaits;
+    bool fails; /* one of them was not done: it is to be dead */
     int64_t due, token, attempt, failures, crashes;
     int64_t expires;    /* end of the ttl; done: of keeping it */
     int64_t since;      /* of the claim */

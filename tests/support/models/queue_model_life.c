@@ -67,11 +67,42 @@ int64_t model_life_end(const struct model_job *job, struct dueq_time time)
 
 /* ---- the end */
 
+/* What it waits for in that place is over. */
+static void await_less(struct model_job *job, size_t place)
+{
+    job->after[place] = job->after[--job->awaits];
+}
+
+static void leave_one(struct model_job *waiter, size_t place, enum dueq_end end)
+{
+    enum dueq_on_dead on_dead = waiter->content.options.on_dead;
+
+    if (end == DUEQ_END_DONE || on_dead == DUEQ_ON_DEAD_RUN)
+        await_less(waiter, place);
+    else if (on_dead == DUEQ_ON_DEAD_FAIL)
+        waiter->fails = true;
+    else if (end != DUEQ_END_DEAD)
+        waiter->after[place] = NULL;
+}
+
+/* The job has ended for those that wait for it. */
+static void leave(struct queue_model *model, const struct model_job *job, enum dueq_end end)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *waiter = &model->jobs[i];
+
+        for (size_t place = waiter->awaits; waiter->there && place-- > 0;)
+            if (waiter->state == MODEL_WAITING && waiter->after[place] == job)
+                leave_one(waiter, place, end);
+    }
+}
+
 void model_end(struct queue_model *model, struct model_job *job, enum dueq_end end)
 {
     if (job->watch > 0)
         model->ends[job->watch] = end;
     job->watch = 0;
+    leave(model, job, end);
 }
 
 void model_remove(struct queue_model *model, struct model_job *job, enum dueq_end end)
@@ -99,6 +130,8 @@ void model_begin(struct model_job *job, const struct model_content *content,
     job->worker = job->progress = job->result = NULL;
     job->error[0] = '\0';
     job->attempts = 0;
+    job->awaits = 0;
+    job->fails = false;
     model_set_due(job, content->wall, content->due, time);
 }
 
@@ -210,6 +243,7 @@ void model_end_cancelled(struct queue_model *model, struct model_job *job,
 void model_send(struct queue_model *model, struct model_job *job, int to, int64_t due,
                 struct dueq_time time)
 {
+    leave(model, job, DUEQ_END_GONE);
     job->topic = to;
     job->seq = ++model->seq;
     job->stamp = time.now;
@@ -256,6 +290,81 @@ static void die(struct queue_model *model, struct model_job *job, struct dueq_ti
     job->due = time.now;
     job->wall = false;
     job->expires = DUEQ_NEVER;
+}
+
+/* ---- waiting for others */
+
+static bool waits_for(const struct model_job *job, const struct model_job *other)
+{
+    for (size_t i = 0; i < job->awaits; i++)
+        if (job->after[i] == other)
+            return true;
+    return false;
+}
+
+void model_await(struct model_job *job, const struct model_job *other)
+{
+    enum dueq_on_dead on_dead = job->content.options.on_dead;
+
+    if (other == NULL || other->state == MODEL_DONE || waits_for(job, other) ||
+        (other->state == MODEL_DEAD && on_dead == DUEQ_ON_DEAD_RUN))
+        return;
+    if (other->state == MODEL_DEAD && on_dead == DUEQ_ON_DEAD_FAIL)
+        job->fails = true;
+    else
+        job->after[job->awaits++] = other;
+}
+
+void model_begin_to_wait(struct model_job *job, struct dueq_time time)
+{
+    if (job->awaits == 0 && !job->fails)
+        return;
+    job->state = MODEL_WAITING;
+    job->wall = false;
+    job->due = time.now;
+    job->expires = DUEQ_NEVER;
+}
+
+void model_begin_now(struct model_job *job)
+{
+    job->state = MODEL_PENDING;
+    job->awaits = 0;
+    job->fails = false;
+}
+
+/* Its delay begins. */
+static void release(struct model_job *job, struct dueq_time time)
+{
+    const struct dueq_push *options = &job->content.options;
+    bool wall = job->content.wall && job->content.due > time.wall;
+    int64_t due = job->content.wall ? time.now
+                                    : model_after(time, options->absolute ? 0 : options->delay);
+
+    model_begin_now(job);
+    model_set_due(job, wall, wall ? job->content.due : due, time);
+}
+
+bool model_settle(struct queue_model *model, struct dueq_time time)
+{
+    bool any = false;
+
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &model->jobs[i];
+
+        if (!job->there || job->state != MODEL_WAITING || (!job->fails && job->awaits > 0))
+            continue;
+        any = true;
+        if (job->fails) {
+            job->fails = false;
+            job->awaits = 0;
+            snprintf(job->error, sizeof(job->error), MODEL_AFTER_ERROR);
+            die(model, job, time);
+        } else {
+            release(job, time);
+        }
+        i = -1; /* another one may have waited for it */
+    }
+    return any;
 }
 
 /* ---- given back */

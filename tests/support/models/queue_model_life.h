@@ -47,4 +47,18 @@ void model_give_back(struct queue_model *model, struct model_job *job, int64_t d
                      struct dueq_time time);
 void model_end_lease(struct queue_model *model, struct model_job *job, struct dueq_time time);
 
+/* ---- waiting for others */
+
+/* The error of a job that is dead because another one was not done begins so. */
+#define MODEL_AFTER_ERROR "after: "
+
+/* A pushed job is to wait for another one; NULL: there is no such job. */
+void model_await(struct model_job *job, const struct model_job *other);
+/* When all of them are named. */
+void model_begin_to_wait(struct model_job *job, struct dueq_time time);
+/* The job waits no more; its due time is to be set. */
+void model_begin_now(struct model_job *job);
+/* Jobs whose others have ended go on or die. False: there were none. */
+bool model_settle(struct queue_model *model, struct dueq_time time);
+
 #endif

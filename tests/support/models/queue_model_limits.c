@@ -19,7 +19,8 @@ static struct model_amount amount_of(const struct queue_model *model, int topic)
 
         if (!job->there || job->topic != topic)
             continue;
-        amount.jobs += job->state == MODEL_PENDING || job->state == MODEL_CLAIMED;
+        amount.jobs += job->state == MODEL_PENDING || job->state == MODEL_CLAIMED ||
+                       job->state == MODEL_WAITING;
         amount.bytes += model_bytes(job);
     }
     return amount;

@@ -207,6 +207,18 @@ static void change(struct queue_model *model, struct model_job *same,
     }
 }
 
+/* NULL: it is not there. */
+static const struct model_job *find_awaited(struct queue_model *model,
+                                            const struct model_push *push, size_t index)
+{
+    const struct dueq_prerequisite *of = &push->push.after[index];
+
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+        if (dueq_slice_equal(of->topic, model_topic_name(topic)))
+            return model_find(model, topic, of->id);
+    return model_find(model, push->job.topic, of->id);
+}
+
 static void add(struct queue_model *model, const struct model_push *push, struct dueq_slice id,
                 struct dueq_time time)
 {
@@ -219,6 +231,9 @@ static void add(struct queue_model *model, const struct model_push *push, struct
     job->seq = ++model->seq;
     job->stamp = time.now;
     model_begin(job, &push->content, time);
+    for (size_t i = 0; i < push->push.after_count; i++)
+        model_await(job, find_awaited(model, push, i));
+    model_begin_to_wait(job, time);
     model->topics[job->topic].totals.pushed++;
     model_note(model, job, DUEQ_EVENT_PUSHED);
 }

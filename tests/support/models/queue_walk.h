@@ -61,6 +61,8 @@ int walk_shown_state(const struct model_job *job);
  * which of them got another id. in_order: they died in the order of the model. */
 void walk_follow_arrivals(bool in_order);
 void walk_check_stats(void);
+/* Jobs that wait for others go on or die, in store and model. False: there were none. */
+bool walk_settle(void);
 
 /* The store was opened anew: what it does not save is gone. */
 void walk_forget(void);

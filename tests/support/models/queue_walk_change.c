@@ -17,6 +17,12 @@ static enum dueq_status waits(const struct model_job *job)
     return job->state == MODEL_PENDING ? DUEQ_OK : DUEQ_WRONGSTATE;
 }
 
+/* The same of a change that a job which waits for others takes, too. */
+static enum dueq_status stands_by(const struct model_job *job)
+{
+    return job != NULL && job->state == MODEL_WAITING ? DUEQ_OK : waits(job);
+}
+
 /* ---- reschedule */
 
 void walk_reschedule(void)
@@ -26,17 +32,24 @@ void walk_reschedule(void)
     struct dueq_push push;
     struct model_content content;
     int64_t due;
+    enum dueq_status wanted;
+    bool waited;
 
     if (!walk_choose(&target))
         return;
     dueq_push_init(&push);
     walk_choose_due(&push, &content);
+    wanted = push.absolute || push.delay > 0 ? waits(target.job) : stands_by(target.job);
     assert_int_equal(dueq_reschedule(walk.fixture.store, target.topic, target.id, push.absolute,
                                      push.absolute ? push.at : push.delay, time, &due),
-                     waits(target.job));
-    if (waits(target.job) != DUEQ_OK)
+                     wanted);
+    if (wanted != DUEQ_OK)
         return;
-    if (push.absolute || push.delay > 0 || model_state(target.job, time) != DUEQ_READY)
+    waited = target.job->state == MODEL_WAITING;
+    if (waited)
+        model_begin_now(target.job);
+    if (waited || push.absolute || push.delay > 0 ||
+        model_state(target.job, time) != DUEQ_READY)
         model_set_due(target.job, content.wall, content.due, time);
     assert_int_equal(due, model_shown_due(target.job, time));
 }
@@ -67,11 +80,13 @@ static void update_ttl(struct model_job *job, int64_t ttl)
 
     if (ttl == before)
         return;
+    job->content.options.ttl = ttl;
+    if (job->state == MODEL_WAITING)
+        return;
     if (job->state == MODEL_PENDING)
         from = model_clock_of(job->wall, job->due, walk.fixture.time);
     else if (before != DUEQ_DEFAULT && job->expires < SAFE_TIME_MAX)
         from = job->expires - before;
-    job->content.options.ttl = ttl;
     job->expires = safe_time_add(safe_time_clamp(from), ttl);
 }
 
@@ -97,7 +112,7 @@ static enum dueq_status update_status(const struct model_job *job, const char *b
 {
     struct model_amount added = {0, 0};
     int64_t size = body == NULL ? 0 : (int64_t)strlen(body);
-    enum dueq_status status = waits(job);
+    enum dueq_status status = stands_by(job);
 
     if (job != NULL && job->state == MODEL_CLAIMED && body == NULL)
         return DUEQ_OK;
@@ -192,7 +207,7 @@ void walk_move(void)
 
 static enum dueq_status cancel_status(const struct model_job *job)
 {
-    return job != NULL && job->state == MODEL_CLAIMED ? DUEQ_OK : waits(job);
+    return job != NULL && job->state == MODEL_CLAIMED ? DUEQ_OK : stands_by(job);
 }
 
 void walk_cancel(void)

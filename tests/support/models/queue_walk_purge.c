@@ -2,6 +2,8 @@
 #include "tests/support/models/queue_walk.h"
 
 #include "storage/glob.h"
+#include "storage/queue/queue.h"
+#include "storage/store.h"
 #include "tests/support/models/queue_model_life.h"
 
 #include <string.h>
@@ -10,7 +12,8 @@
 
 static void choose(struct walk_purge *purge)
 {
-    static const int states[] = {DUEQ_DEFAULT, DUEQ_DELAYED, DUEQ_READY, DUEQ_DEAD, DUEQ_DONE};
+    static const int states[] = {DUEQ_DEFAULT, DUEQ_DELAYED, DUEQ_READY,
+                                 DUEQ_DEAD,    DUEQ_DONE,    DUEQ_WAITING};
     static const char *const globs[] = {NULL, NULL, "*", "[!0]*", "0*", "?*[a-z]*"};
     const char *glob = globs[walk_roll(sizeof(globs) / sizeof(globs[0]))];
 
@@ -90,8 +93,8 @@ void walk_purge(void)
         before = 0;
     }
     mark(purge, is_first);
-    assert_int_equal(dueq_purge(walk.fixture.store, &purge->what, walk.fixture.time,
-                                1 + (unsigned)walk_roll(60), &purge->progress),
+    assert_int_equal(queue_purge(walk.fixture.store->queue, &purge->what, walk.fixture.time,
+                                 1 + (unsigned)walk_roll(60), &purge->progress),
                      DUEQ_OK);
     assert_int_equal(purge->progress.removed - before, follow_slice(purge));
     if (is_first)

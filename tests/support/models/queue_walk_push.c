@@ -214,15 +214,49 @@ static enum dueq_status call_push(const struct dueq_push *push, struct dueq_push
     return dueq_push(walk.fixture.store, push, walk.fixture.time, &ret_pushed->id);
 }
 
+/* Jobs of any topic, and former ones. The ids are copied: a place among the jobs may be taken.
+ */
+struct awaited {
+    struct dueq_prerequisite list[QUEUE_MODEL_AFTER];
+    uint8_t ids[QUEUE_MODEL_AFTER][DUEQ_NAME_MAX];
+};
+
+static bool is_own_id(const struct model_push *push, const struct walk_target *target)
+{
+    return target->topic_number == push->job.topic &&
+           dueq_slice_equal(target->id, model_id(&push->job));
+}
+
+static void choose_after(struct model_push *push, struct awaited *awaited)
+{
+    size_t count = walk_once_in(2) ? 0 : (size_t)walk_roll(QUEUE_MODEL_AFTER + 1);
+
+    if (push->push.on_duplicate == DUEQ_REPLACE || push->push.on_duplicate == DUEQ_DEBOUNCE)
+        return;
+    push->push.after = awaited->list;
+    push->push.on_dead = push->content.options.on_dead = (enum dueq_on_dead)walk_roll(3);
+    for (size_t i = 0; i < count; i++) {
+        struct walk_target target;
+
+        if (!walk_choose(&target) || is_own_id(push, &target))
+            continue;
+        memcpy(awaited->ids[i], target.id.data, target.id.size);
+        awaited->list[push->push.after_count++] = (struct dueq_prerequisite){
+            .topic = target.topic, .id = dueq_slice(awaited->ids[i], target.id.size)};
+    }
+}
+
 void walk_push(void)
 {
     struct model_push push;
+    struct awaited awaited;
     struct dueq_pushed pushed;
     enum dueq_status wanted;
 
     if (model_free_job(&walk.model) == NULL)
         return;
     walk_choose_push(&push, NULL);
+    choose_after(&push, &awaited);
     wanted = model_push_status(&walk.model, &push, walk.fixture.time);
     assert_int_equal(call_push(&push.push, &pushed), wanted);
     if (wanted != DUEQ_OK)

@@ -136,14 +136,22 @@ static void follow_retention(int topic, bool done)
     }
 }
 
+/* Jobs that waited for those that have ended may lapse in the same tick, and so on. */
 static void follow_tick(bool done)
 {
-    for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
-        follow_job(&walk.model.jobs[i], done);
-    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
-        follow_retention(topic, done);
+    bool again;
+
+    do {
+        for (int i = 0; i < QUEUE_MODEL_JOBS; i++)
+            follow_job(&walk.model.jobs[i], done);
+        for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
+            follow_retention(topic, done);
+        again = walk_settle();
+        if (again)
+            walk_follow_arrivals(false);
+    } while (again);
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++)
         follow_pause(topic, done);
-    }
     walk_follow_arrivals(false);
 }
 

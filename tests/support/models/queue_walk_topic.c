@@ -60,6 +60,33 @@ void walk_clear_topic(int topic)
     walk_forget_events(topic);
 }
 
+static bool waits_for_topic(const struct model_job *job, int topic)
+{
+    for (size_t i = 0; i < job->awaits; i++)
+        if (job->after[i] != NULL && job->after[i]->topic == topic)
+            return true;
+    return false;
+}
+
+/* Those of other topics that wait for jobs of this one are told later. */
+static void remove_waiters(int topic)
+{
+    for (int i = 0; i < QUEUE_MODEL_JOBS; i++) {
+        struct model_job *job = &walk.model.jobs[i];
+
+        if (!job->there || job->state != MODEL_WAITING || job->topic == topic ||
+            !waits_for_topic(job, topic))
+            continue;
+        assert_int_equal(dueq_del(walk.fixture.store, model_topic_name(job->topic),
+                                  model_id(job), walk.fixture.time),
+                         DUEQ_OK);
+        model_remove(&walk.model, job, DUEQ_END_GONE);
+        walk.model.topics[job->topic].totals.deleted++;
+        walk_follow_arrivals(false);
+        i = -1;
+    }
+}
+
 /* The first scopes are the names of the topics. */
 void walk_drop(void)
 {
@@ -67,7 +94,8 @@ void walk_drop(void)
     struct dueq_slice name = model_topic_name(topic);
     struct dueq_settings *own = &walk.model.settings[topic];
 
-    walk_follow_events();
+    remove_waiters(topic);
+    walk_follow_events(); /* those of the topic go with it */
     assert_true(dueq_slice_equal(model_scope_name(topic), name));
     assert_int_equal(dueq_drop(walk.fixture.store, name, walk.fixture.time),
                      walk_has_topic(topic) || !is_empty(own) ? DUEQ_OK : DUEQ_NOTFOUND);

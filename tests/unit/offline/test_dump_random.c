@@ -107,6 +107,7 @@ static void random_step(void)
         walk_dead, walk_put_settings, walk_pause,   change_key,  change_key,  commit};
 
     moves[walk_roll(sizeof(moves) / sizeof(moves[0]))]();
+    walk_follow_arrivals(true);
     if (walk_once_in(50))
         walk_check_stats();
     if (walk.is_split)

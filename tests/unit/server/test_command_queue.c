@@ -15,6 +15,49 @@
 
 /* ---- Q.PUSH */
 
+static void a_job_waits_for_others(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
+    runner_expect(runner, "\"b\"", "Q.PUSH other:one body ID b");
+    runner_expect(runner, "[\"c\" \"created\"]",
+                  "Q.PUSH topic body ID c WITHSTATUS ON-DEAD run AFTER a other:one:b none");
+    runner_expect(runner,
+                  "[\"id\" \"c\" \"state\" \"waiting\" *\"error\" nil \"awaits\" 2 \"on-dead\" "
+                  "\"run\" \"after\" [[\"topic\" \"a\" \"ready\"] [\"other:one\" \"b\" "
+                  "\"ready\"]]]",
+                  "Q.GET topic c");
+}
+
+static void what_a_job_cannot_wait_for_is_refused(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "!ERR syntax error", "Q.PUSH topic body AFTER");
+    runner_expect(runner, "!ERR syntax error", "Q.PUSH topic body ON-DEAD");
+    runner_expect(runner, "!ERR syntax error", "Q.PUSH topic body ON-DEAD never AFTER a");
+    runner_expect(runner, "!ERR a job cannot wait for itself",
+                  "Q.PUSH topic body ID a AFTER a");
+    runner_expect(runner, "!ERR AFTER needs ids of 1 to 255 bytes",
+                  "Q.PUSH topic body AFTER \"\"");
+    runner_expect(runner, "!ERR AFTER is for new jobs, and not with ONDUP REPLACE or DEBOUNCE",
+                  "Q.PUSH topic body ID a ONDUP REPLACE AFTER b");
+    runner_expect(runner, "0", "Q.LEN topic");
+}
+
+static void a_waiting_job_is_run_or_removed(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
+    runner_expect(runner, "\"b\"", "Q.PUSH topic body ID b AFTER a");
+    runner_expect(runner, "\"c\"", "Q.PUSH topic body ID c AFTER a");
+    runner_expect(runner, "!WRONGSTATE *", "Q.RESCHEDULE topic b DELAY 1h");
+    runner_expect(runner, "!WRONGSTATE *", "Q.MOVE topic b other");
+    runner_expect(runner, "1", "Q.RUN topic b");
+    runner_expect(runner, "1", "Q.LEN topic waiting");
+    runner_expect(runner, "1", "Q.PURGE topic STATE waiting");
+    runner_expect(runner, "2", "Q.LEN topic ready");
+}
+
 static void a_push_replies_the_id(void **state)
 {
     struct command_runner *runner = *state;
@@ -380,22 +423,23 @@ static void stats_of_a_topic_are_a_map(void **state)
     runner_expect(runner, "*", "Q.PUSH topic body ID a");
     runner_expect(runner, "*", "Q.PUSH topic body DELAY 1h");
     runner_pass(runner, 250);
-    runner_expect(runner,
-                  "[\"delayed\" 1 \"ready\" 1 \"claimed\" 0 \"dead\" 0 \"done\" 0 "
-                  "\"oldest-ready-age\" 250 "
-                  "\"next-due\" 1700003600000 \"total-pushed\" 2 \"total-claimed\" 0 "
-                  "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
-                  "\"total-lapsed\" 0 \"total-deleted\" 0 \"total-cancelled\" 0 "
-                  "\"total-dead-removed\" 0 \"total-dropped\" 0 \"bytes\" 8 \"paused\" nil "
-                  "\"paused-until\" nil \"purging\" nil \"counting\" 0 "
-                  "\"rate-left\" nil \"rate-next\" nil \"wait\" [*] \"run\" [*] \"lateness\" "
-                  "[*] \"measured-since\" nil]",
-                  "Q.STATS topic");
     runner_expect(
         runner,
-        "[\"delayed\" 0 \"ready\" 0 \"claimed\" 0 \"dead\" 0 \"done\" 0 \"oldest-ready-age\" 0 "
-        "\"next-due\" nil \"total-pushed\" 0 *]",
-        "Q.STATS nosuch");
+        "[\"delayed\" 1 \"ready\" 1 \"claimed\" 0 \"dead\" 0 \"done\" 0 \"waiting\" 0 "
+        "\"oldest-ready-age\" 250 "
+        "\"next-due\" 1700003600000 \"total-pushed\" 2 \"total-claimed\" 0 "
+        "\"total-acked\" 0 \"total-nacked\" 0 \"total-expired\" 0 \"total-dead\" 0 "
+        "\"total-lapsed\" 0 \"total-deleted\" 0 \"total-cancelled\" 0 "
+        "\"total-dead-removed\" 0 \"total-dropped\" 0 \"bytes\" 8 \"paused\" nil "
+        "\"paused-until\" nil \"purging\" nil \"counting\" 0 "
+        "\"rate-left\" nil \"rate-next\" nil \"wait\" [*] \"run\" [*] \"lateness\" "
+        "[*] \"measured-since\" nil]",
+        "Q.STATS topic");
+    runner_expect(runner,
+                  "[\"delayed\" 0 \"ready\" 0 \"claimed\" 0 \"dead\" 0 \"done\" 0 \"waiting\" "
+                  "0 \"oldest-ready-age\" 0 "
+                  "\"next-due\" nil \"total-pushed\" 0 *]",
+                  "Q.STATS nosuch");
     runner_expect(runner, "{*}", "HELLO 3");
     runner_expect(runner, "{\"delayed\": 1 *\"total-deleted\": 0 * \"counting\": 0 *}",
                   "Q.STATS topic");
@@ -450,6 +494,9 @@ static void what_was_claimed_before_damage_is_given_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        runner_test(a_job_waits_for_others),
+        runner_test(what_a_job_cannot_wait_for_is_refused),
+        runner_test(a_waiting_job_is_run_or_removed),
         runner_test(a_push_replies_the_id),
         runner_test(a_duplicate_is_refused_and_changes_nothing),
         runner_test(every_option_is_kept),

@@ -86,7 +86,8 @@ static void info_sums_over_topics(void **state)
     runner_pass(runner, 400);
     runner_expect(runner,
                   "\"*topics:20\\r\\njobs_delayed:20\\r\\njobs_ready:18"
-                  "\\r\\njobs_claimed:2\\r\\njobs_dead:0\\r\\njobs_done:0\\r\\njobs_counting:"
+                  "\\r\\njobs_claimed:2\\r\\njobs_dead:0\\r\\njobs_done:0\\r\\njobs_waiting:"
+                  "0\\r\\njobs_counting:"
                   "0\\r\\noldest_"
                   "ready_age_ms:400\\r\\n"
                   "total_pushed:40\\r\\ntotal_claimed:2\\r\\n*\"",

@@ -1,0 +1,113 @@
+#include "server/commands/queue/push_after.h"
+
+#include "server/dispatch/arguments.h"
+#include "server/dispatch/permission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_there(struct context *context, struct dueq_slice topic, struct dueq_slice id)
+{
+    struct dueq_job job;
+
+    return topic.size > 0 && id.size > 0 &&
+           dueq_get(context->store, topic, id, context->now, &job) == DUEQ_OK;
+}
+
+/* An id of the topic itself, as it stands; else topic:id, where there is such a job: ids and
+ * topics may have colons. What is nowhere counts as done. */
+static struct dueq_prerequisite find(struct context *context, struct dueq_slice topic,
+                                     struct dueq_slice name)
+{
+    const char *text = name.data;
+
+    if (memchr(text, ':', name.size) != NULL && !is_there(context, topic, name))
+        for (size_t at = name.size; at-- > 0;) {
+            struct dueq_slice other = dueq_slice(text, at),
+                              id = dueq_slice(text + at + 1, name.size - at - 1);
+
+            if (text[at] == ':' && is_there(context, other, id))
+                return (struct dueq_prerequisite){.topic = other, .id = id};
+        }
+    return (struct dueq_prerequisite){.id = name};
+}
+
+static bool read_one(struct context *context, size_t index, struct dueq_push *push,
+                     struct dueq_prerequisite *ret_of)
+{
+    struct dueq_slice name = context_slice(context, index);
+
+    if (name.size == 0 || name.size > 2 * DUEQ_NAME_MAX + 1) {
+        resp_error(context->reply, "ERR AFTER needs ids of 1 to 255 bytes");
+        return false;
+    }
+    *ret_of = find(context, push->topic, name);
+    if (ret_of->id.size > DUEQ_NAME_MAX)
+        ret_of->id.size = DUEQ_NAME_MAX; /* there is none like that */
+    if (ret_of->topic.size > 0 && !permission_for_key(context, ret_of->topic, "RO,access"))
+        return false;
+    if (push->id.size == 0 || ret_of->topic.size > 0 || !dueq_slice_equal(ret_of->id, push->id))
+        return true;
+    resp_error(context->reply, "ERR a job cannot wait for itself");
+    return false;
+}
+
+static bool read_after(struct context *context, size_t *at, struct dueq_push *push)
+{
+    size_t count = context_count(context) - *at;
+    struct dueq_prerequisite *after;
+
+    if (count == 0 || push->after != NULL) {
+        context_syntax_error(context);
+        return false;
+    }
+    if (count > DUEQ_AFTER_MAX) {
+        resp_errorf(context->reply, "ERR AFTER takes 1 to %d jobs", DUEQ_AFTER_MAX);
+        return false;
+    }
+    after = calloc(count, sizeof(*after));
+    if (after == NULL) {
+        context_status(context, DUEQ_NOMEM);
+        return false;
+    }
+    push->after = after;
+    push->after_count = count;
+    for (size_t i = 0; i < count; i++, ++*at)
+        if (!read_one(context, *at, push, &after[i]))
+            return false;
+    return true;
+}
+
+static bool fits(struct context *context, const struct dueq_push *push)
+{
+    if (push->on_duplicate != DUEQ_REPLACE && push->on_duplicate != DUEQ_DEBOUNCE)
+        return true;
+    resp_error(context->reply,
+               "ERR AFTER is for new jobs, and not with ONDUP REPLACE or DEBOUNCE");
+    return false;
+}
+
+bool push_after_read(struct context *context, size_t *at, struct dueq_push *push, bool *ret_is)
+{
+    static const char *const words[] = {"fail", "run", "wait", NULL};
+    unsigned word;
+
+    *ret_is = true;
+    if (arguments_is(context, *at, "on-dead")) {
+        if (!arguments_choice(context, *at + 1, words, &word))
+            return false;
+        push->on_dead = (enum dueq_on_dead)word;
+        *at += 2;
+        return true;
+    }
+    *ret_is = arguments_is(context, *at, "after");
+    if (!*ret_is)
+        return true;
+    ++*at;
+    return fits(context, push) && read_after(context, at, push);
+}
+
+void push_after_release(struct dueq_push *push)
+{
+    free((void *)push->after);
+}

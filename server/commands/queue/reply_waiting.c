@@ -1,0 +1,49 @@
+#include "server/commands/queue/reply_waiting.h"
+
+#include "server/commands/queue/reply_fields.h"
+
+enum { SHOWN_MOST = 100 }; /* the number of all is told, too */
+
+struct showing {
+    struct resp_writer *reply;
+    uint64_t count;
+};
+
+const char *on_dead_word(enum dueq_on_dead on_dead)
+{
+    static const char *const words[] = {"fail", "run", "wait"};
+
+    return words[on_dead];
+}
+
+static bool show(void *arg, const struct dueq_prerequisite *of, enum dueq_state state,
+                 bool is_gone)
+{
+    struct showing *showing = arg;
+    struct resp_writer *reply = showing->reply;
+
+    resp_array(reply, 3);
+    resp_slice(reply, of->topic);
+    if (is_gone)
+        resp_null(reply);
+    else
+        resp_slice(reply, of->id);
+    resp_string(reply, is_gone ? "gone" : dueq_state_name(state));
+    showing->count++;
+    return true;
+}
+
+void write_waiting(struct context *context, const struct dueq_job *job)
+{
+    struct showing showing = {.reply = context->reply};
+    size_t mark;
+
+    write_number(context->reply, "awaits", (int64_t)job->awaits);
+    resp_string(context->reply, "on-dead");
+    resp_string(context->reply, on_dead_word(job->on_dead));
+    resp_string(context->reply, "after");
+    mark = resp_deferred(context->reply);
+    (void)dueq_awaited(context->store, context_slice(context, 1), context_slice(context, 2),
+                       context->now, SHOWN_MOST, show, &showing);
+    resp_deferred_array(context->reply, mark, showing.count);
+}

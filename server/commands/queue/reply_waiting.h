@@ -1,0 +1,12 @@
+/* What a waiting job waits for, as fields of a map. */
+#ifndef DUEQ_REPLY_WAITING_H
+#define DUEQ_REPLY_WAITING_H
+
+#include "server/dispatch/context.h"
+
+/* Three fields: awaits, on-dead, after. Arguments 1 and 2 name the job. Its slices are void
+ * afterwards. */
+void write_waiting(struct context *context, const struct dueq_job *job);
+const char *on_dead_word(enum dueq_on_dead on_dead);
+
+#endif
