@@ -54,7 +54,7 @@ function stream(topic, life) {
   });
   listen({ events: 1, topic: decodeName(topic) }, { events: add, refused }, life);
   const heads = ['Time', 'Event', 'Job'].map((text) => h('th', { scope: 'col' }, text));
-  const element = h('div', null, count, h('div', { class: 'table', role: 'group', tabindex: '0', 'aria-label': 'Events as they happen' },
+  const element = h('div', { class: 'stack' }, count, h('div', { class: 'table', role: 'group', tabindex: '0', 'aria-label': 'Events as they happen' },
     h('table', { class: 'events' }, h('caption', { class: 'unseen' }, 'Events as they happen, the last one first'), h('thead', null, h('tr', null, heads)), body)));
   return { element, hold };
 }
@@ -80,7 +80,7 @@ async function keptPart(topic, life) {
     }
   };
   await load();
-  return h('section', { class: 'panel', 'aria-label': 'Kept events' }, h('div', { class: 'head' }, h('h2', null, 'Kept events'), button('Look again', load)), place);
+  return h('section', { class: 'panel', 'aria-label': 'Kept events' }, h('div', { class: 'head' }, h('h2', null, 'Kept events'), h('div', { class: 'head-end' }, button('Look again', load, 'quiet'))), place);
 }
 
 export async function showEvents(main, { topic }, query, life) {
