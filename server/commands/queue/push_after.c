@@ -14,22 +14,55 @@ static bool is_there(struct context *context, struct dueq_slice topic, struct du
            dueq_get(context->store, topic, id, context->now, &job) == DUEQ_OK;
 }
 
-/* An id of the topic itself, as it stands; else topic:id, where there is such a job: ids and
- * topics may have colons. What is nowhere counts as done. */
-static struct dueq_prerequisite find(struct context *context, struct dueq_slice topic,
-                                     struct dueq_slice name)
+static bool may_read(const struct context *context, struct dueq_slice topic)
+{
+    return permission_covers_key(context, topic, "RO,access");
+}
+
+/* Where a name can be taken apart into a topic and an id. */
+static bool split(struct dueq_slice name, size_t at, struct dueq_prerequisite *ret_of)
 {
     const char *text = name.data;
 
-    if (memchr(text, ':', name.size) != NULL && !is_there(context, topic, name))
-        for (size_t at = name.size; at-- > 0;) {
-            struct dueq_slice other = dueq_slice(text, at),
-                              id = dueq_slice(text + at + 1, name.size - at - 1);
+    *ret_of = (struct dueq_prerequisite){.topic = dueq_slice(text, at),
+                                         .id = dueq_slice(text + at + 1, name.size - at - 1)};
+    return text[at] == ':' && at > 0 && at <= DUEQ_NAME_MAX;
+}
 
-            if (text[at] == ':' && is_there(context, other, id))
-                return (struct dueq_prerequisite){.topic = other, .id = id};
+/* Nothing tells whether a topic that the user may not read has a job: a name that can mean one
+ * there, and nothing else, is refused either way. False: the error is written. */
+static bool may_be_done(struct context *context, struct dueq_slice topic,
+                        struct dueq_slice name)
+{
+    struct dueq_prerequisite of;
+
+    for (size_t at = 0; at < name.size; at++)
+        if (split(name, at, &of) && dueq_slice_equal(of.topic, topic))
+            return true;
+    for (size_t at = name.size; at-- > 0;)
+        if (split(name, at, &of) && !permission_for_key(context, of.topic, "RO,access"))
+            return false;
+    return true;
+}
+
+/* An id of the topic itself, as it stands; else topic:id, where there is such a job: ids and
+ * topics may have colons. What is nowhere counts as done. False: the error is written. */
+static bool find(struct context *context, struct dueq_slice topic, struct dueq_slice name,
+                 struct dueq_prerequisite *ret_of)
+{
+    struct dueq_prerequisite of;
+
+    *ret_of = (struct dueq_prerequisite){.id = name};
+    if (memchr(name.data, ':', name.size) == NULL || is_there(context, topic, name))
+        return true;
+    for (size_t at = name.size; at-- > 0;)
+        if (split(name, at, &of) &&
+            (dueq_slice_equal(of.topic, topic) || may_read(context, of.topic)) &&
+            is_there(context, of.topic, of.id)) {
+            *ret_of = of;
+            return true;
         }
-    return (struct dueq_prerequisite){.id = name};
+    return may_be_done(context, topic, name);
 }
 
 static bool read_one(struct context *context, size_t index, struct dueq_push *push,
@@ -41,11 +74,10 @@ static bool read_one(struct context *context, size_t index, struct dueq_push *pu
         resp_error(context->reply, "ERR AFTER needs ids of 1 to 255 bytes");
         return false;
     }
-    *ret_of = find(context, push->topic, name);
+    if (!find(context, push->topic, name, ret_of))
+        return false;
     if (ret_of->id.size > DUEQ_NAME_MAX)
         ret_of->id.size = DUEQ_NAME_MAX; /* there is none like that */
-    if (ret_of->topic.size > 0 && !permission_for_key(context, ret_of->topic, "RO,access"))
-        return false;
     if (push->id.size == 0 || ret_of->topic.size > 0 || !dueq_slice_equal(ret_of->id, push->id))
         return true;
     resp_error(context->reply, "ERR a job cannot wait for itself");

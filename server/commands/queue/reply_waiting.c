@@ -1,10 +1,12 @@
 #include "server/commands/queue/reply_waiting.h"
 
 #include "server/commands/queue/reply_fields.h"
+#include "server/dispatch/permission.h"
 
 enum { SHOWN_MOST = 100 }; /* the number of all is told, too */
 
 struct showing {
+    const struct context *context;
     struct resp_writer *reply;
     uint64_t count;
 };
@@ -23,19 +25,24 @@ static bool show(void *arg, const struct dueq_prerequisite *of, enum dueq_state 
     struct resp_writer *reply = showing->reply;
 
     resp_array(reply, 3);
+    showing->count++;
+    if (!permission_covers_key(showing->context, of->topic, "RO,access")) {
+        for (int i = 0; i < 3; i++)
+            resp_null(reply); /* a job that the user may not see */
+        return true;
+    }
     resp_slice(reply, of->topic);
     if (is_gone)
         resp_null(reply);
     else
         resp_slice(reply, of->id);
     resp_string(reply, is_gone ? "gone" : dueq_state_name(state));
-    showing->count++;
     return true;
 }
 
 void write_waiting(struct context *context, const struct dueq_job *job)
 {
-    struct showing showing = {.reply = context->reply};
+    struct showing showing = {.context = context, .reply = context->reply};
     size_t mark;
 
     write_number(context->reply, "awaits", (int64_t)job->awaits);

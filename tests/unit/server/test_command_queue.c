@@ -44,6 +44,31 @@ static void what_a_job_cannot_wait_for_is_refused(void **state)
     runner_expect(runner, "0", "Q.LEN topic");
 }
 
+/* Whether a job is there is not told, and how others are neither. */
+static void what_a_job_waits_for_must_be_readable(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "\"b\"", "Q.PUSH secret body ID b"},
+        {'a', "\"b\"", "Q.PUSH open body ID b"},
+        {'a', "\"w\"", "Q.PUSH topic body ID w AFTER secret:b open:b"},
+        {'a', "OK", "ACL SETUSER u on nopass +@all ~topic %R~open"},
+        {'b', "OK", "AUTH u x"},
+        {'b', "!NOPERM*", "Q.PUSH topic body ID x AFTER secret:b"},
+        {'b', "!NOPERM*", "Q.PUSH topic body ID x AFTER secret:none"},
+        {'b', "!NOPERM*", "Q.PUSH topic body ID x AFTER user:1"},
+        {'b', "\"x\"", "Q.PUSH topic body ID x AFTER topic:user:1 open:none"},
+        {'b', "\"user:1\"", "Q.PUSH topic body ID user:1 AFTER open:b"},
+        {'b', "\"y\"", "Q.PUSH topic body ID y AFTER user:1 topic:w"},
+        {'b',
+         "[*\"awaits\" 2 * \"after\" [[\"topic\" \"w\" \"waiting\"] "
+         "[\"topic\" \"user:1\" \"waiting\"]]]",
+         "Q.GET topic y"},
+        {'b', "[*\"awaits\" 2 * \"after\" [[nil nil nil] [\"open\" \"b\" \"ready\"]]]",
+         "Q.GET topic w"},
+    };
+    runner_follow((struct command_runner *)*state, steps);
+}
+
 static void a_waiting_job_is_run_or_removed(void **state)
 {
     struct command_runner *runner = *state;
@@ -496,6 +521,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         runner_test(a_job_waits_for_others),
         runner_test(what_a_job_cannot_wait_for_is_refused),
+        runner_test(what_a_job_waits_for_must_be_readable),
         runner_test(a_waiting_job_is_run_or_removed),
         runner_test(a_push_replies_the_id),
         runner_test(a_duplicate_is_refused_and_changes_nothing),
