@@ -26,7 +26,7 @@
         "", PARAM_ALWAYS, false, keyword, NULL, NULL                                           \
     }
 
-#define STATES "delayed|ready|claimed|dead|done"
+#define STATES "delayed|ready|claimed|dead|done|waiting"
 #define JOB_OPTIONS                                                                            \
     OPTION("priority", PARAM_INTEGER, "PRIORITY", "0 to 255; 0 is the most urgent"),           \
         OPTION("lease", PARAM_DURATION, "LEASE", "of a claim that says nothing else"),         \
@@ -151,7 +151,8 @@ static const struct param pause_params[] = {
     CHOICE("what", NULL, "IN|OUT|ALL", "pushes, claims, or both (ALL)"),
     OPTION("for", PARAM_DURATION, "FOR", "ends after that long"), END};
 static const struct param purge_params[] = {
-    CHOICE("state", "STATE", "delayed|ready|dead|done", "only jobs in that state"), MATCH, END};
+    CHOICE("state", "STATE", "delayed|ready|dead|done|waiting", "only jobs in that state"),
+    MATCH, END};
 static const struct param set_params[] = {
     NEEDED("settings", PARAM_SETTINGS, "names and values, as Q.CONFIG has them"), END};
 static const struct param names_params[] = {

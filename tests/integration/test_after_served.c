@@ -111,6 +111,24 @@ static void a_job_waits_for_ten_thousand(void **state)
     expect(client, "[[\"last\" \"x\"]]", "Q.POP t BLOCK 30s");
 }
 
+static void jobs_that_come_together_have_the_bound_of_one(void **state)
+{
+    redisContext *client = served_client(state);
+    const char *words[3 + 101 + 1 + 100] = {"Q.MPUSH", "t", "101"};
+    int count = 3;
+
+    for (int i = 0; i < 101; i++)
+        words[count++] = "x";
+    words[count++] = "AFTER";
+    for (int i = 0; i < 100; i++)
+        words[count++] = "none";
+    redisAppendCommandArgv(client, count, words, NULL);
+    expect_reply(client, "!ERR all jobs together can wait for others 10000 times at most");
+    redisAppendCommandArgv(client, count - 1, words, NULL);
+    expect_reply(client, "[*]");
+    expect(client, "101", "Q.LEN t ready");
+}
+
 static void a_chain_of_ten_thousand_runs_in_order(void **state)
 {
     redisContext *client = served_client(state);
@@ -155,6 +173,7 @@ int main(void)
         served_test(a_death_is_told_to_all_that_wait),
         served_test(jobs_wait_across_a_restart),
         served_test(a_job_waits_for_ten_thousand),
+        served_test(jobs_that_come_together_have_the_bound_of_one),
         served_test(a_chain_of_ten_thousand_runs_in_order),
         served_test(a_death_goes_through_a_chain_of_ten_thousand),
     };

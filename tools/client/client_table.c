@@ -23,7 +23,7 @@ const struct client_option client_shared_options[] = {
     {"json", NULL, NULL, CLIENT_OWN_FLAG, "for programs: one JSON object a line"},
     OPTION_END};
 
-#define STATES "delayed|ready|claimed|dead|done"
+#define STATES "delayed|ready|claimed|dead|done|waiting"
 
 static const struct client_option push_options[] = {
     {"file", "FILE", NULL, CLIENT_OWN, "the body is what is in it"},

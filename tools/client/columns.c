@@ -47,6 +47,7 @@ enum paint paint_of_state(const char *state)
     } known[] = {{"ready", PAINT_GOOD},
                  {"claimed", PAINT_BUSY},
                  {"delayed", PAINT_WAIT},
+                 {"waiting", PAINT_WAIT},
                  {"dead", PAINT_BAD}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

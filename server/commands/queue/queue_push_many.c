@@ -3,6 +3,7 @@
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/job_ids.h"
+#include "server/commands/queue/push_after.h"
 #include "server/commands/queue/push_options.h"
 
 #include <stdlib.h>
@@ -41,6 +42,30 @@ static bool read_count(struct context *context, size_t at, struct many *many)
     return false;
 }
 
+/* AFTER is the last one, and holds for all jobs. The edges of all have the bound of one job. */
+static bool read_options(struct context *context, size_t at, struct many *many)
+{
+    bool is_after = true;
+
+    while (is_after) {
+        if (!push_options_read_leading(context, &at, PUSH_OPTIONS_FOR_ALL, &many->common))
+            return false;
+        if (at == context_count(context))
+            break;
+        if (!push_after_read(context, &at, &many->common, &is_after))
+            return false;
+    }
+    if (!is_after) {
+        context_syntax_error(context);
+        return false;
+    }
+    if (many->common.after_count * many->count <= DUEQ_AFTER_MAX)
+        return true;
+    resp_errorf(context->reply, "ERR all jobs together can wait for others %d times at most",
+                DUEQ_AFTER_MAX);
+    return false;
+}
+
 static bool read_form(struct context *context, struct many *many)
 {
     bool each = arguments_is(context, 2, "each");
@@ -48,10 +73,8 @@ static bool read_form(struct context *context, struct many *many)
     many->width = each ? EACH_WIDTH : 1;
     if (!arguments_name(context, 1, "topic") || !read_count(context, each ? 3 : 2, many))
         return false;
-    dueq_push_init(&many->common);
     many->common.topic = context_slice(context, 1);
-    return push_options_read(context, many->first + many->count * many->width,
-                             PUSH_OPTIONS_FOR_ALL, &many->common);
+    return read_options(context, many->first + many->count * many->width, many);
 }
 
 static bool is_empty(const struct context *context, size_t at)
@@ -98,6 +121,10 @@ static enum outcome push_jobs(struct context *context, const struct many *many)
     enum dueq_status status =
         dueq_push_many(context->store, many->pushes, many->count, context->now, many->pushed);
 
+    if (status == DUEQ_INVALID && many->common.after_count > 0) {
+        resp_error(context->reply, "ERR a job cannot wait for another one of its command");
+        return OUTCOME_DONE;
+    }
     if (status != DUEQ_OK)
         return context_status(context, status);
     resp_array(context->reply, many->count);
@@ -106,21 +133,30 @@ static enum outcome push_jobs(struct context *context, const struct many *many)
     return OUTCOME_DONE;
 }
 
+static enum outcome push_read(struct context *context, struct many *many)
+{
+    enum outcome outcome = OUTCOME_DONE;
+
+    many->pushes = malloc(many->count * sizeof(*many->pushes));
+    many->pushed = malloc(many->count * sizeof(*many->pushed));
+    if (many->pushes == NULL || many->pushed == NULL)
+        outcome = context_status(context, DUEQ_NOMEM);
+    else if (read_jobs(context, many))
+        outcome = push_jobs(context, many);
+    free(many->pushes);
+    free(many->pushed);
+    return outcome;
+}
+
 static enum outcome run_q_mpush(struct context *context)
 {
     struct many many;
     enum outcome outcome = OUTCOME_DONE;
 
-    if (!read_form(context, &many))
-        return OUTCOME_DONE;
-    many.pushes = malloc(many.count * sizeof(*many.pushes));
-    many.pushed = malloc(many.count * sizeof(*many.pushed));
-    if (many.pushes == NULL || many.pushed == NULL)
-        outcome = context_status(context, DUEQ_NOMEM);
-    else if (read_jobs(context, &many))
-        outcome = push_jobs(context, &many);
-    free(many.pushes);
-    free(many.pushed);
+    dueq_push_init(&many.common);
+    if (read_form(context, &many))
+        outcome = push_read(context, &many);
+    push_after_release(&many.common);
     return outcome;
 }
 
@@ -137,7 +173,7 @@ static const struct command entries[] = {
      .summary = "Push several jobs, or none when one of them is refused",
      .complexity = "O(log(N)) for each job",
      .syntax = "topic <count body [body ...]|EACH <count id delay priority body [id delay "
-               "priority body ...]>> " PUSH_OPTIONS_SYNTAX,
+               "priority body ...]>> " PUSH_OPTIONS_SYNTAX " " PUSH_AFTER_SYNTAX,
      .categories = "queue",
      .run = run_q_mpush},
     {.name = NULL}};

@@ -446,9 +446,37 @@ static void a_broken_watch_comes_before_a_stale_ack(void **state)
     queue_and_exec(runner, "Q.ACK t a 9", "nil");
 }
 
+static void jobs_that_come_together_wait_for_the_same(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "\"a\"", "Q.PUSH topic body ID a");
+    runner_expect(runner, "\"b\"", "Q.PUSH other body ID b");
+    runner_expect(runner, "[\"c\" \"d\"]",
+                  "Q.MPUSH topic EACH 2 c 1h 5 one d \"\" \"\" two ON-DEAD run RETRIES 3 "
+                  "AFTER a other:b");
+    runner_expect(runner, "[* *]", "Q.MPUSH topic 2 one two AFTER c");
+    runner_expect(runner, "4", "Q.LEN topic waiting");
+    runner_expect(runner,
+                  "[*\"awaits\" 2 \"on-dead\" \"run\" \"after\" [[\"topic\" \"a\" \"ready\"] "
+                  "[\"other\" \"b\" \"ready\"]]]",
+                  "Q.GET topic d");
+    runner_expect(runner, "!ERR syntax error", "Q.MPUSH topic 1 one AFTER");
+    runner_expect(runner, "!ERR syntax error", "Q.MPUSH topic 1 one WITHSTATUS AFTER a");
+    runner_expect(runner, "!ERR a job cannot wait for another one of its command",
+                  "Q.MPUSH topic EACH 1 x \"\" \"\" one AFTER x");
+    runner_expect(runner, "!ERR a job cannot wait for another one of its command",
+                  "Q.MPUSH topic EACH 2 x \"\" \"\" one y \"\" \"\" two AFTER y");
+    runner_expect(runner, "[[\"a\" \"body\"]]", "Q.POP topic");
+    runner_expect(runner, "[[\"b\" \"body\"]]", "Q.POP other");
+    runner_expect(runner, "1", "Q.LEN topic ready");
+    runner_expect(runner, "1", "Q.LEN topic delayed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        runner_test(jobs_that_come_together_wait_for_the_same),
         runner_test(a_claim_acknowledges_first),
         runner_test(acks_of_a_claim_pass_over_what_is_stale_or_gone),
         runner_test(acks_of_mclaim_name_their_topics),
