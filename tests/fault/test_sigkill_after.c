@@ -127,7 +127,7 @@ static bool ack(long number)
 
 static bool step(void)
 {
-    long number;
+    long number = -1;
 
     if (dice_roll(&test.dice, 5) < 3 && test.count < JOBS_MAX)
         return push();
@@ -183,7 +183,7 @@ static long left(void)
 static void drain(void)
 {
     while (left() > 0) {
-        long number;
+        long number = -1;
 
         assert_true(claim_one(&number));
         if (number >= 0)
