@@ -85,7 +85,7 @@ static void push_all(redisContext *client)
 static void push_after(redisContext *client, int count, const char *pattern)
 {
     static const char *words[MANY + 7] = {"Q.PUSH", "t", "x", "ID", "last", "AFTER"};
-    static char ids[MANY + 1][8];
+    static char ids[MANY + 1][12];
 
     for (int i = 0; i < count; i++) {
         snprintf(ids[i], sizeof(ids[i]), "%d", i);

@@ -465,7 +465,7 @@ static void reopen_and_pass(void)
 
 static void large_bodies_fall_due_in_slices(void **state)
 {
-    char id[8];
+    char id[16];
     int ticks = 0;
 
     (void)state;
