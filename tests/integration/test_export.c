@@ -107,6 +107,20 @@ static void one_topic_comes_alone(void **state)
     expect(served_client(state), "2", "Q.LEN other");
 }
 
+static void what_a_job_waits_for_is_not_exported_and_told(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "\"a\"", "Q.PUSH mail x ID a");
+    expect(client, "\"b\"", "Q.PUSH mail x ID b AFTER a");
+    assert_int_equal(run(state, "export - 2>&1 >lines"), PARTLY);
+    expect_output("1 of the jobs wait for others here");
+    expect(client, "OK", "FLUSHALL");
+    assert_int_equal(run(state, "import lines 2>&1"), DONE);
+    claim(client, "mail", "a");
+    claim(client, "mail", "b");
+}
+
 static void a_dump_of_a_stopped_server_comes_in(void **state)
 {
     struct server_process *server = served_server(state);
@@ -254,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         export_test(what_goes_out_comes_in_again),
         export_test(one_topic_comes_alone),
+        export_test(what_a_job_waits_for_is_not_exported_and_told),
         export_test(a_dump_of_a_stopped_server_comes_in),
         export_test(lines_that_are_none_are_told),
         export_test(a_key_comes_whole_or_not_at_all),

@@ -16,7 +16,7 @@ struct export
 {
     struct move *move;
     FILE *out;
-    uint64_t lines, jobs, keys, foreign;
+    uint64_t lines, jobs, keys, foreign, waiting;
 };
 
 /* Writes the object and frees it. */
@@ -115,6 +115,7 @@ static bool write_job(struct export *export, struct dueq_slice topic, const redi
         return true;
     }
     read_job(reply, &job);
+    export->waiting += dueq_slice_equal(text_in(reply, "state"), text_slice("waiting"));
     job.seq = ++export->jobs;
     progress_add(&export->move->progress, 1);
     if (!job_json_write_job(object, &job))
@@ -316,5 +317,11 @@ int lines_export(struct move *move, FILE *out)
         return MOVE_FAILED;
     }
     fprintf(stderr, "%" PRIu64 " jobs, %" PRIu64 " keys\n", export.jobs, export.keys);
-    return export.foreign > 0 ? MOVE_PARTLY : MOVE_DONE;
+    if (export.waiting > 0)
+        fprintf(stderr,
+                "%" PRIu64
+                " of the jobs wait for others here, and will not where the lines are "
+                "read: `dueq dump` keeps that\n",
+                export.waiting);
+    return export.foreign + export.waiting > 0 ? MOVE_PARTLY : MOVE_DONE;
 }
