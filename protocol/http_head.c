@@ -26,7 +26,8 @@ static struct http_part trim(struct http_part part)
 /* Cuts off what is before the first `mark`, and the mark. Without a mark: all of it. */
 static struct http_part split(struct http_part *rest, char mark)
 {
-    const char *at = rest->size == 0 ? NULL : memchr(rest->data, mark, rest->size);
+    const char *at =
+        rest->data == NULL || rest->size == 0 ? NULL : memchr(rest->data, mark, rest->size);
     struct http_part first = *rest;
 
     if (at != NULL)

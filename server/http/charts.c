@@ -291,7 +291,8 @@ static struct series *add_topic(struct charts *charts, struct dueq_slice name, b
     series->name_size = name.size;
     series->changed = charts->server->clock.last.monotonic;
     free(*at);
-    return *at = series;
+    *at = series;
+    return series;
 }
 
 static void add_recent(struct charts *charts)

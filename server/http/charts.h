@@ -36,7 +36,7 @@ enum charts_column {
     CHARTS_COLUMNS
 };
 
-enum { CHARTS_UNKNOWN = UINT32_MAX };
+#define CHARTS_UNKNOWN UINT32_MAX
 
 struct charts_point {
     uint32_t slot; /* unix time in steps; 0: unused */

@@ -90,8 +90,10 @@ static void copy_after(const char *text, const char *before, const char *ends, c
     const char *at = strstr(text, before);
     size_t size;
 
-    if (at == NULL)
+    if (at == NULL) {
         fail_msg("there is no %s: %.600s", before, text);
+        return;
+    }
     at += strlen(before);
     size = strcspn(at, ends);
     assert_true(size < room);
@@ -146,13 +148,11 @@ static void it_is_off_until_it_is_wanted(void **state)
 static void its_files_are_guarded(void **state)
 {
     static const char *const fields[] = {
-        "Content-Type: text/html; charset=utf-8\r\n",
-        "Content-Encoding: gzip\r\n",
-        "Cache-Control: no-cache\r\n",
-        "X-Content-Type-Options: nosniff\r\n",
-        "Referrer-Policy: no-referrer\r\n",
-        "Cross-Origin-Opener-Policy: same-origin\r\n",
+        "Content-Type: text/html; charset=utf-8\r\n", "Content-Encoding: gzip\r\n",
+        "Cache-Control: no-cache\r\n", "X-Content-Type-Options: nosniff\r\n",
+        "Referrer-Policy: no-referrer\r\n", "Cross-Origin-Opener-Policy: same-origin\r\n",
         "Cross-Origin-Resource-Policy: same-origin\r\n",
+        /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): it is one field */
         "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
         "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'\r\n"};

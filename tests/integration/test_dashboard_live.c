@@ -91,8 +91,10 @@ static void copy_after(const char *text, const char *before, const char *ends, c
     const char *at = strstr(text, before);
     size_t size;
 
-    if (at == NULL)
+    if (at == NULL) {
         fail_msg("there is no %s: %.600s", before, text);
+        return;
+    }
     at += strlen(before);
     size = strcspn(at, ends);
     assert_true(size < room);

@@ -47,9 +47,10 @@ static void put_escaped(struct splitting *split)
     static const char names[] = "nrtba", bytes[] = "\n\r\t\b\a";
     const char *found;
     char byte = *split->at;
+    int high = hex_digit(split, 1), low = hex_digit(split, 2);
 
-    if (byte == 'x' && hex_digit(split, 1) >= 0 && hex_digit(split, 2) >= 0) {
-        put(split, (char)(hex_digit(split, 1) << 4 | hex_digit(split, 2)));
+    if (byte == 'x' && high >= 0 && low >= 0) {
+        put(split, (char)(high << 4 | low));
         split->at += 3;
         return;
     }

@@ -150,6 +150,7 @@ static bool split_headers(char *text, char *why)
 static bool read_files(struct http_target *target, char *why)
 {
     const struct target_options *options = target->options;
+    const char *other = getenv("DUEQ_OTHER_PASSWORD");
     char *line;
 
     if (options->secret_file != NULL &&
@@ -157,8 +158,8 @@ static bool read_files(struct http_target *target, char *why)
         return false;
     if (options->password_file != NULL)
         target->password = read_text(options->password_file, why);
-    else if (getenv("DUEQ_OTHER_PASSWORD") != NULL)
-        target->password = strdup(getenv("DUEQ_OTHER_PASSWORD"));
+    else if (other != NULL)
+        target->password = strdup(other);
     if (options->password_file != NULL && target->password == NULL)
         return false;
     line = target->password == NULL ? NULL : strpbrk(target->password, "\r\n");

@@ -52,7 +52,7 @@ static size_t place_of(const struct top_topics *rows, const struct top_topic *ro
 /* `shown` may name it until the rows are arranged. */
 static void forget_row(struct top_topics *rows, struct top_topic *row)
 {
-    if (rows->selected == row)
+    if (rows->selected != NULL && rows->selected == row)
         rows->selected = NULL;
     free_row(row);
 }

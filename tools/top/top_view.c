@@ -26,8 +26,8 @@ static const struct {
 static void show_count(int64_t count, char *text)
 {
     static const char units[] = "kMGTPE";
-    double size = (double)count;
-    int unit = -1;
+    double size = (double)count / 1000;
+    size_t unit = 0;
 
     if (count < 10000000) {
         snprintf(text, TOP_CELL, "%" PRId64, count);

@@ -502,7 +502,7 @@ static void a_reserve_that_cannot_be_taken_fails_the_journal(void **state)
 /* A new file and the reserve need one each; the sync of its name needs none. */
 static void the_reserve_is_taken_without_a_third_descriptor(void **state)
 {
-    uint64_t last;
+    uint64_t last = 0;
 
     (void)state;
     fill_disk(ENOSPC);

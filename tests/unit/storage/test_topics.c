@@ -513,8 +513,8 @@ static void settings_out_of_range_are_damage(void **state)
     static const uint8_t negative = 3, versioned = 1;
 
     (void)state;
-    for (uint8_t tag = 0; tag < DUEQ_SETTINGS; tag++) {
-        const uint8_t record[] = {versioned, tag, negative};
+    for (int tag = 0; tag < DUEQ_SETTINGS; tag++) {
+        const uint8_t record[] = {versioned, (uint8_t)tag, negative};
 
         assert_int_equal(open_with(text("t"), record, sizeof(record)), DUEQ_CORRUPT);
     }
