@@ -126,7 +126,7 @@ all: $(BUILD)/dueq libdueq ## build the server (build/dueq; LTO=no links fast) a
 .PHONY: run
 run: ## install what is missing, build, start on 127.0.0.1:$(PORT) with data in $(DIR)
 	@tools/bootstrap build
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@tools/run-server $(BUILD)/dueq "$(PORT)" "$(DIR)"
 
 .PHONY: test
